@@ -1,0 +1,28 @@
+import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
+import type { ChatMessage } from "@scrollback/store-core";
+
+/** The same messages as LangChain.js has them. */
+export function toLangChain(messages: readonly ChatMessage[]): BaseMessage[] {
+  return messages.map(toBaseMessage);
+}
+
+function toBaseMessage({ role, content }: ChatMessage): BaseMessage {
+  if (typeof content === "string")
+    return role === "user" ? new HumanMessage(content) : new AIMessage(content);
+  const [first, second] = content;
+  if (first?.type === "tool-result") {
+    return new ToolMessage({
+      content: JSON.stringify(first.output),
+      tool_call_id: first.toolCallId,
+      name: first.toolName,
+    });
+  }
+  if (first?.type === "text" && second?.type === "tool-call") {
+    const { toolCallId: id, toolName: name, input } = second;
+    return new AIMessage({
+      content: first.text,
+      tool_calls: [{ id, name, args: input as Record<string, unknown>, type: "tool_call" }],
+    });
+  }
+  throw new TypeError("the conversation has no such messages");
+}

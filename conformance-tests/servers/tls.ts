@@ -1,0 +1,27 @@
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { canInstall, installPrograms, run } from "./programs.ts";
+
+/** Where a server finds its certificate and key inside its container. */
+export const certificatePath = "/tls/certificate.pem";
+export const keyPath = "/tls/key.pem";
+
+/** A fresh certificate for this machine's own names, valid for a day; it is its own authority. Both are PEM. */
+export async function makeCertificate(): Promise<{ certificate: string; key: string }> {
+  if (canInstall()) await installPrograms({ openssl: "openssl" });
+  const folder = await mkdtemp(join(tmpdir(), "scrollback-tls-"));
+  const [certificate, key] = [join(folder, "certificate.pem"), join(folder, "key.pem")];
+  const kind = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "1"];
+  const names = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1,IP:::1"];
+  try {
+    await run("openssl", ["req", "-x509", ...kind, ...names, "-out", certificate, "-keyout", key]);
+    return { certificate: await readFile(certificate, "utf8"), key: await readFile(key, "utf8") };
+  } catch (error) {
+    throw new Error("making a certificate for a test server needs the openssl program on the PATH", {
+      cause: error,
+    });
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}

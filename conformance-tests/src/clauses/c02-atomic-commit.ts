@@ -1,0 +1,132 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { createStores } from "@scrollback/store-core";
+import { expect } from "vitest";
+import type { Clause } from "../clause.ts";
+import { rejection } from "../errors.ts";
+import { batchesOf, checkFinal, checkReadings, totalOf } from "../history.ts";
+import { batchText, jobs } from "../jobs.ts";
+import { meanwhile } from "../meanwhile.ts";
+import { numbered, textsIn, textsOf, user } from "../messages.ts";
+
+export const atomicCommit: Clause = {
+  title: "Atomic commit",
+  declare(test) {
+    test("a batch stays adjacent and is seen whole, whatever else is being written", async (backend) => {
+      const clients = [backend.stores(), backend.otherStores()];
+      const { threadId } = backend.store();
+      const written = { writers: ["a", "b", "c", "d"], batches: 6, batchSize: 5 };
+      const writing = written.writers.map((writer, index) =>
+        jobs.append(clients[index % 2] ?? backend.stores(), { threadId, writer, ...written }, () => {}),
+      );
+      const reading = clients.map((stores) => jobs.observe(stores, { threadId, messages: totalOf(written) }));
+      await Promise.all(writing);
+      const final = await textsIn(backend.stores().open(threadId));
+      checkFinal(final, written);
+      for (const readings of await Promise.all(reading)) checkReadings(readings, final, written.batchSize);
+    });
+
+    test("what a commit drops, adds and sets is seen together", async (backend) => {
+      const store = backend.store();
+      const reader = backend.otherStores().open(store.threadId);
+      const write = async () => {
+        for (let generation = 1; generation <= 25; generation++) {
+          await store.commit({
+            drop: "all",
+            append: numbered((generation % 4) + 1, `generation ${generation}`),
+            metadata: { generation },
+          });
+        }
+      };
+      const read = async () => {
+        const { entries, metadata } = await reader.read();
+        if (entries.length === 0) return;
+        const { generation } = metadata as { generation: number };
+        expect(textsOf(entries.map(({ message }) => message))).toEqual(
+          textsOf(numbered((generation % 4) + 1, `generation ${generation}`)),
+        );
+      };
+      await meanwhile(write(), read, read);
+    });
+
+    test("a read of many pages is one revision, never a blend of two", async (backend) => {
+      // About 1.5 MB: more than a page of any backend known.
+      const generation = (number: number) =>
+        Array.from({ length: 1_500 }, (_, index) => user(`${number}/${index}/${"x".repeat(1_000)}`));
+      const store = backend.store();
+      const reader = backend.otherStores().open(store.threadId);
+      await store.addMessages(generation(0));
+      const write = async () => {
+        for (let number = 1; number <= 3; number++) {
+          await store.replaceMessages(generation(number));
+          await sleep(10);
+        }
+      };
+      const read = async () => {
+        const texts = await textsIn(reader);
+        expect(texts).toHaveLength(1_500);
+        const seen = new Set(texts.map((text) => text.split("/")[0]));
+        expect([...seen], "generations in one reading").toHaveLength(1);
+      };
+      await meanwhile(write(), read);
+    });
+
+    test("a commit that is refused changes nothing", async (backend) => {
+      const store = backend.store();
+      await store.commit({ append: numbered(3), metadata: { title: "kept" } }, { operationId: "used" });
+      const before = await store.read();
+      const change = { drop: 1, append: [user("new")], metadata: { title: "new" } };
+      await rejection(store.commit(change, { expectedRevision: null }), "CONFLICT");
+      await rejection(store.commit(change, { operationId: "used" }), "CONFLICT");
+      await rejection(
+        store.commit({ ...change, append: [user("good"), { role: "user", content: [null as never] }] }),
+        "INVALID_ARGUMENT",
+      );
+      await rejection(store.commit({ ...change, metadata: () => {} }), "INVALID_ARGUMENT");
+      expect(await store.read()).toStrictEqual(before);
+    });
+
+    test("a client that dies in the middle leaves whole batches, and all that it had acknowledged", async (backend) => {
+      const runInProcess = backend.requireProcesses();
+      const { threadId } = backend.store();
+      const store = backend.stores().open(threadId);
+      for (let death = 0; death < 2; death++) {
+        const writer = `writer${death}`;
+        const before = (await store.listMessages()).length;
+        const job = { threadId, writer, batches: 10_000, batchSize: 40 };
+        const client = runInProcess("append", job);
+        await expect.poll(() => client.progress.length, { timeout: 20_000, interval: 2 }).toBeGreaterThan(3);
+        await sleep(Math.random() * 20);
+        await client.kill();
+        const added = batchesOf((await textsIn(store)).slice(before), job.batchSize);
+        expect(added.slice(0, client.progress.length)).toEqual(client.progress);
+        // The one that was under way may have arrived.
+        expect(added.length - client.progress.length).toBeLessThanOrEqual(1);
+      }
+    });
+
+    test("a connection cut in the middle of a request leaves the commit whole or not there", async (backend) => {
+      const { proxy, connect } = backend.requireNetwork();
+      const store = createStores(connect()).open();
+      await store.addMessages(numbered(1, "first"));
+      for (const afterBytes of [0, 1, 40, 3_000, 70_000, 150_000]) {
+        const batch = Array.from({ length: 40 }, (_, index) => ({
+          ...user(batchText("writer", afterBytes, index)),
+          metadata: "x".repeat(5_000),
+        }));
+        const { strikes } = proxy.counters;
+        proxy.set({ kind: "cut-request", afterBytes });
+        const controller = new AbortController();
+        const add = store.addMessages(batch, { signal: controller.signal });
+        const rejected = rejection(add, "ABORTED", "UNAVAILABLE");
+        await expect
+          .poll(() => proxy.counters.strikes, { timeout: 20_000, interval: 5, message: "cuts" })
+          .toBeGreaterThan(strikes);
+        controller.abort();
+        await rejected;
+        proxy.set({ kind: "pass" });
+        // A commit that was given up may still arrive, whole.
+        batchesOf((await textsIn(backend.stores().open(store.threadId))).slice(1), batch.length);
+      }
+    });
+  },
+};

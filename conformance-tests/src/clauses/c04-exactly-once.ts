@@ -1,0 +1,254 @@
+import { type Change, createStores, REMEMBERED_OPERATIONS } from "@scrollback/store-core";
+import { expect } from "vitest";
+import type { Clause } from "../clause.ts";
+import { rejection } from "../errors.ts";
+import { assistant, numbered, textsIn, user } from "../messages.ts";
+import { wrapDriver } from "../wrapped-driver.ts";
+
+export const exactlyOnce: Clause = {
+  title: "Exactly once",
+  declare(test) {
+    test("the same id with the same change is a no-op that returns the first outcome", async (backend) => {
+      const store = backend.store();
+      const others = backend.otherStores().open(store.threadId);
+      const change = { append: numbered(2), metadata: { title: "one" } };
+      const first = await store.commit(change, { operationId: "op" });
+      expect(await store.commit(change, { operationId: "op" })).toBe(first);
+      const later = await store.addMessages([user("later")]);
+      expect(await others.commit(change, { operationId: "op" })).toBe(first);
+      const page = await store.read();
+      expect(page.revision).toBe(later);
+      expect(page.entries).toHaveLength(3);
+    });
+
+    test("every kind of write is done once under its id", async (backend) => {
+      const store = backend.store();
+      await store.addMessages(numbered(9));
+      for (const write of [
+        () => store.addMessages([user("added")], { operationId: "add" }),
+        () => store.commit({ drop: 2 }, { operationId: "drop" }),
+        () => store.commit({ metadata: 1 }, { operationId: "metadata" }),
+        () => store.replaceMessages(numbered(4), { operationId: "replace" }),
+        () => store.commit({ drop: 1, append: [user("changed")] }, { operationId: "both" }),
+        () => store.clear({ operationId: "clear" }),
+      ]) {
+        const revision = await write();
+        const after = await store.read();
+        expect(after.revision).toBe(revision);
+        expect(await write()).toBe(revision);
+        expect(await store.read()).toStrictEqual(after);
+      }
+    });
+
+    test("the same id with another change is CONFLICT and changes nothing", async (backend) => {
+      const store = backend.store();
+      await store.addMessages(numbered(5));
+      const change: Change = { drop: 1, append: [user("a"), user("b")], metadata: { title: "one" } };
+      await store.commit(change, { operationId: "op" });
+      const before = await store.read();
+      const others: Change[] = [
+        { ...change, drop: 2 },
+        { ...change, drop: "all" },
+        { drop: 0, append: [user("a"), user("b")], metadata: { title: "one" } },
+        { ...change, append: [user("b"), user("a")] },
+        { ...change, append: [user("a")] },
+        { ...change, append: [user("a"), user("b"), user("c")] },
+        { ...change, append: [user("ab")] },
+        { ...change, append: [user("a"), assistant("b")] },
+        { ...change, metadata: { title: "two" } },
+        { ...change, metadata: null },
+        { drop: 1, append: [user("a"), user("b")] },
+        { drop: 1, metadata: { title: "one" } },
+        { metadata: { title: "one" } },
+      ];
+      for (const other of others) await rejection(store.commit(other, { operationId: "op" }), "CONFLICT");
+      expect(await store.read()).toStrictEqual(before);
+    });
+
+    test("the id is looked up before the revision is compared", async (backend) => {
+      const store = backend.store();
+      const first = await store.addMessages([user("a")], { operationId: "op", expectedRevision: null });
+      await store.addMessages([user("b")]);
+      const again = { operationId: "op", expectedRevision: null };
+      expect(await store.addMessages([user("a")], again)).toBe(first);
+      expect(await store.addMessages([user("a")], { operationId: "op", expectedRevision: "other.7" })).toBe(
+        first,
+      );
+      expect(await textsIn(store)).toEqual(["a", "b"]);
+      const conflict = await rejection(store.addMessages([user("c")], again), "CONFLICT");
+      expect(conflict.message).toContain("operationId");
+    });
+
+    test("a write that lost a compare-and-set may come again under its id", async (backend) => {
+      const store = backend.store();
+      const revision = await store.addMessages([user("a")]);
+      const operationId = "op";
+      const lost = store.addMessages([user("b")], { operationId, expectedRevision: null });
+      expect((await rejection(lost, "CONFLICT")).message).toContain("expectedRevision");
+      await store.addMessages([user("b")], { operationId, expectedRevision: revision });
+      expect(await textsIn(store)).toEqual(["a", "b"]);
+    });
+
+    test(`the newest ${REMEMBERED_OPERATIONS} ids of a thread are remembered, over clear too`, async (backend) => {
+      const store = backend.store();
+      const write = (number: number) =>
+        number === 20
+          ? store.clear({ operationId: `${number}` })
+          : store.addMessages([user(`${number}`)], { operationId: `${number}` });
+      const revisions: (string | null)[] = [];
+      for (let number = 0; number < REMEMBERED_OPERATIONS; number++) revisions.push(await write(number));
+      const before = await store.read();
+      for (let number = 0; number < REMEMBERED_OPERATIONS; number++) {
+        expect(await write(number), `operation ${number}`).toBe(revisions[number]);
+      }
+      expect(await store.read()).toStrictEqual(before);
+      await rejection(store.addMessages([user("other")], { operationId: "3" }), "CONFLICT");
+    });
+
+    test("ids are remembered over trimming", async (backend) => {
+      const store = backend.store({ maxMessages: 2 });
+      const first = await store.addMessages([user("first")], { operationId: "op" });
+      for (let round = 0; round < 10; round++) await store.addMessages(numbered(3, `${round}`));
+      expect(await store.addMessages([user("first")], { operationId: "op" })).toBe(first);
+      expect(await textsIn(store)).toEqual(["9 2", "9 3"]);
+    });
+
+    test("a legitimate repeat is kept", async (backend) => {
+      const store = backend.store();
+      await store.addMessages([user("again")]);
+      await store.addMessages([user("again")]);
+      await store.addMessages([user("again"), user("again")], { operationId: "a" });
+      await store.addMessages([user("again"), user("again")], { operationId: "b" });
+      expect(await textsIn(store)).toEqual(Array(6).fill("again"));
+    });
+
+    test("the same write at the same time from two clients counts once", async (backend) => {
+      const store = backend.store();
+      const others = backend.otherStores().open(store.threadId);
+      for (let round = 0; round < 8; round++) {
+        const operationId = `op ${round}`;
+        const revisions = await Promise.all(
+          [store, others, store, others].map((one) => one.addMessages([user(`${round}`)], { operationId })),
+        );
+        expect(new Set(revisions).size).toBe(1);
+      }
+      expect(await textsIn(store)).toEqual(["0", "1", "2", "3", "4", "5", "6", "7"]);
+    });
+
+    test("ids belong to their thread, and every character counts", async (backend) => {
+      const [one, two] = [backend.store(), backend.store()];
+      const ids = [
+        "a",
+        "A",
+        "a ",
+        "a:b",
+        "a\0",
+        "a*",
+        "__proto__",
+        "constructor",
+        "{a}",
+        "é",
+        "e\u0301",
+        "💬",
+        "1",
+        "01",
+      ];
+      for (const operationId of ids) {
+        await one.addMessages([user(`one ${operationId}`)], { operationId });
+        await two.addMessages([user(`two ${operationId}`)], { operationId });
+      }
+      expect(await textsIn(one)).toEqual(ids.map((id) => `one ${id}`));
+      expect(await textsIn(two)).toEqual(ids.map((id) => `two ${id}`));
+      await one.addMessages([user("longest")], { operationId: "é".repeat(512) });
+      await one.addMessages([user("longest")], { operationId: "é".repeat(512) });
+      expect(await textsIn(one)).toHaveLength(ids.length + 1);
+    });
+
+    test("a wrong id is refused before any I/O", async (backend) => {
+      const store = backend.store();
+      await backend.withoutRequests(async () => {
+        for (const operationId of ["", "x".repeat(1_025), "é".repeat(513), "\ud800", 7, null]) {
+          const options = { operationId: operationId as string };
+          await rejection(store.addMessages([user("a")], options), "INVALID_ARGUMENT");
+        }
+      });
+      expect(await store.listMessages()).toEqual([]);
+    });
+
+    test("an empty change uses up no id", async (backend) => {
+      const store = backend.store();
+      expect(await store.addMessages([], { operationId: "op" })).toBeNull();
+      await store.addMessages([user("a")], { operationId: "op" });
+      expect(await textsIn(store)).toEqual(["a"]);
+    });
+
+    test("a write whose reply was lost is retried and counts once", async (backend) => {
+      const { proxy, connect } = backend.requireNetwork();
+      const store = createStores(connect()).open();
+      await store.addMessages(numbered(2));
+      for (const afterBytes of [0, 1, 5]) {
+        const { strikes } = proxy.counters;
+        proxy.set({ kind: "cut-reply", afterBytes, times: 1 });
+        const revision = await store.addMessages([user(`cut after ${afterBytes}`)]);
+        expect(proxy.counters.strikes, "cuts").toBe(strikes + 1);
+        expect((await store.read()).revision).toBe(revision);
+      }
+      const expected = ["message 1", "message 2", "cut after 0", "cut after 1", "cut after 5"];
+      expect(await textsIn(store)).toEqual(expected);
+      proxy.set({ kind: "cut-reply", times: 1 });
+      await store.commit({ drop: 1, append: [user("in its place")], metadata: "set" });
+      expect(await textsIn(store)).toEqual([...expected.slice(0, -1), "in its place"]);
+    });
+
+    test("a write that never arrived is retried and counts once", async (backend) => {
+      const { proxy, connect } = backend.requireNetwork();
+      const store = createStores(connect()).open();
+      await store.addMessages(numbered(1));
+      for (const afterBytes of [0, 10]) {
+        proxy.set({ kind: "cut-request", afterBytes, times: 1 });
+        await store.addMessages([user(`cut after ${afterBytes}`)]);
+        expect(proxy.mode.kind, "the cut struck").toBe("pass");
+      }
+      expect(await textsIn(store)).toEqual(["message 1", "cut after 0", "cut after 10"]);
+    });
+
+    test("a pop whose reply was lost takes one message", async (backend) => {
+      const { proxy, connect } = backend.requireNetwork();
+      const driver = connect();
+      const cut = { kind: "cut-reply", times: 1 } as const;
+      let first = true;
+      const store = createStores(
+        wrapDriver(driver, {
+          commit(request) {
+            if (request.drop === 1 && first) proxy.set(cut);
+            first &&= request.drop !== 1;
+            return driver.commit(request);
+          },
+        }),
+      ).open();
+      await store.addMessages(numbered(5));
+      const { strikes } = proxy.counters;
+      expect(await store.popMessage()).toStrictEqual(user("message 5"));
+      expect(proxy.counters.strikes, "cuts").toBe(strikes + 1);
+      expect(await textsIn(store)).toEqual(["message 1", "message 2", "message 3", "message 4"]);
+      proxy.set(cut);
+      expect(await store.popMessage()).toStrictEqual(user("message 4"));
+      expect(await textsIn(store)).toEqual(["message 1", "message 2", "message 3"]);
+    });
+
+    test("a write whose reply is lost may be given up and sent again by its id", async (backend) => {
+      const { proxy, connect } = backend.requireNetwork();
+      const store = createStores(connect()).open();
+      await store.addMessages(numbered(1));
+      proxy.set({ kind: "drop-reply", times: 1 });
+      const operationId = "given up";
+      const signal = AbortSignal.timeout(300);
+      await rejection(store.addMessages([user("once")], { operationId, signal }), "ABORTED", "UNAVAILABLE");
+      expect(proxy.mode.kind, "the reply was lost").toBe("pass");
+      const others = backend.stores().open(store.threadId);
+      const revision = await others.addMessages([user("once")], { operationId });
+      expect(await textsIn(others)).toEqual(["message 1", "once"]);
+      expect((await others.read()).revision).toBe(revision);
+    });
+  },
+};

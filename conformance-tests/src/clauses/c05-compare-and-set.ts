@@ -1,0 +1,201 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { StoreError } from "@scrollback/store-core";
+import { expect } from "vitest";
+import type { Clause } from "../clause.ts";
+import { rejection } from "../errors.ts";
+import { jobs } from "../jobs.ts";
+import { numbered, textsIn, user } from "../messages.ts";
+
+export const compareAndSet: Clause = {
+  title: "Compare and set",
+  declare(test) {
+    test("a commit applies at the expected revision, else it is CONFLICT and nothing changes", async (backend) => {
+      const store = backend.store();
+      const first = await store.addMessages(numbered(2));
+      const second = await store.addMessages([user("b")], { expectedRevision: first });
+      const before = await store.read();
+      expect(before.revision).toBe(second);
+      for (const write of [
+        () => store.addMessages([user("c")], { expectedRevision: first }),
+        () => store.commit({ metadata: "c" }, { expectedRevision: first }),
+        () => store.commit({ drop: 1 }, { expectedRevision: first }),
+        () => store.replaceMessages([user("c")], { expectedRevision: first }),
+        () => store.clear({ expectedRevision: first }),
+        () => store.addMessages([user("c")], { expectedRevision: null }),
+        () => store.addMessages([user("c")], { expectedRevision: "no revision of this thread" }),
+        () => store.addMessages([user("c")], { expectedRevision: `${second} ` }),
+      ]) {
+        expect((await rejection(write(), "CONFLICT")).message).toContain("expectedRevision");
+      }
+      expect(await store.read()).toStrictEqual(before);
+      await store.clear({ expectedRevision: second });
+      expect(await store.listMessages()).toEqual([]);
+    });
+
+    test("null means: only if nothing was ever written here", async (backend) => {
+      const store = backend.store();
+      expect((await store.read()).revision).toBeNull();
+      await rejection(store.addMessages([user("a")], { expectedRevision: "some.1" }), "CONFLICT");
+      await store.addMessages([user("a")], { expectedRevision: null });
+      await rejection(store.addMessages([user("b")], { expectedRevision: null }), "CONFLICT");
+      await store.clear();
+      await rejection(store.addMessages([user("c")], { expectedRevision: null }), "CONFLICT");
+      expect(await store.listMessages()).toEqual([]);
+    });
+
+    test("null applies again once the thread has expired", async (backend) => {
+      backend.requireExpiry();
+      const store = backend.store({ ttlMs: 100 });
+      await store.addMessages([user("a")], { expectedRevision: null });
+      await sleep(250);
+      await store.addMessages([user("b")], { expectedRevision: null });
+      expect(await textsIn(backend.stores().open(store.threadId))).toEqual(["b"]);
+    });
+
+    test("a write returns the revision that is read next, by every client", async (backend) => {
+      const store = backend.store();
+      const others = backend.otherStores().open(store.threadId);
+      for (const write of [
+        () => store.addMessages(numbered(3)),
+        () => store.commit({ metadata: 1 }),
+        () => store.commit({ drop: 1 }),
+        () => store.replaceMessages(numbered(2)),
+        () => store.clear(),
+      ]) {
+        const revision = await write();
+        expect(typeof revision).toBe("string");
+        expect((await store.read()).revision).toBe(revision);
+        expect((await others.read({ limit: 0 })).revision).toBe(revision);
+      }
+    });
+
+    test("every commit moves the revision, and none comes again, not even after clear", async (backend) => {
+      const store = backend.store();
+      const revisions: (string | null)[] = [(await store.read()).revision];
+      for (let round = 0; round < 6; round++) {
+        revisions.push(await store.addMessages(numbered(2)));
+        revisions.push(await store.addMessages(numbered(2)));
+        revisions.push(await store.commit({ drop: 1 }));
+        revisions.push(await store.commit({ metadata: "same" }));
+        await store.popMessage();
+        revisions.push((await store.read()).revision);
+        revisions.push(await store.replaceMessages(numbered(1)));
+        revisions.push(await store.clear());
+        revisions.push(await store.clear());
+      }
+      expect(new Set(revisions).size).toBe(revisions.length);
+    });
+
+    test("no revision comes again after the thread has expired", async (backend) => {
+      backend.requireExpiry();
+      const store = backend.store({ ttlMs: 100 });
+      const revisions: (string | null)[] = [];
+      for (let life = 0; life < 3; life++) {
+        for (let write = 0; write < 3; write++) revisions.push(await store.addMessages([user("a")]));
+        await sleep(250);
+      }
+      expect(new Set(revisions).size).toBe(9);
+      const stale = { expectedRevision: revisions[0] ?? null };
+      await rejection(store.addMessages([user("b")], stale), "CONFLICT");
+    });
+
+    test("of racing writers exactly one wins", async (backend) => {
+      const store = backend.store();
+      const others = backend.otherStores().open(store.threadId);
+      let expectedRevision: string | null = null;
+      const winners: string[] = [];
+      for (let round = 0; round < 12; round++) {
+        const outcomes = await Promise.allSettled(
+          [store, others, store, others, store, others].map((one, writer) =>
+            one.addMessages([user(`${round} by ${writer}`)], { expectedRevision }),
+          ),
+        );
+        const won = outcomes.flatMap((outcome, writer) => (outcome.status === "fulfilled" ? [writer] : []));
+        expect(won, `winners of round ${round}`).toHaveLength(1);
+        for (const outcome of outcomes) {
+          if (outcome.status === "fulfilled") expectedRevision = outcome.value;
+          else expect(StoreError.is(outcome.reason, "CONFLICT"), String(outcome.reason)).toBe(true);
+        }
+        winners.push(`${round} by ${won[0]}`);
+        expect((await others.read()).revision).toBe(expectedRevision);
+      }
+      expect(await textsIn(store)).toEqual(winners);
+    });
+
+    test("writers that read, compare and set lose no update", async (backend) => {
+      const { threadId } = backend.store();
+      const clients = [backend.stores(), backend.otherStores(), backend.stores()];
+      await Promise.all(
+        clients.map((stores, writer) => jobs.count(stores, { threadId, writer: `${writer}`, times: 8 })),
+      );
+      const { entries, metadata } = await backend.stores().open(threadId).read();
+      expect(metadata).toBe(24);
+      expect(entries.map(({ message }) => Number.parseInt(String(message.content), 10))).toEqual(
+        Array.from({ length: 24 }, (_, index) => index + 1),
+      );
+    });
+
+    test("popMessage takes each message once, the newest first", async (backend) => {
+      const store = backend.store();
+      await store.addMessages(numbered(3));
+      expect(await store.popMessage()).toStrictEqual(user("message 3"));
+      expect(await store.popMessage()).toStrictEqual(user("message 2"));
+      expect(await textsIn(store)).toEqual(["message 1"]);
+      await store.popMessage();
+      const before = await store.read();
+      expect(await store.popMessage()).toBeUndefined();
+      expect(await store.read()).toStrictEqual(before);
+      expect(await backend.store().popMessage()).toBeUndefined();
+    });
+
+    test("racing pops take each message once", async (backend) => {
+      const { threadId } = backend.store();
+      await backend.stores().open(threadId).addMessages(numbered(24));
+      const taken = await Promise.all(
+        [backend.stores(), backend.otherStores(), backend.stores()].map((stores) =>
+          jobs.take(stores, { threadId }),
+        ),
+      );
+      for (const own of taken) {
+        const numbers = own.map((text) => Number(text.split(" ")[1]));
+        expect(numbers).toEqual([...numbers].sort((a, b) => b - a));
+      }
+      expect(new Set(taken.flat()).size).toBe(24);
+      expect(taken.flat()).toHaveLength(24);
+    });
+
+    test("an empty change writes nothing and returns the current revision", async (backend) => {
+      const store = backend.store();
+      const nothing = [
+        () => store.addMessages([]),
+        () => store.commit({}),
+        () => store.commit({ drop: 0 }),
+        () => store.commit({ drop: 0, append: [], metadata: undefined }),
+      ];
+      for (const write of nothing) expect(await write()).toBeNull();
+      expect((await store.read()).revision).toBeNull();
+      const revision = await store.addMessages([user("a")]);
+      for (const write of nothing) expect(await write()).toBe(revision);
+      expect((await store.read()).revision).toBe(revision);
+      expect(await store.addMessages([], { expectedRevision: revision })).toBe(revision);
+      await rejection(store.addMessages([], { expectedRevision: null }), "CONFLICT");
+    });
+
+    test("a drop past the beginning drops what is there", async (backend) => {
+      const store = backend.store();
+      await store.addMessages(numbered(3));
+      await store.commit({ drop: 7, append: [user("a")] });
+      expect(await textsIn(store)).toEqual(["a"]);
+      await backend.withoutRequests(async () => {
+        for (const drop of [-1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, "1", "some", null]) {
+          await rejection(store.commit({ drop: drop as number }), "INVALID_ARGUMENT");
+        }
+        for (const expectedRevision of ["", 7, {}]) {
+          const options = { expectedRevision: expectedRevision as string };
+          await rejection(store.addMessages([user("b")], options), "INVALID_ARGUMENT");
+        }
+      });
+      expect(await textsIn(store)).toEqual(["a"]);
+    });
+  },
+};

@@ -1,0 +1,166 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { MessageStore } from "@scrollback/store-core";
+import { expect } from "vitest";
+import type { Clause } from "../clause.ts";
+import { rejection, thrown } from "../errors.ts";
+import { numbered, textsIn, user } from "../messages.ts";
+
+/**
+ * Margins: a thread is expected to be there up to half of its time to live, so a machine that stalls for less than the
+ * other half fails nothing. It is expected to be gone 250 ms after its time, for clocks that tick coarsely; longer
+ * stalls do no harm there. The tests wait at the same time.
+ */
+const TTL_MS = 1_200;
+const HALF_MS = TTL_MS / 2;
+const AFTER_MS = TTL_MS + 250;
+
+const gone = { entries: [], revision: null };
+
+const writes: Record<string, (store: MessageStore) => Promise<unknown>> = {
+  addMessages: (store) => store.addMessages([user("more")]),
+  popMessage: (store) => store.popMessage(),
+  replaceMessages: (store) => store.replaceMessages([user("other")]),
+  "a commit of metadata": (store) => store.commit({ metadata: "title" }),
+  clear: (store) => store.clear(),
+};
+export const expiry: Clause = {
+  title: "Expiry",
+  concurrent: true,
+  declare(test) {
+    test("an expired thread reads as empty at once, on every client", async (backend) => {
+      backend.requireExpiry();
+      const store = backend.store({ ttlMs: TTL_MS });
+      const others = backend.otherStores().open(store.threadId);
+      await store.commit({ append: numbered(3), metadata: "title" });
+      expect(await textsIn(others)).toHaveLength(3);
+      await sleep(AFTER_MS);
+      for (const reader of [store, others]) {
+        expect(await reader.listMessages()).toEqual([]);
+        expect(await reader.listMessages({ limit: 2 })).toEqual([]);
+        expect(await reader.read()).toStrictEqual(gone);
+        expect(await reader.popMessage()).toBeUndefined();
+      }
+    });
+
+    test("a write to an expired thread begins a new one", async (backend) => {
+      backend.requireExpiry();
+      const store = backend.store({ ttlMs: TTL_MS });
+      const old = await store.commit({ append: numbered(3), metadata: "old" }, { operationId: "op" });
+      await sleep(AFTER_MS);
+      await rejection(store.addMessages([user("b")], { expectedRevision: old }), "CONFLICT");
+      expect(await store.read()).toStrictEqual(gone);
+      const revision = await store.addMessages([user("new")], { expectedRevision: null, operationId: "op" });
+      expect(revision).not.toBe(old);
+      const { entries, ...page } = await store.read();
+      expect(entries.map(({ message }) => message.content)).toEqual(["new"]);
+      expect(page.revision).toBe(revision);
+      expect("metadata" in page, "metadata of the expired thread").toBe(false);
+    });
+
+    test("the expiry slides with every kind of write", async (backend) => {
+      backend.requireExpiry();
+      const slide = async ([name, write]: [string, (store: MessageStore) => Promise<unknown>]) => {
+        const store = backend.store({ ttlMs: TTL_MS });
+        await store.addMessages(numbered(3));
+        for (let written = 0; written < 3; written++) {
+          await sleep(HALF_MS);
+          expect((await store.read()).revision, `${name}, ${written} times`).not.toBeNull();
+          if (written < 2) await write(store);
+        }
+        await sleep(AFTER_MS - HALF_MS);
+        expect(await store.read(), name).toStrictEqual(gone);
+      };
+      await Promise.all(Object.entries(writes).map(slide));
+    });
+
+    test("reads, empty changes, repeats and conflicts do not move the expiry", async (backend) => {
+      backend.requireExpiry();
+      const store = backend.store({ ttlMs: TTL_MS });
+      const start = performance.now();
+      await store.addMessages([user("a")], { operationId: "op" });
+      while (performance.now() < start + HALF_MS) {
+        await store.listMessages();
+        await store.read();
+        await store.addMessages([]);
+        await store.addMessages([user("a")], { operationId: "op" });
+        await rejection(store.addMessages([user("b")], { expectedRevision: null }), "CONFLICT");
+        await rejection(store.addMessages([user("b")], { operationId: "op" }), "CONFLICT");
+        await sleep(100);
+      }
+      await sleep(start + AFTER_MS - performance.now());
+      expect(await store.read()).toStrictEqual(gone);
+    });
+
+    test("a write without ttlMs removes an earlier expiry from all that is visible", async (backend) => {
+      backend.requireExpiry();
+      const store = backend.store({ ttlMs: TTL_MS, maxMessages: 4 });
+      await store.commit({ append: numbered(3), metadata: "title" });
+      await store.addMessages([user("also with ttl")]);
+      const lasting = backend.stores().open(store.threadId);
+      const revision = await lasting.addMessages([user("lasting")]);
+      await sleep(AFTER_MS);
+      const page = await lasting.read();
+      expect(page.entries).toHaveLength(5);
+      expect(page).toMatchObject({ revision, metadata: "title" });
+    });
+
+    test("a write with ttlMs makes a lasting thread expire, all of it", async (backend) => {
+      backend.requireExpiry();
+      const lasting = backend.store();
+      await lasting.commit({ append: numbered(5), metadata: "title" });
+      const brief = backend.stores({ ttlMs: TTL_MS }).open(lasting.threadId);
+      await brief.addMessages([user("last")]);
+      expect(await textsIn(lasting)).toHaveLength(6);
+      await sleep(AFTER_MS);
+      expect(await lasting.read()).toStrictEqual(gone);
+    });
+
+    test("a longer ttlMs lengthens, a shorter one shortens", async (backend) => {
+      backend.requireExpiry();
+      const long = backend.store({ ttlMs: 600_000 });
+      const short = backend.stores({ ttlMs: TTL_MS }).open(long.threadId);
+      const lengthened = backend.store({ ttlMs: TTL_MS });
+      await long.addMessages([user("a")]);
+      await short.addMessages([user("b")]);
+      await lengthened.addMessages([user("a")]);
+      await backend
+        .stores({ ttlMs: 600_000 })
+        .open(lengthened.threadId)
+        .addMessages([user("b")]);
+      await sleep(AFTER_MS);
+      expect(await long.read()).toStrictEqual(gone);
+      expect(await textsIn(lengthened)).toEqual(["a", "b"]);
+    });
+
+    test("a ttlMs of a hundred years is no shorter than that", async (backend) => {
+      backend.requireExpiry();
+      const store = backend.store({ ttlMs: 100 * 365 * 86_400_000 });
+      await store.addMessages(numbered(2));
+      await store.addMessages([user("a")]);
+      await sleep(50);
+      expect(await textsIn(store)).toEqual(["message 1", "message 2", "a"]);
+    });
+
+    test("the expiry of a restored store is that of its state", async (backend) => {
+      backend.requireExpiry();
+      const { threadId, ...state } = await backend.store({ ttlMs: TTL_MS }).serialize();
+      const store = backend.stores().restore({ ...state, threadId });
+      await store.addMessages([user("a")]);
+      await sleep(AFTER_MS);
+      expect(await store.read()).toStrictEqual(gone);
+    });
+
+    test("a wrong ttlMs is refused when the store is made", async (backend) => {
+      for (const ttlMs of [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, "5", null]) {
+        const error = thrown(() => backend.stores({ ttlMs: ttlMs as number }), "INVALID_ARGUMENT");
+        expect(error.message).toContain("ttlMs");
+      }
+    });
+
+    test("ttlMs is refused where threads cannot expire, and only there", async (backend) => {
+      const make = () => backend.stores({ ttlMs: 1_000 });
+      if (backend.driver.capabilities.expiry) expect(make().settings.ttlMs).toBe(1_000);
+      else expect(thrown(make, "UNSUPPORTED").message).toContain("ttlMs");
+    });
+  },
+};

@@ -1,0 +1,176 @@
+import { randomBytes, randomFillSync } from "node:crypto";
+import { type Change, formatRecord } from "@scrollback/store-core";
+import { expect } from "vitest";
+import type { Clause } from "../clause.ts";
+import { rejection } from "../errors.ts";
+import { carrying, numbered, textsIn, user } from "../messages.ts";
+
+const KIB = 1_024;
+const MIB = 1_024 * KIB;
+const METADATA_LIMIT = 256 * KIB;
+
+/** Text of so many bytes that no backend can make smaller by much. */
+const noise = (bytes: number) =>
+  randomBytes(Math.ceil((bytes * 3) / 4))
+    .toString("base64")
+    .slice(0, bytes);
+
+/** A message whose record has exactly so many bytes. */
+function messageOf(recordBytes: number) {
+  const empty = formatRecord("u", JSON.stringify(user(""))).length;
+  return user("x".repeat(recordBytes - empty));
+}
+
+export const size: Clause = {
+  title: "Size",
+  declare(test) {
+    test("the limits in the capabilities leave room for 3 MiB a message, and for several", async (backend) => {
+      const { maxMessageBytes, maxCommitBytes } = backend.driver.capabilities;
+      expect(maxMessageBytes).toBeGreaterThanOrEqual(4 * MIB + KIB);
+      expect(maxCommitBytes).toBeGreaterThanOrEqual(2 * maxMessageBytes);
+    });
+
+    test("there is no cliff below 3 MiB a message", async (backend) => {
+      const store = backend.store();
+      const sizes = [63, 64, 65, 255, 256, 300, 399, 400, 401, 512, 1_024, 2_047, 3_072].map(
+        (kib) => kib * KIB,
+      );
+      const texts = sizes.map((bytes) => `${noise(bytes - 1)}!`);
+      for (const text of texts) {
+        await store.addMessages([user(text)]);
+        expect((await textsIn(store, 1))[0] === text, `a message of ${text.length} bytes`).toBe(true);
+      }
+      const all = await textsIn(store);
+      expect(all.map((text, index) => text === texts[index])).toEqual(texts.map(() => true));
+    });
+
+    test("3 MiB of bytes, and of text of four bytes a character", async (backend) => {
+      const store = backend.store();
+      const bytes = randomFillSync(new Uint8Array(3 * MIB));
+      await store.addMessages([carrying(bytes)]);
+      const text = "💬𝔘𐍈🜁".repeat((3 * MIB) / 16);
+      expect(Buffer.byteLength(text)).toBe(3 * MIB);
+      await store.addMessages([user(text)]);
+      const [first, second] = await store.listMessages();
+      expect(Buffer.from(first?.metadata as Uint8Array).equals(bytes)).toBe(true);
+      expect(second?.content === text).toBe(true);
+    });
+
+    test("a batch of such messages is one commit", async (backend) => {
+      const store = backend.store();
+      const others = backend.otherStores().open(store.threadId);
+      const texts = Array.from({ length: 3 }, () => noise(3 * MIB));
+      const { maxCommitBytes } = backend.driver.capabilities;
+      const fit = texts.slice(0, Math.floor(maxCommitBytes / (3 * MIB + KIB)));
+      const revision = await store.addMessages([user("first"), ...fit.map(user), user("last")]);
+      const read = await others.read();
+      expect(read.revision).toBe(revision);
+      const got = read.entries.map(({ message }) => message.content);
+      expect(got.length).toBe(fit.length + 2);
+      expect([got[0], got.at(-1), fit.every((text, index) => got[index + 1] === text)]).toEqual([
+        "first",
+        "last",
+        true,
+      ]);
+      expect(await textsIn(store, 1)).toEqual(["last"]);
+      expect(await store.popMessage()).toStrictEqual(user("last"));
+      await store.commit({ drop: fit.length });
+      expect(await textsIn(store)).toEqual(["first"]);
+    });
+
+    test("large messages are trimmed and cleared like small ones", async (backend) => {
+      const store = backend.store({ maxMessages: 2, trimming: "exact" });
+      const texts = Array.from({ length: 4 }, () => noise(600 * KIB));
+      for (const text of texts) await store.addMessages([user(text)]);
+      expect((await textsIn(store)).map((text) => texts.indexOf(text))).toEqual([2, 3]);
+      await store.clear();
+      expect(await store.listMessages()).toEqual([]);
+      expect((await backend.harness.raw.dump(store.threadId)).length).toBeLessThan(100 * KIB);
+    });
+
+    test("past the limits: TOO_LARGE before any I/O, and nothing is written", async (backend) => {
+      const { maxMessageBytes, maxCommitBytes } = backend.driver.capabilities;
+      const store = backend.store();
+      await store.commit({ append: numbered(1), metadata: "kept" });
+      const before = await store.read();
+      const tooLarge = async (change: Change, name: string) => {
+        const error = await rejection(store.commit(change), "TOO_LARGE");
+        expect(error.message).toContain(name);
+        expect(error.message.length, "no content in the message").toBeLessThan(500);
+      };
+      const largest = messageOf(maxMessageBytes);
+      const batch = Array.from({ length: Math.floor(maxCommitBytes / maxMessageBytes) }, () => largest);
+      const rest = maxCommitBytes - batch.length * maxMessageBytes;
+      await backend.withoutRequests(async () => {
+        await tooLarge(
+          { append: [user("good"), messageOf(maxMessageBytes + 1)], metadata: "new" },
+          "messages[1]",
+        );
+        await tooLarge({ append: [...batch, messageOf(Math.min(maxMessageBytes, rest + 100))] }, "commit");
+        await tooLarge({ append: [user("good")], metadata: "x".repeat(METADATA_LIMIT) }, "metadata");
+      });
+      expect(await store.read()).toStrictEqual(before);
+      await store.addMessages([user("after")]);
+      expect(await textsIn(store)).toEqual(["message 1", "after"]);
+    });
+
+    test("at the limits: a message and metadata that just fit", async (backend) => {
+      const store = backend.store();
+      const message = messageOf(backend.driver.capabilities.maxMessageBytes);
+      // Its record has two letters before the text, and the text two quotes.
+      const metadata = "x".repeat(METADATA_LIMIT - 4);
+      await store.commit({ append: [message], metadata });
+      const page = await store.read();
+      expect(page.entries[0]?.message.content === message.content).toBe(true);
+      expect(page.metadata === metadata).toBe(true);
+    });
+
+    test("a commit sends as many requests as the capabilities say, whatever it holds", async (backend) => {
+      backend.requireRequests();
+      const { commit } = backend.driver.capabilities.roundTrips;
+      const store = backend.store();
+      await store.addMessages(numbered(2));
+      for (const [what, change] of Object.entries<Change>({
+        "one message": { append: [user("a")] },
+        "twenty messages": { append: numbered(20) },
+        "drop, add and metadata": { drop: 3, append: numbered(2), metadata: { title: "a" } },
+        "metadata alone": { metadata: 1 },
+        "a drop": { drop: 2 },
+      })) {
+        expect(await backend.requestsOf(() => store.commit(change)), what).toBe(commit);
+      }
+    });
+
+    test("the cost of an append does not grow with the thread", async (backend) => {
+      backend.requireRequests();
+      const { commit } = backend.driver.capabilities.roundTrips;
+      for (const length of [10, 5_000]) {
+        const store = backend.store();
+        for (let from = 0; from < length; from += 1_000) {
+          await store.addMessages(numbered(Math.min(1_000, length - from)));
+        }
+        for (let round = 0; round < 3; round++) {
+          const add = () => store.addMessages([user("a")]);
+          expect(await backend.requestsOf(add), `to ${length} messages`).toBe(commit);
+        }
+      }
+    });
+
+    test("the cost of trimming does not grow with the messages that are kept", async (backend) => {
+      backend.requireRequests();
+      const requests: (number | undefined)[] = [];
+      for (const maxMessages of [10, 1_000]) {
+        const store = backend.store({ maxMessages });
+        await store.addMessages(numbered(maxMessages));
+        requests.push(
+          await backend.requestsOf(async () => {
+            for (let round = 0; round < 130; round++) await store.addMessages([user(`${round}`)]);
+          }),
+        );
+      }
+      const [few = 0, many = 0] = requests;
+      expect(few).toBeGreaterThanOrEqual(130 * backend.driver.capabilities.roundTrips.commit);
+      expect(many).toBeLessThanOrEqual(few * 1.2 + 10);
+    });
+  },
+};

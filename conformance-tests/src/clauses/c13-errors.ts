@@ -1,0 +1,185 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import {
+  type Change,
+  createStores,
+  type MessageStore,
+  StoreError,
+  type StoreOptions,
+} from "@scrollback/store-core";
+import { expect } from "vitest";
+import type { Clause } from "../clause.ts";
+import { rejection, thrown } from "../errors.ts";
+import { numbered, textsIn, user } from "../messages.ts";
+
+/** Every method that asks the backend, by name. */
+const calls: Record<string, (store: MessageStore) => Promise<unknown>> = {
+  addMessages: (store) => store.addMessages([user("secret text")]),
+  "addMessages of nothing": (store) => store.addMessages([]),
+  listMessages: (store) => store.listMessages(),
+  "listMessages with limit": (store) => store.listMessages({ limit: 5 }),
+  read: (store) => store.read({ limit: 5 }),
+  popMessage: (store) => store.popMessage(),
+  replaceMessages: (store) => store.replaceMessages([user("secret text")]),
+  commit: (store) => store.commit({ metadata: "secret title" }),
+  clear: (store) => store.clear(),
+};
+
+export const errors: Clause = {
+  title: "Errors",
+  declare(test) {
+    test("an outage is UNAVAILABLE, never an empty history, and passes", async (backend) => {
+      const { proxy, connect } = backend.requireNetwork();
+      const stores = createStores(connect());
+      const store = stores.open();
+      await store.addMessages(numbered(3));
+      const fresh = createStores(connect()).open(store.threadId);
+      const unknown = stores.open();
+      proxy.set({ kind: "down" });
+      const failed = await Promise.all(
+        [store, fresh, unknown].flatMap((one) =>
+          Object.entries(calls).map(async ([name, call]) => {
+            const error = await rejection(call(one), "UNAVAILABLE").catch((cause) => {
+              throw new Error(`${name} in an outage`, { cause });
+            });
+            return { name, error };
+          }),
+        ),
+      );
+      for (const { name, error } of failed) {
+        expect(error.retryable, `${name} may be tried again`).toBe(true);
+        expect(error.cause, `the raw error of ${name}`).toBeDefined();
+        for (const secret of ["secret", ...(backend.harness.secrets ?? [])]) {
+          expect(error.message, name).not.toContain(secret);
+        }
+      }
+      proxy.set({ kind: "pass" });
+      // What the outage cut off may or may not have arrived; here it never left.
+      await expect
+        .poll(() => textsIn(store).catch(String), { timeout: 10_000 })
+        .toEqual(["message 1", "message 2", "message 3"]);
+      await expect.poll(() => textsIn(fresh).catch(String), { timeout: 10_000 }).toHaveLength(3);
+      expect(await unknown.listMessages()).toEqual([]);
+    });
+
+    test("a short outage is ridden out by the calls that meet it", async (backend) => {
+      const { proxy, connect } = backend.requireNetwork();
+      const stores = createStores(connect());
+      const [one, two] = [stores.open(), stores.open()];
+      await one.addMessages(numbered(2));
+      await two.addMessages(numbered(2));
+      proxy.set({ kind: "down" });
+      const calls = Promise.all([one.addMessages([user("during")]), two.listMessages(), two.popMessage()]);
+      await sleep(400);
+      proxy.set({ kind: "pass" });
+      const [, list, popped] = await calls;
+      expect(list.length).toBeGreaterThanOrEqual(1);
+      expect(popped).toStrictEqual(user("message 2"));
+      expect(await textsIn(one)).toEqual(["message 1", "message 2", "during"]);
+      expect(await textsIn(two)).toEqual(["message 1"]);
+    });
+
+    test("a read that is cut in the middle of its reply is read again, whole", async (backend) => {
+      const { proxy, connect } = backend.requireNetwork();
+      const store = createStores(connect()).open();
+      const texts = Array.from({ length: 50 }, (_, index) => `${index} ${"x".repeat(3_000)}`);
+      await store.addMessages(texts.map(user));
+      for (const afterBytes of [0, 1, 100, 20_000, 140_000]) {
+        const { strikes } = proxy.counters;
+        proxy.set({ kind: "cut-reply", afterBytes, times: 1 });
+        expect(await textsIn(store), `cut after ${afterBytes} bytes`).toEqual(texts);
+        expect(proxy.counters.strikes, "cuts").toBe(strikes + 1);
+      }
+    });
+
+    test("a slow backend is waited for", async (backend) => {
+      const { proxy, connect } = backend.requireNetwork();
+      const store = createStores(connect()).open();
+      await store.addMessages(numbered(1));
+      proxy.set({ kind: "delay-reply", ms: 300 });
+      await store.addMessages([user("slow")]);
+      expect(await textsIn(store)).toEqual(["message 1", "slow"]);
+    });
+
+    test("every wrong call is INVALID_ARGUMENT before any I/O, and names what is wrong", async (backend) => {
+      const store = backend.store();
+      const stores = backend.stores();
+      const write = (options: object) => store.addMessages([user("a")], options);
+      const wrong: [string, () => Promise<unknown>][] = [
+        ["operation", () => write({ operation: "typo" })],
+        ["operationId", () => write({ operationId: "" })],
+        ["expectedRevision", () => write({ expectedRevision: 7 })],
+        ["signal", () => write({ signal: "stop" })],
+        ["options", () => write([])],
+        ["limit", () => store.listMessages({ limit: -1 })],
+        ["offset", () => store.listMessages({ offset: 1 } as object)],
+        ["after", () => store.read({ after: "x" })],
+        ["cursor", () => store.read({ cursor: "x" } as object)],
+        ["drop", () => store.commit({ drop: -1 })],
+        ["append", () => store.commit({ append: "text" } as unknown as Change)],
+        ["remove", () => store.commit({ remove: 1 } as Change)],
+        ["change", () => store.commit(null as unknown as Change)],
+        ["messages[1]", () => store.addMessages([user("a"), { role: "user" } as never])],
+        ["reason", () => store.popMessage({ reason: "x" } as object)],
+      ];
+      await backend.withoutRequests(async () => {
+        for (const [name, call] of wrong) {
+          expect((await rejection(call(), "INVALID_ARGUMENT")).message).toContain(name);
+        }
+        const options: StoreOptions[] = [
+          { maxMessage: 5 } as StoreOptions,
+          { codec: {} } as StoreOptions,
+          { traits: { role: 1 } } as unknown as StoreOptions,
+          { onCorruptRecord: "skip" } as unknown as StoreOptions,
+        ];
+        for (const one of options) {
+          const [name = ""] = Object.keys(one);
+          expect(thrown(() => backend.stores(one), "INVALID_ARGUMENT").message).toContain(name);
+        }
+        expect(thrown(() => stores.open(""), "INVALID_ARGUMENT").message).toContain("threadId");
+      });
+      expect(await store.read()).toStrictEqual({ entries: [], revision: null });
+    });
+
+    test("what a write refused stands in no message", async (backend) => {
+      const store = backend.store();
+      const secret = crypto.randomUUID();
+      const messages: string[] = [];
+      const collect = (error: StoreError) => messages.push(error.message);
+      await store.addMessages([user(secret)], { operationId: "op" });
+      collect(await rejection(store.addMessages([user(`${secret}2`)], { operationId: "op" }), "CONFLICT"));
+      collect(await rejection(store.commit({ metadata: secret }, { expectedRevision: null }), "CONFLICT"));
+      collect(
+        await rejection(store.addMessages([{ role: secret as never, content: secret }]), "INVALID_ARGUMENT"),
+      );
+      collect(
+        await rejection(
+          store.addMessages([{ role: "user", content: secret, metadata: () => secret }]),
+          "INVALID_ARGUMENT",
+        ),
+      );
+      for (const message of messages) expect(message).not.toContain(secret);
+    });
+
+    test("errors that the driver does not know are none of its own", async (backend) => {
+      for (const error of [
+        new Error("from elsewhere"),
+        new TypeError("bug"),
+        "text",
+        null,
+        undefined,
+        7,
+        {},
+      ]) {
+        expect(backend.driver.classifyError(error)).toBeUndefined();
+      }
+    });
+
+    test("every error is a StoreError, whichever copy of the package made it", async (backend) => {
+      const error = await rejection(backend.store().listMessages({ limit: -1 }), "INVALID_ARGUMENT");
+      expect(error).toBeInstanceOf(Error);
+      expect(error.name).toBe("StoreError");
+      expect(error.retryable).toBe(false);
+      expect(StoreError.is(error, "CONFLICT")).toBe(false);
+    });
+  },
+};

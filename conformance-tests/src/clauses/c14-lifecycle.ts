@@ -1,0 +1,198 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { createStores, type MessageStore, StoreError, type StoreFactory } from "@scrollback/store-core";
+import { expect } from "vitest";
+import type { Clause } from "../clause.ts";
+import { rejection, thrown } from "../errors.ts";
+import { numbered, textsIn, user } from "../messages.ts";
+
+/** Asserts that every method rejects with CLOSED. */
+async function expectClosed(store: MessageStore): Promise<void> {
+  for (const call of [
+    () => store.addMessages([user("a")]),
+    () => store.addMessages([]),
+    () => store.listMessages(),
+    () => store.listMessages({ limit: 0 }),
+    () => store.read(),
+    () => store.popMessage(),
+    () => store.replaceMessages([]),
+    () => store.commit({}),
+    () => store.clear(),
+    () => store.serialize(),
+    () => store.updateFromState(null),
+  ]) {
+    await rejection(call(), "CLOSED");
+  }
+}
+
+export const lifecycle: Clause = {
+  title: "Lifecycle",
+  declare(test) {
+    test("nothing is asked of the backend before the first call", async (backend) => {
+      await backend.withoutRequests(() => {
+        backend.stores().open();
+        backend.stores({ maxMessages: 5 }).open("a");
+      });
+      const { faults } = backend.harness;
+      if (!faults) return;
+      const { proxy, connect } = backend.requireNetwork();
+      const before = proxy.counters.connections;
+      const store = createStores(connect()).open();
+      await sleep(100);
+      expect(proxy.counters.connections, "connections made").toBe(before);
+      await store.listMessages();
+      expect(proxy.counters.connections).toBeGreaterThan(before);
+    });
+
+    test("after close every call rejects with CLOSED, and closing twice is the same as once", async (backend) => {
+      const stores = await backend.ownStores();
+      const store = stores.open();
+      const unused = stores.open();
+      await store.addMessages(numbered(2));
+      await stores.close();
+      await expectClosed(store);
+      await expectClosed(unused);
+      thrown(() => stores.open(), "CLOSED");
+      thrown(() => stores.restore({}), "CLOSED");
+      await rejection(stores.setup(), "CLOSED");
+      await Promise.all([stores.close(), stores.close()]);
+      await stores[Symbol.asyncDispose]();
+    });
+
+    test("await using closes, also what was never used", async (backend) => {
+      let kept: StoreFactory;
+      {
+        await using stores = await backend.ownStores();
+        kept = stores;
+        await stores.open().addMessages(numbered(1));
+      }
+      thrown(() => kept.open(), "CLOSED");
+      const unused = await backend.ownStores();
+      await unused.close();
+      thrown(() => unused.open(), "CLOSED");
+    });
+
+    test("calls that are under way when the factory closes settle, as done or CLOSED", async (backend) => {
+      const stores = await backend.ownStores();
+      const store = stores.open();
+      await store.addMessages(numbered(1));
+      const calls = Promise.allSettled([
+        ...Array.from({ length: 10 }, () => store.addMessages(numbered(3))),
+        store.listMessages(),
+      ]);
+      await stores.close();
+      for (const outcome of await calls) {
+        if (outcome.status === "rejected")
+          expect(StoreError.is(outcome.reason, "CLOSED"), String(outcome.reason)).toBe(true);
+      }
+    });
+
+    test("disposing a store closes that store alone", async (backend) => {
+      const stores = backend.stores();
+      const store = stores.open();
+      const same = stores.open(store.threadId);
+      await store.addMessages(numbered(2));
+      {
+        await using disposed = stores.open(store.threadId);
+        expect(await disposed.listMessages()).toHaveLength(2);
+      }
+      await store[Symbol.asyncDispose]();
+      await store[Symbol.asyncDispose]();
+      await expectClosed(store);
+      expect(await same.listMessages()).toHaveLength(2);
+      expect(await textsIn(stores.open(store.threadId))).toHaveLength(2);
+    });
+
+    test("closing one client leaves the others", async (backend) => {
+      backend.requireOtherClient();
+      const store = backend.store();
+      const other = await backend.ownStores();
+      await other.open(store.threadId).addMessages(numbered(2));
+      await other.close();
+      expect(await store.listMessages()).toHaveLength(2);
+      await store.addMessages(numbered(1));
+    });
+
+    test("first calls at once are safe", async (backend) => {
+      const { threadId } = backend.store();
+      const stores = await backend.ownStores();
+      const store = stores.open(threadId);
+      await Promise.all([
+        store.listMessages(),
+        ...Array.from({ length: 6 }, (_, index) => store.addMessages(numbered(2, `${index}`))),
+        stores.setup(),
+        store.read(),
+      ]);
+      expect(await store.listMessages()).toHaveLength(12);
+    });
+
+    test("setup can run twice, and at once from two clients, and keeps what is there", async (backend) => {
+      const store = backend.store();
+      await store.addMessages(numbered(3));
+      const [mine, others] = [backend.stores(), backend.otherStores()];
+      await mine.setup();
+      await mine.setup();
+      await Promise.all([mine.setup(), others.setup(), backend.otherStores().setup()]);
+      expect(await store.listMessages()).toHaveLength(3);
+      await store.addMessages(numbered(1));
+    });
+
+    test("capabilities and settings are frozen plain data", async (backend) => {
+      const { capabilities } = backend.driver;
+      expect(Object.isFrozen(capabilities)).toBe(true);
+      expect(Object.isFrozen(capabilities.roundTrips)).toBe(true);
+      expect(JSON.parse(JSON.stringify(capabilities))).toStrictEqual(capabilities);
+      expect(capabilities.backend).toMatch(/^[a-z][a-z0-9-]*$/);
+      const stores = backend.stores({ maxMessages: 5 });
+      expect(Object.isFrozen(stores.settings)).toBe(true);
+      expect(stores.settings).toStrictEqual({ backend: capabilities.backend, maxMessages: 5 });
+    });
+
+    test("a connection that is lost while idle crashes nothing and is made anew", async (backend) => {
+      const { proxy, connect } = backend.requireNetwork();
+      const store = createStores(connect()).open();
+      await store.addMessages(numbered(2));
+      for (let round = 0; round < 3; round++) {
+        proxy.cutConnections();
+        await sleep(round * 20);
+        expect(await store.listMessages()).toHaveLength(2);
+      }
+      // A long outage while nobody asks: an error that nobody catches would fail the run.
+      proxy.set({ kind: "down" });
+      await sleep(500);
+      proxy.set({ kind: "pass" });
+      await store.addMessages(numbered(1));
+      expect(await store.listMessages()).toHaveLength(3);
+    });
+
+    test("close waits for nothing that hangs", async (backend) => {
+      const { proxy, connect } = backend.requireNetwork();
+      for (const mode of ["hang", "down"] as const) {
+        const stores = createStores(connect());
+        const store = stores.open();
+        await store.addMessages(numbered(1));
+        proxy.set({ kind: mode });
+        const call = rejection(store.addMessages(numbered(1)), "CLOSED");
+        await sleep(50);
+        const start = performance.now();
+        await stores.close();
+        await call;
+        expect(performance.now() - start, "milliseconds to close").toBeLessThan(2_000);
+        proxy.set({ kind: "pass" });
+      }
+    });
+
+    test("a client that is closed while it connects stays closed", async (backend) => {
+      const { proxy, connect } = backend.requireNetwork();
+      proxy.set({ kind: "hang" });
+      const stores = createStores(connect());
+      const call = rejection(stores.open().listMessages(), "CLOSED");
+      await sleep(50);
+      await stores.close();
+      await call;
+      proxy.set({ kind: "pass" });
+      const { connections } = proxy.counters;
+      await sleep(200);
+      expect(proxy.counters.connections, "connections after close").toBe(connections);
+    });
+  },
+};

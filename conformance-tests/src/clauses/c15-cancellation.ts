@@ -1,0 +1,193 @@
+import { getEventListeners } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
+import { createStores, type MessageStore } from "@scrollback/store-core";
+import { expect } from "vitest";
+import type { Clause } from "../clause.ts";
+import { rejection } from "../errors.ts";
+import { batchesOf } from "../history.ts";
+import { batchText, jobs } from "../jobs.ts";
+import { numbered, textsIn, user } from "../messages.ts";
+
+/** Promptly: far below any timeout of a client, and far above what a busy machine delays a timer. */
+const PROMPTLY_MS = 1_000;
+/** The longest that other work may wait for the event loop; a busy wait for a lock or a reply is longer. */
+const LONGEST_STALL_MS = 250;
+
+const calls: Record<string, (store: MessageStore, signal: AbortSignal) => Promise<unknown>> = {
+  addMessages: (store, signal) => store.addMessages([user("a")], { signal }),
+  "addMessages of nothing": (store, signal) => store.addMessages([], { signal }),
+  listMessages: (store, signal) => store.listMessages({ signal }),
+  read: (store, signal) => store.read({ signal }),
+  popMessage: (store, signal) => store.popMessage({ signal }),
+  replaceMessages: (store, signal) => store.replaceMessages([user("a")], { signal }),
+  commit: (store, signal) => store.commit({ metadata: 1 }, { signal }),
+  clear: (store, signal) => store.clear({ signal }),
+};
+
+/** The longest time that the event loop was not free while `operation` ran. */
+async function longestStall(operation: () => Promise<unknown>): Promise<number> {
+  let last = performance.now();
+  let longest = 0;
+  const tick = () => {
+    const now = performance.now();
+    longest = Math.max(longest, now - last);
+    last = now;
+  };
+  const timer = setInterval(tick, 5);
+  try {
+    await operation();
+  } finally {
+    clearInterval(timer);
+    tick();
+  }
+  return longest;
+}
+
+/** Asserts that an operation leaves the event loop free, in one of three attempts: the machine may stall by itself. */
+async function expectFreeEventLoop(operation: () => Promise<unknown>): Promise<void> {
+  const stalls: number[] = [];
+  while (stalls.length < 3 && !stalls.some((stall) => stall < LONGEST_STALL_MS)) {
+    stalls.push(await longestStall(operation));
+  }
+  expect(Math.min(...stalls), "milliseconds").toBeLessThan(LONGEST_STALL_MS);
+}
+
+export const cancellation: Clause = {
+  title: "Cancellation",
+  declare(test) {
+    test("a signal that is aborted already: ABORTED with its reason, before any I/O", async (backend) => {
+      const store = backend.store();
+      await store.addMessages(numbered(3));
+      const before = await store.read();
+      const reason = new Error("changed my mind");
+      await backend.withoutRequests(async () => {
+        for (const [name, call] of Object.entries(calls)) {
+          const error = await rejection(call(store, AbortSignal.abort(reason)), "ABORTED");
+          expect(error.cause, name).toBe(reason);
+          expect(error.retryable, name).toBe(false);
+        }
+      });
+      expect(await store.read()).toStrictEqual(before);
+    });
+
+    test("commits aborted at any moment leave whole batches, and all that were acknowledged", async (backend) => {
+      const store = backend.store();
+      const acknowledged: string[] = [];
+      await Promise.all(
+        Array.from({ length: 40 }, async (_, batch) => {
+          const controller = new AbortController();
+          const messages = Array.from({ length: 5 }, (_, index) => user(batchText("w", batch, index)));
+          const add = store.addMessages(messages, { signal: controller.signal });
+          const timer = setTimeout(() => controller.abort(), Math.random() * 8);
+          await add.then(
+            () => acknowledged.push(`w/${batch}`),
+            () => rejection(add, "ABORTED"),
+          );
+          clearTimeout(timer);
+        }),
+      );
+      // What was given up may still be on its way.
+      await store.addMessages(Array.from({ length: 5 }, (_, index) => user(batchText("last", 0, index))));
+      const seen = new Set(batchesOf(await textsIn(store), 5));
+      expect(
+        acknowledged.filter((batch) => !seen.has(batch)),
+        "acknowledged and not there",
+      ).toEqual([]);
+    });
+
+    test("a signal that is not aborted changes nothing, and no listener stays on it", async (backend) => {
+      const store = backend.store();
+      const { signal } = new AbortController();
+      for (const call of Object.values(calls)) await call(store, signal);
+      await rejection(store.addMessages([user("a")], { signal, expectedRevision: null }), "CONFLICT");
+      expect(getEventListeners(signal, "abort")).toEqual([]);
+    });
+
+    test("an abort while the backend hangs rejects promptly", async (backend) => {
+      const { proxy, connect } = backend.requireNetwork();
+      const store = createStores(connect()).open();
+      await store.addMessages(numbered(3));
+      proxy.set({ kind: "hang" });
+      const controller = new AbortController();
+      const hanging = Object.values(calls).map((call) =>
+        rejection(call(store, controller.signal), "ABORTED"),
+      );
+      await expect.poll(() => proxy.counters.strikes).toBeGreaterThan(0);
+      const start = performance.now();
+      controller.abort();
+      await Promise.all(hanging);
+      expect(performance.now() - start, "milliseconds to reject").toBeLessThan(PROMPTLY_MS);
+    });
+
+    test("an abort while the connection is being made rejects promptly", async (backend) => {
+      const { proxy, connect } = backend.requireNetwork();
+      for (const mode of ["hang", "down"] as const) {
+        proxy.set({ kind: mode });
+        const store = createStores(connect()).open();
+        const start = performance.now();
+        const signal = AbortSignal.timeout(100);
+        await Promise.all(Object.values(calls).map((call) => rejection(call(store, signal), "ABORTED")));
+        expect(performance.now() - start, "milliseconds to reject").toBeLessThan(100 + PROMPTLY_MS);
+      }
+    });
+
+    test("a commit given up in a hang happened or did not, and counts once when sent again", async (backend) => {
+      const { proxy, connect } = backend.requireNetwork();
+      const store = createStores(connect()).open();
+      await store.addMessages(numbered(1));
+      for (const kind of ["hang", "drop-reply", "delay-reply"] as const) {
+        proxy.set(kind === "delay-reply" ? { kind, ms: 5_000 } : { kind });
+        const operationId = `given up in ${kind}`;
+        const messages = numbered(3, kind);
+        const add = store.addMessages(messages, { operationId, signal: AbortSignal.timeout(150) });
+        await rejection(add, "ABORTED");
+        proxy.set({ kind: "pass" });
+        const others = backend.stores().open(store.threadId);
+        const count = (await others.listMessages()).length % 3;
+        expect(count, `messages after ${kind}, one and whole batches`).toBe(1);
+        await others.addMessages(messages, { operationId });
+        // What hung may arrive only now.
+        await sleep(50);
+        expect(await textsIn(others, 3)).toEqual([`${kind} 1`, `${kind} 2`, `${kind} 3`]);
+      }
+      expect(await backend.stores().open(store.threadId).listMessages()).toHaveLength(10);
+    });
+
+    test("the event loop is free while the backend hangs", async (backend) => {
+      const { proxy, connect } = backend.requireNetwork();
+      const store = createStores(connect()).open();
+      await store.addMessages(numbered(1));
+      proxy.set({ kind: "hang" });
+      await expectFreeEventLoop(async () => {
+        const signal = AbortSignal.timeout(600);
+        await Promise.all(Object.values(calls).map((call) => rejection(call(store, signal), "ABORTED")));
+      });
+    });
+
+    test("the event loop is free while clients compete for one thread", async (backend) => {
+      const { threadId } = backend.store();
+      const clients = [backend.stores(), backend.otherStores(), backend.otherStores()];
+      await expectFreeEventLoop(() =>
+        Promise.all(
+          clients.map((stores, writer) =>
+            jobs.append(stores, { threadId, writer: `${writer}`, batches: 15, batchSize: 4 }, () => {}),
+          ),
+        ),
+      );
+    });
+
+    test("the event loop is free while other processes write", async (backend) => {
+      const runInProcess = backend.requireProcesses();
+      const { threadId } = backend.store();
+      const workers = ["a", "b"].map((writer) =>
+        runInProcess("append", { threadId, writer, batches: 1_000_000, batchSize: 3 }),
+      );
+      await expect
+        .poll(() => workers.every(({ progress }) => progress.length > 0), { timeout: 20_000, interval: 10 })
+        .toBe(true);
+      await expectFreeEventLoop(() =>
+        jobs.append(backend.stores(), { threadId, writer: "c", batches: 60, batchSize: 3 }, () => {}),
+      );
+    });
+  },
+};

@@ -1,0 +1,148 @@
+import { createStores, formatRecord, jsonCodec, type StoreError } from "@scrollback/store-core";
+import { expect } from "vitest";
+import type { Backend } from "../backend.ts";
+import type { Clause } from "../clause.ts";
+import { rejection } from "../errors.ts";
+import { numbered, textsIn, textsOf, user } from "../messages.ts";
+
+const corruptRecords: Readonly<Record<string, string>> = {
+  garbage: "garbage",
+  "a record cut short": '1u{"role":"user","conte',
+  "only the version and the kind": "1u",
+  "an unknown kind": '1z{"role":"user","content":"a"}',
+  "a version before the first": '0u{"role":"user","content":"a"}',
+  "JSON without a version": '{"role":"user","content":"a"}',
+  "what superjson cannot read": '1u~{"json":',
+  "bytes of a kind that is none": '1u~{"json":["Odd","AA=="],"meta":{"values":[["custom","bytes"]],"v":1}}',
+};
+
+/** A thread of five messages whose third has `record` in its place. */
+async function corruptThread(backend: Backend, record: string) {
+  const store = backend.store();
+  await store.addMessages(numbered(5));
+  const sequences = (await store.read()).entries.map(({ sequence }) => sequence);
+  const sequence = sequences[2] ?? 0;
+  await backend.harness.raw.plant(store.threadId, sequence, record);
+  return { store, sequence };
+}
+
+export const corruption: Clause = {
+  title: "Corruption",
+  declare(test) {
+    test("a record that cannot be read is CORRUPT with its sequence number", async (backend) => {
+      for (const [what, record] of Object.entries(corruptRecords)) {
+        const { store, sequence } = await corruptThread(backend, record);
+        for (const read of [
+          () => store.listMessages(),
+          () => store.listMessages({ limit: 3 }),
+          () => store.read(),
+          () => backend.otherStores().open(store.threadId).listMessages(),
+        ]) {
+          const error = await rejection(read(), "CORRUPT").catch((cause) => {
+            throw new Error(`${what} was not found`, { cause });
+          });
+          expect(error.sequence, what).toBe(sequence);
+          expect(error.retryable).toBe(false);
+          expect(error.message).toContain(store.threadId);
+        }
+      }
+    });
+
+    test("a record of a newer format version is CORRUPT, and the message says what to do", async (backend) => {
+      const { store, sequence } = await corruptThread(
+        backend,
+        '2u{"role":"user","content":"from the future"}',
+      );
+      const error = await rejection(store.listMessages(), "CORRUPT");
+      expect(error.sequence).toBe(sequence);
+      expect(error.message).toMatch(/version 2.*upgrade/);
+      expect(error.message).not.toContain("from the future");
+    });
+
+    test("the rest can be read around it", async (backend) => {
+      const { store } = await corruptThread(backend, "garbage");
+      expect(await textsIn(store, 2)).toEqual(["message 4", "message 5"]);
+      const newest = await store.read({ limit: 2 });
+      await rejection(store.read({ limit: 1, before: newest.older ?? "" }), "CORRUPT");
+    });
+
+    test("with onCorruptRecord it is reported there and skipped, all else is read", async (backend) => {
+      for (const record of [...Object.values(corruptRecords), "2u{}"]) {
+        const { store, sequence } = await corruptThread(backend, record);
+        const reported: StoreError[] = [];
+        const onCorruptRecord = (error: StoreError) => reported.push(error);
+        const tolerant = backend.stores({ onCorruptRecord }).open(store.threadId);
+        const rest = ["message 1", "message 2", "message 4", "message 5"];
+        expect(await textsIn(tolerant)).toEqual(rest);
+        expect(reported.map((error) => [error.code, error.sequence])).toEqual([["CORRUPT", sequence]]);
+        const page = await tolerant.read();
+        expect(textsOf(page.entries.map(({ message }) => message))).toEqual(rest);
+        expect(reported).toHaveLength(2);
+        expect(await textsIn(tolerant, 2)).toEqual(["message 4", "message 5"]);
+        expect(reported).toHaveLength(2);
+      }
+    });
+
+    test("paging goes past it", async (backend) => {
+      const { store } = await corruptThread(backend, "garbage");
+      const tolerant = backend.stores({ onCorruptRecord: () => {} }).open(store.threadId);
+      const seen: string[] = [];
+      let page = await tolerant.read({ limit: 1 });
+      for (let pages = 1; pages <= 5; pages++) {
+        seen.unshift(...textsOf(page.entries.map(({ message }) => message)));
+        if (page.older !== undefined) page = await tolerant.read({ limit: 1, before: page.older });
+      }
+      expect(page.older).toBeUndefined();
+      expect(seen).toEqual(["message 1", "message 2", "message 4", "message 5"]);
+    });
+
+    test("onCorruptRecord is not called where nothing is corrupt", async (backend) => {
+      const reported: StoreError[] = [];
+      const store = backend.store({ onCorruptRecord: (error) => reported.push(error) });
+      await store.commit({ append: numbered(3), metadata: "title" });
+      await store.read();
+      expect(reported).toEqual([]);
+    });
+
+    test("writes go on past it, it is trimmed like any other, and clear removes it", async (backend) => {
+      const { store } = await corruptThread(backend, "garbage");
+      await store.addMessages([user("more")]);
+      await rejection(store.listMessages(), "CORRUPT");
+      await backend.stores({ maxMessages: 3 }).open(store.threadId).commit({ metadata: 1 });
+      expect(await textsIn(store)).toEqual(["message 4", "message 5", "more"]);
+      const other = await corruptThread(backend, "2x");
+      await other.store.clear();
+      await other.store.addMessages([user("new")]);
+      expect(await textsIn(other.store)).toEqual(["new"]);
+    });
+
+    test("popMessage never takes what it cannot read", async (backend) => {
+      const { store, sequence } = await corruptThread(backend, "garbage");
+      await store.commit({ drop: 2 });
+      const tolerant = backend.stores({ onCorruptRecord: () => {} }).open(store.threadId);
+      for (const one of [store, tolerant]) {
+        expect((await rejection(one.popMessage(), "CORRUPT")).sequence).toBe(sequence);
+      }
+      await store.commit({ drop: 1 });
+      expect(await store.popMessage()).toStrictEqual(user("message 2"));
+    });
+
+    test("a record of another codec is CORRUPT, never another message", async (backend) => {
+      const codec = { ...jsonCodec, encode: (value: unknown) => `<${jsonCodec.encode(value)}>` };
+      const store = createStores(backend.driver, { codec }).open();
+      await store.addMessages(numbered(1));
+      await rejection(backend.stores().open(store.threadId).listMessages(), "CORRUPT");
+    });
+
+    test("records carry a format version", async (backend) => {
+      const store = backend.store();
+      const message = user(crypto.randomUUID());
+      await store.addMessages([message]);
+      const record = formatRecord("u", jsonCodec.encode(message));
+      expect(record).toMatch(/^1u/);
+      // Planting what is there changes nothing: it is records that the backend keeps.
+      await backend.harness.raw.plant(store.threadId, (await store.read()).entries[0]?.sequence ?? 0, record);
+      expect(await store.listMessages()).toStrictEqual([message]);
+    });
+  },
+};

@@ -1,0 +1,139 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { createStores } from "@scrollback/store-core";
+import { expect } from "vitest";
+import type { Clause } from "../clause.ts";
+import { batchesOf, checkFinal, checkReadings, totalOf } from "../history.ts";
+import { jobs } from "../jobs.ts";
+import { meanwhile } from "../meanwhile.ts";
+import { numbered, textsIn } from "../messages.ts";
+
+export const concurrency: Clause = {
+  title: "Concurrency",
+  declare(test) {
+    test("many writers and readers on several clients: nothing lost, doubled or interleaved", async (backend) => {
+      const clients = [backend.stores(), backend.otherStores(), backend.otherStores()];
+      const { threadId } = backend.store();
+      const written = { writers: ["a", "b", "c", "d", "e", "f"], batches: 8, batchSize: 3 };
+      const writing = written.writers.map((writer, index) =>
+        jobs.append(clients[index % 3] ?? backend.stores(), { threadId, writer, ...written }, () => {}),
+      );
+      const readings = await Promise.all(
+        clients.map((stores) => jobs.observe(stores, { threadId, messages: totalOf(written) })),
+      );
+      await Promise.all(writing);
+      const final = await textsIn(backend.stores().open(threadId));
+      checkFinal(final, written);
+      for (const own of readings) checkReadings(own, final, written.batchSize);
+    });
+
+    test("many processes: nothing lost, doubled or interleaved", async (backend) => {
+      const runInProcess = backend.requireProcesses();
+      const { threadId } = backend.store();
+      const written = { writers: ["p", "q", "r", "here"], batches: 30, batchSize: 4 };
+      const messages = totalOf(written);
+      const writers = ["p", "q", "r"].map((writer) =>
+        runInProcess("append", { threadId, writer, ...written }),
+      );
+      const reader = runInProcess("observe", { threadId, messages });
+      const [readings, elsewhere] = await Promise.all([
+        jobs.observe(backend.otherStores(), { threadId, messages }),
+        reader.result,
+        jobs.append(backend.stores(), { threadId, writer: "here", ...written }, () => {}),
+        ...writers.map(({ result }) => result),
+      ]);
+      const final = await textsIn(backend.stores().open(threadId));
+      checkFinal(final, written);
+      checkReadings(readings, final, written.batchSize);
+      checkReadings(elsewhere, final, written.batchSize);
+    });
+
+    test("processes that read, compare and set lose no update", async (backend) => {
+      const runInProcess = backend.requireProcesses();
+      const { threadId } = backend.store();
+      const counters = ["a", "b"].map((writer) => runInProcess("count", { threadId, writer, times: 12 }));
+      await Promise.all([
+        jobs.count(backend.stores(), { threadId, writer: "here", times: 12 }),
+        ...counters.map(({ result }) => result),
+      ]);
+      const { metadata, entries } = await backend.stores().open(threadId).read();
+      expect(metadata).toBe(36);
+      expect(entries.map(({ message }) => Number.parseInt(String(message.content), 10))).toEqual(
+        Array.from({ length: 36 }, (_, index) => index + 1),
+      );
+    });
+
+    test("processes that take messages take each once", async (backend) => {
+      const runInProcess = backend.requireProcesses();
+      const { threadId } = backend.store();
+      await backend.stores().open(threadId).addMessages(numbered(60));
+      const takers = [1, 2].map(() => runInProcess("take", { threadId }));
+      const taken = (
+        await Promise.all([jobs.take(backend.stores(), { threadId }), ...takers.map(({ result }) => result)])
+      ).flat();
+      expect(taken).toHaveLength(60);
+      expect(new Set(taken).size).toBe(60);
+    });
+
+    test("many writers of many threads do not meet", async (backend) => {
+      const clients = [backend.stores(), backend.otherStores()];
+      const prefix = crypto.randomUUID();
+      const written = { batches: 3, batchSize: 2 };
+      await Promise.all(
+        Array.from({ length: 30 }, (_, index) => {
+          const job = { threadId: `${prefix}:${index}`, writer: `${index}`, ...written };
+          return jobs.append(clients[index % 2] ?? backend.stores(), job, () => {});
+        }),
+      );
+      for (let index = 0; index < 30; index++) {
+        checkFinal(await textsIn(backend.stores().open(`${prefix}:${index}`)), {
+          ...written,
+          writers: [`${index}`],
+        });
+      }
+    });
+
+    test("writers that trim keep whole the newest, and no reader sees more", async (backend) => {
+      const options = { maxMessages: 9, trimming: "exact" } as const;
+      const clients = [backend.stores(options), backend.otherStores(options)];
+      const { threadId } = backend.store();
+      const reader = backend.otherStores().open(threadId);
+      const acknowledged: string[] = [];
+      const read = async () => {
+        const texts = await textsIn(reader);
+        expect(texts.length).toBeLessThanOrEqual(9);
+        batchesOf(texts, 3);
+      };
+      const writing = ["a", "b", "c", "d"].map((writer, index) =>
+        jobs.append(
+          clients[index % 2] ?? backend.stores(),
+          { threadId, writer, batches: 8, batchSize: 3 },
+          (batch) => acknowledged.push(batch),
+        ),
+      );
+      await meanwhile(Promise.all(writing), read);
+      const kept = batchesOf(await textsIn(reader), 3);
+      expect(kept).toHaveLength(3);
+      for (const batch of kept) expect(acknowledged).toContain(batch);
+      expect(acknowledged).toHaveLength(32);
+    });
+
+    test("writers through broken connections: nothing lost, nothing doubled", async (backend) => {
+      const { proxy, connect } = backend.requireNetwork();
+      const { threadId } = backend.store();
+      const written = { writers: ["a", "b", "c"], batches: 12, batchSize: 3 };
+      let round = 0;
+      const breakIt = async () => {
+        await sleep(40);
+        const kind = (["cut-reply", "cut-request", "down", "pass"] as const)[round % 4] ?? "pass";
+        const cut = { times: 1, afterBytes: round % 8 };
+        proxy.set(kind === "cut-reply" || kind === "cut-request" ? { kind, ...cut } : { kind });
+        round += 1;
+      };
+      const writing = written.writers.map((writer) =>
+        jobs.append(createStores(connect()), { threadId, writer, ...written }, () => {}),
+      );
+      await meanwhile(Promise.all(writing), breakIt);
+      checkFinal(await textsIn(backend.stores().open(threadId)), written);
+    });
+  },
+};

@@ -1,0 +1,36 @@
+import { inspect } from "node:util";
+import { StoreError, type StoreErrorCode } from "@scrollback/store-core";
+import { expect } from "vitest";
+
+function checked(error: unknown, codes: readonly StoreErrorCode[]): StoreError {
+  if (!StoreError.is(error) || !codes.includes(error.code)) {
+    const got = StoreError.is(error) ? `a StoreError ${error.code} (${error.message})` : String(error);
+    throw new Error(`expected a StoreError ${codes.join(" or ")}, got ${got}`, { cause: error });
+  }
+  expect(error.message, "the error's message").not.toBe("");
+  return error;
+}
+
+/** Waits for the rejection of a call and checks its code, one of a few. */
+export async function rejection(promise: Promise<unknown>, ...codes: StoreErrorCode[]): Promise<StoreError> {
+  let outcome: unknown;
+  try {
+    outcome = await promise;
+  } catch (error) {
+    return checked(error, codes);
+  }
+  throw new Error(
+    `expected a StoreError ${codes.join(" or ")}, got a result: ${inspect(outcome).slice(0, 200)}`,
+  );
+}
+
+/** Calls what must throw at once and checks the error's code. */
+export function thrown(operation: () => unknown, code: StoreErrorCode): StoreError {
+  let outcome: unknown;
+  try {
+    outcome = operation();
+  } catch (error) {
+    return checked(error, [code]);
+  }
+  throw new Error(`expected a StoreError ${code} to be thrown, got ${inspect(outcome).slice(0, 200)}`);
+}

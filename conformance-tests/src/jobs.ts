@@ -1,0 +1,108 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { StoreError, type StoreFactory } from "@scrollback/store-core";
+
+// Run by tests over a second client, and by the worker in another process: nothing of Vitest may be imported here.
+
+/** What a job reports while it works, e.g. a commit that was acknowledged. */
+export type Progress = (done: string) => void;
+
+/** The text of message `index` of batch `batch` that `writer` adds. */
+export const batchText = (writer: string, batch: number, index: number) => `${writer}/${batch}/${index}`;
+
+/**
+ * Adds batches of messages, one after the other with short pauses. Reports each acknowledged batch as `writer/batch`.
+ * @returns how many were acknowledged.
+ */
+async function append(
+  stores: StoreFactory,
+  job: { threadId: string; writer: string; batches: number; batchSize: number },
+  progress: Progress,
+): Promise<number> {
+  const store = stores.open(job.threadId);
+  for (let batch = 0; batch < job.batches; batch++) {
+    const messages = Array.from({ length: job.batchSize }, (_, index) => ({
+      role: "user" as const,
+      content: batchText(job.writer, batch, index),
+    }));
+    await store.addMessages(messages);
+    progress(`${job.writer}/${batch}`);
+    await sleep(Math.random() * 3);
+  }
+  return job.batches;
+}
+
+/** How long an observer waits for something new: longer than other processes take to start. */
+const QUIET_MS = 15_000;
+
+/**
+ * Reads the whole thread again and again until it has `messages` messages, or nothing new comes any more.
+ * @returns the texts of each reading that differs from the one before.
+ */
+async function observe(
+  stores: StoreFactory,
+  job: { threadId: string; messages: number },
+): Promise<string[][]> {
+  const store = stores.open(job.threadId);
+  const readings: string[][] = [];
+  let last: string | null | undefined;
+  let news = performance.now();
+  while ((readings.at(-1)?.length ?? 0) < job.messages && performance.now() < news + QUIET_MS) {
+    const { revision, entries } = await store.read();
+    if (revision !== last) {
+      readings.push(entries.map(({ message }) => String(message.content)));
+      news = performance.now();
+    }
+    last = revision;
+    await sleep(1);
+  }
+  return readings;
+}
+
+/** Takes messages off the end until there is none. @returns their texts. */
+async function take(stores: StoreFactory, job: { threadId: string }): Promise<string[]> {
+  const store = stores.open(job.threadId);
+  const taken: string[] = [];
+  for (let message = await store.popMessage(); message; message = await store.popMessage()) {
+    taken.push(String(message.content));
+    if (taken.length > 10_000) throw new Error("the thread never becomes empty");
+  }
+  return taken;
+}
+
+/**
+ * Counts a number in the thread's metadata up, `times` times, by read and compare-and-set, and adds a message each time.
+ * @returns how often another writer was faster.
+ */
+async function count(
+  stores: StoreFactory,
+  job: { threadId: string; writer: string; times: number },
+): Promise<number> {
+  const store = stores.open(job.threadId);
+  let lost = 0;
+  for (let done = 0; done < job.times; ) {
+    const { revision, metadata = 0 } = await store.read({ limit: 0 });
+    try {
+      await store.commit(
+        {
+          metadata: Number(metadata) + 1,
+          append: [{ role: "user", content: `${Number(metadata) + 1} by ${job.writer}` }],
+        },
+        { expectedRevision: revision },
+      );
+      done += 1;
+    } catch (error) {
+      if (!StoreError.is(error, "CONFLICT")) throw error;
+      lost += 1;
+      if (lost > 1_000) throw new Error("a compare-and-set never succeeds");
+      await sleep(Math.random() * 5);
+    }
+  }
+  return lost;
+}
+
+/** What a second client can be told to do, in this process or in another. */
+export const jobs = { append, observe, take, count };
+
+export type JobName = keyof typeof jobs;
+export type JobInput<Name extends JobName> = Parameters<(typeof jobs)[Name]>[1];
+export type JobResult<Name extends JobName> = Awaited<ReturnType<(typeof jobs)[Name]>>;

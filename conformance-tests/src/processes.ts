@@ -1,0 +1,55 @@
+import { fork } from "node:child_process";
+import type { Harness } from "./harness.ts";
+import type { JobInput, JobName, JobResult } from "./jobs.ts";
+import type { Report } from "./worker.ts";
+
+/** A job that another process does. */
+export interface RemoteJob<Result> {
+  /** What it has reported so far. */
+  readonly progress: readonly string[];
+  /** Rejects when the process fails or ends without a result. */
+  readonly result: Promise<Result>;
+  /** Ends the process as a crash would, in the middle of whatever it does. */
+  kill(): Promise<void>;
+}
+
+// The same file before and after the build.
+const worker = new URL(import.meta.url.endsWith(".ts") ? "./worker.ts" : "./worker.js", import.meta.url);
+
+/** Starts another process that does a job with a client of its own. */
+export function runInProcess<Name extends JobName>(
+  childProcess: NonNullable<Harness["childProcess"]>,
+  job: Name,
+  input: JobInput<Name>,
+): RemoteJob<JobResult<Name>> {
+  const child = fork(worker, { execArgv: [], stdio: ["ignore", "ignore", "pipe", "ipc"] });
+  const progress: string[] = [];
+  let complaints = "";
+  child.stderr?.on("data", (chunk) => {
+    complaints += chunk;
+  });
+  const result = new Promise<JobResult<Name>>((resolve, reject) => {
+    child.on("message", (report: Report) => {
+      if ("progress" in report) progress.push(report.progress);
+      else if ("result" in report) resolve(report.result as JobResult<Name>);
+      else reject(new Error(`another process failed at "${job}": ${report.error}`));
+    });
+    child.on("error", reject);
+    child.on("close", (code, signal) =>
+      reject(new Error(`another process ended at "${job}" (${signal ?? code}) ${complaints}`)),
+    );
+  });
+  // Whoever kills a process does not wait for its result.
+  result.catch(() => {});
+  child.send({ module: childProcess.module.href, data: childProcess.data, job, input });
+  return {
+    progress,
+    result,
+    async kill() {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      const closed = new Promise((resolve) => child.once("close", resolve));
+      child.kill("SIGKILL");
+      await closed;
+    },
+  };
+}

@@ -1,0 +1,57 @@
+import { afterAll, beforeAll, describe, test } from "vitest";
+import { Backend, checkHarness } from "./backend.ts";
+import type { Clause } from "./clause.ts";
+import { clauses } from "./clauses/index.ts";
+import type { ConformanceOptions, Harness, ServerInfo } from "./harness.ts";
+
+declare module "vitest" {
+  interface TaskMeta {
+    /** On every test of the suite: what the reporter needs to know of it. The server is known once a harness is made. */
+    conformance?: {
+      readonly clause: string;
+      readonly title: string;
+      readonly backend: string;
+      readonly server?: ServerInfo;
+    };
+  }
+}
+
+/** The slowest tests wait out an outage of some seconds. */
+const TEST_TIMEOUT_MS = 60_000;
+/** A harness may have to start its server first. */
+const HARNESS_TIMEOUT_MS = 180_000;
+
+/**
+ * Declares the whole suite for one backend: a group for each clause, with a harness of its own. Call it at the top level
+ * of a Vitest file.
+ *
+ * @example
+ * runConformance({ name: "Redis", createHarness });
+ */
+export function runConformance(options: ConformanceOptions): void {
+  describe(options.name, () => {
+    for (const [id, clause] of Object.entries(clauses)) declareClause(id, clause, options);
+  });
+}
+
+/** Declares the tests of one clause, with a harness of their own. */
+export function declareClause(id: string, clause: Clause, { name, createHarness }: ConformanceOptions): void {
+  const options = { timeout: TEST_TIMEOUT_MS, concurrent: clause.concurrent ?? false };
+  describe(`${id} ${clause.title}`, options, () => {
+    let harness: Harness | undefined;
+    beforeAll(async () => {
+      harness = await createHarness();
+      checkHarness(harness);
+    }, HARNESS_TIMEOUT_MS);
+    afterAll(() => harness?.close(), HARNESS_TIMEOUT_MS);
+    const conformance = { clause: id, title: clause.title, backend: name };
+    clause.declare((title, run) => {
+      test(`${id} ${title}`, { meta: { conformance } }, async ({ task, skip }) => {
+        if (!harness) throw new Error("createHarness failed");
+        task.meta.conformance = { ...conformance, server: harness.server };
+        await using backend = new Backend(harness, { skip, createHarness });
+        await run(backend);
+      });
+    });
+  });
+}

@@ -1,0 +1,31 @@
+import { createStores, type Driver, type StoreFactory } from "@scrollback/store-core";
+import { type JobName, jobs, type Progress } from "./jobs.ts";
+
+// The program of a second process: takes one assignment over IPC, does it on a client of its own, answers, and ends.
+
+/** What the suite sends to a worker. */
+export interface Assignment {
+  readonly module: string;
+  readonly data: unknown;
+  readonly job: JobName;
+  readonly input: never;
+}
+
+/** What a worker sends back: progress, then one result or error. */
+export type Report = { progress: string } | { result: unknown } | { error: string };
+
+process.once("message", async ({ module, data, job, input }: Assignment) => {
+  const send = (report: Report, sent = () => {}) => process.send?.(report, sent);
+  let last: Report;
+  try {
+    const { connect } = (await import(module)) as { connect(data: unknown): Driver };
+    const stores = createStores(connect(data));
+    const run: (stores: StoreFactory, input: never, progress: Progress) => Promise<unknown> = jobs[job];
+    const result = await run(stores, input, (progress) => send({ progress }));
+    await stores.close();
+    last = { result };
+  } catch (error) {
+    last = { error: error instanceof Error ? (error.stack ?? error.message) : String(error) };
+  }
+  send(last, () => process.exit());
+});

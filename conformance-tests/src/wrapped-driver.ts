@@ -1,0 +1,19 @@
+import type { Driver } from "@scrollback/store-core";
+
+/** A driver that does as another but for some verbs. Verbs that `driver` lacks, the wrapped one lacks too. */
+export function wrapDriver(driver: Driver, instead: Partial<Driver>): Driver {
+  const { setup, exportThread, importThread } = driver;
+  return {
+    capabilities: driver.capabilities,
+    commit: (request) => driver.commit(request),
+    read: (request) => driver.read(request),
+    close: () => driver.close(),
+    classifyError: (error) => driver.classifyError(error),
+    ...(setup && { setup: () => setup.call(driver) }),
+    ...(exportThread && { exportThread: (threadId) => exportThread.call(driver, threadId) }),
+    ...(importThread && {
+      importThread: (threadId, snapshot) => importThread.call(driver, threadId, snapshot),
+    }),
+    ...instead,
+  };
+}

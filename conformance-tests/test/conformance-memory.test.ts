@@ -1,0 +1,4 @@
+import { runConformance } from "../src/index.ts";
+import { memoryHarness } from "./memory-harness.ts";
+
+runConformance({ name: "Memory", createHarness: () => memoryHarness() });

@@ -1,0 +1,4 @@
+import { runConformance } from "../src/index.ts";
+import { recordLogHarness } from "./record-log-harness.ts";
+
+runConformance({ name: "Record log", createHarness: recordLogHarness });

@@ -1,0 +1,113 @@
+import { connect as connectSocket, type Socket } from "node:net";
+import type {
+  CommitOutcome,
+  CommitRequest,
+  Driver,
+  DriverCapabilities,
+  ErrorClass,
+  ReadRequest,
+  ThreadView,
+} from "@scrollback/store-core";
+import { onLine } from "./lines.ts";
+import type { Reply, Request } from "./server.ts";
+
+const capabilities: DriverCapabilities = Object.freeze({
+  backend: "loopback",
+  maxMessageBytes: 16 * 1024 ** 2,
+  maxCommitBytes: 64 * 1024 ** 2,
+  sharing: "network",
+  expiry: true,
+  trimmedWithinCommits: 0,
+  roundTrips: Object.freeze({ commit: 1, read: 1 }),
+});
+
+class ConnectionLost extends Error {}
+
+interface Waiting {
+  resolve(result: unknown): void;
+  reject(error: Error): void;
+}
+
+/** A driver for {@link serve}: one connection, made by the first request and made anew after it was lost. */
+export class LoopbackDriver implements Driver {
+  readonly capabilities = capabilities;
+  readonly #port: number;
+  readonly #waiting = new Map<number, Waiting>();
+  #socket: Socket | undefined;
+  #closed = false;
+  #requests = 0;
+
+  constructor(port: number) {
+    this.#port = port;
+  }
+
+  get requestCount(): number {
+    return this.#requests;
+  }
+
+  async commit({ signal, ...request }: CommitRequest): Promise<CommitOutcome> {
+    return (await this.#ask("commit", request)) as CommitOutcome;
+  }
+
+  async read({ signal, ...request }: ReadRequest): Promise<ThreadView> {
+    // JSON has no Infinity.
+    const limit = Number.isFinite(request.limit) ? request.limit : Number.MAX_SAFE_INTEGER;
+    return (await this.#ask("read", { ...request, limit })) as ThreadView;
+  }
+
+  async setup(): Promise<void> {
+    await this.#ask("setup", {});
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#socket?.destroy();
+    this.#lose(new ConnectionLost("the client was closed"));
+  }
+
+  classifyError(error: unknown): ErrorClass | undefined {
+    if (!(error instanceof ConnectionLost)) return undefined;
+    return { code: "UNAVAILABLE", retryable: true, message: "loopback: the connection was lost" };
+  }
+
+  async #ask(verb: Request["verb"], argument: unknown): Promise<unknown> {
+    if (this.#closed) throw new ConnectionLost("the client was closed");
+    this.#requests += 1;
+    const id = this.#requests;
+    const request: Request = { id, verb, argument };
+    return await new Promise((resolve, reject) => {
+      this.#waiting.set(id, { resolve, reject });
+      this.#connected().write(`${JSON.stringify(request)}\n`);
+    });
+  }
+
+  #connected(): Socket {
+    if (this.#socket) return this.#socket;
+    const socket = connectSocket({ host: "127.0.0.1", port: this.#port, noDelay: true });
+    this.#socket = socket;
+    socket.on("error", () => {});
+    socket.on("close", () => {
+      if (this.#socket === socket) this.#lose(new ConnectionLost("the connection was lost"));
+    });
+    onLine(socket, (line) => {
+      const reply: Reply = JSON.parse(line);
+      const waiting = this.#waiting.get(reply.id);
+      this.#waiting.delete(reply.id);
+      if ("result" in reply) waiting?.resolve(reply.result);
+      else waiting?.reject(new Error("failure" in reply ? reply.failure : "no result"));
+    });
+    return socket;
+  }
+
+  #lose(error: Error): void {
+    this.#socket = undefined;
+    const lost = [...this.#waiting.values()];
+    this.#waiting.clear();
+    for (const { reject } of lost) reject(error);
+  }
+}
+
+/** What a child process imports. */
+export function connect(port: unknown): LoopbackDriver {
+  return new LoopbackDriver(Number(port));
+}

@@ -1,0 +1,49 @@
+import { once } from "node:events";
+import { type AddressInfo, createServer, type Socket } from "node:net";
+import type { Driver } from "@scrollback/store-core";
+import { onLine } from "./lines.ts";
+
+/** One line a request: which verb of the driver behind the server, and its argument. */
+export interface Request {
+  readonly id: number;
+  readonly verb: "commit" | "read" | "setup";
+  readonly argument: unknown;
+}
+
+/** One line a reply, to the request of the same id. */
+export type Reply = { readonly id: number } & ({ readonly result: unknown } | { readonly failure: string });
+
+/** Serves a driver of this process to clients on 127.0.0.1, line by line. */
+export async function serve(driver: Driver): Promise<{ port: number; close(): Promise<void> }> {
+  const sockets = new Set<Socket>();
+  const server = createServer({ noDelay: true }, (socket) => {
+    sockets.add(socket);
+    socket.on("error", () => {});
+    socket.on("close", () => sockets.delete(socket));
+    onLine(socket, async (line) => {
+      const reply = await answer(driver, line);
+      if (!socket.destroyed) socket.write(`${JSON.stringify(reply)}\n`);
+    });
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    port: (server.address() as AddressInfo).port,
+    async close() {
+      const closed = once(server, "close");
+      server.close();
+      for (const socket of sockets) socket.destroy();
+      await closed;
+    },
+  };
+}
+
+async function answer(driver: Driver, line: string): Promise<Reply> {
+  const request: Request = JSON.parse(line);
+  try {
+    const run = driver[request.verb]?.bind(driver) as ((argument: unknown) => Promise<unknown>) | undefined;
+    return { id: request.id, result: (await run?.(request.argument)) ?? null };
+  } catch (error) {
+    return { id: request.id, failure: String(error) };
+  }
+}

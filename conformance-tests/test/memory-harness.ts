@@ -1,0 +1,42 @@
+import { type Driver, MemoryDriver } from "@scrollback/store-core";
+import type { Harness } from "../src/harness.ts";
+import { wrapDriver } from "../src/wrapped-driver.ts";
+
+/** The memory driver, or one like it, with records planted where its reads pass. */
+export async function memoryHarness(driver: Driver = new MemoryDriver()): Promise<Harness> {
+  const planted = new Map<string, { was: string; is: string }>();
+  const place = (threadId: string, sequence: number) => `${sequence}/${threadId}`;
+  const everything = {
+    limit: Number.POSITIVE_INFINITY,
+    before: undefined,
+    after: undefined,
+    metadata: true,
+    signal: undefined,
+  };
+  return {
+    driver: wrapDriver(driver, {
+      async read(request) {
+        const view = await driver.read(request);
+        const entries = view.entries.map(({ sequence, record }) => {
+          const other = planted.get(place(request.threadId, sequence));
+          return { sequence, record: other?.was === record ? other.is : record };
+        });
+        return { ...view, entries };
+      },
+    }),
+    server: { product: "Node.js", version: process.versions.node },
+    raw: {
+      dump: async (threadId) => {
+        const snapshot = driver.exportThread?.(threadId);
+        return snapshot ? [...snapshot.messages, snapshot.metadata ?? ""].join("\n") : "";
+      },
+      async plant(threadId, sequence, record) {
+        const { entries } = await driver.read({ ...everything, threadId });
+        const was = entries.find((entry) => entry.sequence === sequence)?.record;
+        if (was === undefined) throw new Error(`there is no message ${sequence} in ${threadId}`);
+        planted.set(place(threadId, sequence), { was, is: record });
+      },
+    },
+    close: () => driver.close(),
+  };
+}

@@ -1,0 +1,8 @@
+import { MemoryDriver } from "@scrollback/store-core";
+import { test } from "vitest";
+import { compareDrivers } from "../src/model.ts";
+import { PlainDriver } from "./plain-driver.ts";
+
+test("the memory driver gives what the contract's plainest reading gives", async () => {
+  await compareDrivers(new MemoryDriver(), new PlainDriver(), 500);
+});

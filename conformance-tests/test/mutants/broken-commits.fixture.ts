@@ -1,0 +1,4 @@
+import { brokenCommits } from "./broken-commits.ts";
+import { declareMutants } from "./mutant.ts";
+
+declareMutants(brokenCommits);

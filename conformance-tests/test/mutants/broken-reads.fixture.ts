@@ -1,0 +1,4 @@
+import { brokenReads } from "./broken-reads.ts";
+import { declareMutants } from "./mutant.ts";
+
+declareMutants(brokenReads);

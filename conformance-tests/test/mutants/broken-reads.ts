@@ -1,0 +1,102 @@
+import { type ChatMessage, type Driver, jsonCodec } from "@scrollback/store-core";
+import { wrapDriver } from "../../src/wrapped-driver.ts";
+import { asking, reading, whole } from "./changed-requests.ts";
+import type { Mutant } from "./mutant.ts";
+
+const createdAt = (record: string) =>
+  Number((jsonCodec.decode(record.slice(2)) as ChatMessage).createdAt ?? 0);
+
+/** Drivers that break a promise by what they read, or whose thread they read. */
+export const brokenReads: readonly Mutant[] = [
+  {
+    name: "orders by the messages' own clocks",
+    breaks: "C1",
+    driver: (driver) =>
+      wrapDriver(driver, {
+        async read(request) {
+          const view = await driver.read(request);
+          if (view.entries.some(({ record }) => !record.includes('"createdAt"'))) return view;
+          const records = view.entries
+            .map(({ record }) => record)
+            .sort((a, b) => createdAt(a) - createdAt(b));
+          return {
+            ...view,
+            entries: view.entries.map((entry, index) => ({ ...entry, record: records[index] ?? "" })),
+          };
+        },
+      }),
+  },
+  {
+    name: "reads what it read a moment ago",
+    breaks: "C3",
+    driver(driver) {
+      const seen = new Map<string, { until: number; view: ReturnType<Driver["read"]> }>();
+      return wrapDriver(driver, {
+        read(request) {
+          const key = JSON.stringify({ ...request, limit: String(request.limit), signal: undefined });
+          const known = seen.get(key);
+          if (known && known.until > performance.now()) return known.view;
+          const view = driver.read(request);
+          seen.set(key, { until: performance.now() + 5, view });
+          return view;
+        },
+      });
+    },
+  },
+  {
+    name: "counts the limit from the beginning",
+    breaks: "C7",
+    driver: reading(({ before, after }) => ({ after: before === undefined ? (after ?? 0) : after })),
+  },
+  {
+    name: "takes a cursor for an offset",
+    breaks: "C7",
+    driver: (driver) =>
+      wrapDriver(driver, {
+        async read(request) {
+          const { before, after, limit } = request;
+          if (before === undefined && after === undefined) return await driver.read(request);
+          const view = await driver.read({ ...request, ...whole });
+          const entries =
+            after === undefined
+              ? view.entries.slice(0, (before ?? 1) - 1).slice(-limit)
+              : view.entries.slice(after, after + limit);
+          return { ...view, entries };
+        },
+      }),
+  },
+  {
+    name: "reads one page of 1,000 messages",
+    breaks: "C7",
+    driver: reading(({ limit }) => ({ limit: Math.min(limit, 1_000) })),
+  },
+  {
+    name: "takes ids apart at colons",
+    breaks: "C9",
+    driver: (driver) => {
+      const name = (threadId: string) => threadId.replaceAll(/:+/g, ":");
+      return reading(({ threadId }) => ({ threadId: name(threadId) }))(
+        asking(({ threadId }) => ({ threadId: name(threadId) }))(driver),
+      );
+    },
+  },
+  {
+    name: "takes ids for case-insensitive",
+    breaks: "C9",
+    driver: (driver) =>
+      reading(({ threadId }) => ({ threadId: threadId.toLowerCase() }))(
+        asking(({ threadId }) => ({ threadId: threadId.toLowerCase() }))(driver),
+      ),
+  },
+  {
+    name: "skips what it cannot read",
+    breaks: "C16",
+    driver: (driver) =>
+      wrapDriver(driver, {
+        async read(request) {
+          const view = await driver.read(request);
+          return { ...view, entries: view.entries.filter(({ record }) => /^1[suot]./.test(record)) };
+        },
+      }),
+  },
+];

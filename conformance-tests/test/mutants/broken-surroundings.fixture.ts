@@ -1,0 +1,4 @@
+import { brokenSurroundings } from "./broken-surroundings.ts";
+import { declareMutants } from "./mutant.ts";
+
+declareMutants(brokenSurroundings);

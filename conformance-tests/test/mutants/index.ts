@@ -1,0 +1,9 @@
+import { brokenCommits } from "./broken-commits.ts";
+import { brokenReads } from "./broken-reads.ts";
+import { brokenSurroundings } from "./broken-surroundings.ts";
+import type { Mutant } from "./mutant.ts";
+
+export const mutants: readonly Mutant[] = [...brokenCommits, ...brokenReads, ...brokenSurroundings];
+
+/** The name of the backend that the mutants are made of, which is not broken. */
+export const SOUND = "is sound";

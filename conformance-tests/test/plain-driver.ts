@@ -1,0 +1,100 @@
+import {
+  type ChatMessage,
+  type CommitOutcome,
+  type CommitRequest,
+  type Driver,
+  formatRevision,
+  jsonCodec,
+  MemoryDriver,
+  REMEMBERED_OPERATIONS,
+  type ReadRequest,
+  type ThreadView,
+} from "@scrollback/store-core";
+import { trimmed } from "../src/trimming-oracle.ts";
+
+interface Entry {
+  readonly sequence: number;
+  readonly record: string;
+}
+
+interface Thread {
+  readonly epoch: string;
+  commits: number;
+  next: number;
+  entries: Entry[];
+  metadata: string | undefined;
+  operations: { id: string; digest: string; revision: string }[];
+}
+
+/** The contract of `Driver` in its plainest words, over lists: what the memory driver itself is compared with. */
+export class PlainDriver implements Driver {
+  readonly capabilities = new MemoryDriver().capabilities;
+  readonly #threads = new Map<string, Thread>();
+
+  async commit(request: CommitRequest): Promise<CommitOutcome> {
+    const { threadId, operationId, digest, expectedRevision, drop, append, metadata, maxMessages } = request;
+    const found = this.#threads.get(threadId);
+    const revision = found ? formatRevision(found.epoch, found.commits) : null;
+    const first = found?.operations.find(({ id }) => id === operationId);
+    if (first?.digest === digest) return { outcome: "repeated", revision: first.revision };
+    if (first) return { outcome: "operation-conflict", revision };
+    if (expectedRevision !== undefined && expectedRevision !== revision) {
+      return { outcome: "revision-conflict", revision };
+    }
+    const thread: Thread = found ?? {
+      epoch: request.newEpoch,
+      commits: 0,
+      next: 1,
+      entries: [],
+      metadata: undefined,
+      operations: [],
+    };
+    this.#threads.set(threadId, thread);
+    if (drop === "all") {
+      thread.entries = [];
+    } else if (drop > 0) {
+      // The numbers of dropped messages are given again, but not those of messages that trimming took from between.
+      const dropped = thread.entries.splice(Math.max(0, thread.entries.length - drop));
+      for (const { sequence } of dropped.reverse()) if (sequence === thread.next - 1) thread.next = sequence;
+    }
+    for (const record of append) thread.entries.push({ sequence: thread.next++, record });
+    if (maxMessages !== undefined) {
+      const messages = thread.entries.map(({ record }) => jsonCodec.decode(record.slice(2)) as ChatMessage);
+      const kept = new Set(trimmed(messages, maxMessages, request.trimming));
+      thread.entries = thread.entries.filter((_, index) => kept.has(messages[index] as ChatMessage));
+    }
+    if (metadata !== undefined) thread.metadata = metadata ?? undefined;
+    thread.commits += 1;
+    const committed = formatRevision(thread.epoch, thread.commits);
+    thread.operations.push({ id: operationId, digest, revision: committed });
+    thread.operations = thread.operations.slice(-REMEMBERED_OPERATIONS);
+    return { outcome: "committed", revision: committed };
+  }
+
+  async read({ threadId, limit, before, after, metadata }: ReadRequest): Promise<ThreadView> {
+    const thread = this.#threads.get(threadId);
+    if (!thread) return { revision: null, count: 0, first: 0, last: 0, entries: [] };
+    const { entries } = thread;
+    const within = entries.filter(
+      ({ sequence }) => sequence > (after ?? 0) && sequence < (before ?? Number.POSITIVE_INFINITY),
+    );
+    const wanted =
+      after === undefined ? within.slice(Math.max(0, within.length - limit)) : within.slice(0, limit);
+    return {
+      revision: formatRevision(thread.epoch, thread.commits),
+      count: entries.length,
+      first: entries[0]?.sequence ?? thread.next,
+      last: entries.at(-1)?.sequence ?? thread.next - 1,
+      entries: wanted,
+      ...(metadata && thread.metadata !== undefined && { metadata: thread.metadata }),
+    };
+  }
+
+  async close(): Promise<void> {
+    this.#threads.clear();
+  }
+
+  classifyError(): undefined {
+    return undefined;
+  }
+}

@@ -1,0 +1,35 @@
+import { expect, test, vi } from "vitest";
+import * as engine from "../servers/engine.ts";
+import { prepareImage } from "../servers/image.ts";
+import { servers, startServer } from "../servers/index.ts";
+import * as programs from "../servers/programs.ts";
+
+// This machine as one where nothing can be installed; for the rest it is as it is.
+vi.mock("../servers/programs.ts", { spy: true });
+vi.mock("../servers/engine.ts", { spy: true });
+
+const waysOut = [
+  "start a Docker engine that can pull redis:7",
+  "SCROLLBACK_REDIS_7_IMAGE=",
+  "SCROLLBACK_REDIS_7_URL=redis://localhost:6379",
+  "as root on Debian",
+];
+
+test("without an engine, and without the means to install one, the error tells the ways out", async () => {
+  vi.mocked(programs.canInstall).mockReturnValue(false);
+  vi.mocked(engine.findEngine).mockResolvedValueOnce(undefined);
+  const error: unknown = await startServer("redis-7").catch((reason: unknown) => reason);
+  expect(String(error)).toContain('no server "redis-7" to test on: no Docker engine answers');
+  for (const way of waysOut) expect(String(error)).toContain(way);
+  expect(engine.startEngine).not.toHaveBeenCalled();
+});
+
+test("with an engine that cannot pull the image, the error tells its reason and the ways out", async () => {
+  vi.mocked(programs.canInstall).mockReturnValue(false);
+  const image = "localhost:1/nothing:here";
+  // A suite that no stand-in of this server was built from.
+  const refused = prepareImage({ ...servers["redis-7"], image, standIn: { suite: "trixie" } });
+  await expect(refused).rejects.toThrow(
+    /cannot pull localhost:1\/nothing:here: .*\. Any one of these helps:\n/,
+  );
+});

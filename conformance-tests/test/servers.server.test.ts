@@ -1,0 +1,227 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { connect } from "node:net";
+import { hostname } from "node:os";
+import { setTimeout as sleep } from "node:timers/promises";
+import { Cluster, Redis } from "ioredis";
+import { Cluster as Cluster5, Redis as Redis5 } from "ioredis-5";
+import { getContainerRuntimeClient } from "testcontainers";
+import { afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { ownerLabel } from "../servers/cleanup.ts";
+import { prepareImage } from "../servers/image.ts";
+import {
+  type RedisProcess,
+  servers,
+  startRedisCluster,
+  startRedisSentinel,
+  startServer,
+} from "../servers/index.ts";
+
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 300_000 });
+
+/** Clients of both majors share what these tests use. */
+const clients = { "ioredis 6": Redis, "ioredis 5": Redis5 as unknown as typeof Redis };
+const clusterClients = { "ioredis 6": Cluster, "ioredis 5": Cluster5 as unknown as typeof Cluster };
+
+const opened: { disconnect(): void }[] = [];
+function tracked<C extends { disconnect(): void; on(event: "error", listener: () => void): unknown }>(
+  client: C,
+): C {
+  client.on("error", () => undefined);
+  opened.push(client);
+  return client;
+}
+afterEach(() => {
+  for (const client of opened.splice(0)) client.disconnect();
+});
+
+const infoField = (info: string, name: string): string | undefined =>
+  new RegExp(`^${name}:(.*?)\r?$`, "m").exec(info)?.[1];
+
+beforeAll(async () => {
+  for (const name of ["redis", "redis-7", "redis-6.2", "valkey"] as const) await prepareImage(servers[name]);
+});
+
+describe("a server", () => {
+  test.each([
+    ["redis", "Redis", /^8\./],
+    ["redis-7", "Redis", /^7\./],
+    ["redis-6.2", "Redis", /^6\.2\./],
+    ["valkey", "Valkey", /^9\./],
+  ] as const)("%s starts, and says what it is", async (name, product, version) => {
+    await using server = await startServer(name);
+    expect(server).toMatchObject({ name, product, version: expect.stringMatching(version) });
+    for (const Client of Object.values(clients)) {
+      const client = tracked(new Client(server.url));
+      expect(await client.ping()).toBe("PONG");
+      const info = await client.info("server");
+      expect(infoField(info, product === "Valkey" ? "valkey_version" : "redis_version")).toBe(server.version);
+    }
+  });
+
+  test("comes back after a crash on the same port with the same files", async () => {
+    await using server = await startServer("redis", {
+      args: ["--appendonly", "yes", "--appendfsync", "always"],
+    });
+    const { port, url } = server;
+    const client = tracked(new Redis(url, { retryStrategy: null }));
+    await client.set("kept", "yes");
+    const closed = once(client, "end");
+    await server.kill();
+    await closed;
+    await expect(connected(port)).resolves.toBe(false);
+    await server.start();
+    expect(server.port).toBe(port);
+    expect(await tracked(new Redis(url)).get("kept")).toBe("yes");
+  });
+
+  test("answers nothing while it is paused, and goes on afterwards", async () => {
+    await using server = await startServer("redis");
+    const client = tracked(new Redis(server.url));
+    await client.ping();
+    await server.pause();
+    const answer = client.ping();
+    expect(await Promise.race([answer, sleep(300, "nothing")])).toBe("nothing");
+    await server.unpause();
+    expect(await answer).toBe("PONG");
+  });
+
+  test("can be removed while it is paused, and more than once", async () => {
+    const server = await startServer("redis");
+    await server.pause();
+    await server.stop();
+    await server.stop();
+    await expect(connected(server.port)).resolves.toBe(false);
+  });
+
+  test("takes arguments, a password and access rules", async () => {
+    const rules = ["--user", "app", "on", ">p@ss", "~chat:*", "+@read", "+@connection"];
+    await using server = await startServer("redis", {
+      password: "s e/c",
+      args: ["--maxmemory", "5mb", ...rules],
+    });
+    const client = tracked(new Redis(server.url));
+    expect(await client.config("GET", "maxmemory")).toEqual(["maxmemory", `${5 * 1024 * 1024}`]);
+    expect(await server.exec(["redis-cli", "PING"])).toContain("NOAUTH");
+    const { host, port } = server;
+    const login = { username: "app", password: "p@ss", enableReadyCheck: false };
+    const app = tracked(new Redis({ host, port, ...login }));
+    expect(await app.get("chat:1")).toBeNull();
+    await expect(app.set("chat:1", "x")).rejects.toThrow("NOPERM");
+  });
+
+  test("speaks TLS with a certificate that clients can check", async () => {
+    await using server = await startServer("redis", { tls: true, password: "secret" });
+    expect(server.url).toMatch(/^rediss:/);
+    for (const Client of Object.values(clients)) {
+      expect(await tracked(new Client(server.url, { tls: { ...server.tls } })).ping()).toBe("PONG");
+    }
+    const distrustful = tracked(new Redis(server.url, { retryStrategy: null, maxRetriesPerRequest: 0 }));
+    const [error] = await once(distrustful, "error");
+    expect(error).toMatchObject({ code: "DEPTH_ZERO_SELF_SIGNED_CERT" });
+  });
+
+  test("that cannot start is told of with its log, at once", async () => {
+    const start = performance.now();
+    await expect(startServer("redis", { args: ["--maxmemory", "plenty"] })).rejects.toThrow(
+      "argument must be a memory value",
+    );
+    expect(performance.now() - start).toBeLessThan(5_000);
+  });
+
+  test("does not outlive the process that started it, not even a killed one", async () => {
+    const { child, port } = await startInChild();
+    expect(await connected(port)).toBe(true);
+    child.kill("SIGKILL");
+    await vi.waitFor(async () => expect(await connected(port)).toBe(false), {
+      timeout: 20_000,
+      interval: 50,
+    });
+  });
+
+  test("that a process left behind all the same is removed at the next start", async () => {
+    const engine = await getContainerRuntimeClient();
+    const Image = await prepareImage(servers.redis);
+    const create = (owner: string) =>
+      engine.container.dockerode.createContainer({ Image, Cmd: ["true"], Labels: { [ownerLabel]: owner } });
+    // No process has that high a number; this one's own parent is one that still runs.
+    const left = await create(`${hostname()}/999999999/test`);
+    const used = await create(`${hostname()}/${process.ppid}/test`);
+    try {
+      const { child } = await startInChild();
+      child.kill();
+      await expect(left.inspect()).rejects.toThrow("no such container");
+      await expect(used.inspect()).resolves.toHaveProperty("Id");
+    } finally {
+      await used.remove();
+    }
+  });
+});
+
+/** A process of its own that starts a server where Testcontainers' own cleaner is off, and goes on running. */
+async function startInChild(): Promise<{ child: ChildProcess; port: number }> {
+  const module = new URL("../servers/index.ts", import.meta.url).href;
+  const script = `const { startServer } = await import("${module}");
+    console.log((await startServer("redis")).port);
+    setInterval(() => {}, 1000);`;
+  const env = { ...process.env, TESTCONTAINERS_RYUK_DISABLED: "true" };
+  const args = ["--input-type=module", "--eval", script];
+  const child = spawn(process.execPath, args, { env, stdio: ["ignore", "pipe", "inherit"] });
+  const [port] = await once(child.stdout, "data");
+  return { child, port: Number(port) };
+}
+
+describe("a cluster", () => {
+  test("is reached from outside, spreads keys over its nodes, and is whole again after a node crashed", async () => {
+    await using server = await startRedisCluster();
+    expect(server).toMatchObject({ product: "Redis", version: expect.stringMatching(/^8\./) });
+    for (const [name, Client] of Object.entries(clusterClients)) {
+      const client = tracked(new Client(server.startupNodes, { natMap: server.natMap }));
+      for (let key = 0; key < 30; key++) await client.set(`${name}:${key}`, "x");
+    }
+    const sizes = await Promise.all(server.nodes.map(async (node) => Number(await node.cli("DBSIZE"))));
+    expect(sizes.every((size) => size > 0)).toBe(true);
+    expect(sizes.reduce((sum, size) => sum + size)).toBe(60);
+
+    const [first] = server.nodes;
+    await first.kill();
+    await expect(first.cli("PING")).rejects.toThrow("Connection refused");
+    await first.start();
+    await server.untilWhole();
+    const client = tracked(new Cluster(server.startupNodes, { natMap: server.natMap }));
+    for (let key = 0; key < 30; key++) await client.set(`${key}`, "x");
+  });
+});
+
+describe("a sentinel group", () => {
+  test("does a failover that clients follow, on demand and when the master crashes", async () => {
+    await using server = await startRedisSentinel();
+    const [first, second] = server.nodes;
+    const followers = Object.values(clients).map((Client) => tracked(new Client(server.connection)));
+    const expectWritesOn = async (node: RedisProcess, value: string): Promise<void> => {
+      for (const [index, client] of followers.entries()) {
+        await client.set(`${index}`, value);
+        expect(await node.cli("GET", `${index}`)).toBe(`${value}\n`);
+      }
+      expect(await server.master()).toBe(node);
+    };
+    await expectWritesOn(first, "before");
+    await server.failover();
+    await expectWritesOn(second, "after a failover");
+    await second.kill();
+    await expectWritesOn(first, "after a crash");
+  });
+});
+
+/** Whether something takes connections on a port of this machine. */
+async function connected(port: number): Promise<boolean> {
+  const socket = connect({ host: "localhost", port });
+  try {
+    await once(socket, "connect");
+    return true;
+  } catch {
+    return false;
+  } finally {
+    socket.destroy();
+  }
+}

@@ -1,0 +1,239 @@
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { TcpProxy } from "../src/tcp-proxy.ts";
+
+/** What the server got, and the clients, of one test. */
+let received: string;
+let open: Socket[];
+let proxy: TcpProxy;
+let port: number;
+const server = createServer({ noDelay: true }, (socket) => {
+  socket.on("error", () => {});
+  socket.on("data", (chunk) => {
+    received += chunk;
+    socket.write(`<${chunk}>`);
+  });
+});
+
+beforeEach(async () => {
+  received = "";
+  open = [];
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  proxy = new TcpProxy();
+  port = await proxy.forward({ host: "127.0.0.1", port: (server.address() as AddressInfo).port });
+});
+
+afterEach(async () => {
+  await proxy.close();
+  for (const socket of open) socket.destroy();
+  await new Promise((resolve) => server.close(resolve));
+});
+
+/** A client that keeps what it gets. */
+async function client(): Promise<{
+  send(text: string): void;
+  got(): string;
+  closed(): boolean;
+  gets(text: string): Promise<void>;
+  isCut(): Promise<void>;
+}> {
+  const socket = connect({ host: "127.0.0.1", port, noDelay: true });
+  open.push(socket);
+  let got = "";
+  socket.on("data", (chunk) => {
+    got += chunk;
+  });
+  socket.on("error", () => {});
+  await once(socket, "connect");
+  return {
+    send: (text) => socket.write(text),
+    got: () => got,
+    closed: () => socket.closed,
+    gets: (text) => expect.poll(() => got, { timeout: 2_000, interval: 5 }).toBe(text),
+    isCut: () => expect.poll(() => socket.closed, { timeout: 2_000, interval: 5 }).toBe(true),
+  };
+}
+
+/** Long enough for loopback to have delivered what it would. */
+const settle = () => sleep(60);
+
+test("forwards both ways and counts", async () => {
+  const one = await client();
+  one.send("hello");
+  await one.gets("<hello>");
+  const two = await client();
+  two.send("x");
+  await two.gets("<x>");
+  expect(proxy.counters).toEqual({ connections: 2, requestBytes: 6, replyBytes: 10, strikes: 0 });
+});
+
+test("passes the end of a stream on, with what came before it", async () => {
+  const one = await client();
+  one.send("bye");
+  open[0]?.end();
+  await one.gets("<bye>");
+  await one.isCut();
+});
+
+test("passes megabytes unchanged", async () => {
+  const one = await client();
+  const text = "0123456789".repeat(300_000);
+  one.send(text);
+  await expect.poll(() => received.length, { timeout: 5_000 }).toBe(text.length);
+  expect(received).toBe(text);
+  await expect.poll(() => one.got().replace(/[<>]/g, "").length, { timeout: 5_000 }).toBe(text.length);
+});
+
+test("cuts before the request is forwarded, so many times, then passes", async () => {
+  proxy.set({ kind: "cut-request", times: 2 });
+  for (const attempt of ["a", "b"]) {
+    const cut = await client();
+    cut.send(attempt);
+    await cut.isCut();
+  }
+  expect(received).toBe("");
+  expect(proxy.mode).toEqual({ kind: "pass" });
+  const one = await client();
+  one.send("c");
+  await one.gets("<c>");
+  expect(proxy.counters.strikes).toBe(2);
+});
+
+test("cuts in the middle of the request", async () => {
+  const one = await client();
+  one.send("1");
+  await one.gets("<1>");
+  proxy.set({ kind: "cut-request", afterBytes: 3 });
+  one.send("hello");
+  await one.isCut();
+  await expect.poll(() => received).toBe("1hel");
+});
+
+test("cuts between request and reply", async () => {
+  const one = await client();
+  proxy.set({ kind: "cut-reply", times: 1 });
+  one.send("hello");
+  await one.isCut();
+  expect(received).toBe("hello");
+  expect(one.got()).toBe("");
+});
+
+test("cuts in the middle of the reply", async () => {
+  const one = await client();
+  one.send("1");
+  await one.gets("<1>");
+  proxy.set({ kind: "cut-reply", afterBytes: 4 });
+  one.send("hello");
+  await one.isCut();
+  expect(received).toBe("1hello");
+  expect(one.got()).toBe("<1><hel");
+});
+
+test("loses the reply and stays open, for good on that connection", async () => {
+  const one = await client();
+  proxy.set({ kind: "drop-reply", times: 1 });
+  one.send("hello");
+  await expect.poll(() => received).toBe("hello");
+  await settle();
+  expect(proxy.mode.kind).toBe("pass");
+  one.send("again");
+  await expect.poll(() => received).toBe("helloagain");
+  await settle();
+  expect(one.got()).toBe("");
+  expect(one.closed()).toBe(false);
+  const two = await client();
+  two.send("x");
+  await two.gets("<x>");
+});
+
+test("hangs, and forwards what it held when the mode changes", async () => {
+  const one = await client();
+  proxy.set({ kind: "hang" });
+  one.send("a");
+  const two = await client();
+  two.send("b");
+  await settle();
+  expect(received).toBe("");
+  expect(one.closed()).toBe(false);
+  expect(proxy.counters.strikes).toBe(2);
+  proxy.set({ kind: "pass" });
+  await one.gets("<a>");
+  await two.gets("<b>");
+});
+
+test("delays replies, and keeps their order when the delay shrinks", async () => {
+  const one = await client();
+  proxy.set({ kind: "delay-reply", ms: 120 });
+  const start = performance.now();
+  one.send("1");
+  await expect.poll(() => proxy.counters.strikes, { interval: 5 }).toBe(1);
+  proxy.set({ kind: "pass" });
+  one.send("2");
+  await one.gets("<1><2>");
+  // Timers may fire a millisecond early.
+  expect(performance.now() - start).toBeGreaterThan(118);
+});
+
+test("is down: cuts open connections and new ones, until it is up again", async () => {
+  const one = await client();
+  one.send("a");
+  await one.gets("<a>");
+  proxy.set({ kind: "down" });
+  await one.isCut();
+  const two = await client();
+  await two.isCut();
+  proxy.set({ kind: "pass" });
+  const three = await client();
+  three.send("b");
+  await three.gets("<b>");
+  expect(received).toBe("ab");
+});
+
+test("cuts open connections once", async () => {
+  const one = await client();
+  one.send("a");
+  await one.gets("<a>");
+  proxy.cutConnections();
+  await one.isCut();
+  const two = await client();
+  two.send("b");
+  await two.gets("<b>");
+});
+
+test("cuts the client when the server cannot be reached", async () => {
+  const gone = new TcpProxy();
+  port = await gone.forward({ host: "127.0.0.1", port: 1 });
+  const one = await client();
+  await one.isCut();
+  await gone.close();
+});
+
+test("stands before several servers with one mode", async () => {
+  const first = await client();
+  port = await proxy.forward({ host: "127.0.0.1", port: (server.address() as AddressInfo).port });
+  const second = await client();
+  proxy.set({ kind: "down" });
+  await first.isCut();
+  await second.isCut();
+});
+
+test("leaves no socket and no timer when closed, twice is the same as once", async () => {
+  const one = await client();
+  proxy.set({ kind: "delay-reply", ms: 60_000 });
+  one.send("a");
+  await expect.poll(() => proxy.counters.strikes).toBe(1);
+  proxy.set({ kind: "hang" });
+  one.send("b");
+  await settle();
+  await proxy.close();
+  await proxy.close();
+  await one.isCut();
+  await settle();
+  const kinds = process.getActiveResourcesInfo();
+  // What is left is the test's own server and vitest's own timer.
+  expect(kinds.filter((kind) => kind === "TCPSocketWrap")).toEqual([]);
+  await expect(client()).rejects.toThrow("ECONNREFUSED");
+});

@@ -1,0 +1,224 @@
+import { createHash, randomUUID } from "node:crypto";
+import { constants } from "node:fs";
+import { access, link, mkdir, open, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import {
+  type Amendment,
+  amendedExpiry,
+  type ChatMessage,
+  createStores,
+  type ErrorClass,
+  invalid,
+  isBlanked,
+  isString,
+  type LogRow,
+  type RecordLog,
+  RecordLogDriver,
+  type StoreFactory,
+  type StoreOptions,
+} from "@scrollback/store-core";
+
+/**
+ * Stores in a directory of files, for any number of processes of one machine, on a local file system of Linux or macOS.
+ *
+ * @param directory must exist. What is made in it is readable for its owner alone.
+ * @throws StoreError `INVALID_ARGUMENT` for a wrong or unknown option.
+ * @example
+ * const stores = createFileStores("/var/lib/app/chats", { maxMessages: 200 });
+ */
+export function createFileStores<M = ChatMessage>(
+  directory: string,
+  options?: StoreOptions<M>,
+): StoreFactory<M> {
+  return createStores(new RecordLogDriver(new FileRecordLog(directory)), options);
+}
+
+/**
+ * A record log over a directory of files. A stream is a folder, named by the SHA-256 of the stream's name. Its row 1234 is
+ * the file `0000000000001/234` in there, with the row's texts in `0000000000001/234.<uuid>` beside it.
+ *
+ * Nothing that was read is ever written back, so no process undoes what another did: a row file appears whole, by a link;
+ * a text is overwritten where it stands, or deleted; a change of the expiry is appended to the row file.
+ */
+export class FileRecordLog implements RecordLog {
+  readonly capabilities = Object.freeze({
+    backend: "file",
+    sharing: "machine",
+    roundTrips: Object.freeze({ commit: 1, read: 1 }),
+    maxRowBytes: Number.MAX_SAFE_INTEGER,
+  });
+  readonly #directory: string;
+
+  constructor(directory: string) {
+    const problem = isString(directory);
+    if (problem) invalid(`createFileStores: directory ${problem}`);
+    this.#directory = directory;
+  }
+
+  async insert(stream: string, { number, head, texts, expiresAt }: LogRow): Promise<boolean> {
+    const path = join(this.#folderOf(stream), nameOf(number));
+    const id = randomUUID();
+    const fields: RowFields = { head, expiresAt, id, sizes: texts.map((text) => Buffer.byteLength(text)) };
+    await access(this.#directory);
+    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    await writeFile(`${path}.${id}`, texts.join(""), { mode: 0o600, flush: true });
+    await writeFile(`${path}.${id}.row`, `${JSON.stringify(fields)}\n`, { mode: 0o600, flush: true });
+    try {
+      await link(`${path}.${id}.row`, path);
+    } catch (error) {
+      if (codeOf(error) !== "EEXIST") throw error;
+      await rm(`${path}.${id}`, { force: true });
+      return false;
+    } finally {
+      await rm(`${path}.${id}.row`, { force: true });
+    }
+    for (const folder of [dirname(path), this.#folderOf(stream), this.#directory]) await syncFolder(folder);
+    return true;
+  }
+
+  async read(stream: string, below: number, limit: number, heads: boolean): Promise<LogRow[]> {
+    const found: LogRow[] = [];
+    for await (const path of this.#rowPaths(stream, 1, below - 1)) {
+      if (found.length >= limit) break;
+      const row = await readRow(path, heads);
+      if (row) found.push(row);
+    }
+    return found;
+  }
+
+  async amend(stream: string, amendments: readonly Amendment[]): Promise<void> {
+    for (const amendment of amendments) {
+      for await (const path of this.#rowPaths(stream, amendment.from, amendment.to)) {
+        await amendRow(path, amendment);
+      }
+    }
+  }
+
+  async close(): Promise<void> {}
+
+  classifyError(error: unknown): ErrorClass | undefined {
+    if (error instanceof SyntaxError) return { code: "CORRUPT", message: "file: a row file is damaged" };
+    switch (codeOf(error)) {
+      case "ENOENT":
+        return unavailable("the directory is not there; create it, or mount its disk", true);
+      case "EACCES":
+      case "EPERM":
+      case "EROFS":
+        return unavailable("this user needs to read and write the directory and what is in it");
+      case "ENOSPC":
+      case "EDQUOT":
+        return unavailable("the disk is full; free some space and try again");
+      default:
+        return undefined;
+    }
+  }
+
+  #folderOf(stream: string): string {
+    return join(this.#directory, createHash("sha256").update(stream).digest("hex"));
+  }
+
+  /** The row files `from` to `to`, highest first. */
+  async *#rowPaths(stream: string, from: number, to: number): AsyncGenerator<string> {
+    const folder = this.#folderOf(stream);
+    const [first, last] = [nameOf(from), nameOf(Math.min(to, Number.MAX_SAFE_INTEGER))];
+    const thousands = await namesIn(folder);
+    // A stream without a folder is empty; a directory that is not there is a disk that is not mounted.
+    if (thousands.length === 0) await access(this.#directory);
+    for (const thousand of thousands) {
+      if (thousand < dirname(first) || thousand > dirname(last)) continue;
+      for (const name of await namesIn(join(folder, thousand))) {
+        const row = join(thousand, name);
+        if (!name.includes(".") && row >= first && row <= last) yield join(folder, row);
+      }
+    }
+  }
+}
+
+/** `0000000000001/234` for row 1234: names that sort as the numbers do, at most a thousand in a folder. */
+function nameOf(number: number): string {
+  return String(number).padStart(16, "0").replace(/...$/, "/$&");
+}
+
+/** What a row file's first line says, as JSON. */
+interface RowFields extends Pick<LogRow, "head" | "expiresAt"> {
+  /** What the name of the texts' file ends in. */
+  readonly id: string;
+  /** The bytes of each text, one after the other in that file. */
+  readonly sizes: readonly number[];
+}
+
+/** No UTF-8 text has this byte, so a text that has one was blanked. */
+const BLANK = 0xff;
+
+/** Below the first line stand the changes of the expiry: `=<time>;` sets it, `+<time>;` moves it further away. */
+export function parseRow(file: string): RowFields {
+  const [line = "", changes = ""] = file.split("\n");
+  const fields: RowFields = JSON.parse(line);
+  const expiresAt = [...changes.matchAll(/([=+])(\d+|null);/g)].reduce((before, [, sign, time]) => {
+    const at = time === "null" ? null : Number(time);
+    return sign === "+" ? amendedExpiry(before, undefined, at) : Number(at);
+  }, fields.expiresAt);
+  return { ...fields, expiresAt };
+}
+
+async function readRow(path: string, headsOnly: boolean): Promise<LogRow | undefined> {
+  const file = await ifThere(readFile(path, "utf8"));
+  if (file === undefined) return undefined;
+  const { head, expiresAt, id, sizes } = parseRow(file);
+  const bytes = headsOnly ? undefined : await ifThere(readFile(`${path}.${id}`));
+  let end = 0;
+  const texts = sizes.map((size) => {
+    end += size;
+    const text = bytes?.subarray(end - size, end);
+    return text?.length !== size || text.includes(BLANK) ? "" : text.toString();
+  });
+  return { number: Number(path.slice(-17).replace("/", "")), head, texts, expiresAt };
+}
+
+async function amendRow(path: string, { blank, expiresAt, extendTo }: Amendment): Promise<void> {
+  await using file = await ifThere(open(path, constants.O_RDWR | constants.O_APPEND));
+  if (!file) return;
+  const row = parseRow(await file.readFile("utf8"));
+  if (blank) await blankTexts(`${path}.${row.id}`, row.sizes, blank);
+  if (amendedExpiry(row.expiresAt, expiresAt, extendTo) === row.expiresAt) return;
+  await file.appendFile(expiresAt === undefined ? `+${extendTo};` : `=${expiresAt};`);
+  await file.datasync();
+}
+
+async function blankTexts(path: string, sizes: readonly number[], blank: Amendment["blank"]): Promise<void> {
+  await using file = await ifThere(open(path, "r+"));
+  let end = 0;
+  for (const [index, size] of sizes.entries()) {
+    if (isBlanked(blank, index)) await file?.write(Buffer.alloc(size, BLANK), 0, size, end);
+    end += size;
+  }
+  await file?.datasync();
+  if (sizes.every((_, index) => isBlanked(blank, index))) await rm(path, { force: true });
+}
+
+function unavailable(problem: string, retryable = false): ErrorClass {
+  return { code: "UNAVAILABLE", message: `file: ${problem}`, retryable };
+}
+
+/** Makes the names in a folder survive a power cut. */
+async function syncFolder(path: string): Promise<void> {
+  await using folder = await open(path);
+  await folder.sync();
+}
+
+/** The names in a folder, highest first. */
+export async function namesIn(folder: string): Promise<string[]> {
+  return ((await ifThere(readdir(folder))) ?? []).sort().reverse();
+}
+
+/** Undefined where a file is not there. */
+export async function ifThere<T>(work: Promise<T>): Promise<T | undefined> {
+  return await work.catch((error) => {
+    if (codeOf(error) === "ENOENT") return undefined;
+    throw error;
+  });
+}
+
+export function codeOf(error: unknown): unknown {
+  return error instanceof Error && "code" in error ? error.code : undefined;
+}

@@ -1,0 +1,4 @@
+import { runConformance } from "@scrollback/conformance";
+import { fileHarness } from "./file-harness.ts";
+
+runConformance({ name: "Files", createHarness: fileHarness });

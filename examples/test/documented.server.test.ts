@@ -1,0 +1,174 @@
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import {
+  type Change,
+  type ChatMessage,
+  type CommitOutcome,
+  type CommitRequest,
+  createMemoryStores,
+  createStores,
+  type Driver,
+  type MessageStore,
+  type ReadRequest,
+  StoreError,
+  type StoreOptions,
+  type ThreadView,
+} from "@scrollback/store-core";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+
+// What docs/write-an-adapter.md shows is what was tested.
+
+const root = join(import.meta.dirname, "../..");
+const page = await readFile(join(root, "docs/write-an-adapter.md"), "utf8");
+const blocks = (language: string) =>
+  [...page.matchAll(/^```(\w+)\n(.*?)\n```$/gms)].flatMap(([, name, code = ""]) =>
+    name === language ? [code] : [],
+  );
+
+test("the worked example's blocks are its file, word for word", async () => {
+  const file = await readFile(join(root, "examples/file-record-log.ts"), "utf8");
+  expect(`${blocks("typescript").join("\n\n")}\n`).toBe(file);
+});
+
+/** The tables that the page asks for, in maps. */
+class MapTables {
+  readonly #threads = new Map<string, unknown>();
+  readonly #operations = new Map<string, Map<string, { commit: number }>>();
+  readonly #records = new Map<string, Map<number, string>>();
+  readonly #metadata = new Map<string, string>();
+
+  thread = (id: string) => this.#threads.get(id);
+  setThread = (id: string, thread: unknown) => this.#threads.set(id, thread);
+  removeThread(id: string) {
+    for (const table of [this.#threads, this.#operations, this.#records, this.#metadata]) table.delete(id);
+  }
+  operation = (id: string, operationId: string) => this.#operations.get(id)?.get(operationId);
+  addOperation(id: string, operationId: string, operation: { commit: number }) {
+    this.#operations.set(id, (this.#operations.get(id) ?? new Map()).set(operationId, operation));
+  }
+  forgetOperations(id: string, upTo: number) {
+    for (const [operationId, { commit }] of this.#operations.get(id) ?? []) {
+      if (commit <= upTo) this.#operations.get(id)?.delete(operationId);
+    }
+  }
+  record = (id: string, sequence: number) => this.#records.get(id)?.get(sequence);
+  records(id: string, from: number, to: number) {
+    const found = [...(this.#records.get(id) ?? [])].map(([sequence, record]) => ({ sequence, record }));
+    return found
+      .filter(({ sequence }) => sequence >= from && sequence < to)
+      .sort((a, b) => a.sequence - b.sequence);
+  }
+  addRecord(id: string, sequence: number, record: string) {
+    this.#records.set(id, (this.#records.get(id) ?? new Map()).set(sequence, record));
+  }
+  removeRecords(id: string, from: number, to: number) {
+    for (const { sequence } of this.records(id, from, to)) this.#records.get(id)?.delete(sequence);
+  }
+  metadata = (id: string) => this.#metadata.get(id) ?? null;
+  setMetadata(id: string, record: string | null) {
+    if (record === null) this.#metadata.delete(id);
+    else this.#metadata.set(id, record);
+  }
+  countRecords = (id: string) => this.#records.get(id)?.size ?? 0;
+}
+
+interface DocumentedCode {
+  commitIn(tables: MapTables, request: CommitRequest): CommitOutcome;
+  readIn(tables: MapTables, request: ReadRequest): ThreadView;
+}
+
+/** Loads the page's block that has the whole commit and the whole read. */
+async function documentedCode(): Promise<DocumentedCode> {
+  const folder = join(import.meta.dirname, "../.results");
+  const file = join(folder, `documented-${crypto.randomUUID()}.ts`);
+  await mkdir(folder, { recursive: true });
+  await writeFile(file, blocks("ts").find((code) => code.includes("function commitIn")) ?? "");
+  try {
+    return await import(file);
+  } finally {
+    await rm(file);
+  }
+}
+
+const message = fc.constantFrom<ChatMessage>(
+  { role: "system", content: "rules" },
+  { role: "user", content: "question" },
+  { role: "assistant", content: "answer" },
+  {
+    role: "tool",
+    content: [{ type: "tool-result", toolCallId: "a", toolName: "tool", output: null }],
+  },
+);
+const step = fc.record({
+  change: fc.record<Change>({
+    drop: fc.constantFrom<number | "all">(0, 0, 0, 1, 3, "all"),
+    append: fc.array(message, { maxLength: 4 }),
+    metadata: fc.constantFrom(undefined, undefined, null, "title"),
+  }),
+  operation: fc.nat(30),
+  expected: fc.constantFrom("any", "current", "another"),
+  limit: fc.nat(5),
+});
+const options = fc.record<StoreOptions>(
+  { maxMessages: fc.integer({ min: 1, max: 6 }), trimming: fc.constantFrom("turns", "exact") },
+  { requiredKeys: [] },
+);
+
+test("the documented driver does as the memory driver does", async () => {
+  const { commitIn, readIn } = await documentedCode();
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 40 }), options, async (steps, storeOptions) => {
+      const tables = new MapTables();
+      const memory = createMemoryStores(storeOptions);
+      const driver: Driver = {
+        capabilities: {
+          backend: "documented",
+          maxMessageBytes: 16 * 1024 ** 2,
+          maxCommitBytes: 64 * 1024 ** 2,
+          sharing: "driver",
+          expiry: true,
+          trimmedWithinCommits: 0,
+          roundTrips: { commit: 0, read: 0 },
+        },
+        commit: async (request) => commitIn(tables, request),
+        read: async (request) => readIn(tables, request),
+        close: async () => {},
+        classifyError: () => undefined,
+      };
+      const sides = [createStores(driver, storeOptions), memory].map((stores) => stores.open("chat"));
+      for (const { change, operation, expected, limit } of steps) {
+        const [mine, reference] = await Promise.all(
+          sides.map(async (store) => ({
+            outcome: await outcomeOf(store, change, `operation ${operation}`, expected),
+            page: await pageOf(store, limit),
+            all: await pageOf(store),
+          })),
+        );
+        expect(mine).toStrictEqual(reference);
+        expect(tables.countRecords("chat"), "nothing trimmed stays").toBe(mine?.all.entries.length);
+      }
+    }),
+    { numRuns: 150 },
+  );
+});
+
+/** Revisions are random; which commit they are of is not. */
+const commitOf = (revision: string | null) => revision?.split(".")[1];
+
+async function outcomeOf(store: MessageStore, change: Change, operationId: string, expected: string) {
+  const { revision } = await store.read({ limit: 0 });
+  const expectedRevision = expected === "current" ? revision : "another.1";
+  try {
+    const options = { operationId, ...(expected !== "any" && { expectedRevision }) };
+    return commitOf(await store.commit(change, options));
+  } catch (error) {
+    if (StoreError.is(error)) return error.code;
+    throw error;
+  }
+}
+
+async function pageOf(store: MessageStore, limit?: number) {
+  const { revision, older, newer, ...page } = await store.read(limit === undefined ? {} : { limit });
+  return { ...page, commit: commitOf(revision), cursors: [older !== undefined, newer !== undefined] };
+}

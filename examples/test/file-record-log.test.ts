@@ -1,0 +1,253 @@
+import {
+  appendFile,
+  mkdtemp,
+  readdir,
+  readFile,
+  rm,
+  stat,
+  truncate,
+  utimes,
+  writeFile,
+} from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type LogRow, StoreError } from "@scrollback/store-core";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { createFileStores, FileRecordLog } from "../file-record-log.ts";
+import { sweepFiles } from "../sweep-files.ts";
+
+const HOUR_MS = 60 * 60 * 1000;
+
+let directory: string;
+let log: FileRecordLog;
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), "scrollback-file-log-"));
+  log = new FileRecordLog(directory);
+});
+afterEach(() => rm(directory, { recursive: true, force: true }));
+
+const row = (number: number, texts: string[] = [`text ${number}`], expiresAt?: number): LogRow => ({
+  number,
+  head: `head ${number}`,
+  texts,
+  expiresAt,
+});
+const readAll = (stream = "a") => log.read(stream, Number.POSITIVE_INFINITY, 10_000, false);
+const numbersOf = (rows: LogRow[]) => rows.map(({ number }) => number);
+
+async function files(): Promise<string[]> {
+  const entries = await readdir(directory, { recursive: true, withFileTypes: true });
+  return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+}
+const rowFile = async () => (await files()).find((file) => /\d{3}$/.test(file) && !file.includes(".")) ?? "";
+const textsFile = async () => (await files()).find((file) => /\.[^/]*$/.test(file)) ?? "";
+const contents = async () =>
+  (await Promise.all((await files()).map((file) => readFile(file, "latin1")))).join("\n");
+
+describe("insert and read", () => {
+  test("gives rows back as they were, highest first, across folders of a thousand", async () => {
+    const numbers = [1, 999, 1_000, 1_001, 123_456_789];
+    for (const number of numbers)
+      expect(await log.insert("a", row(number, ["", "é\n\0", "x"], 5))).toBe(true);
+    expect(await readAll()).toStrictEqual(
+      numbers.toReversed().map((number) => row(number, ["", "é\n\0", "x"], 5)),
+    );
+    expect(numbersOf(await log.read("a", 1_001, 2, false))).toEqual([1_000, 999]);
+    expect(await log.read("a", 1_001, 0, false)).toEqual([]);
+    expect((await log.read("a", 2, 1, true)).map(({ head }) => head)).toEqual(["head 1"]);
+    expect(await readAll("b")).toEqual([]);
+  });
+
+  test("of many inserts of one key one wins, and the others leave nothing behind", async () => {
+    const logs = Array.from({ length: 8 }, () => new FileRecordLog(directory));
+    const won = await Promise.all(logs.map((other, index) => other.insert("a", row(7, [`by ${index}`]))));
+    expect(won.filter(Boolean)).toHaveLength(1);
+    expect(await readAll()).toStrictEqual([row(7, [`by ${won.indexOf(true)}`])]);
+    expect(await files()).toHaveLength(2);
+  });
+
+  test("a key stays taken, blanked and past its expiry", async () => {
+    await log.insert("a", row(1, ["x"], 1));
+    await log.amend("a", [{ from: 1, to: 1, blank: "all" }]);
+    expect(await log.insert("a", row(1))).toBe(false);
+    expect(await readAll()).toStrictEqual([row(1, [""], 1)]);
+  });
+
+  test("only the owner can read the files", async () => {
+    await log.insert("a", row(1));
+    for (const file of await files()) expect((await stat(file)).mode & 0o777).toBe(0o600);
+  });
+});
+
+describe("amend", () => {
+  test("blanks, sets and extends the rows that are there, and no others", async () => {
+    for (const number of [1, 2, 4]) await log.insert("a", row(number, ["one", "two", "three"], 100));
+    await log.insert("b", row(2));
+    await log.amend("a", [
+      { from: 2, to: 3, blank: { from: 1, to: 3 }, expiresAt: 50 },
+      { from: 1, to: 2, extendTo: 70 },
+      { from: 4, to: Number.MAX_SAFE_INTEGER, blank: "all", extendTo: null },
+    ]);
+    expect(await readAll()).toStrictEqual([
+      row(4, ["", "", ""], undefined),
+      row(2, ["one", "", ""], 70),
+      row(1, ["one", "two", "three"], 100),
+    ]);
+    await log.amend("a", [{ from: 4, to: 4, extendTo: 900 }]);
+    expect((await readAll())[0]?.expiresAt, "never is later than any time").toBeUndefined();
+    await log.amend("a", [{ from: 4, to: 4, expiresAt: 3 }]);
+    expect((await readAll())[0]?.expiresAt).toBe(3);
+    expect(await readAll("b")).toStrictEqual([row(2)]);
+  });
+
+  test("what was blanked is gone from the disk", async () => {
+    await log.insert("a", row(1, ["secret one", "kept two", "secret three"]));
+    await log.amend("a", [{ from: 1, to: 1, blank: { from: 0, to: 1 } }]);
+    await log.amend("a", [{ from: 1, to: 1, blank: { from: 2, to: 3 } }]);
+    expect(await readAll()).toStrictEqual([row(1, ["", "kept two", ""])]);
+    expect(await contents()).toContain("kept two");
+    expect(await contents()).not.toContain("secret");
+    await log.amend("a", [{ from: 1, to: 1, blank: "all" }]);
+    expect(await files(), "the texts' file takes no room any more").toHaveLength(1);
+  });
+
+  test("of amendments at the same time none undoes another", async () => {
+    const texts = Array.from({ length: 40 }, (_, index) => `text ${index}`);
+    await log.insert("a", row(1, texts, 1));
+    await Promise.all(
+      texts.map((_, index) =>
+        new FileRecordLog(directory).amend("a", [
+          { from: 1, to: 1, blank: { from: index, to: index + 1 }, extendTo: 1_000 - index },
+        ]),
+      ),
+    );
+    expect(await readAll()).toStrictEqual([
+      row(
+        1,
+        texts.map(() => ""),
+        1_000,
+      ),
+    ]);
+    expect(await contents()).not.toContain("text");
+  });
+
+  test("a text that is blanked in part, or cut short by a blanking under way, is blank", async () => {
+    await log.insert("a", row(1, ["one", "two"]));
+    const file = await textsFile();
+    await writeFile(file, Buffer.from("6fff6574776f", "hex"));
+    expect((await readAll())[0]?.texts).toEqual(["", "two"]);
+    await truncate(file, 4);
+    expect((await readAll())[0]?.texts).toEqual(["", ""]);
+  });
+
+  test("a change of the expiry that a full disk cut short counts for nothing", async () => {
+    await log.insert("a", row(1, ["x"], 100));
+    await appendFile(await rowFile(), "=20");
+    expect((await readAll())[0]?.expiresAt).toBe(100);
+    await log.amend("a", [{ from: 1, to: 1, extendTo: 300 }]);
+    expect((await readAll())[0]?.expiresAt).toBe(300);
+  });
+});
+
+describe("sweepFiles", () => {
+  test("deletes what has expired, and frees its keys", async () => {
+    await log.insert("a", row(1, ["secret"], 100));
+    await log.insert("a", row(2, ["kept"], 100));
+    await log.insert("a", row(3, ["kept"]));
+    await log.insert("b", row(1, ["secret"], 100));
+    await log.amend("a", [{ from: 2, to: 2, extendTo: 101 }]);
+    expect(await sweepFiles(directory, 99)).toBe(0);
+    expect(await sweepFiles(directory, 100)).toBe(2);
+    expect(numbersOf(await readAll())).toEqual([3, 2]);
+    expect(await contents()).not.toContain("secret");
+    expect(await readdir(directory), "no empty folder stays").toHaveLength(1);
+    expect(await log.insert("b", row(1))).toBe(true);
+    expect(await log.insert("a", row(1))).toBe(true);
+  });
+
+  test("deletes what a process left that died in the middle of an insert, once it is an hour old", async () => {
+    await log.insert("a", row(1));
+    const before = await files();
+    const left = [`${await rowFile()}.other`, `${await rowFile()}.other.row`];
+    for (const file of left) await writeFile(file, "left");
+    expect(numbersOf(await readAll()), "no row").toEqual([1]);
+    await sweepFiles(directory);
+    expect(await files()).toHaveLength(before.length + 2);
+    const old = (Date.now() - HOUR_MS) / 1000;
+    for (const file of await files()) await utimes(file, old, old);
+    await sweepFiles(directory);
+    expect((await files()).sort()).toEqual(before.sort());
+  });
+
+  test("touches nothing else in the directory, and can run twice at once", async () => {
+    await writeFile(join(directory, "notes.txt"), "mine");
+    for (let number = 1; number <= 50; number++) await log.insert("a", row(number, ["x"], 1));
+    const swept = await Promise.all([sweepFiles(directory), sweepFiles(directory)]);
+    expect(Math.max(...swept)).toBeLessThanOrEqual(50);
+    expect(await readdir(directory)).toEqual(["notes.txt"]);
+  });
+
+  test("sweeps the rows of a thread that is gone for long, and the thread begins anew", async () => {
+    const stores = createFileStores(directory, { ttlMs: 1 });
+    const store = stores.open("chat");
+    await store.addMessages([{ role: "user", content: "secret" }]);
+    expect(await sweepFiles(directory), "its keys are needed for a while").toBe(0);
+    expect(await sweepFiles(directory, Date.now() + 48 * HOUR_MS)).toBe(1);
+    expect(await contents()).toBe("");
+    await createFileStores(directory)
+      .open("chat")
+      .addMessages([{ role: "user", content: "new" }]);
+    expect(await createFileStores(directory).open("chat").listMessages()).toHaveLength(1);
+  });
+});
+
+describe("errors", () => {
+  const codeOf = async (call: Promise<unknown>) => {
+    const error = await call.then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+    return StoreError.is(error) ? error.code : error;
+  };
+
+  test("a directory that is not there is an outage, never an empty history", async () => {
+    const store = createFileStores(join(directory, "not mounted")).open("chat");
+    const signal = AbortSignal.timeout(50);
+    const error = await store.listMessages({ signal }).catch((error: unknown) => error);
+    expect(StoreError.is(error, "ABORTED"), "tried again until given up").toBe(true);
+    const missing = new FileRecordLog(join(directory, "not mounted"));
+    const verbs = [
+      () => missing.read("a", 2, 1, false),
+      () => missing.insert("a", row(1)),
+      () => missing.amend("a", [{ from: 1, to: 1 }]),
+    ];
+    for (const verb of verbs) {
+      const meaning = missing.classifyError(await verb().catch((error: unknown) => error));
+      expect(meaning).toMatchObject({ code: "UNAVAILABLE", retryable: true });
+      expect(meaning?.message).toContain("create it");
+    }
+    expect(await readdir(directory), "nothing was made").toEqual([]);
+  });
+
+  test("a damaged row file is CORRUPT", async () => {
+    const store = createFileStores(directory).open("chat");
+    await store.addMessages([{ role: "user", content: "a" }]);
+    await truncate(await rowFile(), 20);
+    expect(await codeOf(createFileStores(directory).open("chat").listMessages())).toBe("CORRUPT");
+  });
+
+  test("what stands in the way is named", () => {
+    const meaning = (code: string) => log.classifyError(Object.assign(new Error("raw"), { code }));
+    expect(meaning("ENOSPC")?.message).toContain("disk is full");
+    expect(meaning("EACCES")?.message).toContain("read and write");
+    expect(meaning("EIO")).toBeUndefined();
+    expect(log.classifyError("nonsense")).toBeUndefined();
+  });
+
+  test("a wrong directory or option is refused at once", () => {
+    expect(() => createFileStores("")).toThrow(
+      "createFileStores: directory must be a string that is not empty",
+    );
+    expect(() => createFileStores(directory, { maxMessages: 0 })).toThrow("maxMessages");
+  });
+});

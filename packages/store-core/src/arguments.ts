@@ -1,0 +1,75 @@
+import { StoreError } from "./errors.ts";
+
+/** Says what is wrong with a value, as the end of a sentence that begins with its name; nothing when it is right. */
+export type Check = (value: unknown) => string | undefined;
+
+/** @throws StoreError `INVALID_ARGUMENT` with `message`. */
+export function invalid(message: string): never {
+  throw new StoreError("INVALID_ARGUMENT", message);
+}
+
+/**
+ * Checks an options object: known keys only, each with its check. A key that is undefined counts as left out.
+ *
+ * @throws StoreError `INVALID_ARGUMENT` that names `owner`, the option and what it must be.
+ */
+export function checkOptions(owner: string, options: unknown, checks: Readonly<Record<string, Check>>): void {
+  if (options === undefined) return;
+  if (typeof options !== "object" || options === null || Array.isArray(options)) {
+    invalid(`${owner}: options must be an object`);
+  }
+  for (const [key, value] of Object.entries(options)) {
+    const check = Object.hasOwn(checks, key) ? checks[key] : undefined;
+    if (!check) invalid(`${owner}: unknown option "${key}"; known are ${Object.keys(checks).join(", ")}`);
+    const problem = value === undefined ? undefined : check(value);
+    if (problem) invalid(`${owner}: ${key} ${problem}`);
+  }
+}
+
+const MAX_ID_BYTES = 1_024;
+
+/** A non-empty, well-formed string of at most 1,024 bytes: thread ids, operation ids. */
+export const isId: Check = (value) => {
+  if (typeof value !== "string" || value === "") return "must be a string that is not empty";
+  if (!value.isWellFormed()) return "must be well-formed Unicode (it has a lone surrogate)";
+  return Buffer.byteLength(value) > MAX_ID_BYTES
+    ? `must be at most ${MAX_ID_BYTES} bytes of UTF-8`
+    : undefined;
+};
+
+/** A whole number from 1 on. */
+export const isPositiveInteger: Check = (value) =>
+  Number.isSafeInteger(value) && (value as number) >= 1 ? undefined : "must be a whole number from 1 on";
+
+/** A whole number from 0 on. */
+export const isCount: Check = (value) =>
+  Number.isSafeInteger(value) && (value as number) >= 0 ? undefined : "must be a whole number from 0 on";
+
+export const isString: Check = (value) =>
+  typeof value === "string" && value !== "" ? undefined : "must be a string that is not empty";
+
+export const isFunction: Check = (value) => (typeof value === "function" ? undefined : "must be a function");
+
+export const isObject: Check = (value) =>
+  typeof value === "object" && value !== null && !Array.isArray(value) ? undefined : "must be an object";
+
+/** One of a few strings. */
+export const isOneOf =
+  (...values: readonly string[]): Check =>
+  (value) =>
+    values.includes(value as string) ? undefined : `must be ${values.map((one) => `"${one}"`).join(" or ")}`;
+
+/** An object with these methods. */
+export const hasMethods =
+  (...names: readonly string[]): Check =>
+  (value) =>
+    isObject(value) ??
+    (names.every((name) => typeof (value as Record<string, unknown>)[name] === "function")
+      ? undefined
+      : `must have the methods ${names.join(", ")}`);
+
+/** An AbortSignal, of whatever realm. */
+export const isSignal: Check = (value) =>
+  value instanceof AbortSignal || hasMethods("addEventListener", "removeEventListener")(value) === undefined
+    ? undefined
+    : "must be an AbortSignal";

@@ -1,0 +1,76 @@
+import type { Codec } from "./codec.ts";
+import type { Driver } from "./driver.ts";
+import { StoreError } from "./errors.ts";
+import type { MessageTraits } from "./message.ts";
+import type { StoreSettings } from "./state.ts";
+
+/** What the stores of one factory share: the driver, how messages are read and written, and the closed state. */
+export class Connection<M> {
+  readonly driver: Driver;
+  readonly codec: Codec;
+  readonly traits: MessageTraits<M>;
+  readonly onCorruptRecord: ((error: StoreError) => void) | undefined;
+  readonly #given: StoreSettings;
+  #closing: Promise<void> | undefined;
+
+  constructor(
+    driver: Driver,
+    given: StoreSettings,
+    how: {
+      codec: Codec;
+      traits: MessageTraits<M>;
+      onCorruptRecord: ((error: StoreError) => void) | undefined;
+    },
+  ) {
+    this.driver = driver;
+    this.codec = how.codec;
+    this.traits = how.traits;
+    this.onCorruptRecord = how.onCorruptRecord;
+    this.#given = given;
+    this.settingsFor({});
+  }
+
+  /**
+   * The settings of a store that is restored with `saved`: what the factory was given wins, `saved` fills in the rest.
+   *
+   * @throws StoreError `UNSUPPORTED` for a setting that the driver cannot honour.
+   */
+  settingsFor(saved: StoreSettings): StoreSettings {
+    const maxMessages = this.#given.maxMessages ?? saved.maxMessages;
+    const trimming = this.#given.trimming ?? saved.trimming;
+    const ttlMs = this.#given.ttlMs ?? saved.ttlMs;
+    const { backend, expiry } = this.driver.capabilities;
+    if (ttlMs !== undefined && !expiry) {
+      throw new StoreError(
+        "UNSUPPORTED",
+        `ttlMs: the ${backend} backend cannot expire threads; leave it out`,
+      );
+    }
+    return {
+      ...(maxMessages !== undefined && { maxMessages }),
+      ...(trimming !== undefined && { trimming }),
+      ...(ttlMs !== undefined && { ttlMs }),
+    };
+  }
+
+  assertOpen(): void {
+    if (this.#closing) throw new StoreError("CLOSED", "the store factory was closed; create a new one");
+  }
+
+  /** What a verb's error is to the user: a StoreError with the raw error as cause. */
+  toStoreError(error: unknown): StoreError {
+    if (this.#closing)
+      return new StoreError("CLOSED", "the store factory was closed meanwhile", { cause: error });
+    if (StoreError.is(error)) return error;
+    const { backend } = this.driver.capabilities;
+    const known = this.driver.classifyError(error);
+    if (!known)
+      return new StoreError("UNAVAILABLE", `${backend}: the backend failed; see cause`, { cause: error });
+    return new StoreError(known.code, known.message, { ...known, cause: error });
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.driver.close();
+    return this.#closing;
+  }
+}

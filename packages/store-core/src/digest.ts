@@ -1,0 +1,14 @@
+import { hash } from "node:crypto";
+
+/** A digest of a change as encoded: two changes have the same one only if they drop, append and set the same. */
+export function digestOf(
+  drop: number | "all",
+  append: readonly string[],
+  metadata: string | null | undefined,
+): string {
+  // Lengths stand before the texts, so that no two lists read alike.
+  let text = `${drop}/${append.length}`;
+  for (const record of append) text += `/${record.length}/${record}`;
+  if (metadata !== undefined) text += `/m/${metadata === null ? "null" : metadata}`;
+  return hash("sha256", text, "base64url").slice(0, 22);
+}

@@ -1,0 +1,138 @@
+import type { StoreErrorCode } from "./errors.ts";
+import type { ThreadSnapshot } from "./state.ts";
+import type { Revision } from "./store.ts";
+import type { Trimming } from "./trimming.ts";
+
+/**
+ * What a backend can do, as frozen plain data. Read by store-core (which refuses, before any I/O, an option that the
+ * driver cannot honour) and by the conformance suite (which has no other way to leave a test out).
+ */
+export interface DriverCapabilities {
+  /** The backend's name, as a serialised state carries it: lower case, e.g. `redis`. */
+  readonly backend: string;
+  /** The largest record in UTF-8 bytes, at least 4 MiB + 1 KiB so that 3 MiB of bytes fit when encoded. Past it: `TOO_LARGE`. */
+  readonly maxMessageBytes: number;
+  /** The largest sum of a commit's records and metadata in UTF-8 bytes. Past it: `TOO_LARGE`. */
+  readonly maxCommitBytes: number;
+  /** Who can see a thread: only this driver object, all processes of one machine, or every client of a server. */
+  readonly sharing: "driver" | "machine" | "network";
+  /** Whether `ttlMs` is honoured. */
+  readonly expiry: boolean;
+  /** After how many commits at the latest what trimming made invisible is gone from the backend; 0: in the same step. */
+  readonly trimmedWithinCommits: number;
+  /** Requests to the backend in the steady state: a commit, and a read of the newest few. 0 where there is no request. */
+  readonly roundTrips: { readonly commit: number; readonly read: number };
+}
+
+/**
+ * A commit as a driver receives it: checked, encoded, complete. The driver makes it one atomic step:
+ *
+ * 1. Thread gone or expired? Then it starts empty, at revision `null`, with `newEpoch`.
+ * 2. `operationId` among the newest 64 of the thread (also after a clear)? Then nothing is written: outcome `repeated`
+ *    with the revision it got then when `digest` is the same, else `operation-conflict`.
+ * 3. `expectedRevision` given and not the thread's revision? Then nothing is written: outcome `revision-conflict`.
+ * 4. Drop, append, set the metadata, trim (`planCommit` says which sequence numbers stay), set or remove the expiry.
+ * 5. The revision becomes `formatRevision(epoch, n + 1)`, and operation id, digest and revision are remembered.
+ *
+ * When the promise rejects, the commit happened as a whole or not at all. The same request may then come again.
+ */
+export interface CommitRequest {
+  /** Any well-formed string of 1 to 1,024 bytes. */
+  readonly threadId: string;
+  /** Any well-formed string of 1 to 1,024 bytes. */
+  readonly operationId: string;
+  /** A digest of what is dropped, appended and set; 22 characters of base64url. */
+  readonly digest: string;
+  /** The epoch to begin with if the thread is gone: random, 16 characters of base64url. */
+  readonly newEpoch: string;
+  /** Undefined: whatever the revision. `null`: only if the thread is gone. */
+  readonly expectedRevision: Revision | null | undefined;
+  /** How many messages to drop from the end; 0 for none. `"all"` also makes their content unreadable by the time the commit is acknowledged. */
+  readonly drop: number | "all";
+  /** Records to add, in order. Opaque but for `kindOfRecord`. */
+  readonly append: readonly string[];
+  /** A record to set as the thread's metadata, `null` to remove it, undefined to keep what there is. */
+  readonly metadata: string | null | undefined;
+  /** Trim to so many messages; undefined: no trimming. */
+  readonly maxMessages: number | undefined;
+  readonly trimming: Trimming;
+  /** The thread expires so many milliseconds from now; undefined: never, also when it was to expire before. */
+  readonly ttlMs: number | undefined;
+  /** Aborted when nobody waits any more. A driver may ignore it: store-core stops waiting by itself. */
+  readonly signal: AbortSignal | undefined;
+}
+
+/** How a commit ended. `revision` is the new one, the one of the first time, or where the thread stands. */
+export type CommitOutcome =
+  | { readonly outcome: "committed" | "repeated"; readonly revision: Revision }
+  | { readonly outcome: "revision-conflict" | "operation-conflict"; readonly revision: Revision | null };
+
+/** A read as a driver receives it. At most one of `before` and `after` is given. */
+export interface ReadRequest {
+  readonly threadId: string;
+  /** At most so many entries, a whole number from 0 or Infinity. The newest ones; with `after` the first ones. */
+  readonly limit: number;
+  /** Only entries with a smaller sequence number. */
+  readonly before: number | undefined;
+  /** Only entries with a larger sequence number. */
+  readonly after: number | undefined;
+  /** Whether the metadata is wanted. */
+  readonly metadata: boolean;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** One revision of a thread, as far as it was asked for. Never a blend of two. */
+export interface ThreadView {
+  /** `null` for a thread that is not there; then everything else is empty. */
+  readonly revision: Revision | null;
+  /** How many messages the whole thread has. */
+  readonly count: number;
+  /** The sequence numbers of the thread's first and last message. Meaningless when `count` is 0. */
+  readonly first: number;
+  readonly last: number;
+  /** Oldest first. A record comes back exactly as it was given, or as whatever is stored in its place. */
+  readonly entries: readonly { readonly sequence: number; readonly record: string }[];
+  /** The metadata's record, absent where none is set or none was asked for. */
+  readonly metadata?: string | undefined;
+}
+
+/** What a backend's raw error means to a user. The message names no secret; the raw error becomes the `cause`. */
+export interface ErrorClass {
+  readonly code: StoreErrorCode;
+  readonly message: string;
+  readonly retryable?: boolean;
+  readonly sequence?: number;
+}
+
+/**
+ * What an adapter implements: one connection to a backend, all threads of one namespace. Construction does no I/O;
+ * the first verb connects, and two first verbs at once are safe. store-core has checked every argument. Verbs throw
+ * the backend's raw errors (`classifyError` is asked about them) or a StoreError. No verb blocks the event loop.
+ *
+ * Thread ids and namespaces never meet: whatever characters an id has, it reaches only its own thread.
+ */
+export interface Driver {
+  readonly capabilities: DriverCapabilities;
+  /** See {@link CommitRequest}. Seen by every reader as a whole or not at all, and by all that start after it returned. */
+  commit(request: CommitRequest): Promise<CommitOutcome>;
+  /** See {@link ReadRequest}. A thread that is not there (or expired, swept or not) is an empty view. */
+  read(request: ReadRequest): Promise<ThreadView>;
+  /** Frees what the driver opened; a client that was handed in stays open. Called once; waits for nothing that hangs. */
+  close(): Promise<void>;
+  /** Makes tables or indexes. Can run twice, and at once from two processes. Absent where there is nothing to make. */
+  setup?(): Promise<void>;
+  /** Says what a raw error thrown by a verb means. Errors it does not know: undefined, taken as `UNAVAILABLE`, not retryable. */
+  classifyError(error: unknown): ErrorClass | undefined;
+  /** For backends that live in this process only: the thread with its content; undefined for one that is not there. */
+  exportThread?(threadId: string): ThreadSnapshot | undefined;
+  /** The other half: makes the thread from a snapshot unless it is there already. */
+  importThread?(threadId: string, snapshot: ThreadSnapshot): void;
+}
+
+/** How many of a thread's newest operation ids a driver remembers. */
+export const REMEMBERED_OPERATIONS = 64;
+
+/** The revision of commit number `n` (from 1) in `epoch`. */
+export function formatRevision(epoch: string, n: number): Revision {
+  return `${epoch}.${n}`;
+}

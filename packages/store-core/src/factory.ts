@@ -1,0 +1,116 @@
+import { randomFillSync } from "node:crypto";
+import {
+  type Check,
+  checkOptions,
+  hasMethods,
+  invalid,
+  isFunction,
+  isId,
+  isOneOf,
+  isPositiveInteger,
+} from "./arguments.ts";
+import { type Codec, jsonCodec } from "./codec.ts";
+import { Connection } from "./connection.ts";
+import type { Driver } from "./driver.ts";
+import type { StoreError } from "./errors.ts";
+import { type ChatMessage, chatMessageTraits, type MessageTraits } from "./message.ts";
+import { PortableStore } from "./portable-store.ts";
+import { parseState, type StoreSettings } from "./state.ts";
+import type { MessageStore } from "./store.ts";
+import type { Trimming } from "./trimming.ts";
+
+/** The options that every backend's factory takes. */
+export interface StoreOptions<M = ChatMessage> {
+  /** After any write a thread holds at most so many messages. A whole number from 1 on. Default: unlimited. */
+  maxMessages?: number;
+  /** How a thread is cut to `maxMessages`. Default `"turns"`. */
+  trimming?: Trimming;
+  /** A thread expires so many milliseconds after its last write. A whole number from 1 on. Default: never. */
+  ttlMs?: number;
+  /** How messages become text. Default {@link jsonCodec}. */
+  codec?: Codec;
+  /** What the library asks of a message. Default {@link chatMessageTraits}, for {@link ChatMessage}. */
+  traits?: MessageTraits<M>;
+  /** Called with the `CORRUPT` error of each record that cannot be read, which is then skipped. Default: reads throw it. */
+  onCorruptRecord?: (error: StoreError) => void;
+}
+
+/** One backend, all threads of one namespace, one connection. */
+export interface StoreFactory<M = ChatMessage> extends AsyncDisposable {
+  /** What the factory was given; absent where it was left out. Frozen. */
+  readonly settings: Readonly<StoreSettings & { backend: string }>;
+  /** The store of a thread, without I/O. A thread id left out is generated (UUID v7). Thread ids are 1 to 1,024 bytes. */
+  open(threadId?: string): MessageStore<M>;
+  /** The store of a serialised state, without I/O. @throws StoreError `INVALID_STATE`, also for nothing. */
+  restore(state: unknown): MessageStore<M>;
+  /** Makes what the backend needs (tables, indexes); can run twice and at once from two processes. */
+  setup(): Promise<void>;
+  /** Frees what the factory opened; a client that was handed in stays open. Twice is the same as once. */
+  close(): Promise<void>;
+}
+
+/** The checks of {@link StoreOptions}, for an adapter's own `checkOptions`. */
+export const storeOptionChecks: Readonly<Record<keyof StoreOptions, Check>> = Object.freeze({
+  maxMessages: isPositiveInteger,
+  trimming: isOneOf("turns", "exact"),
+  ttlMs: isPositiveInteger,
+  codec: hasMethods("encode", "decode"),
+  traits: hasMethods("role", "toolCalls", "toolResults"),
+  onCorruptRecord: isFunction,
+});
+
+/**
+ * Makes a factory of a driver. What every `create…Stores` of an adapter ends in; options beyond {@link StoreOptions} are
+ * the adapter's and checked by it.
+ *
+ * @throws StoreError `INVALID_ARGUMENT` for a wrong option, `UNSUPPORTED` for one that the driver cannot honour.
+ */
+export function createStores<M = ChatMessage>(
+  driver: Driver,
+  options: StoreOptions<M> = {},
+): StoreFactory<M> {
+  checkOptions("createStores", options, storeOptionChecks);
+  const { maxMessages, trimming, ttlMs, codec = jsonCodec, onCorruptRecord } = options;
+  const traits = options.traits ?? (chatMessageTraits as MessageTraits<unknown> as MessageTraits<M>);
+  const given: StoreSettings = {
+    ...(maxMessages !== undefined && { maxMessages }),
+    ...(trimming !== undefined && { trimming }),
+    ...(ttlMs !== undefined && { ttlMs }),
+  };
+  const connection = new Connection<M>(driver, given, { codec, traits, onCorruptRecord });
+  return {
+    settings: Object.freeze({ backend: driver.capabilities.backend, ...given }),
+    open(threadId = uuidV7()) {
+      connection.assertOpen();
+      const problem = isId(threadId);
+      if (problem) invalid(`open: threadId ${problem}`);
+      return new PortableStore(connection, threadId, connection.settingsFor({}));
+    },
+    restore(state) {
+      connection.assertOpen();
+      const parsed = parseState(state, driver.capabilities.backend);
+      const settings = connection.settingsFor(parsed);
+      if (parsed.thread) driver.importThread?.(parsed.threadId, parsed.thread);
+      return new PortableStore(connection, parsed.threadId, settings);
+    },
+    async setup() {
+      connection.assertOpen();
+      try {
+        await driver.setup?.();
+      } catch (error) {
+        throw connection.toStoreError(error);
+      }
+    },
+    close: () => connection.close(),
+    [Symbol.asyncDispose]: () => connection.close(),
+  };
+}
+
+/** A UUID of version 7: 48 bits of time in milliseconds, then 74 random bits (RFC 9562, section 5.7). */
+function uuidV7(): string {
+  const bytes = randomFillSync(Buffer.alloc(16));
+  bytes.writeUIntBE(Date.now(), 0, 6);
+  bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x70, 6);
+  bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
+  return bytes.toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+}

@@ -1,0 +1,61 @@
+export {
+  type Check,
+  checkOptions,
+  hasMethods,
+  invalid,
+  isCount,
+  isFunction,
+  isId,
+  isObject,
+  isOneOf,
+  isPositiveInteger,
+  isString,
+} from "./arguments.ts";
+export { type Codec, jsonCodec } from "./codec.ts";
+export {
+  type CommitOutcome,
+  type CommitRequest,
+  type Driver,
+  type DriverCapabilities,
+  type ErrorClass,
+  formatRevision,
+  REMEMBERED_OPERATIONS,
+  type ReadRequest,
+  type ThreadView,
+} from "./driver.ts";
+export { StoreError, type StoreErrorCode, type StoreErrorOptions } from "./errors.ts";
+export { createStores, type StoreFactory, type StoreOptions, storeOptionChecks } from "./factory.ts";
+export { createMemoryStores } from "./memory.ts";
+export { MemoryDriver } from "./memory-driver.ts";
+export * from "./message.ts";
+export { openStores } from "./open-stores.ts";
+export { formatRecord, kindOfRecord, type RecordKind } from "./record.ts";
+export { amendedExpiry, isBlanked, MemoryRecordLog } from "./record-log/memory-log.ts";
+export type { Amendment, LogRow, RecordLog, RecordLogCapabilities } from "./record-log/record-log.ts";
+export { type Clock, RecordLogDriver } from "./record-log/record-log-driver.ts";
+export { pause } from "./retry.ts";
+export type { StoreSettings, StoreState, ThreadSnapshot } from "./state.ts";
+export type {
+  Change,
+  Cursor,
+  MessageStore,
+  ReadOptions,
+  Revision,
+  ThreadPage,
+  WriteOptions,
+} from "./store.ts";
+export {
+  type CommitPlan,
+  countOf,
+  EMPTY_EXTENT,
+  type Extent,
+  firstOf,
+  isWithin,
+  lastOf,
+  planCommit,
+  type Range,
+  rangesOutside,
+  selectRange,
+  type Trimming,
+  trim,
+} from "./trimming.ts";

@@ -1,0 +1,179 @@
+import {
+  type CommitOutcome,
+  type CommitRequest,
+  type Driver,
+  type DriverCapabilities,
+  formatRevision,
+  REMEMBERED_OPERATIONS,
+  type ReadRequest,
+  type ThreadView,
+} from "./driver.ts";
+import { newEpoch } from "./epoch.ts";
+import { kindOfRecord } from "./record.ts";
+import type { ThreadSnapshot } from "./state.ts";
+import {
+  countOf,
+  EMPTY_EXTENT,
+  type Extent,
+  firstOf,
+  lastOf,
+  planCommit,
+  rangesOutside,
+  selectRange,
+} from "./trimming.ts";
+
+interface Thread {
+  epoch: string;
+  commits: number;
+  extent: Extent;
+  /** By sequence number. */
+  records: Map<number, string>;
+  metadata: string | undefined;
+  expiresAt: number | undefined;
+  /** By operation id, oldest first. */
+  operations: Map<string, { digest: string; revision: string }>;
+}
+
+const capabilities: DriverCapabilities = Object.freeze({
+  backend: "memory",
+  maxMessageBytes: 16 * 1024 ** 2,
+  maxCommitBytes: 64 * 1024 ** 2,
+  sharing: "driver",
+  expiry: true,
+  trimmedWithinCommits: 0,
+  roundTrips: Object.freeze({ commit: 0, read: 0 }),
+});
+
+/**
+ * The reference driver: threads live in this object and end with it. A commit is atomic because it never awaits.
+ * Expired threads are removed when they are met, and all of them whenever the number of threads has doubled.
+ */
+export class MemoryDriver implements Driver {
+  readonly capabilities: DriverCapabilities = capabilities;
+  readonly #threads = new Map<string, Thread>();
+  #sweepAt = 1_000;
+
+  async commit(request: CommitRequest): Promise<CommitOutcome> {
+    const found = this.#find(request.threadId);
+    const revision = found ? formatRevision(found.epoch, found.commits) : null;
+    const known = found?.operations.get(request.operationId);
+    if (known) {
+      return known.digest === request.digest
+        ? { outcome: "repeated", revision: known.revision }
+        : { outcome: "operation-conflict", revision };
+    }
+    if (request.expectedRevision !== undefined && request.expectedRevision !== revision) {
+      return { outcome: "revision-conflict", revision };
+    }
+    const thread = found ?? this.#create(request.threadId, request.newEpoch);
+    return { outcome: "committed", revision: apply(thread, request) };
+  }
+
+  async read(request: ReadRequest): Promise<ThreadView> {
+    const thread = this.#find(request.threadId);
+    if (!thread) return { revision: null, count: 0, first: 0, last: 0, entries: [] };
+    const { extent, records, metadata } = thread;
+    const wanted = selectRange(extent, request);
+    const entries: { sequence: number; record: string }[] = [];
+    const take = (sequence: number) => entries.push({ sequence, record: records.get(sequence) ?? "" });
+    if (wanted.pinned !== null) take(wanted.pinned);
+    for (let sequence = wanted.first; sequence < wanted.next; sequence++) take(sequence);
+    return {
+      revision: formatRevision(thread.epoch, thread.commits),
+      count: countOf(extent),
+      first: firstOf(extent),
+      last: lastOf(extent),
+      entries,
+      ...(request.metadata && metadata !== undefined && { metadata }),
+    };
+  }
+
+  async close(): Promise<void> {
+    this.#threads.clear();
+  }
+
+  classifyError(): undefined {
+    return undefined;
+  }
+
+  exportThread(threadId: string): ThreadSnapshot | undefined {
+    const thread = this.#find(threadId);
+    if (!thread) return undefined;
+    const { records, metadata, expiresAt } = thread;
+    return {
+      messages: [...records.values()],
+      ...(metadata !== undefined && { metadata }),
+      ...(expiresAt !== undefined && { expiresAt }),
+    };
+  }
+
+  importThread(threadId: string, snapshot: ThreadSnapshot): void {
+    if (this.#find(threadId)) return;
+    const thread = this.#create(threadId, newEpoch());
+    thread.commits = 1;
+    thread.extent = { pinned: null, first: 1, next: 1 + snapshot.messages.length };
+    snapshot.messages.forEach((record, index) => {
+      thread.records.set(index + 1, record);
+    });
+    thread.metadata = snapshot.metadata;
+    thread.expiresAt = snapshot.expiresAt;
+  }
+
+  #find(threadId: string): Thread | undefined {
+    const thread = this.#threads.get(threadId);
+    if (!thread || !isExpired(thread)) return thread;
+    this.#threads.delete(threadId);
+    return undefined;
+  }
+
+  #create(threadId: string, epoch: string): Thread {
+    if (this.#threads.size >= this.#sweepAt) this.#sweep();
+    const thread: Thread = {
+      epoch,
+      commits: 0,
+      extent: EMPTY_EXTENT,
+      records: new Map(),
+      metadata: undefined,
+      expiresAt: undefined,
+      operations: new Map(),
+    };
+    this.#threads.set(threadId, thread);
+    return thread;
+  }
+
+  #sweep(): void {
+    for (const [threadId, thread] of this.#threads) if (isExpired(thread)) this.#threads.delete(threadId);
+    this.#sweepAt = Math.max(1_000, this.#threads.size * 2);
+  }
+}
+
+function isExpired(thread: Thread): boolean {
+  return thread.expiresAt !== undefined && thread.expiresAt <= Date.now();
+}
+
+function apply(thread: Thread, request: CommitRequest): string {
+  const { records, operations } = thread;
+  const plan = planCommit(thread.extent, request, request, (sequence, kept) =>
+    kindOfRecord(request.append[sequence - kept.next] ?? records.get(sequence) ?? ""),
+  );
+  removeOutside(records, thread.extent, plan.kept);
+  request.append.forEach((record, index) => {
+    records.set(plan.kept.next + index, record);
+  });
+  removeOutside(records, { ...plan.kept, next: plan.kept.next + request.append.length }, plan.extent);
+  thread.extent = plan.extent;
+  if (request.metadata !== undefined) thread.metadata = request.metadata ?? undefined;
+  thread.expiresAt = request.ttlMs === undefined ? undefined : Date.now() + request.ttlMs;
+  thread.commits += 1;
+  const revision = formatRevision(thread.epoch, thread.commits);
+  operations.set(request.operationId, { digest: request.digest, revision });
+  const [oldest] = operations.keys();
+  if (operations.size > REMEMBERED_OPERATIONS && oldest !== undefined) operations.delete(oldest);
+  return revision;
+}
+
+function removeOutside(records: Map<number, string>, before: Extent, after: Extent): void {
+  for (const { from, to } of rangesOutside(before, after)) {
+    for (let sequence = from; sequence < to; sequence++) records.delete(sequence);
+  }
+}

@@ -1,0 +1,366 @@
+// Longer than a room should be: every method of the protocol stands here once, for all backends.
+import { randomUUID } from "node:crypto";
+import { checkOptions, invalid, isCount, isId, isSignal, isString } from "./arguments.ts";
+import type { Connection } from "./connection.ts";
+import { type CursorPlace, epochOf, formatCursor, parseCursor } from "./cursor.ts";
+import { digestOf } from "./digest.ts";
+import type { CommitOutcome, ThreadView } from "./driver.ts";
+import { newEpoch } from "./epoch.ts";
+import { StoreError } from "./errors.ts";
+import { kindOf } from "./message.ts";
+import { formatRecord, parseRecord, type RecordKind } from "./record.ts";
+import { pause, untilAborted, withRetries } from "./retry.ts";
+import { isNoState, parseState, type StoreSettings, type StoreState } from "./state.ts";
+import type { Change, MessageStore, ReadOptions, Revision, ThreadPage, WriteOptions } from "./store.ts";
+import { readTrimmed } from "./trimmed-view.ts";
+
+const MAX_METADATA_BYTES = 256 * 1024;
+const MAX_POP_ATTEMPTS = 100;
+
+const changeChecks = {
+  drop: (value: unknown) =>
+    value === "all" || isCount(value) === undefined ? undefined : `must be "all" or a whole number from 0 on`,
+  append: (value: unknown) =>
+    Array.isArray(value) ? undefined : "(the messages) must be an array of messages",
+  metadata: () => undefined,
+};
+const writeChecks = {
+  operationId: isId,
+  expectedRevision: (value: unknown) =>
+    value === null || isString(value) === undefined
+      ? undefined
+      : "must be a revision that this thread had, or null",
+  signal: isSignal,
+};
+const listChecks = { limit: isCount, signal: isSignal };
+const readChecks = { ...listChecks, before: isString, after: isString };
+const popChecks = { signal: isSignal };
+
+interface ReadRange {
+  readonly limit: number;
+  readonly before: CursorPlace | undefined;
+  readonly after: CursorPlace | undefined;
+  readonly metadata: boolean;
+}
+
+/**
+ * The {@link MessageStore} of every backend: argument checks, codec, cursors, state, retries, cancellation and the closed
+ * state stand here; a driver does the rest. Made by a factory's `open` and `restore`.
+ */
+export class PortableStore<M> implements MessageStore<M> {
+  readonly #connection: Connection<M>;
+  #threadId: string;
+  #settings: StoreSettings;
+  #closed = false;
+
+  constructor(connection: Connection<M>, threadId: string, settings: StoreSettings) {
+    this.#connection = connection;
+    this.#threadId = threadId;
+    this.#settings = settings;
+  }
+
+  get threadId(): string {
+    return this.#threadId;
+  }
+
+  async addMessages(messages: readonly M[], options?: WriteOptions): Promise<Revision | null> {
+    // Not undefined, which would stand for no messages.
+    return await this.#commit("addMessages", { append: messages ?? null }, options);
+  }
+
+  async replaceMessages(messages: readonly M[], options?: WriteOptions): Promise<Revision | null> {
+    return await this.#commit("replaceMessages", { drop: "all", append: messages ?? null }, options);
+  }
+
+  async clear(options?: WriteOptions): Promise<Revision | null> {
+    return await this.#commit("clear", { drop: "all", metadata: null }, options);
+  }
+
+  async commit(change: Change<M>, options?: WriteOptions): Promise<Revision | null> {
+    return await this.#commit("commit", change, options);
+  }
+
+  async listMessages(options: { limit?: number; signal?: AbortSignal } = {}): Promise<M[]> {
+    this.#assertOpen();
+    checkOptions("listMessages", options, listChecks);
+    const { limit = Number.POSITIVE_INFINITY, signal } = options;
+    if (limit === 0) return [];
+    const threadId = this.#threadId;
+    const range = { limit, before: undefined, after: undefined, metadata: false };
+    const view = await this.#read(threadId, range, signal);
+    return this.#decode(threadId, view).map((entry) => entry.message);
+  }
+
+  async read(options: ReadOptions = {}): Promise<ThreadPage<M>> {
+    this.#assertOpen();
+    checkOptions("read", options, readChecks);
+    const { limit = Number.POSITIVE_INFINITY, signal } = options;
+    if (options.before !== undefined && options.after !== undefined)
+      invalid("read: give before or after, not both");
+    const before = options.before === undefined ? undefined : parseCursor("before", options.before);
+    const after = options.after === undefined ? undefined : parseCursor("after", options.after);
+    const threadId = this.#threadId;
+    const view = await this.#read(threadId, { limit, before, after, metadata: true }, signal);
+    return this.#pageOf(threadId, view, before, after);
+  }
+
+  async popMessage(options: { signal?: AbortSignal } = {}): Promise<M | undefined> {
+    this.#assertOpen();
+    checkOptions("popMessage", options, popChecks);
+    const { signal } = options;
+    const threadId = this.#threadId;
+    const newest = { limit: 1, before: undefined, after: undefined, metadata: false };
+    for (let attempt = 0; ; attempt++) {
+      const view = await this.#read(threadId, newest, signal);
+      const entry = view.entries[0];
+      if (!entry) return undefined;
+      const message = this.#decodeRecord(threadId, entry.sequence, entry.record);
+      try {
+        await this.#commit(
+          "popMessage",
+          { drop: 1 },
+          { expectedRevision: view.revision, ...options },
+          threadId,
+        );
+        return message;
+      } catch (error) {
+        if (!StoreError.is(error, "CONFLICT") || attempt >= MAX_POP_ATTEMPTS) throw error;
+      }
+      await untilAborted(() => pause(attempt, signal), signal);
+    }
+  }
+
+  async serialize(): Promise<StoreState> {
+    this.#assertOpen();
+    const { driver } = this.#connection;
+    const { maxMessages, trimming, ttlMs } = this.#settings;
+    const thread = driver.exportThread?.(this.#threadId);
+    return {
+      type: "scrollback.store",
+      version: 1,
+      backend: driver.capabilities.backend,
+      threadId: this.#threadId,
+      ...(maxMessages !== undefined && { maxMessages }),
+      ...(trimming !== undefined && { trimming }),
+      ...(ttlMs !== undefined && { ttlMs }),
+      ...(thread !== undefined && { thread }),
+    };
+  }
+
+  async updateFromState(state: unknown): Promise<void> {
+    this.#assertOpen();
+    if (isNoState(state)) return;
+    const parsed = parseState(state, this.#connection.driver.capabilities.backend);
+    this.#settings = this.#connection.settingsFor(parsed);
+    if (parsed.thread) this.#connection.driver.importThread?.(parsed.threadId, parsed.thread);
+    this.#threadId = parsed.threadId;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closed = true;
+  }
+
+  #assertOpen(): void {
+    if (this.#closed) throw new StoreError("CLOSED", "this store was disposed; open the thread again");
+    this.#connection.assertOpen();
+  }
+
+  async #commit(
+    caller: string,
+    change: Change<M>,
+    options: WriteOptions = {},
+    threadId = this.#threadId,
+  ): Promise<Revision | null> {
+    this.#assertOpen();
+    if (typeof change !== "object" || change === null) invalid(`${caller}: the change must be an object`);
+    checkOptions(caller, change, changeChecks);
+    checkOptions(caller, options, writeChecks);
+    const { operationId = randomUUID(), expectedRevision, signal } = options;
+    const { drop = 0, append: messages = [] } = change;
+    const append = messages.map((message, index) => this.#encodeMessage(message, index));
+    const metadata = this.#encodeMetadata(change.metadata);
+    this.#checkSize(append, metadata);
+    if (drop === 0 && append.length === 0 && metadata === undefined) {
+      return await this.#revision(threadId, expectedRevision, signal);
+    }
+    const { maxMessages, trimming = "turns", ttlMs } = this.#settings;
+    const { driver } = this.#connection;
+    const request = {
+      threadId,
+      operationId,
+      digest: digestOf(drop, append, metadata),
+      newEpoch: newEpoch(),
+      expectedRevision,
+      drop,
+      append,
+      metadata,
+      maxMessages,
+      trimming,
+      ttlMs,
+      signal,
+    };
+    const outcome = await this.#call(() => driver.commit(request), signal);
+    return this.#revisionOf(outcome, operationId);
+  }
+
+  #revisionOf(outcome: CommitOutcome, operationId: string): Revision {
+    switch (outcome.outcome) {
+      case "revision-conflict":
+        throw new StoreError(
+          "CONFLICT",
+          "expectedRevision: the thread is at another revision; read it and try again",
+        );
+      case "operation-conflict":
+        throw new StoreError(
+          "CONFLICT",
+          `operationId: "${operationId}" was used for another change of this thread; use a new one for each change`,
+        );
+      default:
+        return outcome.revision;
+    }
+  }
+
+  async #revision(
+    threadId: string,
+    expected: Revision | null | undefined,
+    signal: AbortSignal | undefined,
+  ): Promise<Revision | null> {
+    const nothing = { threadId, limit: 0, before: undefined, after: undefined, metadata: false, signal };
+    const { revision } = await this.#call(() => this.#connection.driver.read(nothing), signal);
+    if (expected !== undefined && expected !== revision) {
+      this.#revisionOf({ outcome: "revision-conflict", revision }, "");
+    }
+    return revision;
+  }
+
+  #encodeMessage(message: M, index: number): string {
+    const { traits } = this.#connection;
+    const problem = traits.check?.(message);
+    if (problem) invalid(`messages[${index}]: ${problem}`);
+    return this.#encode(kindOf(message, traits), message, `messages[${index}]`);
+  }
+
+  #encodeMetadata(metadata: unknown): string | null | undefined {
+    return metadata == null ? (metadata as null | undefined) : this.#encode("m", metadata, "metadata");
+  }
+
+  #encode(kind: RecordKind, value: unknown, name: string): string {
+    let text: unknown;
+    try {
+      text = this.#connection.codec.encode(value);
+    } catch (cause) {
+      const problem = StoreError.is(cause) ? cause.message : "was refused by the codec";
+      throw new StoreError("INVALID_ARGUMENT", `${name}: ${problem}`, { cause });
+    }
+    if (typeof text !== "string" || text === "" || !text.isWellFormed()) {
+      invalid(`${name}: codec.encode must return well-formed text that is not empty`);
+    }
+    return formatRecord(kind, text);
+  }
+
+  #checkSize(append: readonly string[], metadata: string | null | undefined): void {
+    const { maxMessageBytes, maxCommitBytes } = this.#connection.driver.capabilities;
+    const tooLarge = (name: string, bytes: number, limit: number) => {
+      throw new StoreError("TOO_LARGE", `${name}: ${bytes} bytes encoded, at most ${limit} fit`);
+    };
+    const metadataBytes = metadata ? Buffer.byteLength(metadata) : 0;
+    if (metadataBytes > MAX_METADATA_BYTES) tooLarge("metadata", metadataBytes, MAX_METADATA_BYTES);
+    let total = metadataBytes;
+    append.forEach((record, index) => {
+      const bytes = Buffer.byteLength(record);
+      if (bytes > maxMessageBytes) tooLarge(`messages[${index}]`, bytes, maxMessageBytes);
+      total += bytes;
+    });
+    if (total > maxCommitBytes) tooLarge("the messages of one commit", total, maxCommitBytes);
+  }
+
+  async #read(threadId: string, range: ReadRange, signal: AbortSignal | undefined): Promise<ThreadView> {
+    const { driver } = this.#connection;
+    const { maxMessages, trimming = "turns" } = this.#settings;
+    const request = {
+      threadId,
+      limit: range.limit,
+      before: range.before?.sequence,
+      after: range.after?.sequence,
+      metadata: range.metadata,
+      signal,
+    };
+    return await this.#call(async () => {
+      const view = await driver.read(request);
+      const epoch = (range.before ?? range.after)?.epoch;
+      if (view.revision !== null && epoch !== undefined && epoch !== epochOf(view.revision)) {
+        // The cursor is of a thread that has expired: everything now here is newer than it.
+        return range.before
+          ? { ...view, entries: [] }
+          : await this.#read(
+              threadId,
+              { ...range, after: { epoch: epochOf(view.revision), sequence: 0 } },
+              signal,
+            );
+      }
+      if (maxMessages === undefined || view.count <= maxMessages) return view;
+      return await readTrimmed(driver, request, maxMessages, trimming);
+    }, signal);
+  }
+
+  #pageOf(
+    threadId: string,
+    view: ThreadView,
+    before: CursorPlace | undefined,
+    after: CursorPlace | undefined,
+  ): ThreadPage<M> {
+    const { revision } = view;
+    const page: ThreadPage<M> = { entries: this.#decode(threadId, view), revision };
+    const { metadata } = view;
+    if (metadata !== undefined) {
+      this.#unlessCorrupt(() => {
+        page.metadata = parseRecord(this.#connection.codec, metadata, `the metadata of thread "${threadId}"`);
+      });
+    }
+    if (revision === null || view.count === 0) return page;
+    // Where an empty page lies: behind `after`, in front of `before`, or at the end.
+    const boundary = after ? after.sequence + 1 : (before?.sequence ?? view.last + 1);
+    const start = view.entries[0]?.sequence ?? boundary;
+    const end = view.entries.at(-1)?.sequence ?? boundary - 1;
+    if (view.first < start) page.older = formatCursor(revision, start);
+    page.newer = formatCursor(revision, end);
+    return page;
+  }
+
+  #decode(threadId: string, view: ThreadView): { sequence: number; message: M }[] {
+    const entries: { sequence: number; message: M }[] = [];
+    for (const { sequence, record } of view.entries) {
+      this.#unlessCorrupt(() => {
+        entries.push({ sequence, message: this.#decodeRecord(threadId, sequence, record) });
+      });
+    }
+    return entries;
+  }
+
+  #unlessCorrupt(take: () => void): void {
+    const { onCorruptRecord } = this.#connection;
+    try {
+      take();
+    } catch (error) {
+      if (!onCorruptRecord || !StoreError.is(error, "CORRUPT")) throw error;
+      onCorruptRecord(error);
+    }
+  }
+
+  #decodeRecord(threadId: string, sequence: number, record: string): M {
+    const where = `message ${sequence} of thread "${threadId}"`;
+    return parseRecord(this.#connection.codec, record, where, sequence) as M;
+  }
+
+  async #call<T>(operation: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+    const attempt = async () => {
+      this.#assertOpen();
+      try {
+        return await operation();
+      } catch (error) {
+        throw this.#connection.toStoreError(error);
+      }
+    };
+    return await untilAborted(() => withRetries(attempt, signal), signal);
+  }
+}

@@ -1,0 +1,169 @@
+import { REMEMBERED_OPERATIONS } from "../driver.ts";
+import type { Extent } from "../trimming.ts";
+import { type LogCommit, type LogHead, parseHead, type TextPlace } from "./log-record.ts";
+import type { LogRow, RecordLog } from "./record-log.ts";
+
+/**
+ * The newest rows of a log that belong together: each built on the next. A row whose base is not there is void: a writer
+ * inserted it long after it had learned the end, when the keys were free again. Void rows are passed over; only their
+ * numbers are taken.
+ */
+export interface LogChain {
+  /** Newest first. Empty for a log without (valid) rows. */
+  readonly heads: LogHead[];
+  /** The highest number that is taken; 0 for an empty log. */
+  readonly top: number;
+  /** Whether the chain goes no further down. */
+  readonly exhausted: boolean;
+}
+
+/** Whether a thread with this last row is there at `now`: committed to, and not expired. */
+export function isAlive(head: LogHead | undefined, now: number): head is LogHead {
+  return head !== undefined && head.n > 0 && (head.end.expiresAt === undefined || head.end.expiresAt > now);
+}
+
+function isBaseOf(base: LogHead, head: LogHead): boolean {
+  return base.number === head.base.number && base.token === head.base.token;
+}
+
+/** Whether a row may be the end of the log, given the rows below it; undefined when more of them must be known. */
+function isEnd(
+  head: LogHead,
+  below: readonly LogHead[],
+  exhausted: boolean,
+  now: number,
+): boolean | undefined {
+  if (below.some((base) => isBaseOf(base, head))) return true;
+  const lowest = below.at(-1);
+  if (!exhausted && (lowest === undefined || lowest.number > head.base.number)) return undefined;
+  // The row that it was built on is gone. That is sound only for the first of an epoch: what it followed had expired.
+  return head.n <= 1 && !isAlive(below[0], now);
+}
+
+function follow(heads: readonly LogHead[], from: number): LogHead[] {
+  const chain: LogHead[] = [];
+  for (const head of heads.slice(from)) {
+    const last = chain.at(-1);
+    if (last === undefined || isBaseOf(head, last)) chain.push(head);
+  }
+  return chain;
+}
+
+/** Reads the end of a log: at least `limit` rows, or as many as there are. `rows` are the rows as read, newest first. */
+export async function readChain(
+  log: RecordLog,
+  stream: string,
+  limit: number,
+  options: { readonly headsOnly: boolean; readonly now: number },
+): Promise<LogChain & { readonly rows: LogRow[] }> {
+  for (let wanted = Math.max(2, limit); ; wanted *= 2) {
+    const rows = await log.read(stream, Number.POSITIVE_INFINITY, wanted, options.headsOnly);
+    // A row past its expiry counts as gone, whenever the backend gets to it.
+    const present = rows.filter(({ expiresAt }) => expiresAt === undefined || expiresAt > options.now);
+    const heads = present.map((row) => parseHead(row.number, row.head));
+    const exhausted = rows.length < wanted;
+    const top = rows[0]?.number ?? 0;
+    let undecided = false;
+    for (let at = 0; at < heads.length && !undecided; at++) {
+      const head = heads[at];
+      const end = head && isEnd(head, heads.slice(at + 1), exhausted, options.now);
+      if (end) return { heads: follow(heads, at), top, exhausted, rows };
+      undecided = end === undefined;
+    }
+    if (!undecided) return { heads: [], top, exhausted: true, rows };
+  }
+}
+
+/** Goes further down a chain until `isEnough` or there is no more. */
+export async function deepen(
+  log: RecordLog,
+  stream: string,
+  chain: LogChain,
+  isEnough: (chain: LogChain) => boolean,
+): Promise<LogChain> {
+  let known = chain;
+  for (let limit = REMEMBERED_OPERATIONS; !known.exhausted && !isEnough(known); limit *= 2) {
+    const last = known.heads.at(-1);
+    if (!last || last.base.number === 0) return { ...known, exhausted: true };
+    const rows = await log.read(stream, last.base.number + 1, limit, true);
+    const heads = follow([last, ...rows.map((row) => parseHead(row.number, row.head))], 0);
+    known = {
+      ...known,
+      heads: [...known.heads, ...heads.slice(1)],
+      exhausted: rows.length < limit || heads.length === 1,
+    };
+  }
+  return known;
+}
+
+/** Whether a chain holds all commits of its epoch whose operation ids are remembered. */
+export function knowsOperations({ heads }: LogChain): boolean {
+  const [end, last] = [heads[0], heads.at(-1)];
+  return (
+    end === undefined ||
+    last === undefined ||
+    last.epoch !== end.epoch ||
+    last.n <= end.n - REMEMBERED_OPERATIONS
+  );
+}
+
+/** The commits of the chain's epoch whose operation ids are remembered, newest first. */
+export function rememberedCommits({ heads }: LogChain): (LogHead & { commit: LogCommit })[] {
+  const end = heads[0];
+  return heads.filter(
+    (head): head is LogHead & { commit: LogCommit } =>
+      head.commit !== undefined && head.epoch === end?.epoch && head.n > end.n - REMEMBERED_OPERATIONS,
+  );
+}
+
+/** A run of messages that a row holds and the thread still shows. */
+export interface VisibleRun {
+  readonly head: LogHead;
+  readonly commit: LogCommit;
+  /** Sequence numbers `from` to `to - 1`. */
+  readonly from: number;
+  readonly to: number;
+}
+
+/** What of a row is visible when everything from `low` on stands in newer rows. */
+export function visibleRun(head: LogHead, extent: Extent, low: number): VisibleRun | undefined {
+  if (!head.commit) return undefined;
+  const from = Math.max(head.commit.start, extent.first);
+  const to = Math.min(head.commit.start + head.commit.kinds.length, low);
+  return from < to ? { head, commit: head.commit, from, to } : undefined;
+}
+
+/** The visible runs that a chain knows of, newest first, without the pinned message. */
+export function* visibleRuns({ heads }: LogChain): Generator<VisibleRun> {
+  const end = heads[0];
+  if (!end) return;
+  let low = end.end.extent.next;
+  for (const head of heads) {
+    if (head.epoch !== end.epoch || low <= end.end.extent.first) return;
+    const run = visibleRun(head, end.end.extent, low);
+    if (run) yield run;
+    if (head.commit) low = Math.min(low, head.commit.start);
+  }
+}
+
+/** Whether a chain reaches down to the row that holds a message, or would. */
+export function reaches(chain: LogChain, sequence: number): boolean {
+  const epoch = chain.heads[0]?.epoch;
+  return chain.heads.some((head) => head.epoch !== epoch || (head.commit && head.commit.start <= sequence));
+}
+
+/** The visible run that holds a message; undefined where the chain does not know it. */
+export function runOf(chain: LogChain, sequence: number): VisibleRun | undefined {
+  for (const run of visibleRuns(chain)) if (run.from <= sequence && sequence < run.to) return run;
+  return undefined;
+}
+
+/** Where the text of a message of a run lies. */
+export function placeOf({ head, commit }: VisibleRun, sequence: number): TextPlace {
+  const setsMetadata = head.end.metadataAt?.row === head.number;
+  return {
+    row: head.number,
+    index: sequence - commit.start,
+    count: commit.kinds.length + (setsMetadata ? 1 : 0),
+  };
+}

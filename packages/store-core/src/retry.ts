@@ -1,0 +1,55 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { StoreError } from "./errors.ts";
+
+const WINDOW_MS = 5_000;
+const FIRST_PAUSE_MS = 25;
+const LONGEST_PAUSE_MS = 1_000;
+
+/**
+ * A pause that grows with each attempt (from 0) and is jittered over its whole length, so that writers that failed
+ * together do not come back together.
+ */
+export async function pause(attempt: number, signal?: AbortSignal): Promise<void> {
+  const longest = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** attempt);
+  await sleep(Math.random() * longest, undefined, signal ? { signal } : undefined);
+}
+
+/**
+ * Runs `operation` again while it fails with a retryable `UNAVAILABLE`, for at most 5 seconds from the first attempt.
+ * Only for what may be repeated: reads, and commits that carry their operation id.
+ */
+export async function withRetries<T>(operation: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+  const end = performance.now() + WINDOW_MS;
+  for (let attempt = 0; ; attempt++) {
+    try {
+      return await operation();
+    } catch (error) {
+      if (!StoreError.is(error) || !error.retryable || performance.now() >= end) throw error;
+    }
+    await pause(attempt, signal);
+  }
+}
+
+/** Settles with `operation`, or rejects with `ABORTED` as soon as the signal is aborted. */
+export async function untilAborted<T>(
+  operation: () => Promise<T>,
+  signal: AbortSignal | undefined,
+): Promise<T> {
+  if (!signal) return await operation();
+  const aborted = () =>
+    new StoreError(
+      "ABORTED",
+      "signal: the operation was aborted; a write happened as a whole or not at all",
+      {
+        cause: signal.reason,
+      },
+    );
+  if (signal.aborted) throw aborted();
+  return await new Promise<T>((resolve, reject) => {
+    const abort = () => reject(aborted());
+    signal.addEventListener("abort", abort, { once: true });
+    operation()
+      .then(resolve, reject)
+      .finally(() => signal.removeEventListener("abort", abort));
+  });
+}

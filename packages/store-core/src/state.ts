@@ -1,0 +1,82 @@
+import { isId, isOneOf, isPositiveInteger } from "./arguments.ts";
+import { StoreError } from "./errors.ts";
+import type { Trimming } from "./trimming.ts";
+
+/** How a store trims and expires; part of its state. Absent: not set. */
+export interface StoreSettings {
+  readonly maxMessages?: number;
+  readonly trimming?: Trimming;
+  /** Milliseconds. */
+  readonly ttlMs?: number;
+}
+
+/** A thread with its content, for backends whose state has to carry it. */
+export interface ThreadSnapshot {
+  readonly messages: readonly string[];
+  readonly metadata?: string;
+  /** Milliseconds since the epoch; absent where the thread does not expire. */
+  readonly expiresAt?: number;
+}
+
+/**
+ * A store as plain JSON: which thread of which kind of backend, and how it is trimmed. No credentials, hosts or message
+ * text; only a memory store's state has `thread`, as its messages live nowhere else.
+ */
+export interface StoreState extends StoreSettings {
+  readonly type: "scrollback.store";
+  readonly version: 1;
+  /** The backend's name, e.g. `redis`. A state is restored by a factory of the same backend. */
+  readonly backend: string;
+  readonly threadId: string;
+  /** The thread's content, as records; absent where the thread was not there. */
+  readonly thread?: ThreadSnapshot;
+}
+
+/** Whether a state is one that `updateFromState` takes as nothing: null, undefined or `{}`. */
+export function isNoState(state: unknown): boolean {
+  return (
+    state == null || (typeof state === "object" && !Array.isArray(state) && Object.keys(state).length === 0)
+  );
+}
+
+/**
+ * Reads a state that came from anywhere.
+ *
+ * @param backend the backend that it must be of.
+ * @throws StoreError `INVALID_STATE` that names the field at fault.
+ */
+export function parseState(state: unknown, backend: string): StoreState {
+  const refuse = (problem: string): never => {
+    throw new StoreError("INVALID_STATE", `state: ${problem}`);
+  };
+  if (typeof state !== "object" || state === null || Array.isArray(state)) {
+    return refuse("must be an object that serialize() gave");
+  }
+  const fields = state as Record<string, unknown>;
+  if (fields.type !== "scrollback.store") refuse(`type must be "scrollback.store"`);
+  if (fields.version !== 1) refuse("version must be 1; was it written by a newer version of Scrollback?");
+  if (fields.backend !== backend) {
+    refuse(
+      `backend must be "${backend}", the backend of this factory${typeof fields.backend === "string" ? `; this state is of "${fields.backend}"` : ""}`,
+    );
+  }
+  const field = (name: string, problem: string | undefined) => problem && refuse(`${name} ${problem}`);
+  field("threadId", isId(fields.threadId));
+  if (fields.maxMessages !== undefined) field("maxMessages", isPositiveInteger(fields.maxMessages));
+  if (fields.trimming !== undefined) field("trimming", isOneOf("turns", "exact")(fields.trimming));
+  if (fields.ttlMs !== undefined) field("ttlMs", isPositiveInteger(fields.ttlMs));
+  if (fields.thread !== undefined) field("thread", checkSnapshot(fields.thread));
+  return state as StoreState;
+}
+
+function checkSnapshot(snapshot: unknown): string | undefined {
+  if (typeof snapshot !== "object" || snapshot === null) return "must be an object";
+  const { messages, metadata, expiresAt } = snapshot as Record<string, unknown>;
+  if (!Array.isArray(messages) || !messages.every((record) => typeof record === "string")) {
+    return "must have messages, a list of records";
+  }
+  if (metadata !== undefined && typeof metadata !== "string") return "must have metadata that is a record";
+  return expiresAt === undefined || Number.isFinite(expiresAt)
+    ? undefined
+    : "must have expiresAt in milliseconds";
+}

@@ -1,0 +1,66 @@
+import { expect, test } from "vitest";
+import {
+  createMemoryStores,
+  createStores,
+  MemoryDriver,
+  openStores,
+  type StoreOptions,
+} from "../src/index.ts";
+
+const wrong: [string, unknown, string][] = [
+  ["maxMessages of 0", { maxMessages: 0 }, "maxMessages"],
+  ["negative maxMessages", { maxMessages: -1 }, "maxMessages"],
+  ["fractional maxMessages", { maxMessages: 1.5 }, "maxMessages"],
+  ["NaN maxMessages", { maxMessages: Number.NaN }, "maxMessages"],
+  ["maxMessages as text", { maxMessages: "10" }, "maxMessages"],
+  ["an unknown trimming", { trimming: "smart" }, "trimming"],
+  ["ttlMs of 0", { ttlMs: 0 }, "ttlMs"],
+  ["a codec without decode", { codec: { encode: () => "" } }, "codec"],
+  ["traits without role", { traits: {} }, "traits"],
+  ["onCorruptRecord that is no function", { onCorruptRecord: true }, "onCorruptRecord"],
+  ["an unknown option", { maxMessage: 3 }, "maxMessage"],
+  ["options that are no object", 3, "options"],
+];
+
+test.each(wrong)("%s is refused when the store is made", (_, options, name) => {
+  expect(() => createMemoryStores(options as StoreOptions)).toThrow(
+    expect.objectContaining({ code: "INVALID_ARGUMENT", message: expect.stringContaining(name) }),
+  );
+});
+
+test("an option that is undefined counts as left out", () => {
+  const options = { maxMessages: undefined } as unknown as StoreOptions;
+  expect(createMemoryStores(options).settings).toEqual({ backend: "memory" });
+});
+
+test("settings are what was given, frozen", () => {
+  const { settings } = createMemoryStores({ maxMessages: 5, ttlMs: 1_000 });
+  expect(settings).toEqual({ backend: "memory", maxMessages: 5, ttlMs: 1_000 });
+  expect(Object.isFrozen(settings)).toBe(true);
+});
+
+test("a thread id left out is a UUID of version 7, rising with time", async () => {
+  const stores = createMemoryStores();
+  const first = stores.open().threadId;
+  expect(first).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+  await new Promise((resolve) => setTimeout(resolve, 3));
+  expect(stores.open().threadId > first).toBe(true);
+});
+
+test("a ttl that the driver cannot honour is refused before any I/O", () => {
+  const driver = new MemoryDriver();
+  Object.defineProperty(driver, "capabilities", { value: { ...driver.capabilities, expiry: false } });
+  expect(() => createStores(driver, { ttlMs: 5 })).toThrow(expect.objectContaining({ code: "UNSUPPORTED" }));
+  const saved = { type: "scrollback.store", version: 1, backend: "memory", threadId: "t", ttlMs: 5 };
+  expect(() => createStores(driver).restore(saved)).toThrow(expect.objectContaining({ code: "UNSUPPORTED" }));
+});
+
+test("openStores picks by scheme and says what to install", async () => {
+  const stores = await openStores("memory:", { maxMessages: 2 });
+  expect(stores.settings).toEqual({ backend: "memory", maxMessages: 2 });
+  await expect(openStores("ftp://x")).rejects.toMatchObject({ code: "INVALID_ARGUMENT", message: /memory:/ });
+  await expect(openStores(undefined as unknown as string)).rejects.toMatchObject({
+    code: "INVALID_ARGUMENT",
+  });
+  await expect(openStores("memory:", { maxMessages: 0 })).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+});

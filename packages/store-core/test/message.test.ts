@@ -1,0 +1,90 @@
+import type { ModelMessage } from "ai";
+import { expect, expectTypeOf, test } from "vitest";
+import { type ChatMessage, chatMessageTraits, createMemoryStores, kindOf, type Part } from "../src/index.ts";
+
+test("the AI SDK's messages are ChatMessages, and a list of them is stored as it is", async () => {
+  expectTypeOf<ModelMessage>().toExtend<ChatMessage>();
+  const messages: ModelMessage[] = [
+    { role: "system", content: "Be brief." },
+    { role: "user", content: [{ type: "file", mediaType: "image/png", data: Uint8Array.of(1, 2) }] },
+    { role: "assistant", content: [{ type: "tool-call", toolCallId: "1", toolName: "now", input: {} }] },
+    {
+      role: "tool",
+      content: [
+        { type: "tool-result", toolCallId: "1", toolName: "now", output: { type: "text", value: "noon" } },
+      ],
+    },
+  ];
+  const store = createMemoryStores().open();
+  await store.addMessages(messages);
+  expect(await store.listMessages()).toStrictEqual(messages);
+});
+
+test("a part narrows by its type, and others can be added", () => {
+  const textOf = (part: Part) =>
+    part.type === "text" ? part.text : part.type === "tool-call" ? part.toolName : "";
+  expect(textOf({ type: "text", text: "hi" })).toBe("hi");
+});
+
+test("parts of unknown types pass through untouched", async () => {
+  const store = createMemoryStores().open();
+  const message = { role: "user", content: [{ type: "hologram", beam: 7 }] } as unknown as ChatMessage;
+  await store.addMessages([message]);
+  expect(await store.listMessages()).toStrictEqual([message]);
+});
+
+test("kinds: system, user without results, tool results, any other", () => {
+  const result = { type: "tool-result", toolCallId: "1", toolName: "t", output: 1 } as const;
+  const kind = (message: ChatMessage) => kindOf(message, chatMessageTraits);
+  expect(kind({ role: "system", content: "" })).toBe("s");
+  expect(kind({ role: "user", content: "" })).toBe("u");
+  expect(kind({ role: "user", content: [result] })).toBe("t");
+  expect(kind({ role: "assistant", content: [result] })).toBe("t");
+  expect(kind({ role: "tool", content: [] })).toBe("t");
+  expect(kind({ role: "assistant", content: "" })).toBe("o");
+});
+
+const wrong: [unknown, string][] = [
+  [null, "must be an object"],
+  ["hi", "must be an object"],
+  [{ content: "x" }, "role must be"],
+  [{ role: "robot", content: "x" }, "role must be"],
+  [{ role: "user" }, "content must be"],
+  [{ role: "user", content: 1 }, "content must be"],
+  [{ role: "user", content: ["x"] }, "content[0] must be an object"],
+  [{ role: "user", content: [{}] }, "content[0].type"],
+  [{ role: "user", content: [{ type: "text" }] }, "content[0].text"],
+  [{ role: "assistant", content: [{ type: "tool-call", toolName: "x" }] }, "content[0].toolCallId"],
+  [{ role: "tool", content: [{ type: "tool-result", toolCallId: "x" }] }, "content[0].toolName"],
+];
+
+test.each(wrong)("a wrong message is refused, naming its place: %j", async (message, problem) => {
+  const store = createMemoryStores().open();
+  const fine = { role: "user", content: "fine" } as const;
+  await expect(store.addMessages([fine, message as ChatMessage])).rejects.toMatchObject({
+    code: "INVALID_ARGUMENT",
+    message: expect.stringContaining(`messages[1]: ${problem}`),
+  });
+  expect(await store.listMessages()).toEqual([]);
+});
+
+test("other messages plug in by their traits", async () => {
+  interface Line {
+    from: "bot" | "human" | "rules";
+    text: string;
+  }
+  const roles = { bot: "assistant", human: "user", rules: "system" } as const;
+  const stores = createMemoryStores<Line>({
+    maxMessages: 3,
+    traits: { role: (line) => roles[line.from], toolCalls: () => [], toolResults: () => [] },
+  });
+  const store = stores.open();
+  await store.addMessages([
+    { from: "rules", text: "r" },
+    { from: "human", text: "1" },
+    { from: "bot", text: "2" },
+    { from: "human", text: "3" },
+    { from: "bot", text: "4" },
+  ]);
+  expect((await store.listMessages()).map((line) => line.text)).toEqual(["r", "3", "4"]);
+});

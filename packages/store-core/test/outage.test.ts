@@ -1,0 +1,92 @@
+import { afterEach, expect, test, vi } from "vitest";
+import { createStores, type Driver, type ErrorClass, MemoryDriver } from "../src/index.ts";
+
+/** A memory driver whose verbs first ask `fail`, with how many calls there were, whether to throw. */
+function failing(fail: (calls: number) => ErrorClass | undefined) {
+  const memory = new MemoryDriver();
+  const state = { calls: 0 };
+  const raw = new Error("raw, with a secret: hunter2");
+  let known: ErrorClass | undefined;
+  const pass = async <T>(run: () => Promise<T>): Promise<T> => {
+    known = fail(++state.calls);
+    if (known) throw raw;
+    return await run();
+  };
+  const driver: Driver = {
+    capabilities: memory.capabilities,
+    commit: (request) => pass(() => memory.commit(request)),
+    read: (request) => pass(() => memory.read(request)),
+    close: () => memory.close(),
+    classifyError: () => known,
+  };
+  return { driver, state, raw };
+}
+
+const passing: ErrorClass = { code: "UNAVAILABLE", message: "away", retryable: true };
+const lasting: ErrorClass = { code: "UNAVAILABLE", message: "refused", retryable: false };
+const hello = { role: "user", content: "hello" } as const;
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+test("C13 a short outage is ridden out, by writes under one operation id", async () => {
+  const ids: string[] = [];
+  const { driver, state } = failing((calls) => (calls < 4 ? passing : undefined));
+  const { commit } = driver;
+  driver.commit = (request) => {
+    ids.push(request.operationId);
+    return commit(request);
+  };
+  const store = createStores(driver).open();
+  await store.addMessages([hello]);
+  expect(state.calls).toBe(4);
+  expect(new Set(ids).size).toBe(1);
+  expect(await store.listMessages()).toEqual([hello]);
+});
+
+test("C13 an outage that lasts is UNAVAILABLE after about five seconds, with the raw error as cause", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "performance", "Date"] });
+  const { driver, raw } = failing(() => passing);
+  const outcome = createStores(driver)
+    .open()
+    .listMessages()
+    .catch((error) => error);
+  const start = performance.now();
+  for (let step = 0; step < 100; step++) await vi.advanceTimersByTimeAsync(100);
+  const error = await outcome;
+  expect(error).toMatchObject({ code: "UNAVAILABLE", retryable: true, message: "away", cause: raw });
+  expect(error.message).not.toContain("hunter2");
+  expect(performance.now() - start).toBeGreaterThanOrEqual(5_000);
+});
+
+test("C13 what is not retryable is tried once", async () => {
+  const { driver, state } = failing(() => lasting);
+  await expect(createStores(driver).open().addMessages([hello])).rejects.toMatchObject({ retryable: false });
+  expect(state.calls).toBe(1);
+});
+
+test("C13 an error that the driver does not know is UNAVAILABLE and tried once", async () => {
+  const { driver, state, raw } = failing(() => lasting);
+  driver.classifyError = () => undefined;
+  await expect(createStores(driver).open().read()).rejects.toMatchObject({ code: "UNAVAILABLE", cause: raw });
+  expect(state.calls).toBe(1);
+});
+
+test("C14 a call that is under way when the factory closes ends as CLOSED", async () => {
+  const { driver } = failing(() => passing);
+  const stores = createStores(driver);
+  const call = stores.open().listMessages();
+  await stores.close();
+  await expect(call).rejects.toMatchObject({ code: "CLOSED" });
+});
+
+test("C15 an abort ends the wait between two attempts", async () => {
+  const { driver } = failing(() => passing);
+  const abort = new AbortController();
+  const call = createStores(driver).open().listMessages({ signal: abort.signal });
+  setTimeout(() => abort.abort(), 20);
+  const start = performance.now();
+  await expect(call).rejects.toMatchObject({ code: "ABORTED" });
+  expect(performance.now() - start).toBeLessThan(500);
+});

@@ -1,0 +1,119 @@
+import type { ErrorClass } from "@scrollback/store-core";
+import { PARTITION_KEY, SORT_KEY } from "./item.ts";
+
+const throttled = passing(
+  "requests are throttled: the table, or the partition of a busy thread, is at the limit of its throughput",
+);
+const troubled = passing("the service failed to answer; see cause");
+const unreachable = passing("the service could not be reached, or the connection was lost; see cause");
+const refused = lasting(
+  "the credentials were refused; check the AWS SDK's credentials, and that the machine's clock is right",
+);
+const absent = lasting(
+  "no credentials were found; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, AWS_PROFILE or a role, or hand in a client",
+);
+const expired = lasting("the credentials have expired; renew them");
+const certificate = lasting("the endpoint's TLS certificate was refused; see cause");
+const noRegion = lasting("no region is known; put ?region=… into url, set AWS_REGION or hand in a client");
+
+const throttling: ReadonlySet<string> = new Set([
+  "ProvisionedThroughputExceededException",
+  "ThrottlingException",
+  "RequestLimitExceeded",
+  "LimitExceededException",
+  "TooManyRequestsException",
+]);
+
+/** DynamoDB's errors, and those of the SDK, by their names. */
+const meanings: Readonly<Record<string, ErrorClass>> = {
+  InternalServerError: troubled,
+  ServiceUnavailable: troubled,
+  ServiceUnavailableException: troubled,
+  TransactionConflictException: troubled,
+  TransactionInProgressException: troubled,
+  ReplicatedWriteConflictException: passing("another region wrote to the thread at the same time"),
+  ResourceInUseException: passing("the table is being made, changed or deleted"),
+  TimeoutError: unreachable,
+  RequestTimeout: unreachable,
+  RequestTimeoutException: unreachable,
+  ResourceNotFoundException: lasting(
+    "the table does not exist in this account and region; run setup(), or make it from the definition in the package's documentation",
+  ),
+  AccessDeniedException: lasting(
+    "the credentials do not allow an action that the stores need; give them the policy of the package's documentation",
+  ),
+  UnrecognizedClientException: refused,
+  InvalidSignatureException: refused,
+  IncompleteSignatureException: refused,
+  SignatureDoesNotMatch: refused,
+  InvalidClientTokenId: refused,
+  MissingAuthenticationToken: refused,
+  MissingAuthenticationTokenException: refused,
+  ExpiredToken: expired,
+  ExpiredTokenException: expired,
+  CredentialsProviderError: absent,
+  TokenProviderError: absent,
+};
+
+const tooLarge: ErrorClass = {
+  code: "TOO_LARGE",
+  message: "dynamodb: an item is larger than DynamoDB takes; nothing was written",
+};
+/** The table is another program's. */
+export const otherTable = {
+  code: "UNSUPPORTED",
+  message: `dynamodb: the table has other keys than the stores need: partition key "${PARTITION_KEY}" (string), sort key "${SORT_KEY}" (number); name another table`,
+} as const satisfies ErrorClass;
+
+function passing(problem: string): ErrorClass {
+  return { code: "UNAVAILABLE", message: `dynamodb: ${problem}`, retryable: true };
+}
+
+function lasting(problem: string): ErrorClass {
+  return { code: "UNAVAILABLE", message: `dynamodb: ${problem}`, retryable: false };
+}
+
+/** See `RecordLog.classifyError`. */
+export function classifyError(error: unknown): ErrorClass | undefined {
+  if (!(error instanceof Error)) return undefined;
+  const { name, message } = error;
+  if (isThrottled(error)) return throttled;
+  if (Object.hasOwn(meanings, name)) return meanings[name];
+  if (name === "ValidationException") return classifyRefusal(message);
+  if (message === "Region is missing") return noRegion;
+  const code = Reflect.get(error, "code");
+  if (typeof code === "string" && /CERT|SELF_SIGNED|ERR_TLS|ERR_SSL|UNABLE_TO/.test(code)) return certificate;
+  if (typeof code === "string" && /^E[A-Z_]+$/.test(code) && !code.startsWith("ERR_")) return unreachable;
+  return statusOf(error) >= 500 ? troubled : undefined;
+}
+
+/** What DynamoDB has against a request. */
+function classifyRefusal(message: string): ErrorClass | undefined {
+  if (/item size.*exceeded/i.test(message)) return tooLarge;
+  return /\bkeys?\b|\bschema\b/i.test(message) ? otherTable : undefined;
+}
+
+/** Whether the request may be sent again once there is throughput. */
+export function isThrottled(error: unknown): boolean {
+  return error instanceof Error && (throttling.has(error.name) || statusOf(error) === 429);
+}
+
+function statusOf(error: Error): number {
+  return Number(Reflect.get(error, "$metadata")?.httpStatusCode ?? 0);
+}
+
+/**
+ * Takes off an error what was sent: the response that the SDK hides in it leads to the request, and where a signature is
+ * wrong, DynamoDB answers with the request as it should have been signed, session token included.
+ */
+export function withoutRequest(error: unknown): unknown {
+  if (!(error instanceof Error)) return error;
+  const response = Reflect.get(error, "$response");
+  if (typeof response === "object" && response !== null) Reflect.set(response, "body", undefined);
+  if (/signature/i.test(error.message)) {
+    const [told = ""] = error.message.split(/\s*(?:\n|The Canonical String)/);
+    error.stack = (error.stack ?? "").replace(error.message, () => told);
+    error.message = told;
+  }
+  return error;
+}

@@ -1,0 +1,20 @@
+import { type ChatMessage, createStores, RecordLogDriver, type StoreFactory } from "@scrollback/store-core";
+import { DynamoRecordLog } from "./dynamo-log.ts";
+import { type DynamoStoreOptions, parseOptions } from "./options.ts";
+
+export type { DynamoStoreOptions } from "./options.ts";
+
+/**
+ * Stores in one DynamoDB table. Sends no request before a store's first call. `setup()` makes the table where it is not
+ * there yet; it is not needed for a table that you made.
+ *
+ * @throws StoreError `INVALID_ARGUMENT` for a wrong or unknown option, or not exactly one of `url` and `client`.
+ * @example
+ * await using stores = createDynamoStores({ url: "dynamodb://chats?region=eu-central-1", maxMessages: 200 });
+ * const store = stores.open("chat-1");
+ * await store.addMessages([{ role: "user", content: "Hello" }]);
+ */
+export function createDynamoStores<M = ChatMessage>(options: DynamoStoreOptions<M>): StoreFactory<M> {
+  const { connection, storeOptions } = parseOptions(options);
+  return createStores(new RecordLogDriver(new DynamoRecordLog(connection)), storeOptions);
+}

@@ -1,0 +1,51 @@
+import type { AttributeValue } from "@aws-sdk/client-dynamodb";
+import type { LogRow } from "@scrollback/store-core";
+
+/**
+ * How a row lies in the table. Names have one letter, as DynamoDB counts names among an item's bytes.
+ *
+ * - `s`, string: the stream, as it is. The partition key.
+ * - `n`, number: the row's number. The sort key.
+ * - `h`, string: the head; absent where it is empty.
+ * - `c`, list of binaries: the texts in UTF-8; absent where there are none or all were blanked.
+ * - `x`, number: when DynamoDB may delete the item, in seconds since the epoch; absent for never.
+ */
+export type Item = Record<string, AttributeValue>;
+
+export const PARTITION_KEY = "s";
+export const SORT_KEY = "n";
+export const TTL_ATTRIBUTE = "x";
+
+/** 400 KiB that DynamoDB takes an item, less the key (1.1 KiB) and what a head may grow to beyond the usual. */
+export const MAX_ROW_BYTES = 384 * 1024;
+
+export const BLANK: AttributeValue = { B: new Uint8Array() };
+
+export function keyOf(stream: string, number: number): Item {
+  return { s: { S: stream }, n: { N: String(number) } };
+}
+
+export function toItem(stream: string, { number, head, texts, expiresAt }: LogRow): Item {
+  return {
+    ...keyOf(stream, number),
+    ...(head !== "" && { h: { S: head } }),
+    ...(texts.length > 0 && { c: { L: texts.map((text) => ({ B: Buffer.from(text) })) } }),
+    ...(expiresAt !== undefined && { x: toSeconds(expiresAt) }),
+  };
+}
+
+export function toRow({ n, h, c, x }: Item): LogRow {
+  return {
+    number: Number(n?.N),
+    head: h?.S ?? "",
+    texts: (c?.L ?? []).map(({ B: bytes }) =>
+      bytes ? Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString() : "",
+    ),
+    expiresAt: x?.N === undefined ? undefined : Number(x.N) * 1_000,
+  };
+}
+
+/** Rounded up: no row goes before its time. */
+export function toSeconds(milliseconds: number): AttributeValue.NMember {
+  return { N: String(Math.ceil(milliseconds / 1_000)) };
+}

@@ -1,0 +1,119 @@
+import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import {
+  type ChatMessage,
+  type Check,
+  checkOptions,
+  hasMethods,
+  invalid,
+  type StoreOptions,
+  storeOptionChecks,
+} from "@scrollback/store-core";
+
+/** What `createDynamoStores` takes: one of `url` and `client`, and what every backend's factory takes. */
+export interface DynamoStoreOptions<M = ChatMessage> extends StoreOptions<M> {
+  /**
+   * `dynamodb://table`, with `?region=…` and `&endpoint=…` where the AWS SDK is not to find them by itself. Credentials
+   * come from the SDK's standard chain (environment, shared files, the role of the machine) and never stand in the URL.
+   */
+  url?: string;
+  /** A client of `@aws-sdk/client-dynamodb`, for credentials, timeouts or retries of your own. It is never destroyed. */
+  client?: DynamoDBClient;
+  /** The table, with `client`; a `url` names its own. Default `"scrollback"`. */
+  tableName?: string;
+}
+
+/** The client to work with, its table, and whether the client is the factory's own to destroy. */
+export interface DynamoConnection {
+  readonly client: DynamoDBClient;
+  readonly tableName: string;
+  readonly owned: boolean;
+}
+
+const CONNECT_TIMEOUT_MS = 2_000;
+/** Less than store-core's 5 seconds of retries, so that a request whose reply stops or never comes is sent once more. */
+const SILENCE_TIMEOUT_MS = 4_000;
+/**
+ * One repetition by the SDK, for a connection that was cut while it idled. What fails for longer, store-core tries again,
+ * under the same operation id.
+ */
+const MAX_ATTEMPTS = 2;
+
+const isTableName: Check = (value) =>
+  typeof value === "string" && /^[a-zA-Z0-9_.-]{3,255}$/.test(value)
+    ? undefined
+    : "must be the name of a table: 3 to 255 of a-z, A-Z, 0-9, _, - and .";
+
+const URL_FORM = "dynamodb://table?region=…&endpoint=…";
+
+const isDynamoUrl: Check = (value) => {
+  const url = typeof value === "string" && URL.canParse(value) ? new URL(value) : undefined;
+  if (url?.protocol !== "dynamodb:") return `must read ${URL_FORM}, the parameters as needed`;
+  if (url.username !== "" || url.password !== "") {
+    return "must hold no credentials; the AWS SDK finds them in the environment, the shared files or the machine's role, or hand in a client";
+  }
+  const tableProblem = isTableName(url.host);
+  if (tableProblem) return `must read ${URL_FORM}; its table ${tableProblem}`;
+  const names = [...url.searchParams.keys()];
+  const isRight =
+    /^\/?$/.test(url.pathname) &&
+    url.hash === "" &&
+    names.every((name) => name === "region" || name === "endpoint") &&
+    new Set(names).size === names.length &&
+    /^[a-z0-9-]+$/.test(url.searchParams.get("region") ?? "none") &&
+    isEndpoint(url.searchParams.get("endpoint") ?? "http://none");
+  return isRight
+    ? undefined
+    : `must read ${URL_FORM}, where endpoint is an http or https URL without credentials; for other settings hand in a client`;
+};
+
+function isEndpoint(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { protocol, username, password, search, hash } = new URL(text);
+  return /^https?:$/.test(protocol) && `${username}${password}${search}${hash}` === "";
+}
+
+const optionChecks: Readonly<Record<keyof DynamoStoreOptions, Check>> = {
+  url: isDynamoUrl,
+  client: hasMethods("send", "destroy"),
+  tableName: isTableName,
+  ...storeOptionChecks,
+};
+
+/** @throws StoreError `INVALID_ARGUMENT` that names the option and the fix, and never shows the URL. */
+export function parseOptions<M>(options: DynamoStoreOptions<M>): {
+  connection: DynamoConnection;
+  storeOptions: StoreOptions<M>;
+} {
+  checkOptions("createDynamoStores", options, optionChecks);
+  const { url, client, tableName, ...storeOptions } = options ?? {};
+  return { connection: connectionOf(url, client, tableName), storeOptions };
+}
+
+function connectionOf(
+  url: string | undefined,
+  client: DynamoDBClient | undefined,
+  tableName: string | undefined,
+): DynamoConnection {
+  if ((url === undefined) === (client === undefined))
+    invalid("createDynamoStores: give either url or client");
+  if (client !== undefined) return { client, tableName: tableName ?? "scrollback", owned: false };
+  if (tableName !== undefined)
+    invalid("createDynamoStores: tableName goes with client; the url names the table");
+  const { host, searchParams } = new URL(url ?? "");
+  return { client: openClient(searchParams), tableName: host, owned: true };
+}
+
+function openClient(parameters: URLSearchParams): DynamoDBClient {
+  const region = parameters.get("region");
+  const endpoint = parameters.get("endpoint");
+  return new DynamoDBClient({
+    ...(region !== null && { region }),
+    ...(endpoint !== null && { endpoint }),
+    maxAttempts: MAX_ATTEMPTS,
+    requestHandler: {
+      connectionTimeout: CONNECT_TIMEOUT_MS,
+      // Not requestTimeout, which counts the wait for a free connection too, and ends with a reply's first byte.
+      socketTimeout: SILENCE_TIMEOUT_MS,
+    },
+  });
+}

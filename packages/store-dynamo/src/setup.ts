@@ -1,0 +1,104 @@
+import { isDeepStrictEqual } from "node:util";
+import {
+  CreateTableCommand,
+  type CreateTableCommandInput,
+  DescribeTableCommand,
+  DescribeTimeToLiveCommand,
+  type DynamoDBClient,
+  ResourceInUseException,
+  ResourceNotFoundException,
+  type TableDescription,
+  UpdateTimeToLiveCommand,
+  waitUntilTableExists,
+} from "@aws-sdk/client-dynamodb";
+import { StoreError } from "@scrollback/store-core";
+import { otherTable } from "./errors.ts";
+import { PARTITION_KEY, SORT_KEY, TTL_ATTRIBUTE } from "./item.ts";
+
+const LONGEST_WAIT_S = 120;
+
+/** What `setup()` makes. */
+export function tableDefinition(tableName: string) {
+  return {
+    TableName: tableName,
+    BillingMode: "PAY_PER_REQUEST",
+    AttributeDefinitions: [
+      { AttributeName: PARTITION_KEY, AttributeType: "S" },
+      { AttributeName: SORT_KEY, AttributeType: "N" },
+    ],
+    KeySchema: [
+      { AttributeName: PARTITION_KEY, KeyType: "HASH" },
+      { AttributeName: SORT_KEY, KeyType: "RANGE" },
+    ],
+  } satisfies CreateTableCommandInput;
+}
+
+/**
+ * Makes the table unless it is there, billed by request, waits until it is active, and has DynamoDB delete what expired. A
+ * table that is there is changed in nothing else.
+ */
+export async function setUpTable(client: DynamoDBClient, tableName: string): Promise<void> {
+  const found = await describe(client, tableName);
+  if (!found) await create(client, tableName);
+  else if (!hasOurKeys(found)) throw new StoreError(otherTable.code, otherTable.message);
+  if (!found || found.TableStatus === "CREATING") {
+    const wait = { client, maxWaitTime: LONGEST_WAIT_S, minDelay: 1, maxDelay: 4 };
+    await waitUntilTableExists(wait, { TableName: tableName });
+  }
+  await enableExpiry(client, tableName);
+}
+
+async function describe(client: DynamoDBClient, tableName: string): Promise<TableDescription | undefined> {
+  try {
+    return (await client.send(new DescribeTableCommand({ TableName: tableName }))).Table;
+  } catch (error) {
+    if (error instanceof ResourceNotFoundException) return undefined;
+    throw error;
+  }
+}
+
+function hasOurKeys({ TableName = "", KeySchema, AttributeDefinitions = [] }: TableDescription): boolean {
+  const ours = tableDefinition(TableName);
+  const types = new Set(AttributeDefinitions.map((one) => `${one.AttributeName} ${one.AttributeType}`));
+  return (
+    isDeepStrictEqual(KeySchema, ours.KeySchema) &&
+    ours.AttributeDefinitions.every((one) => types.has(`${one.AttributeName} ${one.AttributeType}`))
+  );
+}
+
+async function create(client: DynamoDBClient, tableName: string): Promise<void> {
+  try {
+    await client.send(new CreateTableCommand(tableDefinition(tableName)));
+  } catch (error) {
+    // Another process makes it at this moment.
+    if (!(error instanceof ResourceInUseException)) throw error;
+  }
+}
+
+async function enableExpiry(client: DynamoDBClient, tableName: string): Promise<void> {
+  if (await hasExpiry(client, tableName)) return;
+  try {
+    await client.send(
+      new UpdateTimeToLiveCommand({
+        TableName: tableName,
+        TimeToLiveSpecification: { AttributeName: TTL_ATTRIBUTE, Enabled: true },
+      }),
+    );
+  } catch (error) {
+    // Where another process was first, DynamoDB says only that the request is not valid.
+    if (!(await hasExpiry(client, tableName))) throw error;
+  }
+}
+
+async function hasExpiry(client: DynamoDBClient, tableName: string): Promise<boolean> {
+  const command = new DescribeTimeToLiveCommand({ TableName: tableName });
+  const { TimeToLiveDescription: { AttributeName, TimeToLiveStatus } = {} } = await client.send(command);
+  if (TimeToLiveStatus !== "ENABLED" && TimeToLiveStatus !== "ENABLING") return false;
+  if (AttributeName !== TTL_ATTRIBUTE) {
+    throw new StoreError(
+      "UNSUPPORTED",
+      `dynamodb: the table expires items by the attribute "${AttributeName}"; the stores need "${TTL_ATTRIBUTE}", so name another table`,
+    );
+  }
+  return true;
+}

@@ -1,0 +1,84 @@
+import { CreateTableCommand } from "@aws-sdk/client-dynamodb";
+import { startServer } from "@scrollback/conformance/servers";
+import { afterAll, describe, expect, test } from "vitest";
+import { createDynamoStores } from "../src/index.ts";
+import { tableDefinition } from "../src/setup.ts";
+import { definition, policy, shell, template } from "./docs.ts";
+import { openGateway, refusal } from "./gateway.ts";
+import { user } from "./messages.ts";
+import { clientOf, makeTable, newTableName, urlOf } from "./table.ts";
+
+const server = startServer("dynamodb");
+afterAll(async () => (await server).stop());
+
+describe("the documented table", () => {
+  test("is the one that setup makes, in each form", () => {
+    const made = tableDefinition("chats");
+    expect(definition).toEqual(made);
+    const { TimeToLiveSpecification, ...properties } = template.Resources.Chats.Properties;
+    expect(properties).toEqual(made);
+    expect(TimeToLiveSpecification).toEqual({ AttributeName: "x", Enabled: true });
+    const list = (elements: object[]) =>
+      elements
+        .map((element) =>
+          Object.entries(element)
+            .map(([key, value]) => `${key}=${value}`)
+            .join(","),
+        )
+        .join(" ");
+    const line = shell.replaceAll(/\s*\\\n\s*/g, " ");
+    expect(line).toContain(
+      `create-table --table-name ${made.TableName} --billing-mode ${made.BillingMode} --attribute-definitions ${list(made.AttributeDefinitions)} --key-schema ${list(made.KeySchema)}\n`,
+    );
+    expect(line).toContain(
+      `update-time-to-live --table-name ${made.TableName} --time-to-live-specification Enabled=true,AttributeName=x\n`,
+    );
+  });
+
+  test("works without setup", async () => {
+    const client = clientOf((await server).url);
+    const tableName = newTableName();
+    await client.send(new CreateTableCommand({ ...definition, TableName: tableName }));
+    await using stores = createDynamoStores({ client, tableName, ttlMs: 60_000 });
+    const store = stores.open();
+    await store.addMessages([user("1")]);
+    expect(await store.listMessages()).toEqual([user("1")]);
+    client.destroy();
+  });
+});
+
+describe("the documented policy", () => {
+  test("lets the stores do all that they do by its first statement alone", async () => {
+    await using table = await makeTable((await server).url);
+    await using gateway = await openGateway((await server).url);
+    gateway.answer = (action) =>
+      policy.Use?.includes(action) ? undefined : refusal("AccessDeniedException", `not ${action}`);
+    await using stores = createDynamoStores({
+      url: table.urlBy(gateway.url),
+      maxMessages: 20,
+      ttlMs: 60_000,
+    });
+    const store = stores.open();
+    for (let commit = 0; commit < 100; commit++) await store.addMessages([user(String(commit))]);
+    await store.addMessages([user("x".repeat(1_000_000))]);
+    await store.commit({ drop: 1, metadata: "title" });
+    await store.popMessage();
+    expect(await store.listMessages()).toHaveLength(18);
+    await store.replaceMessages([user("new")]);
+    await store.clear();
+    expect(new Set(gateway.seen)).toEqual(new Set(policy.Use));
+    await expect(stores.setup()).rejects.toMatchObject({
+      code: "UNAVAILABLE",
+      message: expect.stringContaining("policy"),
+    });
+  });
+
+  test("lets setup do what it does by its second statement alone", async () => {
+    await using gateway = await openGateway((await server).url);
+    gateway.answer = (action) =>
+      policy.SetUp?.includes(action) ? undefined : refusal("AccessDeniedException");
+    await using stores = createDynamoStores({ url: urlOf(newTableName(), gateway.url) });
+    await stores.setup();
+    expect(new Set(gateway.seen)).toEqual(new Set(policy.SetUp));
+  });
+});

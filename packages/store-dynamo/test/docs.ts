@@ -1,0 +1,37 @@
+import { readFileSync } from "node:fs";
+import type { CreateTableCommandInput } from "@aws-sdk/client-dynamodb";
+
+const page = readFileSync(new URL("../../../docs/store-dynamo.md", import.meta.url), "utf8");
+
+function blocks(language: string): string[] {
+  return [...page.matchAll(/^```(\w+)\n(.*?)^```/gms)]
+    .filter((match) => match[1] === language)
+    .map((match) => match[2] ?? "");
+}
+
+const json = blocks("json").map((block) => JSON.parse(block));
+
+interface Template {
+  readonly Resources: {
+    readonly Chats: {
+      readonly Properties: CreateTableCommandInput & {
+        readonly TimeToLiveSpecification: { readonly AttributeName: string; readonly Enabled: boolean };
+      };
+    };
+  };
+}
+
+/** The definitions of the table that the documentation shows. */
+export const shell = blocks("sh").join("\n");
+export const template: Template = json.find((block) => "Resources" in block);
+export const definition: CreateTableCommandInput = json.find((block) => "TableName" in block);
+
+/** The actions that the documented policy allows, by the statement's name. */
+export const policy: Readonly<Record<string, string[]>> = Object.fromEntries(
+  json
+    .find((block) => "Statement" in block)
+    .Statement.map(({ Sid, Action }: { Sid: string; Action: string[] }) => [
+      Sid,
+      Action.map((action) => action.replace("dynamodb:", "")),
+    ]),
+);

@@ -1,0 +1,106 @@
+import { inspect } from "node:util";
+import { describe, expect, test } from "vitest";
+import { classifyError, isThrottled, withoutRequest } from "../src/errors.ts";
+
+const failure = (name: string, message = name, more: object = {}): Error =>
+  Object.assign(new Error(message), { name, ...more });
+const passing = { code: "UNAVAILABLE", retryable: true };
+const lasting = { code: "UNAVAILABLE", retryable: false };
+
+describe("what an error means", () => {
+  test.each([
+    failure("ProvisionedThroughputExceededException"),
+    failure("ThrottlingException"),
+    failure("RequestLimitExceeded"),
+    failure("LimitExceededException"),
+    failure("SlowDown", "slow down", { $metadata: { httpStatusCode: 429 } }),
+    failure("InternalServerError"),
+    failure("TransactionInProgressException"),
+    failure("ReplicatedWriteConflictException"),
+    failure("ServiceUnavailable"),
+    failure("SyntaxError", "Unexpected token '<'", { $metadata: { httpStatusCode: 502 } }),
+    failure("TimeoutError"),
+    failure("TimeoutError", "socket hang up", { code: "ECONNRESET" }),
+    failure("Error", "connect ECONNREFUSED 127.0.0.1:8000", { code: "ECONNREFUSED" }),
+    failure("Error", "getaddrinfo ENOTFOUND dynamodb", { code: "ENOTFOUND" }),
+    failure("Error", "getaddrinfo EAI_AGAIN dynamodb", { code: "EAI_AGAIN" }),
+    failure("AggregateError", "", { code: "ECONNREFUSED" }),
+  ])("for a moment: %s", (error) => {
+    expect(classifyError(error)).toMatchObject(passing);
+  });
+
+  test.each([
+    failure("AccessDeniedException"),
+    failure("UnrecognizedClientException"),
+    failure("InvalidSignatureException"),
+    failure("IncompleteSignatureException"),
+    failure("MissingAuthenticationTokenException"),
+    failure("ExpiredTokenException"),
+    failure("CredentialsProviderError", "Could not load credentials from any providers"),
+    failure("ResourceNotFoundException"),
+    failure("Error", "Region is missing"),
+    failure("Error", "self-signed certificate", { code: "DEPTH_ZERO_SELF_SIGNED_CERT" }),
+    failure("Error", "unable to verify the first certificate", { code: "UNABLE_TO_VERIFY_LEAF_SIGNATURE" }),
+  ])("for good: %s", (error) => {
+    expect(classifyError(error)).toMatchObject(lasting);
+  });
+
+  test("of a request that is not valid lies in its message", () => {
+    const invalid = (message: string) => classifyError(failure("ValidationException", message));
+    expect(invalid("Item size has exceeded the maximum allowed size")).toMatchObject({ code: "TOO_LARGE" });
+    expect(invalid("Item size to update has exceeded the maximum allowed size")).toMatchObject({
+      code: "TOO_LARGE",
+    });
+    expect(
+      invalid("One or more parameter values were invalid: Missing the key id in the item"),
+    ).toMatchObject({
+      code: "UNSUPPORTED",
+    });
+    expect(invalid("The provided key element does not match the schema")).toMatchObject({
+      code: "UNSUPPORTED",
+    });
+    expect(invalid("Invalid FilterExpression")).toBeUndefined();
+  });
+
+  test("is left open where nothing is known of it", () => {
+    expect(
+      classifyError(failure("SomethingNew", "?", { $metadata: { httpStatusCode: 400 } })),
+    ).toBeUndefined();
+    expect(classifyError(failure("toString"))).toBeUndefined();
+    expect(classifyError(new TypeError("x is not a function", { cause: { code: "ERR_X" } }))).toBeUndefined();
+    expect(
+      classifyError(Object.assign(new TypeError("bad"), { code: "ERR_INVALID_ARG_TYPE" })),
+    ).toBeUndefined();
+  });
+
+  test("only throttling is throttling", () => {
+    expect(isThrottled(failure("ThrottlingException"))).toBe(true);
+    expect(isThrottled(failure("InternalServerError", "", { $metadata: { httpStatusCode: 500 } }))).toBe(
+      false,
+    );
+    expect(isThrottled("ThrottlingException")).toBe(false);
+  });
+});
+
+describe("withoutRequest", () => {
+  test("takes off what was signed, and what leads to the request", () => {
+    const body = { req: { headers: { "x-amz-security-token": "hunter2" } } };
+    const error = failure(
+      "InvalidSignatureException",
+      "The request signature we calculated does not match.\n\nThe Canonical String for this request should have been\n'POST\nx-amz-security-token:hunter2'",
+    );
+    Object.defineProperty(error, "$response", { value: { statusCode: 400, body } });
+    expect(inspect(error, { depth: null, showHidden: true })).toContain("hunter2");
+    expect(withoutRequest(error)).toBe(error);
+    expect(inspect(error, { depth: null, showHidden: true })).not.toContain("hunter2");
+    expect(error.message).toBe("The request signature we calculated does not match.");
+    expect(error.stack).toContain("does not match.\n    at ");
+  });
+
+  test("leaves other errors as they are", () => {
+    const error = failure("ThrottlingException", "Rate exceeded\nfor a table");
+    expect(withoutRequest(error)).toBe(error);
+    expect(error.message).toBe("Rate exceeded\nfor a table");
+    expect(withoutRequest("text")).toBe("text");
+  });
+});

@@ -1,0 +1,341 @@
+import { spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { connect } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { TcpProxy } from "@scrollback/conformance";
+import { startServer } from "@scrollback/conformance/servers";
+import {
+  type ChatMessage,
+  createStores,
+  openStores,
+  RecordLogDriver,
+  StoreError,
+  type StoreFactory,
+} from "@scrollback/store-core";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { DynamoRecordLog } from "../src/dynamo-log.ts";
+import { createDynamoStores } from "../src/index.ts";
+import { openGateway } from "./gateway.ts";
+import { rawAccess } from "./harness.ts";
+import { user } from "./messages.ts";
+import { watchRequests } from "./requests.ts";
+import { clientOf, makeTable, type TestTable } from "./table.ts";
+
+const server = startServer("dynamodb");
+let table: TestTable;
+beforeAll(async () => {
+  table = await makeTable((await server).url);
+});
+afterAll(async () => {
+  await table[Symbol.asyncDispose]();
+  await (await server).stop();
+});
+
+const textsIn = async (stores: StoreFactory, threadId: string) =>
+  (await stores.open(threadId).listMessages()).map(({ content }) => String(content));
+
+/** Text that takes up so much of a row. */
+const noise = (bytes: number) => randomBytes(bytes / 2).toString("hex");
+
+describe("a server that is killed and comes back", () => {
+  test("keeps all that was acknowledged, and writers under way go on by themselves", async () => {
+    await using durable = await startServer("dynamodb", { args: ["-dbPath", "/tmp"] });
+    await using own = await makeTable(durable.url);
+    await using stores = createDynamoStores({ url: own.url });
+    const acknowledged: string[] = [];
+    let isOver = false;
+    const writers = ["a", "b", "c"].map(async (writer) => {
+      for (let number = 0; !isOver; number++) {
+        const add = () =>
+          stores
+            .open("thread")
+            .addMessages([user(`${writer} ${number}`)], { operationId: `${writer} ${number}` });
+        for (;;) {
+          try {
+            await add();
+            break;
+          } catch (error) {
+            // An outage longer than the stores' own patience.
+            if (!StoreError.is(error, "UNAVAILABLE") || !error.retryable) throw error;
+          }
+        }
+        acknowledged.push(`${writer} ${number}`);
+        await sleep(20);
+      }
+    });
+    for (let round = 0; round < 2; round++) {
+      await sleep(700);
+      await durable.kill();
+      await sleep(300);
+      await durable.start();
+    }
+    await expect.poll(() => acknowledged.length, { timeout: 20_000 }).toBeGreaterThan(20);
+    isOver = true;
+    await Promise.all(writers);
+    const texts = await textsIn(stores, "thread");
+    expect(new Set(texts).size).toBe(texts.length);
+    expect([...texts].sort()).toEqual([...acknowledged].sort());
+    for (const writer of ["a", "b", "c"]) {
+      const own = texts.filter((text) => text.startsWith(writer));
+      expect(own).toEqual(own.map((_, number) => `${writer} ${number}`));
+    }
+  });
+});
+
+describe.concurrent("a server that never answers", () => {
+  test.each(["drop-reply", "hang"] as const)("%s: the call fails in time, as retryable", async (kind) => {
+    await using own = await openProxy();
+    await using stores = createDynamoStores({ url: own.url });
+    const store = stores.open();
+    await store.addMessages([user("1")]);
+    own.proxy.set({ kind });
+    const start = performance.now();
+    const calls = [store.addMessages([user("2")]), store.listMessages()];
+    for (const outcome of await Promise.allSettled(calls)) {
+      expect(outcome).toMatchObject({ reason: { code: "UNAVAILABLE", retryable: true } });
+    }
+    // Two requests of 4 seconds, and the pause between them.
+    expect(performance.now() - start).toBeLessThan(11_000);
+    own.proxy.set({ kind: "pass" });
+    expect((await store.listMessages())[0]).toEqual(user("1"));
+  });
+
+  test("a reply that begins and never ends is given up and asked for again", async () => {
+    await using gateway = await openGateway((await server).url);
+    await using stores = createDynamoStores({ url: table.urlBy(gateway.url) });
+    const store = stores.open();
+    await store.addMessages([user("1")]);
+    gateway.seen.length = 0;
+    gateway.answer = () =>
+      gateway.seen.length === 1 ? { status: 200, body: {}, isEndless: true } : undefined;
+    const start = performance.now();
+    expect(await store.listMessages()).toEqual([user("1")]);
+    expect(gateway.seen).toEqual(["Query", "Query"]);
+    expect(performance.now() - start).toBeLessThan(8_000);
+  });
+
+  test("a connection that is never made: the call fails in time, as retryable", async () => {
+    await using full = await fullListener();
+    await using stores = createDynamoStores({ url: table.urlBy(full.url) });
+    const start = performance.now();
+    await expect(stores.open().listMessages()).rejects.toMatchObject({
+      code: "UNAVAILABLE",
+      retryable: true,
+    });
+    expect(performance.now() - start).toBeGreaterThan(4_000);
+    expect(performance.now() - start).toBeLessThan(12_000);
+  });
+
+  test("closing ends what is under way at once, as CLOSED", async () => {
+    await using own = await openProxy();
+    const stores = createDynamoStores({ url: own.url });
+    const store = stores.open();
+    await store.addMessages([user("1")]);
+    own.proxy.set({ kind: "hang" });
+    const calls = Promise.allSettled([store.addMessages([user("2")]), store.listMessages(), store.clear()]);
+    await sleep(100);
+    const start = performance.now();
+    await stores.close();
+    for (const outcome of await calls) expect(outcome).toMatchObject({ reason: { code: "CLOSED" } });
+    expect(performance.now() - start).toBeLessThan(500);
+  });
+});
+
+/** An endpoint whose queue of connections is full, so that the system answers no more of them. */
+async function fullListener(): Promise<AsyncDisposable & { url: string }> {
+  const program = `import { createServer } from "node:net";
+const server = createServer().listen(0, "127.0.0.1", 1, () => console.log(server.address().port));`;
+  const child = spawn(process.execPath, ["--input-type=module", "--eval", program]);
+  const port = Number(await new Promise((resolve) => child.stdout.once("data", resolve)));
+  child.kill("SIGSTOP");
+  const fillers = Array.from({ length: 4 }, () => connect({ host: "127.0.0.1", port }).on("error", () => {}));
+  await sleep(200);
+  return {
+    url: `http://127.0.0.1:${port}`,
+    async [Symbol.asyncDispose]() {
+      for (const filler of fillers) filler.destroy();
+      child.kill("SIGKILL");
+    },
+  };
+}
+
+async function openProxy(): Promise<AsyncDisposable & { proxy: TcpProxy; url: string }> {
+  const { host, port } = await server;
+  const proxy = new TcpProxy();
+  const url = table.urlBy(`http://127.0.0.1:${await proxy.forward({ host, port })}`);
+  return { proxy, url, [Symbol.asyncDispose]: () => proxy.close() };
+}
+
+describe("a client that was handed in", () => {
+  test("is not destroyed, and serves several factories", async () => {
+    const client = clientOf((await server).url);
+    const destroy = vi.spyOn(client, "destroy");
+    const { tableName } = table;
+    const one = createDynamoStores({ client, tableName });
+    const { threadId } = one.open();
+    await one.open(threadId).addMessages([user("1")]);
+    await one.close();
+    expect(destroy).not.toHaveBeenCalled();
+    await using two = createDynamoStores({ client, tableName });
+    await two.open(threadId).addMessages([user("2")]);
+    expect(await textsIn(two, threadId)).toEqual(["1", "2"]);
+    client.destroy();
+  });
+
+  test("and a table by URL are the same to openStores", async () => {
+    await using stores = await openStores(table.url, { maxMessages: 2 });
+    expect(stores.settings).toEqual({ backend: "dynamodb", maxMessages: 2 });
+    const store = stores.open();
+    await store.addMessages([user("1"), user("2"), user("3")]);
+    await using others = createDynamoStores({ client: table.raw, tableName: table.tableName });
+    expect(await textsIn(others, store.threadId)).toEqual(["2", "3"]);
+  });
+});
+
+describe("thread ids", () => {
+  test("of any characters, up to the longest, are threads of their own", async () => {
+    await using stores = createDynamoStores({ url: table.url });
+    const ids = [
+      ".",
+      "..",
+      "/",
+      "//",
+      "a/b",
+      "a",
+      "a ",
+      " a",
+      "A",
+      "ta",
+      "pa",
+      "p/a",
+      "a#1",
+      "a\0",
+      "\0",
+      "\u001f",
+      "\n",
+      "%00",
+      "é",
+      "e\u0301",
+      "💬",
+      "\ufeffa",
+      "{}",
+      "$where",
+      "__proto__",
+      "' OR 1=1",
+      "x".repeat(1_024),
+      "x".repeat(1_023),
+      "é".repeat(512),
+    ];
+    const large = noise(500_000);
+    for (const id of ids) await stores.open(id).addMessages([user(`of ${id}`), user(id + large)]);
+    await using others = createDynamoStores({ url: table.url });
+    for (const id of ids) expect(await textsIn(others, id)).toEqual([`of ${id}`, id + large]);
+    for (const id of ids.slice(0, 5)) await stores.open(id).clear();
+    for (const id of ids.slice(5)) expect((await textsIn(others, id))[0]).toBe(`of ${id}`);
+  });
+});
+
+describe("sizes around an item's", () => {
+  test("every message and every batch is taken, whatever else its item holds", async () => {
+    await using stores = createDynamoStores({ url: table.url });
+    // The longest ids: an operation id of control characters takes six times its bytes in a head.
+    const threadId = crypto.randomUUID().padEnd(1_024, "x");
+    const store = stores.open(threadId);
+    const KIB = 1_024;
+    let number = 0;
+    const next = () => `${number++}`.padEnd(KIB, "\u0001");
+    const sizes = [370, 374, 375, 376, 377, 383, 384, 385, 399, 400, 401, 766, 767, 768, 769].map(
+      (kib) => kib * KIB,
+    );
+    for (const size of sizes) await store.addMessages([user(noise(size))], { operationId: next() });
+    // Many small ones: a letter in the head for each.
+    for (const count of [5_000, 7_000, 7_500, 8_000, 9_000]) {
+      const batch: ChatMessage[] = Array.from({ length: count }, () => user(""));
+      await store.replaceMessages(batch, { operationId: next() });
+      expect(await store.listMessages()).toHaveLength(count);
+    }
+  });
+});
+
+describe("a client that dies between two requests", () => {
+  const large = [noise(1_200_000), noise(300_000)];
+  const prepared = ["0", "1", "2"];
+  const changes: Record<string, (stores: StoreFactory, threadId: string) => Promise<unknown>> = {
+    "of a commit in parts": (stores, threadId) => stores.open(threadId).addMessages(large.map(user)),
+    "of a clear": (stores, threadId) => stores.open(threadId).clear(),
+    "of a replacement in parts": (stores, threadId) => stores.open(threadId).replaceMessages(large.map(user)),
+  };
+  const outcomes: Record<string, string[]> = {
+    "of a commit in parts": [...prepared, ...large],
+    "of a clear": [],
+    "of a replacement in parts": large,
+  };
+
+  test.each(Object.keys(changes))("%s leaves the thread as before or after", async (change) => {
+    await using others = createDynamoStores({ url: table.url });
+    for (let survived = 0; ; survived++) {
+      const threadId = crypto.randomUUID();
+      await others.open(threadId).addMessages(prepared.map(user));
+      const client = clientOf((await server).url);
+      let sent = 0;
+      client.middlewareStack.add(
+        (next) => async (args) => {
+          // What comes after the death never leaves, and nobody hears of it.
+          if (sent++ >= survived) return await new Promise<never>(() => {});
+          return await next(args);
+        },
+        { step: "deserialize", priority: "low" },
+      );
+      const log = new DynamoRecordLog({ client, tableName: table.tableName, owned: true });
+      const dying = createStores(new RecordLogDriver(log));
+      const isDone = await Promise.race([
+        changes[change]?.(dying, threadId).then(() => true),
+        stillness(() => sent).then(() => false),
+      ]);
+      await dying.close();
+      const texts = await textsIn(others, threadId);
+      const isAfter = JSON.stringify(texts) === JSON.stringify(outcomes[change]);
+      if (!isAfter) expect(texts).toEqual(prepared);
+      if (isDone) expect(isAfter).toBe(true);
+      await others.open(threadId).addMessages([user("next")]);
+      expect(await textsIn(others, threadId)).toEqual([...texts, "next"]);
+      if (isDone) return expect(survived).toBeGreaterThan(1);
+    }
+  });
+
+  test("leaves parts that later commits collect", async () => {
+    await using others = createDynamoStores({ url: table.url });
+    const threadId = crypto.randomUUID();
+    await others.open(threadId).addMessages(prepared.map(user));
+    const client = clientOf((await server).url);
+    const sent = watchRequests(client);
+    client.middlewareStack.add(
+      (next) => async (args) => (sent() >= 5 ? await new Promise<never>(() => {}) : await next(args)),
+      { step: "deserialize", priority: "low" },
+    );
+    const dying = createDynamoStores({ client, tableName: table.tableName });
+    void dying
+      .open(threadId)
+      .addMessages(large.map(user))
+      .catch(() => undefined);
+    await stillness(sent);
+    await dying.close();
+    client.destroy();
+    const { dump } = rawAccess(table);
+    const [first = ""] = large;
+    expect((await dump(threadId)).length).toBeGreaterThan(300_000);
+    for (let commit = 0; commit < 64 + 32; commit++) await others.open(threadId).addMessages([user("later")]);
+    const left = await dump(threadId);
+    expect(left).not.toContain(first.slice(0, 100));
+    expect(left.length).toBeLessThan(100_000);
+    expect(await textsIn(others, threadId)).toHaveLength(3 + 96);
+  });
+});
+
+/** Resolves when a count has not moved for a while. */
+async function stillness(count: () => number): Promise<void> {
+  for (let before = -1; before !== count(); ) {
+    before = count();
+    await sleep(150);
+  }
+}

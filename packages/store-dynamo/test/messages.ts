@@ -1,0 +1,3 @@
+import type { ChatMessage } from "@scrollback/store-core";
+
+export const user = (content: string): ChatMessage => ({ role: "user", content });

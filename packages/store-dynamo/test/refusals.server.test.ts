@@ -1,0 +1,201 @@
+import { inspect } from "node:util";
+import { startServer } from "@scrollback/conformance/servers";
+import { StoreError } from "@scrollback/store-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createDynamoStores } from "../src/index.ts";
+import { type Answer, type Gateway, openGateway, refusal } from "./gateway.ts";
+import { rawAccess } from "./harness.ts";
+import { user } from "./messages.ts";
+import { inProcess } from "./processes.ts";
+import { makeTable, newTableName, secret, type TestTable, urlOf } from "./table.ts";
+
+const server = startServer("dynamodb");
+let table: TestTable;
+
+beforeAll(async () => {
+  table = await makeTable((await server).url);
+});
+afterAll(async () => {
+  await table[Symbol.asyncDispose]();
+  await (await server).stop();
+});
+
+const newGateway = async () => await openGateway((await server).url);
+const storesBehind = (gateway: Gateway) => createDynamoStores({ url: table.urlBy(gateway.url) });
+
+async function rejection(promise: Promise<unknown>): Promise<StoreError> {
+  const error = await promise.then(
+    () => new Error("it was accepted"),
+    (thrown) => thrown,
+  );
+  if (!StoreError.is(error)) throw error;
+  return error;
+}
+
+/** Answers the first `times` requests for an action with an error. */
+function refuseFirst(gateway: Gateway, action: string, times: number, answer: Answer): void {
+  let left = times;
+  gateway.answer = (asked) => (asked === action && left-- > 0 ? answer : undefined);
+}
+
+/** With their names, for the tests' titles. */
+function named<More extends unknown[]>(...cases: [Answer, ...More][]) {
+  return cases.map(([answer, ...more]) => {
+    const name = String(Reflect.get(answer.body, "__type")).replace(/^.*#/, "");
+    return [name, answer, ...more] as const;
+  });
+}
+
+describe.concurrent("a request that is refused for a moment", () => {
+  const passing = named(
+    [refusal("ProvisionedThroughputExceededException")],
+    [refusal("ThrottlingException")],
+    [refusal("RequestLimitExceeded")],
+    [refusal("InternalServerError", "Internal server error", 500)],
+    [refusal("ServiceUnavailable", "Service unavailable", 503)],
+  );
+
+  test.each(passing)("%s: writes and reads are ridden out, and count once", async (_, answer) => {
+    await using gateway = await newGateway();
+    await using stores = storesBehind(gateway);
+    const store = stores.open();
+    await store.addMessages([user("1")]);
+    for (const times of [1, 3]) {
+      refuseFirst(gateway, "PutItem", times, answer);
+      await store.addMessages([user(`after ${times}`)]);
+      refuseFirst(gateway, "Query", times, answer);
+      await store.listMessages();
+    }
+    expect((await store.listMessages()).map(({ content }) => content)).toEqual(["1", "after 1", "after 3"]);
+  });
+
+  test.each(passing)("%s without end is UNAVAILABLE, which may be tried again", async (_, answer) => {
+    await using gateway = await newGateway();
+    await using stores = storesBehind(gateway);
+    const store = stores.open();
+    await store.addMessages([user("1")]);
+    gateway.answer = () => answer;
+    const start = performance.now();
+    const errors = await Promise.all([
+      rejection(store.addMessages([user("2")])),
+      rejection(store.listMessages()),
+      rejection(store.clear()),
+    ]);
+    for (const error of errors) expect(error).toMatchObject({ code: "UNAVAILABLE", retryable: true });
+    // 5 seconds by store-core, and what the SDK adds to the last attempt.
+    expect(performance.now() - start).toBeLessThan(12_000);
+    gateway.answer = () => undefined;
+    expect(await store.listMessages()).toEqual([user("1")]);
+  });
+
+  test("a clear goes on through throttling, without starting over", async () => {
+    await using gateway = await newGateway();
+    await using stores = storesBehind(gateway);
+    const store = stores.open();
+    for (let row = 0; row < 60; row++) await store.addMessages([user(`secret ${row}`)]);
+    gateway.seen.length = 0;
+    let asked = 0;
+    const throttled = refusal("ProvisionedThroughputExceededException");
+    gateway.answer = (action) => (action === "UpdateItem" && asked++ % 3 !== 0 ? throttled : undefined);
+    await store.clear();
+    // A second attempt would begin with a look at the thread.
+    expect(new Set(gateway.seen)).toEqual(new Set(["PutItem", "UpdateItem"]));
+    expect(await rawAccess(table).dump(store.threadId)).not.toContain("secret");
+  });
+
+  test("a clear that fails after its record was inserted is finished by its repetition", async () => {
+    await using gateway = await newGateway();
+    await using stores = storesBehind(gateway);
+    const store = stores.open();
+    for (let row = 0; row < 20; row++) await store.addMessages([user(`secret ${row}`)]);
+    refuseFirst(gateway, "UpdateItem", 16, refusal("InternalServerError", "Internal server error", 500));
+    await store.clear();
+    expect(await rawAccess(table).dump(store.threadId)).not.toContain("secret");
+  });
+});
+
+describe.concurrent("a request that is refused for good", () => {
+  const content = "what the user said";
+  const token = "FwoGZXIvYXdzEXAMPLEsessiontoken";
+  const signature = `The request signature we calculated does not match the signature you provided. Check your AWS Secret Access Key and signing method. Consult the service documentation for details.
+
+The Canonical String for this request should have been
+'POST
+/
+
+host:dynamodb.eu-central-1.amazonaws.com
+x-amz-security-token:${token}
+
+host;x-amz-security-token'`;
+
+  test.each(
+    named(
+      [refusal("AccessDeniedException", "User: arn:aws:iam::1:user/a is not authorized"), /the policy/],
+      [refusal("UnrecognizedClientException", "The security token is invalid."), /were refused; check/],
+      [refusal("InvalidSignatureException", signature), /were refused; check/],
+      [refusal("ExpiredTokenException", "The security token is expired"), /expired; renew/],
+      [refusal("ResourceNotFoundException", "Requested resource not found"), /run setup\(\)/],
+    ),
+  )("%s is UNAVAILABLE at once, and the message says what to do", async (_, answer, message) => {
+    await using gateway = await newGateway();
+    await using stores = storesBehind(gateway);
+    const store = stores.open();
+    gateway.answer = () => answer;
+    for (const call of [() => store.addMessages([user(content)]), () => store.listMessages()]) {
+      gateway.seen.length = 0;
+      const error = await rejection(call());
+      expect(error).toMatchObject({ code: "UNAVAILABLE", retryable: false });
+      expect(error.message).toMatch(message);
+      expect(gateway.seen).toHaveLength(1);
+      const told = inspect(error, { depth: null, showHidden: true });
+      expect(told).toContain("httpStatusCode: 400");
+      for (const hidden of [token, secret, content]) expect(told).not.toContain(hidden);
+    }
+  });
+
+  test("a write's failure holds nothing of what was written", async () => {
+    await using gateway = await newGateway();
+    await using stores = storesBehind(gateway);
+    const store = stores.open();
+    await store.addMessages([user("1")]);
+    gateway.answer = () => refusal("AccessDeniedException");
+    const error = await rejection(store.addMessages([user(content)]));
+    const told = inspect(error, { depth: null, showHidden: true });
+    for (const hidden of [content, Buffer.from(content).toString("base64").slice(4, -4), "Signature="]) {
+      expect(told).not.toContain(hidden);
+    }
+  });
+
+  test("a table that is not there: the message says how to make it", async () => {
+    await using stores = createDynamoStores({ url: urlOf(newTableName(), (await server).url) });
+    const error = await rejection(stores.open().addMessages([user("a")]));
+    expect(error).toMatchObject({ code: "UNAVAILABLE", retryable: false });
+    expect(error.message).toContain("run setup()");
+  });
+
+  const bare = { PATH: process.env.PATH, HOME: "/nonexistent", AWS_EC2_METADATA_DISABLED: "true" };
+
+  test("without credentials the message says where they are looked for", async () => {
+    const error = await inProcess(["fail", table.url], bare);
+    expect(error).toMatchObject({ code: "UNAVAILABLE", retryable: false });
+    expect(error).toMatchObject({ message: expect.stringContaining("no credentials were found") });
+  });
+
+  test("without a region the message says where to put it", async () => {
+    const endpoint = encodeURIComponent((await server).url);
+    const error = await inProcess(["fail", `dynamodb://table?endpoint=${endpoint}`], {
+      ...bare,
+      AWS_ACCESS_KEY_ID: "suite",
+      AWS_SECRET_ACCESS_KEY: secret,
+    });
+    expect(error).toMatchObject({ code: "UNAVAILABLE", retryable: false });
+    expect(error).toMatchObject({ message: expect.stringContaining("?region=") });
+    expect(JSON.stringify(error)).not.toContain(secret);
+  });
+
+  test("an endpoint at which nobody answers is UNAVAILABLE, which may be tried again", async () => {
+    await using stores = createDynamoStores({ url: urlOf("table", "http://127.0.0.1:1") });
+    const error = await rejection(stores.open().listMessages());
+    expect(error).toMatchObject({ code: "UNAVAILABLE", retryable: true });
+  });
+});

@@ -1,0 +1,170 @@
+import {
+  CreateTableCommand,
+  type CreateTableCommandInput,
+  DescribeTableCommand,
+  DescribeTimeToLiveCommand,
+  UpdateTimeToLiveCommand,
+} from "@aws-sdk/client-dynamodb";
+import { startServer } from "@scrollback/conformance/servers";
+import { afterAll, describe, expect, test } from "vitest";
+import { createDynamoStores } from "../src/index.ts";
+import { tableDefinition } from "../src/setup.ts";
+import { openGateway } from "./gateway.ts";
+import { user } from "./messages.ts";
+import { inProcess } from "./processes.ts";
+import { clientOf, makeTable, newTableName, urlOf } from "./table.ts";
+
+const server = startServer("dynamodb");
+const raw = server.then(({ url }) => clientOf(url));
+afterAll(async () => {
+  (await raw).destroy();
+  await (await server).stop();
+});
+
+async function ownTable(): Promise<{ TableName: string; url: string }> {
+  const TableName = newTableName();
+  return { TableName, url: urlOf(TableName, (await server).url) };
+}
+
+async function describeTable(TableName: string) {
+  const { Table } = await (await raw).send(new DescribeTableCommand({ TableName }));
+  const { TimeToLiveDescription } = await (await raw).send(new DescribeTimeToLiveCommand({ TableName }));
+  return { ...Table, expiry: TimeToLiveDescription };
+}
+
+const expiring = { AttributeName: "x", TimeToLiveStatus: "ENABLED" };
+
+describe("setup", () => {
+  test("makes the table of the definition, billed by request, that expires items", async () => {
+    const { TableName, url } = await ownTable();
+    await using stores = createDynamoStores({ url });
+    await stores.setup();
+    const { KeySchema, AttributeDefinitions } = tableDefinition(TableName);
+    expect(await describeTable(TableName)).toMatchObject({
+      TableStatus: "ACTIVE",
+      KeySchema,
+      AttributeDefinitions,
+      BillingModeSummary: { BillingMode: "PAY_PER_REQUEST" },
+      expiry: expiring,
+    });
+    await stores.open("a").addMessages([user("1")]);
+    await stores.setup();
+    expect(await stores.open("a").listMessages()).toEqual([user("1")]);
+  });
+
+  test("can run at once in several processes and in one", async () => {
+    const { TableName, url } = await ownTable();
+    await using stores = createDynamoStores({ url });
+    await Promise.all([
+      inProcess(["setup", url]),
+      inProcess(["setup", url]),
+      inProcess(["setup", url]),
+      stores.setup(),
+      stores.setup(),
+    ]);
+    expect(await describeTable(TableName)).toMatchObject({ TableStatus: "ACTIVE", expiry: expiring });
+  });
+
+  test("waits until the table is active", async () => {
+    const { TableName } = await ownTable();
+    await using gateway = await openGateway((await server).url);
+    let looks = 0;
+    const creating = {
+      status: 200,
+      body: { Table: { ...tableDefinition(TableName), TableStatus: "CREATING" } },
+    };
+    // The first look finds no table, the next two one that is being made.
+    gateway.answer = (action) =>
+      action === "DescribeTable" && [2, 3].includes(++looks) ? creating : undefined;
+    await using stores = createDynamoStores({ url: urlOf(TableName, gateway.url) });
+    await stores.setup();
+    expect(gateway.seen).toEqual([
+      "DescribeTable",
+      "CreateTable",
+      "DescribeTable",
+      "DescribeTable",
+      "DescribeTable",
+      "DescribeTimeToLive",
+      "UpdateTimeToLive",
+    ]);
+  });
+
+  test("asks for nothing but looks where all is there", async () => {
+    const { TableName, url } = await ownTable();
+    await using stores = createDynamoStores({ url });
+    await stores.setup();
+    await using gateway = await openGateway((await server).url);
+    await using again = createDynamoStores({ url: urlOf(TableName, gateway.url) });
+    await again.setup();
+    expect(gateway.seen).toEqual(["DescribeTable", "DescribeTimeToLive"]);
+  });
+
+  test("gives a table that was made without it its expiry, and changes nothing else", async () => {
+    const { TableName, url } = await ownTable();
+    const own: CreateTableCommandInput = {
+      ...tableDefinition(TableName),
+      BillingMode: "PROVISIONED",
+      ProvisionedThroughput: { ReadCapacityUnits: 7, WriteCapacityUnits: 9 },
+    };
+    await (await raw).send(new CreateTableCommand(own));
+    await using stores = createDynamoStores({ url });
+    await stores.setup();
+    expect(await describeTable(TableName)).toMatchObject({
+      ProvisionedThroughput: { ReadCapacityUnits: 7, WriteCapacityUnits: 9 },
+      expiry: expiring,
+    });
+  });
+
+  test("is not needed for a table that is there", async () => {
+    await using table = await makeTable((await server).url);
+    await using stores = createDynamoStores({ url: table.url });
+    await stores.open("a").addMessages([user("1")]);
+    expect(await stores.open("a").listMessages()).toEqual([user("1")]);
+  });
+});
+
+describe("a table of another program", () => {
+  const pairs: [string, CreateTableCommandInput][] = [
+    [
+      "with other keys",
+      {
+        TableName: "",
+        BillingMode: "PAY_PER_REQUEST",
+        AttributeDefinitions: [{ AttributeName: "id", AttributeType: "S" }],
+        KeySchema: [{ AttributeName: "id", KeyType: "HASH" }],
+      },
+    ],
+    [
+      "with keys of other types",
+      {
+        ...tableDefinition(""),
+        AttributeDefinitions: [
+          { AttributeName: "s", AttributeType: "B" },
+          { AttributeName: "n", AttributeType: "N" },
+        ],
+      },
+    ],
+  ];
+  test.each(pairs)("%s is refused by setup, writes and reads, and left as it is", async (_, definition) => {
+    const { TableName, url } = await ownTable();
+    await (await raw).send(new CreateTableCommand({ ...definition, TableName }));
+    await using stores = createDynamoStores({ url });
+    const refused = { code: "UNSUPPORTED", message: expect.stringContaining("other keys") };
+    await expect(stores.setup()).rejects.toMatchObject(refused);
+    await expect(stores.open().listMessages()).rejects.toMatchObject(refused);
+    await expect(stores.open().addMessages([user("a")])).rejects.toMatchObject(refused);
+    expect((await describeTable(TableName)).expiry).toMatchObject({ TimeToLiveStatus: "DISABLED" });
+  });
+
+  test("that expires items by another attribute is refused by setup", async () => {
+    const { TableName, url } = await ownTable();
+    await (await raw).send(new CreateTableCommand(tableDefinition(TableName)));
+    const TimeToLiveSpecification = { AttributeName: "expires", Enabled: true };
+    await (await raw).send(new UpdateTimeToLiveCommand({ TableName, TimeToLiveSpecification }));
+    await using stores = createDynamoStores({ url });
+    await expect(stores.setup()).rejects.toMatchObject({
+      code: "UNSUPPORTED",
+      message: expect.stringContaining('"expires"'),
+    });
+  });
+});

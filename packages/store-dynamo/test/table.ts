@@ -1,0 +1,45 @@
+import { randomUUID } from "node:crypto";
+import { CreateTableCommand, DeleteTableCommand, type DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import { parseOptions } from "../src/options.ts";
+import { tableDefinition } from "../src/setup.ts";
+
+// DynamoDB Local takes any credentials; they come to the clients as a user's would, through the standard chain.
+export const secret = "the-secret-of-the-suite";
+process.env.AWS_ACCESS_KEY_ID = "suite";
+process.env.AWS_SECRET_ACCESS_KEY = secret;
+
+/** A table that nothing else uses, and a client of its own to look into it. */
+export interface TestTable extends AsyncDisposable {
+  readonly tableName: string;
+  readonly url: string;
+  readonly raw: DynamoDBClient;
+  /** The table's URL by way of another endpoint: a proxy. */
+  urlBy(endpoint: string): string;
+}
+
+export const newTableName = () => `suite-${randomUUID()}`;
+
+export function urlOf(tableName: string, endpoint: string): string {
+  return `dynamodb://${tableName}?${new URLSearchParams({ region: "eu-central-1", endpoint })}`;
+}
+
+/** A client on an endpoint, as the stores open one. */
+export function clientOf(endpoint: string): DynamoDBClient {
+  return parseOptions({ url: urlOf("none", endpoint) }).connection.client;
+}
+
+export async function makeTable(endpoint: string): Promise<TestTable> {
+  const tableName = newTableName();
+  const raw = clientOf(endpoint);
+  await raw.send(new CreateTableCommand(tableDefinition(tableName)));
+  return {
+    tableName,
+    url: urlOf(tableName, endpoint),
+    raw,
+    urlBy: (other) => urlOf(tableName, other),
+    async [Symbol.asyncDispose]() {
+      await raw.send(new DeleteTableCommand({ TableName: tableName }));
+      raw.destroy();
+    },
+  };
+}

@@ -1,0 +1,154 @@
+import type { ErrorClass } from "@scrollback/store-core";
+
+const unreachable = passing("the server could not be reached, or the connection was lost; see cause");
+const failover = passing("the server is no primary or shuts down; a failover is under way");
+const slow = passing("the server did not finish in time");
+const unconfirmed = passing("too few members confirmed the write in time");
+const moving = passing("the shards are being rearranged");
+const overloaded = passing("the server is overloaded and refuses work for a while");
+const exhausted = passing("all connections of the client are busy; raise maxPoolSize");
+const again = passing("the server could not do it just now; see cause");
+
+const login = lasting(
+  "the login in url or client was refused: the user name, password, authSource or authMechanism",
+);
+const forbidden = lasting(
+  "the user may not do what the stores need; give it the permissions of the package's documentation",
+);
+const unsatisfiable = lasting("the members cannot satisfy the write concern of url or client");
+const full = lasting("the server's disk is full");
+const atlas = lasting("MongoDB Atlas refused, for one of its limits or the login; see cause");
+const validated = lasting(
+  "collectionName: the collection's validator refuses the stores' documents; name another collection",
+);
+const untrusted = lasting("the server's TLS certificate was refused; see cause");
+const closed = lasting("client: the client that was handed in is closed");
+
+const tooLarge: ErrorClass = {
+  code: "TOO_LARGE",
+  message: "mongodb: the server refuses so large a document",
+};
+const view = unsupported("collectionName: it names a view; name a collection");
+const otherIndex = unsupported(
+  "the collection has another index on expiresAt, or one of the name scrollback_expiry; drop it and run setup() again",
+);
+const tooOld = unsupported("the server is too old for this version of the driver; see cause");
+
+function passing(problem: string): ErrorClass {
+  return { code: "UNAVAILABLE", message: `mongodb: ${problem}`, retryable: true };
+}
+
+function lasting(problem: string): ErrorClass {
+  return { code: "UNAVAILABLE", message: `mongodb: ${problem}`, retryable: false };
+}
+
+function unsupported(problem: string): ErrorClass {
+  return { code: "UNSUPPORTED", message: `mongodb: ${problem}` };
+}
+
+const DUPLICATE_KEY = 11000;
+
+/** What the server's answers mean, by their codes. */
+const answers: Readonly<Record<number, ErrorClass>> = {
+  6: unreachable, // HostUnreachable
+  7: unreachable, // HostNotFound
+  11: login, // UserNotFound
+  13: forbidden, // Unauthorized
+  18: login, // AuthenticationFailed
+  43: slow, // CursorNotFound
+  50: slow, // MaxTimeMSExpired
+  63: moving, // StaleShardVersion
+  64: unconfirmed, // WriteConcernTimeout
+  79: unsatisfiable, // UnknownReplWriteConcern
+  85: otherIndex, // IndexOptionsConflict
+  86: otherIndex, // IndexKeySpecsConflict
+  89: unreachable, // NetworkTimeout
+  91: failover, // ShutdownInProgress
+  100: unsatisfiable, // UnsatisfiableWriteConcern
+  112: overloaded, // WriteConflict
+  121: validated, // DocumentValidationFailure
+  133: failover, // FailedToSatisfyReadPreference
+  134: failover, // ReadConcernMajorityNotAvailableYet
+  150: moving, // StaleEpoch
+  166: view, // CommandNotSupportedOnView
+  189: failover, // PrimarySteppedDown
+  202: slow, // NetworkInterfaceExceededTimeLimit
+  262: slow, // ExceededTimeLimit
+  334: login, // MechanismUnavailable
+  365: overloaded, // TemporarilyUnavailable
+  462: overloaded, // IngressRequestRateLimitExceeded
+  8000: atlas, // AtlasError
+  9001: unreachable, // SocketException
+  10058: failover, // LegacyNotPrimary
+  10107: failover, // NotWritablePrimary
+  10334: tooLarge, // BSONObjectTooLarge
+  11600: failover, // InterruptedAtShutdown
+  11602: failover, // InterruptedDueToReplStateChange
+  13388: moving, // StaleConfig
+  13435: failover, // NotPrimaryNoSecondaryOk
+  13436: failover, // NotPrimaryOrSecondary
+  14031: full, // OutOfDiskSpace
+  17419: tooLarge, // of an update's outcome
+  17420: tooLarge, // of an update's outcome
+};
+
+/** What the driver's own errors mean, by their names: the client may be of another copy of the driver. */
+const failures: Readonly<Record<string, ErrorClass>> = {
+  MongoNetworkError: unreachable,
+  MongoNetworkTimeoutError: unreachable,
+  MongoServerSelectionError: unreachable,
+  MongoPoolClearedError: unreachable,
+  MongoPoolClosedError: unreachable,
+  MongoServerClosedError: unreachable,
+  // Another call found no server, and has the client connect anew.
+  MongoTopologyClosedError: unreachable,
+  MongoClientClosedError: unreachable,
+  MongoWaitQueueTimeoutError: exhausted,
+  MongoCompatibilityError: tooOld,
+};
+
+/** Whether an insert failed because its key was taken. */
+export function isDuplicateKey(error: unknown): boolean {
+  return propertyOf(error, "code") === DUPLICATE_KEY;
+}
+
+/** Whether the client waited for a server in vain. */
+export function foundNoServer(error: unknown): boolean {
+  return error instanceof Error && error.name === "MongoServerSelectionError";
+}
+
+/** See `Driver.classifyError`. `owned`: whether the client is the stores' own, which only they close. */
+export function classifyError(error: unknown, owned: boolean): ErrorClass | undefined {
+  if (!(error instanceof Error)) return undefined;
+  if (isCertificateError(error)) return untrusted;
+  const { name } = error;
+  if (!name.startsWith("Mongo"))
+    return /^query|^getaddrinfo/.test(String(propertyOf(error, "syscall"))) ? unreachable : undefined;
+  if (name === "MongoNotConnectedError") return owned ? unreachable : closed;
+  const code = propertyOf(error, "code");
+  // The driver's own errors in an amendment all become this one, without a code.
+  if (name === "MongoBulkWriteError" && code === undefined) return unreachable;
+  const answer = typeof code === "number" ? answers[code] : undefined;
+  return answer ?? failures[name] ?? (isPassing(error) ? again : undefined);
+}
+
+/** Whether the server says that the same request may be sent again, with whatever code. */
+function isPassing(error: Error): boolean {
+  const labels = propertyOf(error, "errorLabels");
+  return (
+    Array.isArray(labels) && ["RetryableWriteError", "RetryableError"].some((label) => labels.includes(label))
+  );
+}
+
+function isCertificateError(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const code = propertyOf(error, "code");
+  return (
+    (typeof code === "string" && /CERT|SELF_SIGNED|ERR_TLS|ERR_SSL|UNABLE_TO/.test(code)) ||
+    isCertificateError(error.cause)
+  );
+}
+
+function propertyOf(error: unknown, name: string): unknown {
+  return error instanceof Error ? Reflect.get(error, name) : undefined;
+}

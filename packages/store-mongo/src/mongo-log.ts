@@ -1,0 +1,142 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import {
+  type Amendment,
+  type ErrorClass,
+  type LogRow,
+  type RecordLog,
+  type RecordLogCapabilities,
+  StoreError,
+} from "@scrollback/store-core";
+import type { AnyBulkWriteOperation, Collection, UpdateFilter } from "mongodb";
+import { keysFrom, type RowDocument, toDate, toDocument, toRow } from "./document.ts";
+import { classifyError, foundNoServer, isDuplicateKey } from "./errors.ts";
+import type { MongoPlace } from "./options.ts";
+import { createExpiryIndex } from "./setup.ts";
+
+const capabilities: RecordLogCapabilities = Object.freeze({
+  backend: "mongodb",
+  sharing: "network",
+  roundTrips: Object.freeze({ commit: 1, read: 1 }),
+  // A document may have 16 MiB.
+  maxRowBytes: 8 * 1024 ** 2,
+});
+
+/** How long closing waits for the client, which says goodbye to a server that may hang. It goes on by itself. */
+const CLOSE_MS = 500;
+
+/** More than any row has. */
+const MAX_TEXTS = 2 ** 31 - 1;
+
+type Update = AnyBulkWriteOperation<RowDocument>;
+
+/** The record log on MongoDB: one document a row, in one collection, under `_id` alone. `document.ts` states the layout. */
+export class MongoRecordLog implements RecordLog {
+  readonly capabilities = capabilities;
+  readonly #place: MongoPlace;
+  readonly #rows: Collection<RowDocument>;
+  #connection: Promise<unknown> | undefined;
+  #closed = false;
+
+  constructor(place: MongoPlace) {
+    this.#place = place;
+    const { client, database, collectionName } = place;
+    this.#rows = client.db(database).collection<RowDocument>(collectionName, {
+      writeConcern: { w: "majority", ...client.writeConcern },
+      // What a failover takes back must not be built upon.
+      readConcern: client.readConcern ?? { level: "majority" },
+      raw: false,
+    });
+  }
+
+  async insert(stream: string, row: LogRow): Promise<boolean> {
+    try {
+      await this.#send((rows) => rows.insertOne(toDocument(stream, row)));
+      return true;
+    } catch (error) {
+      if (isDuplicateKey(error)) return false;
+      throw error;
+    }
+  }
+
+  async read(stream: string, below: number, limit: number, heads: boolean): Promise<LogRow[]> {
+    const filter = { _id: keysFrom(stream, 1, below - 1) };
+    // As many in one batch as fit one reply.
+    const options = { limit, batchSize: limit, ...(heads && { projection: { texts: 0 } }) };
+    const found = await this.#send((rows) => rows.find(filter, options).sort({ _id: -1 }).toArray());
+    return found.map(toRow);
+  }
+
+  async amend(stream: string, amendments: readonly Amendment[]): Promise<void> {
+    const updates = amendments.flatMap((amendment) => updatesOf(stream, amendment));
+    if (updates.length > 0) await this.#send((rows) => rows.bulkWrite(updates, { ordered: false }));
+  }
+
+  async setup(): Promise<void> {
+    await this.#send(createExpiryIndex);
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    if (this.#place.owned) await this.#disconnect();
+  }
+
+  classifyError(error: unknown): ErrorClass | undefined {
+    return classifyError(error, this.#place.owned);
+  }
+
+  async #send<T>(request: (rows: Collection<RowDocument>) => Promise<T>): Promise<T> {
+    if (this.#closed) throw new StoreError("CLOSED", "the store factory was closed; create a new one");
+    // A client that failed to connect does not try again by itself.
+    this.#connection ??= this.#connect().catch((error) => {
+      this.#connection = undefined;
+      throw error;
+    });
+    const connection = this.#connection;
+    await connection;
+    try {
+      return await request(this.#rows);
+    } catch (error) {
+      // Where the client polls its server, its look-out may hang for good once the server was lost.
+      const isLost = this.#place.owned && foundNoServer(error);
+      if (isLost && this.#connection === connection) this.#connection = undefined;
+      throw error;
+    }
+  }
+
+  async #connect(): Promise<void> {
+    const { client, owned } = this.#place;
+    if (owned) await this.#disconnect();
+    await client.connect();
+    if (this.#closed) await this.close();
+  }
+
+  async #disconnect(): Promise<void> {
+    await Promise.race([this.#place.client.close(), sleep(CLOSE_MS, undefined, { ref: false })]);
+  }
+}
+
+function updatesOf(stream: string, { from, to, blank, expiresAt, extendTo }: Amendment): Update[] {
+  const keys = { _id: keysFrom(stream, from, to) };
+  const updates: Update[] = [];
+  // By name, as the server might go by the expiry instead.
+  const add = (filter: object, update: UpdateFilter<RowDocument> | object[]) =>
+    updates.push({ updateMany: { filter: { ...keys, ...filter }, update, hint: { _id: 1 } } });
+  const until = expiresAt === undefined ? {} : { expiresAt: toDate(expiresAt) };
+  if (typeof blank === "object") add({}, [{ $set: { texts: withBlank(blank.from, blank.to), ...until } }]);
+  else if (blank === "all") add({}, { $set: { texts: [], ...until } });
+  else if (expiresAt !== undefined) add({}, { $set: until });
+  if (extendTo === null) add({}, { $unset: { expiresAt: "" } });
+  else if (extendTo !== undefined) {
+    const extended = { expiresAt: toDate(extendTo) };
+    // Rows that never expire have no date to compare.
+    add({ expiresAt: { $lt: extended.expiresAt } }, { $set: extended });
+  }
+  return updates;
+}
+
+/** The texts before `from`, blanks, and the texts from `to` on: one value, as the server takes long for many paths. */
+function withBlank(from: number, to: number): object {
+  const before = from > 0 ? [{ $slice: ["$texts", from] }] : [];
+  const blanks = { $literal: Array<string>(to - from).fill("") };
+  return { $concatArrays: [...before, blanks, { $slice: ["$texts", to, MAX_TEXTS] }] };
+}

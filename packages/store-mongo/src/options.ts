@@ -1,0 +1,114 @@
+import {
+  type ChatMessage,
+  type Check,
+  checkOptions,
+  hasMethods,
+  invalid,
+  type StoreOptions,
+  storeOptionChecks,
+} from "@scrollback/store-core";
+import { MongoClient } from "mongodb";
+
+/** What `createMongoStores` takes: one of `url` and `client`, and what every backend's factory takes. */
+export interface MongoStoreOptions<M = ChatMessage> extends StoreOptions<M> {
+  /**
+   * A MongoDB connection string, `mongodb://…` or `mongodb+srv://…`, with any option that the driver takes; user name and
+   * password percent-encoded. The factory connects with the first call, and closes its connections with `close()`.
+   */
+  url?: string;
+  /** A MongoClient of `mongodb` 7, connected or not, for what a URL cannot say. It is never closed. */
+  client?: MongoClient;
+  /** The database. Default: the one that the URL or the client names; `"scrollback"` for a URL that names none. */
+  database?: string;
+  /** The collection that holds all threads of these stores. Default `"scrollback_messages"`. */
+  collectionName?: string;
+}
+
+/** Where the rows are. */
+export interface MongoPlace {
+  readonly client: MongoClient;
+  /** Whether the client was opened for these stores alone, which then close it. */
+  readonly owned: boolean;
+  readonly database: string;
+  readonly collectionName: string;
+}
+
+/**
+ * What the factory's own client does where its URL does not say, in milliseconds. Less than store-core's 5 seconds of
+ * retries: what failed or got no answer is sent once more, and one layer alone decides how long that goes on.
+ */
+const patience = {
+  connectTimeoutMS: 4_000,
+  socketTimeoutMS: 4_000,
+  waitQueueTimeoutMS: 4_000,
+  serverSelectionTimeoutMS: 2_000,
+  /** A server that was lost is asked again so soon while calls wait for it. */
+  minHeartbeatFrequencyMS: 100,
+};
+
+const URL_FORM = "mongodb://[user:password@]host[:port][/database][?options] or mongodb+srv://…";
+
+const isMongoUrl: Check = (value) =>
+  typeof value === "string" && /^mongodb(\+srv)?:\/\//.test(value) ? undefined : `must read ${URL_FORM}`;
+
+const isDatabase: Check = (value) =>
+  typeof value === "string" && /^[^/\\. "$*<>:|?\0]+$/.test(value) && Buffer.byteLength(value) <= 63
+    ? undefined
+    : 'must be the name of a database: 1 to 63 bytes, without spaces and without any of /\\."$*<>:|?';
+
+const isCollectionName: Check = (value) =>
+  typeof value === "string" &&
+  /^(?!system\.)[^$\0]+$/.test(value) &&
+  !/^\.|\.$|\.\./.test(value) &&
+  Buffer.byteLength(value) <= 120
+    ? undefined
+    : 'must be the name of a collection: 1 to 120 bytes without "$", not beginning with "system." or a dot';
+
+const optionChecks: Readonly<Record<keyof MongoStoreOptions, Check>> = {
+  url: isMongoUrl,
+  client: hasMethods("db", "connect", "close"),
+  database: isDatabase,
+  collectionName: isCollectionName,
+  ...storeOptionChecks,
+};
+
+/** @throws StoreError `INVALID_ARGUMENT` that names the option and the fix, and never shows the URL. */
+export function parseOptions<M>(options: MongoStoreOptions<M>): {
+  place: MongoPlace;
+  storeOptions: StoreOptions<M>;
+} {
+  checkOptions("createMongoStores", options, optionChecks);
+  const { url, client, database, collectionName = "scrollback_messages", ...storeOptions } = options ?? {};
+  if ((url === undefined) === (client === undefined)) invalid("createMongoStores: give either url or client");
+  const used = client ?? openClient(url ?? "");
+  if (used.writeConcern?.w === 0) {
+    invalid(
+      `createMongoStores: ${client ? "client" : "url"} has the write concern w: 0, by which nobody learns who was first; give another one`,
+    );
+  }
+  const named = database ?? (client ? client.options.dbName : databaseIn(url ?? ""));
+  const problem = isDatabase(named);
+  if (problem) invalid(`createMongoStores: the database that ${client ? "client" : "url"} names ${problem}`);
+  return { place: { client: used, owned: !client, database: named, collectionName }, storeOptions };
+}
+
+/** The database that the path of a URL names, which the driver has accepted. */
+function databaseIn(url: string): string {
+  const [, path = ""] = /^[^/]+\/\/[^/?]*\/([^?]*)/.exec(url) ?? [];
+  return decodeURIComponent(path) || "scrollback";
+}
+
+/** The client for a URL, which connects to nothing yet. */
+function openClient(url: string): MongoClient {
+  const [, query = ""] = url.split("?");
+  const given = [...new URLSearchParams(query).keys()].map((name) => name.toLowerCase());
+  const others = Object.entries(patience).filter(([name]) => !given.includes(name.toLowerCase()));
+  try {
+    return new MongoClient(url, Object.fromEntries(others));
+  } catch {
+    // The driver's error may show the URL.
+    return invalid(
+      `createMongoStores: url is refused by the driver; it must read ${URL_FORM}, with user name and password percent-encoded, and options that the driver knows`,
+    );
+  }
+}

@@ -1,0 +1,69 @@
+// What the tests start as another process: node child.ts <job> <namespace> [argument…]
+import { writeSync } from "node:fs";
+import { createStores, RecordLogDriver } from "@scrollback/store-core";
+import { MongoRecordLog } from "../src/mongo-log.ts";
+import { parseOptions } from "../src/options.ts";
+import { connect, type Namespace } from "./client.ts";
+import { watchable, watchCommands } from "./commands.ts";
+import { user } from "./messages.ts";
+
+const [job = "", data = "{}", ...rest] = process.argv.slice(2);
+const namespace: Namespace = JSON.parse(data);
+/** At once, so that what was said before a kill has been said. */
+const say = (line: unknown) => writeSync(1, `${JSON.stringify(line)}\n`);
+
+/** What one writer did: how long each commit took, and how many inserts the slowest one needed. */
+export interface WriterReport {
+  readonly milliseconds: number[];
+  readonly mostInserts: number;
+  readonly commands: number;
+}
+
+const jobs: Record<string, () => Promise<void>> = {
+  async setup() {
+    await connect(namespace).setup?.();
+    process.exit();
+  },
+
+  /** Adds messages to a thread by several writers at once, each with a client of its own that knows of no other. */
+  async write() {
+    const [threadId = "", name, writers, messages] = rest;
+    const reports = Array.from({ length: Number(writers) }, async (_, writer): Promise<WriterReport> => {
+      const { place } = parseOptions({ ...namespace, url: watchable(namespace.url) });
+      const sent = watchCommands(place.client);
+      await using stores = createStores(new RecordLogDriver(new MongoRecordLog(place)));
+      const store = stores.open(threadId);
+      const milliseconds: number[] = [];
+      const inserts: number[] = [];
+      for (let message = 0; message < Number(messages); message++) {
+        const [start, before] = [performance.now(), sent.length];
+        await store.addMessages([user(`${name}.${writer} ${message}`)]);
+        milliseconds.push(performance.now() - start);
+        inserts.push(sent.slice(before).filter((command) => command.name === "insert").length);
+      }
+      return { milliseconds, mostInserts: Math.max(...inserts), commands: sent.length };
+    });
+    say(await Promise.all(reports));
+  },
+
+  /**
+   * Changes a thread without end, until it is killed, and says the name of each change when it is acknowledged: batches of
+   * five, one in four so large that it is staged in parts; every tenth change drops all but itself.
+   */
+  async change() {
+    const [threadId = "", name] = rest;
+    const store = createStores(connect(namespace), { maxMessages: 60 }).open(threadId);
+    for (let change = 1; ; change++) {
+      const padding = "x".repeat(change % 4 === 0 ? 2_000_000 : 10);
+      const append = Array.from({ length: 5 }, (_, index) => user(`${name} ${change} ${index} ${padding}`));
+      await store.commit({
+        append,
+        ...(change % 10 === 0 && { drop: "all" }),
+        metadata: `${name} ${change}`,
+      });
+      say(`${name} ${change}`);
+    }
+  },
+};
+
+await jobs[job]?.();

@@ -1,0 +1,220 @@
+import { type AddressInfo, connect as connectSocket, createServer } from "node:net";
+import { startServer } from "@scrollback/conformance/servers";
+import { createStores, RecordLogDriver } from "@scrollback/store-core";
+import { Db, MongoClient, type MongoClientOptions } from "mongodb";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import { createMongoStores, type MongoStoreOptions } from "../src/index.ts";
+import { MongoRecordLog } from "../src/mongo-log.ts";
+import { parseOptions } from "../src/options.ts";
+import { makeCollection, type TestCollection } from "./collection.ts";
+import { type SentCommand, watchCommands } from "./commands.ts";
+import { user, users } from "./messages.ts";
+import { rejection } from "./rejection.ts";
+
+const server = startServer("mongodb");
+let collection: TestCollection;
+beforeAll(async () => {
+  collection = makeCollection((await server).url);
+});
+afterAll(async () => {
+  await collection[Symbol.asyncDispose]();
+  await (await server).stop();
+});
+
+/** A client of a user's, closed after the test, and options for stores on it. */
+function ownClient(options: MongoClientOptions = {}, url = collection.url) {
+  const client = new MongoClient(url, { monitorCommands: true, ...options });
+  onTestFinished(() => client.close());
+  const { database, collectionName } = collection;
+  const storeOptions: MongoStoreOptions = { client, database, collectionName };
+  return { client, storeOptions, sent: watchCommands(client) };
+}
+
+const namesOf = (sent: SentCommand[]) => [...new Set(sent.map(({ name }) => name))].sort();
+
+/** Does everything that stores do: appends, trims, reads, expires, sets up. */
+async function useStores(options: MongoStoreOptions): Promise<void> {
+  await using stores = createMongoStores({ maxMessages: 5, ttlMs: 1e8, ...options });
+  const store = stores.open();
+  await stores.setup();
+  for (let number = 1; number <= 40; number++) await store.addMessages([user(String(number))]);
+  expect(await store.listMessages()).toEqual(["36", "37", "38", "39", "40"].map(user));
+  await store.clear();
+}
+
+describe("a client that was handed in", () => {
+  test("connects at the first call, whether its owner connected it or not, and is never closed", async () => {
+    for (const isConnected of [false, true]) {
+      const { client, storeOptions } = ownClient();
+      if (isConnected) await client.connect();
+      let isClosed = false;
+      client.on("topologyClosed", () => {
+        isClosed = true;
+      });
+      const stores = createMongoStores(storeOptions);
+      await stores.open("handed in").replaceMessages(users(2));
+      await stores.close();
+      await stores.close();
+      expect(isClosed).toBe(false);
+      expect(await client.db(collection.database).command({ ping: 1 })).toMatchObject({ ok: 1 });
+      await using again = createMongoStores(storeOptions);
+      expect(await again.open("handed in").listMessages()).toEqual(users(2));
+    }
+  });
+
+  test("that its owner has closed stays closed", async () => {
+    const { client, storeOptions } = ownClient();
+    await using stores = createMongoStores(storeOptions);
+    await stores.open().addMessages(users(1));
+    await client.close();
+    const start = performance.now();
+    for (const call of [() => stores.open().addMessages(users(1)), () => stores.open().listMessages()]) {
+      const error = await rejection(call());
+      expect(error).toMatchObject({ code: "UNAVAILABLE", retryable: false });
+      expect(error.message).toContain("client");
+    }
+    expect(performance.now() - start).toBeLessThan(1_000);
+  });
+
+  test("that did not find its server at first is told to try again", async () => {
+    // Nothing listens there yet.
+    const place = createServer();
+    await new Promise<void>((resolve) => place.listen(0, "127.0.0.1", resolve));
+    const { port } = place.address() as AddressInfo;
+    await new Promise((resolve) => place.close(resolve));
+    const { storeOptions } = ownClient({ serverSelectionTimeoutMS: 300 }, `mongodb://127.0.0.1:${port}`);
+    await using stores = createMongoStores(storeOptions);
+    const signal = AbortSignal.timeout(1_000);
+    expect((await rejection(stores.open("late").listMessages({ signal }))).code).toMatch(
+      /UNAVAILABLE|ABORTED/,
+    );
+    const { hostname, port: target } = new URL(collection.url);
+    const later = createServer((socket) => {
+      const upstream = connectSocket(Number(target), hostname);
+      socket.on("error", () => upstream.destroy());
+      upstream.on("error", () => socket.destroy());
+      socket.pipe(upstream).pipe(socket);
+    });
+    await new Promise<void>((resolve) => later.listen(port, "127.0.0.1", resolve));
+    onTestFinished(() => void later.close());
+    expect(await stores.open("late").listMessages()).toEqual([]);
+  });
+
+  test("may have any BSON options as its default", async () => {
+    for (const options of [
+      { raw: true },
+      { promoteValues: false },
+      { promoteLongs: false, promoteBuffers: true },
+      { useBigInt64: true },
+      { ignoreUndefined: true, bsonRegExp: true, serializeFunctions: true },
+    ]) {
+      await useStores(ownClient(options).storeOptions);
+    }
+  });
+
+  test("shares its connections among all threads", async () => {
+    const { client, storeOptions } = ownClient({ maxPoolSize: 3 });
+    let connections = 0;
+    client.on("connectionCreated", () => {
+      connections += 1;
+    });
+    await using stores = createMongoStores(storeOptions);
+    const threads = Array.from({ length: 30 }, () => stores.open());
+    await Promise.all(threads.map((store) => store.addMessages(users(2))));
+    expect(await Promise.all(threads.map((store) => store.listMessages()))).toEqual(
+      threads.map(() => users(2)),
+    );
+    expect(connections).toBeLessThanOrEqual(3);
+  });
+});
+
+describe("concerns", () => {
+  test("are those of a majority where nothing is said", async () => {
+    const { storeOptions, sent } = ownClient();
+    await useStores(storeOptions);
+    expect(namesOf(sent)).toEqual(["createIndexes", "find", "insert", "update"]);
+    for (const { name, writeConcern, readConcern } of sent) {
+      if (name === "find") expect(readConcern).toEqual({ level: "majority" });
+      else expect(writeConcern).toEqual({ w: "majority" });
+    }
+  });
+
+  test.each<[string, MongoClientOptions, object, object]>([
+    ["w: 1", { writeConcern: { w: 1 } }, { w: 1 }, { level: "majority" }],
+    [
+      "a journal and a limit",
+      { writeConcern: { journal: true, wtimeoutMS: 900 } },
+      { w: "majority", j: true, wtimeout: 900 },
+      { level: "majority" },
+    ],
+    ["local reads", { readConcern: { level: "local" } }, { w: "majority" }, { level: "local" }],
+  ])("of the client win: %s", async (_, options, writes, reads) => {
+    const { storeOptions, sent } = ownClient(options);
+    await useStores(storeOptions);
+    for (const { name, writeConcern, readConcern } of sent) {
+      if (name === "find") expect(readConcern).toEqual(reads);
+      else expect(writeConcern).toEqual(writes);
+    }
+  });
+
+  test("of a URL win, too", async () => {
+    const { database, collectionName } = collection;
+    const url = new URL(collection.url);
+    url.search = "?w=1&readConcernLevel=local&monitorCommands=true";
+    const { place } = parseOptions({ url: url.href, database, collectionName });
+    const sent = watchCommands(place.client);
+    await using stores = createStores(new RecordLogDriver(new MongoRecordLog(place)));
+    await stores.open().addMessages(users(1));
+    expect(sent).toMatchObject([{ readConcern: { level: "local" } }, { writeConcern: { w: 1 } }]);
+  });
+
+  test.each([
+    [{}, "primary"],
+    [{ readPreference: "secondaryPreferred" }, "secondaryPreferred"],
+  ] as const)("a client's read preference is left as it is: %o", (options, mode) => {
+    const made = vi.spyOn(Db.prototype, "collection");
+    createMongoStores(ownClient(options).storeOptions);
+    expect(made.mock.results.at(-1)?.value.readPreference.mode).toBe(mode);
+    made.mockRestore();
+  });
+});
+
+describe("a server without sessions", () => {
+  /** A proxy before the server whose greeting does not say that it has sessions. */
+  async function withoutSessions(): Promise<string> {
+    const { hostname, port } = new URL(collection.url);
+    const field = Buffer.from("logicalSessionTimeoutMinutes");
+    const proxy = createServer((socket) => {
+      const upstream = connectSocket(Number(port), hostname);
+      socket.on("error", () => upstream.destroy());
+      upstream.on("error", () => socket.destroy());
+      socket.pipe(upstream);
+      upstream.on("data", (chunk) => {
+        // The greeting comes in one piece.
+        for (let at = chunk.indexOf(field); at >= 0; at = chunk.indexOf(field)) chunk.write("x", at);
+        socket.write(chunk);
+      });
+      upstream.on("close", () => socket.destroy());
+    });
+    await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => void proxy.close());
+    return `mongodb://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+  }
+
+  test("serves all of it", async () => {
+    const { storeOptions, sent } = ownClient({}, await withoutSessions());
+    await useStores(storeOptions);
+    expect(namesOf(sent)).toEqual(["createIndexes", "find", "insert", "update"]);
+    for (const command of sent) expect(command).not.toHaveProperty("lsid");
+  });
+
+  test("and one with sessions is asked for no transaction", async () => {
+    const { storeOptions, sent } = ownClient();
+    await useStores(storeOptions);
+    for (const command of sent) {
+      expect(command).toHaveProperty("lsid");
+      for (const field of ["startTransaction", "autocommit", "txnNumber"])
+        expect(command).not.toHaveProperty(field);
+    }
+  });
+});

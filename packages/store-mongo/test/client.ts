@@ -1,0 +1,15 @@
+import { RecordLogDriver } from "@scrollback/store-core";
+import { MongoRecordLog } from "../src/mongo-log.ts";
+import { parseOptions } from "../src/options.ts";
+
+/** A collection on a server. Plain data: it goes to child processes. */
+export interface Namespace {
+  readonly url: string;
+  readonly database: string;
+  readonly collectionName: string;
+}
+
+/** A driver on a namespace. What a child process imports. */
+export function connect(data: unknown): RecordLogDriver {
+  return new RecordLogDriver(new MongoRecordLog(parseOptions(data as Namespace).place));
+}

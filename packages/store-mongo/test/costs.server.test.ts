@@ -1,0 +1,236 @@
+import { startServer } from "@scrollback/conformance/servers";
+import { createStores, RecordLogDriver, type StoreOptions } from "@scrollback/store-core";
+import { BSON, type Document } from "mongodb";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { keysFrom } from "../src/document.ts";
+import { MongoRecordLog } from "../src/mongo-log.ts";
+import { parseOptions } from "../src/options.ts";
+import { makeCollection, type TestCollection } from "./collection.ts";
+import { type SentCommand, takeNames, watchable, watchCommands } from "./commands.ts";
+import { user, users } from "./messages.ts";
+
+// The figures here are those of docs/store-mongo.md: a change of one is a change of both.
+
+const server = startServer("mongodb");
+let collection: TestCollection;
+const drivers: RecordLogDriver[] = [];
+
+beforeAll(async () => {
+  collection = makeCollection((await server).url);
+});
+afterEach(async () => {
+  for (const driver of drivers.splice(0)) await driver.close();
+});
+afterAll(async () => {
+  await collection[Symbol.asyncDispose]();
+  await (await server).stop();
+});
+
+/** Stores of a process that knows of nothing yet, and the commands that it sends. */
+function coldStores(options?: StoreOptions) {
+  const { url, database, collectionName } = collection;
+  const { place } = parseOptions({ url: watchable(url), database, collectionName });
+  const sent = watchCommands(place.client);
+  const driver = new RecordLogDriver(new MongoRecordLog(place));
+  drivers.push(driver);
+  return { stores: createStores(driver, options), sent };
+}
+
+/** What a command weighs on the wire, its session aside. */
+const weight = ({ lsid, $clusterTime, ...command }: SentCommand) => JSON.stringify(command).length;
+
+describe("a commit", () => {
+  test("is one insert, and after 20,000 messages the same one as after 10", async () => {
+    const { stores, sent } = coldStores();
+    const [short, long] = [stores.open(), stores.open()];
+    for (let message = 0; message < 10; message++) await short.addMessages([user("Hello")]);
+    for (let batch = 0; batch < 10; batch++) await long.addMessages(users(1_000));
+    for (let message = 0; message < 500; message++) await long.addMessages(users(20));
+    const weights: number[] = [];
+    for (const store of [short, long]) {
+      takeNames(sent);
+      await store.addMessages([user("Hello")]);
+      expect(sent.map(({ name }) => name)).toEqual(["insert"]);
+      weights.push(weight(sent[0] as SentCommand));
+    }
+    const [few = 0, many = 0] = weights;
+    // The numbers in it have more digits.
+    expect(Math.abs(many - few)).toBeLessThan(60);
+  });
+
+  test("by a process that does not know the thread is one query more", async () => {
+    const { stores } = coldStores();
+    const store = stores.open();
+    for (let message = 0; message < 100; message++) await store.addMessages([user("Hello")]);
+    const cold = coldStores();
+    await cold.stores.open(store.threadId).addMessages([user("Hello")]);
+    expect(takeNames(cold.sent)).toEqual(["find", "insert"]);
+    await cold.stores.open(store.threadId).addMessages([user("Hello")]);
+    expect(takeNames(cold.sent)).toEqual(["insert"]);
+  });
+
+  test("of a thread that trims is one update more at every 32nd", async () => {
+    const { stores, sent } = coldStores({ maxMessages: 20 });
+    const store = stores.open();
+    for (let message = 0; message < 64; message++) await store.addMessages([user("Hello")]);
+    takeNames(sent);
+    for (let message = 0; message < 64; message++) await store.addMessages([user("Hello")]);
+    const names = takeNames(sent);
+    expect(names.filter((name) => name === "insert")).toHaveLength(64);
+    expect(names.filter((name) => name === "update")).toHaveLength(2);
+    expect(names).toHaveLength(66);
+  });
+
+  test("past one document is one insert for each part, and two more", async () => {
+    const { stores, sent } = coldStores();
+    const store = stores.open();
+    await store.addMessages([user("Hello")]);
+    takeNames(sent);
+    const large = Array.from({ length: 5 }, () => user("x".repeat(3 * 1024 ** 2)));
+    await store.addMessages(large);
+    const names = takeNames(sent);
+    expect(names.filter((name) => name === "insert")).toHaveLength(3 + 2);
+    expect(await store.listMessages()).toHaveLength(6);
+  });
+});
+
+describe("a document", () => {
+  test.each([
+    ["", {}, 275],
+    [" with trimming and expiry", { maxMessages: 20, ttlMs: 1e8 }, 350],
+  ])("is its texts and at most so many bytes more%s", async (_, options, bytes) => {
+    const { stores } = coldStores(options);
+    const store = stores.open();
+    for (let message = 0; message < 100; message++) await store.addMessages([user("Hello")]);
+    const [row] = await collection.rows
+      .find({ _id: keysFrom(`t${store.threadId}`, 1, Number.POSITIVE_INFINITY) })
+      .sort({ _id: -1 })
+      .limit(1)
+      .toArray();
+    // The thread's id has 36.
+    const rest = BSON.calculateObjectSize(row ?? {}) - (row?.texts.join("").length ?? 0);
+    expect(rest).toBeLessThanOrEqual(bytes);
+    expect(rest).toBeGreaterThan(bytes - 40);
+  });
+});
+
+describe("a read", () => {
+  test("of the newest few is one query, whatever the thread's length", async () => {
+    const { stores, sent } = coldStores({ maxMessages: 400 });
+    const store = stores.open();
+    for (let message = 0; message < 300; message++) await store.addMessages([user("Hello")]);
+    for (const limit of [1, 20, 250]) {
+      takeNames(sent);
+      expect(await store.listMessages({ limit })).toHaveLength(limit);
+      expect(takeNames(sent)).toEqual(["find"]);
+    }
+    const cold = coldStores();
+    expect(await cold.stores.open(store.threadId).listMessages({ limit: 20 })).toHaveLength(20);
+    expect(takeNames(cold.sent)).toEqual(["find"]);
+  });
+});
+
+describe("what else there is", () => {
+  test("a clear is one insert and one update", async () => {
+    const { stores, sent } = coldStores();
+    const store = stores.open();
+    for (let message = 0; message < 40; message++) await store.addMessages([user("Hello")]);
+    takeNames(sent);
+    await store.clear();
+    expect(takeNames(sent)).toEqual(["insert", "update"]);
+  });
+
+  test("a system message far back is one query more, at the same time", async () => {
+    const { stores, sent } = coldStores({ maxMessages: 20 });
+    const store = stores.open();
+    await store.addMessages([{ role: "system", content: "Be brief." }]);
+    for (let message = 0; message < 60; message++) await store.addMessages([user("Hello")]);
+    takeNames(sent);
+    expect((await store.listMessages({ limit: 20 }))[0]).toEqual({ role: "system", content: "Be brief." });
+    expect(takeNames(sent)).toEqual(["find", "find"]);
+  });
+
+  test("a whole thread is one query for each 256 commits", async () => {
+    const { stores, sent } = coldStores();
+    const store = stores.open();
+    for (let message = 0; message < 600; message++) await store.addMessages([user("Hello")]);
+    takeNames(sent);
+    expect(await store.listMessages()).toHaveLength(600);
+    expect(takeNames(sent)).toEqual(["find", "find", "find"]);
+  });
+});
+
+/** The plans in an explanation, the inner ones too. */
+function* plansOf(value: unknown): Generator<Document> {
+  if (typeof value !== "object" || value === null) return;
+  yield value as Document;
+  for (const inner of Object.values(value)) yield* plansOf(inner);
+}
+
+describe("no path scans the collection", () => {
+  const commands: [string, (run: ReturnType<typeof coldStores>) => Promise<unknown>][] = [
+    ["a first write", ({ stores }) => stores.open("explained").addMessages([user("Hello")])],
+    ["a read of the newest", ({ stores }) => stores.open("explained").listMessages({ limit: 20 })],
+    ["a read of all", ({ stores }) => stores.open("explained").listMessages()],
+    ["a clear", ({ stores }) => stores.open("explained").clear()],
+    [
+      "a renewed expiry",
+      async ({ stores }) => {
+        await stores.open("explained").addMessages([user("Hello")]);
+        await createStores(drivers.at(-1) as RecordLogDriver, { ttlMs: 1_000 })
+          .open("explained")
+          .addMessages(users(1));
+        await createStores(drivers.at(-1) as RecordLogDriver, { ttlMs: 1e9 })
+          .open("explained")
+          .addMessages(users(1));
+        await stores.open("explained").addMessages(users(1));
+      },
+    ],
+  ];
+
+  beforeAll(async () => {
+    const { stores } = coldStores();
+    await stores.setup();
+    const others = Array.from({ length: 3_000 }, (_, index) => ({
+      _id: `tother-${index % 30}:${String(index).padStart(16, "0")}`,
+      head: "{}",
+      texts: ["t"],
+      ...(index % 2 === 0 && { expiresAt: new Date(Date.now() + 1e9) }),
+    }));
+    await collection.rows.insertMany(others);
+    for (let message = 0; message < 50; message++)
+      await stores.open("explained").addMessages([user("Hello")]);
+  });
+
+  test.each(commands)("%s", async (_, run) => {
+    const cold = coldStores();
+    await run(cold);
+    const database = collection.rows.db;
+    let explained = 0;
+    for (const { name, filter, sort, limit, updates = [] } of cold.sent) {
+      if (name === "insert") continue;
+      // Updates are explained as queries with their filter and hint, which the server plans in the same way.
+      const queries =
+        name === "find"
+          ? [{ filter, sort, limit }]
+          : updates.map((update: Document) => ({ filter: update.q, hint: update.hint }));
+      for (const query of queries) {
+        const explanation = await database.command({
+          explain: { find: collection.collectionName, ...query },
+        });
+        const plans = [...plansOf(explanation.queryPlanner)];
+        const stages = plans
+          .flatMap((plan) => [plan.stage, plan["Node Type"]])
+          .filter((stage) => stage !== undefined);
+        expect(stages.join(" ")).toMatch(/IXSCAN|Index Scan|IDHACK|EXPRESS/);
+        expect(stages.join(" ")).not.toMatch(/COLLSCAN|Seq Scan|Bitmap/);
+        const indexes = plans
+          .flatMap((plan) => [plan.indexName, plan["Index Name"]])
+          .filter((index) => index !== undefined);
+        expect(new Set(indexes)).toEqual(new Set(["_id_"]));
+        explained += 1;
+      }
+    }
+    expect(explained).toBeGreaterThan(0);
+  });
+});

@@ -1,0 +1,145 @@
+import {
+  MongoBulkWriteError,
+  MongoCompatibilityError,
+  MongoError,
+  MongoErrorLabel,
+  MongoNetworkError,
+  MongoNetworkTimeoutError,
+  MongoNotConnectedError,
+  MongoParseError,
+  MongoServerError,
+  MongoServerSelectionError,
+  MongoTopologyClosedError,
+  MongoWriteConcernError,
+} from "mongodb";
+import { describe, expect, test } from "vitest";
+import { classifyError, isDuplicateKey } from "../src/errors.ts";
+
+const answer = (code: number, errmsg = "as the server says it"): MongoServerError =>
+  new MongoServerError({ message: errmsg, errmsg, code, ok: 0 });
+const named = (name: string, more: object = {}): Error =>
+  Object.assign(new Error(`${name}, as the driver says it`), { name, ...more });
+const retryable = { code: "UNAVAILABLE", retryable: true };
+const lasting = { code: "UNAVAILABLE", retryable: false };
+
+describe("what a server's answer means", () => {
+  test.each([
+    [10107, "NotWritablePrimary"],
+    [189, "PrimarySteppedDown"],
+    [13435, "NotPrimaryNoSecondaryOk"],
+    [91, "ShutdownInProgress"],
+    [11600, "InterruptedAtShutdown"],
+    [11602, "InterruptedDueToReplStateChange"],
+    [50, "MaxTimeMSExpired"],
+    [262, "ExceededTimeLimit"],
+    [6, "HostUnreachable"],
+    [64, "WriteConcernTimeout"],
+    [13388, "StaleConfig"],
+    [462, "IngressRequestRateLimitExceeded"],
+  ])("%i %s: it passes", (code) => {
+    expect(classifyError(answer(code), true)).toMatchObject(retryable);
+  });
+
+  test.each([
+    [18, "AuthenticationFailed", "login"],
+    [13, "Unauthorized", "permissions"],
+    [8000, "AtlasError", "Atlas"],
+    [100, "UnsatisfiableWriteConcern", "write concern"],
+    [14031, "OutOfDiskSpace", "disk is full"],
+    [121, "DocumentValidationFailure", "validator"],
+  ])("%i %s: it lasts, and the message says what to change", (code, _, text) => {
+    expect(classifyError(answer(code), true)).toMatchObject({
+      ...lasting,
+      message: expect.stringContaining(text),
+    });
+  });
+
+  test.each([
+    [10334, "TOO_LARGE"],
+    [17419, "TOO_LARGE"],
+    [85, "UNSUPPORTED"],
+    [86, "UNSUPPORTED"],
+    [166, "UNSUPPORTED"],
+  ])("%i: %s", (code, expected) => {
+    expect(classifyError(answer(code), true)).toMatchObject({ code: expected });
+  });
+
+  test("of a failed amendment and of an unconfirmed write lies in its code", () => {
+    const bulk = new MongoBulkWriteError({ message: "x", code: 189, writeErrors: [] }, {} as never);
+    expect(classifyError(bulk, true)).toMatchObject(retryable);
+    const concern = {
+      code: 64,
+      errmsg: "waiting for replication timed out",
+      codeName: "WriteConcernTimeout",
+    };
+    const unconfirmed = new MongoWriteConcernError({ ok: 1, writeConcernError: concern } as never);
+    expect(classifyError(unconfirmed, true)).toMatchObject(retryable);
+  });
+
+  test("is that of its labels where nothing is known of its code", () => {
+    const error = answer(987_654);
+    expect(classifyError(error, true)).toBeUndefined();
+    error.addErrorLabel(MongoErrorLabel.RetryableWriteError);
+    expect(classifyError(error, true)).toMatchObject(retryable);
+  });
+
+  test("that the key is taken is told from all others", () => {
+    expect(isDuplicateKey(answer(11_000))).toBe(true);
+    expect(isDuplicateKey(answer(11_600))).toBe(false);
+    expect(isDuplicateKey(undefined)).toBe(false);
+  });
+});
+
+describe("what the driver's own errors mean", () => {
+  test.each([
+    new MongoNetworkError("connection 1 to localhost:1 closed"),
+    new MongoNetworkTimeoutError("connection 1 to localhost:1 timed out"),
+    new MongoServerSelectionError("Server selection timed out", {} as never),
+    new MongoTopologyClosedError("Topology is closed"),
+    new MongoBulkWriteError(new MongoNetworkError("connection 1 to localhost:1 closed"), {} as never),
+    named("MongoPoolClearedError"),
+    named("MongoClientClosedError"),
+    named("MongoWaitQueueTimeoutError"),
+    Object.assign(new Error("querySrv ENOTFOUND"), { code: "ENOTFOUND", syscall: "querySrv" }),
+  ])("%s: it passes", (error) => {
+    expect(classifyError(error, true)).toMatchObject(retryable);
+    expect(classifyError(error, false)).toMatchObject(retryable);
+  });
+
+  test("a client that is closed stays so, unless it is our own, which is connecting anew then", () => {
+    const error = new MongoNotConnectedError("Client must be connected before running operations");
+    expect(classifyError(error, false)).toMatchObject({
+      ...lasting,
+      message: expect.stringContaining("closed"),
+    });
+    expect(classifyError(error, true)).toMatchObject(retryable);
+  });
+
+  test("a certificate that is refused stays so, however deep it is found", () => {
+    const tls = Object.assign(new Error("self-signed certificate"), { code: "DEPTH_ZERO_SELF_SIGNED_CERT" });
+    const network = new MongoNetworkError(tls.message, { cause: tls });
+    const selection = new MongoServerSelectionError("x", { error: network } as never);
+    expect(classifyError(selection, true)).toMatchObject({
+      ...lasting,
+      message: expect.stringContaining("certificate"),
+    });
+  });
+
+  test("a server that is too old is UNSUPPORTED", () => {
+    expect(classifyError(new MongoCompatibilityError("x"), true)).toMatchObject({ code: "UNSUPPORTED" });
+  });
+
+  test("is left open where nothing is known of it", () => {
+    for (const error of [
+      new MongoParseError("x"),
+      new MongoError("x"),
+      new TypeError("x is not a function"),
+      Object.assign(new Error("open ENOENT"), { code: "ENOENT", syscall: "open" }),
+      { code: 18 },
+      "text",
+      null,
+    ]) {
+      expect(classifyError(error, true)).toBeUndefined();
+    }
+  });
+});

@@ -1,0 +1,73 @@
+import { type Harness, type RawAccess, TcpProxy } from "@scrollback/conformance";
+import type { RunningServer } from "@scrollback/conformance/servers";
+import { RecordLogDriver } from "@scrollback/store-core";
+import { keyOf, keysFrom } from "../src/document.ts";
+import { MongoRecordLog } from "../src/mongo-log.ts";
+import { parseOptions } from "../src/options.ts";
+import { connect, type Namespace } from "./client.ts";
+import { makeCollection, type TestCollection, throughProxy } from "./collection.ts";
+import { watchable, watchCommands } from "./commands.ts";
+
+/** What makes harnesses on a server, each on a collection of its own. */
+export function mongoHarnesses(starting: Promise<RunningServer>): () => Promise<Harness> {
+  return async () => {
+    const { product, version, url } = await starting;
+    const collection = makeCollection(url);
+    const { database, collectionName } = collection;
+    const namespace: Namespace = { url, database, collectionName };
+    const { place } = parseOptions({ ...namespace, url: watchable(url) });
+    const sent = watchCommands(place.client);
+    const driver = new RecordLogDriver(new MongoRecordLog(place));
+    const proxy = new TcpProxy();
+    const faulty: Namespace = { ...namespace, url: await throughProxy(url, proxy) };
+    return {
+      driver,
+      server: { product, version },
+      connect: () => connect(namespace),
+      childProcess: { module: new URL("./client.ts", import.meta.url), data: namespace },
+      raw: rawAccess(collection, namespace),
+      requestCount: () => sent.length,
+      secrets: [new URL(faulty.url).host],
+      faults: { connect: () => connect(faulty), proxy },
+      async close() {
+        await driver.close();
+        await proxy.close();
+        await collection[Symbol.asyncDispose]();
+      },
+    };
+  };
+}
+
+const everything = {
+  limit: Number.POSITIVE_INFINITY,
+  before: undefined,
+  after: undefined,
+  signal: undefined,
+};
+
+function rawAccess({ rows }: TestCollection, namespace: Namespace): RawAccess {
+  return {
+    async dump(threadId) {
+      const keys = await rows.find({}, { projection: { _id: 1 } }).toArray();
+      const own = keyOf(`t${threadId}`, 0).replace(/0+$/, "");
+      // The stream of a part begins with its token, then names the thread.
+      const isOwn = (key: string) => key.replace(/^p[^/]*\//, "t").slice(0, -16) === own;
+      const texts: string[] = [];
+      for (const { _id } of keys.filter((row) => isOwn(row._id))) {
+        const row = await rows.findOne({ _id });
+        texts.push(row?.head ?? "", ...(row?.texts ?? []).map(String));
+      }
+      return texts.join("\n");
+    },
+    async plant(threadId, sequence, record) {
+      const driver = connect(namespace);
+      const view = await driver.read({ ...everything, threadId, metadata: false });
+      await driver.close();
+      const found = view.entries.find((entry) => entry.sequence === sequence)?.record ?? "";
+      const keys = keysFrom(`t${threadId}`, 1, Number.POSITIVE_INFINITY);
+      const row = await rows.findOne({ _id: keys, texts: found });
+      if (found === "" || !row) throw new Error(`there is no message ${sequence} in ${threadId}`);
+      await rows.updateOne({ _id: row._id }, { $set: { [`texts.${row.texts.indexOf(found)}`]: record } });
+    },
+  };
+}

@@ -1,0 +1,133 @@
+import { startServer } from "@scrollback/conformance/servers";
+import { createStores, RecordLogDriver } from "@scrollback/store-core";
+import { afterAll, describe, expect, onTestFinished, test } from "vitest";
+import { createMongoStores } from "../src/index.ts";
+import { MongoRecordLog } from "../src/mongo-log.ts";
+import { parseOptions } from "../src/options.ts";
+import { makeCollection, type TestCollection } from "./collection.ts";
+import { user, users } from "./messages.ts";
+import { ChildJob } from "./processes.ts";
+
+const server = startServer("mongodb");
+afterAll(async () => (await server).stop());
+
+const HOUR = 60 * 60 * 1_000;
+
+async function ownCollection(): Promise<TestCollection> {
+  const collection = makeCollection((await server).url);
+  onTestFinished(() => collection[Symbol.asyncDispose]());
+  return collection;
+}
+
+function optionsOf({ url, database, collectionName }: TestCollection) {
+  return { url, database, collectionName };
+}
+
+const expiryIndex = { key: { expiresAt: 1 }, name: "scrollback_expiry", expireAfterSeconds: 0, sparse: true };
+
+describe("setup", () => {
+  test("makes the index that expires rows, and can run twice", async () => {
+    const collection = await ownCollection();
+    await using stores = createMongoStores(optionsOf(collection));
+    await stores.setup();
+    await stores.setup();
+    const indexes = await collection.rows.indexes();
+    expect(indexes.map(({ name }) => name)).toEqual(["_id_", "scrollback_expiry"]);
+    expect(indexes[1]).toMatchObject(expiryIndex);
+  });
+
+  test("can run at once in several processes and beside their first writes", async () => {
+    const collection = await ownCollection();
+    await using stores = createMongoStores(optionsOf(collection));
+    const jobs = [1, 2, 3].map(() => new ChildJob("setup", collection));
+    await Promise.all([
+      ...jobs.map((job) => job.result()),
+      stores.setup(),
+      stores.open("a").addMessages([user("1")]),
+      stores.setup(),
+    ]);
+    expect(await collection.rows.indexes()).toHaveLength(2);
+    expect(await stores.open("a").listMessages()).toEqual(users(1));
+  });
+
+  test("keeps what is there, and is not needed for it", async () => {
+    const collection = await ownCollection();
+    await using stores = createMongoStores({ ...optionsOf(collection), ttlMs: HOUR });
+    await stores.open("a").addMessages(users(3));
+    expect(await stores.open("a").listMessages()).toEqual(users(3));
+    await stores.setup();
+    expect(await stores.open("a").listMessages()).toEqual(users(3));
+  });
+
+  test("refuses to go on where another index has its name", async () => {
+    const collection = await ownCollection();
+    await collection.rows.createIndex({ head: 1 }, { name: "scrollback_expiry" });
+    await using stores = createMongoStores(optionsOf(collection));
+    await expect(stores.setup()).rejects.toMatchObject({
+      code: "UNSUPPORTED",
+      message: expect.stringContaining("another index"),
+    });
+  });
+});
+
+describe("expiry", () => {
+  test("every row of a thread that expires carries a date, and no row of another does", async () => {
+    const collection = await ownCollection();
+    const before = Date.now();
+    await using brief = createMongoStores({ ...optionsOf(collection), ttlMs: 3 * HOUR });
+    await using lasting = createMongoStores(optionsOf(collection));
+    await brief.open("brief").commit({ append: users(3), metadata: "title" });
+    await brief.open("brief").addMessages(Array.from({ length: 5 }, () => user("x".repeat(3 * 1024 ** 2))));
+    await lasting.open("lasting").addMessages(users(3));
+    const rows = await collection.rows.find({}, { projection: { texts: 0 } }).toArray();
+    const dates = rows.filter(({ _id }) => _id.includes("brief")).map(({ expiresAt }) => Number(expiresAt));
+    expect(dates.length).toBeGreaterThan(4);
+    // A row outlives its thread by a day at the least.
+    for (const date of dates) expect(date).toBeGreaterThanOrEqual(before + 27 * HOUR);
+    for (const date of dates) expect(date).toBeLessThan(before + 28 * HOUR);
+    expect(rows.filter(({ _id }) => _id.includes("lasting")).map(({ expiresAt }) => expiresAt)).toEqual([
+      undefined,
+    ]);
+  });
+
+  test("what was trimmed is blanked in place, and given a date once its key is not needed", async () => {
+    const collection = await ownCollection();
+    await using stores = createMongoStores({ ...optionsOf(collection), maxMessages: 5 });
+    const store = stores.open("a");
+    for (let number = 1; number <= 200; number++) await store.addMessages([user(`text ${number}`)]);
+    const rows = await collection.rows.find().sort({ _id: 1 }).toArray();
+    const blank = rows.filter(({ texts }) => texts.length === 0);
+    expect(blank.length).toBeGreaterThan(200 - 5 - 64);
+    const dated = rows.filter(({ expiresAt }) => expiresAt !== undefined);
+    expect(dated.length).toBeGreaterThan(60);
+    // The newest 64 operation ids are still needed.
+    expect(dated.length).toBeLessThanOrEqual(200 - 64);
+    expect(dated).toEqual(blank.slice(0, dated.length));
+    for (const { expiresAt } of dated) expect(Number(expiresAt)).toBeGreaterThan(Date.now() + 23 * HOUR);
+  });
+
+  test("the server deletes what is past its date, and only that, and the thread stays whole", async () => {
+    const collection = await ownCollection();
+    // A process whose clock is two days behind, so that what it wrote is over by now.
+    const past = { wall: () => Date.now() - 48 * HOUR, monotonic: () => performance.now() };
+    const log = new MongoRecordLog(parseOptions(optionsOf(collection)).place);
+    const driver = new RecordLogDriver(log, past);
+    await createStores(driver, { ttlMs: HOUR }).open("expired").addMessages(users(4));
+    const trimmed = createStores(driver, { maxMessages: 5 }).open("trimmed");
+    for (let number = 1; number <= 150; number++) await trimmed.addMessages([user(`${number}`)]);
+    await driver.close();
+    await using stores = createMongoStores(optionsOf(collection));
+    await stores.open("lasting").addMessages(users(3));
+    const count = () => collection.rows.countDocuments();
+    const before = await count();
+    await stores.setup();
+    // The server looks once a minute.
+    await expect.poll(count, { timeout: 100_000, interval: 500 }).toBeLessThan(before - 50);
+    expect(await stores.open("expired").read()).toEqual({ entries: [], revision: null });
+    expect(await stores.open("lasting").listMessages()).toEqual(users(3));
+    const kept = ["146", "147", "148", "149", "150"].map(user);
+    expect(await stores.open("trimmed").listMessages()).toEqual(kept);
+    await stores.open("trimmed").addMessages([user("151")]);
+    expect(await stores.open("trimmed").listMessages()).toEqual([...kept, user("151")]);
+  }, 120_000);
+});

@@ -1,0 +1,94 @@
+import type { ErrorClass } from "@scrollback/store-core";
+
+/** The server's answers by the word that they begin with. */
+const answers: Readonly<Record<string, ErrorClass>> = {
+  READONLY: passing(
+    "the server is a read-only replica; a failover is under way, or url or client must name the primary",
+  ),
+  LOADING: passing("the server is loading its data"),
+  MASTERDOWN: passing("the replica has lost its primary"),
+  UNBLOCKED: passing("the server became a replica"),
+  CLUSTERDOWN: passing("the cluster is down, or the slot of this thread is not served"),
+  TRYAGAIN: passing("the slot of this thread is being moved"),
+  MOVED: passing("the slot of this thread was moved"),
+  ASK: passing("the slot of this thread is being moved"),
+  NOREPLICAS: passing("fewer replicas are connected than min-replicas-to-write asks for"),
+  BUSY: passing("the server is busy with another script"),
+  OOM: lasting("the server has no memory left; raise maxmemory or remove data"),
+  MISCONF: lasting("the server cannot save to its disk and refuses writes; see its log"),
+  NOAUTH: lasting(
+    "the server asks for a user name and password; those in url or client are missing or wrong",
+  ),
+  WRONGPASS: lasting("the user name or password in url or client is wrong"),
+  NOPERM: lasting(
+    "the user may not run a command or use a key that the stores need; give it the permissions of the package's documentation",
+  ),
+  WRONGTYPE: {
+    code: "CORRUPT",
+    message:
+      "keyPrefix: a key of this thread is of another type, so another program's; give another keyPrefix or remove the key",
+  },
+};
+const unsupported: ErrorClass = {
+  code: "UNSUPPORTED",
+  message:
+    "redis: the server does not know a command that the stores need; it must be Redis 6.2 or later, or Valkey, with scripts allowed",
+};
+const unreachable = passing("the server could not be reached, or the connection was lost; see cause");
+const refused = lasting(
+  "TLS failed, most often because the server's certificate is of an unknown authority; see cause",
+);
+
+function passing(problem: string): ErrorClass {
+  return { code: "UNAVAILABLE", message: `redis: ${problem}`, retryable: true };
+}
+
+function lasting(problem: string): ErrorClass {
+  return { code: "UNAVAILABLE", message: `redis: ${problem}`, retryable: false };
+}
+
+/** See `Driver.classifyError`. */
+export function classifyError(error: unknown): ErrorClass | undefined {
+  if (!(error instanceof Error)) return undefined;
+  const { name, message } = error;
+  if (name === "ReplyError") return classifyAnswer(message);
+  if (name === "MaxRetriesPerRequestError") return classifyError(error.cause) ?? unreachable;
+  if (name === "ClusterAllFailedError")
+    return classifyError(propertyOf(error, "lastNodeError")) ?? unreachable;
+  const code = propertyOf(error, "code");
+  if (typeof code === "string" && /CERT|SELF_SIGNED|ERR_TLS|ERR_SSL|UNABLE_TO/.test(code)) return refused;
+  return typeof propertyOf(error, "syscall") === "string" ||
+    name === "AbortError" ||
+    lostConnection.test(message)
+    ? unreachable
+    : undefined;
+}
+
+/** What ioredis says of a connection that it lost or never had, where the error has no name of its own. */
+const lostConnection =
+  /^(Connection is closed|Command timed out|Stream isn't writeable|Cluster isn't ready|Cluster is |Too many Cluster redirections|None of startup nodes|All sentinels are unreachable|Failed to refresh slots cache)/;
+
+function classifyAnswer(message: string): ErrorClass | undefined {
+  if (/\bunknown (Redis )?command\b/i.test(message)) return unsupported;
+  // What a server says that is asked more than a little before a login has succeeded.
+  if (/^ERR Protocol error: unauthenticated/.test(message)) return answers.NOAUTH;
+  if (/The user executing the script can't|ACL failure in script/.test(message)) return answers.NOPERM;
+  // Before version 7 a script's error says where in the script, then what.
+  const word = /^(?:ERR .*@user_script:.*?: -?)?([A-Z]+) /.exec(message)?.[1];
+  return word === undefined ? undefined : answers[word];
+}
+
+function propertyOf(error: Error, name: string): unknown {
+  return Reflect.get(error, name);
+}
+
+/**
+ * Takes the command's arguments off an error of ioredis, and off the one inside it: they hold messages, and those of a
+ * connection that could not log in the password.
+ */
+export function withoutArguments(error: unknown): unknown {
+  if (!(error instanceof Error)) return error;
+  for (const one of [error, propertyOf(error, "lastNodeError")])
+    if (one instanceof Error) Reflect.deleteProperty(one, "command");
+  return error;
+}

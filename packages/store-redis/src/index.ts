@@ -1,0 +1,20 @@
+import { type ChatMessage, createStores, type StoreFactory } from "@scrollback/store-core";
+import { checkRedisOptions, clientOf, type RedisStoreOptions } from "./options.ts";
+import { RedisDriver } from "./redis-driver.ts";
+
+export type { RedisClient, RedisStoreOptions } from "./options.ts";
+
+/**
+ * Stores on Redis 6.2 or later, Redis Cluster, Sentinel or Valkey. Makes no connection before a store's first call.
+ *
+ * @throws StoreError `INVALID_ARGUMENT` for a wrong or unknown option, or not exactly one of `url` and `client`.
+ * @example
+ * await using stores = createRedisStores({ url: "redis://localhost:6379", maxMessages: 200 });
+ * const store = stores.open("chat-1");
+ * await store.addMessages([{ role: "user", content: "Hello" }]);
+ */
+export function createRedisStores<M = ChatMessage>(options: RedisStoreOptions<M>): StoreFactory<M> {
+  checkRedisOptions(options);
+  const { url, client, keyPrefix, ...storeOptions } = options ?? {};
+  return createStores(new RedisDriver({ ...clientOf(url, client), keyPrefix }), storeOptions);
+}

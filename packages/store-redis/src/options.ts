@@ -1,0 +1,115 @@
+import {
+  type ChatMessage,
+  type Check,
+  checkOptions,
+  hasMethods,
+  invalid,
+  isId,
+  type StoreOptions,
+  storeOptionChecks,
+} from "@scrollback/store-core";
+import { type Cluster, Redis } from "ioredis";
+
+/** A client of ioredis, version 5 or 6: for a server, Sentinel or a cluster. */
+export type RedisClient = Redis | Cluster;
+
+/** What `createRedisStores` takes: one of `url` and `client`, and what every backend's factory takes. */
+export interface RedisStoreOptions<M = ChatMessage> extends StoreOptions<M> {
+  /**
+   * `redis://[user:password@]host[:port][/db]`, or `rediss://…` for TLS; user name and password percent-encoded. The
+   * factory opens one connection with the first call, opens it again when it is lost, and closes it with `close()`.
+   */
+  url?: string;
+  /** An ioredis client, for Cluster, Sentinel, a private CA or timeouts of your own. It is never closed. */
+  client?: RedisClient;
+  /** What the keys of these stores begin with, 1 to 1,024 bytes. Default `"scrollback"`. */
+  keyPrefix?: string;
+}
+
+const CONNECT_TIMEOUT_MS = 5_000;
+/** Less than store-core's 5 seconds of retries, so that a command whose reply never comes is sent once more. */
+const COMMAND_TIMEOUT_MS = 4_000;
+const KEEP_ALIVE_MS = 10_000;
+
+const isRedisUrl: Check = (value) => {
+  const url = typeof value === "string" && URL.canParse(value) ? new URL(value) : undefined;
+  const isRight =
+    url !== undefined &&
+    (url.protocol === "redis:" || url.protocol === "rediss:") &&
+    url.hostname !== "" &&
+    /^(\/\d*)?$/.test(url.pathname) &&
+    url.search === "" &&
+    url.hash === "" &&
+    isPercentEncoded(url.username) &&
+    isPercentEncoded(url.password);
+  return isRight
+    ? undefined
+    : "must read redis://[user:password@]host[:port][/db], or rediss:// for TLS, with user name and password percent-encoded; for other settings hand in a client";
+};
+
+function isPercentEncoded(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const redisOptionChecks = Object.freeze({
+  url: isRedisUrl,
+  client: hasMethods("defineCommand", "lrange", "pipeline", "disconnect"),
+  keyPrefix: isId,
+  ...storeOptionChecks,
+});
+
+/** @throws StoreError `INVALID_ARGUMENT` that names the option and the fix, and never shows the URL. */
+export function checkRedisOptions(options: unknown): void {
+  checkOptions("createRedisStores", options ?? {}, redisOptionChecks);
+}
+
+/** The client that checked options give or ask for, and whether it is the factory's own to close. */
+export function clientOf(
+  url: string | undefined,
+  client: RedisClient | undefined,
+): { client: RedisClient; owned: boolean } {
+  if (url !== undefined && client === undefined) return { client: openClient(url), owned: true };
+  if (url === undefined && client !== undefined) return { client, owned: false };
+  return invalid("createRedisStores: give either url or client");
+}
+
+/**
+ * The client for a URL that was checked. It connects with the first command. A command whose connection is lost fails at
+ * once: store-core sends it again, under the same operation id, so one layer alone decides how long that goes on.
+ */
+function openClient(text: string): Redis {
+  const url = new URL(text);
+  const [username, password] = [decodeURIComponent(url.username), decodeURIComponent(url.password)];
+  return new Redis({
+    host: url.hostname.replace(/^\[|\]$/g, ""),
+    port: Number(url.port || 6379),
+    db: Number(url.pathname.slice(1)),
+    ...(username !== "" && { username }),
+    ...(password !== "" && { password }),
+    ...(url.protocol === "rediss:" && { tls: {} }),
+    lazyConnect: true,
+    connectTimeout: CONNECT_TIMEOUT_MS,
+    commandTimeout: COMMAND_TIMEOUT_MS,
+    keepAlive: KEEP_ALIVE_MS,
+    // A connection that is given up is not waited for.
+    disconnectTimeout: 0,
+    maxRetriesPerRequest: 0,
+    retryStrategy: pauseBeforeReconnect,
+    // Behind the name of a server that became a replica there may be a new primary by now.
+    reconnectOnError: (error) => error.message.includes("READONLY"),
+    // A server that is loading says so by itself; this way the user of the ACL needs no INFO and no CLIENT.
+    enableReadyCheck: false,
+    disableClientInfo: true,
+  });
+}
+
+/** Short while calls may be waiting, which is for 5 seconds; long once nobody does. Jittered: all clients lost it at once. */
+function pauseBeforeReconnect(attempt: number): number {
+  const longest = attempt > 50 ? 2_000 : Math.min(200, 20 * 2 ** attempt);
+  return longest * (0.5 + Math.random() / 2);
+}

@@ -1,0 +1,208 @@
+import {
+  type CommitOutcome,
+  type CommitRequest,
+  countOf,
+  type Driver,
+  type DriverCapabilities,
+  type ErrorClass,
+  firstOf,
+  lastOf,
+  type ReadRequest,
+  StoreError,
+  selectRange,
+  type ThreadView,
+} from "@scrollback/store-core";
+import { classifyError, withoutArguments } from "./errors.ts";
+import { incomplete, parseFooter, threadKeys, unreadable } from "./keys.ts";
+import type { RedisClient } from "./options.ts";
+import { commitScript, defineScript, type RunScript, readRangeScript } from "./scripts.ts";
+
+const capabilities: DriverCapabilities = Object.freeze({
+  backend: "redis",
+  maxMessageBytes: 16 * 1024 ** 2,
+  maxCommitBytes: 64 * 1024 ** 2,
+  sharing: "network",
+  expiry: true,
+  trimmedWithinCommits: 0,
+  roundTrips: Object.freeze({ commit: 1, read: 1 }),
+});
+
+/** Redis 6.2 takes 1,048,576 arguments a command. */
+const MAX_RECORDS_PER_COMMIT = 1_000_000;
+
+/** What a read found: the records asked for, and the thread's footer; of its hash the revision and the metadata. */
+interface Found {
+  readonly records: readonly string[];
+  readonly footer: string | undefined;
+  readonly meta?: { readonly revision: string | null; readonly metadata: string | null };
+}
+
+/** The driver for Redis: a list and a hash a thread, a script a commit; `commit.lua` states the layout. */
+export class RedisDriver implements Driver {
+  readonly capabilities: DriverCapabilities = capabilities;
+  readonly #client: RedisClient;
+  readonly #keyPrefix: string;
+  readonly #owned: boolean;
+  readonly #runCommit: RunScript;
+  readonly #runReadRange: RunScript;
+  #lastConnectionError: unknown;
+
+  /** @param owned whether the client was opened for this driver alone, which then watches over it and closes it. */
+  constructor(how: { client: RedisClient; keyPrefix?: string | undefined; owned: boolean }) {
+    this.#client = how.client;
+    this.#keyPrefix = how.keyPrefix ?? "scrollback";
+    this.#owned = how.owned;
+    this.#runCommit = defineScript(how.client, commitScript);
+    this.#runReadRange = defineScript(how.client, readRangeScript);
+    if (this.#owned) {
+      // Commands tell only that the connection failed; why is told here, and the next call passes it on.
+      how.client.on("error", (error: unknown) => {
+        if (!isLostConnection(error)) this.#lastConnectionError = withoutArguments(error);
+      });
+      how.client.on("ready", () => {
+        this.#lastConnectionError = undefined;
+      });
+    }
+  }
+
+  async commit(request: CommitRequest): Promise<CommitOutcome> {
+    const { threadId, append, expectedRevision, metadata } = request;
+    if (append.length > MAX_RECORDS_PER_COMMIT) {
+      const problem = `${append.length} messages in one commit, at most ${MAX_RECORDS_PER_COMMIT} fit`;
+      throw new StoreError("TOO_LARGE", `append: ${problem}`);
+    }
+    const { messages, meta } = threadKeys(this.#keyPrefix, threadId);
+    const values = [
+      request.operationId,
+      request.digest,
+      request.newEpoch,
+      expectedRevision === undefined ? "any" : expectedRevision === null ? "none" : `=${expectedRevision}`,
+      String(request.drop),
+      metadata === undefined ? "keep" : metadata === null ? "remove" : `=${metadata}`,
+      String(request.maxMessages ?? 0),
+      request.trimming,
+      String(request.ttlMs ?? 0),
+      ...append,
+    ];
+    const reply = await this.#send(() => this.#runCommit(messages, meta, values));
+    const [outcome, detail] = reply as [string, string | null];
+    if (outcome === "unreadable") throw unreadable(threadId, detail ?? "");
+    if (outcome === "incomplete") throw incomplete(threadId);
+    return { outcome, revision: detail } as CommitOutcome;
+  }
+
+  async read(request: ReadRequest): Promise<ThreadView> {
+    const { before, after, metadata } = request;
+    if (before !== undefined || after !== undefined) return await this.#readAtOnce(request);
+    if (!metadata) return await this.#readList(request);
+    // Of a pipeline to a cluster ioredis may send one part and not the other, and then takes the replies that follow on that
+    // connection for those of other commands.
+    return this.#client.isCluster ? await this.#readAtOnce(request) : await this.#readBoth(request);
+  }
+
+  async close(): Promise<void> {
+    if (!this.#owned) return;
+    // ioredis leaves its queue waiting for ever when it is stopped in a pause before it connects again.
+    if (this.#client.status === "reconnecting") this.#client.connect().catch(() => undefined);
+    this.#client.disconnect();
+  }
+
+  classifyError(error: unknown): ErrorClass | undefined {
+    return classifyError(error);
+  }
+
+  async #readList(request: ReadRequest): Promise<ThreadView> {
+    const { messages } = threadKeys(this.#keyPrefix, request.threadId);
+    const list = await this.#send(() => this.#client.lrange(messages, startOf(request), -1));
+    return toView(request, splitFooter(list)) ?? raise(incomplete(request.threadId));
+  }
+
+  /**
+   * Both keys in one request, but not as one step: whether they belong together, the revision in each tells. A script would
+   * copy every record on its way out, and servers without memory to spare refuse transactions.
+   */
+  async #readBoth(request: ReadRequest): Promise<ThreadView> {
+    const { messages, meta } = threadKeys(this.#keyPrefix, request.threadId);
+    const replies = await this.#send(async () => {
+      const both = this.#client.pipeline();
+      both.lrange(messages, startOf(request), -1).hmget(meta, "revision", "metadata");
+      return ((await both.exec()) ?? []).map(([error, reply]) => (error ? raise(error) : reply));
+    });
+    const [list, [revision = null, metadata = null]] = replies as [string[], (string | null)[]];
+    const view = toView(request, { ...splitFooter(list), meta: { revision, metadata } });
+    return view ?? (await this.#readAtOnce(request));
+  }
+
+  async #readAtOnce(request: ReadRequest): Promise<ThreadView> {
+    const { threadId, before, after, limit } = request;
+    const { messages, meta } = threadKeys(this.#keyPrefix, threadId);
+    const values = [
+      after === undefined ? "before" : "after",
+      String(after ?? before ?? Number.MAX_SAFE_INTEGER),
+      String(Math.min(limit, Number.MAX_SAFE_INTEGER)),
+    ];
+    const reply = await this.#send(() => this.#runReadRange(messages, meta, values));
+    const [footer, records = [], revision = null, metadata = null] = reply as [
+      string?,
+      string[]?,
+      (string | null)?,
+      (string | null)?,
+    ];
+    return toView(request, { footer, records, meta: { revision, metadata } }) ?? raise(incomplete(threadId));
+  }
+
+  async #send<T>(command: () => Promise<T>): Promise<T> {
+    try {
+      return await command();
+    } catch (error) {
+      throw this.#owned ? this.#afterFailure(error) : withoutArguments(error);
+    }
+  }
+
+  #afterFailure(error: unknown): unknown {
+    if (isLostConnection(error)) error.cause ??= this.#lastConnectionError;
+    // A connection that has gone silent may never tell: the next attempt gets a new one.
+    if (error instanceof Error && error.message === "Command timed out") this.#client.disconnect(true);
+    return withoutArguments(error);
+  }
+}
+
+function isLostConnection(error: unknown): error is Error {
+  return error instanceof Error && error.name === "MaxRetriesPerRequestError";
+}
+
+/** Where the newest records begin in the list, counted from its end. The footer is one element more. */
+function startOf({ limit }: ReadRequest): number {
+  return Number.isFinite(limit) ? -limit - 1 : 0;
+}
+
+function splitFooter(list: string[]): Found {
+  const footer = list.pop();
+  return { records: list, footer };
+}
+
+/** The view of what was found; undefined where its parts do not belong together. */
+function toView(request: ReadRequest, { records, footer: text, meta }: Found): ThreadView | undefined {
+  if (text === undefined) return { revision: null, count: 0, first: 0, last: 0, entries: [] };
+  const { revision, extent } = parseFooter(request.threadId, text);
+  const wanted = selectRange(extent, request);
+  if (records.length !== countOf(wanted) || (meta && meta.revision !== revision)) return undefined;
+  const pinned = wanted.pinned === null ? 0 : 1;
+  const entries = records.map((record, index) => ({
+    sequence: index < pinned ? (wanted.pinned ?? 0) : wanted.first + index - pinned,
+    record,
+  }));
+  const metadata = request.metadata ? meta?.metadata : undefined;
+  return {
+    revision,
+    count: countOf(extent),
+    first: firstOf(extent),
+    last: lastOf(extent),
+    entries,
+    ...(typeof metadata === "string" && { metadata }),
+  };
+}
+
+function raise(error: Error): never {
+  throw error;
+}

@@ -1,0 +1,235 @@
+-- One commit, whole or not at all: drop, append, set the metadata, trim, remember the operation, set the expiry.
+--
+-- KEYS   1  messages: a list of the thread's records, oldest first, and behind them its footer
+--        2  meta: a hash of revision, metadata, and op:<operation id> = <commit number> <digest>
+-- ARGV   1  operation id
+--        2  digest of the change
+--        3  the epoch to begin with if the thread is gone
+--        4  the expected revision: "any", "none" (the thread is gone), or "=" and the revision
+--        5  how many messages to drop from the end, or "all"
+--        6  metadata: "keep", "remove", or "=" and the record
+--        7  the most messages to keep, "0" for no limit
+--        8  "turns" or "exact"
+--        9  milliseconds to live, "0" for ever
+--        10 and on: the records to append
+-- Returns  {"committed" | "repeated", revision}
+--          {"revision-conflict" | "operation-conflict", revision | nil}
+--          {"unreadable", start of the footer}: the footer is of a newer format, or a key is another program's
+--          {"incomplete"}: the hash is not the one that belongs to the list; only a drop of "all" is accepted
+--
+-- The footer: thread <format> <epoch> <commits> <first> <next> <pinned> <userless> <resultsOnly> <expires>
+--   first, next   the messages' sequence numbers are first to next - 1
+--   pinned        the sequence number of a leading system message that is kept in front of them, else 0
+--   userless      none of the messages from first to userless - 1 is a user's: trimming need not look at them again
+--   resultsOnly   all of the messages from first to resultsOnly - 1 are tool results: likewise
+--   expires       1 where both keys have an expiry, else 0
+
+local call = redis.call
+local MESSAGES, META = KEYS[1], KEYS[2]
+local FIRST_RECORD = 10
+local REMEMBERED_OPERATIONS = 64
+-- Forgetting a few at a time keeps the hash within the 128 fields that Redis stores compactly.
+local FORGET_EVERY = 48
+-- Below the 8,000 values that unpack can return.
+local PUSHED_AT_ONCE = 5000
+
+local operation, digest, drop, metadata, ttl = ARGV[1], ARGV[2], ARGV[5], ARGV[6], ARGV[9]
+
+-- Both keys are read before anything is written, so that a key of another type fails the script while nothing has changed.
+local footer = call('LINDEX', MESSAGES, -1)
+local stored = call('HMGET', META, 'revision', 'op:' .. operation)
+
+local epoch, commits, first, next, pinned, userless, resultsOnly, expires = ARGV[3], 0, 1, 1, 0, 1, 1, '0'
+local revision = false
+if footer then
+  local known
+  known, commits, first, next, pinned, userless, resultsOnly, expires =
+    string.match(footer, '^thread 1 (%S+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) ([01])$')
+  if not known then
+    return {'unreadable', string.sub(footer, 1, 64)}
+  end
+  epoch, revision = known, known .. '.' .. commits
+  commits, first, next, pinned = tonumber(commits), tonumber(first), tonumber(next), tonumber(pinned)
+  userless, resultsOnly = tonumber(userless), tonumber(resultsOnly)
+  if stored[2] and stored[1] == revision then
+    local number, knownDigest = string.match(stored[2], '^(%d+) (.*)$')
+    if tonumber(number) > commits - REMEMBERED_OPERATIONS then
+      if knownDigest == digest then
+        return {'repeated', epoch .. '.' .. number}
+      end
+      return {'operation-conflict', revision}
+    end
+  end
+elseif not stored[1] and call('EXISTS', META) == 1 then
+  return {'unreadable', ''}
+else
+  -- Whatever a later commit may need is tried here, on a list that is not there, where it does nothing. So an older server,
+  -- or a user without one of these permissions, is found out now and not with a commit half done. LMOVE comes first, as of
+  -- these it alone is refused where there is no memory to spare, and only before a script's first write.
+  call('LMOVE', MESSAGES, MESSAGES, 'LEFT', 'RIGHT')
+  call('LRANGE', MESSAGES, 0, 0)
+  call('LTRIM', MESSAGES, 0, 0)
+  call('UNLINK', MESSAGES)
+  call('HDEL', MESSAGES, '')
+  call('HGETALL', MESSAGES)
+  call('TIME')
+  call('PEXPIREAT', MESSAGES, 0)
+  call('PERSIST', MESSAGES)
+end
+if ARGV[4] ~= 'any' and ARGV[4] ~= (revision and '=' .. revision or 'none') then
+  return {'revision-conflict', revision}
+end
+if footer and stored[1] ~= revision and drop ~= 'all' then
+  return {'incomplete'}
+end
+
+local commit = commits + 1
+local newRevision = epoch .. '.' .. commit
+
+-- Drop. Records lie in the list at sequence - listed, a pinned one at 0.
+local listed = pinned > 0 and first - 1 or first
+if drop == 'all' then
+  pinned, first = 0, next
+elseif drop ~= '0' then
+  next = next - tonumber(drop)
+  if next < first then
+    pinned, next = 0, first
+  end
+end
+
+-- Append.
+local kept = next
+next = kept + #ARGV - FIRST_RECORD + 1
+if userless > kept then
+  userless = kept
+end
+if resultsOnly > kept then
+  resultsOnly = kept
+end
+
+-- Trim, as trim of store-core's trimming.ts.
+local maxMessages = tonumber(ARGV[7])
+if maxMessages > 0 and next - first + (pinned > 0 and 1 or 0) > maxMessages then
+  -- Kinds are read a few records at a time: the first one asked for is nearly always the one looked for.
+  local kinds, readAtOnce = {}, 1
+  local function kindAt(sequence)
+    if sequence >= kept then
+      return string.sub(ARGV[FIRST_RECORD + sequence - kept], 2, 2)
+    end
+    if not kinds[sequence] then
+      local last = math.min(sequence + readAtOnce, kept) - 1
+      for index, record in ipairs(call('LRANGE', MESSAGES, sequence - listed, last - listed)) do
+        kinds[sequence + index - 1] = string.sub(record, 2, 2)
+      end
+      readAtOnce = math.min(2 * readAtOnce, 32)
+    end
+    return kinds[sequence]
+  end
+
+  if ARGV[8] == 'exact' then
+    pinned, first = 0, next - maxMessages
+  else
+    if maxMessages == 1 then
+      pinned = 0
+    elseif pinned == 0 and kindAt(first) == 's' then
+      pinned = first
+    end
+    first = next - maxMessages + (pinned > 0 and 1 or 0)
+    userless = math.max(first, userless)
+    while userless < next and kindAt(userless) ~= 'u' do
+      userless = userless + 1
+    end
+    if userless < next then
+      first = userless
+    else
+      resultsOnly = math.max(first, resultsOnly)
+      while resultsOnly < next and kindAt(resultsOnly) == 't' do
+        resultsOnly = resultsOnly + 1
+      end
+      if resultsOnly < next then
+        first = resultsOnly
+      end
+    end
+  end
+end
+
+-- Write.
+local function writeMessages()
+  local pinnedIsListed = pinned > 0 and pinned < kept
+  if not footer then
+    -- There is no list yet.
+  elseif pinnedIsListed then
+    call('LTRIM', MESSAGES, 0, kept - listed - 1)
+    local trimmed = math.min(first, kept) - listed - 1
+    if trimmed > 0 then
+      -- The pinned record steps aside, so that neither replicas nor the append-only file get a copy of it each time.
+      call('LMOVE', MESSAGES, MESSAGES, 'LEFT', 'RIGHT')
+      call('LTRIM', MESSAGES, trimmed, -1)
+      call('LMOVE', MESSAGES, MESSAGES, 'RIGHT', 'LEFT')
+    end
+  elseif first < kept then
+    call('LTRIM', MESSAGES, first - listed, kept - listed - 1)
+  else
+    call('UNLINK', MESSAGES)
+  end
+  if pinned > 0 and not pinnedIsListed then
+    call('RPUSH', MESSAGES, ARGV[FIRST_RECORD + pinned - kept])
+  end
+  ARGV[#ARGV + 1] = string.format('thread 1 %s %d %d %d %d %d %d %d',
+    epoch, commit, first, next, pinned, userless, resultsOnly, ttl == '0' and 0 or 1)
+  for from = FIRST_RECORD + math.max(first - kept, 0), #ARGV, PUSHED_AT_ONCE do
+    call('RPUSH', MESSAGES, unpack(ARGV, from, math.min(from + PUSHED_AT_ONCE - 1, #ARGV)))
+  end
+end
+
+local function forgetOperations()
+  local fields, gone = call('HGETALL', META), {}
+  for index = 1, #fields, 2 do
+    if string.sub(fields[index], 1, 3) == 'op:' then
+      local number = string.match(fields[index + 1], '^%d+')
+      if tonumber(number) <= commit - REMEMBERED_OPERATIONS then
+        gone[#gone + 1] = fields[index]
+      end
+    end
+  end
+  if #gone > 0 then
+    call('HDEL', META, unpack(gone))
+  end
+end
+
+local setsMetadata = string.sub(metadata, 1, 1) == '='
+local function writeMeta()
+  if stored[1] and stored[1] ~= revision then
+    call('UNLINK', META)
+  end
+  call('HSET', META, 'revision', newRevision, 'op:' .. operation, commit .. ' ' .. digest)
+  if setsMetadata then
+    call('HSET', META, 'metadata', string.sub(metadata, 2))
+  elseif metadata == 'remove' then
+    call('HDEL', META, 'metadata')
+  end
+  if commit % FORGET_EVERY == 0 then
+    forgetOperations()
+  end
+end
+
+-- On a server without memory to spare the first write decides: HSET is refused there, LTRIM and UNLINK are not. So what
+-- adds to the thread fails before anything is changed, and what only removes from it goes through.
+if #ARGV >= FIRST_RECORD or setsMetadata then
+  writeMeta()
+  writeMessages()
+else
+  writeMessages()
+  writeMeta()
+end
+
+if ttl ~= '0' then
+  local now = call('TIME')
+  local at = now[1] * 1000 + math.floor(now[2] / 1000) + tonumber(ttl)
+  call('PEXPIREAT', MESSAGES, at)
+  call('PEXPIREAT', META, at)
+elseif expires == '1' then
+  call('PERSIST', MESSAGES)
+  call('PERSIST', META)
+end
+return {'committed', newRevision}

@@ -1,0 +1,95 @@
+import { randomUUID } from "node:crypto";
+import { type RunningServer, startServer } from "@scrollback/conformance/servers";
+import { Redis } from "ioredis";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createRedisStores } from "../src/index.ts";
+import { opened } from "./clients.ts";
+import { documentedRules } from "./documented-rules.ts";
+import { user, users } from "./messages.ts";
+
+const commands = documentedRules("server").map((rule) => rule.slice(1));
+
+const whole = { entries: [{ message: user("a") }], metadata: "title" };
+
+/** Every kind of call that needs a command of its own. */
+async function useEverything(url: string, keyPrefix: string): Promise<void> {
+  await using stores = createRedisStores({ url, keyPrefix, maxMessages: 3, ttlMs: 60_000 });
+  await using lasting = createRedisStores({ url, keyPrefix });
+  const store = stores.open("a");
+  await store.commit({ append: [{ role: "system", content: "Be brief." }, ...users(2)], metadata: "title" });
+  await store.addMessages(users(2));
+  expect(await store.listMessages()).toHaveLength(3);
+  const { entries, metadata, newer = "" } = await store.read();
+  expect(entries).toHaveLength(3);
+  expect(metadata).toBe("title");
+  expect((await store.read({ before: newer, limit: 1 })).entries).toHaveLength(1);
+  expect(await store.popMessage()).toEqual(user("2"));
+  for (let round = 0; round < 120; round++) await lasting.open("a").addMessages([user("more")]);
+  await store.clear();
+  expect(await store.listMessages()).toEqual([]);
+}
+
+describe.each(["redis", "redis-7", "redis-6.2", "valkey"] as const)("on %s", (name) => {
+  let server: RunningServer;
+  beforeAll(async () => {
+    server = await startServer(name);
+  });
+  afterAll(() => server.stop());
+
+  async function urlOfUser(...rules: string[]): Promise<string> {
+    const admin = opened(new Redis(server.url));
+    await admin.call("ACL", "SETUSER", "agent", "reset", "on", ">secret", "~chats:*", ...rules);
+    await admin.call("ACL", "LOG", "RESET");
+    return `redis://agent:secret@${server.host}:${server.port}`;
+  }
+
+  test("the documented user may do everything that stores do, and is refused nothing on the way", async () => {
+    expect(commands.length).toBeGreaterThan(10);
+    await useEverything(await urlOfUser(...commands.map((command) => `+${command}`)), "chats");
+    const admin = opened(new Redis(server.url));
+    expect(await admin.call("ACL", "LOG")).toEqual([]);
+  });
+
+  test.each(commands)("without %s it may not, and hears which option to change", async (missing) => {
+    const rest = commands.filter((command) => command !== missing);
+    const url = await urlOfUser(...rest.map((command) => `+${command}`));
+    await expect(useEverything(url, `chats:${randomUUID()}`)).rejects.toMatchObject({
+      code: "UNAVAILABLE",
+      retryable: false,
+      message: expect.stringContaining("permissions"),
+    });
+  });
+
+  test.each(commands)(
+    "without %s the first commit of a thread happens whole or not at all",
+    async (missing) => {
+      const rest = commands.filter((command) => command !== missing);
+      const keyPrefix = `chats:${randomUUID()}`;
+      const commit = async (url: string) => {
+        await using stores = createRedisStores({ url, keyPrefix });
+        await stores.open("a").commit({ append: [user("a")], metadata: "title" }, { operationId: "once" });
+      };
+      const isDone = await commit(await urlOfUser(...rest.map((command) => `+${command}`))).then(
+        () => true,
+        () => false,
+      );
+      await using stores = createRedisStores({ url: server.url, keyPrefix });
+      expect(await stores.open("a").read()).toMatchObject(isDone ? whole : { entries: [], revision: null });
+      await commit(server.url);
+      expect(await stores.open("a").read()).toMatchObject(whole);
+    },
+  );
+
+  test("another prefix is out of reach", async () => {
+    const url = await urlOfUser(...commands.map((command) => `+${command}`));
+    await using stores = createRedisStores({ url, keyPrefix: "other" });
+    await expect(stores.open().addMessages([user("a")])).rejects.toMatchObject({
+      code: "UNAVAILABLE",
+      retryable: false,
+    });
+    await expect(stores.open().listMessages()).rejects.toMatchObject({
+      code: "UNAVAILABLE",
+      retryable: false,
+    });
+  });
+});

@@ -1,0 +1,115 @@
+import { randomUUID } from "node:crypto";
+import { type RunningServer, startServer } from "@scrollback/conformance/servers";
+import type { ChatMessage, MessageStore } from "@scrollback/store-core";
+import { Redis } from "ioredis";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createRedisStores, type RedisStoreOptions } from "../src/index.ts";
+import { threadKeys } from "../src/keys.ts";
+import { opened } from "./clients.ts";
+import { user, users } from "./messages.ts";
+
+let server: RunningServer;
+beforeAll(async () => {
+  server = await startServer("redis");
+});
+afterAll(() => server.stop());
+
+const toolResult: ChatMessage = {
+  role: "tool",
+  content: [
+    { type: "tool-result", toolCallId: "1", toolName: "x", output: { type: "text", value: "y".repeat(500) } },
+  ],
+};
+
+function open(options: RedisStoreOptions = {}): { client: Redis; store: MessageStore; keyPrefix: string } {
+  const client = opened(new Redis(server.url));
+  const keyPrefix = randomUUID();
+  return { client, keyPrefix, store: createRedisStores({ client, keyPrefix, ...options }).open("a") };
+}
+
+/** How often each command ran during `work`, inside scripts too. */
+async function commandsOf(client: Redis, work: () => Promise<unknown>): Promise<Record<string, number>> {
+  await client.config("RESETSTAT");
+  await work();
+  const lines = (await client.info("commandstats")).matchAll(/^cmdstat_([^:]+):calls=(\d+)/gm);
+  const {
+    "config|resetstat": _,
+    info: __,
+    ...calls
+  } = Object.fromEntries([...lines].map(([, name = "", calls]) => [name, Number(calls)]));
+  return calls;
+}
+
+test("a commit runs the same few commands whatever the thread's length", async () => {
+  const { client, store } = open({ maxMessages: 500 });
+  await store.addMessages(users(2));
+  const append = { evalsha: 1, lindex: 1, hmget: 1, hset: 1, ltrim: 1, rpush: 1 };
+  expect(await commandsOf(client, () => store.addMessages(users(1)))).toEqual(append);
+  expect(await commandsOf(client, () => store.addMessages(users(400)))).toEqual(append);
+  await store.addMessages(users(200));
+  // The leading message may be the system's, and the first one that fits may be no user's: both are looked at.
+  expect(await commandsOf(client, () => store.addMessages(users(1)))).toEqual({ ...append, lrange: 2 });
+});
+
+test("a read of the newest few is one plain command", async () => {
+  const { client, store } = open();
+  await store.addMessages(users(50));
+  expect(await commandsOf(client, () => store.listMessages({ limit: 20 }))).toEqual({ lrange: 1 });
+  expect(await commandsOf(client, () => store.listMessages())).toEqual({ lrange: 1 });
+  expect(await commandsOf(client, () => store.read({ limit: 20 }))).toEqual({ lrange: 1, hmget: 1 });
+});
+
+test("trimming looks at each message of a long turn once, not again with every commit", async () => {
+  const { client, store } = open({ maxMessages: 300 });
+  await store.addMessages([user("go"), ...Array.from({ length: 299 }, () => toolResult)]);
+  const first = await commandsOf(client, () => store.addMessages([toolResult]));
+  const second = await commandsOf(client, () => store.addMessages([toolResult]));
+  expect(first.lrange).toBeGreaterThan(8);
+  expect(second.lrange).toBe(1);
+  expect(await store.listMessages()).toHaveLength(300);
+});
+
+test("trimming behind a pinned system message does not write that message again", async () => {
+  const { client, store } = open({ maxMessages: 10 });
+  await store.addMessages([{ role: "system", content: "s".repeat(100_000) }, ...users(9)]);
+  await store.addMessages(users(1));
+  const monitor = opened(await client.monitor());
+  let written = 0;
+  monitor.on("monitor", (_time: string, args: string[]) => {
+    written += args.join(" ").length;
+  });
+  for (let round = 0; round < 5; round++) await store.addMessages(users(1));
+  await expect.poll(() => written).toBeGreaterThan(0);
+  expect(written).toBeLessThan(50_000);
+  expect((await store.listMessages())[0]).toMatchObject({ role: "system" });
+});
+
+test("of a batch longer than the thread may be, only what stays is pushed", async () => {
+  const { client, keyPrefix, store } = open({ maxMessages: 3 });
+  const batch = users(20_000);
+  expect((await commandsOf(client, () => store.addMessages(batch))).rpush).toBe(1);
+  expect(await client.llen(threadKeys(keyPrefix, "a").messages)).toBe(4);
+  expect(await store.listMessages()).toEqual(batch.slice(-3));
+});
+
+test("a batch of a hundred thousand messages is one commit", async () => {
+  const { store } = open();
+  const batch = users(100_000);
+  await store.addMessages(batch);
+  expect(await store.listMessages({ limit: 2 })).toEqual(batch.slice(-2));
+  expect((await store.read({ limit: 1 })).entries[0]?.sequence).toBe(100_000);
+});
+
+test("more messages than one command takes are refused before any I/O", async () => {
+  await using stores = createRedisStores({ url: "redis://127.0.0.1:1" });
+  const batch = Array.from({ length: 1_000_001 }, () => user("a"));
+  await expect(stores.open().addMessages(batch)).rejects.toMatchObject({ code: "TOO_LARGE" });
+});
+
+test("the hash stays within what Redis stores compactly", async () => {
+  const { client, keyPrefix, store } = open();
+  for (let round = 0; round < 200; round++) await store.addMessages([user("a")]);
+  const { meta } = threadKeys(keyPrefix, "a");
+  expect(await client.hlen(meta)).toBeLessThanOrEqual(128);
+  expect(await client.call("OBJECT", "ENCODING", meta)).toBe("listpack");
+});

@@ -1,0 +1,75 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { parseFooter, threadKeys } from "../src/keys.ts";
+
+/** Strings that are made to collide: short, of the characters that mean something in a key. */
+const text = fc.string({
+  unit: fc.constantFrom("a", ":", "{", "}", "%", "7", "B", "\0", "\n", "*", "😀"),
+  minLength: 1,
+});
+
+/** What Redis Cluster hashes: what is between the first brace and the next closing one, unless that is nothing. */
+function hashTag(key: string): string {
+  const open = key.indexOf("{");
+  const close = key.indexOf("}", open);
+  return open >= 0 && close > open + 1 ? key.slice(open + 1, close) : key;
+}
+
+describe("keys", () => {
+  test("no two pairs of prefix and thread id have a key in common", () => {
+    fc.assert(
+      fc.property(text, text, text, text, (prefixA, idA, prefixB, idB) => {
+        fc.pre(prefixA !== prefixB || idA !== idB);
+        const a = Object.values(threadKeys(prefixA, idA));
+        const b = Object.values(threadKeys(prefixB, idB));
+        expect(a.filter((key) => b.includes(key))).toEqual([]);
+      }),
+      { numRuns: 5_000 },
+    );
+  });
+
+  test("the keys of a thread share a hash tag that is its own", () => {
+    fc.assert(
+      fc.property(text, text, text, (prefix, id, other) => {
+        fc.pre(id !== other);
+        const { messages, meta } = threadKeys(prefix, id);
+        expect(hashTag(messages)).toBe(hashTag(meta));
+        expect(hashTag(messages)).not.toBe(messages);
+        expect(hashTag(messages)).not.toBe(hashTag(threadKeys(prefix, other).messages));
+      }),
+    );
+  });
+
+  test("an ordinary id stands in its keys as it is", () => {
+    expect(threadKeys("scrollback", "chat-1")).toEqual({
+      messages: "scrollback:{chat-1}:messages",
+      meta: "scrollback:{chat-1}:meta",
+    });
+    expect(threadKeys("a{b", "c}%").messages).toBe("a%7Bb:{c%7D%25}:messages");
+  });
+});
+
+describe("a footer", () => {
+  test("says where the thread stands", () => {
+    expect(parseFooter("a", "thread 1 ep_-och 12 5 9 0 1 1 0")).toEqual({
+      revision: "ep_-och.12",
+      extent: { pinned: null, first: 5, next: 9 },
+    });
+    expect(parseFooter("a", "thread 1 e 12 5 9 1 9 5 1").extent).toEqual({ pinned: 1, first: 5, next: 9 });
+  });
+
+  test("of a newer format asks for an upgrade", () => {
+    expect(() => parseFooter("a", "thread 2 e whatever it says")).toThrow(
+      expect.objectContaining({
+        code: "UNSUPPORTED",
+        message: expect.stringContaining("upgrade @scrollback/store-redis"),
+      }),
+    );
+  });
+
+  test.each(["", "1u{}", "thread", "thread 1 e 1 2", "thread one e 12 5 9 0 1 1 0"])("is not %o", (value) => {
+    expect(() => parseFooter("a", value)).toThrow(
+      expect.objectContaining({ code: "CORRUPT", message: expect.stringContaining("keyPrefix") }),
+    );
+  });
+});

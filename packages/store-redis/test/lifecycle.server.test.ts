@@ -1,0 +1,109 @@
+import { execFile } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { promisify } from "node:util";
+import { type RunningServer, startServer } from "@scrollback/conformance/servers";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createRedisStores } from "../src/index.ts";
+import { majors, opened } from "./clients.ts";
+import { user, users } from "./messages.ts";
+
+const run = promisify(execFile);
+
+let server: RunningServer;
+beforeAll(async () => {
+  server = await startServer("redis");
+});
+afterAll(() => server.stop());
+
+describe.each(majors)("a client of $major that was handed in", ({ Redis }) => {
+  test("is never closed", async () => {
+    const client = opened(new Redis(server.url));
+    const stores = createRedisStores({ client, keyPrefix: randomUUID() });
+    const store = stores.open();
+    await store.addMessages(users(1));
+    await stores.close();
+    await stores.close();
+    await expect(store.listMessages()).rejects.toMatchObject({ code: "CLOSED" });
+    expect(await client.ping()).toBe("PONG");
+  });
+
+  test("connects with the first call where it is lazy, also with two at once", async () => {
+    const client = opened(new Redis(server.url, { lazyConnect: true }));
+    const stores = createRedisStores({ client, keyPrefix: randomUUID() });
+    expect(client.status).toBe("wait");
+    const store = stores.open();
+    const [, list] = await Promise.all([store.addMessages(users(1)), stores.open().read()]);
+    expect(list).toEqual({ entries: [], revision: null });
+    expect(await store.listMessages()).toEqual(users(1));
+  });
+
+  test("keeps its own keyPrefix, which keeps threads apart", async () => {
+    const keyPrefix = randomUUID();
+    const raw = opened(new Redis(server.url));
+    const [a, b] = ["app a{:", "app b:"].map((prefix) =>
+      createRedisStores({ client: opened(new Redis(server.url, { keyPrefix: prefix })), keyPrefix }).open(
+        "thread",
+      ),
+    );
+    await a?.commit({ append: users(3), metadata: "a" });
+    await b?.addMessages([user("b")]);
+    const { entries, metadata, newer = "" } = (await a?.read()) ?? { entries: [] };
+    expect(entries).toHaveLength(3);
+    expect(metadata).toBe("a");
+    expect((await a?.read({ before: newer, limit: 1 }))?.entries).toHaveLength(1);
+    expect(await b?.listMessages()).toEqual([user("b")]);
+    expect((await raw.keys(`*${keyPrefix}*`)).sort()).toEqual(
+      ["app a{:", "app b:"].flatMap((prefix) =>
+        ["messages", "meta"].map((part) => `${prefix}${keyPrefix}:{thread}:${part}`),
+      ),
+    );
+  });
+
+  test("may pipeline on its own account and give numbers as strings", async () => {
+    const client = opened(new Redis(server.url, { enableAutoPipelining: true, stringNumbers: true }));
+    await client.script("FLUSH");
+    const stores = createRedisStores({ client, keyPrefix: randomUUID(), maxMessages: 3 });
+    const threads = Array.from({ length: 5 }, () => stores.open());
+    await Promise.all(threads.map((store) => store.commit({ append: users(3), metadata: "title" })));
+    await Promise.all(threads.map((store) => store.addMessages([user("4")])));
+    for (const store of threads) {
+      const page = await store.read();
+      expect(page.entries.map((entry) => entry.sequence)).toEqual([2, 3, 4]);
+      expect(page.metadata).toBe("title");
+      expect((await store.read({ before: page.newer ?? "", limit: 2 })).entries).toHaveLength(2);
+    }
+  });
+
+  test("serves two factories", async () => {
+    const client = opened(new Redis(server.url));
+    const keyPrefix = randomUUID();
+    const [one, two] = [createRedisStores({ client, keyPrefix }), createRedisStores({ client, keyPrefix })];
+    await one.open("a").addMessages(users(1));
+    await one.close();
+    expect(await two.open("a").listMessages()).toEqual(users(1));
+  });
+});
+
+test("a process ends by itself once its stores are closed", async () => {
+  const index = new URL("../src/index.ts", import.meta.url).href;
+  const program = `
+    import { createRedisStores } from ${JSON.stringify(index)};
+    const stores = createRedisStores({ url: ${JSON.stringify(server.url)}, keyPrefix: "${randomUUID()}" });
+    const store = stores.open();
+    await store.addMessages([{ role: "user", content: "Hello" }]);
+    console.log((await store.listMessages()).length);
+    await stores.close();
+  `;
+  const start = performance.now();
+  const { stdout } = await run(process.execPath, ["--input-type=module", "--eval", program], {
+    timeout: 10_000,
+  });
+  expect(stdout).toBe("1\n");
+  expect(performance.now() - start).toBeLessThan(3_000);
+});
+
+test("a factory that was never used needs no server", async () => {
+  const stores = createRedisStores({ url: "redis://127.0.0.1:1" });
+  expect(await stores.open("a").serialize()).toMatchObject({ backend: "redis", threadId: "a" });
+  await stores.close();
+});

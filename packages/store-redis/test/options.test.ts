@@ -1,0 +1,84 @@
+import { StoreError } from "@scrollback/store-core";
+import { Redis } from "ioredis";
+import { describe, expect, test } from "vitest";
+import { createRedisStores, type RedisStoreOptions } from "../src/index.ts";
+import { clientOf } from "../src/options.ts";
+
+const url = "redis://localhost:6379";
+
+function refusal(options: unknown): StoreError {
+  try {
+    createRedisStores(options as RedisStoreOptions);
+  } catch (error) {
+    if (StoreError.is(error, "INVALID_ARGUMENT")) return error;
+    throw error;
+  }
+  throw new Error("it was accepted");
+}
+
+describe("options", () => {
+  test("url and client exclude each other, and one is needed", () => {
+    const client = new Redis({ lazyConnect: true });
+    expect(refusal({}).message).toContain("either url or client");
+    expect(refusal(undefined).message).toContain("either url or client");
+    expect(refusal({ url, client }).message).toContain("either url or client");
+    expect(client.status).toBe("wait");
+  });
+
+  test.each([
+    [{ url, maxMessage: 3 }, "maxMessage"],
+    [{ url, tableName: "chats" }, "tableName"],
+    [{ url, maxMessages: 0 }, "maxMessages"],
+    [{ url, ttlMs: 1.5 }, "ttlMs"],
+    [{ url, keyPrefix: "" }, "keyPrefix"],
+    [{ url, keyPrefix: 7 }, "keyPrefix"],
+    [{ url, keyPrefix: "\ud800" }, "keyPrefix"],
+    [{ client: {} }, "client"],
+    [{ client: url }, "client"],
+    [{ client: { get() {}, multi() {} } }, "client"],
+  ])("%o is refused, naming %s", (options, name) => {
+    expect(refusal(options).message).toContain(name);
+  });
+
+  test.each([
+    "",
+    "localhost:6379",
+    "http://localhost",
+    "redis:",
+    "redis://",
+    "redis:///0",
+    "redis://:hunter%zz@localhost",
+    "redis://:hunter%ff@localhost",
+    "redis://user:hunter/2@localhost",
+    "redis://user:hunter#2@localhost",
+    "redis://user:hunter?2@localhost",
+    "redis://localhost/zero",
+    "redis://localhost/0/1",
+    "redis://localhost:99999",
+    "redis://localhost?family=6",
+    "REDIS//localhost",
+    42,
+    null,
+  ])("the url %o is refused, saying what it must be and not showing it", (wrong) => {
+    const { message, cause } = refusal({ url: wrong });
+    expect(message).toContain("url must read redis://");
+    expect(message).not.toMatch(/hunter|99999|family/);
+    expect(cause).toBeUndefined();
+  });
+
+  test.each([
+    ["redis://cache", { host: "cache", port: 6379, db: 0, username: null, password: null }],
+    ["redis://cache:1234/7", { host: "cache", port: 1234, db: 7 }],
+    ["redis://:s%2Fe%40c%3Aret@cache", { username: null, password: "s/e@c:ret" }],
+    ["redis://app%20user:pw@cache", { username: "app user", password: "pw" }],
+    ["redis://[::1]:7000", { host: "::1", port: 7000 }],
+    ["rediss://cache", { host: "cache", tls: {} }],
+    ["REDISS://cache", { host: "cache", tls: {} }],
+  ])("the url %s is understood, without I/O", async (text, expected) => {
+    const { client } = clientOf(text, undefined);
+    expect(client.status).toBe("wait");
+    expect(client.options).toMatchObject(expected);
+    await using stores = createRedisStores({ url: text });
+    expect(stores.settings).toEqual({ backend: "redis" });
+  });
+});

@@ -1,0 +1,3 @@
+import { declareOwnClientTests } from "./own-client.ts";
+
+declareOwnClientTests("ioredis 6");

@@ -1,0 +1,93 @@
+import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { inspect } from "node:util";
+import { type RunningServer, startServer } from "@scrollback/conformance/servers";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createRedisStores } from "../src/index.ts";
+import { user, users } from "./messages.ts";
+import { throughProxy } from "./proxied.ts";
+import { rejection } from "./rejection.ts";
+
+/** What holds of a factory that was given a `url`, whichever major of ioredis is installed. */
+export function declareOwnClientTests(major: string): void {
+  let server: RunningServer;
+  beforeAll(async () => {
+    server = await startServer("redis", {
+      password: "hunter2",
+      args: ["--appendonly", "yes", "--appendfsync", "always"],
+    });
+  });
+  afterAll(() => server.stop());
+
+  describe(`a client of our own, of ${major}`, () => {
+    test("gets a new connection where the old one has gone silent, and the commit counts once", async () => {
+      const { proxy, url } = await throughProxy(server);
+      await using stores = createRedisStores({ url, keyPrefix: randomUUID() });
+      const store = stores.open();
+      await store.addMessages([user("1")]);
+      proxy.set({ kind: "drop-reply", times: 1 });
+      const start = performance.now();
+      await store.addMessages([user("2")]);
+      expect(performance.now() - start).toBeGreaterThan(3_500);
+      expect(performance.now() - start).toBeLessThan(8_000);
+      expect(await store.listMessages()).toEqual(users(2));
+    });
+
+    test("rides out a restart", async () => {
+      await using stores = createRedisStores({ url: server.url, keyPrefix: randomUUID() });
+      const store = stores.open();
+      await store.addMessages([user("1")]);
+      await server.kill();
+      const adding = store.addMessages([user("2")]);
+      const reading = store.listMessages();
+      await server.start();
+      await adding;
+      expect((await reading).length).toBeGreaterThanOrEqual(1);
+      expect(await store.listMessages()).toEqual(users(2));
+    });
+
+    test("says why it cannot connect, and that it may later", async () => {
+      await using stores = createRedisStores({ url: "redis://127.0.0.1:1" });
+      const error = await rejection(stores.open().listMessages());
+      expect(error).toMatchObject({ code: "UNAVAILABLE", retryable: true });
+      expect(inspect(error.cause)).toContain("ECONNREFUSED");
+    });
+
+    test("stops at once when it is closed in an outage", async () => {
+      await using stores = createRedisStores({ url: "redis://127.0.0.1:1" });
+      const waiting = rejection(stores.open().listMessages());
+      await sleep(400);
+      const start = performance.now();
+      await stores.close();
+      expect((await waiting).code).toBe("CLOSED");
+      expect(performance.now() - start).toBeLessThan(500);
+    });
+
+    test.each([
+      ["without a password", () => `redis://${server.host}:${server.port}`, "password"],
+      ["with a wrong password", () => `redis://:swordfish@${server.host}:${server.port}`, "password"],
+      ["with a wrong user", () => `redis://nobody:swordfish@${server.host}:${server.port}`, "user name"],
+    ])("%s fails at once and shows no secret", async (_, url, fix) => {
+      await using stores = createRedisStores({ url: url() });
+      const store = stores.open();
+      for (const call of [() => store.addMessages([user("private")]), () => store.read()]) {
+        const start = performance.now();
+        const error = await rejection(call());
+        expect(performance.now() - start).toBeLessThan(2_000);
+        expect(error).toMatchObject({ code: "UNAVAILABLE", retryable: false });
+        expect(error.message).toContain(fix);
+        expect(inspect(error, { depth: null, showHidden: true })).not.toMatch(/swordfish|private|hunter2/);
+      }
+    });
+
+    test("uses the database that the URL names", async () => {
+      const keyPrefix = randomUUID();
+      await using zero = createRedisStores({ url: server.url, keyPrefix });
+      await using seven = createRedisStores({ url: new URL("/7", server.url).href, keyPrefix });
+      await zero.open("a").addMessages([user("zero")]);
+      expect(await seven.open("a").listMessages()).toEqual([]);
+      await seven.open("a").addMessages([user("seven")]);
+      expect(await zero.open("a").listMessages()).toEqual([user("zero")]);
+    });
+  });
+}

@@ -1,0 +1,12 @@
+import { TcpProxy } from "@scrollback/conformance";
+import type { RunningServer } from "@scrollback/conformance/servers";
+import { onTestFinished } from "vitest";
+
+/** A proxy before a server, which ends with the test, and the server's URL through it. */
+export async function throughProxy(server: RunningServer): Promise<{ proxy: TcpProxy; url: string }> {
+  const proxy = new TcpProxy();
+  onTestFinished(() => proxy.close());
+  const url = new URL(server.url);
+  url.host = `127.0.0.1:${await proxy.forward(server)}`;
+  return { proxy, url: url.href };
+}

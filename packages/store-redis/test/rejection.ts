@@ -1,0 +1,10 @@
+import type { StoreError } from "@scrollback/store-core";
+import { expect } from "vitest";
+
+/** What a call rejected with. */
+export async function rejection(call: Promise<unknown>): Promise<StoreError> {
+  return await call.then(
+    () => expect.unreachable("it succeeded"),
+    (error: StoreError) => error,
+  );
+}

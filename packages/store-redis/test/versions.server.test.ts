@@ -1,0 +1,288 @@
+import { randomUUID } from "node:crypto";
+import { type RunningServer, startServer } from "@scrollback/conformance/servers";
+import { type CommitRequest, createStores, MemoryDriver, type ReadRequest } from "@scrollback/store-core";
+import fc from "fast-check";
+import type { Redis } from "ioredis";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createRedisStores } from "../src/index.ts";
+import { threadKeys } from "../src/keys.ts";
+import { RedisDriver } from "../src/redis-driver.ts";
+import { majors, opened } from "./clients.ts";
+import { user, users } from "./messages.ts";
+
+const kinds = fc.constantFrom("s", "u", "u", "o", "t", "t");
+const commits = fc.array(
+  fc.record({
+    drop: fc.oneof({ weight: 4, arbitrary: fc.constant(0) }, fc.nat(6), fc.constant("all" as const)),
+    append: fc.array(kinds, { maxLength: 12 }),
+    metadata: fc.constantFrom(undefined, undefined, null, "1m{}"),
+    maxMessages: fc.option(fc.integer({ min: 1, max: 9 }), { nil: undefined }),
+    trimming: fc.constantFrom("turns", "turns", "exact"),
+    operation: fc.nat(40),
+    expect: fc.constantFrom("any", "any", "any", "current", "stale"),
+  }),
+  { minLength: 1, maxLength: 30 },
+);
+const reads: Partial<ReadRequest>[] = [
+  {},
+  { limit: 0 },
+  { limit: 3 },
+  { metadata: true },
+  { limit: 2, before: 6, metadata: true },
+  { after: 4 },
+  { limit: 2, after: 1 },
+];
+
+describe.each(["redis", "redis-7", "redis-6.2", "valkey"] as const)("%s", (name) => {
+  let server: RunningServer;
+  beforeAll(async () => {
+    server = await startServer(name);
+  });
+  afterAll(() => server.stop());
+
+  describe.each(majors)("with $major", ({ Redis }) => {
+    const connect = (): Redis => opened(new Redis(server.url));
+    const fresh = () => ({ client: connect(), keyPrefix: randomUUID() });
+
+    test("every commit and read comes out as from the memory driver", async () => {
+      const client = connect();
+      await fc.assert(
+        fc.asyncProperty(commits, async (changes) => {
+          const [redis, memory] = [
+            new RedisDriver({ client, keyPrefix: randomUUID(), owned: false }),
+            new MemoryDriver(),
+          ];
+          let current: string | null = null;
+          for (const [index, change] of changes.entries()) {
+            const request: CommitRequest = {
+              threadId: "a",
+              operationId: `operation ${change.operation}`,
+              digest: JSON.stringify(change.append).slice(0, 22),
+              newEpoch: "epoch",
+              expectedRevision:
+                change.expect === "any" ? undefined : change.expect === "stale" ? "epoch.0" : current,
+              drop: change.drop,
+              append: change.append.map((kind, place) => `1${kind}{"at":"${index}.${place}"}`),
+              metadata: change.metadata,
+              maxMessages: change.maxMessages,
+              trimming: change.trimming as "turns",
+              ttlMs: undefined,
+              signal: undefined,
+            };
+            const outcome = await memory.commit(request);
+            expect(await redis.commit(request)).toEqual(outcome);
+            current = outcome.revision;
+            for (const read of reads) {
+              const wanted = { ...everything, ...read };
+              expect(await redis.read(wanted)).toEqual(await memory.read(wanted));
+            }
+          }
+        }),
+        { numRuns: 25 },
+      );
+    });
+
+    test.each(["o", "t"])(
+      "trimming looks anew at numbers that were dropped and given again (%s)",
+      async (kind) => {
+        const both = [new RedisDriver({ ...fresh(), owned: false }), new MemoryDriver()];
+        const steps = [
+          { append: Array.from({ length: 6 }, () => `1${kind}{}`) },
+          { drop: 2, append: [kind === "o" ? "1u{}" : "1o{}", `1${kind}{}`, `1${kind}{}`] },
+        ];
+        for (const [index, step] of steps.entries()) {
+          const request = { ...nothing, operationId: `operation ${index}`, maxMessages: 4, ...step };
+          for (const driver of both) await driver.commit(request);
+        }
+        const [redis, memory] = await Promise.all(both.map((driver) => driver.read(everything)));
+        expect(memory).toMatchObject({ first: 5, last: 7 });
+        expect(redis).toEqual(memory);
+      },
+    );
+
+    test("exactly the newest 64 operations are remembered", async () => {
+      const driver = new RedisDriver({ ...fresh(), owned: false });
+      const memory = new MemoryDriver();
+      const request = (number: number): CommitRequest => ({
+        ...nothing,
+        operationId: `operation ${number}`,
+        append: [`1u{"number":${number}}`],
+      });
+      for (let number = 1; number <= 200; number++) {
+        expect(await driver.commit(request(number))).toEqual(await memory.commit(request(number)));
+      }
+      for (const number of [200, 137, 136, 150, 138]) {
+        expect(await driver.commit(request(number))).toEqual(await memory.commit(request(number)));
+      }
+    });
+
+    test("a script cache that was flushed costs nothing but a round trip", async () => {
+      const { client, keyPrefix } = fresh();
+      const store = createRedisStores({ client, keyPrefix }).open();
+      await store.addMessages(users(2));
+      await client.script("FLUSH");
+      await Promise.all(users(5).map((message) => store.addMessages([message])));
+      const { newer = "" } = await store.read({ limit: 1 });
+      await client.script("FLUSH");
+      expect((await store.read({ before: newer })).entries).toHaveLength(6);
+    });
+
+    test("a key of another type is refused and left alone", async () => {
+      const { client, keyPrefix } = fresh();
+      const store = createRedisStores({ client, keyPrefix }).open();
+      const { messages, meta } = threadKeys(keyPrefix, store.threadId);
+      for (const foreign of [messages, meta]) {
+        await client.set(foreign, "theirs");
+        const refusal = { code: "CORRUPT", message: expect.stringContaining("keyPrefix") };
+        await expect(store.addMessages([user("a")])).rejects.toMatchObject(refusal);
+        await expect(store.clear()).rejects.toMatchObject(refusal);
+        if (foreign === messages) await expect(store.listMessages()).rejects.toMatchObject(refusal);
+        expect(await client.get(foreign)).toBe("theirs");
+        expect(await client.exists(messages, meta)).toBe(1);
+        await client.del(foreign);
+      }
+      await client.rpush(messages, "theirs");
+      await expect(store.addMessages([user("a")])).rejects.toMatchObject({ code: "CORRUPT" });
+      expect(await client.lrange(messages, 0, -1)).toEqual(["theirs"]);
+      await client.del(messages);
+      await client.hset(meta, "their", "field");
+      await expect(store.addMessages([user("a")])).rejects.toMatchObject({ code: "CORRUPT" });
+      expect(await client.hgetall(meta)).toEqual({ their: "field" });
+    });
+
+    test("a thread of a newer format is refused and left alone", async () => {
+      const { client, keyPrefix } = fresh();
+      const store = createRedisStores({ client, keyPrefix }).open();
+      await store.addMessages([user("a")]);
+      const { messages } = threadKeys(keyPrefix, store.threadId);
+      await client.lset(messages, -1, "thread 2 of a kind that is not known yet");
+      const before = await client.lrange(messages, 0, -1);
+      const refusal = {
+        code: "UNSUPPORTED",
+        message: expect.stringContaining("upgrade @scrollback/store-redis"),
+      };
+      for (const call of [
+        () => store.addMessages([user("b")]),
+        () => store.clear(),
+        () => store.listMessages(),
+        () => store.read(),
+        () => store.popMessage(),
+      ]) {
+        await expect(call()).rejects.toMatchObject(refusal);
+      }
+      expect(await client.lrange(messages, 0, -1)).toEqual(before);
+    });
+
+    test("a thread that lost its hash says so, and clear makes it whole", async () => {
+      const { client, keyPrefix } = fresh();
+      const store = createRedisStores({ client, keyPrefix }).open();
+      await store.commit({ append: [user("a")], metadata: { title: "lost" } });
+      await client.del(threadKeys(keyPrefix, store.threadId).meta);
+      const refusal = { code: "CORRUPT", message: expect.stringContaining("maxmemory-policy") };
+      await expect(store.addMessages([user("b")])).rejects.toMatchObject(refusal);
+      await expect(store.read()).rejects.toMatchObject(refusal);
+      expect(await store.listMessages()).toEqual([user("a")]);
+      await store.clear();
+      await store.addMessages([user("c")]);
+      expect((await store.read()).entries).toMatchObject([{ message: user("c") }]);
+    });
+
+    test("a thread that lost its list begins anew, without what its hash remembers", async () => {
+      const { client, keyPrefix } = fresh();
+      const store = createRedisStores({ client, keyPrefix }).open();
+      await store.commit({ append: [user("a")], metadata: { title: "lost" } }, { operationId: "once" });
+      await client.del(threadKeys(keyPrefix, store.threadId).messages);
+      expect(await store.read()).toEqual({ entries: [], revision: null });
+      await store.addMessages([user("b")], { operationId: "once", expectedRevision: null });
+      const page = await store.read();
+      expect(page).toMatchObject({ entries: [{ sequence: 1, message: user("b") }] });
+      expect(page).not.toHaveProperty("metadata");
+    });
+
+    test("without memory to spare nothing is added, and what frees memory goes through", async () => {
+      const { client, keyPrefix } = fresh();
+      const store = createRedisStores({ client, keyPrefix, maxMessages: 3 }).open();
+      await store.addMessages(users(3));
+      const before = await store.read();
+      await client.config("SET", "maxmemory", "100kb");
+      try {
+        const refusal = {
+          code: "UNAVAILABLE",
+          retryable: false,
+          message: expect.stringContaining("maxmemory"),
+        };
+        await expect(store.addMessages([user("4")])).rejects.toMatchObject(refusal);
+        await expect(store.commit({ metadata: "title" })).rejects.toMatchObject(refusal);
+        await expect(store.replaceMessages([user("4")])).rejects.toMatchObject(refusal);
+        expect(await store.read()).toEqual(before);
+        expect(await store.popMessage()).toEqual(user("3"));
+        await store.clear();
+        expect(await store.listMessages()).toEqual([]);
+      } finally {
+        await client.config("SET", "maxmemory", "0");
+      }
+      await store.addMessages([user("4")]);
+      expect(await store.listMessages()).toEqual([user("4")]);
+    });
+
+    test("a replica refuses writes until it becomes the primary, and serves reads", async () => {
+      const { client, keyPrefix } = fresh();
+      const driver = new RedisDriver({ client, keyPrefix, owned: false });
+      const store = createStores(driver).open();
+      await store.addMessages(users(1));
+      await client.replicaof("127.0.0.1", 1);
+      const error: unknown = await driver.commit({ ...nothing, append: ["1u{}"] }).catch((thrown) => thrown);
+      expect(driver.classifyError(error)).toMatchObject({ code: "UNAVAILABLE", retryable: true });
+      expect(await store.listMessages()).toEqual(users(1));
+      const waiting = store.addMessages([user("2")]);
+      await client.replicaof("NO", "ONE");
+      await waiting;
+      expect(await store.listMessages()).toEqual(users(2));
+    });
+
+    test("expiry is set on both keys at once, at the same millisecond, and taken off both", async () => {
+      const { client, keyPrefix } = fresh();
+      const [expiring, lasting] = [
+        createRedisStores({ client, keyPrefix, ttlMs: 60_000 }),
+        createRedisStores({ client, keyPrefix }),
+      ];
+      const { messages, meta } = threadKeys(keyPrefix, "a");
+      const left = async () => [await client.pttl(messages), await client.pttl(meta)];
+      await expiring.open("a").addMessages(users(2));
+      const [listLeft = 0, hashLeft = 0] = await left();
+      expect(listLeft).toBeGreaterThan(50_000);
+      expect(Math.abs(listLeft - hashLeft)).toBeLessThan(1_000);
+      if (name !== "redis-6.2")
+        expect(await client.pexpiretime(messages)).toBe(await client.pexpiretime(meta));
+      await lasting.open("a").clear();
+      expect(await left()).toEqual([-1, -1]);
+      await expiring.open("a").clear();
+      expect(Math.min(...(await left()))).toBeGreaterThan(50_000);
+      await lasting.open("a").addMessages([user("kept")]);
+      expect(await left()).toEqual([-1, -1]);
+    });
+  });
+});
+
+const nothing: CommitRequest = {
+  threadId: "a",
+  operationId: "operation",
+  digest: "digest",
+  newEpoch: "epoch",
+  expectedRevision: undefined,
+  drop: 0,
+  append: [],
+  metadata: undefined,
+  maxMessages: undefined,
+  trimming: "turns",
+  ttlMs: undefined,
+  signal: undefined,
+};
+const everything: ReadRequest = {
+  threadId: "a",
+  limit: Number.POSITIVE_INFINITY,
+  before: undefined,
+  after: undefined,
+  metadata: false,
+  signal: undefined,
+};

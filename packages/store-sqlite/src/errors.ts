@@ -1,0 +1,109 @@
+import { type ErrorClass, StoreError } from "@scrollback/store-core";
+
+/** SQLite's primary result codes, as https://sqlite.org/rescode.html numbers them. */
+const SQLITE_ERROR = 1;
+const SQLITE_BUSY = 5;
+const SQLITE_LOCKED = 6;
+const SQLITE_READONLY = 8;
+const SQLITE_IOERR = 10;
+const SQLITE_CORRUPT = 11;
+const SQLITE_FULL = 13;
+const SQLITE_CANTOPEN = 14;
+const SQLITE_PROTOCOL = 15;
+const SQLITE_TOOBIG = 18;
+const SQLITE_CONSTRAINT = 19;
+const SQLITE_NOTADB = 26;
+
+const busy: ErrorClass = {
+  code: "UNAVAILABLE",
+  retryable: true,
+  message:
+    "sqlite: the database stayed locked for 10 seconds; look for a long transaction, of another process or on the client",
+};
+
+const damaged: ErrorClass = {
+  code: "CORRUPT",
+  message: "sqlite: the database file is damaged; check it with PRAGMA integrity_check and restore a copy",
+};
+
+const meanings: Readonly<Record<number, ErrorClass>> = {
+  [SQLITE_BUSY]: busy,
+  [SQLITE_LOCKED]: busy,
+  [SQLITE_PROTOCOL]: busy,
+  [SQLITE_READONLY]: {
+    code: "UNAVAILABLE",
+    message: "sqlite: the database is read-only; give this user write access to the file and its directory",
+  },
+  [SQLITE_IOERR]: {
+    code: "UNAVAILABLE",
+    message: "sqlite: the disk failed to read or write, or is full; see errcode of the cause",
+  },
+  [SQLITE_CORRUPT]: damaged,
+  [SQLITE_CONSTRAINT]: damaged,
+  [SQLITE_FULL]: {
+    code: "UNAVAILABLE",
+    message: "sqlite: the disk is full; nothing was written, free some space and try again",
+  },
+  [SQLITE_CANTOPEN]: {
+    code: "UNAVAILABLE",
+    message:
+      "sqlite: the database file cannot be opened; it must be a file, and this user needs write access to it and its directory",
+  },
+  [SQLITE_TOOBIG]: { code: "TOO_LARGE", message: "sqlite: the database's own limit on a value is too low" },
+  [SQLITE_NOTADB]: {
+    code: "CORRUPT",
+    message: "sqlite: the file is no SQLite database, or it is encrypted; name another one",
+  },
+};
+
+/** The primary result code of an error of `node:sqlite`; undefined for any other error. */
+function resultCode(error: unknown): number | undefined {
+  if (!(error instanceof Error) || !("errcode" in error) || typeof error.errcode !== "number")
+    return undefined;
+  return error.errcode & 0xff;
+}
+
+/** Whether the error only says that somebody else is at work in the database just now. */
+export function isBusy(error: unknown): boolean {
+  const code = resultCode(error);
+  return code !== undefined && (meanings[code] === busy || isInTransaction(code, error));
+}
+
+/** A handed-in client that is in a transaction of its owner's. */
+function isInTransaction(code: number, error: unknown): boolean {
+  return code === SQLITE_ERROR && messageOf(error).includes("within a transaction");
+}
+
+/** What an error of `node:sqlite` means; undefined for one that it does not throw. */
+export function classifySqliteError(error: unknown): ErrorClass | undefined {
+  if (error instanceof Error && "code" in error && error.code === "ERR_INVALID_STATE") {
+    return { code: "UNAVAILABLE", message: "client: the database that was handed in is closed" };
+  }
+  const code = resultCode(error);
+  if (code === undefined) return undefined;
+  if (isInTransaction(code, error)) return busy;
+  if (code === SQLITE_ERROR && /no such (table|column)|already exists/.test(messageOf(error))) {
+    return {
+      code: "UNSUPPORTED",
+      message:
+        "sqlite: the tables are not those of this version of @scrollback/store-sqlite; upgrade it, or choose another tablePrefix if the tables are not Scrollback's",
+    };
+  }
+  return meanings[code];
+}
+
+/** What a failure to make the file means. */
+export function fileError(error: unknown, path: string): StoreError {
+  const missing = error instanceof Error && "code" in error && error.code === "ENOENT";
+  return new StoreError(
+    "UNAVAILABLE",
+    missing
+      ? `url: the directory of "${path}" does not exist; create it first`
+      : `url: "${path}" cannot be created; this user needs write access to its directory`,
+    { cause: error },
+  );
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : "";
+}

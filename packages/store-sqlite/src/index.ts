@@ -1,0 +1,20 @@
+import { type ChatMessage, createStores, type StoreFactory } from "@scrollback/store-core";
+import { parseOptions, type SqliteOptions } from "./options.ts";
+import { SqliteDriver } from "./sqlite-driver.ts";
+
+export type { SqliteOptions } from "./options.ts";
+
+/**
+ * Stores in a SQLite file that any number of processes of one machine may share. Nothing is opened before the first call
+ * of a store (or `setup()`), which also makes the tables, or brings those of an older version up to date.
+ *
+ * @throws StoreError `INVALID_ARGUMENT` for a wrong or unknown option.
+ * @example
+ * const stores = createSqliteStores({ url: "sqlite:chats.db", maxMessages: 200 });
+ * const store = stores.open("chat-1");
+ * await store.addMessages([{ role: "user", content: "Hello" }]);
+ */
+export function createSqliteStores<M = ChatMessage>(options: SqliteOptions<M>): StoreFactory<M> {
+  const { source, tablePrefix, storeOptions } = parseOptions(options);
+  return createStores(new SqliteDriver(source, tablePrefix), storeOptions);
+}

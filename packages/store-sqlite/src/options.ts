@@ -1,0 +1,97 @@
+import { resolve } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import {
+  type ChatMessage,
+  type Check,
+  checkOptions,
+  invalid,
+  isOneOf,
+  type StoreOptions,
+  storeOptionChecks,
+} from "@scrollback/store-core";
+
+/** What `createSqliteStores` takes: one of `url` and `client`, and the options of every backend. */
+export interface SqliteOptions<M = ChatMessage> extends StoreOptions<M> {
+  /**
+   * `sqlite:` and the path of the database file, taken literally; a relative one is relative to the working directory at
+   * this moment. The file is made at the first call if it is not there, with mode 0600; its directory must exist.
+   * `sqlite::memory:` is a database in memory that ends with the factory.
+   */
+  url?: string;
+  /** An open database of yours. It is never closed, and keeps its own pragmas. */
+  client?: DatabaseSync;
+  /** The names of the tables begin with it: lower-case letters, digits and `_`, no digit first. Default `scrollback_`. */
+  tablePrefix?: string;
+  /**
+   * `"full"`: a commit that was acknowledged survives a power cut. `"normal"`: it survives the end of the process, and a
+   * power cut may take the newest commits. Neither damages the file. Only with `url`. Default `"full"`.
+   */
+  synchronous?: "full" | "normal";
+}
+
+/** The database that the options name. */
+export type SqliteSource =
+  | { readonly client: DatabaseSync }
+  | { readonly path: string; readonly synchronous: "full" | "normal" };
+
+/** The path of a database that lives in memory. */
+export const IN_MEMORY = ":memory:";
+
+const URL_FORMS = '"sqlite:chats.db", "sqlite:/var/lib/app/chats.db" or "sqlite::memory:"';
+
+const isUrl: Check = (value) => {
+  const path = typeof value === "string" ? /^sqlite:(.+)$/s.exec(value)?.[1] : undefined;
+  if (path === undefined) return `must be like ${URL_FORMS}`;
+  if (path.startsWith("//")) return `must name a path, not a host, like ${URL_FORMS}`;
+  return /[?\0]/.test(path)
+    ? `takes no parameters and no NUL character; it must be like ${URL_FORMS}`
+    : undefined;
+};
+
+const isClient: Check = (value) =>
+  // Older versions of Node have no isOpen.
+  value instanceof DatabaseSync && value.isOpen !== false
+    ? undefined
+    : "must be an open DatabaseSync of node:sqlite";
+
+// Lower case only, as SQLite takes "Chat_" and "chat_" for the same name.
+const isTablePrefix: Check = (value) =>
+  typeof value === "string" && /^[a-z_][a-z0-9_]{0,63}$/.test(value) && !value.startsWith("sqlite_")
+    ? undefined
+    : 'must be 1 to 64 of a-z, 0-9 and _, no digit first, and not begin with "sqlite_"';
+
+const optionChecks: Readonly<Record<keyof SqliteOptions, Check>> = {
+  url: isUrl,
+  client: isClient,
+  tablePrefix: isTablePrefix,
+  synchronous: isOneOf("full", "normal"),
+  ...storeOptionChecks,
+};
+
+/** @throws StoreError `INVALID_ARGUMENT` that names the option and what it must be. */
+export function parseOptions<M>(options: SqliteOptions<M>): {
+  source: SqliteSource;
+  tablePrefix: string;
+  storeOptions: StoreOptions<M>;
+} {
+  checkOptions("createSqliteStores", options, optionChecks);
+  const { url, client, tablePrefix = "scrollback_", synchronous, ...storeOptions } = options ?? {};
+  return { source: sourceOf(url, client, synchronous), tablePrefix, storeOptions };
+}
+
+function sourceOf(
+  url: string | undefined,
+  client: DatabaseSync | undefined,
+  synchronous: "full" | "normal" | undefined,
+): SqliteSource {
+  if (client !== undefined) {
+    if (url !== undefined) invalid("createSqliteStores: give url or client, not both");
+    if (synchronous !== undefined) {
+      invalid("createSqliteStores: synchronous goes with url only; set the pragma on your client");
+    }
+    return { client };
+  }
+  if (url === undefined) return invalid("createSqliteStores: give url or client");
+  const path = url.slice("sqlite:".length);
+  return { path: path === IN_MEMORY ? path : resolve(path), synchronous: synchronous ?? "full" };
+}

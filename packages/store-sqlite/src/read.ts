@@ -1,0 +1,50 @@
+import {
+  countOf,
+  type Extent,
+  firstOf,
+  formatRevision,
+  lastOf,
+  type ReadRequest,
+  selectRange,
+  type ThreadView,
+} from "@scrollback/store-core";
+import { isExpired, type Statements, type ThreadRow } from "./statements.ts";
+import { fromStored } from "./text.ts";
+
+interface Entry {
+  readonly sequence: number;
+  readonly record: string;
+}
+
+/** Reads what a request asks for; to be run in a read transaction. */
+export function readThread(statements: Statements, request: ReadRequest): ThreadView {
+  const thread = statements.findThread.get(request.threadId) as ThreadRow | undefined;
+  if (!thread || isExpired(thread, Date.now())) {
+    return { revision: null, count: 0, first: 0, last: 0, entries: [] };
+  }
+  const metadata = request.metadata ? statements.selectMetadata.get(thread.key)?.record : undefined;
+  return {
+    revision: formatRevision(thread.epoch, thread.number),
+    count: countOf(thread),
+    first: firstOf(thread),
+    last: lastOf(thread),
+    entries: selectEntries(statements, thread.key, selectRange(thread, request)),
+    ...(metadata !== undefined && { metadata: fromStored(metadata) }),
+  };
+}
+
+function selectEntries(statements: Statements, key: number, wanted: Extent): Entry[] {
+  const { pinned, first, next } = wanted;
+  const select = (from: number, to: number): Entry[] =>
+    statements.selectMessages
+      .all(key, from, to)
+      .map(({ sequence, record }) => ({ sequence: Number(sequence), record: fromStored(record) }));
+  const entries = first < next ? select(first, next) : [];
+  if (pinned !== null) entries.unshift(...select(pinned, pinned + 1));
+  if (entries.length === countOf(wanted)) return entries;
+  // Rows are missing. An empty record in the place of each shows that, where leaving them out would hide it.
+  const records = new Map(entries.map(({ sequence, record }) => [sequence, record]));
+  const sequences = Array.from({ length: next - first }, (_, index) => first + index);
+  if (pinned !== null) sequences.unshift(pinned);
+  return sequences.map((sequence) => ({ sequence, record: records.get(sequence) ?? "" }));
+}

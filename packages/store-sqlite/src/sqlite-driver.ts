@@ -1,0 +1,156 @@
+import {
+  type CommitOutcome,
+  type CommitRequest,
+  type Driver,
+  type DriverCapabilities,
+  type ErrorClass,
+  pause,
+  type ReadRequest,
+  StoreError,
+  type ThreadView,
+} from "@scrollback/store-core";
+import { commitThread } from "./commit.ts";
+import { classifySqliteError, isBusy } from "./errors.ts";
+import { connect, type OpenDatabase, prepareDatabase } from "./open-database.ts";
+import { IN_MEMORY, type SqliteSource } from "./options.ts";
+import { readThread } from "./read.ts";
+
+/** How long a verb tries while others hold the lock; the message of `SQLITE_BUSY` in errors.ts says so. */
+const BUSY_DEADLINE_MS = 10_000;
+/** How long a clear tries to empty the log, from which any reader at work keeps it. */
+const EMPTY_LOG_DEADLINE_MS = 1_000;
+
+/**
+ * The driver over one SQLite database. A verb is one synchronous transaction: within a process verbs never meet, and
+ * among processes SQLite's locks decide. Where a lock is taken, a verb waits without blocking the event loop, as the
+ * connection has no busy timeout: it tries again after a pause. Commits wait in line, so that only the first of them tries.
+ */
+export class SqliteDriver implements Driver {
+  readonly capabilities: DriverCapabilities;
+  readonly #source: SqliteSource;
+  readonly #tablePrefix: string;
+  #opening: Promise<OpenDatabase> | undefined;
+  #closed = false;
+  /** Settles when the newest commit has had its turn. */
+  #lastTurn: Promise<unknown> = Promise.resolve();
+
+  constructor(source: SqliteSource, tablePrefix: string) {
+    this.#source = source;
+    this.#tablePrefix = tablePrefix;
+    this.capabilities = Object.freeze({
+      backend: "sqlite",
+      maxMessageBytes: 16 * 1024 ** 2,
+      maxCommitBytes: 64 * 1024 ** 2,
+      sharing: isInMemory(source) ? "driver" : "machine",
+      expiry: true,
+      trimmedWithinCommits: 0,
+      roundTrips: Object.freeze({ commit: 0, read: 0 }),
+    });
+  }
+
+  async commit(request: CommitRequest): Promise<CommitOutcome> {
+    const open = await this.#open();
+    const deadline = performance.now() + BUSY_DEADLINE_MS;
+    const outcome = await this.#inTurn(() =>
+      this.#whenFree(
+        () => open.transactions.write(() => commitThread(open.statements, request)),
+        deadline,
+        request.signal,
+      ),
+    );
+    if (request.drop === "all" && request.append.length === 0) await this.#emptyLog(open);
+    return outcome;
+  }
+
+  async read(request: ReadRequest): Promise<ThreadView> {
+    const { transactions, statements } = await this.#open();
+    return await this.#whenFree(
+      () => transactions.read(() => readThread(statements, request)),
+      performance.now() + BUSY_DEADLINE_MS,
+      request.signal,
+    );
+  }
+
+  async setup(): Promise<void> {
+    await this.#open();
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    const opening = this.#opening;
+    this.#opening = undefined;
+    if ("client" in this.#source) return;
+    const open = await opening?.catch(() => undefined);
+    open?.database.close();
+  }
+
+  classifyError(error: unknown): ErrorClass | undefined {
+    return classifySqliteError(error);
+  }
+
+  #open(): Promise<OpenDatabase> {
+    this.#opening ??= this.#connect().catch((error) => {
+      this.#opening = undefined;
+      throw error;
+    });
+    return this.#opening;
+  }
+
+  async #connect(): Promise<OpenDatabase> {
+    this.#assertOpen();
+    const database = connect(this.#source);
+    try {
+      return await this.#whenFree(
+        () => prepareDatabase(database, this.#source, this.#tablePrefix),
+        performance.now() + BUSY_DEADLINE_MS,
+      );
+    } catch (error) {
+      if ("path" in this.#source) database.close();
+      throw error;
+    }
+  }
+
+  #inTurn<T>(turn: () => Promise<T>): Promise<T> {
+    const result = this.#lastTurn.then(turn);
+    this.#lastTurn = result.catch(() => undefined);
+    return result;
+  }
+
+  async #whenFree<T>(step: () => T, deadline: number, signal?: AbortSignal): Promise<T> {
+    for (;;) {
+      this.#assertOpen();
+      signal?.throwIfAborted();
+      try {
+        return step();
+      } catch (error) {
+        if (!isBusy(error) || performance.now() >= deadline) throw error;
+      }
+      await pause(0, signal);
+    }
+  }
+
+  /**
+   * What a clear dropped still stands in the write-ahead log, and in the file until the log is copied there. The commit has
+   * happened by now, so a failure is none of the clear's: the log is emptied by a later checkpoint then.
+   */
+  async #emptyLog({ statements }: OpenDatabase): Promise<void> {
+    const deadline = performance.now() + EMPTY_LOG_DEADLINE_MS;
+    while (!this.#closed && performance.now() < deadline) {
+      try {
+        if (statements.emptyLog.get()?.busy === 0) return;
+      } catch {
+        return;
+      }
+      await pause(0);
+    }
+  }
+
+  #assertOpen(): void {
+    if (this.#closed) throw new StoreError("CLOSED", "the store factory was closed; create a new one");
+  }
+}
+
+function isInMemory(source: SqliteSource): boolean {
+  // Older versions of Node cannot tell a client's location.
+  return "client" in source ? source.client.location?.() === null : source.path === IN_MEMORY;
+}

@@ -1,0 +1,73 @@
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import type { Extent } from "@scrollback/store-core";
+
+/** A prepared statement with plain rows and numbers, whatever the client's own defaults are. */
+export function prepare(database: DatabaseSync, sql: string): StatementSync {
+  const statement = database.prepare(sql);
+  statement.setReadBigInts(false);
+  // Older versions of Node have neither the method nor the default that it undoes.
+  statement.setReturnArrays?.(false);
+  return statement;
+}
+
+/** A thread as its newest commit left it. */
+export interface ThreadRow extends Extent {
+  readonly key: number;
+  readonly epoch: string;
+  /** Milliseconds since the epoch. */
+  readonly expiresAt: number | null;
+  /** The number of the newest commit. */
+  readonly number: number;
+}
+
+/** A commit that is remembered. */
+export interface OperationRow {
+  readonly number: number;
+  readonly digest: string;
+}
+
+/** Whether a thread is gone, though its rows may still be there. */
+export function isExpired(thread: ThreadRow, now: number): boolean {
+  return thread.expiresAt !== null && thread.expiresAt <= now;
+}
+
+/** The statements of the driver. Their parameters have no numbers, as older versions of Node cannot bind those by position. */
+export function prepareStatements(database: DatabaseSync, prefix: string) {
+  const sql = (text: string) => prepare(database, text.replaceAll("$", prefix));
+  return {
+    findThread: sql(
+      `SELECT t.key, t.epoch, t.expires_at AS expiresAt, c.number, c.pinned, c.first, c.next
+       FROM $threads t JOIN $commits c ON c.thread = t.key WHERE t.id = ? ORDER BY c.number DESC LIMIT 1`,
+    ),
+    findExpired: sql("SELECT key FROM $threads WHERE expires_at <= ? LIMIT 1"),
+    insertThread: sql("INSERT INTO $threads (id, epoch, expires_at) VALUES (?, ?, ?)"),
+    setExpiry: sql("UPDATE $threads SET expires_at = ? WHERE key = ?"),
+    deleteThread: sql("DELETE FROM $threads WHERE key = ?"),
+
+    // A record may be megabytes; its kind stands at its head.
+    headOfMessage: sql(
+      "SELECT substr(record, 1, 2) AS head FROM $messages WHERE thread = ? AND sequence = ?",
+    ),
+    selectMessages: sql(
+      "SELECT sequence, record FROM $messages WHERE thread = ? AND sequence >= ? AND sequence < ? ORDER BY sequence",
+    ),
+    insertMessage: sql("INSERT INTO $messages VALUES (?, ?, ?)"),
+    deleteMessages: sql("DELETE FROM $messages WHERE thread = ? AND sequence >= ? AND sequence < ?"),
+    deleteOldestMessages: sql(
+      `DELETE FROM $messages WHERE thread = ? AND sequence <=
+       (SELECT sequence FROM $messages WHERE thread = ? ORDER BY sequence LIMIT 1 OFFSET ? - 1)`,
+    ),
+
+    findOperation: sql("SELECT number, digest FROM $commits WHERE thread = ? AND operation = ?"),
+    insertCommit: sql("INSERT INTO $commits VALUES (?, ?, ?, ?, ?, ?, ?)"),
+    deleteCommits: sql("DELETE FROM $commits WHERE thread = ? AND number <= ?"),
+
+    selectMetadata: sql("SELECT record FROM $metadata WHERE thread = ?"),
+    setMetadata: sql("REPLACE INTO $metadata VALUES (?, ?)"),
+    deleteMetadata: sql("DELETE FROM $metadata WHERE thread = ?"),
+
+    emptyLog: sql("PRAGMA wal_checkpoint(TRUNCATE)"),
+  };
+}
+
+export type Statements = ReturnType<typeof prepareStatements>;

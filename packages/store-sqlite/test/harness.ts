@@ -1,0 +1,63 @@
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import type { Harness } from "@scrollback/conformance";
+import { SqliteDriver } from "../src/sqlite-driver.ts";
+
+const TABLE_PREFIX = "scrollback_";
+
+/** A driver on the file at `path`. What a child process imports. */
+export function connect(path: unknown): SqliteDriver {
+  return new SqliteDriver({ path: String(path), synchronous: "full" }, TABLE_PREFIX);
+}
+
+/** A harness on a database file of its own. */
+export async function createSqliteHarness(): Promise<Harness> {
+  const directory = mkdtempSync(join(tmpdir(), "scrollback-sqlite-"));
+  const path = join(directory, "chats.db");
+  const driver = connect(path);
+  return {
+    driver,
+    server: { product: "SQLite", version: process.versions.sqlite ?? "unknown" },
+    connect: () => connect(path),
+    childProcess: { module: new URL(import.meta.url), data: path },
+    raw: {
+      dump: async (threadId) => (existsSync(path) ? withRaw(path, (raw) => dump(raw, threadId)) : ""),
+      plant: async (threadId, sequence, record) =>
+        withRaw(path, (raw) => plant(raw, threadId, sequence, record)),
+    },
+    async close() {
+      await driver.close();
+      rmSync(directory, { recursive: true });
+    },
+  };
+}
+
+function withRaw<T>(path: string, use: (raw: DatabaseSync) => T): T {
+  const raw = new DatabaseSync(path);
+  try {
+    raw.exec("PRAGMA busy_timeout = 5000");
+    return use(raw);
+  } finally {
+    raw.close();
+  }
+}
+
+/** The rows of a thread, and those that belong to no thread: a thread that is gone must not have left any. */
+function dump(raw: DatabaseSync, threadId: string): string {
+  const others = "(SELECT key FROM scrollback_threads WHERE id <> ?)";
+  const rows = ["messages", "metadata", "commits"].flatMap((table) =>
+    raw.prepare(`SELECT * FROM ${TABLE_PREFIX}${table} WHERE thread NOT IN ${others}`).all(threadId),
+  );
+  return rows.map((row) => Object.values(row).join(" ")).join("\n");
+}
+
+function plant(raw: DatabaseSync, threadId: string, sequence: number, record: string): void {
+  const { changes } = raw
+    .prepare(
+      `UPDATE ${TABLE_PREFIX}messages SET record = ? WHERE sequence = ? AND thread = (SELECT key FROM ${TABLE_PREFIX}threads WHERE id = ?)`,
+    )
+    .run(record, sequence, threadId);
+  if (changes !== 1) throw new Error(`thread ${JSON.stringify(threadId)} has no message ${sequence}`);
+}

@@ -1,0 +1,197 @@
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { basename, join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { describe, expect, test } from "vitest";
+import { createSqliteStores } from "../src/index.ts";
+import { migrate } from "../src/schema.ts";
+import { Transactions } from "../src/transactions.ts";
+import { connect } from "./harness.ts";
+import { user, users } from "./messages.ts";
+import { commitRequest, failure, useScratch } from "./scratch.ts";
+
+const scratch = useScratch();
+
+describe("what is stored", () => {
+  test("ids and records come back whole, NUL characters too", async () => {
+    const driver = connect(scratch.path);
+    const ids = ["a", "a\0", "a\0b", "\0", "a%", "A", "é", "e\u0301", "😀", "\u0001\u001f", "'; --"];
+    for (const threadId of ids) {
+      await driver.commit(
+        commitRequest({ threadId, append: [`1u${threadId}\0 tail`], metadata: `1m${threadId}\0` }),
+      );
+    }
+    for (const threadId of ids) {
+      const all = { threadId, limit: Number.POSITIVE_INFINITY, before: undefined, after: undefined };
+      const view = await driver.read({ ...all, metadata: true, signal: undefined });
+      expect(view).toMatchObject({ count: 1, metadata: `1m${threadId}\0` });
+      expect(view.entries.map(({ record }) => record)).toEqual([`1u${threadId}\0 tail`]);
+    }
+    // Some versions of Node read a text up to its first NUL only, but bytes whole.
+    expect(scratch.query("SELECT DISTINCT typeof(record) AS type FROM scrollback_messages")).toEqual([
+      { type: "blob" },
+    ]);
+    expect(scratch.query("SELECT DISTINCT typeof(record) AS type FROM scrollback_metadata")).toEqual([
+      { type: "blob" },
+    ]);
+    await driver.close();
+  });
+
+  test("exactly the newest 64 operations are remembered", async () => {
+    const driver = connect(scratch.path);
+    for (let number = 1; number <= 65; number++) {
+      await driver.commit(commitRequest({ operationId: `operation-${number}`, append: [`1u${number}`] }));
+    }
+    const rows = scratch.query("SELECT count(*) AS rows FROM scrollback_commits");
+    expect(rows).toEqual([{ rows: 64 }]);
+    const repeat = (number: number) => driver.commit(commitRequest({ operationId: `operation-${number}` }));
+    expect(await repeat(2)).toEqual({ outcome: "repeated", revision: "newEpochOf16char.2" });
+    expect(await repeat(1)).toEqual({ outcome: "committed", revision: "newEpochOf16char.66" });
+    await driver.close();
+  });
+
+  test("a kind is found at the head of a stored record, however large that is", async () => {
+    await using stores = createSqliteStores({ url: scratch.url, maxMessages: 3 });
+    const store = stores.open("a");
+    const image = "x".repeat(3 * 1024 ** 2);
+    await store.addMessages([
+      { role: "system", content: image },
+      user("1"),
+      { role: "assistant", content: image },
+    ]);
+    await store.addMessages([user("2")]);
+    await store.addMessages([{ role: "assistant", content: "3" }]);
+    const kept = await store.listMessages();
+    expect(kept.map(({ role, content }) => [role, content.length])).toEqual([
+      ["system", image.length],
+      ["user", 1],
+      ["assistant", 1],
+    ]);
+    expect(scratch.query("SELECT count(*) AS rows FROM scrollback_messages")).toEqual([{ rows: 3 }]);
+  });
+
+  test("what clear dropped is in none of the files when it returns", async () => {
+    await using stores = createSqliteStores({ url: scratch.url });
+    const store = stores.open("a");
+    await stores.open("other").addMessages(users(50, "kept"));
+    for (let turn = 0; turn < 20; turn++) {
+      await store.commit({ append: users(5, "a very private word"), metadata: "a very private title" });
+      await stores.open("other").addMessages(users(5, "kept"));
+    }
+    const grep = (word: string) =>
+      readdirSync(scratch.directory).filter((name) =>
+        readFileSync(join(scratch.directory, name)).includes(word),
+      );
+    expect(grep("very private").length).toBeGreaterThan(0);
+    await store.clear();
+    expect(grep("very private")).toEqual([]);
+    expect(grep("kept")).toEqual([basename(scratch.path)]);
+  });
+
+  test("an append rewrites neither the metadata nor what is there", async () => {
+    await using stores = createSqliteStores({ url: scratch.url, ttlMs: 60_000 });
+    const store = stores.open("a");
+    await store.commit({ append: users(2_000), metadata: "x".repeat(250_000) });
+    await stores.open("emptied").clear();
+    const before = statSync(`${scratch.path}-wal`).size;
+    await store.addMessages([user("one more")]);
+    expect(statSync(`${scratch.path}-wal`).size - before).toBeLessThan(8 * 8_192);
+  });
+});
+
+describe("the layout's version", () => {
+  const versionOne = () => readFileSync(new URL("version-1.sql", import.meta.url), "utf8");
+
+  test("a database of version 1 is brought up to date and keeps everything", async () => {
+    scratch.exec(versionOne());
+    await using stores = createSqliteStores({ url: scratch.url, maxMessages: 4 });
+    expect(await stores.open("plain").read()).toMatchObject({
+      entries: [
+        { sequence: 1, message: user("one") },
+        { sequence: 2, message: { role: "assistant", content: "two" } },
+        { sequence: 3, message: user("three") },
+      ],
+      revision: "epochOfThePlain0.3",
+      metadata: { title: "Plain" },
+    });
+    expect((await stores.open("trimmed").read()).entries.map(({ sequence }) => sequence)).toEqual([
+      1, 65, 66,
+    ]);
+    expect(await stores.open("expired").read()).toEqual({ entries: [], revision: null });
+    expect(await stores.open("expiring").listMessages()).toEqual([user("still here")]);
+
+    await stores.open("trimmed").addMessages(users(2));
+    expect((await stores.open("trimmed").read()).entries.map(({ sequence }) => sequence)).toEqual([
+      1, 67, 68,
+    ]);
+    expect(scratch.query("SELECT version FROM scrollback_schema")).toEqual([{ version: 2 }]);
+  });
+
+  test("a database of version 1 still knows its operations", async () => {
+    scratch.exec(versionOne());
+    const driver = connect(scratch.path);
+    const repeat = (threadId: string, operationId: string, digest: string) =>
+      driver.commit(commitRequest({ threadId, operationId, digest }));
+    expect(await repeat("plain", "second-of-plain", "digestOfTheSecondOne02")).toEqual({
+      outcome: "repeated",
+      revision: "epochOfThePlain0.2",
+    });
+    expect(await repeat("plain", "second-of-plain", "another")).toMatchObject({
+      outcome: "operation-conflict",
+    });
+    expect(await repeat("trimmed", "trimmed-3", "digestOfTheTrimmed-003")).toEqual({
+      outcome: "repeated",
+      revision: "epochOfTrimmed00.3",
+    });
+    await driver.close();
+  });
+
+  test("a process that another overtakes at the lock does not take the steps again", () => {
+    const database = new DatabaseSync(scratch.path);
+    const faster = new DatabaseSync(scratch.path);
+    class Overtaken extends Transactions {
+      override write<T>(step: () => T): T {
+        migrate(faster, new Transactions(faster), "scrollback_");
+        return super.write(step);
+      }
+    }
+    migrate(database, new Overtaken(database), "scrollback_");
+    expect(scratch.query("SELECT version FROM scrollback_schema")).toEqual([{ version: 2 }]);
+    database.close();
+    faster.close();
+  });
+
+  test("a step that fails leaves the database at its old version", async () => {
+    scratch.exec(`${versionOne()}; CREATE TABLE scrollback_metadata (own TEXT)`);
+    await using stores = createSqliteStores({ url: scratch.url });
+    expect(await failure(stores.open("plain").read())).toMatchObject({ code: "UNSUPPORTED" });
+    expect(scratch.query("SELECT version FROM scrollback_schema")).toEqual([{ version: 1 }]);
+    expect(scratch.query("SELECT name FROM sqlite_schema WHERE name = 'scrollback_commits'")).toEqual([]);
+    scratch.exec("DROP TABLE scrollback_metadata");
+    expect(await stores.open("plain").listMessages()).toHaveLength(3);
+  });
+
+  test("a database of a newer version is refused and stays as it is", async () => {
+    const first = createSqliteStores({ url: scratch.url });
+    await first.open("a").addMessages([user("kept")]);
+    await first.close();
+    scratch.exec("UPDATE scrollback_schema SET version = 3");
+    const before = readFileSync(scratch.path);
+    await using stores = createSqliteStores({ url: scratch.url });
+    const expected = {
+      code: "UNSUPPORTED",
+      message: expect.stringContaining("upgrade @scrollback/store-sqlite"),
+    };
+    expect(await failure(stores.open("a").addMessages([user("x")]))).toMatchObject(expected);
+    expect(await failure(stores.open("a").listMessages())).toMatchObject(expected);
+    expect(readFileSync(scratch.path).equals(before)).toBe(true);
+  });
+
+  test("a process that has the file open while another migrates it stops with a clear error", async () => {
+    await using stores = createSqliteStores({ url: scratch.url });
+    await stores.open("a").addMessages([user("kept")]);
+    scratch.exec("ALTER TABLE scrollback_threads RENAME TO scrollback_conversations");
+    const expected = { code: "UNSUPPORTED", message: expect.stringContaining("upgrade") };
+    expect(await failure(stores.open("a").addMessages([user("x")]))).toMatchObject(expected);
+    expect(await failure(stores.open("a").listMessages())).toMatchObject(expected);
+  });
+});

@@ -1,0 +1,119 @@
+import { existsSync, readdirSync } from "node:fs";
+import { basename } from "node:path";
+import { createStores } from "@scrollback/store-core";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { createSqliteStores } from "../src/index.ts";
+import { connect } from "./harness.ts";
+import { user, users } from "./messages.ts";
+import { commitRequest, failure, useScratch } from "./scratch.ts";
+
+const scratch = useScratch();
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe("the life of a factory", () => {
+  test("two first calls at once open the file once", async () => {
+    await using stores = createSqliteStores({ url: scratch.url });
+    await Promise.all([
+      stores.open("a").addMessages([user("one")]),
+      stores.open("a").addMessages([user("two")]),
+      stores.open("b").listMessages(),
+      stores.setup(),
+    ]);
+    expect(await stores.open("a").listMessages()).toEqual([user("one"), user("two")]);
+  });
+
+  test("closed twice is closed once; then every call is CLOSED and no file is made", async () => {
+    const stores = createSqliteStores({ url: scratch.url });
+    const store = stores.open("a");
+    await stores.close();
+    await stores.close();
+    expect(await failure(store.listMessages())).toMatchObject({ code: "CLOSED" });
+    expect(readdirSync(scratch.directory)).toEqual([]);
+  });
+
+  test("closing takes the log into the file and leaves one file", async () => {
+    const stores = createSqliteStores({ url: scratch.url });
+    await stores.open("a").addMessages(users(10));
+    await stores.close();
+    expect(readdirSync(scratch.directory)).toEqual([basename(scratch.path)]);
+  });
+
+  test("a driver that was closed never opens its file again", async () => {
+    const driver = connect(scratch.path);
+    await driver.close();
+    await expect(driver.commit(commitRequest({ append: ["1u{}"] }))).rejects.toMatchObject({
+      code: "CLOSED",
+    });
+    expect(existsSync(scratch.path)).toBe(false);
+  });
+});
+
+describe("expiry", () => {
+  test("an expired thread that is written to again begins anew and leaves no rows", async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    await using stores = createSqliteStores({ url: scratch.url, ttlMs: 1_000 });
+    const store = stores.open("a");
+    await store.commit({ append: users(3, "old"), metadata: "old" });
+    vi.advanceTimersByTime(1_000);
+    expect(await store.read()).toEqual({ entries: [], revision: null });
+    await store.addMessages([user("new")], { expectedRevision: null });
+    expect(await store.read()).toMatchObject({ entries: [{ sequence: 1, message: user("new") }] });
+    expect(scratch.query("SELECT record FROM scrollback_messages")).toHaveLength(1);
+    expect(scratch.query("SELECT record FROM scrollback_metadata")).toEqual([]);
+    expect(scratch.query("SELECT number FROM scrollback_commits")).toEqual([{ number: 1 }]);
+  });
+
+  test("expired threads are swept by commits to other threads, a bounded number of messages at a time", async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    const brief = createStores(connect(scratch.path), { ttlMs: 1_000 });
+    await using lasting = createSqliteStores({ url: scratch.url });
+    await brief.open("large").addMessages(users(350));
+    for (let index = 0; index < 3; index++) await brief.open(`small-${index}`).addMessages(users(2));
+    vi.advanceTimersByTime(1_000);
+    const left = () =>
+      scratch.query(
+        "SELECT count(*) AS messages FROM scrollback_messages WHERE thread IN (SELECT key FROM scrollback_threads WHERE id <> 'lasting')",
+      )[0]?.messages;
+    const counts: unknown[] = [];
+    for (let commit = 0; commit < 8; commit++) {
+      await lasting.open("lasting").addMessages([user("tick")]);
+      counts.push(left());
+    }
+    // 101 a commit: 100, and one for the message that it appends.
+    expect(counts).toEqual([255, 154, 53, 6, 4, 2, 0, 0]);
+    expect(scratch.query("SELECT id FROM scrollback_threads")).toEqual([{ id: "lasting" }]);
+    expect(scratch.query("SELECT DISTINCT thread FROM scrollback_commits")).toHaveLength(1);
+    await brief.close();
+  });
+
+  test("a clock that goes back does not bring back what was swept in part", async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    const start = Date.now();
+    await using brief = createSqliteStores({ url: scratch.url, ttlMs: 1_000 });
+    await using lasting = createSqliteStores({ url: scratch.url });
+    await brief.open("large").addMessages(users(350));
+    vi.setSystemTime(start + 1_000);
+    await lasting.open("lasting").addMessages([user("tick")]);
+    vi.setSystemTime(start);
+    expect(await brief.open("large").listMessages()).toEqual([]);
+  });
+
+  test("a write without ttlMs removes the expiry, and the longest ttlMs is no overflow", async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    await using brief = createSqliteStores({ url: scratch.url, ttlMs: 1_000 });
+    await using lasting = createSqliteStores({ url: scratch.url });
+    await using longest = createSqliteStores({ url: scratch.url, ttlMs: Number.MAX_SAFE_INTEGER });
+    await brief.open("a").addMessages([user("one")]);
+    await lasting.open("a").addMessages([user("two")]);
+    await longest.open("b").addMessages([user("three")]);
+    vi.advanceTimersByTime(1_000_000);
+    expect(await lasting.open("a").listMessages()).toHaveLength(2);
+    expect(await longest.open("b").listMessages()).toHaveLength(1);
+    expect(scratch.query("SELECT expires_at FROM scrollback_threads WHERE id = 'a'")).toEqual([
+      { expires_at: null },
+    ]);
+  });
+});

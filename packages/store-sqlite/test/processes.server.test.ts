@@ -1,0 +1,205 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { StoreError } from "@scrollback/store-core";
+import { afterEach, describe, expect, test } from "vitest";
+import { createSqliteStores } from "../src/index.ts";
+import { user } from "./messages.ts";
+import { failure, useScratch } from "./scratch.ts";
+
+const CHILD = fileURLToPath(new URL("child.ts", import.meta.url));
+
+const scratch = useScratch();
+const children: ChildProcess[] = [];
+
+afterEach(() => {
+  for (const child of children.splice(0)) child.kill("SIGKILL");
+});
+
+function start(job: string, name = "", shell?: string): ChildProcess {
+  const argv = [process.execPath, CHILD, job, scratch.path, name];
+  const child = shell
+    ? spawn("sh", ["-c", `${shell}; exec "$@"`, "sh", ...argv], { stdio: ["ignore", "pipe", "inherit"] })
+    : spawn(argv[0] ?? "", argv.slice(1), { stdio: ["ignore", "pipe", "inherit"] });
+  children.push(child);
+  return child;
+}
+
+/** The lines that a process has said when it ended. */
+async function output(child: ChildProcess): Promise<string[]> {
+  let text = "";
+  child.stdout?.setEncoding("utf8").on("data", (chunk) => {
+    text += chunk;
+  });
+  await once(child, "close");
+  return text.split("\n").filter((line) => line !== "");
+}
+
+async function succeed(child: ChildProcess): Promise<void> {
+  const [code] = await once(child, "exit");
+  expect(code).toBe(0);
+}
+
+/** A process that holds the write lock when this returns. */
+async function lock(): Promise<ChildProcess> {
+  const child = start("lock");
+  await once(child.stdout ?? child, "data");
+  return child;
+}
+
+async function release(child: ChildProcess): Promise<void> {
+  child.kill("SIGKILL");
+  await once(child, "exit");
+}
+
+test("a writer killed 20 times in the middle of its commits leaves whole batches and loses none that it acknowledged", async () => {
+  const rounds: { name: string; acknowledged: number }[] = [];
+  await using stores = createSqliteStores({ url: scratch.url });
+  for (let round = 1; round <= 20; round++) {
+    const child = start("write", `round-${round}`);
+    const lines = output(child);
+    await once(child.stdout ?? child, "data");
+    await sleep(Math.random() * 30);
+    child.kill("SIGKILL");
+    rounds.push({ name: `round-${round}`, acknowledged: (await lines).length });
+    await stores.open("other").addMessages([user(`after round ${round}`)]);
+  }
+
+  const batches: { name: string; batch: number; size: number }[] = [];
+  for (const { content } of await stores.open("thread").listMessages()) {
+    const [name = "", batch, index] = String(content).split(" ");
+    const last = batches.at(-1);
+    if (index === "0") batches.push({ name, batch: Number(batch), size: 1 });
+    else if (last?.name === name && last.batch === Number(batch) && last.size === Number(index)) last.size++;
+    else expect.unreachable(`message ${index} of batch ${batch} of ${name} stands alone`);
+  }
+  expect(batches.filter(({ size }) => size !== 200)).toEqual([]);
+  for (const { name, acknowledged } of rounds) {
+    const written = batches.filter((batch) => batch.name === name).map(({ batch }) => batch);
+    expect(written).toEqual(written.map((_, index) => index + 1));
+    expect([acknowledged, acknowledged + 1]).toContain(written.length);
+  }
+  expect(await stores.open("other").listMessages()).toHaveLength(20);
+}, 60_000);
+
+test("processes that open and close one new file at once lose nothing", async () => {
+  const names = ["one", "two", "three", "four"];
+  await Promise.all(names.map((name) => succeed(start("reopen", name))));
+  await using stores = createSqliteStores({ url: scratch.url });
+  const contents = (await stores.open("thread").listMessages()).map(({ content }) => String(content));
+  expect(contents).toHaveLength(100);
+  for (const name of names) {
+    const own = contents.filter((content) => content.startsWith(`${name} `));
+    expect(own).toEqual(Array.from({ length: 25 }, (_, index) => `${name} ${index + 1}`));
+  }
+}, 60_000);
+
+test("processes that meet a database of an older version bring it up to date once", async () => {
+  scratch.exec(readFileSync(new URL("version-1.sql", import.meta.url), "utf8"));
+  await Promise.all(["one", "two", "three", "four"].map((name) => succeed(start("reopen", name))));
+  await using stores = createSqliteStores({ url: scratch.url });
+  expect((await stores.open("plain").read()).entries).toHaveLength(3);
+  expect(await stores.open("thread").listMessages()).toHaveLength(100);
+  expect(scratch.query("SELECT version FROM scrollback_schema")).toEqual([{ version: 2 }]);
+}, 60_000);
+
+describe("while another process holds the write lock", () => {
+  test("the event loop runs, reads are served, and the commit follows once the lock is free", async () => {
+    await using stores = createSqliteStores({ url: scratch.url });
+    const store = stores.open("thread");
+    await store.addMessages([user("before")]);
+    const holder = await lock();
+
+    let longestGap = 0;
+    let last = performance.now();
+    const ticker = setInterval(() => {
+      longestGap = Math.max(longestGap, performance.now() - last);
+      last = performance.now();
+    }, 5);
+    let isAdded = false;
+    const added = store.addMessages([user("after")]).then(() => {
+      isAdded = true;
+    });
+    await sleep(1_500);
+    expect(await store.listMessages()).toEqual([user("before")]);
+    expect(isAdded).toBe(false);
+    await release(holder);
+    await added;
+    clearInterval(ticker);
+    expect(await store.listMessages()).toEqual([user("before"), user("after")]);
+    // A try takes well under a millisecond; the rest is room for a busy machine. A busy timeout would show as seconds.
+    expect(longestGap).toBeLessThan(500);
+  });
+
+  test("aborted commits reject at once and are not made later, the one that tries and the one in line", async () => {
+    await using stores = createSqliteStores({ url: scratch.url });
+    const store = stores.open("thread");
+    await store.addMessages([user("before")]);
+    const holder = await lock();
+    const controller = new AbortController();
+    const { signal } = controller;
+    const first = failure(store.addMessages([user("never")], { signal }));
+    const patient = store.addMessages([user("after")]);
+    const second = failure(store.addMessages([user("never either")], { signal }));
+    setTimeout(() => controller.abort(), 200);
+    const start = performance.now();
+    expect(await Promise.all([first, second])).toMatchObject([{ code: "ABORTED" }, { code: "ABORTED" }]);
+    expect(performance.now() - start).toBeLessThan(1_000);
+    await release(holder);
+    await patient;
+    await sleep(100);
+    expect(await store.listMessages()).toEqual([user("before"), user("after")]);
+  });
+
+  test("a commit and a first opening give up after 10 seconds, as retryable, and work when tried again", async () => {
+    await using stores = createSqliteStores({ url: scratch.url });
+    await stores.open("thread").addMessages([user("before")]);
+    await using unprepared = createSqliteStores({ url: scratch.url, tablePrefix: "others_" });
+    const holder = await lock();
+    const start = performance.now();
+    const expected = { code: "UNAVAILABLE", retryable: true, message: expect.stringContaining("locked") };
+    const failures = await Promise.all([
+      failure(stores.open("thread").addMessages([user("late")])),
+      failure(unprepared.open("thread").addMessages([user("late")])),
+    ]);
+    expect(failures).toMatchObject([expected, expected]);
+    expect(performance.now() - start).toBeGreaterThan(9_900);
+    expect(performance.now() - start).toBeLessThan(13_000);
+    await release(holder);
+    await stores.open("thread").addMessages([user("late")]);
+    await unprepared.open("thread").addMessages([user("late")]);
+    expect(await stores.open("thread").listMessages()).toEqual([user("before"), user("late")]);
+    expect(await unprepared.open("thread").listMessages()).toEqual([user("late")]);
+  }, 30_000);
+
+  test("a factory can be closed; the commit that waited is CLOSED and is not made", async () => {
+    const stores = createSqliteStores({ url: scratch.url });
+    const store = stores.open("thread");
+    await store.addMessages([user("before")]);
+    const holder = await lock();
+    const added = store.addMessages([user("never")]).catch((error) => error);
+    await sleep(100);
+    await stores.close();
+    expect(StoreError.is(await added, "CLOSED")).toBe(true);
+    await release(holder);
+    await using again = createSqliteStores({ url: scratch.url });
+    expect(await again.open("thread").listMessages()).toEqual([user("before")]);
+  });
+});
+
+test("a disk that refuses to write is a clear error, and what was acknowledged stays readable", async () => {
+  // The file system refuses to let a file grow past 400 KB.
+  const [line = ""] = await output(start("fill", "", "trap '' XFSZ; ulimit -f 800"));
+  const { added, left, ...error } = JSON.parse(line);
+  expect(error).toEqual({
+    code: "UNAVAILABLE",
+    retryable: false,
+    message: expect.stringContaining("the disk failed to read or write, or is full"),
+  });
+  expect(added).toBeGreaterThan(5);
+  expect(left).toBe(added);
+  await using stores = createSqliteStores({ url: scratch.url });
+  expect(await stores.open("thread").listMessages()).toHaveLength(added);
+}, 30_000);

@@ -1,0 +1,80 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { type CommitRequest, StoreError } from "@scrollback/store-core";
+import { afterEach, beforeEach, expect } from "vitest";
+
+/** An empty folder, made for each test of the file that calls this, and where a database may be put in it. */
+export function useScratch(): Scratch {
+  const scratch = new Scratch();
+  beforeEach(() => scratch.make());
+  afterEach(() => scratch.remove());
+  return scratch;
+}
+
+export class Scratch {
+  directory = "";
+
+  get path(): string {
+    return join(this.directory, "chats.db");
+  }
+
+  get url(): string {
+    return `sqlite:${this.path}`;
+  }
+
+  make(): void {
+    this.directory = mkdtempSync(join(tmpdir(), "scrollback-sqlite-"));
+  }
+
+  remove(): void {
+    rmSync(this.directory, { recursive: true });
+  }
+
+  /** Runs SQL on the database, by a connection of its own. */
+  exec(sql: string): void {
+    const raw = new DatabaseSync(this.path);
+    raw.exec(sql);
+    raw.close();
+  }
+
+  /** The rows that SQL finds in the database, by a connection of its own. */
+  query(sql: string): Record<string, unknown>[] {
+    const raw = new DatabaseSync(this.path);
+    const rows = raw.prepare(sql).all();
+    raw.close();
+    return rows;
+  }
+}
+
+/** What a promise rejects with, as far as it is promised. */
+export async function failure(
+  promise: Promise<unknown>,
+): Promise<{ code: string; retryable: boolean; message: string }> {
+  const error = await promise.then(
+    () => expect.unreachable("it did not fail"),
+    (error: unknown) => error,
+  );
+  if (!StoreError.is(error)) throw error;
+  return { code: error.code, retryable: error.retryable, message: error.message };
+}
+
+/** A commit as store-core would ask for it. */
+export function commitRequest(changes: Partial<CommitRequest>): CommitRequest {
+  return {
+    threadId: "thread",
+    operationId: crypto.randomUUID(),
+    digest: "digest-of-22-character",
+    newEpoch: "newEpochOf16char",
+    expectedRevision: undefined,
+    drop: 0,
+    append: [],
+    metadata: undefined,
+    maxMessages: undefined,
+    trimming: "turns",
+    ttlMs: undefined,
+    signal: undefined,
+    ...changes,
+  };
+}

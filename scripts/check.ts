@@ -1,0 +1,126 @@
+/**
+ * `node scripts/check.ts test|local|all` runs the project's checks and ends with one line: `N passed, N failed`.
+ *
+ * - `test`: builds, prepares the servers, runs every test.
+ * - `local`: the tests that need no server: units, and the suite on memory, the record log, SQLite and files.
+ * - `all`: the style, the types, and what `test` does.
+ *
+ * Every part runs, whatever failed before it. What the failing ones printed is printed again at the end.
+ */
+import { spawn } from "node:child_process";
+import { globSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { performance } from "node:perf_hooks";
+
+const root = join(import.meta.dirname, "..");
+const LAST_LINES = 150;
+
+interface Part {
+  readonly name: string;
+  readonly command: readonly [program: string, ...args: string[]];
+  /** Where its tests' results end up; parts without tests count as one check that passes or fails. */
+  readonly results?: string;
+}
+
+const serverTests = (name: string, ...args: string[]): Part => ({
+  name,
+  command: ["vitest", "run", "--config", "vitest.servers.config.ts", ...args],
+  results: ".results/servers.json",
+});
+const lint: Part = { name: "style", command: ["biome", "check", "--error-on-warnings", "."] };
+const build: Part = { name: "build", command: ["turbo", "run", "build", "--output-logs=errors-only"] };
+const types: Part = { name: "types", command: ["turbo", "run", "//#types", "--output-logs=errors-only"] };
+const units: Part = {
+  name: "unit tests",
+  command: ["turbo", "run", "test:unit", "--output-logs=full", "--continue"],
+  results: "{packages/*,conformance-tests,examples}/.results/unit.json",
+};
+const servers: Part = {
+  name: "servers",
+  command: ["node", "conformance-tests/servers/prepare.ts", "redis", "redis-7", "redis-6.2", "valkey"],
+};
+
+const plans: Record<string, readonly Part[]> = {
+  test: [build, units, servers, serverTests("tests on servers")],
+  local: [build, units, serverTests("suite without servers", "memory", "sqlite", "file", "record-log")],
+  all: [lint, build, types, units, servers, serverTests("tests on servers")],
+};
+
+interface Outcome {
+  readonly part: Part;
+  readonly isGood: boolean;
+  readonly output: string;
+  readonly passed: number;
+  readonly failed: number;
+  readonly skipped: number;
+}
+
+async function run(part: Part): Promise<Outcome> {
+  for (const file of resultFiles(part)) rmSync(file);
+  const [program, ...args] = part.command;
+  const start = performance.now();
+  const child = spawn(program, args, {
+    cwd: root,
+    env: {
+      ...process.env,
+      PATH: `${join(root, "node_modules/.bin")}:${process.env.PATH}`,
+      TURBO_TELEMETRY_DISABLED: "1",
+      FORCE_COLOR: process.stdout.isTTY ? "1" : "0",
+    },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on("data", (chunk: Buffer) => {
+      process.stdout.write(chunk);
+      output += chunk;
+    });
+  }
+  const code = await new Promise<number | null>((resolve, reject) => {
+    child.on("error", reject);
+    child.on("close", resolve);
+  });
+  const seconds = ((performance.now() - start) / 1000).toFixed(1);
+  console.log(`\n== ${part.name}: ${code === 0 ? "done" : `failed (exit code ${code})`} in ${seconds} s\n`);
+  const counts = part.results === undefined ? { passed: 0, failed: 0, skipped: 0 } : countTests(part);
+  // A part that fails without a failing test, or that ran none, is a failure of its own.
+  const isMissing = part.results !== undefined && counts.passed + counts.failed === 0;
+  const isGood = code === 0 && counts.failed === 0 && !isMissing;
+  const failed = isGood ? 0 : Math.max(1, counts.failed);
+  return { part, isGood, output, passed: counts.passed, failed, skipped: counts.skipped };
+}
+
+function resultFiles({ results }: Part): string[] {
+  return results === undefined ? [] : globSync(results, { cwd: root }).map((file) => join(root, file));
+}
+
+function countTests(part: Part): { passed: number; failed: number; skipped: number } {
+  const counts = { passed: 0, failed: 0, skipped: 0 };
+  for (const file of resultFiles(part)) {
+    const { numPassedTests, numFailedTests, numPendingTests, numTodoTests } = JSON.parse(
+      readFileSync(file, "utf8"),
+    );
+    counts.passed += numPassedTests;
+    counts.failed += numFailedTests;
+    counts.skipped += numPendingTests + numTodoTests;
+  }
+  return counts;
+}
+
+const plan = plans[process.argv[2] ?? ""];
+if (!plan) {
+  console.error(`usage: node scripts/check.ts ${Object.keys(plans).join("|")}`);
+  process.exit(2);
+}
+const outcomes: Outcome[] = [];
+for (const part of plan) outcomes.push(await run(part));
+for (const { part, output } of outcomes.filter((outcome) => !outcome.isGood)) {
+  console.log(`== what failed: ${part.name}\n`);
+  console.log(output.trimEnd().split("\n").slice(-LAST_LINES).join("\n"));
+  console.log();
+}
+const sum = (count: "passed" | "failed" | "skipped") =>
+  outcomes.reduce((total, outcome) => total + outcome[count], 0);
+const skipped = sum("skipped");
+console.log(`${sum("passed")} passed, ${sum("failed")} failed${skipped > 0 ? `, ${skipped} skipped` : ""}`);
+process.exitCode = outcomes.every((outcome) => outcome.isGood) ? 0 : 1;

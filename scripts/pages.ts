@@ -1,0 +1,44 @@
+/**
+ * Writes what is generated into the pages: the suite's test titles into PROTOCOL.md, each below its clause, and the matrix
+ * into README.md. `node scripts/pages.ts`; with `--check` it writes nothing and fails where a page is out of date.
+ */
+import { globSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+const root = join(import.meta.dirname, "..");
+const textOf = (page: string) => readFileSync(join(root, page), "utf8");
+
+function testsOf(clause: string): string {
+  const number = clause.slice(1).padStart(2, "0");
+  const [file = ""] = globSync(`conformance-tests/src/clauses/c${number}-*.ts`, { cwd: root });
+  const titles = [
+    ...textOf(file).matchAll(/^ {4,6}test\(\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|`([^`]*)`)/gm),
+  ].map((match) =>
+    (match[1] ?? match[2] ?? match[3] ?? "").replaceAll(/\\(.)/g, "$1").replaceAll(/\$\{[^}]*\}/g, "…"),
+  );
+  if (titles.length === 0) throw new Error(`no tests found in ${file}`);
+  return `Tests, in [${file.split("/").at(-1)}](${file}):\n\n${titles.map((title) => `- ${title}`).join("\n")}`;
+}
+
+const pages: Record<string, (text: string) => string> = {
+  "PROTOCOL.md": (text) =>
+    text.replace(
+      /<!-- tests (C\d+) -->.*?(?=\s*(?:\n### |$(?!.)))/gs,
+      (_, clause: string) => `<!-- tests ${clause} -->\n\n${testsOf(clause)}`,
+    ),
+  "README.md": (text) =>
+    text.replace(
+      /<!-- matrix -->.*<!-- end of matrix -->/s,
+      () => `<!-- matrix -->\n\n${textOf("docs/matrix.md").trim()}\n\n<!-- end of matrix -->`,
+    ),
+};
+
+for (const [page, generate] of Object.entries(pages)) {
+  const before = textOf(page);
+  const after = generate(before);
+  if (after === before) continue;
+  if (process.argv.includes("--check")) {
+    console.error(`${page} is out of date; run: node scripts/pages.ts`);
+    process.exitCode = 1;
+  } else writeFileSync(join(root, page), after);
+}

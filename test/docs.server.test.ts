@@ -1,0 +1,86 @@
+import { execFile } from "node:child_process";
+import { globSync } from "node:fs";
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+const run = promisify(execFile);
+const root = join(import.meta.dirname, "..");
+const bin = (name: string) => join(root, "node_modules/.bin", name);
+/** Inside the repository, so that the blocks find the packages as a user's code does. */
+const folder = join(root, ".results/docs");
+
+interface Block {
+  readonly page: string;
+  readonly line: number;
+  /** What follows the language on the fence: `run` for a block that is run, too. */
+  readonly flags: string;
+  readonly code: string;
+}
+
+async function blocksOf(page: string): Promise<Block[]> {
+  const text = await readFile(join(root, page), "utf8");
+  return [...text.matchAll(/^```ts([^\n]*)\n(.*?)^```/gms)].map((match) => ({
+    page,
+    line: text.slice(0, match.index).split("\n").length,
+    flags: match[1]?.trim() ?? "",
+    code: match[2] ?? "",
+  }));
+}
+
+const pages = globSync(
+  [
+    "*.md",
+    "docs/**/*.md",
+    "packages/*/README.md",
+    "conformance-tests/README.md",
+    "examples/**/*.md",
+    "benchmarks/README.md",
+  ],
+  { cwd: root, exclude: ["**/node_modules/**"] },
+).sort();
+const blocks = (await Promise.all(pages.map(blocksOf))).flat();
+const fileOf = ({ page, line }: Block) => join(folder, `${page.replaceAll(/[/.]/g, "-")}-${line}.ts`);
+
+beforeAll(async () => {
+  await rm(folder, { recursive: true, force: true });
+  await mkdir(folder, { recursive: true });
+  for (const block of blocks) await writeFile(fileOf(block), `${block.code}\nexport {};\n`);
+  const options = {
+    extends: join(root, "tsconfig.json"),
+    compilerOptions: { noUnusedLocals: false },
+    include: ["*.ts"],
+  };
+  await writeFile(join(folder, "tsconfig.json"), JSON.stringify(options));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+test("every TypeScript block in README and docs compiles", async () => {
+  expect(blocks.length).toBeGreaterThan(5);
+  const { stdout } = await run(bin("tsc"), ["-p", folder], { cwd: root }).catch((error) => error);
+  expect(stdout).toBe("");
+}, 120_000);
+
+test.each(blocks.filter((block) => block.flags.includes("run")))(
+  "$page:$line runs",
+  async (block) => {
+    const { stdout } = await run(bin("node"), [fileOf(block)], { cwd: folder, timeout: 30_000 });
+    const expected = [...block.code.matchAll(/\/\/ prints: (.*)$/gm)].map((match) => match[1]);
+    for (const line of expected) expect(stdout).toContain(line);
+  },
+  60_000,
+);
+
+test("every link between the project's own pages leads somewhere", async () => {
+  for (const page of pages) {
+    const text = await readFile(join(root, page), "utf8");
+    for (const [, target] of text.matchAll(/\]\((?!https?:|#)([^)#\s]+)/g)) {
+      expect(globSync(join(root, dirname(page), target ?? "")), `${page} → ${target}`).toHaveLength(1);
+    }
+  }
+});
+
+test("PROTOCOL.md names the suite's tests as they are, and README holds the matrix as the suite wrote it", async () => {
+  await run(bin("node"), ["scripts/pages.ts", "--check"], { cwd: root });
+});

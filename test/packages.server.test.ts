@@ -1,0 +1,123 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { startServer } from "@scrollback/conformance/servers";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+const run = promisify(execFile);
+const root = join(import.meta.dirname, "..");
+const bin = (name: string) => join(root, "node_modules/.bin", name);
+const folders = {
+  "@scrollback/store-core": "packages/store-core",
+  "@scrollback/store-redis": "packages/store-redis",
+  "@scrollback/store-sqlite": "packages/store-sqlite",
+  "@scrollback/conformance": "conformance-tests",
+};
+type PackageName = keyof typeof folders;
+
+interface Packed {
+  filename: string;
+  files: { path: string }[];
+}
+
+let temp = "";
+const packed = new Map<PackageName, Packed>();
+
+beforeAll(async () => {
+  temp = await mkdtemp(join(tmpdir(), "scrollback-packages-"));
+  for (const [name, folder] of Object.entries(folders)) {
+    const { stdout } = await run("npm", ["pack", "--json", "--pack-destination", temp], {
+      cwd: join(root, folder),
+    });
+    const [result] = Object.values(JSON.parse(stdout)) as [Packed];
+    packed.set(name as PackageName, result);
+  }
+}, 120_000);
+afterAll(() => rm(temp, { recursive: true, force: true }));
+
+const tarball = (name: PackageName) => join(temp, packed.get(name)?.filename ?? "missing");
+
+describe.each(Object.keys(folders) as PackageName[])("%s", (name) => {
+  test("holds its code, its types, its sources, README and LICENSE, and nothing else", () => {
+    const files = packed.get(name)?.files.map((file) => file.path) ?? [];
+    for (const needed of ["package.json", "README.md", "LICENSE"]) expect(files).toContain(needed);
+    expect(files.some((file) => file.startsWith("dist/") && file.endsWith(".js"))).toBe(true);
+    expect(files.some((file) => file.startsWith("dist/") && file.endsWith(".d.ts"))).toBe(true);
+    const others = files.filter(
+      (file) => !/^(dist|src|servers)\/|^(package\.json|README\.md|LICENSE)$/.test(file),
+    );
+    expect(others).toEqual([]);
+    expect(files.filter((file) => /tsbuildinfo|\.test\.|node_modules/.test(file))).toEqual([]);
+    for (const file of files.filter((path) => path.endsWith(".lua") && path.startsWith("src/"))) {
+      expect(files).toContain(file.replace(/^src/, "dist"));
+    }
+  });
+
+  test("is clean to publint and are-the-types-wrong", async () => {
+    await run(bin("publint"), ["run", join(root, folders[name]), "--strict", "--pack", "npm"]);
+    await run(bin("attw"), [tarball(name), "--profile", "esm-only", "--no-emoji"]);
+  }, 120_000);
+
+  test("has no side effects, exports with types, and peers as documented", async () => {
+    const manifest = JSON.parse(await readFile(join(root, folders[name], "package.json"), "utf8"));
+    expect(manifest).toMatchObject({ type: "module", sideEffects: false, license: "MIT" });
+    for (const entry of Object.values(manifest.exports) as Record<string, string>[]) {
+      expect(Object.keys(entry)).toEqual(["types", "default"]);
+    }
+    if (name === "@scrollback/store-core") expect(Object.keys(manifest.dependencies)).toEqual(["superjson"]);
+    else expect(manifest.peerDependencies).toHaveProperty("@scrollback/store-core");
+  });
+});
+
+async function consume(install: string[], program: string): Promise<string> {
+  const folder = await mkdtemp(join(temp, "consumer-"));
+  await writeFile(
+    join(folder, "package.json"),
+    JSON.stringify({ name: "consumer", private: true, type: "module" }),
+  );
+  await run("npm", ["install", "--no-audit", "--no-fund", ...install], { cwd: folder });
+  await writeFile(join(folder, "main.js"), program);
+  const { stdout } = await run(bin("node"), ["main.js"], { cwd: folder });
+  return stdout;
+}
+
+const tenLines = (open: string) => `
+import { openStores } from "@scrollback/store-core";
+const stores = await openStores(${open}, { maxMessages: 100 });
+const store = stores.open("chat-1");
+await store.clear();
+await store.addMessages([{ role: "user", content: "Hello" }, { role: "assistant", content: "Hi!" }]);
+const resumed = stores.restore(JSON.parse(JSON.stringify(await store.serialize())));
+console.log((await resumed.listMessages()).map((message) => message.content).join(" "));
+await stores.close();
+`;
+
+test("SQLite's tarball works in an empty folder", async () => {
+  const output = await consume(
+    [tarball("@scrollback/store-core"), tarball("@scrollback/store-sqlite")],
+    tenLines(`"sqlite:chats.db"`),
+  );
+  expect(output).toBe("Hello Hi!\n");
+}, 120_000);
+
+test("openStores names the command that installs a missing adapter, and no part of the URL", async () => {
+  const output = await consume(
+    [tarball("@scrollback/store-core")],
+    `import { openStores } from "@scrollback/store-core";
+     await openStores("redis://:hunter2@127.0.0.1").catch((error) => console.log(error.code, error.message));`,
+  );
+  expect(output).toBe(
+    "UNSUPPORTED openStores: @scrollback/store-redis is not installed; run: npm install @scrollback/store-redis ioredis\n",
+  );
+}, 120_000);
+
+test("Redis' tarball works in an empty folder with its client alone", async () => {
+  await using server = await startServer("redis");
+  const output = await consume(
+    [tarball("@scrollback/store-core"), tarball("@scrollback/store-redis"), "ioredis@6"],
+    tenLines(`"${server.url}"`),
+  );
+  expect(output).toBe("Hello Hi!\n");
+}, 120_000);

@@ -1,0 +1,13 @@
+import { defineConfig } from "vitest/config";
+
+/** What is pure: no server, no other process. Run in each package by turbo, which remembers the outcome. */
+export default defineConfig({
+  test: {
+    include: ["test/**/*.test.ts", "demo/**/*.test.ts"],
+    exclude: ["test/**/*.server.test.ts", "test/**/conformance*.test.ts", "**/node_modules/**"],
+    reporters: ["default", ["json", { outputFile: ".results/unit.json" }]],
+    passWithNoTests: true,
+    // Property tests take their time on a busy machine.
+    testTimeout: 60_000,
+  },
+});
