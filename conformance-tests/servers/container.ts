@@ -32,6 +32,11 @@ export interface ContainerOptions {
   readonly files?: Readonly<Record<string, string>>;
 }
 
+/** The name or address by which this process reaches what containers listen on. */
+export async function containerHost(): Promise<string> {
+  return (await getContainerRuntimeClient()).info.containerRuntime.host;
+}
+
 /** Starts a container and returns when its ports are bound; the server inside may need a moment more. */
 export async function startContainer(options: ContainerOptions): Promise<RunningContainer> {
   await cleanUpAfterwards(await getContainerRuntimeClient());

@@ -1,5 +1,5 @@
 import type { ServerInfo } from "../src/harness.ts";
-import { type RunningContainer, startContainer } from "./container.ts";
+import { containerHost, type RunningContainer, startContainer } from "./container.ts";
 import type { Endpoint, ServerDefinition } from "./definition.ts";
 import { prepareImage } from "./image.ts";
 import { retryFor } from "./retry.ts";
@@ -59,7 +59,7 @@ async function startOwn(name: ServerName, options: StartOptions): Promise<Runnin
   const { args = [], password, tls: withTls = false } = options;
   const definition = servers[name];
   const image = await prepareImage(definition);
-  const pair = withTls ? await makeCertificate() : undefined;
+  const pair = withTls ? await makeCertificate(await containerHost()) : undefined;
   const container = await startContainer({
     image,
     command: definition.command({ args, password, tls: withTls }),

@@ -1,4 +1,5 @@
 import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { isIP } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { canInstall, installPrograms, run } from "./programs.ts";
@@ -7,13 +8,18 @@ import { canInstall, installPrograms, run } from "./programs.ts";
 export const certificatePath = "/tls/certificate.pem";
 export const keyPath = "/tls/key.pem";
 
-/** A fresh certificate for this machine's own names, valid for a day; it is its own authority. Both are PEM. */
-export async function makeCertificate(): Promise<{ certificate: string; key: string }> {
+/**
+ * A fresh certificate for `host` and this machine's own names, valid for a day; it is its own authority. Both are PEM.
+ *
+ * @param host the name or address by which clients reach the engine's containers, not always `localhost`.
+ */
+export async function makeCertificate(host: string): Promise<{ certificate: string; key: string }> {
   if (canInstall()) await installPrograms({ openssl: "openssl" });
   const folder = await mkdtemp(join(tmpdir(), "scrollback-tls-"));
   const [certificate, key] = [join(folder, "certificate.pem"), join(folder, "key.pem")];
   const kind = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "1"];
-  const names = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1,IP:::1"];
+  const alternatives = ["DNS:localhost", "IP:127.0.0.1", "IP:::1", `${isIP(host) ? "IP" : "DNS"}:${host}`];
+  const names = ["-subj", "/CN=localhost", "-addext", `subjectAltName=${[...new Set(alternatives)].join(",")}`];
   try {
     await run("openssl", ["req", "-x509", ...kind, ...names, "-out", certificate, "-keyout", key]);
     return { certificate: await readFile(certificate, "utf8"), key: await readFile(key, "utf8") };

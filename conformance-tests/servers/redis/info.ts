@@ -40,8 +40,7 @@ async function readInfo(endpoint: Endpoint): Promise<string> {
 }
 
 function open({ host, port, tls }: Endpoint): Socket {
-  const socket =
-    tls === undefined ? connect({ host, port }) : connectTls({ host, port, servername: "localhost", ...tls });
+  const socket = tls === undefined ? connect({ host, port }) : connectTls({ host, port, ...tls });
   return socket.once("timeout", () => socket.destroy(new Error(`no answer in ${patienceMs} ms`)));
 }
 
