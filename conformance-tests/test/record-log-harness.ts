@@ -20,7 +20,7 @@ class CountingLog implements RecordLog {
     return this.#log.capabilities;
   }
 
-  insert(stream: string, row: LogRow): Promise<boolean> {
+  insert(stream: string, row: LogRow): Promise<boolean | LogRow> {
     this.requests++;
     return this.#log.insert(stream, row);
   }

@@ -16,6 +16,8 @@ class GatedLog implements RecordLog {
   readonly capabilities;
   readonly #log: MemoryRecordLog;
   readonly requests: string[] = [];
+  /** Is told how many rows a read asks for. */
+  look: (limit: number) => void = () => undefined;
   gate: (request: "insert" | "read" | "amend", count: number) => Promise<void> = async () => undefined;
   afterwards: (request: "insert" | "read" | "amend", count: number) => Promise<void> = async () => undefined;
 
@@ -24,10 +26,11 @@ class GatedLog implements RecordLog {
     this.capabilities = log.capabilities;
   }
 
-  insert(stream: string, row: LogRow): Promise<boolean> {
+  insert(stream: string, row: LogRow): Promise<boolean | LogRow> {
     return this.#pass("insert", () => this.#log.insert(stream, row));
   }
   read(stream: string, below: number, limit: number): Promise<LogRow[]> {
+    this.look(limit);
     return this.#pass("read", () => this.#log.read(stream, below, limit));
   }
   amend(stream: string, amendments: readonly Amendment[]): Promise<void> {
@@ -80,6 +83,39 @@ test("a commit is one insert, a read of the newest few one read, a first write o
   expect(b.log.requests).toEqual(["read", "insert"]);
   await b.store.listMessages({ limit: 20 });
   expect(b.log.requests).toEqual(["read", "insert", "read"]);
+});
+
+test("a writer that was overtaken once goes on from the row that won, without a read", async () => {
+  const { open } = setUp();
+  const [a, b] = [open(), open()];
+  await addSome(a.store, 3, "a");
+  await addSome(b.store, 3, "b");
+  a.log.requests.length = 0;
+  // Three rows of b's: the first is handed over, the end is read.
+  await addSome(a.store, 1, "c");
+  expect(a.log.requests).toEqual(["insert", "insert", "read", "insert"]);
+  b.log.requests.length = 0;
+  await addSome(b.store, 1, "d");
+  expect(b.log.requests).toEqual(["insert", "insert"]);
+  expect(await contents(b.store)).toEqual(["a0", "a1", "a2", "b0", "b1", "b2", "c0", "d0"]);
+});
+
+test("a writer that catches up reads the newest few rows, however many it knows of", async () => {
+  const { open } = setUp();
+  const [a, b] = [open(), open()];
+  await addSome(a.store, 200, "a");
+  const looks: number[] = [];
+  const add = async (count: number) => {
+    await addSome(b.store, count, "b");
+    a.log.look = (limit) => looks.push(limit);
+    await addSome(a.store, 1, "c");
+    a.log.look = () => undefined;
+    return looks.splice(0);
+  };
+  expect(await add(3)).toEqual([8]);
+  // More than it looks for: then all that a first write has to know.
+  expect(await add(30)).toEqual([8, 65]);
+  expect(await contents(a.store)).toHaveLength(200 + 3 + 1 + 30 + 1);
 });
 
 test("a thread that is trimmed costs one amendment every 32 commits", async () => {

@@ -48,13 +48,17 @@ export class DynamoRecordLog implements RecordLog {
     this.#owned = owned;
   }
 
-  async insert(stream: string, row: LogRow): Promise<boolean> {
+  async insert(stream: string, row: LogRow): Promise<boolean | LogRow> {
     const put = new PutItemCommand({
       TableName: this.#tableName,
       Item: toItem(stream, row),
       ConditionExpression: "attribute_not_exists(s)",
+      ReturnValuesOnConditionCheckFailure: "ALL_OLD",
     });
-    return await isDone(this.#send((how) => this.#client.send(put, how)));
+    const refusal = await refusalOf(this.#send((how) => this.#client.send(put, how)));
+    if (!refusal) return true;
+    // A service that stands in for DynamoDB may hand over nothing.
+    return refusal.Item ? toRow(refusal.Item) : false;
   }
 
   async read(stream: string, below: number, limit: number, heads: boolean): Promise<LogRow[]> {
@@ -130,7 +134,7 @@ export class DynamoRecordLog implements RecordLog {
     });
     for (let attempt = 1; ; attempt++) {
       try {
-        await isDone(this.#send((how) => this.#client.send(command, how)));
+        await refusalOf(this.#send((how) => this.#client.send(command, how)));
         return;
       } catch (error) {
         if (!isThrottled(error) || attempt >= UPDATE_ATTEMPTS) throw error;
@@ -152,13 +156,13 @@ function* updatesOf(changes: ReadonlyMap<number, RowChange>): Generator<[number:
   for (const [number, change] of changes) for (const update of change.updates()) yield [number, update];
 }
 
-/** Whether a conditional write was done; false where its condition did not hold. */
-async function isDone(write: Promise<unknown>): Promise<boolean> {
+/** Why a conditional write was not done; undefined where it was. */
+async function refusalOf(write: Promise<unknown>): Promise<ConditionalCheckFailedException | undefined> {
   try {
     await write;
-    return true;
+    return undefined;
   } catch (error) {
-    if (error instanceof ConditionalCheckFailedException) return false;
+    if (error instanceof ConditionalCheckFailedException) return error;
     throw error;
   }
 }

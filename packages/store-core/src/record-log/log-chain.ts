@@ -74,6 +74,39 @@ export async function readChain(
   }
 }
 
+/** Others rarely insert more than this between two requests of one writer. */
+const CATCH_UP_ROWS = 8;
+
+/**
+ * Puts what others inserted since a chain was read on top of it, by reading only the newest few rows.
+ *
+ * @returns undefined where those do not lead down to the chain: it must be read anew.
+ */
+export async function catchUp(
+  log: RecordLog,
+  stream: string,
+  chain: LogChain,
+  now: number,
+): Promise<LogChain | undefined> {
+  const rows = await log.read(stream, Number.POSITIVE_INFINITY, CATCH_UP_ROWS, true);
+  const leadsDown = rows.some(({ number }) => number === chain.top);
+  const isGone = rows.some(({ expiresAt }) => expiresAt !== undefined && expiresAt <= now);
+  return leadsDown && !isGone ? stack(rows, chain, now) : undefined;
+}
+
+/** Puts rows on top of a chain, newest first; those below its top are passed over. Undefined: more must be known. */
+export function stack(rows: readonly LogRow[], chain: LogChain, now: number): LogChain | undefined {
+  const newer = rows.filter(({ number }) => number > chain.top);
+  const top = newer[0]?.number ?? chain.top;
+  const heads = [...newer.map((row) => parseHead(row.number, row.head)), ...chain.heads];
+  for (const [at, head] of heads.slice(0, newer.length).entries()) {
+    const end = isEnd(head, heads.slice(at + 1), chain.exhausted, now);
+    if (end === undefined) return undefined;
+    if (end) return { heads: follow(heads, at), top, exhausted: chain.exhausted };
+  }
+  return { ...chain, top };
+}
+
 /** Goes further down a chain until `isEnough` or there is no more. */
 export async function deepen(
   log: RecordLog,

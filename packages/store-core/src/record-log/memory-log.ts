@@ -32,9 +32,10 @@ export class MemoryRecordLog implements RecordLog {
     });
   }
 
-  async insert(stream: string, row: LogRow): Promise<boolean> {
+  async insert(stream: string, row: LogRow): Promise<boolean | LogRow> {
     const { rows } = this.#stream(stream);
-    if (rows.has(row.number)) return false;
+    const taken = rows.get(row.number);
+    if (taken) return taken;
     rows.set(row.number, row);
     this.#stream(stream).top = Math.max(this.#stream(stream).top, row.number);
     return true;

@@ -15,12 +15,14 @@ import { StoreError } from "../errors.ts";
 import { pause } from "../retry.ts";
 import { EMPTY_EXTENT } from "../trimming.ts";
 import {
+  catchUp,
   deepen,
   knowsOperations,
   type LogChain,
   reaches,
   readChain,
   rememberedCommits,
+  stack,
 } from "./log-chain.ts";
 import { collect, headsOf } from "./log-collect.ts";
 import { physicalExpiry, renew } from "./log-lease.ts";
@@ -28,11 +30,13 @@ import { COLLECT_EVERY, currentOf, lowestNeeded, mayPin, oldestRemembered, planR
 import { type PageHint, readThread } from "./log-reader.ts";
 import { formatHead, type LogHead, type Parts, type ThreadEnd } from "./log-record.ts";
 import { fitsRow, layOut, partStream, threadStream } from "./parts.ts";
-import type { RecordLog } from "./record-log.ts";
+import type { LogRow, RecordLog } from "./record-log.ts";
 
 /** For how long a writer trusts what it knows of a log's end: far below the life of any key that a row has freed. */
 const TRUSTED_MS = 5 * 60 * 1000;
 const MAX_ATTEMPTS = 200;
+/** Writers that win do not pause, so one that loses must come back soon to win at all: after 100 ms at most. */
+const LONGEST_PAUSE = 2;
 const KNOWN_THREADS = 1_000;
 const PARTS_AT_ONCE = 4;
 
@@ -144,14 +148,17 @@ export class RecordLogDriver implements Driver {
 
   async #commit(stream: string, request: CommitRequest): Promise<CommitOutcome> {
     let staged: Staged | undefined;
+    let cached = this.#trusted(stream);
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-      if (attempt > 1) await pause(Math.min(attempt - 2, 4), request.signal);
-      const cached = attempt === 0 ? this.#trusted(stream) : undefined;
+      if (attempt > 1) await pause(Math.min(attempt - 2, LONGEST_PAUSE), request.signal);
       const knowledge = cached ?? (await this.#learn(stream));
       const settled = this.#settle(knowledge.chain, request);
       if (settled) {
         // Another process may have gone on since; an id that was used stays used.
-        if (cached && settled.outcome === "revision-conflict") continue;
+        if (cached && settled.outcome === "revision-conflict") {
+          cached = undefined;
+          continue;
+        }
         if (settled.outcome === "repeated" && request.drop === "all")
           await this.#finishClear(stream, knowledge);
         return settled;
@@ -162,10 +169,13 @@ export class RecordLogDriver implements Driver {
       );
       if (needsParts && !isStaged(staged, knowledge.chain)) {
         staged = await this.#stage(stream, request, knowledge);
+        cached = undefined;
         continue;
       }
-      const outcome = await this.#insert(stream, request, knowledge, staged);
-      if (outcome) return outcome;
+      const result = await this.#insert(stream, request, knowledge, staged);
+      if (result && "outcome" in result) return result;
+      // Whoever loses twice is better off with a look at the end than with the winner of every number.
+      cached = attempt === 0 ? result : undefined;
     }
     throw new StoreError("UNAVAILABLE", `the thread has too many writers: ${MAX_ATTEMPTS} attempts lost`, {
       retryable: true,
@@ -194,10 +204,15 @@ export class RecordLogDriver implements Driver {
 
   async #learn(stream: string): Promise<Knowledge> {
     const learned = this.#now();
-    const read = await readChain(this.#log, stream, REMEMBERED_OPERATIONS + 1, {
-      headsOnly: true,
-      now: learned.wall,
-    });
+    const known = this.#known.get(stream);
+    const caughtUp =
+      known && this.#isFresh(known) ? await catchUp(this.#log, stream, known.chain, learned.wall) : undefined;
+    const read =
+      caughtUp ??
+      (await readChain(this.#log, stream, REMEMBERED_OPERATIONS + 1, {
+        headsOnly: true,
+        now: learned.wall,
+      }));
     const chain = await deepen(this.#log, stream, read, knowsOperations);
     const knowledge = { chain, learned, isCollected: false };
     this.#remember(stream, knowledge);
@@ -229,13 +244,16 @@ export class RecordLogDriver implements Driver {
     await collect(this.#log, stream, last.end, oldestRemembered(chain, last.n), this.#clock.wall());
   }
 
-  /** Inserts the commit's row. Undefined: another writer was first, or it turned out that the insert came too late. */
+  /**
+   * Inserts the commit's row. Knowledge: another writer was first, and this is the log with its row. Undefined: all that is
+   * known is that another was first, or that the insert came too late.
+   */
   async #insert(
     stream: string,
     request: CommitRequest,
     knowledge: Knowledge,
     staged: Staged | undefined,
-  ): Promise<CommitOutcome | undefined> {
+  ): Promise<CommitOutcome | Knowledge | undefined> {
     const log = this.#log;
     const now = this.#clock.wall();
     const chain = await this.#deepenFor(stream, knowledge.chain, request, now);
@@ -262,8 +280,10 @@ export class RecordLogDriver implements Driver {
     };
     const expiresAt = physicalExpiry(head.end, request.ttlMs);
     const row = { number, head: formatHead(head), texts: staged ? [] : texts, expiresAt };
+    const sent = this.#now();
     const inserted = await log.insert(stream, row);
-    if (!inserted || !(await this.#isInTime(stream, knowledge, head))) return undefined;
+    if (inserted !== true) return inserted ? this.#overtaken(stream, knowledge, inserted, sent) : undefined;
+    if (!(await this.#isInTime(stream, knowledge, head))) return undefined;
 
     const grown = {
       heads: prune([head, ...chain.heads], request.maxMessages),
@@ -275,6 +295,20 @@ export class RecordLogDriver implements Driver {
     this.#remember(stream, { chain: grown, learned: knowledge.learned, isCollected: collected });
     this.#refresh(stream, knowledge);
     return { outcome: "committed", revision: formatRevision(head.epoch, head.n) };
+  }
+
+  /** What a writer knows that was shown the row that won. */
+  #overtaken(
+    stream: string,
+    { chain }: Knowledge,
+    winner: LogRow,
+    learned: Knowledge["learned"],
+  ): Knowledge | undefined {
+    const grown = stack([winner], chain, learned.wall);
+    if (!grown) return undefined;
+    const knowledge = { chain: grown, learned, isCollected: false };
+    this.#remember(stream, knowledge);
+    return knowledge;
   }
 
   /** An insert that was acknowledged shows that the end was known rightly when it was sent. */
@@ -348,7 +382,7 @@ export class RecordLogDriver implements Driver {
     // An announcement alone is no thread: nobody misses it once its writer is long gone.
     const expiresAt = physicalExpiry(n > 0 ? end : { latest: now }, ttlMs);
     const row = { number, head: formatHead(announced), texts: [], expiresAt };
-    if (!(await this.#log.insert(stream, row))) return undefined;
+    if ((await this.#log.insert(stream, row)) !== true) return undefined;
     if (!(await this.#isInTime(stream, knowledge, announced))) return undefined;
     for (let at = 0; at < rows.length; at += PARTS_AT_ONCE) {
       const some = rows.slice(at, at + PARTS_AT_ONCE);

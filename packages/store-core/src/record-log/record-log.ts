@@ -49,9 +49,10 @@ export interface RecordLog {
    * Inserts a row unless its key has one (also one that is past its `expiresAt` and still there). Atomic, durable when it
    * returns, and seen by every read that starts after.
    *
-   * @returns whether the row was inserted.
+   * @returns `true` once the row is inserted. Where its key was taken: the row that has it, if the backend hands that over
+   *   with its refusal and so saves the loser a read; else `false`.
    */
-  insert(stream: string, row: LogRow): Promise<boolean>;
+  insert(stream: string, row: LogRow): Promise<boolean | LogRow>;
   /**
    * The rows with the highest numbers below `below` (Infinity: from the end), highest first: `limit` of them, or as many
    * as there are, whether past their `expiresAt` or not. Sees every insert that returned before. `heads`: texts are not
