@@ -37,7 +37,7 @@ const units: Part = {
 };
 const servers: Part = {
   name: "servers",
-  command: ["node", "conformance-tests/servers/prepare.ts", "redis", "redis-7", "redis-6.2", "valkey"],
+  command: ["node", "conformance-tests/servers/prepare.ts"],
 };
 
 const plans: Record<string, readonly Part[]> = {

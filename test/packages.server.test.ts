@@ -11,6 +11,8 @@ const root = join(import.meta.dirname, "..");
 const bin = (name: string) => join(root, "node_modules/.bin", name);
 const folders = {
   "@scrollback/store-core": "packages/store-core",
+  "@scrollback/store-dynamo": "packages/store-dynamo",
+  "@scrollback/store-mongo": "packages/store-mongo",
   "@scrollback/store-redis": "packages/store-redis",
   "@scrollback/store-sqlite": "packages/store-sqlite",
   "@scrollback/conformance": "conformance-tests",
@@ -71,7 +73,11 @@ describe.each(Object.keys(folders) as PackageName[])("%s", (name) => {
   });
 });
 
-async function consume(install: string[], program: string): Promise<string> {
+async function consume(
+  install: string[],
+  program: string,
+  environment: Record<string, string> = {},
+): Promise<string> {
   const folder = await mkdtemp(join(temp, "consumer-"));
   await writeFile(
     join(folder, "package.json"),
@@ -79,13 +85,15 @@ async function consume(install: string[], program: string): Promise<string> {
   );
   await run("npm", ["install", "--no-audit", "--no-fund", ...install], { cwd: folder });
   await writeFile(join(folder, "main.js"), program);
-  const { stdout } = await run(bin("node"), ["main.js"], { cwd: folder });
+  const env = { ...process.env, ...environment };
+  const { stdout } = await run(bin("node"), ["main.js"], { cwd: folder, env });
   return stdout;
 }
 
 const tenLines = (open: string) => `
 import { openStores } from "@scrollback/store-core";
 const stores = await openStores(${open}, { maxMessages: 100 });
+await stores.setup();
 const store = stores.open("chat-1");
 await store.clear();
 await store.addMessages([{ role: "user", content: "Hello" }, { role: "assistant", content: "Hi!" }]);
@@ -113,11 +121,26 @@ test("openStores names the command that installs a missing adapter, and no part 
   );
 }, 120_000);
 
-test("Redis' tarball works in an empty folder with its client alone", async () => {
-  await using server = await startServer("redis");
-  const output = await consume(
-    [tarball("@scrollback/store-core"), tarball("@scrollback/store-redis"), "ioredis@6"],
-    tenLines(`"${server.url}"`),
-  );
-  expect(output).toBe("Hello Hi!\n");
-}, 120_000);
+test.each([
+  ["redis", "@scrollback/store-redis", "ioredis@6", (url: string) => url],
+  ["mongodb", "@scrollback/store-mongo", "mongodb@7", (url: string) => url],
+  [
+    "dynamodb",
+    "@scrollback/store-dynamo",
+    "@aws-sdk/client-dynamodb@3",
+    (url: string) => `dynamodb://chats?region=eu-central-1&endpoint=${url}`,
+  ],
+] as const)(
+  "the tarball for %s works in an empty folder with its client alone",
+  async (name, adapter, client, urlOf) => {
+    await using server = await startServer(name);
+    const output = await consume(
+      [tarball("@scrollback/store-core"), tarball(adapter), client],
+      tenLines(`"${urlOf(server.url)}"`),
+      // What DynamoDB's client signs its requests with, whoever it talks to.
+      { AWS_ACCESS_KEY_ID: "none", AWS_SECRET_ACCESS_KEY: "none" },
+    );
+    expect(output).toBe("Hello Hi!\n");
+  },
+  120_000,
+);

@@ -17,8 +17,10 @@ export interface ServerDefinition {
   /**
    * Asks the running server who it is, and reports nothing but its answer: a stand-in, or a server given by URL, shows
    * its own name. Rejects until the server takes commands, so it is the health check too.
+   *
+   * @param log what the server has written so far, for one that tells its version nowhere else; absent for one given by URL.
    */
-  identify(endpoint: Endpoint): Promise<ServerInfo>;
+  identify(endpoint: Endpoint, log?: () => Promise<string>): Promise<ServerInfo>;
   readonly standIn: StandIn;
 }
 

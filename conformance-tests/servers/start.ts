@@ -141,7 +141,7 @@ async function untilAnswering(
 ): Promise<ServerInfo> {
   try {
     const identity = await retryFor(20_000, async () =>
-      (await container.isRunning()) ? await definition.identify(endpoint) : undefined,
+      (await container.isRunning()) ? await definition.identify(endpoint, container.log) : undefined,
     );
     if (identity === undefined) throw new Error("it ended");
     return identity;

@@ -19,7 +19,12 @@ export async function makeCertificate(host: string): Promise<{ certificate: stri
   const [certificate, key] = [join(folder, "certificate.pem"), join(folder, "key.pem")];
   const kind = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "1"];
   const alternatives = ["DNS:localhost", "IP:127.0.0.1", "IP:::1", `${isIP(host) ? "IP" : "DNS"}:${host}`];
-  const names = ["-subj", "/CN=localhost", "-addext", `subjectAltName=${[...new Set(alternatives)].join(",")}`];
+  const names = [
+    "-subj",
+    "/CN=localhost",
+    "-addext",
+    `subjectAltName=${[...new Set(alternatives)].join(",")}`,
+  ];
   try {
     await run("openssl", ["req", "-x509", ...kind, ...names, "-out", certificate, "-keyout", key]);
     return { certificate: await readFile(certificate, "utf8"), key: await readFile(key, "utf8") };

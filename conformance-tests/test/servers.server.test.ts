@@ -39,7 +39,7 @@ const infoField = (info: string, name: string): string | undefined =>
   new RegExp(`^${name}:(.*?)\r?$`, "m").exec(info)?.[1];
 
 beforeAll(async () => {
-  for (const name of ["redis", "redis-7", "redis-6.2", "valkey"] as const) await prepareImage(servers[name]);
+  for (const server of Object.values(servers)) await prepareImage(server);
 });
 
 describe("a server", () => {
@@ -57,6 +57,17 @@ describe("a server", () => {
       const info = await client.info("server");
       expect(infoField(info, product === "Valkey" ? "valkey_version" : "redis_version")).toBe(server.version);
     }
+  });
+
+  // An engine that can pull runs the product itself.
+  test.each([
+    ["mongodb", /^(MongoDB|FerretDB)$/],
+    ["dynamodb", /^DynamoDB Local$/],
+  ] as const)("%s starts, and says what it is", async (name, product) => {
+    await using server = await startServer(name);
+    expect(server.product).toMatch(product);
+    expect(server.version).toMatch(/^\d+\.\d+/);
+    expect(await connected(server.port)).toBe(true);
   });
 
   test("comes back after a crash on the same port with the same files", async () => {

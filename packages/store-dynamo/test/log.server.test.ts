@@ -96,7 +96,9 @@ describe("a log", () => {
           const own = prefix + step.stream;
           if (step.kind === "insert") {
             const inserted = [await log.insert(own, step.row), await memory.insert(own, step.row)];
-            const [ours, expected] = inserted.map((one) => (typeof one === "boolean" ? one : comparable(one)));
+            const [ours, expected] = inserted.map((one) =>
+              typeof one === "boolean" ? one : comparable(one),
+            );
             expect(ours).toEqual(expected);
           } else if (step.kind === "amend") {
             await log.amend(own, step.amendments);

@@ -96,8 +96,8 @@ describe("a commit", () => {
 
 describe("a document", () => {
   test.each([
-    ["", {}, 275],
-    [" with trimming and expiry", { maxMessages: 20, ttlMs: 1e8 }, 350],
+    ["", {}, 290],
+    [" with trimming and expiry", { maxMessages: 20, ttlMs: 1e8 }, 380],
   ])("is its texts and at most so many bytes more%s", async (_, options, bytes) => {
     const { stores } = coldStores(options);
     const store = stores.open();

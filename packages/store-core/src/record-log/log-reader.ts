@@ -24,6 +24,8 @@ export interface PageHint {
   readonly seen: number;
   readonly sequence: number;
   readonly row: number;
+  /** How many messages its rows have on average. */
+  readonly density: number;
 }
 
 /** A view, and what the next read can guess from it. */
@@ -61,7 +63,9 @@ async function readOnce(
   now: number,
   hints: ReadHints,
 ): Promise<LogRead & { isWhole: boolean }> {
-  const wanted = request.before === undefined ? Math.min(request.limit, rowsAtOnce(request)) + 1 : 2;
+  const density = hints.pageEnd?.density ?? 1;
+  const wanted =
+    request.before === undefined ? Math.min(rowsFor(request.limit, density), rowsAtOnce(request)) + 1 : 2;
   const guesses = guess(log, stream, request, hints.end);
   const chain = await readChain(log, stream, wanted, { headsOnly: false, now });
   const end = chain.heads[0];
@@ -69,7 +73,7 @@ async function readOnce(
 
   const { extent, pinnedAt, metadataAt } = end.end;
   const range = selectRange(extent, request);
-  const walker = new RowWalker(log, stream, chain.rows);
+  const walker = new RowWalker(log, stream, chain.rows, density);
   const texts = new TextReader(log, stream);
   const start = await startOf(log, stream, end, range, hints.pageEnd);
   const walk = collectRun(walker, texts, end, range, start);
@@ -90,8 +94,22 @@ async function readOnce(
     entries,
     ...(needsMetadata && { metadata: metadata ?? "" }),
   };
-  const page = found.row && { epoch: end.epoch, seen: end.number, sequence: range.first, row: found.row };
+  const page = found.row && {
+    epoch: end.epoch,
+    seen: end.number,
+    sequence: range.first,
+    row: found.row,
+    density: found.density,
+  };
   return { view, end, page: page || undefined, isWhole };
+}
+
+/**
+ * How many rows to read for so many messages. Rows of large commits are large, so no more than are likely to be needed; at
+ * least twice what is needed on average, as too few cost a round trip.
+ */
+function rowsFor(messages: number, density: number): number {
+  return Math.min(PAGE_ROWS, Math.ceil(messages * Math.min(1, 2 / density)));
 }
 
 /** Whoever waits for more finds a few new rows, and asks often. */
@@ -129,12 +147,13 @@ async function collectRun(
   end: LogHead,
   range: Extent,
   start: { below: number; low: number },
-): Promise<{ entries: { sequence: number; record: string }[]; row: number | undefined }> {
+): Promise<{ entries: { sequence: number; record: string }[]; row: number | undefined; density: number }> {
   const found = new Map<number, string>();
   let { below, low } = start;
   let row: number | undefined;
+  let [rows, messages] = [0, 0];
   while (low > range.first && range.first < range.next) {
-    const next = await walker.below(below);
+    const next = await walker.below(below, low - range.first);
     const head = next && parseHead(next.number, next.head);
     if (!head || head.epoch !== end.epoch) break;
     below = head.number;
@@ -145,6 +164,8 @@ async function collectRun(
         found.set(sequence, contents[sequence - run.commit.start] ?? "");
       }
       row = head.number;
+      rows += 1;
+      messages += run.commit.kinds.length;
     }
     if (head.commit) {
       low = Math.min(low, head.commit.start);
@@ -155,27 +176,32 @@ async function collectRun(
     const sequence = range.first + index;
     return { sequence, record: found.get(sequence) ?? "" };
   });
-  return { entries, row };
+  return { entries, row, density: messages / Math.max(1, rows) };
 }
 
 /** Reads the rows of a stream downwards, a page at a time. */
 class RowWalker {
   readonly #log: RecordLog;
   readonly #stream: string;
+  readonly #density: number;
   #rows: LogRow[];
 
-  constructor(log: RecordLog, stream: string, rows: LogRow[]) {
+  constructor(log: RecordLog, stream: string, rows: LogRow[], density: number) {
     this.#log = log;
     this.#stream = stream;
     this.#rows = rows;
+    this.#density = density;
   }
 
-  /** The row with the highest number below `below`, or undefined. */
-  async below(below: number): Promise<LogRow | undefined> {
+  /**
+   * The row with the highest number below `below`, or undefined. So many messages are wanted from there on; the first row
+   * may hold the rest of another page.
+   */
+  async below(below: number, messages: number): Promise<LogRow | undefined> {
     const isCovered = (this.#rows[0]?.number ?? 0) >= below - 1;
     const known = isCovered ? this.#rows.find((row) => row.number < below) : undefined;
     if (known || below <= 1) return known;
-    this.#rows = await this.#log.read(this.#stream, below, PAGE_ROWS, false);
+    this.#rows = await this.#log.read(this.#stream, below, rowsFor(messages, this.#density) + 1, false);
     return this.#rows[0];
   }
 
