@@ -14,6 +14,8 @@ export interface Thread {
 
 /** One way to keep threads in a backend. */
 export interface Contestant {
+  /** The longest thread that it can hold; absent for any. Longer ones are left out. */
+  readonly longest?: number;
   /** Puts messages at the end of a thread by the quickest way. */
   fill(threadId: string, messages: readonly ChatMessage[]): Promise<unknown>;
   /** A filled thread that from now on keeps at most `maxMessages`, where the library can. */
@@ -39,8 +41,11 @@ export interface Backend {
   readonly versions: readonly string[];
   /** In words, what the raw client does for a commit and for a read. */
   readonly baseline: string;
-  /** How much longer than the raw client's a commit and a read may take. */
-  readonly targets: { readonly commit: number; readonly read: number };
+  /**
+   * How much longer than the raw client's a commit and a read may take, and how much longer LangChain.js is to take for a
+   * batch, where it writes one message after the other.
+   */
+  readonly targets: { readonly commit: number; readonly read: number; readonly batchLead?: number };
   readonly contestants: Contestants;
   /** The same contestants over connections whose round trips are counted. Absent where there is no network. */
   readonly counted?: { readonly contestants: Contestants; roundTrips(): number };

@@ -6,6 +6,14 @@ export function toLangChain(messages: readonly ChatMessage[]): BaseMessage[] {
   return messages.map(toBaseMessage);
 }
 
+/** The same messages as text alone, for a history that holds nothing else. */
+export function toLangChainTexts(messages: readonly ChatMessage[]): BaseMessage[] {
+  return messages.map(({ role, content }) => {
+    const text = typeof content === "string" ? content : JSON.stringify(content);
+    return role === "user" ? new HumanMessage(text) : new AIMessage(text);
+  });
+}
+
 function toBaseMessage({ role, content }: ChatMessage): BaseMessage {
   if (typeof content === "string")
     return role === "user" ? new HumanMessage(content) : new AIMessage(content);

@@ -12,9 +12,6 @@ export interface Verdict {
 
 /** An append to the longest threads may take so many times one to the shortest. */
 const GROWTH = 1.2;
-/** LangChain.js is to take at least so many times longer for a batch. */
-const BATCH_LEAD = 10;
-
 interface Figure {
   readonly value: number;
   readonly where: string;
@@ -32,8 +29,11 @@ export function judge(backend: Backend, rows: readonly Row[]): Verdict[] {
     atMost("append at 100,000 / at 10", GROWTH, growth(commits)),
   ];
   if (counted) verdicts.unshift(atMost("round trips a call", 1, roundTrips(rows)));
+  if (targets.batchLead !== undefined) {
+    verdicts.push(atLeast("batch of 20, LangChain.js / ours", targets.batchLead, lead(batches)));
+  }
   if (contestants["LangChain.js"]) {
-    verdicts.push(atLeast("batch of 20, LangChain.js / ours", BATCH_LEAD, lead(batches)));
+    verdicts.push(atLeast("any operation, LangChain.js / ours", 1, lead(rows)));
   }
   return verdicts;
 }
@@ -65,11 +65,13 @@ function growth(commits: readonly Row[]): Figure[] {
     });
 }
 
-function lead(batches: readonly Row[]): Figure[] {
-  return batches.map((row) => ({
-    value: ratio(timesOf(row, "LangChain.js"), timesOf(row, "Scrollback")),
-    where: nameOf(row),
-  }));
+function lead(rows: readonly Row[]): Figure[] {
+  return rows
+    .filter((row) => row.results["LangChain.js"])
+    .map((row) => ({
+      value: ratio(timesOf(row, "LangChain.js"), timesOf(row, "Scrollback")),
+      where: nameOf(row),
+    }));
 }
 
 function timesOf(row: Row | undefined, name: ContestantName): readonly number[] {

@@ -1,11 +1,16 @@
 import { startServer } from "../../../conformance-tests/servers/index.ts";
 import type { Backend } from "../backend.ts";
+import { openDynamo } from "./dynamo.ts";
+import { openMongo } from "./mongo.ts";
 import { openRedis } from "./redis.ts";
 import { openSqlite } from "./sqlite.ts";
 
-async function startRedis(): Promise<Backend> {
-  const server = await startServer("redis");
-  const backend = await openRedis(server).catch(async (error: unknown) => {
+type Server = Awaited<ReturnType<typeof startServer>>;
+
+/** A backend on a server that is started for it and ends with it. */
+async function start(name: Server["name"], open: (server: Server) => Promise<Backend>): Promise<Backend> {
+  const server = await startServer(name);
+  const backend = await open(server).catch(async (error: unknown) => {
     await server.stop();
     throw error;
   });
@@ -20,6 +25,8 @@ async function startRedis(): Promise<Backend> {
 
 /** Every backend that is measured, by the name that `--only` takes, in the order of the report. */
 export const backends: Readonly<Record<string, readonly (() => Promise<Backend>)[]>> = {
-  redis: [startRedis],
+  redis: [() => start("redis", openRedis)],
+  mongodb: [() => start("mongodb", openMongo)],
+  dynamodb: [() => start("dynamodb", openDynamo)],
   sqlite: [() => openSqlite("full"), () => openSqlite("normal")],
 };

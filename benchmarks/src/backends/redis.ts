@@ -97,7 +97,7 @@ export async function openRedis(server: { url: string; product: string; version:
       `LangChain.js: @langchain/redis ${versionOf("@langchain/redis")}, @langchain/core ${versionOf("@langchain/core")}, redis ${versionOf("redis")}`,
     ],
     baseline: "JSON.stringify, RPUSH and LTRIM in a pipeline; LRANGE and JSON.parse",
-    targets: { commit: 1.25, read: 1.25 },
+    targets: { commit: 1.25, read: 1.25, batchLead: 10 },
     contestants: await connectAll(server.url),
     counted: { contestants: await connectAll(countedUrl.href), roundTrips: counter.count },
     async close() {
