@@ -71,6 +71,7 @@ async function prepare({ store, maxMessages, file }: Options): Promise<Run> {
   const url = store ?? urlIn(folder);
   try {
     await using stores = await openStores(url, { maxMessages });
+    await stores.setup();
     await stores.open().read({ limit: 0 });
     const { backend } = stores.settings;
     return {

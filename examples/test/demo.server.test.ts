@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { startServer } from "@scrollback/conformance/servers";
 import { openStores } from "@scrollback/store-core";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { SavedState } from "../demo/agent.ts";
 import { cellsOf } from "../demo/screen.ts";
 
@@ -16,7 +16,10 @@ let temp: string;
 beforeEach(async () => {
   temp = await mkdtemp(join(tmpdir(), "scrollback-demo-test-"));
 });
-afterEach(() => rm(temp, { recursive: true }));
+afterEach(async () => {
+  vi.unstubAllEnvs();
+  await rm(temp, { recursive: true });
+});
 
 interface Ended {
   readonly code: number | null;
@@ -136,6 +139,19 @@ describe("on Redis", () => {
     const [folder = ""] = await folders();
     const again = await demo("--look", join(temp, folder), "--store", server.url);
     expect(again.stdout).toMatch(/ system +You are the operations assistant/);
+  });
+});
+
+describe.each([
+  ["mongodb", (url: string) => `${url}demo`],
+  ["dynamodb", (url: string) => `dynamodb://demo?region=eu-central-1&endpoint=${url}`],
+] as const)("on %s", (name, urlOf) => {
+  test("does what it says, and needs nothing set up", async () => {
+    // What DynamoDB's client signs its requests with, whoever it talks to.
+    vi.stubEnv("AWS_ACCESS_KEY_ID", "none");
+    vi.stubEnv("AWS_SECRET_ACCESS_KEY", "none");
+    await using server = await startServer(name);
+    expectDone(await demo("--store", urlOf(server.url)));
   });
 });
 
