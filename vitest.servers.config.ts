@@ -13,7 +13,7 @@ export default defineConfig({
     reporters: [
       "default",
       ["json", { outputFile: ".results/servers.json" }],
-      new MatrixReporter({ file: "docs/matrix.md" }),
+      new MatrixReporter({ file: "docs/matrix.md", faultsFile: "docs/faults-measured.md" }),
     ],
   },
 });

@@ -8,7 +8,7 @@ import {
 import { expect } from "vitest";
 import type { FaultyConnection, Harness } from "./harness.ts";
 import type { JobInput, JobName, JobResult } from "./jobs.ts";
-import { type RemoteJob, runInProcess } from "./processes.ts";
+import { type RemoteJob, type RemoteOptions, runInProcess } from "./processes.ts";
 
 /** What {@link Backend} needs of the test that it is made for. */
 export interface RunningTest {
@@ -101,11 +101,15 @@ export class Backend implements AsyncDisposable {
   }
 
   /** What starts another process that does a job with a client of its own. It is ended after the test at the latest. */
-  requireProcesses(): <Name extends JobName>(job: Name, input: JobInput<Name>) => RemoteJob<JobResult<Name>> {
+  requireProcesses(): <Name extends JobName>(
+    job: Name,
+    input: JobInput<Name>,
+    options?: RemoteOptions,
+  ) => RemoteJob<JobResult<Name>> {
     const { childProcess } = this.harness;
     if (!childProcess) return this.#test.skip('threads live in one process (capabilities.sharing "driver")');
-    return (job, input) => {
-      const remote = runInProcess(childProcess, job, input);
+    return (job, input, options) => {
+      const remote = runInProcess(childProcess, job, input, options);
       this.#cleanups.push(() => remote.kill());
       return remote;
     };

@@ -1,3 +1,14 @@
+export {
+  type Fault,
+  type FaultOptions,
+  type FaultScene,
+  formatLoad,
+  type LoadFigure,
+  type LoadOptions,
+  runFaults,
+  type ServerControl,
+  underLoad,
+} from "./faults/index.ts";
 export type {
   ConformanceOptions,
   FaultyConnection,

@@ -10,6 +10,15 @@ export interface ClauseResult {
   readonly outcome: "passed" | "failed" | { readonly leftOut: string };
 }
 
+/** How a backend stood one fault. */
+export interface FaultResult {
+  readonly title: string;
+  readonly backend: string;
+  readonly server?: ServerInfo;
+  /** The figure, where it stood the fault. */
+  readonly outcome: { readonly figure: string } | "failed" | { readonly leftOut: string };
+}
+
 /** Clauses by backends, as text: what {@link formatMatrix} and {@link toMarkdown} write. */
 interface Matrix {
   readonly header: readonly string[];
@@ -54,6 +63,21 @@ function matrixOf(results: readonly ClauseResult[]): Matrix {
   });
   const notes = reasons.map((reason, index) => `${superscript(index + 1)} Some tests left out: ${reason}.`);
   return { header: ["Clause", ...header], rows, notes };
+}
+
+/** The faults by backends, as a Markdown list: a heading a fault, a line a backend. */
+export function formatFaults(results: readonly FaultResult[]): string {
+  const lineOf = ({ backend, server, outcome }: FaultResult) => {
+    const where = server ? `${backend} (${server.product} ${server.version})` : backend;
+    if (outcome === "failed") return `- ✗ ${where}`;
+    return "figure" in outcome ? `- ✓ ${where}: ${outcome.figure}` : `- – ${where}: ${outcome.leftOut}`;
+  };
+  const titles = [...new Set(results.map(({ title }) => title))];
+  const own = (title: string) =>
+    results
+      .filter((result) => result.title === title)
+      .sort((one, other) => one.backend.localeCompare(other.backend));
+  return titles.map((title) => `**${title}**\n\n${own(title).map(lineOf).join("\n")}`).join("\n\n");
 }
 
 /** The matrix for a terminal, in columns. */

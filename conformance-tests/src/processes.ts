@@ -13,6 +13,12 @@ export interface RemoteJob<Result> {
   kill(): Promise<void>;
 }
 
+/** What is unusual about another process. */
+export interface RemoteOptions {
+  /** How far its clock is wrong, in milliseconds. Default 0. */
+  readonly clockOffsetMs?: number;
+}
+
 // The same file before and after the build.
 const worker = new URL(import.meta.url.endsWith(".ts") ? "./worker.ts" : "./worker.js", import.meta.url);
 
@@ -21,6 +27,7 @@ export function runInProcess<Name extends JobName>(
   childProcess: NonNullable<Harness["childProcess"]>,
   job: Name,
   input: JobInput<Name>,
+  { clockOffsetMs = 0 }: RemoteOptions = {},
 ): RemoteJob<JobResult<Name>> {
   const child = fork(worker, { execArgv: [], stdio: ["ignore", "ignore", "pipe", "ipc"] });
   const progress: string[] = [];
@@ -41,7 +48,7 @@ export function runInProcess<Name extends JobName>(
   });
   // Whoever kills a process does not wait for its result.
   result.catch(() => {});
-  child.send({ module: childProcess.module.href, data: childProcess.data, job, input });
+  child.send({ module: childProcess.module.href, data: childProcess.data, job, input, clockOffsetMs });
   return {
     progress,
     result,

@@ -1,29 +1,34 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import type { Reporter, TestCase, TestModule, TestSpecification, Vitest } from "vitest/node";
-import { type ClauseResult, formatMatrix, toMarkdown } from "./matrix.ts";
+import { type ClauseResult, type FaultResult, formatFaults, formatMatrix, toMarkdown } from "./matrix.ts";
 
 /** What {@link MatrixReporter} takes. */
 export interface MatrixReporterOptions {
   /** Where to write the matrix as Markdown, from the project's root. Default: nowhere. */
   readonly file?: string;
+  /** Where to write how each backend stood each fault, as Markdown, from the project's root. Default: nowhere. */
+  readonly faultsFile?: string;
 }
 
 /**
  * A Vitest reporter for the suite: says which server each backend runs on as soon as it is known, and prints the matrix of
- * clauses by backends in the end. The file is written by whole runs only: a run of some files or some tests leaves it.
+ * clauses by backends in the end, and how each backend stood each fault. The files are written by whole runs only: a run of
+ * some files or some tests leaves them.
  *
  * @example
  * reporters: ["default", new MatrixReporter({ file: "docs/matrix.md" })],
  */
 export class MatrixReporter implements Reporter {
   readonly #file: string | undefined;
+  readonly #faultsFile: string | undefined;
   readonly #announced = new Set<string>();
   #vitest: Vitest | undefined;
   #specifications = 0;
 
-  constructor({ file }: MatrixReporterOptions = {}) {
+  constructor({ file, faultsFile }: MatrixReporterOptions = {}) {
     this.#file = file;
+    this.#faultsFile = faultsFile;
   }
 
   onInit(vitest: Vitest): void {
@@ -35,7 +40,8 @@ export class MatrixReporter implements Reporter {
   }
 
   onTestCaseResult(test: TestCase): void {
-    const { backend = "", server } = test.meta().conformance ?? {};
+    const { conformance, fault } = test.meta();
+    const { backend = "", server } = conformance ?? fault ?? {};
     if (!server || this.#announced.has(backend)) return;
     this.#announced.add(backend);
     this.#vitest?.logger.log(`conformance: ${backend} runs on ${server.product} ${server.version}`);
@@ -43,29 +49,44 @@ export class MatrixReporter implements Reporter {
 
   async onTestRunEnd(modules: readonly TestModule[]): Promise<void> {
     const results: ClauseResult[] = [];
+    const faults: FaultResult[] = [];
     let isWhole = modules.every((module) => module.errors().length === 0);
     for (const module of modules) {
       for (const test of module.children.allTests()) {
-        const { conformance } = test.meta();
-        if (!conformance) continue;
+        const { conformance, fault } = test.meta();
+        if (!conformance && !fault) continue;
         const outcome = outcomeOf(test);
-        if (outcome) results.push({ ...conformance, outcome });
-        else isWhole = false;
+        if (!outcome) isWhole = false;
+        else if (conformance) results.push({ ...conformance, outcome });
+        else if (fault) faults.push({ ...fault, outcome: faultOutcome(outcome, fault.figure) });
       }
     }
-    if (results.length === 0 || !this.#vitest) return;
+    if (results.length > 0) {
+      this.#vitest?.logger.log(`\n${formatMatrix(results)}\n`);
+      await this.#write(this.#file, toMarkdown(results), isWhole);
+    }
+    if (faults.length > 0) {
+      this.#vitest?.logger.log(`\n${formatFaults(faults)}\n`);
+      await this.#write(this.#faultsFile, `${formatFaults(faults)}\n`, isWhole);
+    }
+  }
+
+  async #write(file: string | undefined, text: string, isWhole: boolean): Promise<void> {
+    if (file === undefined || !this.#vitest) return;
     const { logger, config } = this.#vitest;
-    logger.log(`\n${formatMatrix(results)}\n`);
-    if (this.#file === undefined) return;
     const all = await this.#vitest.globTestSpecifications();
     if (!isWhole || this.#specifications < all.length) {
-      logger.log(`conformance: ${this.#file} is left as it is, as this run was not of all tests`);
+      logger.log(`conformance: ${file} is left as it is, as this run was not of all tests`);
       return;
     }
-    const path = resolve(config.root, this.#file);
+    const path = resolve(config.root, file);
     await mkdir(dirname(path), { recursive: true });
-    await writeFile(path, toMarkdown(results));
+    await writeFile(path, text);
   }
+}
+
+function faultOutcome(outcome: ClauseResult["outcome"], figure = ""): FaultResult["outcome"] {
+  return outcome === "passed" ? { figure } : outcome;
 }
 
 /** Nothing for a test that a filter left out. */

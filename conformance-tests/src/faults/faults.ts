@@ -1,0 +1,210 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { createStores, StoreError } from "@scrollback/store-core";
+import { expect } from "vitest";
+import type { Backend } from "../backend.ts";
+import { batchesOf, checkFinal } from "../history.ts";
+import { batchText } from "../jobs.ts";
+import { textsIn, user } from "../messages.ts";
+import type { ProxyMode } from "../tcp-proxy.ts";
+import { formatLoad, underLoad } from "./load.ts";
+
+/** The processes of a server that tests may break. */
+export interface ServerControl {
+  /** Ends it as a crash does; what it had made durable stays. */
+  kill(): Promise<void>;
+  /** Starts it again and returns when it answers. */
+  start(): Promise<void>;
+  /** Freezes it: connections stay open and nothing answers. */
+  pause(): Promise<void>;
+  unpause(): Promise<void>;
+}
+
+/** What a fault is inflicted on. */
+export interface FaultScene {
+  readonly backend: Backend;
+  /** Absent where there is no server. */
+  readonly server: ServerControl | undefined;
+  /** How often to do something: `few` in a usual run, `many` under `SCROLLBACK_FIRE=1`. */
+  rounds(few: number, many: number): number;
+  /** Ends the test as left out, with the reason. */
+  skip(reason: string): never;
+}
+
+/** Inflicts one fault, checks what it must not break, and tells a figure for the table. */
+export type Fault = (scene: FaultScene) => Promise<string>;
+
+const WRITERS = 3;
+/** Three writers that pause so long make about 30 commits while one waits for a reply that is lost. */
+const QUIET_MS = 800;
+
+/** Clients through the proxy, under a load, while `modes` strike one after the other. */
+function onTheNetwork(modes: (scene: FaultScene) => readonly ProxyMode[], pauseMs?: number): Fault {
+  return async (scene) => {
+    const { proxy, connect } = scene.backend.requireNetwork();
+    const clients = Array.from({ length: WRITERS }, connect);
+    const figure = await underLoad(
+      async () => {
+        for (const mode of modes(scene)) {
+          const before = proxy.counters.strikes;
+          proxy.set(mode);
+          await expect
+            .poll(() => proxy.counters.strikes, { timeout: 10_000, interval: 2 })
+            .toBeGreaterThan(before);
+          if (!("times" in mode)) await sleep("ms" in mode ? mode.ms : 1_500);
+          proxy.set({ kind: "pass" });
+          await sleep(20 + Math.random() * 40);
+        }
+      },
+      { clients, sound: scene.backend.driver, ...(pauseMs !== undefined && { pauseMs }) },
+    );
+    return formatLoad(figure);
+  };
+}
+
+const repeated = (mode: ProxyMode, few: number, many: number) => (scene: FaultScene) =>
+  Array.from({ length: scene.rounds(few, many) }, () => mode);
+
+/** Clients on a server of whose process `act` is done something to. */
+function onTheServer(act: (server: ServerControl, scene: FaultScene) => Promise<void>): Fault {
+  return async (scene) => {
+    const { server } = scene;
+    if (!server) return scene.skip("there is no server");
+    const clients = Array.from({ length: WRITERS }, () => scene.backend.otherDriver());
+    const figure = await underLoad(() => act(server, scene), { clients, sound: scene.backend.driver });
+    return formatLoad(figure);
+  };
+}
+
+/** A process that writes is killed at a random moment, again and again; another one goes on. */
+const killedClients: Fault = async (scene) => {
+  const run = scene.backend.requireProcesses();
+  const rounds = scene.rounds(8, 200);
+  const { threadId } = scene.backend.store();
+  const acknowledged: string[] = [];
+  const batchSize = 5;
+  for (let round = 0; round < rounds; round++) {
+    const job = run("append", { threadId, writer: `p${round}`, batches: 1_000_000, batchSize });
+    await expect.poll(() => job.progress.length, { timeout: 20_000, interval: 1 }).toBeGreaterThan(0);
+    await sleep(Math.random() * 30);
+    await job.kill();
+    acknowledged.push(...job.progress);
+  }
+  const store = scene.backend.stores().open(threadId);
+  await store.addMessages(Array.from({ length: batchSize }, (_, index) => user(batchText("last", 0, index))));
+  const batches = batchesOf(await textsIn(store), batchSize);
+  const seen = new Set(batches);
+  expect(
+    acknowledged.filter((batch) => !seen.has(batch)),
+    "acknowledged and not there",
+  ).toEqual([]);
+  expect(batches.at(-1)).toBe("last/0");
+  for (let round = 0; round < rounds; round++) {
+    const own = batches.filter((batch) => batch.startsWith(`p${round}/`));
+    expect(own).toEqual(own.map((_, number) => `p${round}/${number}`));
+  }
+  const unknown = batches.length - 1 - acknowledged.length;
+  return `${rounds} killed, ${acknowledged.length} commits acknowledged, ${unknown} made without`;
+};
+
+const twoSetups: Fault = async (scene) => {
+  const drivers = Array.from({ length: 4 }, () => scene.backend.otherDriver());
+  const setups = drivers.filter(({ setup }) => setup !== undefined);
+  if (setups.length === 0) return scene.skip("there is nothing to set up");
+  const { threadId } = scene.backend.store();
+  const writers = setups.map((driver, index) =>
+    createStores(driver)
+      .open(threadId)
+      .addMessages([user(`${index}`)]),
+  );
+  await Promise.all([...setups, ...setups].map((driver) => driver.setup?.()));
+  await Promise.all(writers);
+  expect((await textsIn(scene.backend.stores().open(threadId))).toSorted()).toEqual(
+    setups.map((_, index) => `${index}`),
+  );
+  return `${2 * setups.length} at once, beside ${writers.length} first writes`;
+};
+
+const DAY_MS = 24 * 60 * 60 * 1_000;
+
+const wrongClocks: Fault = async (scene) => {
+  const run = scene.backend.requireProcesses();
+  const { threadId } = scene.backend.store();
+  const clocks = { behind: -DAY_MS, right: 0, ahead: DAY_MS };
+  const [batches, batchSize] = [scene.rounds(15, 60), 3];
+  const jobs = Object.entries(clocks).map(([writer, clockOffsetMs]) =>
+    run("append", { threadId, writer, batches, batchSize }, { clockOffsetMs }),
+  );
+  await Promise.all(jobs.map(({ result }) => result));
+  const final = await textsIn(scene.backend.stores().open(threadId));
+  checkFinal(final, { writers: Object.keys(clocks), batches, batchSize });
+  return `${Object.keys(clocks).length * batches} commits by clocks a day apart`;
+};
+
+const expiryInBetween: Fault = async (scene) => {
+  scene.backend.requireExpiry();
+  const ttlMs = 1_000;
+  const stores = scene.backend.otherStores({ ttlMs });
+  const threads = Array.from({ length: scene.rounds(20, 200) }, () => stores.open());
+  const outcomes = await Promise.all(
+    threads.map(async (store) => {
+      await store.addMessages([user("old")]);
+      const { revision } = await store.read();
+      await sleep(ttlMs - 100 + Math.random() * 120);
+      try {
+        await store.addMessages([user("new")], { expectedRevision: revision });
+        expect(await textsIn(store)).toEqual(["old", "new"]);
+        return "in time";
+      } catch (error) {
+        if (!StoreError.is(error, "CONFLICT")) throw error;
+        await store.addMessages([user("new")], { expectedRevision: null });
+        expect(await textsIn(store)).toEqual(["new"]);
+        return "expired";
+      }
+    }),
+  );
+  const expired = outcomes.filter((outcome) => outcome === "expired").length;
+  return `${expired} of ${outcomes.length} expired in between, told by CONFLICT`;
+};
+
+/** The faults that every backend is put to, by what the table calls them. A backend may lack what one needs. */
+export const commonFaults: Readonly<Record<string, Fault>> = {
+  "connection cut before the request": onTheNetwork(repeated({ kind: "cut-request", times: 1 }, 15, 200)),
+  "connection cut inside the request": onTheNetwork((scene) =>
+    Array.from({ length: scene.rounds(15, 200) }, (_, round) => ({
+      kind: "cut-request" as const,
+      afterBytes: 1 + round * 7,
+      times: 1,
+    })),
+  ),
+  "connection cut after the request": onTheNetwork(repeated({ kind: "cut-reply", times: 1 }, 15, 200)),
+  "connection cut inside the reply": onTheNetwork((scene) =>
+    Array.from({ length: scene.rounds(15, 200) }, (_, round) => ({
+      kind: "cut-reply" as const,
+      afterBytes: 1 + round,
+      times: 1,
+    })),
+  ),
+  "reply lost, connection open": onTheNetwork(repeated({ kind: "drop-reply", times: 1 }, 2, 10), QUIET_MS),
+  "reply later than the timeout": onTheNetwork(repeated({ kind: "delay-reply", ms: 5_500 }, 1, 3), QUIET_MS),
+  "network gone for a while": onTheNetwork(repeated({ kind: "down" }, 2, 10)),
+  "server killed and restarted": onTheServer(async (server, scene) => {
+    for (let round = 0; round < scene.rounds(2, 10); round++) {
+      await server.kill();
+      await sleep(Math.random() * 300);
+      await server.start();
+      await sleep(300);
+    }
+  }),
+  "server paused and resumed": onTheServer(async (server, scene) => {
+    for (let round = 0; round < scene.rounds(1, 4); round++) {
+      await server.pause();
+      await sleep(2_500);
+      await server.unpause();
+      await sleep(300);
+    }
+  }),
+  "client killed at a random moment": killedClients,
+  "two setups at once": twoSetups,
+  "clocks wrong": wrongClocks,
+  "expiry between a read and a write": expiryInBetween,
+};

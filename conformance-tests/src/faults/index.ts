@@ -1,0 +1,3 @@
+export type { Fault, FaultScene, ServerControl } from "./faults.ts";
+export { formatLoad, type LoadFigure, type LoadOptions, underLoad } from "./load.ts";
+export { type FaultOptions, runFaults } from "./run-faults.ts";

@@ -1,0 +1,227 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import {
+  createStores,
+  type Driver,
+  type MessageStore,
+  StoreError,
+  type StoreFactory,
+} from "@scrollback/store-core";
+import { expect } from "vitest";
+import { batchesOf } from "../history.ts";
+import { batchText } from "../jobs.ts";
+
+const BATCH = 3;
+/** A call is tried again for 5 seconds, and its last request may take as long once more before a client gives it up. */
+const DEADLINE_MS = 15_000;
+const RETRY_PAUSE_MS = 20;
+/** How many batches each writer adds at least before the fault, and after it. */
+const STEADY = 3;
+
+interface Writer {
+  readonly name: string;
+  readonly store: MessageStore;
+  /** Whether it leaves alone what failed, so that its fate stays unknown. */
+  readonly givesUp: boolean;
+}
+
+/** What a load measured. */
+export interface LoadFigure {
+  /** Batches acknowledged. */
+  readonly commits: number;
+  /** Calls that failed, after all the retries that the stores do by themselves. */
+  readonly failed: number;
+  readonly longestCallMs: number;
+  /** From the end of the fault until every writer got on. */
+  readonly backAfterMs: number;
+  /** Acknowledged batches that are not there in the end. */
+  readonly lost: number;
+}
+
+export interface LoadOptions {
+  /** The clients under fire: a writer and a reader on each. */
+  readonly clients: readonly Driver[];
+  /** A client that nothing happens to. */
+  readonly sound: Driver;
+  /** Whether the backend, as it is set up, may lose what it acknowledged, as where a replica takes over. Default no. */
+  readonly mayLose?: boolean;
+  /**
+   * For how long a writer pauses at most between two commits, in milliseconds. Default 4. Where a reply is lost, others must
+   * not make 64 commits before it is given up: its operation id would be forgotten.
+   */
+  readonly pauseMs?: number;
+  /** Whether what fails says that it may be tried again. Default yes. */
+  readonly retryable?: boolean;
+}
+
+interface Batch {
+  readonly start: number;
+  /** When it was acknowledged; Infinity for one that was given up. */
+  end: number;
+}
+
+/**
+ * Writers and readers on one thread, before, during and after a fault. In the end every promise that the fault may have
+ * broken is checked: what was acknowledged is there once, what was not is there whole or not at all, in an order that
+ * agrees with what each caller saw; every reading was one revision, and extended the reader's one before it.
+ */
+export async function underLoad(fault: () => Promise<void>, options: LoadOptions): Promise<LoadFigure> {
+  const load = new Load(options);
+  const running = load.run();
+  try {
+    await Promise.race([load.untilSteady(), running]);
+    await Promise.race([fault(), running]);
+    const over = performance.now();
+    await Promise.race([load.untilSteady(), running]);
+    load.backAfterMs = performance.now() - over;
+  } finally {
+    load.stop();
+    await running;
+  }
+  return await load.check();
+}
+
+class Load {
+  readonly #threadId = crypto.randomUUID();
+  readonly #writers: readonly Writer[];
+  readonly #readers: readonly MessageStore[];
+  readonly #sound: StoreFactory;
+  readonly #mayLose: boolean;
+  readonly #pauseMs: number;
+  readonly #retryable: boolean;
+  readonly #batches = new Map<string, Batch>();
+  readonly #acknowledged: string[] = [];
+  #isOver = false;
+  #failed = 0;
+  #longestCallMs = 0;
+  backAfterMs = 0;
+
+  constructor({ clients, sound, mayLose = false, pauseMs = 4, retryable = true }: LoadOptions) {
+    const stores = clients.map((client) => createStores(client).open(this.#threadId));
+    this.#writers = stores.map((store, index) => ({ name: `w${index}`, store, givesUp: index === 0 }));
+    this.#readers = stores;
+    this.#sound = createStores(sound);
+    this.#mayLose = mayLose;
+    this.#pauseMs = pauseMs;
+    this.#retryable = retryable;
+  }
+
+  stop(): void {
+    this.#isOver = true;
+  }
+
+  async run(): Promise<void> {
+    await Promise.all([
+      ...this.#writers.map((writer) => this.#write(writer)),
+      ...this.#readers.map((reader) => this.#read(reader)),
+    ]);
+  }
+
+  /** Resolves when every writer has had some more batches acknowledged. */
+  async untilSteady(): Promise<void> {
+    const counts = () =>
+      this.#writers.map(
+        ({ name }) => this.#acknowledged.filter((batch) => batch.startsWith(`${name}/`)).length,
+      );
+    const before = counts();
+    const isSteady = () => counts().every((count, index) => count >= (before[index] ?? 0) + STEADY);
+    await expect.poll(isSteady, { timeout: 40_000, interval: 5 }).toBe(true);
+  }
+
+  async #write({ name, store, givesUp }: Writer): Promise<void> {
+    for (let number = 0; !this.#isOver; number++) {
+      const id = `${name}/${number}`;
+      const messages = Array.from({ length: BATCH }, (_, index) => ({
+        role: "user" as const,
+        content: batchText(name, number, index),
+      }));
+      const batch: Batch = { start: performance.now(), end: Number.POSITIVE_INFINITY };
+      this.#batches.set(id, batch);
+      do {
+        if (await this.#call(() => store.addMessages(messages, { operationId: id }))) {
+          batch.end = performance.now();
+          this.#acknowledged.push(id);
+        } else await sleep(RETRY_PAUSE_MS);
+      } while (batch.end === Number.POSITIVE_INFINITY && !givesUp && !this.#isOver);
+      await sleep(Math.random() * this.#pauseMs);
+    }
+  }
+
+  async #read(store: MessageStore): Promise<void> {
+    let before: readonly string[] = [];
+    while (!this.#isOver) {
+      const known = this.#acknowledged.length;
+      let texts: string[] | undefined;
+      const isDone = await this.#call(async () => {
+        texts = (await store.listMessages()).map(({ content }) => String(content));
+      });
+      if (isDone && texts) {
+        const batches = batchesOf(texts, BATCH);
+        if (!this.#mayLose) {
+          expect(batches.slice(0, before.length), "a reading extends the one before").toEqual(before);
+          const seen = new Set(batches);
+          const missing = this.#acknowledged.slice(0, known).filter((batch) => !seen.has(batch));
+          expect(missing, "acknowledged before the reading began, and not in it").toEqual([]);
+        }
+        before = batches;
+      }
+      await sleep(isDone ? 2 : RETRY_PAUSE_MS);
+    }
+  }
+
+  /** Whether a call succeeded. What it may fail with is an outage that passes, in time. */
+  async #call(call: () => Promise<unknown>): Promise<boolean> {
+    const start = performance.now();
+    try {
+      await call();
+      return true;
+    } catch (error) {
+      if (!StoreError.is(error, "UNAVAILABLE")) throw error;
+      expect(error.retryable, `retryable: ${error.message}`).toBe(this.#retryable);
+      this.#failed += 1;
+      return false;
+    } finally {
+      this.#longestCallMs = Math.max(this.#longestCallMs, performance.now() - start);
+    }
+  }
+
+  async check(): Promise<LoadFigure> {
+    const texts = (await this.#sound.open(this.#threadId).listMessages()).map(({ content }) =>
+      String(content),
+    );
+    const final = batchesOf(texts, BATCH);
+    const seen = new Set(final);
+    const lost = this.#acknowledged.filter((batch) => !seen.has(batch)).length;
+    if (!this.#mayLose) expect(lost, "acknowledged and not there").toBe(0);
+    expect(this.#longestCallMs, "milliseconds of the longest call").toBeLessThan(DEADLINE_MS);
+    this.#checkOrder(final);
+    return {
+      commits: this.#acknowledged.length,
+      failed: this.#failed,
+      longestCallMs: this.#longestCallMs,
+      backAfterMs: this.backAfterMs,
+      lost,
+    };
+  }
+
+  /** A batch whose call began after another's was acknowledged comes after it. */
+  #checkOrder(final: readonly string[]): void {
+    let earliestEnd = Number.POSITIVE_INFINITY;
+    for (const id of final.toReversed()) {
+      const batch = this.#batches.get(id);
+      if (!batch) throw new Error(`nobody wrote ${id}`);
+      expect(batch.start, `the beginning of ${id}, before what comes after it ended`).toBeLessThanOrEqual(
+        earliestEnd,
+      );
+      earliestEnd = Math.min(earliestEnd, batch.end);
+    }
+  }
+}
+
+/** A figure as the table shows it. */
+export function formatLoad({ commits, failed, longestCallMs, backAfterMs, lost }: LoadFigure): string {
+  const seconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`;
+  const parts = [`${commits} commits`, `${failed} failed`, `longest call ${seconds(longestCallMs)}`];
+  parts.push(`back in ${seconds(backAfterMs)}`);
+  if (lost > 0) parts.push(`${lost} lost`);
+  return parts.join(", ");
+}

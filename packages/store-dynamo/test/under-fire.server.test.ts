@@ -1,0 +1,46 @@
+import { type Fault, formatLoad, runFaults, underLoad } from "@scrollback/conformance";
+import { startServer } from "@scrollback/conformance/servers";
+import { afterAll } from "vitest";
+import { openGateway, refusal } from "./gateway.ts";
+import { connect, dynamoHarnesses } from "./harness.ts";
+
+// Its data is in a file, so that it survives a kill.
+const server = startServer("dynamodb", { args: ["-dbPath", "/tmp"] });
+afterAll(async () => (await server).stop());
+
+/** DynamoDB Local never throttles: a gateway answers so in its place. */
+const throttling: Fault = async ({ backend, rounds }) => {
+  await using gateway = await openGateway((await server).url);
+  const table = new URL(String(backend.harness.childProcess?.data));
+  table.searchParams.set("endpoint", gateway.url);
+  const clients = Array.from({ length: 3 }, () => connect(table.href));
+  const names = [
+    "ProvisionedThroughputExceededException",
+    "ThrottlingException",
+    "RequestLimitExceeded",
+    "InternalServerError",
+  ];
+  let throttled = 0;
+  const figure = await underLoad(
+    async () => {
+      gateway.answer = () => {
+        const name = names[throttled % names.length] ?? "";
+        if (Math.random() < 0.5) return undefined;
+        throttled += 1;
+        return refusal(name, name, name === "InternalServerError" ? 500 : 400);
+      };
+      await new Promise((resolve) => setTimeout(resolve, rounds(3_000, 30_000)));
+      gateway.answer = () => undefined;
+    },
+    { clients, sound: backend.driver },
+  );
+  for (const client of clients) await client.close();
+  return `${throttled} requests refused, ${formatLoad(figure)}`;
+};
+
+runFaults({
+  name: "DynamoDB",
+  createHarness: dynamoHarnesses(server),
+  server: () => server,
+  faults: { throttled: throttling },
+});

@@ -1,0 +1,47 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Fault, formatLoad, runFaults, underLoad } from "@scrollback/conformance";
+import { startServer } from "@scrollback/conformance/servers";
+import { Redis } from "ioredis";
+import { afterAll } from "vitest";
+import { redisHarnesses } from "./harness.ts";
+
+// What it acknowledges is on disk.
+const server = startServer("redis", { args: ["--appendonly", "yes", "--appendfsync", "always"] });
+afterAll(async () => (await server).stop());
+
+/** Clients under a load while an administrator does something to the server. */
+const administered =
+  (act: (admin: Redis, rounds: number) => Promise<void>, retryable = true): Fault =>
+  async ({ backend, rounds }) => {
+    const clients = Array.from({ length: 3 }, () => backend.otherDriver());
+    const admin = new Redis((await server).url);
+    try {
+      const options = { clients, sound: backend.driver, retryable };
+      return formatLoad(await underLoad(() => act(admin, rounds(20, 200)), options));
+    } finally {
+      admin.disconnect();
+    }
+  };
+
+runFaults({
+  name: "Redis",
+  createHarness: redisHarnesses(server),
+  server: () => server,
+  faults: {
+    "script cache flushed": administered(async (admin, rounds) => {
+      for (let round = 0; round < rounds; round++) {
+        await admin.script("FLUSH");
+        await sleep(20);
+      }
+    }),
+    "memory limit reached": administered(async (admin, rounds) => {
+      for (let round = 0; round < rounds / 10; round++) {
+        await admin.config("SET", "maxmemory", "1mb");
+        await sleep(700);
+        await admin.config("SET", "maxmemory", "0");
+        await sleep(100);
+      }
+      // Trying again helps nobody before someone makes room.
+    }, false),
+  },
+});

@@ -1,0 +1,4 @@
+import { runFaults } from "@scrollback/conformance";
+import { createSqliteHarness } from "./harness.ts";
+
+runFaults({ name: "SQLite", createHarness: createSqliteHarness });
