@@ -1,8 +1,9 @@
 /**
- * `node scripts/check.ts test|local|all` runs the project's checks and ends with one line: `N passed, N failed`.
+ * `node scripts/check.ts test|local|fire|all` runs the project's checks and ends with one line: `N passed, N failed`.
  *
  * - `test`: builds, prepares the servers, runs every test.
  * - `local`: the tests that need no server: units, and the suite on memory, the record log, SQLite and files.
+ * - `fire`: the faults alone, many times each: about an hour.
  * - `all`: the style, the types, and what `test` does.
  *
  * Every part runs, whatever failed before it. What the failing ones printed is printed again at the end.
@@ -43,6 +44,7 @@ const servers: Part = {
 const plans: Record<string, readonly Part[]> = {
   test: [build, units, servers, serverTests("tests on servers")],
   local: [build, units, serverTests("suite without servers", "memory", "sqlite", "file", "record-log")],
+  fire: [build, servers, serverTests("faults", "under-fire", "failover")],
   all: [lint, build, types, units, servers, serverTests("tests on servers")],
 };
 

@@ -1,6 +1,6 @@
 /**
- * Writes what is generated into the pages: the suite's test titles into PROTOCOL.md, each below its clause, and the matrix
- * into README.md. `node scripts/pages.ts`; with `--check` it writes nothing and fails where a page is out of date.
+ * Writes what is generated into the pages: the suite's test titles into PROTOCOL.md, each below its clause, the matrix into
+ * README.md, and how the backends stood the faults into docs/faults.md. `node scripts/pages.ts`; with `--check` it writes nothing and fails where a page is out of date.
  */
 import { globSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -30,6 +30,11 @@ const pages: Record<string, (text: string) => string> = {
     text.replace(
       /<!-- matrix -->.*<!-- end of matrix -->/s,
       () => `<!-- matrix -->\n\n${textOf("docs/matrix.md").trim()}\n\n<!-- end of matrix -->`,
+    ),
+  "docs/faults.md": (text) =>
+    text.replace(
+      /<!-- faults -->.*<!-- end of faults -->/s,
+      () => `<!-- faults -->\n\n${textOf("docs/faults-measured.md").trim()}\n\n<!-- end of faults -->`,
     ),
 };
 

@@ -65,19 +65,41 @@ function matrixOf(results: readonly ClauseResult[]): Matrix {
   return { header: ["Clause", ...header], rows, notes };
 }
 
-/** The faults by backends, as a Markdown list: a heading a fault, a line a backend. */
-export function formatFaults(results: readonly FaultResult[]): string {
-  const lineOf = ({ backend, server, outcome }: FaultResult) => {
-    const where = server ? `${backend} (${server.product} ${server.version})` : backend;
-    if (outcome === "failed") return `- ✗ ${where}`;
-    return "figure" in outcome ? `- ✓ ${where}: ${outcome.figure}` : `- – ${where}: ${outcome.leftOut}`;
-  };
+function verdictOf({ outcome }: FaultResult): string {
+  if (outcome === "failed") return "✗";
+  return "figure" in outcome ? `✓ ${outcome.figure}` : `– ${outcome.leftOut}`;
+}
+
+/** Faults by backends as a Markdown table, with the figure of each that was stood. */
+export function faultsToMarkdown(results: readonly FaultResult[]): string {
   const titles = [...new Set(results.map(({ title }) => title))];
-  const own = (title: string) =>
-    results
-      .filter((result) => result.title === title)
-      .sort((one, other) => one.backend.localeCompare(other.backend));
-  return titles.map((title) => `**${title}**\n\n${own(title).map(lineOf).join("\n")}`).join("\n\n");
+  const backends = [...new Set(results.map(({ backend }) => backend))].sort();
+  const cell = (title: string, backend: string) => {
+    const found = results.find((one) => one.title === title && one.backend === backend);
+    return found ? verdictOf(found) : "–";
+  };
+  const headerOf = (backend: string) => {
+    const server = results.find((one) => one.backend === backend && one.server)?.server;
+    return server ? `${backend} (${server.product} ${server.version})` : backend;
+  };
+  const header = ["Fault", ...backends.map(headerOf)];
+  const rows = titles.map((title) => [title, ...backends.map((backend) => cell(title, backend))]);
+  return [markdownLine(header), markdownLine(header.map(() => "---")), ...rows.map(markdownLine), ""].join(
+    "\n",
+  );
+}
+
+/** Faults by backends for a terminal: a line for each backend below each fault. */
+export function formatFaults(results: readonly FaultResult[]): string {
+  const titles = [...new Set(results.map(({ title }) => title))];
+  const width = Math.max(...results.map(({ backend }) => backend.length));
+  return titles
+    .map((title) => {
+      const own = results.filter((result) => result.title === title);
+      const lines = own.map((result) => `  ${result.backend.padEnd(width)}  ${verdictOf(result)}`).sort();
+      return [title, ...lines].join("\n");
+    })
+    .join("\n");
 }
 
 /** The matrix for a terminal, in columns. */
@@ -96,9 +118,11 @@ export function formatMatrix(results: readonly ClauseResult[]): string {
 /** The matrix as a Markdown table with its notes. */
 export function toMarkdown(results: readonly ClauseResult[]): string {
   const { header, rows, notes } = matrixOf(results);
-  const line = (cells: readonly string[]) =>
-    `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
-  const table = [line(header), line(header.map(() => "---")), ...rows.map(line)];
+  const table = [markdownLine(header), markdownLine(header.map(() => "---")), ...rows.map(markdownLine)];
   const legend = "✓ tests passed, ✗ tests failed, – nothing to test.";
   return [...table, "", legend, ...notes.map((note) => `<br>${note}`), ""].join("\n");
+}
+
+function markdownLine(cells: readonly string[]): string {
+  return `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
 }

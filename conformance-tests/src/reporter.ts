@@ -1,7 +1,14 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import type { Reporter, TestCase, TestModule, TestSpecification, Vitest } from "vitest/node";
-import { type ClauseResult, type FaultResult, formatFaults, formatMatrix, toMarkdown } from "./matrix.ts";
+import {
+  type ClauseResult,
+  type FaultResult,
+  faultsToMarkdown,
+  formatFaults,
+  formatMatrix,
+  toMarkdown,
+} from "./matrix.ts";
 
 /** What {@link MatrixReporter} takes. */
 export interface MatrixReporterOptions {
@@ -67,7 +74,7 @@ export class MatrixReporter implements Reporter {
     }
     if (faults.length > 0) {
       this.#vitest?.logger.log(`\n${formatFaults(faults)}\n`);
-      await this.#write(this.#faultsFile, `${formatFaults(faults)}\n`, isWhole);
+      await this.#write(this.#faultsFile, faultsToMarkdown(faults), isWhole);
     }
   }
 

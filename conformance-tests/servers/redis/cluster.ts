@@ -19,12 +19,17 @@ export interface RedisCluster extends ServerInfo, AsyncDisposable {
 /**
  * Starts a cluster and returns when all slots are served.
  *
+ * @param moreArgs more arguments for the command line of each node.
  * @example
  * await using server = await startRedisCluster();
  * const client = new Cluster(server.startupNodes, { natMap: server.natMap });
  */
-export async function startRedisCluster(name: RedisName = "redis"): Promise<RedisCluster> {
+export async function startRedisCluster(
+  name: RedisName = "redis",
+  moreArgs: readonly string[] = [],
+): Promise<RedisCluster> {
   const args = [
+    ...moreArgs,
     "--cluster-enabled",
     "yes",
     "--cluster-node-timeout",

@@ -220,8 +220,11 @@ class Load {
 /** A figure as the table shows it. */
 export function formatLoad({ commits, failed, longestCallMs, backAfterMs, lost }: LoadFigure): string {
   const seconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`;
-  const parts = [`${commits} commits`, `${failed} failed`, `longest call ${seconds(longestCallMs)}`];
-  parts.push(`back in ${seconds(backAfterMs)}`);
-  if (lost > 0) parts.push(`${lost} lost`);
-  return parts.join(", ");
+  return [
+    `${commits} commits`,
+    ...(failed > 0 ? [`${failed} calls failed`] : []),
+    ...(lost > 0 ? [`${lost} lost`] : []),
+    `longest call ${seconds(longestCallMs)}`,
+    `back in ${seconds(backAfterMs)}`,
+  ].join(", ");
 }

@@ -5,7 +5,7 @@ import { DatabaseSync } from "node:sqlite";
 import type { Harness } from "@scrollback/conformance";
 import { SqliteDriver } from "../src/sqlite-driver.ts";
 
-const TABLE_PREFIX = "scrollback_";
+export const TABLE_PREFIX = "scrollback_";
 
 /** A driver on the file at `path`. What a child process imports. */
 export function connect(path: unknown): SqliteDriver {

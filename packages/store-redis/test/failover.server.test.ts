@@ -1,0 +1,59 @@
+import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { formatLoad, underLoad } from "@scrollback/conformance";
+import { startRedisCluster, startRedisSentinel } from "@scrollback/conformance/servers";
+import { Redis } from "ioredis";
+import { expect, test, vi } from "vitest";
+import { RedisDriver } from "../src/redis-driver.ts";
+import { opened } from "./clients.ts";
+import { redisClusterHarnesses } from "./harness.ts";
+
+vi.setConfig({ testTimeout: 120_000 });
+
+const primaryLost = { title: "primary lost, its replica takes over", backend: "Redis Sentinel" };
+
+// Replication is asynchronous: what the replica had not got is lost, acknowledged or not. Nothing else may be broken.
+test(`${primaryLost.backend}: ${primaryLost.title}`, { meta: { fault: primaryLost } }, async ({ task }) => {
+  await using server = await startRedisSentinel();
+  const keyPrefix = randomUUID();
+  const connect = () => {
+    const options = { ...server.connection, connectTimeout: 1_000, commandTimeout: 4_000 };
+    const client = opened(new Redis({ ...options, maxRetriesPerRequest: 0, enableOfflineQueue: false }));
+    return new RedisDriver({ client, keyPrefix, owned: false });
+  };
+  const figure = await underLoad(
+    async () => {
+      await (await server.master()).kill();
+    },
+    { clients: [connect(), connect(), connect()], sound: connect(), mayLose: true },
+  );
+  const { product, version } = server;
+  task.meta.fault = { ...primaryLost, server: { product, version }, figure: formatLoad(figure) };
+  expect(figure.commits).toBeGreaterThan(10);
+});
+
+const nodeLost = { title: "a node lost and back", backend: "Redis Cluster" };
+
+test(`${nodeLost.backend}: ${nodeLost.title}`, { meta: { fault: nodeLost } }, async ({ task }) => {
+  // What they acknowledge is on disk.
+  const starting = startRedisCluster("redis", ["--appendonly", "yes", "--appendfsync", "always"]);
+  await using server = await starting;
+  const harness = await redisClusterHarnesses(starting)();
+  const clients = Array.from({ length: 3 }, () => harness.connect?.() ?? harness.driver);
+  const figure = await underLoad(
+    async () => {
+      // One of them has the thread.
+      for (const node of server.nodes) {
+        await node.kill();
+        await sleep(300);
+        await node.start();
+        await server.untilWhole();
+        await sleep(200);
+      }
+    },
+    { clients, sound: harness.driver },
+  );
+  for (const client of clients) await client.close();
+  await harness.close();
+  task.meta.fault = { ...nodeLost, server: harness.server, figure: formatLoad(figure) };
+});
