@@ -50,6 +50,8 @@ async function harnessOn(
   const { client, driver } = open(namespace);
   const raw =
     "url" in place ? new Redis(place.url) : new Cluster(place.startupNodes, { natMap: place.natMap });
+  // A test may kill the server below it.
+  raw.on("error", () => undefined);
   const proxy = new TcpProxy();
   const faults: FaultyConnection = {
     connect: () => connect(faultyNamespace),
