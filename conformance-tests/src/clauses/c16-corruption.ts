@@ -10,6 +10,7 @@ const corruptRecords: Readonly<Record<string, string>> = {
   "a record cut short": '1u{"role":"user","conte',
   "only the version and the kind": "1u",
   "an unknown kind": '1z{"role":"user","content":"a"}',
+  "metadata in a message's place": '1m{"role":"user","content":"a"}',
   "a version before the first": '0u{"role":"user","content":"a"}',
   "JSON without a version": '{"role":"user","content":"a"}',
   "what superjson cannot read": '1u~{"json":',

@@ -1,17 +1,35 @@
 import { types } from "node:util";
 import { SuperJSON } from "superjson";
+import { invalid } from "./arguments.ts";
 import { StoreError } from "./errors.ts";
+import type { RecordPlace, RecordWrite } from "./record.ts";
 
 /**
  * Turns a message (or a thread's metadata) into text and back.
  *
- * `encode` gives well-formed Unicode, the same text for the same value, at least one character. It throws a StoreError
- * `INVALID_ARGUMENT` for a value that `decode` could not bring back. `decode` gives a fresh value each time and throws
- * for text that `encode` did not write.
+ * `encode` gives well-formed Unicode, the same text for the same value of the same write, at least one character. It
+ * throws a StoreError `INVALID_ARGUMENT` for a value that `decode` could not bring back, `TOO_LARGE` for one past a limit
+ * of its own. `decode` gives a fresh value each time and throws for text that `encode` did not write; the message of a
+ * StoreError that it throws becomes part of the `CORRUPT` error. A codec that does not bind its text to a place ignores
+ * the second argument.
+ *
+ * @example
+ * const reversed: Codec = {
+ *   encode: (value) => [...JSON.stringify(value)].reverse().join(""),
+ *   decode: (text) => JSON.parse([...text].reverse().join("")),
+ * };
  */
 export interface Codec {
-  encode(value: unknown): string;
-  decode(text: string): unknown;
+  encode(value: unknown, write: RecordWrite): string;
+  decode(text: string, place: RecordPlace): unknown;
+}
+
+/** What a codec makes of a value. @throws StoreError `INVALID_ARGUMENT` when that is no well-formed text. */
+export function encodeText(codec: Codec, value: unknown, write: RecordWrite): string {
+  const text: unknown = codec.encode(value, write);
+  return typeof text === "string" && text !== "" && text.isWellFormed()
+    ? text
+    : invalid("codec.encode must return well-formed text that is not empty");
 }
 
 /** Deeper nesting than this is refused: it would exhaust the stack of whoever reads it. */
@@ -232,7 +250,7 @@ function toCarried(value: unknown): unknown {
  * message and cause), ArrayBuffer and typed arrays (as base64), nested up to 1,000 levels, under any key. A Buffer comes
  * back as a Uint8Array, a hole in an array as undefined, a shared object as copies.
  */
-export const jsonCodec: Codec = Object.freeze({
+export const jsonCodec = Object.freeze({
   encode(value: unknown): string {
     if (isPlainJson(value, 1)) return JSON.stringify(value);
     checkValue(value, [], []);
@@ -244,4 +262,4 @@ export const jsonCodec: Codec = Object.freeze({
   decode(text: string): unknown {
     return text.startsWith(SUPERJSON_MARK) ? superjson.parse(text.slice(1)) : JSON.parse(text);
   },
-});
+}) satisfies Codec;

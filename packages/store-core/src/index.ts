@@ -29,7 +29,13 @@ export { createMemoryStores } from "./memory.ts";
 export { MemoryDriver } from "./memory-driver.ts";
 export * from "./message.ts";
 export { openStores } from "./open-stores.ts";
-export { formatRecord, kindOfRecord, type RecordKind } from "./record.ts";
+export {
+  formatRecord,
+  kindOfRecord,
+  type RecordKind,
+  type RecordPlace,
+  type RecordWrite,
+} from "./record.ts";
 export { amendedExpiry, isBlanked, MemoryRecordLog } from "./record-log/memory-log.ts";
 export type { Amendment, LogRow, RecordLog, RecordLogCapabilities } from "./record-log/record-log.ts";
 export { type Clock, RecordLogDriver } from "./record-log/record-log-driver.ts";

@@ -1,6 +1,7 @@
 // Longer than a room should be: every method of the protocol stands here once, for all backends.
 import { randomUUID } from "node:crypto";
 import { checkOptions, invalid, isCount, isId, isSignal, isString } from "./arguments.ts";
+import { encodeText } from "./codec.ts";
 import type { Connection } from "./connection.ts";
 import { type CursorPlace, epochOf, formatCursor, parseCursor } from "./cursor.ts";
 import { digestOf } from "./digest.ts";
@@ -8,7 +9,7 @@ import type { CommitOutcome, ThreadView } from "./driver.ts";
 import { newEpoch } from "./epoch.ts";
 import { StoreError } from "./errors.ts";
 import { kindOf } from "./message.ts";
-import { formatRecord, parseRecord, type RecordKind } from "./record.ts";
+import { formatRecord, parseRecord, type RecordWrite } from "./record.ts";
 import { pause, untilAborted, withRetries } from "./retry.ts";
 import { isNoState, parseState, type StoreSettings, type StoreState } from "./state.ts";
 import type { Change, MessageStore, ReadOptions, Revision, ThreadPage, WriteOptions } from "./store.ts";
@@ -177,8 +178,9 @@ export class PortableStore<M> implements MessageStore<M> {
     checkOptions(caller, options, writeChecks);
     const { operationId = randomUUID(), expectedRevision, signal } = options;
     const { drop = 0, append: messages = [] } = change;
-    const append = messages.map((message, index) => this.#encodeMessage(message, index));
-    const metadata = this.#encodeMetadata(change.metadata);
+    const write = { threadId, operationId };
+    const append = messages.map((message, index) => this.#encodeMessage(message, { ...write, index }));
+    const metadata = this.#encodeMetadata(change.metadata, write);
     this.#checkSize(append, metadata);
     if (drop === 0 && append.length === 0 && metadata === undefined) {
       return await this.#revision(threadId, expectedRevision, signal);
@@ -233,29 +235,27 @@ export class PortableStore<M> implements MessageStore<M> {
     return revision;
   }
 
-  #encodeMessage(message: M, index: number): string {
+  #encodeMessage(message: M, write: Omit<RecordWrite, "kind">): string {
     const { traits } = this.#connection;
+    const name = `messages[${write.index}]`;
     const problem = traits.check?.(message);
-    if (problem) invalid(`messages[${index}]: ${problem}`);
-    return this.#encode(kindOf(message, traits), message, `messages[${index}]`);
+    if (problem) invalid(`${name}: ${problem}`);
+    return this.#encode(message, { ...write, kind: kindOf(message, traits) }, name);
   }
 
-  #encodeMetadata(metadata: unknown): string | null | undefined {
-    return metadata == null ? (metadata as null | undefined) : this.#encode("m", metadata, "metadata");
+  #encodeMetadata(metadata: unknown, write: Omit<RecordWrite, "kind" | "index">): string | null | undefined {
+    if (metadata == null) return metadata as null | undefined;
+    return this.#encode(metadata, { ...write, kind: "m", index: 0 }, "metadata");
   }
 
-  #encode(kind: RecordKind, value: unknown, name: string): string {
-    let text: unknown;
+  #encode(value: unknown, write: RecordWrite, name: string): string {
     try {
-      text = this.#connection.codec.encode(value);
+      return formatRecord(write.kind, encodeText(this.#connection.codec, value, write));
     } catch (cause) {
       const problem = StoreError.is(cause) ? cause.message : "was refused by the codec";
-      throw new StoreError("INVALID_ARGUMENT", `${name}: ${problem}`, { cause });
+      const code = StoreError.is(cause, "TOO_LARGE") ? "TOO_LARGE" : "INVALID_ARGUMENT";
+      throw new StoreError(code, `${name}: ${problem}`, { cause });
     }
-    if (typeof text !== "string" || text === "" || !text.isWellFormed()) {
-      invalid(`${name}: codec.encode must return well-formed text that is not empty`);
-    }
-    return formatRecord(kind, text);
   }
 
   #checkSize(append: readonly string[], metadata: string | null | undefined): void {
@@ -314,7 +314,7 @@ export class PortableStore<M> implements MessageStore<M> {
     const { metadata } = view;
     if (metadata !== undefined) {
       this.#unlessCorrupt(() => {
-        page.metadata = parseRecord(this.#connection.codec, metadata, `the metadata of thread "${threadId}"`);
+        page.metadata = parseRecord(this.#connection.codec, metadata, threadId, undefined);
       });
     }
     if (revision === null || view.count === 0) return page;
@@ -348,8 +348,7 @@ export class PortableStore<M> implements MessageStore<M> {
   }
 
   #decodeRecord(threadId: string, sequence: number, record: string): M {
-    const where = `message ${sequence} of thread "${threadId}"`;
-    return parseRecord(this.#connection.codec, record, where, sequence) as M;
+    return parseRecord(this.#connection.codec, record, threadId, sequence) as M;
   }
 
   async #call<T>(operation: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {

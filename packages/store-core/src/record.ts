@@ -9,10 +9,23 @@ import type { MessageKind } from "./message.ts";
  * @example `1u{"role":"user","content":"Hello"}`
  */
 const FORMAT_VERSION = "1";
-const recordKinds = "suotm";
 
 /** The kind of a record: a message's, or `m` for metadata. */
 export type RecordKind = MessageKind | "m";
+const recordKinds: readonly RecordKind[] = ["s", "u", "o", "t", "m"];
+
+/** Where a record belongs. */
+export interface RecordPlace {
+  readonly threadId: string;
+  readonly kind: RecordKind;
+}
+
+/** A record's place and the write that it comes from. A write has no two values of the same kind and index. */
+export interface RecordWrite extends RecordPlace {
+  readonly operationId: string;
+  /** Which of the write's messages it is, from 0; 0 for metadata. */
+  readonly index: number;
+}
 
 /** Makes a record of an encoded value. */
 export function formatRecord(kind: RecordKind, text: string): string {
@@ -28,10 +41,16 @@ export function kindOfRecord(record: string): MessageKind {
 /**
  * Reads a record back.
  *
- * @param where what the record is, for the message: `message 12 of thread "a"`.
+ * @param sequence the message's number; undefined for the thread's metadata.
  * @throws StoreError `CORRUPT` with `sequence` when it is no record, of a newer format version, or refused by the codec.
  */
-export function parseRecord(codec: Codec, record: unknown, where: string, sequence?: number): unknown {
+export function parseRecord(
+  codec: Codec,
+  record: unknown,
+  threadId: string,
+  sequence: number | undefined,
+): unknown {
+  const where = `${sequence === undefined ? "the metadata" : `message ${sequence}`} of thread "${threadId}"`;
   const corrupt = (problem: string, cause?: unknown) =>
     new StoreError("CORRUPT", `${where} cannot be read: ${problem}`, { cause, sequence });
   if (typeof record !== "string" || record.length < 3) throw corrupt("it is no record of Scrollback");
@@ -43,10 +62,12 @@ export function parseRecord(codec: Codec, record: unknown, where: string, sequen
         : "it is no record of Scrollback",
     );
   }
-  if (!recordKinds.includes(record[1] ?? "")) throw corrupt("it is no record of Scrollback");
+  const kind = recordKinds.find((one) => one === record[1]);
+  if (!kind || (kind === "m") !== (sequence === undefined)) throw corrupt("it is no record of Scrollback");
   try {
-    return codec.decode(record.slice(2));
+    return codec.decode(record.slice(2), { threadId, kind });
   } catch (cause) {
-    throw corrupt("the codec refused it; was it written with another codec?", cause);
+    const known = StoreError.is(cause) ? cause.message : undefined;
+    throw corrupt(known ?? "the codec refused it; was it written with another codec?", cause);
   }
 }
