@@ -27,7 +27,7 @@ export interface StoreOptions<M = ChatMessage> {
   trimming?: Trimming;
   /** A thread expires so many milliseconds after its last write. A whole number from 1 on. Default: never. */
   ttlMs?: number;
-  /** How messages become text. Default {@link jsonCodec}. */
+  /** How messages and metadata become text: {@link jsonCodec} (the default), `gzipCodec`, `aesGcmCodec`, or your own. */
   codec?: Codec;
   /** What the library asks of a message. Default {@link chatMessageTraits}, for {@link ChatMessage}. */
   traits?: MessageTraits<M>;

@@ -1,3 +1,4 @@
+export { type AesGcmCodecOptions, aesGcmCodec, type EncryptionKey } from "./aes-gcm-codec.ts";
 export {
   type Check,
   checkOptions,
@@ -25,6 +26,7 @@ export {
 } from "./driver.ts";
 export { StoreError, type StoreErrorCode, type StoreErrorOptions } from "./errors.ts";
 export { createStores, type StoreFactory, type StoreOptions, storeOptionChecks } from "./factory.ts";
+export { type GzipCodecOptions, gzipCodec } from "./gzip-codec.ts";
 export { createMemoryStores } from "./memory.ts";
 export { MemoryDriver } from "./memory-driver.ts";
 export * from "./message.ts";

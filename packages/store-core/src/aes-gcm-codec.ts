@@ -1,0 +1,161 @@
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHmac,
+  createSecretKey,
+  hkdfSync,
+  type KeyObject,
+} from "node:crypto";
+import { types } from "node:util";
+import { type Check, checkOptions, hasMethods, invalid } from "./arguments.ts";
+import { packText, unpackText } from "./base64-runs.ts";
+import { type Codec, encodeText, jsonCodec } from "./codec.ts";
+import { StoreError } from "./errors.ts";
+import type { RecordPlace, RecordWrite } from "./record.ts";
+
+/** A key of {@link aesGcmCodec} and the name that its records bear. */
+export interface EncryptionKey {
+  /** Stands readable in each record. 1 to 64 letters, digits, `_`, `-` and `.`; never given to another key. */
+  id: string;
+  /** 32 random bytes. They are not kept: changing or clearing them afterwards changes nothing. */
+  key: Uint8Array;
+}
+
+/** What {@link aesGcmCodec} takes. */
+export interface AesGcmCodecOptions {
+  /** The newest key first: it encrypts, each decrypts what bears its id. At least one. */
+  keys: readonly EncryptionKey[];
+  /** What makes text of a value. Default {@link jsonCodec}. */
+  codec?: Codec;
+}
+
+const ALGORITHM = "aes-256-gcm";
+const KEY_BYTES = 32;
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+const NO_KEYS = "must be a list of keys, the newest first";
+const keyId = /^[\w.-]{1,64}$/;
+const encrypted = /^#([\w.-]{1,64}):/;
+
+const isKeyRing: Check = (value) => {
+  if (!Array.isArray(value) || value.length === 0) return NO_KEYS;
+  const ids = new Set<unknown>();
+  for (const [index, key] of value.entries()) {
+    const fields: Partial<Record<keyof EncryptionKey, unknown>> = Object(key);
+    if (typeof fields.id !== "string" || !keyId.test(fields.id)) {
+      return `[${index}].id must be 1 to 64 letters, digits, "_", "-" and "."`;
+    }
+    if (!types.isUint8Array(fields.key) || fields.key.byteLength !== KEY_BYTES) {
+      return `[${index}].key must be a Uint8Array of ${KEY_BYTES} bytes`;
+    }
+    if (ids.has(fields.id)) return `[${index}].id is the id of another key, too`;
+    ids.add(fields.id);
+  }
+  return undefined;
+};
+
+/**
+ * Encrypts what another codec writes, by AES-256-GCM. A record is bound to its thread and its kind: one that was changed,
+ * moved to another thread, written without this codec or with a key that is not in `keys` is `CORRUPT`. Metadata is
+ * encrypted as messages are. Thread ids, kinds, sizes, counts and times stay readable in the backend.
+ *
+ * A write that is repeated under its operation id is the same change as long as the newest key is the same; after a
+ * rotation it is a `CONFLICT`. A key is good for 2^32 messages.
+ *
+ * @throws StoreError `INVALID_ARGUMENT` for a wrong or unknown option; it shows no key.
+ * @example
+ * const key = Buffer.from(process.env.SCROLLBACK_KEY ?? "", "base64");
+ * const codec = aesGcmCodec({ keys: [{ id: "2026-11", key }], codec: gzipCodec() });
+ * const stores = createMemoryStores({ codec });
+ */
+export function aesGcmCodec(options: AesGcmCodecOptions): Codec {
+  checkOptions("aesGcmCodec", options, { keys: isKeyRing, codec: hasMethods("encode", "decode") });
+  const { keys = [], codec = jsonCodec } = options ?? {};
+  const ring = keys.map(({ id, key }) => deriveKey(id, key));
+  const newest = ring[0] ?? invalid(`aesGcmCodec: keys ${NO_KEYS}`);
+  const byId = new Map(ring.map((key) => [key.id, key]));
+  return Object.freeze<Codec>({
+    encode(value, write) {
+      const text = encodeText(codec, value, write);
+      return `#${newest.id}:${encrypt(newest, text, write).toString("base64")}`;
+    },
+    decode(text, place) {
+      const id = encrypted.exec(text)?.[1] ?? corrupt("it is not encrypted, or by another codec");
+      const key = byId.get(id) ?? corrupt(`it was encrypted with the key "${id}", which is not in keys`);
+      const sealed = Buffer.from(text.slice(id.length + 2), "base64");
+      return decodeQuietly(codec, decrypt(key, sealed, place), place);
+    },
+  });
+}
+
+interface DerivedKey {
+  readonly id: string;
+  readonly encryption: KeyObject;
+  readonly nonce: KeyObject;
+}
+
+/** One key for each purpose, so that neither tells anything of the other. */
+function deriveKey(id: string, key: Uint8Array): DerivedKey {
+  // Key objects, as a raw key is imported anew for each message, which takes longer than encrypting it.
+  const derive = (purpose: string) =>
+    createSecretKey(Buffer.from(hkdfSync("sha256", key, "", `scrollback ${purpose}`, KEY_BYTES)));
+  return { id, encryption: derive(ALGORITHM), nonce: derive("nonce") };
+}
+
+/** Nonce, ciphertext, tag. */
+function encrypt(key: DerivedKey, text: string, write: RecordWrite): Buffer {
+  const packed = packText(text);
+  const nonce = nonceOf(key, packed, write);
+  const cipher = createCipheriv(ALGORITHM, key.encryption, nonce, { authTagLength: TAG_BYTES });
+  cipher.setAAD(bindingOf(write));
+  return Buffer.concat([nonce, cipher.update(packed), cipher.final(), cipher.getAuthTag()]);
+}
+
+/**
+ * Not random, as a write that is repeated has to come out the same to be known again. A function of the write and of what
+ * is written, under a key of its own: two texts get the same nonce no more often than by random ones, and the same text
+ * looks different in another write.
+ */
+function nonceOf(key: DerivedKey, packed: Buffer, write: RecordWrite): Buffer {
+  const { operationId, index, kind, threadId } = write;
+  // No line feed stands in JSON, so that no two pairs read alike.
+  const hmac = createHmac("sha256", key.nonce).update(
+    `${JSON.stringify([operationId, index, kind, threadId])}\n`,
+  );
+  return hmac.update(packed).digest().subarray(0, NONCE_BYTES);
+}
+
+function decrypt(key: DerivedKey, sealed: Buffer, place: RecordPlace): string {
+  if (sealed.length < NONCE_BYTES + TAG_BYTES) corrupt("it is cut short");
+  const nonce = sealed.subarray(0, NONCE_BYTES);
+  const decipher = createDecipheriv(ALGORITHM, key.encryption, nonce, { authTagLength: TAG_BYTES });
+  decipher.setAAD(bindingOf(place));
+  decipher.setAuthTag(sealed.subarray(-TAG_BYTES));
+  const packed = decipher.update(sealed.subarray(NONCE_BYTES, -TAG_BYTES));
+  try {
+    decipher.final();
+  } catch {
+    corrupt(
+      `it does not open with the key "${key.id}": it was changed, belongs to another thread, or that was another key`,
+    );
+  }
+  return unpackText(packed);
+}
+
+/** A kind is one letter, so that no two places read alike. */
+function bindingOf({ kind, threadId }: RecordPlace): Buffer {
+  return Buffer.from(kind + threadId);
+}
+
+/** Keeps the codec's own errors back: they may quote the text. */
+function decodeQuietly(codec: Codec, text: string, place: RecordPlace): unknown {
+  try {
+    return codec.decode(text, place);
+  } catch {
+    return corrupt("the codec under the encryption refused it; was it written with another one?");
+  }
+}
+
+function corrupt(problem: string): never {
+  throw new StoreError("CORRUPT", problem);
+}

@@ -1,0 +1,78 @@
+import { gunzipSync, gzipSync } from "node:zlib";
+import { checkOptions, hasMethods, isPositiveInteger } from "./arguments.ts";
+import { type Codec, encodeText, jsonCodec } from "./codec.ts";
+import { StoreError } from "./errors.ts";
+
+/** What {@link gzipCodec} takes. */
+export interface GzipCodecOptions {
+  /** What makes text of a value. Default {@link jsonCodec}. */
+  codec?: Codec;
+  /**
+   * How many bytes a text may have before compression: a larger one is `TOO_LARGE` at the write, `CORRUPT` at the read. A
+   * whole number from 1 on. Default 16 MiB.
+   */
+  maxBytes?: number;
+}
+
+const DEFAULT_MAX_BYTES = 16 * 1024 ** 2;
+/** Shorter texts are not worth the attempt: 18 bytes of every gzip stream are its frame. */
+const MIN_BYTES = 128;
+const MARK = "^";
+/** What follows the mark: gzip as base64, or a text that begins with the mark by itself. */
+const COMPRESSED = "g";
+const PLAIN = "p";
+
+/**
+ * Compresses what another codec writes, by gzip as base64. A text that would not get shorter, or is shorter than 128
+ * bytes, stays as it is; so a record never costs more than without, and records that were written without this codec can
+ * still be read. Runs synchronously. A write that is repeated under its operation id is the same change only where zlib
+ * compresses it to the same bytes; another version of Node.js may not, and then it is a `CONFLICT`.
+ *
+ * @throws StoreError `INVALID_ARGUMENT` for a wrong or unknown option.
+ * @example
+ * const stores = createMemoryStores({ codec: gzipCodec() });
+ */
+export function gzipCodec(options: GzipCodecOptions = {}): Codec {
+  checkOptions("gzipCodec", options, {
+    codec: hasMethods("encode", "decode"),
+    maxBytes: isPositiveInteger,
+  });
+  const { codec = jsonCodec, maxBytes = DEFAULT_MAX_BYTES } = options;
+  return Object.freeze<Codec>({
+    encode(value, write) {
+      const text = encodeText(codec, value, write);
+      const bytes = Buffer.byteLength(text);
+      if (bytes > maxBytes) {
+        throw new StoreError(
+          "TOO_LARGE",
+          `${bytes} bytes before compression, at most ${maxBytes} fit (gzipCodec's maxBytes)`,
+        );
+      }
+      const plain = text.startsWith(MARK) ? MARK + PLAIN + text : text;
+      if (bytes < MIN_BYTES) return plain;
+      const compressed = MARK + COMPRESSED + gzipSync(text).toString("base64");
+      return compressed.length < bytes ? compressed : plain;
+    },
+    decode(text, place) {
+      if (!text.startsWith(MARK)) return codec.decode(text, place);
+      if (text[1] === PLAIN) return codec.decode(text.slice(2), place);
+      if (text[1] !== COMPRESSED) throw new StoreError("CORRUPT", "it was written with another codec");
+      return codec.decode(decompress(text.slice(2), maxBytes), place);
+    },
+  });
+}
+
+function decompress(base64: string, maxBytes: number): string {
+  try {
+    return gunzipSync(Buffer.from(base64, "base64"), { maxOutputLength: maxBytes }).toString();
+  } catch (cause) {
+    const isTooLarge = cause instanceof Error && "code" in cause && cause.code === "ERR_BUFFER_TOO_LARGE";
+    throw new StoreError(
+      "CORRUPT",
+      isTooLarge
+        ? `it is larger than ${maxBytes} bytes when decompressed (gzipCodec's maxBytes)`
+        : "it cannot be decompressed",
+      { cause },
+    );
+  }
+}

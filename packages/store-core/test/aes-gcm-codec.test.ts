@@ -1,0 +1,215 @@
+import { randomBytes } from "node:crypto";
+import { inspect } from "node:util";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import {
+  type AesGcmCodecOptions,
+  aesGcmCodec,
+  type Codec,
+  createStores,
+  gzipCodec,
+  jsonCodec,
+  MemoryDriver,
+  type StoreError,
+} from "../src/index.ts";
+
+const write = { threadId: "t", kind: "u", operationId: "o", index: 0 } as const;
+const oldKey = { id: "2025", key: randomBytes(32) };
+const newKey = { id: "2026", key: randomBytes(32) };
+const codec = aesGcmCodec({ keys: [oldKey] });
+const secret = "the harbour at midnight";
+const message = { role: "user", content: secret } as const;
+
+/** Everything that an error shows, its causes and its stack included. */
+const shown = (error: unknown) => inspect(error, { depth: 10, showHidden: true });
+
+function refusal(decode: () => unknown): StoreError {
+  try {
+    decode();
+  } catch (error) {
+    expect(error).toMatchObject({ code: "CORRUPT" });
+    return error as StoreError;
+  }
+  throw new Error("it was read");
+}
+
+describe("aesGcmCodec", () => {
+  const codecs: [string, Codec][] = [
+    ["alone", codec],
+    ["over gzip", aesGcmCodec({ keys: [oldKey], codec: gzipCodec() })],
+    ["under gzip", gzipCodec({ codec })],
+  ];
+  test.each(codecs)("%s gives back what it was given, in any place", (_, one) => {
+    const place = fc.record({
+      threadId: fc.string({ minLength: 1, unit: "grapheme" }),
+      kind: fc.constantFrom("s", "u", "o", "t", "m"),
+      operationId: fc.string({ minLength: 1, unit: "grapheme" }),
+      index: fc.nat(),
+    });
+    const value = fc.oneof(
+      fc.jsonValue(),
+      fc.lorem({ maxCount: 100 }),
+      fc.uint8Array({ maxLength: 300 }).map((bytes) => Buffer.from(bytes).toString("base64")),
+    );
+    fc.assert(
+      fc.property(value, place, (given, { operationId, index, ...where }) => {
+        const text = one.encode(given, { operationId, index, ...where });
+        expect(JSON.stringify(one.decode(text, where))).toBe(JSON.stringify(given));
+        expect(text).toMatch(/^(?:#2025:[\w+/]+=*|\^.*)$/);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test("writes the same for the same write, and otherwise never the same", () => {
+    const text = codec.encode(message, write);
+    expect(codec.encode(message, write)).toBe(text);
+    const others = [
+      { ...write, operationId: "p" },
+      { ...write, index: 1 },
+      { ...write, threadId: "u" },
+      { ...write, kind: "s" as const },
+    ].map((other) => codec.encode(message, other));
+    const nonces = [text, ...others, codec.encode({ ...message, content: "x" }, write)].map((one) =>
+      one.slice("#2025:".length).slice(0, 16),
+    );
+    expect(new Set(nonces).size).toBe(nonces.length);
+  });
+
+  test("bytes cost 4/3 of their size, compressed below or not", () => {
+    const bytes = randomBytes(300_000);
+    for (const [what, one] of codecs.slice(0, 2)) {
+      expect(one.encode({ data: bytes }, write).length, what).toBeLessThan(400_000 + 1_000);
+    }
+    const text = "The last tram goes at midnight. ".repeat(1_000);
+    expect(aesGcmCodec({ keys: [oldKey], codec: gzipCodec() }).encode(text, write).length).toBeLessThan(
+      1_000,
+    );
+  });
+
+  test("old records stay readable after a rotation, and new ones bear the newest key", async () => {
+    const driver = new MemoryDriver();
+    const open = (...keys: AesGcmCodecOptions["keys"]) =>
+      createStores(driver, { codec: aesGcmCodec({ keys }) }).open("t");
+    await open(oldKey).commit({ append: [message], metadata: { title: "old" } });
+    const rotated = open(newKey, oldKey);
+    await rotated.addMessages([{ role: "assistant", content: "new" }]);
+    expect(await rotated.listMessages()).toEqual([message, { role: "assistant", content: "new" }]);
+    expect((await rotated.read()).metadata).toEqual({ title: "old" });
+    expect(driver.exportThread("t")?.messages.map((record) => record.slice(2, 7))).toEqual([
+      "#2025",
+      "#2026",
+    ]);
+
+    const onlyNew = open(newKey);
+    expect(await onlyNew.listMessages({ limit: 1 })).toEqual([{ role: "assistant", content: "new" }]);
+    await expect(onlyNew.listMessages()).rejects.toMatchObject({
+      code: "CORRUPT",
+      sequence: 1,
+      message: expect.stringContaining('the key "2025", which is not in keys'),
+    });
+    await expect(onlyNew.read({ limit: 1 })).rejects.toMatchObject({ code: "CORRUPT", sequence: undefined });
+    await rotated.replaceMessages(await rotated.listMessages());
+    await rotated.commit({ metadata: (await rotated.read()).metadata });
+    expect((await onlyNew.read()).entries).toHaveLength(2);
+  });
+
+  test("a repeated write is known again, and is a conflict once the key was rotated", async () => {
+    const driver = new MemoryDriver();
+    const open = (...keys: AesGcmCodecOptions["keys"]) =>
+      createStores(driver, { codec: aesGcmCodec({ keys }) }).open("t");
+    const options = { operationId: "job 7" };
+    const first = await open(oldKey).addMessages([message, message], options);
+    expect(await open(oldKey).addMessages([message, message], options)).toBe(first);
+    await expect(open(newKey, oldKey).addMessages([message, message], options)).rejects.toMatchObject({
+      code: "CONFLICT",
+    });
+    expect(await open(oldKey).listMessages()).toHaveLength(2);
+  });
+
+  test("a wrong key, another thread, another kind or any change is refused and shows nothing", () => {
+    const text = codec.encode(message, write);
+    const impostor = aesGcmCodec({ keys: [{ id: oldKey.id, key: newKey.key }] });
+    const refusals = [
+      refusal(() => impostor.decode(text, write)),
+      refusal(() => codec.decode(text, { threadId: "u", kind: "u" })),
+      refusal(() => codec.decode(text, { threadId: "t", kind: "s" })),
+      refusal(() => codec.decode(text, { threadId: "ut", kind: "s" })),
+      refusal(() => aesGcmCodec({ keys: [newKey] }).decode(text, write)),
+    ];
+    for (const error of refusals) {
+      for (const hidden of [secret, oldKey.key, newKey.key]) {
+        for (const encoding of ["utf8", "hex", "base64"] as const) {
+          const part = Buffer.from(hidden).toString(encoding).slice(0, 12);
+          expect(shown(error)).not.toContain(part);
+        }
+      }
+    }
+  });
+
+  test("every changed bit and every cut is refused", () => {
+    const sealed = Buffer.from(codec.encode(message, write).slice("#2025:".length), "base64");
+    for (let bit = 0; bit < sealed.length * 8; bit++) {
+      const changed = Buffer.from(sealed);
+      changed[bit >> 3] = (changed[bit >> 3] ?? 0) ^ (1 << (bit & 7));
+      refusal(() => codec.decode(`#2025:${changed.toString("base64")}`, write));
+    }
+    for (let length = 0; length < sealed.length; length++) {
+      refusal(() => codec.decode(`#2025:${sealed.toString("base64", 0, length)}`, write));
+    }
+  });
+
+  test("what is not encrypted is refused, so that nobody plants it", () => {
+    for (const text of [
+      jsonCodec.encode(message),
+      "#",
+      "#2025",
+      "#2025:",
+      "#:AAAA",
+      "",
+      gzipCodec().encode(secret.repeat(20), write),
+    ]) {
+      refusal(() => codec.decode(text, write));
+    }
+  });
+
+  test("what the codec below says of the text is kept back", () => {
+    const odd: Codec = { encode: () => `{"${secret}`, decode: (text) => JSON.parse(text) };
+    const text = aesGcmCodec({ keys: [oldKey], codec: odd }).encode(1, write);
+    const error = refusal(() => codec.decode(text, write));
+    expect(shown(error)).not.toContain(secret);
+    expect(() => odd.decode(`{"${secret}`, write)).toThrow();
+  });
+
+  test("a key may be changed or cleared once the codec was made, and the codec shows none", () => {
+    const key = randomBytes(32);
+    const copy = Buffer.from(key);
+    const one = aesGcmCodec({ keys: [{ id: "a", key }] });
+    key.fill(0);
+    const text = one.encode(message, write);
+    expect(aesGcmCodec({ keys: [{ id: "a", key: copy }] }).decode(text, write)).toEqual(message);
+    expect(shown(one)).not.toContain(copy.toString("hex").slice(0, 8));
+  });
+
+  const wrong: [string, unknown, string][] = [
+    ["no options", undefined, "keys"],
+    ["null", null, "options"],
+    ["keys left out", {}, "keys"],
+    ["no keys", { keys: [] }, "keys must"],
+    ["a key without id", { keys: [{ key: oldKey.key }] }, "keys [0].id"],
+    ["an id with a colon", { keys: [{ id: "a:b", key: oldKey.key }] }, "keys [0].id"],
+    ["the same id twice", { keys: [oldKey, { ...newKey, id: oldKey.id }] }, "keys [1].id"],
+    ["a key of 16 bytes", { keys: [oldKey, { id: "a", key: randomBytes(16) }] }, "keys [1].key"],
+    ["a key as text", { keys: [{ id: "a", key: secret.padEnd(32) }] }, "keys [0].key"],
+    ["a key that is no object", { keys: [null] }, "keys [0].id"],
+    ["an unknown option", { keys: [oldKey], key: 1 }, "key"],
+    ["a wrong codec", { keys: [oldKey], codec: {} }, "codec"],
+  ];
+  test.each(wrong)("%s is refused when it is made", (_, options, named) => {
+    const make = () => aesGcmCodec(options as AesGcmCodecOptions);
+    expect(make).toThrow(
+      expect.objectContaining({ code: "INVALID_ARGUMENT", message: expect.stringContaining(named) }),
+    );
+    expect(make).not.toThrow(expect.objectContaining({ message: expect.stringContaining(secret) }));
+  });
+});
