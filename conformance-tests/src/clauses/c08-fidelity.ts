@@ -1,5 +1,12 @@
 import { randomFillSync } from "node:crypto";
-import { type ChatMessage, createStores, jsonCodec } from "@scrollback/store-core";
+import {
+  aesGcmCodec,
+  type ChatMessage,
+  type Codec,
+  createStores,
+  gzipCodec,
+  jsonCodec,
+} from "@scrollback/store-core";
 import fc from "fast-check";
 import { expect } from "vitest";
 import type { Clause } from "../clause.ts";
@@ -8,6 +15,15 @@ import { carrying, numbered, textsIn, toolCall, toolResult, user } from "../mess
 import { checkProperty } from "../property.ts";
 import { differenceOf } from "../same-value.ts";
 import { anyValue, carriedValues, confusableObjects, hostileStrings, refusedValues } from "../values.ts";
+
+const keys = [{ id: "suite", key: randomFillSync(new Uint8Array(32)) }];
+/** The codecs of store-core, each alone and one over the other. */
+const codecs: Readonly<Record<string, Codec>> = {
+  json: jsonCodec,
+  gzip: gzipCodec(),
+  "AES-GCM": aesGcmCodec({ keys }),
+  "gzip in AES-GCM": aesGcmCodec({ keys, codec: gzipCodec() }),
+};
 
 /** What a thread weighs at rest beside its bytes: keys, operation ids, revisions. */
 const OVERHEAD_BYTES = 4_096;
@@ -205,7 +221,7 @@ export const fidelity: Clause = {
       }
     });
 
-    test("bytes cost at most 4/3 of their size at rest", async (backend) => {
+    test("bytes cost at most 4/3 of their size at rest, whichever codec", async (backend) => {
       const size = 300_000;
       for (const bytes of [
         randomFillSync(new Uint8Array(size)),
@@ -213,13 +229,37 @@ export const fidelity: Clause = {
         randomFillSync(new Uint8Array(size)).buffer,
         randomFillSync(Buffer.alloc(size)),
       ]) {
-        const store = backend.store();
-        await store.addMessages([
-          { role: "user", content: [{ type: "file", data: bytes as never, mediaType: "a/b" }] },
-        ]);
-        const atRest = Buffer.byteLength(await backend.harness.raw.dump(store.threadId));
-        expect(atRest, bytes.constructor.name).toBeGreaterThan(size);
-        expect(atRest, bytes.constructor.name).toBeLessThanOrEqual((size * 4) / 3 + OVERHEAD_BYTES);
+        for (const [what, codec] of Object.entries(codecs)) {
+          const store = backend.store({ codec });
+          await store.addMessages([
+            { role: "user", content: [{ type: "file", data: bytes as never, mediaType: "a/b" }] },
+          ]);
+          const atRest = Buffer.byteLength(await backend.harness.raw.dump(store.threadId));
+          expect(atRest, `${bytes.constructor.name}, ${what}`).toBeGreaterThan(size);
+          expect(atRest, `${bytes.constructor.name}, ${what}`).toBeLessThanOrEqual(
+            (size * 4) / 3 + OVERHEAD_BYTES,
+          );
+        }
+      }
+    });
+
+    test("whichever codec, messages and metadata come out as they went in, and a repeated write is known", async (backend) => {
+      const title = "night trams ".repeat(20);
+      const metadata = { title, seen: new Date(0) };
+      const messages = [...numbered(3), user(title), ...hostileStrings.map(user)];
+      for (const [what, codec] of Object.entries(codecs)) {
+        const store = backend.store({ codec });
+        const write = () => store.commit({ append: messages, metadata }, { operationId: "once" });
+        const revision = await write();
+        expect(await write(), what).toBe(revision);
+        const other = await backend.otherStores({ codec }).open(store.threadId).read();
+        expect(
+          other.entries.map(({ message }) => message),
+          what,
+        ).toStrictEqual(messages);
+        expect(other.metadata, what).toStrictEqual(metadata);
+        const isReadable = (await backend.harness.raw.dump(store.threadId)).includes("night trams");
+        expect(isReadable, `${what} is readable at rest`).toBe(what === "json");
       }
     });
 

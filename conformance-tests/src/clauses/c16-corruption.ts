@@ -1,4 +1,13 @@
-import { createStores, formatRecord, jsonCodec, type StoreError } from "@scrollback/store-core";
+import { randomBytes } from "node:crypto";
+import {
+  aesGcmCodec,
+  type Codec,
+  createStores,
+  formatRecord,
+  gzipCodec,
+  jsonCodec,
+  type StoreError,
+} from "@scrollback/store-core";
 import { expect } from "vitest";
 import type { Backend } from "../backend.ts";
 import type { Clause } from "../clause.ts";
@@ -25,6 +34,14 @@ async function corruptThread(backend: Backend, record: string) {
   const sequence = sequences[2] ?? 0;
   await backend.harness.raw.plant(store.threadId, sequence, record);
   return { store, sequence };
+}
+
+/** A thread's newest record, as the driver gives it. */
+async function newestRecord(backend: Backend, threadId: string) {
+  const range = { limit: 1, before: undefined, after: undefined, metadata: false, signal: undefined };
+  const [newest] = (await backend.driver.read({ ...range, threadId })).entries;
+  if (!newest) throw new Error(`there is nothing in ${threadId}`);
+  return newest;
 }
 
 export const corruption: Clause = {
@@ -129,10 +146,42 @@ export const corruption: Clause = {
     });
 
     test("a record of another codec is CORRUPT, never another message", async (backend) => {
-      const codec = { ...jsonCodec, encode: (value: unknown) => `<${jsonCodec.encode(value)}>` };
-      const store = createStores(backend.driver, { codec }).open();
-      await store.addMessages(numbered(1));
-      await rejection(backend.stores().open(store.threadId).listMessages(), "CORRUPT");
+      const long = "message ".repeat(50);
+      const other: Codec = { ...jsonCodec, encode: (value) => `<${jsonCodec.encode(value)}>` };
+      const encrypted = () => aesGcmCodec({ keys: [{ id: "a", key: randomBytes(32) }] });
+      for (const [codec, reader] of [
+        [other, jsonCodec],
+        [gzipCodec(), jsonCodec],
+        [encrypted(), jsonCodec],
+        [encrypted(), gzipCodec()],
+        [jsonCodec, encrypted()],
+        [encrypted(), encrypted()],
+        [encrypted(), aesGcmCodec({ keys: [{ id: "b", key: randomBytes(32) }] })],
+      ] satisfies [Codec, Codec][]) {
+        const store = createStores(backend.driver, { codec }).open();
+        await store.addMessages([user(long)]);
+        const error = await rejection(
+          backend.stores({ codec: reader }).open(store.threadId).listMessages(),
+          "CORRUPT",
+        );
+        expect(error.sequence).toBe((await newestRecord(backend, store.threadId)).sequence);
+        expect(error.message).not.toContain("message message");
+      }
+    });
+
+    test("an encrypted record that was moved to another thread, or its kind changed, is CORRUPT", async (backend) => {
+      const codec = aesGcmCodec({ keys: [{ id: "a", key: randomBytes(32) }] });
+      const [one, other] = [backend.store({ codec }), backend.store({ codec })];
+      for (const store of [one, other]) await store.addMessages(numbered(2));
+      const newest = await newestRecord(backend, one.threadId);
+      for (const [threadId, record] of [
+        [other.threadId, newest.record],
+        [one.threadId, newest.record.replace("u", "s")],
+      ] as const) {
+        await backend.harness.raw.plant(threadId, newest.sequence, record);
+        const error = await rejection(backend.stores({ codec }).open(threadId).listMessages(), "CORRUPT");
+        expect(error.sequence).toBe(newest.sequence);
+      }
     });
 
     test("records carry a format version", async (backend) => {
