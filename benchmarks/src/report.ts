@@ -66,7 +66,8 @@ export function targets(measured: readonly Measured[]): string {
   return `## Targets\n\n${table(columns, verdicts)}`;
 }
 
-function timesOf(result: Result | undefined): string {
+/** The median, and the 95th percentile in parentheses. */
+export function timesOf(result: Pick<Result, "times"> | undefined): string {
   if (!result) return "-";
   return `${inDigits(median(result.times), 3)} (${inDigits(percentile95(result.times), 3)})`;
 }
@@ -77,7 +78,7 @@ function overRaw(row: Row, name: ContestantName): string {
 }
 
 /** A number with three digits that count, but below 1 with `decimals` decimals. */
-function inDigits(value: number, decimals: number): string {
+export function inDigits(value: number, decimals: number): string {
   return value.toFixed(value >= 100 ? 0 : value >= 10 ? 1 : value >= 1 ? 2 : decimals);
 }
 
@@ -105,7 +106,7 @@ interface Column<Item> {
 }
 
 /** A Markdown table whose source is aligned too. */
-function table<Item>(columns: readonly Column<Item>[], items: readonly Item[]): string {
+export function table<Item>(columns: readonly Column<Item>[], items: readonly Item[]): string {
   const laidOut = columns.map(({ title, align, text }) => {
     const cells = [title, ...items.map(text)];
     const width = Math.max(...cells.map((cell) => cell.length));
