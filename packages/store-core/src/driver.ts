@@ -96,6 +96,16 @@ export interface ThreadView {
   readonly metadata?: string | undefined;
 }
 
+/** Where a driver keeps its threads, in the database's own words, for whoever observes it. Names only, never a secret. */
+export interface DriverTarget {
+  /** The collection or table. */
+  readonly collection?: string;
+  /** The database: its name, Redis' number. */
+  readonly namespace?: string;
+  /** The server, where there is one that is known by its address. */
+  readonly server?: { readonly address: string; readonly port: number };
+}
+
 /** What a backend's raw error means to a user. The message names no secret; the raw error becomes the `cause`. */
 export interface ErrorClass {
   readonly code: StoreErrorCode;
@@ -113,6 +123,8 @@ export interface ErrorClass {
  */
 export interface Driver {
   readonly capabilities: DriverCapabilities;
+  /** Absent where there is nothing to tell. */
+  readonly target?: DriverTarget | undefined;
   /** See {@link CommitRequest}. Seen by every reader as a whole or not at all, and by all that start after it returned. */
   commit(request: CommitRequest): Promise<CommitOutcome>;
   /** See {@link ReadRequest}. A thread that is not there (or expired, swept or not) is an empty view. */

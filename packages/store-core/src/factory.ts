@@ -14,6 +14,7 @@ import { Connection } from "./connection.ts";
 import type { Driver } from "./driver.ts";
 import type { StoreError } from "./errors.ts";
 import { type ChatMessage, chatMessageTraits, type MessageTraits } from "./message.ts";
+import { offerSpans } from "./opentelemetry.ts";
 import { PortableStore } from "./portable-store.ts";
 import { parseState, type StoreSettings } from "./state.ts";
 import type { MessageStore } from "./store.ts";
@@ -78,6 +79,7 @@ export function createStores<M = ChatMessage>(
     ...(ttlMs !== undefined && { ttlMs }),
   };
   const connection = new Connection<M>(driver, given, { codec, traits, onCorruptRecord });
+  offerSpans();
   return {
     settings: Object.freeze({ backend: driver.capabilities.backend, ...given }),
     open(threadId = uuidV7()) {

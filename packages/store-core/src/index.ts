@@ -18,6 +18,7 @@ export {
   type CommitRequest,
   type Driver,
   type DriverCapabilities,
+  type DriverTarget,
   type ErrorClass,
   formatRevision,
   REMEMBERED_OPERATIONS,
@@ -30,6 +31,7 @@ export { type GzipCodecOptions, gzipCodec } from "./gzip-codec.ts";
 export { createMemoryStores } from "./memory.ts";
 export { MemoryDriver } from "./memory-driver.ts";
 export * from "./message.ts";
+export type { StoreCall, StoreRetry } from "./observation.ts";
 export { openStores } from "./open-stores.ts";
 export {
   formatRecord,

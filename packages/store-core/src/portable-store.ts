@@ -9,6 +9,7 @@ import type { CommitOutcome, ThreadView } from "./driver.ts";
 import { newEpoch } from "./epoch.ts";
 import { StoreError } from "./errors.ts";
 import { kindOf } from "./message.ts";
+import { observed, retried, type StoreCall, weigh } from "./observation.ts";
 import { formatRecord, parseRecord, type RecordWrite } from "./record.ts";
 import { pause, untilAborted, withRetries } from "./retry.ts";
 import { isNoState, parseState, type StoreSettings, type StoreState } from "./state.ts";
@@ -88,8 +89,10 @@ export class PortableStore<M> implements MessageStore<M> {
     if (limit === 0) return [];
     const threadId = this.#threadId;
     const range = { limit, before: undefined, after: undefined, metadata: false };
-    const view = await this.#read(threadId, range, signal);
-    return this.#decode(threadId, view).map((entry) => entry.message);
+    return await this.#observed("read", "listMessages", threadId, async (call) => {
+      const view = await this.#read(threadId, range, signal, call);
+      return this.#decode(threadId, view).map((entry) => entry.message);
+    });
   }
 
   async read(options: ReadOptions = {}): Promise<ThreadPage<M>> {
@@ -101,8 +104,10 @@ export class PortableStore<M> implements MessageStore<M> {
     const before = options.before === undefined ? undefined : parseCursor("before", options.before);
     const after = options.after === undefined ? undefined : parseCursor("after", options.after);
     const threadId = this.#threadId;
-    const view = await this.#read(threadId, { limit, before, after, metadata: true }, signal);
-    return this.#pageOf(threadId, view, before, after);
+    return await this.#observed("read", "read", threadId, async (call) => {
+      const view = await this.#read(threadId, { limit, before, after, metadata: true }, signal, call);
+      return this.#pageOf(threadId, view, before, after);
+    });
   }
 
   async popMessage(options: { signal?: AbortSignal } = {}): Promise<M | undefined> {
@@ -112,18 +117,16 @@ export class PortableStore<M> implements MessageStore<M> {
     const threadId = this.#threadId;
     const newest = { limit: 1, before: undefined, after: undefined, metadata: false };
     for (let attempt = 0; ; attempt++) {
-      const view = await this.#read(threadId, newest, signal);
-      const entry = view.entries[0];
-      if (!entry) return undefined;
-      const message = this.#decodeRecord(threadId, entry.sequence, entry.record);
+      const found = await this.#observed("read", "popMessage", threadId, async (call) => {
+        const { entries, revision } = await this.#read(threadId, newest, signal, call);
+        const [entry] = entries;
+        return entry && { message: this.#decodeRecord(threadId, entry.sequence, entry.record), revision };
+      });
+      if (!found) return undefined;
       try {
-        await this.#commit(
-          "popMessage",
-          { drop: 1 },
-          { expectedRevision: view.revision, ...options },
-          threadId,
-        );
-        return message;
+        const expectedRevision = found.revision;
+        await this.#commit("popMessage", { drop: 1 }, { expectedRevision, ...options }, threadId);
+        return found.message;
       } catch (error) {
         if (!StoreError.is(error, "CONFLICT") || attempt >= MAX_POP_ATTEMPTS) throw error;
       }
@@ -167,7 +170,7 @@ export class PortableStore<M> implements MessageStore<M> {
   }
 
   async #commit(
-    caller: string,
+    caller: StoreCall["method"],
     change: Change<M>,
     options: WriteOptions = {},
     threadId = this.#threadId,
@@ -183,7 +186,9 @@ export class PortableStore<M> implements MessageStore<M> {
     const metadata = this.#encodeMetadata(change.metadata, write);
     this.#checkSize(append, metadata);
     if (drop === 0 && append.length === 0 && metadata === undefined) {
-      return await this.#revision(threadId, expectedRevision, signal);
+      return await this.#observed("read", caller, threadId, (call) =>
+        this.#revision(threadId, expectedRevision, signal, call),
+      );
     }
     const { maxMessages, trimming = "turns", ttlMs } = this.#settings;
     const { driver } = this.#connection;
@@ -201,8 +206,11 @@ export class PortableStore<M> implements MessageStore<M> {
       ttlMs,
       signal,
     };
-    const outcome = await this.#call(() => driver.commit(request), signal);
-    return this.#revisionOf(outcome, operationId);
+    return await this.#observed("commit", caller, threadId, async (call) => {
+      weigh(call, append, metadata);
+      const outcome = await this.#call(() => driver.commit(request), signal, call);
+      return this.#revisionOf(outcome, operationId);
+    });
   }
 
   #revisionOf(outcome: CommitOutcome, operationId: string): Revision {
@@ -226,9 +234,10 @@ export class PortableStore<M> implements MessageStore<M> {
     threadId: string,
     expected: Revision | null | undefined,
     signal: AbortSignal | undefined,
+    call: StoreCall | undefined,
   ): Promise<Revision | null> {
     const nothing = { threadId, limit: 0, before: undefined, after: undefined, metadata: false, signal };
-    const { revision } = await this.#call(() => this.#connection.driver.read(nothing), signal);
+    const { revision } = await this.#call(() => this.#connection.driver.read(nothing), signal, call);
     if (expected !== undefined && expected !== revision) {
       this.#revisionOf({ outcome: "revision-conflict", revision }, "");
     }
@@ -274,7 +283,12 @@ export class PortableStore<M> implements MessageStore<M> {
     if (total > maxCommitBytes) tooLarge("the messages of one commit", total, maxCommitBytes);
   }
 
-  async #read(threadId: string, range: ReadRange, signal: AbortSignal | undefined): Promise<ThreadView> {
+  async #read(
+    threadId: string,
+    range: ReadRange,
+    signal: AbortSignal | undefined,
+    call: StoreCall | undefined,
+  ): Promise<ThreadView> {
     const { driver } = this.#connection;
     const { maxMessages, trimming = "turns" } = this.#settings;
     const request = {
@@ -285,7 +299,7 @@ export class PortableStore<M> implements MessageStore<M> {
       metadata: range.metadata,
       signal,
     };
-    return await this.#call(async () => {
+    const read = async () => {
       const view = await driver.read(request);
       const epoch = (range.before ?? range.after)?.epoch;
       if (view.revision !== null && epoch !== undefined && epoch !== epochOf(view.revision)) {
@@ -296,11 +310,20 @@ export class PortableStore<M> implements MessageStore<M> {
               threadId,
               { ...range, after: { epoch: epochOf(view.revision), sequence: 0 } },
               signal,
+              call,
             );
       }
       if (maxMessages === undefined || view.count <= maxMessages) return view;
       return await readTrimmed(driver, request, maxMessages, trimming);
-    }, signal);
+    };
+    const view = await this.#call(read, signal, call);
+    if (call)
+      weigh(
+        call,
+        view.entries.map(({ record }) => record),
+        view.metadata,
+      );
+    return view;
   }
 
   #pageOf(
@@ -351,7 +374,20 @@ export class PortableStore<M> implements MessageStore<M> {
     return parseRecord(this.#connection.codec, record, threadId, sequence) as M;
   }
 
-  async #call<T>(operation: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  #observed<T>(
+    operation: StoreCall["operation"],
+    method: StoreCall["method"],
+    threadId: string,
+    run: (call: StoreCall | undefined) => Promise<T>,
+  ): Promise<T> {
+    return observed(operation, method, this.#connection.driver, threadId, run);
+  }
+
+  async #call<T>(
+    operation: () => Promise<T>,
+    signal: AbortSignal | undefined,
+    call: StoreCall | undefined,
+  ): Promise<T> {
     const attempt = async () => {
       this.#assertOpen();
       try {
@@ -360,6 +396,7 @@ export class PortableStore<M> implements MessageStore<M> {
         throw this.#connection.toStoreError(error);
       }
     };
-    return await untilAborted(() => withRetries(attempt, signal), signal);
+    const onRetry = call && ((error: StoreError) => retried(call, error));
+    return await untilAborted(() => withRetries(attempt, signal, onRetry), signal);
   }
 }

@@ -16,15 +16,20 @@ export async function pause(attempt: number, signal?: AbortSignal): Promise<void
 
 /**
  * Runs `operation` again while it fails with a retryable `UNAVAILABLE`, for at most 5 seconds from the first attempt.
- * Only for what may be repeated: reads, and commits that carry their operation id.
+ * Only for what may be repeated: reads, and commits that carry their operation id. `onRetry` is told why, each time.
  */
-export async function withRetries<T>(operation: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+export async function withRetries<T>(
+  operation: () => Promise<T>,
+  signal?: AbortSignal,
+  onRetry?: (error: StoreError) => void,
+): Promise<T> {
   const end = performance.now() + WINDOW_MS;
   for (let attempt = 0; ; attempt++) {
     try {
       return await operation();
     } catch (error) {
       if (!StoreError.is(error) || !error.retryable || performance.now() >= end) throw error;
+      onRetry?.(error);
     }
     await pause(attempt, signal);
   }

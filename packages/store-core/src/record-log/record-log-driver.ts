@@ -5,6 +5,7 @@ import {
   type CommitRequest,
   type Driver,
   type DriverCapabilities,
+  type DriverTarget,
   type ErrorClass,
   formatRevision,
   REMEMBERED_OPERATIONS,
@@ -83,6 +84,7 @@ const EMPTY_END: ThreadEnd = Object.freeze({
  */
 export class RecordLogDriver implements Driver {
   readonly capabilities: DriverCapabilities;
+  readonly target: DriverTarget | undefined;
   readonly #log: RecordLog;
   readonly #clock: Clock;
   /** By stream, least recently used first. */
@@ -103,6 +105,7 @@ export class RecordLogDriver implements Driver {
       expiry: true,
       trimmedWithinCommits: 2 * COLLECT_EVERY,
     });
+    this.target = log.target;
     const { setup } = log;
     if (setup) this.setup = () => setup.call(log);
   }

@@ -1,4 +1,4 @@
-import type { DriverCapabilities, ErrorClass } from "../driver.ts";
+import type { DriverCapabilities, DriverTarget, ErrorClass } from "../driver.ts";
 
 /** One row of a log. */
 export interface LogRow {
@@ -45,6 +45,8 @@ export interface RecordLogCapabilities
  */
 export interface RecordLog {
   readonly capabilities: RecordLogCapabilities;
+  /** As `Driver.target`. */
+  readonly target?: DriverTarget | undefined;
   /**
    * Inserts a row unless its key has one (also one that is past its `expiresAt` and still there). Atomic, durable when it
    * returns, and seen by every read that starts after.

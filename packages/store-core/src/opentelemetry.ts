@@ -1,0 +1,115 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import { createRequire } from "node:module";
+import type * as OpenTelemetry from "@opentelemetry/api";
+import { StoreError } from "./errors.ts";
+import { callChannels, retryChannel, type StoreCall, type StoreRetry } from "./observation.ts";
+
+type Api = typeof OpenTelemetry;
+
+const TRACER = "@scrollback/store-core";
+/** One for the process: a second copy of this package would make each span again. */
+const OFFERED = Symbol.for("scrollback.opentelemetry");
+/** Where the semantic conventions have another name for a backend than its driver. */
+const systems = new Map([["dynamodb", "aws.dynamodb"]]);
+
+/**
+ * Makes spans of what the channels publish, if `@opentelemetry/api` is installed beside this package. Loads it at the
+ * first call in a process, at once and not in the background, so that no span is missed; later calls do nothing.
+ */
+export function offerSpans(): void {
+  if (Reflect.has(globalThis, OFFERED)) return;
+  Object.defineProperty(globalThis, OFFERED, { value: true });
+  const api = loadApi();
+  if (api) makeSpans(api);
+}
+
+function loadApi(): Api | undefined {
+  try {
+    return createRequire(import.meta.url)("@opentelemetry/api");
+  } catch {
+    // Not installed, or broken: stores work without.
+    return undefined;
+  }
+}
+
+function makeSpans(api: Api): void {
+  const spans = new WeakMap<StoreCall, OpenTelemetry.Span>();
+  /** An exporter's or a sampler's error is none of the store's calls. */
+  const quietly = (make: () => void) => {
+    try {
+      make();
+    } catch (error) {
+      api.diag.error("scrollback: a span could not be made", error);
+    }
+  };
+  const start = (call: StoreCall): OpenTelemetry.Context => {
+    const context = api.context.active();
+    quietly(() => {
+      const options = { kind: api.SpanKind.CLIENT, attributes: attributesOf(call) };
+      spans.set(call, api.trace.getTracer(TRACER).startSpan(nameOf(call), options, context));
+    });
+    const span = spans.get(call);
+    return span ? api.trace.setSpan(context, span) : context;
+  };
+  const end = (call: StoreCall) =>
+    quietly(() => {
+      const span = spans.get(call);
+      span?.setAttributes({ "scrollback.messages": call.messages, "scrollback.bytes": call.bytes });
+      if (call.error !== undefined) {
+        // No description: messages of errors name the thread.
+        span?.setAttribute("error.type", errorTypeOf(call.error));
+        span?.setStatus({ code: api.SpanStatusCode.ERROR });
+      }
+      span?.end();
+    });
+  const retry = ({ call, error }: StoreRetry) =>
+    quietly(() => {
+      const attributes = { "error.type": error.code, "scrollback.retries": call.retries };
+      spans.get(call)?.addEvent("retry", attributes);
+    });
+  const active = new ActiveContext(api);
+  for (const calls of Object.values(callChannels)) {
+    // Bound, not subscribed: spans of the backend's own client become children of ours.
+    calls.start.bindStore(active, (call) => start(call));
+    calls.asyncEnd.subscribe((call) => end(call as StoreCall));
+  }
+  retryChannel.subscribe((message) => retry(message as StoreRetry));
+}
+
+/** Runs what a channel traces within a context of OpenTelemetry. */
+class ActiveContext extends AsyncLocalStorage<unknown> {
+  readonly #api: Api;
+
+  constructor(api: Api) {
+    super();
+    this.#api = api;
+  }
+
+  override run<R, Args extends unknown[]>(
+    context: unknown,
+    callback: (...args: Args) => R,
+    ...args: Args
+  ): R {
+    return this.#api.context.with(context as OpenTelemetry.Context, () => callback(...args));
+  }
+}
+
+function nameOf({ operation, target }: StoreCall): string {
+  const place = target?.collection ?? target?.namespace;
+  return place === undefined ? operation : `${operation} ${place}`;
+}
+
+function attributesOf({ operation, method, backend, target }: StoreCall): OpenTelemetry.Attributes {
+  return {
+    "db.system.name": systems.get(backend) ?? backend,
+    "db.operation.name": operation,
+    "scrollback.method": method,
+    ...(target?.collection !== undefined && { "db.collection.name": target.collection }),
+    ...(target?.namespace !== undefined && { "db.namespace": target.namespace }),
+    ...(target?.server && { "server.address": target.server.address, "server.port": target.server.port }),
+  };
+}
+
+function errorTypeOf(error: unknown): string {
+  return StoreError.is(error) ? error.code : "_OTHER";
+}

@@ -1,0 +1,76 @@
+import { execFile } from "node:child_process";
+import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+const run = promisify(execFile);
+const repository = join(import.meta.dirname, "../../..");
+
+/** Says whether the API is there and who listens, then writes and reads, with and without a listener. */
+const program = `
+import { createRequire } from "node:module";
+import { tracingChannel } from "node:diagnostics_channel";
+import { createMemoryStores } from "@scrollback/store-core";
+
+const commits = tracingChannel("scrollback:commit");
+const store = createMemoryStores().open("t");
+const isInstalled = (() => {
+  try {
+    return Boolean(createRequire(import.meta.url).resolve("@opentelemetry/api"));
+  } catch {
+    return false;
+  }
+})();
+const said = { isInstalled, isHeard: commits.hasSubscribers, calls: [] };
+await store.addMessages([{ role: "user", content: "one" }]);
+commits.subscribe({ asyncEnd: (call) => said.calls.push(call.method + " " + call.messages) });
+await store.addMessages([{ role: "user", content: "two" }]);
+said.contents = (await store.listMessages()).map(({ content }) => content);
+console.log(JSON.stringify(said));
+`;
+
+let folder = "";
+const modules = () => join(folder, "node_modules");
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "scrollback-spans-"));
+  const copy = join(modules(), "@scrollback/store-core");
+  await mkdir(copy, { recursive: true });
+  // A copy, as Node.js would look for packages beside what a link leads to.
+  await cp(join(import.meta.dirname, "../dist"), join(copy, "dist"), { recursive: true });
+  await cp(join(import.meta.dirname, "../package.json"), join(copy, "package.json"));
+  await link("superjson");
+  await writeFile(join(folder, "main.mjs"), program);
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+async function link(name: string): Promise<void> {
+  await mkdir(dirname(join(modules(), name)), { recursive: true });
+  await symlink(join(repository, "node_modules", name), join(modules(), name));
+}
+
+async function outcome(): Promise<unknown> {
+  const { stdout } = await run(process.execPath, ["main.mjs"], { cwd: folder });
+  return JSON.parse(stdout);
+}
+
+const works = { calls: ["addMessages 1"], contents: ["one", "two"] };
+
+test("where @opentelemetry/api is not installed nobody listens, and stores and channels work", async () => {
+  expect(await outcome()).toEqual({ isInstalled: false, isHeard: false, ...works });
+});
+
+test("where it cannot be loaded they work, too", async () => {
+  const broken = join(modules(), "@opentelemetry/api");
+  await mkdir(broken, { recursive: true });
+  await writeFile(join(broken, "index.js"), `throw new Error("broken");`);
+  expect(await outcome()).toEqual({ isInstalled: true, isHeard: false, ...works });
+  await rm(broken, { recursive: true });
+});
+
+test("where it is installed without an SDK they work, and it listens from the first call on", async () => {
+  await link("@opentelemetry/api");
+  expect(await outcome()).toEqual({ isInstalled: true, isHeard: true, ...works });
+});
