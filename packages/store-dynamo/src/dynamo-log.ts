@@ -7,6 +7,7 @@ import {
 } from "@aws-sdk/client-dynamodb";
 import {
   type Amendment,
+  type DriverTarget,
   type ErrorClass,
   type LogRow,
   pause,
@@ -37,6 +38,7 @@ const UPDATE_ATTEMPTS = 24;
 /** The record log in a DynamoDB table, an item a row; `item.ts` tells how it lies there. */
 export class DynamoRecordLog implements RecordLog {
   readonly capabilities: RecordLogCapabilities = capabilities;
+  readonly target: DriverTarget;
   readonly #client: DynamoDBClient;
   readonly #tableName: string;
   readonly #owned: boolean;
@@ -45,6 +47,7 @@ export class DynamoRecordLog implements RecordLog {
   constructor({ client, tableName, owned }: DynamoConnection) {
     this.#client = client;
     this.#tableName = tableName;
+    this.target = { collection: tableName };
     this.#owned = owned;
   }
 

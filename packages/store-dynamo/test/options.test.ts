@@ -1,6 +1,7 @@
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
-import { StoreError } from "@scrollback/store-core";
+import { RecordLogDriver, StoreError } from "@scrollback/store-core";
 import { describe, expect, test } from "vitest";
+import { DynamoRecordLog } from "../src/dynamo-log.ts";
 import { createDynamoStores, type DynamoStoreOptions } from "../src/index.ts";
 import { parseOptions } from "../src/options.ts";
 
@@ -119,4 +120,9 @@ describe("options", () => {
       else process.env.AWS_REGION = before;
     }
   });
+});
+
+test("a driver tells in which table it keeps threads", () => {
+  const { connection } = parseOptions({ url });
+  expect(new RecordLogDriver(new DynamoRecordLog(connection)).target).toEqual({ collection: "chats" });
 });

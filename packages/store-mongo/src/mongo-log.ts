@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import {
   type Amendment,
+  type DriverTarget,
   type ErrorClass,
   type LogRow,
   type RecordLog,
@@ -32,6 +33,7 @@ type Update = AnyBulkWriteOperation<RowDocument>;
 /** The record log on MongoDB: one document a row, in one collection, under `_id` alone. `document.ts` states the layout. */
 export class MongoRecordLog implements RecordLog {
   readonly capabilities = capabilities;
+  readonly target: DriverTarget;
   readonly #place: MongoPlace;
   readonly #rows: Collection<RowDocument>;
   #connection: Promise<unknown> | undefined;
@@ -40,6 +42,7 @@ export class MongoRecordLog implements RecordLog {
   constructor(place: MongoPlace) {
     this.#place = place;
     const { client, database, collectionName } = place;
+    this.target = { collection: collectionName, namespace: database };
     this.#rows = client.db(database).collection<RowDocument>(collectionName, {
       writeConcern: { w: "majority", ...client.writeConcern },
       // What a failover takes back must not be built upon.

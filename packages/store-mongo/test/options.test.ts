@@ -1,7 +1,8 @@
-import { openStores, StoreError } from "@scrollback/store-core";
+import { openStores, RecordLogDriver, StoreError } from "@scrollback/store-core";
 import { MongoClient } from "mongodb";
 import { describe, expect, test } from "vitest";
 import { createMongoStores, type MongoStoreOptions } from "../src/index.ts";
+import { MongoRecordLog } from "../src/mongo-log.ts";
 import { parseOptions } from "../src/options.ts";
 
 const url = "mongodb://localhost:27017";
@@ -138,4 +139,10 @@ test("openStores takes MongoDB's URLs, without I/O", async () => {
   await using stores = await openStores("mongodb://localhost/app", { maxMessages: 5 });
   expect(stores.settings).toEqual({ backend: "mongodb", maxMessages: 5 });
   expect(stores.open("a").threadId).toBe("a");
+});
+
+test("a driver tells in which database and collection it keeps threads, and no secret", () => {
+  const { place } = parseOptions({ url: "mongodb://app:hunter2@db/shop", collectionName: "chats" });
+  const driver = new RecordLogDriver(new MongoRecordLog(place));
+  expect(driver.target).toEqual({ collection: "chats", namespace: "shop" });
 });

@@ -2,6 +2,7 @@ import {
   type ChatMessage,
   type Check,
   checkOptions,
+  type DriverTarget,
   hasMethods,
   invalid,
   isId,
@@ -76,6 +77,20 @@ export function clientOf(
   if (url !== undefined && client === undefined) return { client: openClient(url), owned: true };
   if (url === undefined && client !== undefined) return { client, owned: false };
   return invalid("createRedisStores: give either url or client");
+}
+
+/**
+ * The database and the server of a client. Of a cluster nothing, behind Sentinel or a socket no server: there is no one
+ * address.
+ */
+export function targetOf(client: RedisClient): DriverTarget | undefined {
+  if (client.isCluster) return undefined;
+  const { host, port, db, path, sentinels } = (client as Redis).options ?? {};
+  const isKnown = host !== undefined && port !== undefined && !path && !sentinels;
+  return {
+    ...(db !== undefined && { namespace: String(db) }),
+    ...(isKnown && { server: { address: host, port } }),
+  };
 }
 
 /**

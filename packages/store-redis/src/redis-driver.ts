@@ -4,6 +4,7 @@ import {
   countOf,
   type Driver,
   type DriverCapabilities,
+  type DriverTarget,
   type ErrorClass,
   firstOf,
   lastOf,
@@ -14,7 +15,7 @@ import {
 } from "@scrollback/store-core";
 import { classifyError, withoutArguments } from "./errors.ts";
 import { incomplete, parseFooter, threadKeys, unreadable } from "./keys.ts";
-import type { RedisClient } from "./options.ts";
+import { type RedisClient, targetOf } from "./options.ts";
 import { commitScript, defineScript, type RunScript, readRangeScript } from "./scripts.ts";
 
 const capabilities: DriverCapabilities = Object.freeze({
@@ -40,6 +41,7 @@ interface Found {
 /** The driver for Redis: a list and a hash a thread, a script a commit; `commit.lua` states the layout. */
 export class RedisDriver implements Driver {
   readonly capabilities: DriverCapabilities = capabilities;
+  readonly target: DriverTarget | undefined;
   readonly #client: RedisClient;
   readonly #keyPrefix: string;
   readonly #owned: boolean;
@@ -52,6 +54,7 @@ export class RedisDriver implements Driver {
     this.#client = how.client;
     this.#keyPrefix = how.keyPrefix ?? "scrollback";
     this.#owned = how.owned;
+    this.target = targetOf(how.client);
     this.#runCommit = defineScript(how.client, commitScript);
     this.#runReadRange = defineScript(how.client, readRangeScript);
     if (this.#owned) {

@@ -1,8 +1,9 @@
 import { StoreError } from "@scrollback/store-core";
-import { Redis } from "ioredis";
+import { Cluster, Redis } from "ioredis";
 import { describe, expect, test } from "vitest";
 import { createRedisStores, type RedisStoreOptions } from "../src/index.ts";
-import { clientOf } from "../src/options.ts";
+import { clientOf, type RedisClient } from "../src/options.ts";
+import { RedisDriver } from "../src/redis-driver.ts";
 
 const url = "redis://localhost:6379";
 
@@ -80,5 +81,22 @@ describe("options", () => {
     expect(client.options).toMatchObject(expected);
     await using stores = createRedisStores({ url: text });
     expect(stores.settings).toEqual({ backend: "redis" });
+  });
+});
+
+describe("what a driver tells of its place", () => {
+  const targetOf = (client: RedisClient) => new RedisDriver({ client, owned: false }).target;
+  const lazyConnect = true;
+
+  test("is the server and the database, and no secret", () => {
+    const { client } = clientOf("redis://app:hunter2@cache:1234/7", undefined);
+    expect(targetOf(client)).toEqual({ namespace: "7", server: { address: "cache", port: 1234 } });
+  });
+
+  test("is the database alone behind Sentinel and a socket, and nothing of a cluster", () => {
+    const sentinels = [{ host: "sentinel", port: 26_379 }];
+    expect(targetOf(new Redis({ sentinels, name: "main", db: 2, lazyConnect }))).toEqual({ namespace: "2" });
+    expect(targetOf(new Redis({ path: "/run/redis.sock", lazyConnect }))).toEqual({ namespace: "0" });
+    expect(targetOf(new Cluster(sentinels, { lazyConnect }))).toBeUndefined();
   });
 });

@@ -3,6 +3,7 @@ import {
   type CommitRequest,
   type Driver,
   type DriverCapabilities,
+  type DriverTarget,
   type ErrorClass,
   pause,
   type ReadRequest,
@@ -27,6 +28,7 @@ const EMPTY_LOG_DEADLINE_MS = 1_000;
  */
 export class SqliteDriver implements Driver {
   readonly capabilities: DriverCapabilities;
+  readonly target: DriverTarget;
   readonly #source: SqliteSource;
   readonly #tablePrefix: string;
   #opening: Promise<OpenDatabase> | undefined;
@@ -37,6 +39,8 @@ export class SqliteDriver implements Driver {
   constructor(source: SqliteSource, tablePrefix: string) {
     this.#source = source;
     this.#tablePrefix = tablePrefix;
+    // Not the path, which may name a person.
+    this.target = { collection: `${tablePrefix}messages` };
     this.capabilities = Object.freeze({
       backend: "sqlite",
       maxMessageBytes: 16 * 1024 ** 2,

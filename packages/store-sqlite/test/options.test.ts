@@ -126,3 +126,8 @@ describe(":memory:", () => {
     expect(sharing({ path: scratch.path, synchronous: "full" })).toBe("machine");
   });
 });
+
+test("a driver tells of its table, and not of the file's path", () => {
+  const driver = new SqliteDriver({ path: scratch.path, synchronous: "full" }, "chat_");
+  expect(driver.target).toEqual({ collection: "chat_messages" });
+});
