@@ -68,8 +68,10 @@ describe.each(Object.keys(folders) as PackageName[])("%s", (name) => {
     for (const entry of Object.values(manifest.exports) as Record<string, string>[]) {
       expect(Object.keys(entry)).toEqual(["types", "default"]);
     }
-    if (name === "@scrollback/store-core") expect(Object.keys(manifest.dependencies)).toEqual(["superjson"]);
-    else expect(manifest.peerDependencies).toHaveProperty("@scrollback/store-core");
+    if (name === "@scrollback/store-core") {
+      expect(Object.keys(manifest.dependencies)).toEqual(["superjson"]);
+      expect(manifest.peerDependenciesMeta).toEqual({ "@opentelemetry/api": { optional: true } });
+    } else expect(manifest.peerDependencies).toHaveProperty("@scrollback/store-core");
   });
 });
 

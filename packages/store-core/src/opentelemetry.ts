@@ -14,12 +14,14 @@ const systems = new Map([["dynamodb", "aws.dynamodb"]]);
 
 /**
  * Makes spans of what the channels publish, if `@opentelemetry/api` is installed beside this package. Loads it at the
- * first call in a process, at once and not in the background, so that no span is missed; later calls do nothing.
+ * first call in a process, at once and not in the background, so that no span is missed; later calls do nothing. The
+ * environment variable `OTEL_SDK_DISABLED=true`, which switches OpenTelemetry off, switches this off, too.
  */
 export function offerSpans(): void {
   if (Reflect.has(globalThis, OFFERED)) return;
   Object.defineProperty(globalThis, OFFERED, { value: true });
-  const api = loadApi();
+  const isDisabled = process.env.OTEL_SDK_DISABLED?.toLowerCase() === "true";
+  const api = isDisabled ? undefined : loadApi();
   if (api) makeSpans(api);
 }
 

@@ -51,8 +51,9 @@ async function link(name: string): Promise<void> {
   await symlink(join(repository, "node_modules", name), join(modules(), name));
 }
 
-async function outcome(): Promise<unknown> {
-  const { stdout } = await run(process.execPath, ["main.mjs"], { cwd: folder });
+async function outcome(environment: NodeJS.ProcessEnv = {}): Promise<unknown> {
+  const env = { ...process.env, ...environment };
+  const { stdout } = await run(process.execPath, ["main.mjs"], { cwd: folder, env });
   return JSON.parse(stdout);
 }
 
@@ -70,7 +71,9 @@ test("where it cannot be loaded they work, too", async () => {
   await rm(broken, { recursive: true });
 });
 
-test("where it is installed without an SDK they work, and it listens from the first call on", async () => {
+test("where it is installed without an SDK they work, and it listens from the first call on unless it is disabled", async () => {
   await link("@opentelemetry/api");
   expect(await outcome()).toEqual({ isInstalled: true, isHeard: true, ...works });
+  const isDisabled = { OTEL_SDK_DISABLED: "True" };
+  expect(await outcome(isDisabled)).toEqual({ isInstalled: true, isHeard: false, ...works });
 });

@@ -1,3 +1,4 @@
+import { tracingChannel } from "node:diagnostics_channel";
 import { setTimeout as sleep } from "node:timers/promises";
 import { inspect } from "node:util";
 import { context, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api";
@@ -24,7 +25,7 @@ import {
   DB_SYSTEM_NAME_VALUE_SQLITE,
 } from "@opentelemetry/semantic-conventions/incubating";
 import { beforeAll, beforeEach, expect, test } from "vitest";
-import { createMemoryStores, createStores, type Driver, MemoryDriver } from "../src/index.ts";
+import { createMemoryStores, createStores, type Driver, MemoryDriver, type StoreCall } from "../src/index.ts";
 
 const exporter = new InMemorySpanExporter();
 /** Throws where a test says so, as a processor of somebody's may. */
@@ -204,6 +205,18 @@ test("a span is a child of the caller's, and the parent of what the backend's cl
         .map(parentOf),
     ).toEqual([name]);
   }
+});
+
+test("a subscriber of a start can add to the span, which is the active one", async () => {
+  const commits = tracingChannel<unknown, StoreCall>("scrollback:commit");
+  const addThread = (call: unknown) => {
+    trace.getActiveSpan()?.setAttribute("app.thread", (call as StoreCall).threadId);
+  };
+  commits.start.subscribe(addThread);
+  await createMemoryStores().open("harmless").addMessages([hello]);
+  commits.start.unsubscribe(addThread);
+  await createMemoryStores().open("harmless").addMessages([hello]);
+  expect(spans().map(({ attributes }) => attributes["app.thread"])).toEqual(["harmless", undefined]);
 });
 
 test("a processor that throws breaks no call", async () => {
