@@ -1,6 +1,7 @@
 import { type Change, createStores, REMEMBERED_OPERATIONS } from "@scrollback/store-core";
 import { expect } from "vitest";
 import type { Clause } from "../clause.ts";
+import { codecs } from "../codecs.ts";
 import { rejection } from "../errors.ts";
 import { assistant, numbered, textsIn, user } from "../messages.ts";
 import { wrapDriver } from "../wrapped-driver.ts";
@@ -37,6 +38,18 @@ export const exactlyOnce: Clause = {
         expect(after.revision).toBe(revision);
         expect(await write()).toBe(revision);
         expect(await store.read()).toStrictEqual(after);
+      }
+    });
+
+    test("the same change is the same whichever codec, and another one is not", async (backend) => {
+      for (const [what, codec] of Object.entries(codecs)) {
+        const store = backend.store({ codec });
+        const others = backend.otherStores({ codec }).open(store.threadId);
+        const change = { append: numbered(2).concat(user("a ".repeat(200))), metadata: { title: "one" } };
+        const first = await store.commit(change, { operationId: "op" });
+        expect(await others.commit(change, { operationId: "op" }), what).toBe(first);
+        expect((await store.read()).entries, what).toHaveLength(3);
+        await rejection(store.commit({ ...change, metadata: 2 }, { operationId: "op" }), "CONFLICT");
       }
     });
 

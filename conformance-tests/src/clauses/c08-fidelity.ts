@@ -1,29 +1,14 @@
 import { randomFillSync } from "node:crypto";
-import {
-  aesGcmCodec,
-  type ChatMessage,
-  type Codec,
-  createStores,
-  gzipCodec,
-  jsonCodec,
-} from "@scrollback/store-core";
+import { type ChatMessage, createStores, jsonCodec } from "@scrollback/store-core";
 import fc from "fast-check";
 import { expect } from "vitest";
 import type { Clause } from "../clause.ts";
+import { codecs } from "../codecs.ts";
 import { rejection } from "../errors.ts";
 import { carrying, numbered, textsIn, toolCall, toolResult, user } from "../messages.ts";
 import { checkProperty } from "../property.ts";
 import { differenceOf } from "../same-value.ts";
 import { anyValue, carriedValues, confusableObjects, hostileStrings, refusedValues } from "../values.ts";
-
-const keys = [{ id: "suite", key: randomFillSync(new Uint8Array(32)) }];
-/** The codecs of store-core, each alone and one over the other. */
-const codecs: Readonly<Record<string, Codec>> = {
-  json: jsonCodec,
-  gzip: gzipCodec(),
-  "AES-GCM": aesGcmCodec({ keys }),
-  "gzip in AES-GCM": aesGcmCodec({ keys, codec: gzipCodec() }),
-};
 
 /** What a thread weighs at rest beside its bytes: keys, operation ids, revisions. */
 const OVERHEAD_BYTES = 4_096;
@@ -243,15 +228,13 @@ export const fidelity: Clause = {
       }
     });
 
-    test("whichever codec, messages and metadata come out as they went in, and a repeated write is known", async (backend) => {
+    test("messages and metadata come out as they went in, whichever codec", async (backend) => {
       const title = "night trams ".repeat(20);
       const metadata = { title, seen: new Date(0) };
       const messages = [...numbered(3), user(title), ...hostileStrings.map(user)];
       for (const [what, codec] of Object.entries(codecs)) {
         const store = backend.store({ codec });
-        const write = () => store.commit({ append: messages, metadata }, { operationId: "once" });
-        const revision = await write();
-        expect(await write(), what).toBe(revision);
+        await store.commit({ append: messages, metadata });
         const other = await backend.otherStores({ codec }).open(store.threadId).read();
         expect(
           other.entries.map(({ message }) => message),

@@ -87,6 +87,13 @@ describe("aesGcmCodec", () => {
     );
   });
 
+  test("3 MiB of text or bytes fit what every backend takes", () => {
+    const size = 3 * 1024 ** 2;
+    for (const content of ["é ".repeat(size / 3), [{ type: "file", data: randomBytes(size) }]]) {
+      expect(codec.encode({ role: "user", content }, write).length).toBeLessThan(4 * 1024 ** 2 + 1_000);
+    }
+  });
+
   test("old records stay readable after a rotation, and new ones bear the newest key", async () => {
     const driver = new MemoryDriver();
     const open = (...keys: AesGcmCodecOptions["keys"]) =>
