@@ -10,6 +10,7 @@ export {
   isObject,
   isOneOf,
   isPositiveInteger,
+  isSignal,
   isString,
 } from "./arguments.ts";
 export { type Codec, jsonCodec } from "./codec.ts";
@@ -43,7 +44,7 @@ export {
 export { amendedExpiry, isBlanked, MemoryRecordLog } from "./record-log/memory-log.ts";
 export type { Amendment, LogRow, RecordLog, RecordLogCapabilities } from "./record-log/record-log.ts";
 export { type Clock, RecordLogDriver } from "./record-log/record-log-driver.ts";
-export { pause } from "./retry.ts";
+export { pause, untilAborted } from "./retry.ts";
 export type { StoreSettings, StoreState, ThreadSnapshot } from "./state.ts";
 export type {
   Change,
