@@ -10,6 +10,7 @@ const run = promisify(execFile);
 const root = join(import.meta.dirname, "..");
 const bin = (name: string) => join(root, "node_modules/.bin", name);
 const folders = {
+  "@scrollback/reducers": "packages/reducers",
   "@scrollback/store-core": "packages/store-core",
   "@scrollback/store-dynamo": "packages/store-dynamo",
   "@scrollback/store-mongo": "packages/store-mongo",

@@ -1,0 +1,71 @@
+import { type ChatMessage, chatMessageTraits, kindOf } from "@scrollback/store-core";
+
+const { toolCalls, toolResults } = chatMessageTraits;
+
+/** Whether a message belongs to the use of a tool: role tool, or a tool call, a tool result or an approval in it. */
+export function isToolContent(message: ChatMessage): boolean {
+  return bearsResult(message) || toolCalls(message).length > 0 || approvalsIn(message).length > 0;
+}
+
+/** Whether a message bears a tool result, or is a tool's by its role. */
+export function bearsResult(message: ChatMessage): boolean {
+  return kindOf(message, chatMessageTraits) === "t";
+}
+
+/** Whether a message bears the result of a tool call that another message made. */
+export function answersEarlier(message: ChatMessage): boolean {
+  const own = toolCalls(message);
+  return message.role === "tool" || toolResults(message).some((id) => !own.includes(id));
+}
+
+/** Whether a message is where a turn may begin: a user speaks, and does not merely answer a tool call. */
+export function isQuestion(message: ChatMessage): boolean {
+  return message.role === "user" && !isToolContent(message);
+}
+
+/** The approval requests and responses that a message bears. */
+export function approvalsIn({ content }: ChatMessage) {
+  if (typeof content === "string") return [];
+  return content.filter(
+    (part) => part.type === "tool-approval-request" || part.type === "tool-approval-response",
+  );
+}
+
+/**
+ * Says for each place whether a history that began there would cut an exchange in two: a tool call, its approval and its
+ * result, wherever they stand. Where a call's id comes again, what follows belongs to the later call.
+ */
+export function cutsExchange(messages: readonly ChatMessage[]): boolean[] {
+  /** By the place where something begins, where it ends. */
+  const ends = messages.map((_, index) => index);
+  const join = (from: number | undefined, to: number) => {
+    if (from !== undefined) ends[from] = to;
+  };
+  const calls = new Map<string, number>();
+  const requests = new Map<string, number>();
+  let caller: number | undefined;
+  messages.forEach((message, index) => {
+    const results = toolResults(message);
+    for (const id of toolCalls(message)) {
+      calls.set(id, index);
+      caller = index;
+    }
+    for (const id of results) join(calls.get(id), index);
+    for (const approval of approvalsIn(message)) {
+      if (approval.type === "tool-approval-request") {
+        requests.set(approval.approvalId, index);
+        join(calls.get(approval.toolCallId), index);
+      } else {
+        join(requests.get(approval.approvalId), index);
+      }
+    }
+    // It may tell what it answers by its place alone.
+    if (message.role === "tool" && results.length === 0) join(caller, index);
+  });
+  let end = -1;
+  return ends.map((own, index) => {
+    const isInside = index <= end;
+    end = Math.max(end, own);
+    return isInside;
+  });
+}

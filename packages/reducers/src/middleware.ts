@@ -1,0 +1,50 @@
+import { type ChatMessage, hasMethods, invalid, type Part } from "@scrollback/store-core";
+import type { LanguageModelMiddleware } from "ai";
+import { type ChatReducer, checkMessages } from "./reducer.ts";
+
+type Prompt = Parameters<NonNullable<LanguageModelMiddleware["transformParams"]>>[0]["params"]["prompt"];
+type PromptMessage = Prompt[number];
+
+/**
+ * A middleware for the AI SDK's `wrapLanguageModel`: each call to the model, generating or streaming, gets the reduced
+ * history, the steps of a tool loop included. What the caller holds or stores stays whole. The call's abort signal reaches
+ * the reducer, and an error of the reducer is the call's.
+ *
+ * @throws StoreError `INVALID_ARGUMENT` for what is no reducer.
+ * @example
+ * const model = wrapLanguageModel({
+ *   model: openai("gpt-5"),
+ *   middleware: reducingMiddleware(new TruncatingReducer({ targetCount: 50 })),
+ * });
+ * const { text } = await generateText({ model, messages });
+ */
+export function reducingMiddleware(reducer: ChatReducer): LanguageModelMiddleware {
+  const problem = hasMethods("reduce")(reducer);
+  if (problem) invalid(`reducingMiddleware: reducer ${problem}`);
+  return {
+    specificationVersion: "v4",
+    async transformParams({ params }) {
+      const { prompt, abortSignal } = params;
+      const reduced = await reducer.reduce(prompt, abortSignal && { signal: abortSignal });
+      checkMessages("reducingMiddleware: what reducer.reduce returned", reduced);
+      const given = new Set<unknown>(prompt);
+      const isGiven = (message: unknown): message is PromptMessage => given.has(message);
+      return {
+        ...params,
+        prompt: reduced.map((message) => (isGiven(message) ? message : toPromptMessage(message))),
+      };
+    },
+  };
+}
+
+/** What a reducer made, in the shape of a prompt. Parts are passed on as they are, beside text. */
+function toPromptMessage({ role, content, providerOptions }: ChatMessage): PromptMessage {
+  const parts: Part[] = typeof content === "string" ? [{ type: "text", text: content }] : content;
+  const text = parts.map((part) => (part.type === "text" ? part.text : "")).join("");
+  const message = {
+    role,
+    content: role === "system" ? text : parts,
+    ...(providerOptions && { providerOptions }),
+  };
+  return message as PromptMessage;
+}

@@ -1,0 +1,190 @@
+import { isDeepStrictEqual } from "node:util";
+import {
+  type Change,
+  type ChatMessage,
+  checkOptions,
+  hasMethods,
+  invalid,
+  isCount,
+  isFunction,
+  isOneOf,
+  isSignal,
+  type MessageStore,
+  pause,
+  type ReadOptions,
+  type Revision,
+  StoreError,
+  type StoreState,
+  type ThreadPage,
+  untilAborted,
+  type WriteOptions,
+} from "@scrollback/store-core";
+import { type ChatReducer, checkSettings } from "./reducer.ts";
+
+/** What {@link withReducer} takes. */
+export interface ReducedStoreOptions {
+  /** `"beforeList"`: `listMessages` reduces first. `"afterAdd"`: every write that appends reduces afterwards. */
+  when: "beforeList" | "afterAdd";
+  /**
+   * Called with what went wrong when a thread could not be reduced after an add, which stands. What it throws rejects the
+   * add's call. Default: a process warning, with the error as its `cause`.
+   */
+  onError?: (error: unknown) => void;
+}
+
+const MAX_ATTEMPTS = 100;
+const storeMethods = [
+  "addMessages",
+  "listMessages",
+  "serialize",
+  "updateFromState",
+  "clear",
+  "popMessage",
+  "replaceMessages",
+  "commit",
+  "read",
+] as const;
+const listChecks = { limit: isCount, signal: isSignal };
+
+/**
+ * A store that keeps its thread reduced, on any backend. The reduced history replaces the stored one by a compare-and-set
+ * commit. When another writer came between, it starts over on the newer history, so no message is lost to a reduction;
+ * after 100 such attempts it is `CONFLICT`. When the reducer gives back the same messages, nothing is written.
+ *
+ * - `when: "beforeList"`: `listMessages` reduces, writes back and returns the reduced history, or its newest `limit`
+ *   messages. When the reducer fails, it rejects with the reducer's error and the stored history is as it was.
+ * - `when: "afterAdd"`: `addMessages`, and `replaceMessages` and `commit` that append, write and then reduce. The revision
+ *   that they return is that of the last commit. When reducing fails, or is aborted, the write stands and its revision
+ *   is returned, since a rejected add would be repeated; the error goes to `onError`.
+ *
+ * Everything else, `read` among it, goes to `store` as it is, and so does disposal.
+ *
+ * @throws StoreError `INVALID_ARGUMENT` for what is no store or reducer, or a wrong or unknown option.
+ * @example
+ * const reducer = new SummarizingReducer({ model, targetCount: 20, threshold: 10 });
+ * const store = withReducer(stores.open("chat-1"), reducer, { when: "afterAdd" });
+ * await store.addMessages([{ role: "user", content: "Hello" }]);
+ */
+export function withReducer<M = ChatMessage>(
+  store: MessageStore<M>,
+  reducer: ChatReducer<M>,
+  options: ReducedStoreOptions,
+): MessageStore<M> {
+  const wrong = { store: hasMethods(...storeMethods)(store), reducer: hasMethods("reduce")(reducer) };
+  for (const [name, problem] of Object.entries(wrong))
+    if (problem) invalid(`withReducer: ${name} ${problem}`);
+  checkSettings("withReducer", options, { when: isOneOf("beforeList", "afterAdd") }, { onError: isFunction });
+  return new ReducedStore(store, reducer, options);
+}
+
+class ReducedStore<M> implements MessageStore<M> {
+  readonly #store: MessageStore<M>;
+  readonly #reducer: ChatReducer<M>;
+  readonly #when: ReducedStoreOptions["when"];
+  readonly #onError: (error: unknown) => void;
+
+  constructor(store: MessageStore<M>, reducer: ChatReducer<M>, options: ReducedStoreOptions) {
+    this.#store = store;
+    this.#reducer = reducer;
+    this.#when = options.when;
+    this.#onError = options.onError ?? warn;
+  }
+
+  get threadId(): string {
+    return this.#store.threadId;
+  }
+
+  async addMessages(messages: readonly M[], options?: WriteOptions): Promise<Revision | null> {
+    const added = await this.#store.addMessages(messages, options);
+    return await this.#afterAdd(added, messages, options);
+  }
+
+  async replaceMessages(messages: readonly M[], options?: WriteOptions): Promise<Revision | null> {
+    const added = await this.#store.replaceMessages(messages, options);
+    return await this.#afterAdd(added, messages, options);
+  }
+
+  async commit(change: Change<M>, options?: WriteOptions): Promise<Revision | null> {
+    const added = await this.#store.commit(change, options);
+    return await this.#afterAdd(added, change.append ?? [], options);
+  }
+
+  async listMessages(options: { limit?: number; signal?: AbortSignal } = {}): Promise<M[]> {
+    if (this.#when !== "beforeList") return await this.#store.listMessages(options);
+    checkOptions("listMessages", options, listChecks);
+    const { limit = Number.POSITIVE_INFINITY, signal } = options;
+    const { messages } = await this.#reduce(signal);
+    return messages.slice(Math.max(0, messages.length - limit));
+  }
+
+  async read(options?: ReadOptions): Promise<ThreadPage<M>> {
+    return await this.#store.read(options);
+  }
+
+  async popMessage(options?: { signal?: AbortSignal }): Promise<M | undefined> {
+    return await this.#store.popMessage(options);
+  }
+
+  async clear(options?: WriteOptions): Promise<Revision | null> {
+    return await this.#store.clear(options);
+  }
+
+  async serialize(): Promise<StoreState> {
+    return await this.#store.serialize();
+  }
+
+  async updateFromState(state: unknown): Promise<void> {
+    await this.#store.updateFromState(state);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#store[Symbol.asyncDispose]();
+  }
+
+  async #afterAdd(
+    added: Revision | null,
+    messages: readonly M[],
+    options: WriteOptions | undefined,
+  ): Promise<Revision | null> {
+    if (this.#when !== "afterAdd" || messages.length === 0) return added;
+    try {
+      const { written } = await this.#reduce(options?.signal);
+      return written ?? added;
+    } catch (error) {
+      this.#onError(error);
+      return added;
+    }
+  }
+
+  /** Reduces the stored history; `written` is the revision of the commit that did, where there was something to write. */
+  async #reduce(signal: AbortSignal | undefined): Promise<{ messages: M[]; written?: Revision | null }> {
+    return await untilAborted(async () => {
+      for (let attempt = 0; ; attempt++) {
+        const { entries, revision } = await this.#store.read(signal && { signal });
+        const stored = entries.map((entry) => entry.message);
+        const messages = await this.#reducer.reduce(stored, signal && { signal });
+        if (!Array.isArray(messages)) invalid("withReducer: reducer.reduce must return an array of messages");
+        if (isDeepStrictEqual(messages, stored)) return { messages };
+        signal?.throwIfAborted();
+        try {
+          const expected = { expectedRevision: revision, ...(signal && { signal }) };
+          return { messages, written: await this.#store.replaceMessages(messages, expected) };
+        } catch (error) {
+          if (!StoreError.is(error, "CONFLICT") || attempt >= MAX_ATTEMPTS) throw error;
+        }
+        await pause(attempt, signal);
+      }
+    }, signal);
+  }
+}
+
+function warn(cause: unknown): void {
+  const warning = new Error(
+    "withReducer: a thread could not be reduced after an add, which stands; see cause",
+    {
+      cause,
+    },
+  );
+  warning.name = "ScrollbackWarning";
+  process.emitWarning(warning);
+}

@@ -1,0 +1,63 @@
+import {
+  type ChatMessage,
+  type Check,
+  chatMessageTraits,
+  checkOptions,
+  invalid,
+  isSignal,
+} from "@scrollback/store-core";
+
+/** What {@link ChatReducer.reduce} takes beside the messages. */
+export interface ReduceOptions {
+  /** Aborting rejects with `ABORTED` promptly, and reaches whatever the reducer asks. */
+  signal?: AbortSignal;
+}
+
+/**
+ * Shortens a history, before a model sees it or a store keeps it.
+ *
+ * `reduce` takes messages oldest first and gives a new list, oldest first. It never changes the list that it was given,
+ * nor the messages in it; those that it keeps are the same objects.
+ *
+ * @example
+ * const newestTen: ChatReducer = { reduce: async (messages) => messages.slice(-10) };
+ */
+export interface ChatReducer<M = ChatMessage> {
+  reduce(messages: readonly M[], options?: ReduceOptions): Promise<M[]>;
+}
+
+export const isBoolean: Check = (value) => (typeof value === "boolean" ? undefined : "must be true or false");
+
+/** @throws StoreError `INVALID_ARGUMENT` that names `owner` and the message at fault. */
+export function checkMessages(owner: string, messages: unknown): void {
+  if (!Array.isArray(messages)) invalid(`${owner}: messages must be an array of messages`);
+  for (let index = 0; index < messages.length; index++) {
+    const problem = chatMessageTraits.check?.(messages[index]);
+    if (problem) invalid(`${owner}: messages[${index}]: ${problem}`);
+  }
+}
+
+/** The checks of every `reduce`. @throws StoreError `INVALID_ARGUMENT` that names `owner` and what is wrong. */
+export function checkReduce(owner: string, messages: unknown, options: unknown): void {
+  checkOptions(`${owner}.reduce`, options, { signal: isSignal });
+  checkMessages(`${owner}.reduce`, messages);
+}
+
+/**
+ * Like `checkOptions` of store-core, with options that must be there.
+ *
+ * @throws StoreError `INVALID_ARGUMENT` that names `owner`, the option and what it must be.
+ */
+export function checkSettings(
+  owner: string,
+  options: unknown,
+  required: Readonly<Record<string, Check>>,
+  optional: Readonly<Record<string, Check>> = {},
+): void {
+  const given = options ?? {};
+  checkOptions(owner, given, { ...required, ...optional });
+  for (const [name, check] of Object.entries(required)) {
+    const problem = check(Reflect.get(given, name));
+    if (problem) invalid(`${owner}: ${name} ${problem}`);
+  }
+}

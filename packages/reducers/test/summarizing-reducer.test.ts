@@ -1,0 +1,320 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { type ChatMessage, createMemoryStores } from "@scrollback/store-core";
+import { APICallError } from "ai";
+import { MockLanguageModelV4 } from "ai/test";
+import { describe, expect, test } from "vitest";
+import { SUMMARY_INSTRUCTIONS, SummarizingReducer, type SummaryRequest } from "../src/index.ts";
+import { assistant, history, idsOf, user } from "./messages.ts";
+import { linesOf, saying, summarizer } from "./models.ts";
+import { refusal, rejection } from "./rejection.ts";
+
+/** What a reduction gives, and what it asked the model to sum up: "nothing" where it did not ask. */
+async function summarized(letters: string, targetCount: number, threshold?: number) {
+  const { model, requests } = summarizer();
+  const reducer = new SummarizingReducer({
+    model,
+    targetCount,
+    ...(threshold !== undefined && { threshold }),
+  });
+  const reduced = idsOf(await reducer.reduce(history(letters)));
+  expect(requests.length).toBeLessThanOrEqual(1);
+  return { reduced, asked: requests[0] ? idsOf(requests[0].messages) : "nothing" };
+}
+
+test.each([
+  ["u a u a u a u", 3, 1, "u0 a1 u2 a3", "[summary 1] u4 a5 u6", "four are summed up, three stay"],
+  ["u a u q:x r:x Y:x a", 2, 0, "u0 a1 u2", "[summary 1] q3 r4 Y5 a6", "a whole tool exchange is kept"],
+  ["u a u a", 4, 0, "nothing", "u0 a1 u2 a3", "nothing to summarise up to targetCount"],
+  ["u a u a u", 3, 2, "nothing", "u0 a1 u2 a3 u4", "nor up to targetCount + threshold"],
+  ["u a u a u a", 3, 2, "u0 a1", "[summary 1] u2 a3 u4 a5", "more than that is cut, back to a question"],
+  ["s u a u", 1, 0, "u1 a2", "s0 [summary 1] u3", "the system message is set aside"],
+  ["u s a s u", 1, 0, "u0 a2", "s1 [summary 1] u4", "other system messages are dropped"],
+  ["s u s a", 2, 0, "nothing", "s0 u1 a3", "also when nothing is summarised"],
+  ["s u a s", 2, 0, "nothing", "s0 u1 a2", "and they are not counted"],
+  ["", 1, 0, "nothing", "", "an empty history stays empty"],
+  [
+    "u a u a a a",
+    2,
+    0,
+    "u0 a1 u2 a3",
+    "[summary 1] a4 a5",
+    "no question within the threshold: targetCount stay",
+  ],
+  ["u a u a a a", 2, 1, "u0 a1 u2 a3", "[summary 1] a4 a5", "nor one message further"],
+  ["u a u a a a", 2, 2, "u0 a1", "[summary 1] u2 a3 a4 a5", "but then"],
+  ["u a a u a", 2, 1, "u0 a1 a2", "[summary 1] u3 a4", "a part that begins at a question does not grow"],
+  ["u a c:x r:x a", 1, 0, "u0 a1", "[summary 1] c2 r3 a4", "it grows rather than cut behind tool content"],
+  ["u a c:x r:x a", 2, 0, "u0 a1", "[summary 1] c2 r3 a4", "or inside it"],
+  ["u c:x r:x a a", 1, 0, "u0 a3", "[summary 1] a4", "what tools said is left out"],
+  ["u q:x y:x r:x a u", 1, 0, "u0 a4", "[summary 1] u5", "with approvals"],
+  ["u c:x r:x", 1, 0, "u0", "[summary 1] c1 r2", "however far it grows"],
+  ["c:x r:x c:y r:y", 1, 0, "nothing", "c0 r1 c2 r3", "all of it, if need be: a cut of 0"],
+  ["c:x r:x a u", 1, 0, "a2", "[summary 1] u3", "the exchange is covered all the same"],
+  [
+    "c:x r:x u a u",
+    3,
+    0,
+    "nothing",
+    "c0 r1 u2 a3 u4",
+    "tool content before the cut keeps it from being made",
+  ],
+  ["u a c:x r:x u a a", 1, 3, "u0 a1", "[summary 1] u4 a5 a6", "back to a question"],
+  ["u a q:x Y:x r:x a a", 1, 4, "u0 a1 a5", "[summary 1] a6", "an approval is no question"],
+])(
+  "%s, targetCount %i, threshold %i: of %s makes %s (%s)",
+  async (letters, target, threshold, asked, reduced) => {
+    expect(await summarized(letters, target, threshold)).toEqual({ asked, reduced });
+    if (threshold === 0) expect(await summarized(letters, target)).toEqual({ asked, reduced });
+  },
+);
+
+test("the tool content before a cut is covered too: it does not come back when the history grows", async () => {
+  const { model, requests } = summarizer();
+  const reducer = new SummarizingReducer({ model, targetCount: 1 });
+  await reducer.reduce(history("u c:x r:x a u"));
+  expect(idsOf(await reducer.reduce(history("u c:x r:x a u a")))).toBe("[summary 2] a5");
+  expect(requests.map(({ messages }) => idsOf(messages))).toEqual(["u0 a3", "[summary 1] u4"]);
+});
+
+test("where only tool content would be summarised, it is left out and the model not asked", async () => {
+  // The earlier summary ends right before an exchange, as it does when another reducer made it.
+  const reduced = await summarized("m c:x r:x u a u", 1);
+  expect(reduced).toEqual({ asked: "m0 u3 a4", reduced: "[summary 1] u5" });
+  expect(await summarized("m c:x r:x u", 1)).toEqual({ asked: "nothing", reduced: "m0 c1 r2 u3" });
+  expect(await summarized("m p:x u a a", 2, 1)).toEqual({ asked: "nothing", reduced: "m0 u2 a3 a4" });
+});
+
+describe("the request", () => {
+  test("asks for at most five sentences, both sides, what is needed to go on, and nothing else", async () => {
+    const { model, requests } = summarizer();
+    await new SummarizingReducer({ model, targetCount: 1 }).reduce(history("u a u"));
+    expect(requests[0]?.instructions).toBe(SUMMARY_INSTRUCTIONS);
+    for (const word of [
+      "at most five sentences",
+      "user",
+      "assistant",
+      "to go on",
+      "earlier summary",
+      "everything important",
+    ]) {
+      expect(SUMMARY_INSTRUCTIONS).toContain(word);
+    }
+    expect(SUMMARY_INSTRUCTIONS).toMatch(/not criticise, speculate or comment/);
+  });
+
+  test("has the instructions that were given instead", async () => {
+    const { model, requests } = summarizer();
+    const instructions = "Zwei Sätze.";
+    await new SummarizingReducer({ model, targetCount: 1, instructions }).reduce(history("u a u"));
+    expect(requests[0]?.instructions).toBe(instructions);
+  });
+
+  test("gives a function the messages themselves, and the signal", async () => {
+    const messages = history("u a u");
+    const { signal } = new AbortController();
+    const calls: [SummaryRequest, { signal: AbortSignal | undefined }][] = [];
+    const model = async (...call: (typeof calls)[number]) => {
+      calls.push(call);
+      return "summary";
+    };
+    await new SummarizingReducer({ model, targetCount: 1 }).reduce(messages, { signal });
+    expect(calls[0]?.[0].messages[0]).toBe(messages[0]);
+    expect(calls[0]?.[1].signal).toBe(signal);
+  });
+
+  test("goes to a language model as a system message, the messages, and a last word", async () => {
+    const model = saying("they met");
+    const reduced = await new SummarizingReducer({ model, targetCount: 1 }).reduce(history("m u a u"));
+    expect(idsOf(reduced)).toBe("[they met] u3");
+    expect(model.doGenerateCalls).toHaveLength(1);
+    expect(linesOf(model.doGenerateCalls[0]?.prompt)).toEqual([
+      `system: ${SUMMARY_INSTRUCTIONS}`,
+      "assistant: m0",
+      "user: u1",
+      "assistant: a2",
+      "user: Write the summary now.",
+    ]);
+  });
+
+  test("leaves to a language model what the AI SDK takes: text, files and images, no reasoning, no unknown parts", async () => {
+    const model = saying("they met");
+    const file = { type: "file", mediaType: "text/plain", data: "aGk=" } as const;
+    const chart = { type: "chart", points: [1] };
+    const image = { type: "image", image: new Uint8Array([137, 80, 78, 71]) } as const;
+    const messages = [
+      { role: "user", content: [{ type: "text", text: "look" }, file, image, chart] },
+      {
+        role: "assistant",
+        content: [
+          { type: "reasoning", text: "hm" },
+          { type: "text", text: "ok" },
+        ],
+      },
+      { role: "assistant", content: [{ type: "reasoning", text: "hm" }] },
+      { role: "user", content: "and?", providerOptions: { mock: { cached: true } } },
+      { role: "user", content: "well?" },
+    ] as ChatMessage[];
+    await new SummarizingReducer({ model, targetCount: 1 }).reduce(messages);
+    const prompt = model.doGenerateCalls[0]?.prompt ?? [];
+    expect(linesOf(prompt).slice(1, -1)).toEqual(["user: look (file) (file)", "assistant: ok", "user: and?"]);
+    expect(prompt[3]?.providerOptions).toEqual({ mock: { cached: true } });
+  });
+});
+
+describe("the summary", () => {
+  test("is an assistant's message, marked in its metadata", async () => {
+    const reducer = new SummarizingReducer({ model: async () => "they met", targetCount: 1 });
+    const [summary] = await reducer.reduce(history("u a u"));
+    expect(summary).toEqual({
+      role: "assistant",
+      content: "they met",
+      metadata: { type: "scrollback.summary" },
+    });
+  });
+
+  test("is recognised in a history that kept it, and folded into the next one", async () => {
+    const { model, requests } = summarizer();
+    const store = createMemoryStores().open();
+    await store.replaceMessages(
+      await new SummarizingReducer({ model, targetCount: 1 }).reduce(history("s u a u")),
+    );
+    await store.addMessages([assistant("a4"), user("u5")]);
+    // Another reducer, as after a restart: all it knows is in the history.
+    const reduced = await new SummarizingReducer({ model, targetCount: 1 }).reduce(
+      await store.listMessages(),
+    );
+    expect(idsOf(reduced)).toBe("s0 [summary 2] [u5]");
+    expect(requests.map(({ messages }) => idsOf(messages))).toEqual(["u1 a2", "[summary 1] u3 [a4]"]);
+  });
+
+  test("stays in its place where there is nothing to summarise now", async () => {
+    expect(await summarized("s m u a", 2)).toEqual({ asked: "nothing", reduced: "s0 m1 u2 a3" });
+  });
+
+  test("stands for what comes before it, also where that is still there", async () => {
+    expect(await summarized("s u a m u a", 2)).toEqual({ asked: "nothing", reduced: "s0 m3 u4 a5" });
+    expect(await summarized("u a m u a u", 1)).toEqual({ asked: "m2 u3 a4", reduced: "[summary 1] u5" });
+  });
+
+  test("of several the last one counts", async () => {
+    expect(await summarized("u m a m u a u", 1)).toEqual({ asked: "m3 u4 a5", reduced: "[summary 1] u6" });
+  });
+
+  test("is no other message with metadata", async () => {
+    const { model, requests } = summarizer();
+    const metadata = [null, "scrollback.summary", {}, { type: "summary" }, ["type"]];
+    const messages: ChatMessage[] = metadata.map((one) => ({ ...assistant("a"), metadata: one }));
+    messages.push({ ...user("u"), metadata: { type: "scrollback.summary" } }, user("u"));
+    await new SummarizingReducer({ model, targetCount: 1 }).reduce(messages);
+    expect(requests[0]?.messages).toEqual(messages.slice(0, -1));
+  });
+});
+
+describe("failure", () => {
+  const failure = new Error("out of tokens");
+  const failing = () => Promise.reject(failure);
+  const messages = history("s u a s u");
+
+  test("of the model is the reducer's, as it is", async () => {
+    const reducer = new SummarizingReducer({ model: failing, targetCount: 1 });
+    expect(await rejection(reducer.reduce(messages))).toBe(failure);
+    const throwing = new SummarizingReducer({ model: failing, targetCount: 1, onFailure: "throw" });
+    expect(await rejection(throwing.reduce(messages))).toBe(failure);
+    const model = new MockLanguageModelV4({ doGenerate: failing });
+    expect(await rejection(new SummarizingReducer({ model, targetCount: 1 }).reduce(messages))).toBe(failure);
+  });
+
+  test("of a language model that was tried again is its last one", { timeout: 30_000 }, async () => {
+    let calls = 0;
+    const overloaded = () =>
+      new APICallError({
+        message: `overloaded ${++calls}`,
+        url: "https://model.invalid",
+        requestBodyValues: {},
+        isRetryable: true,
+        responseHeaders: { "retry-after-ms": "1" },
+      });
+    const model = new MockLanguageModelV4({ doGenerate: () => Promise.reject(overloaded()) });
+    const error = await rejection(new SummarizingReducer({ model, targetCount: 1 }).reduce(messages));
+    expect(APICallError.isInstance(error) && error.message).toBe("overloaded 3");
+  });
+
+  test('with "keep" gives the input back, unreduced', async () => {
+    const reducer = new SummarizingReducer({ model: failing, targetCount: 1, onFailure: "keep" });
+    const reduced = await reducer.reduce(messages);
+    expect(reduced).toEqual(messages);
+    expect(reduced).not.toBe(messages);
+  });
+
+  test.each(["", "  \n\t "])("an empty summary is one: %j", async (empty) => {
+    for (const model of [async () => empty, saying(empty)]) {
+      const reducer = new SummarizingReducer({ model, targetCount: 1 });
+      const error = await refusal(() => reducer.reduce(messages), "UNAVAILABLE");
+      expect(error.message).toContain("model returned an empty summary");
+      expect(error.retryable).toBe(true);
+      const keeping = new SummarizingReducer({ model, targetCount: 1, onFailure: "keep" });
+      expect(await keeping.reduce(messages)).toEqual(messages);
+    }
+  });
+
+  test("an answer that is no text is one", async () => {
+    const model = async () => ({ text: "they met" }) as unknown as string;
+    const error = await refusal(() => new SummarizingReducer({ model, targetCount: 1 }).reduce(messages));
+    expect(error.message).toContain("model must return the summary as text");
+    const keeping = new SummarizingReducer({ model, targetCount: 1, onFailure: "keep" });
+    expect(await keeping.reduce(messages)).toEqual(messages);
+  });
+
+  test("is forgotten: the next reduction asks again", async () => {
+    let calls = 0;
+    const model = async () => (++calls === 1 ? "" : "they met");
+    const reducer = new SummarizingReducer({ model, targetCount: 1, onFailure: "keep" });
+    expect(await reducer.reduce(messages)).toEqual(messages);
+    expect(idsOf(await reducer.reduce(messages))).toBe("s0 [they met] u4");
+  });
+});
+
+describe("cancellation", () => {
+  const messages = history("u a u");
+
+  test.each(["throw", "keep"] as const)(
+    "reaches the model and rejects, with onFailure %j",
+    async (onFailure) => {
+      let reached: unknown;
+      const reach = async (signal: AbortSignal | undefined) => {
+        await new Promise<void>((resolve) => signal?.addEventListener("abort", () => resolve()));
+        reached = signal?.reason;
+        throw new Error("stopped");
+      };
+      const models = [
+        (_: SummaryRequest, { signal }: { signal: AbortSignal | undefined }) => reach(signal),
+        new MockLanguageModelV4({ doGenerate: ({ abortSignal }) => reach(abortSignal) }),
+      ];
+      for (const model of models) {
+        const controller = new AbortController();
+        const reducer = new SummarizingReducer({ model, targetCount: 1, onFailure });
+        const call = refusal(() => reducer.reduce(messages, { signal: controller.signal }), "ABORTED");
+        await sleep(5);
+        const reason = new Error("enough");
+        controller.abort(reason);
+        expect((await call).cause).toBe(reason);
+        await sleep(5);
+        expect(reached).toBe(reason);
+      }
+    },
+  );
+
+  test("rejects promptly, also where the model never heeds it", async () => {
+    const model = () => new Promise<string>(() => undefined);
+    const reducer = new SummarizingReducer({ model, targetCount: 1, onFailure: "keep" });
+    const controller = new AbortController();
+    const call = refusal(() => reducer.reduce(messages, { signal: controller.signal }), "ABORTED");
+    controller.abort();
+    expect((await call).code).toBe("ABORTED");
+  });
+
+  test("rejects also where there is nothing to summarise", async () => {
+    const reducer = new SummarizingReducer({ model: async () => "", targetCount: 9 });
+    await refusal(() => reducer.reduce(messages, { signal: AbortSignal.abort() }), "ABORTED");
+  });
+});
