@@ -1,11 +1,11 @@
 import { type ChatMessage, chatMessageTraits, checkOptions } from "@scrollback/store-core";
-import { approvalsIn, bearsResult, isQuestion } from "./exchanges.ts";
+import { approvalsIn, isQuestion } from "./exchanges.ts";
 import { checkMessages, isBoolean } from "./reducer.ts";
 
 /**
  * What can be wrong with the structure of a history.
  *
- * - `starts-with`: the first message, a system message set aside, is not a user's.
+ * - `starts-with`: the first message, a system message set aside, is not a user's, or answers a tool call.
  * - `late-system`: a system message that is not the first message.
  * - `orphan-tool-result`: a tool result without its call in the assistant's message that it follows, other results of the same
  *   message and approvals between.
@@ -63,8 +63,9 @@ function problemsOfOrder(messages: readonly ChatMessage[]): ProblemFound[] {
   });
   const index = messages.findIndex(({ role }) => role !== "system");
   const first = messages[index];
-  if (first && (first.role !== "user" || bearsResult(first))) {
-    const message = `the first message, but for a system message, must be a user's, not one of role ${first.role}`;
+  if (first && !isQuestion(first)) {
+    const message =
+      "the first message, but for a system message, must be a user's, and no answer to a tool call";
     problems.push({ index, code: "starts-with", message });
   }
   return problems;

@@ -165,7 +165,6 @@ class ReducedStore<M> implements MessageStore<M> {
         const messages = await this.#reducer.reduce(stored, signal && { signal });
         if (!Array.isArray(messages)) invalid("withReducer: reducer.reduce must return an array of messages");
         if (isDeepStrictEqual(messages, stored)) return { messages };
-        signal?.throwIfAborted();
         try {
           const expected = { expectedRevision: revision, ...(signal && { signal }) };
           return { messages, written: await this.#store.replaceMessages(messages, expected) };

@@ -27,7 +27,7 @@ export class SummaryMemory {
 
   /** The summary of the longest beginning, at most `longest` messages of it, that is remembered; `covered` is its length. */
   recall(digests: readonly string[], longest: number): { summary: string; covered: number } | undefined {
-    for (let covered = Math.min(longest, digests.length - 1); covered > 0; covered--) {
+    for (let covered = longest; covered > 0; covered--) {
       const digest = digests[covered] ?? "";
       const summary = this.#summaries.get(digest);
       if (summary === undefined) continue;

@@ -35,6 +35,7 @@ test.each([
   ["a u", ["0 starts-with"]],
   ["s a u", ["1 starts-with"]],
   ["R:x u", ["0 starts-with", "0 orphan-tool-result"]],
+  ["Y:x u", ["0 starts-with"]],
   ["u s a", ["1 late-system"]],
   ["s s u", ["1 late-system"]],
   ["a s u", ["0 starts-with", "1 late-system"]],

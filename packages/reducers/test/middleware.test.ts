@@ -82,7 +82,15 @@ describe.each(ways)("reducingMiddleware in $name", ({ ask, promptsOf }) => {
     const file = { type: "file", mediaType: "image/png", data: new Uint8Array([1, 2]) } as const;
     const providerOptions = { mock: { cached: true } };
     const messages: ModelMessage[] = [...chat, { role: "user", content: [file], providerOptions }];
-    await ask({ model: wrapped(model, new TruncatingReducer({ targetCount: 1 })), messages });
+    const given: ChatMessage[] = [];
+    const newest: ChatReducer = {
+      async reduce(prompt) {
+        given.push(...prompt);
+        return prompt.slice(-1);
+      },
+    };
+    await ask({ model: wrapped(model, newest), messages });
+    expect(promptsOf(model)[0]?.[0]).toBe(given.at(-1));
     expect(promptsOf(model)[0]).toEqual([
       { role: "user", content: [{ ...file, data: { type: "data", data: file.data } }], providerOptions },
     ]);

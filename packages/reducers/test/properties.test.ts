@@ -1,4 +1,4 @@
-import { type ChatMessage, createMemoryStores } from "@scrollback/store-core";
+import { type ChatMessage, createMemoryStores, StoreError } from "@scrollback/store-core";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
@@ -53,6 +53,18 @@ const countTokens = (messages: readonly ChatMessage[]) => messages.length;
 const isTool = ({ id = "" }: ChatMessage) => /^[cqQprRyYt]/.test(id);
 const isSystem = ({ role }: ChatMessage) => role === "system";
 
+/** What does not fit at all comes back as it was. */
+function withinBudget(maxTokens: number): ChatReducer {
+  const reducer = new TokenBudgetReducer({ maxTokens, countTokens });
+  return {
+    reduce: (messages) =>
+      reducer.reduce(messages).catch((error) => {
+        if (StoreError.is(error, "TOO_LARGE")) return [...messages];
+        throw error;
+      }),
+  };
+}
+
 interface Subject {
   readonly name: string;
   readonly reducer: fc.Arbitrary<ChatReducer>;
@@ -104,7 +116,7 @@ const subjects: Subject[] = [
   },
   {
     name: "TokenBudgetReducer",
-    reducer: fc.constant(new TokenBudgetReducer({ maxTokens: 100, countTokens })),
+    reducer: fc.integer({ min: 1, max: 12 }).map(withinBudget),
     newest: (messages) =>
       messages.every((message) => isTool(message) || isSystem(message)) ? undefined : messages.at(-1),
     startsAnywhere: false,
@@ -196,6 +208,26 @@ test("TruncatingReducer keeps at least the newest targetCount, the first system 
         messages.some(isSystem) ? 1 : 0,
       );
     }),
+  );
+});
+
+test("SummarizingReducer gives no problem, and keeps the newest, also of what it remembers", async () => {
+  const lengths = fc.array(fc.nat(16), { minLength: 2, maxLength: 8 });
+  await fc.assert(
+    fc.asyncProperty(soundHistory, lengths, target, threshold, async (all, cuts, targetCount, more) => {
+      let calls = 0;
+      const model = async () => `summary ${++calls}`;
+      const reducer = new SummarizingReducer({ targetCount, threshold: more, model });
+      // The history grows, and now and then messages are taken back.
+      for (const length of cuts) {
+        const messages = all.slice(0, length);
+        const reduced = await reducer.reduce(messages);
+        const added = without(problemsOf(reduced, true), problemsOf(messages, true));
+        expect(added.filter((problem) => problem !== "starts-with")).toEqual([]);
+        expect(reduced.at(-1)).toBe(messages.at(-1));
+      }
+    }),
+    { numRuns: 1_000 },
   );
 });
 

@@ -141,10 +141,7 @@ describe("the request", () => {
       { role: "user", content: [{ type: "text", text: "look" }, file, image, chart] },
       {
         role: "assistant",
-        content: [
-          { type: "reasoning", text: "hm" },
-          { type: "text", text: "ok" },
-        ],
+        content: [{ type: "reasoning", text: "hm" }, image, { type: "text", text: "ok" }],
       },
       { role: "assistant", content: [{ type: "reasoning", text: "hm" }] },
       { role: "user", content: "and?", providerOptions: { mock: { cached: true } } },

@@ -1,7 +1,7 @@
 import type { ChatMessage } from "@scrollback/store-core";
 import { describe, expect, test } from "vitest";
 import { SummarizingReducer } from "../src/index.ts";
-import { SummaryMemory } from "../src/summary.ts";
+import { SummaryMemory, summaryMessage } from "../src/summary.ts";
 import { assistant, history, idsOf, user } from "./messages.ts";
 import { linesOf, saying, summarizer } from "./models.ts";
 
@@ -64,6 +64,8 @@ describe("a caller that comes with the full history each time", () => {
       [user("one"), { ...assistant("two"), authorName: "Ann" }, user("three")],
       [user("one"), { ...user("two"), authorName: "Ann" }, user("three")],
       [user("onetwo"), user("three")],
+      [summaryMessage("a"), user("one"), assistant("two"), user("three")],
+      [summaryMessage("b"), user("one"), assistant("two"), user("three")],
     ];
     for (const messages of others) await reducer.reduce(messages);
     expect(requests.map(({ messages }) => messages)).toEqual(others.map((messages) => messages.slice(0, -1)));

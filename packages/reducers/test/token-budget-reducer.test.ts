@@ -1,5 +1,5 @@
 import type { ChatMessage } from "@scrollback/store-core";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { TokenBudgetReducer } from "../src/index.ts";
 import { history, idsOf } from "./messages.ts";
 import { refusal, rejection } from "./rejection.ts";
@@ -85,6 +85,14 @@ test("countTokens is called O(log n) times", async () => {
       expect(calls).toBeLessThanOrEqual(Math.ceil(Math.log2(turns)) + 1);
     }
   }
+});
+
+test("countTokens is never asked what nothing costs", async () => {
+  const countTokens = vi.fn(() => 1);
+  const reducer = new TokenBudgetReducer({ maxTokens: 5, countTokens });
+  expect(await reducer.reduce([])).toEqual([]);
+  expect(await reducer.reduce(history("r:x"))).toEqual([]);
+  expect(countTokens).not.toHaveBeenCalled();
 });
 
 test.each([undefined, null, Number.NaN, -1, "12", {}])("a count of %j is refused", async (count) => {

@@ -43,11 +43,13 @@ test.each([
   ["u c:x,y r:x r:y a", 2, "c1 r2 r3 a4", "however many results there are"],
   ["u q:x y:x r:x a", 2, "q1 y2 r3 a4", "from between an approval and the result"],
   ["u q:x r:x Y:x a", 2, "q1 r2 Y3 a4", "or the result and an approval that comes late"],
+  ["u a c:x Q:x", 1, "c2 Q3", "or a call and its approval request"],
   ["u a c:x u r:x a", 2, "c2 u3 r4 a5", "also where the two are not adjacent"],
   ["u a c:x r:x a", 1, "a4", "and no further than needed"],
   ["u a c:x r:x c:x r:x", 1, "c4 r5", "an id that comes again belongs to the later call"],
   ["u a c:x r:x a u r:z a", 2, "r6 a7", "a result without a call is no exchange"],
   ["u a c:x t", 1, "c2 t3", "a tool's message that tells no id belongs to the call before it"],
+  ["u c:x s u r:x", 2, "c1 s2 u3 r4", "a system message that comes into the tail is not doubled"],
   ["u s c:x r:x", 1, "s1 c2 r3", "the system message stays in front of it"],
 ])(
   "the start moves to older messages: %s, targetCount %i: %s (%s)",

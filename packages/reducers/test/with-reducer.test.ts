@@ -35,18 +35,47 @@ test("after 100 attempts in vain it is CONFLICT, and nothing is lost", async () 
   expect(await store.listMessages()).toHaveLength(2 + 101);
 });
 
-test("a write-back that is refused leaves the history, and rejects the list", async () => {
-  const store = createMemoryStores().open();
-  await store.addMessages([user("1"), user("2")]);
-  const refusing = new Proxy(store, {
+/** A store, and the names of the calls that came to it; some of its methods may be others. */
+function watched(store: MessageStore, others: Partial<MessageStore> = {}) {
+  const calls: string[] = [];
+  const proxy = new Proxy(store, {
     get: (target, name) => {
-      if (name === "replaceMessages") return () => Promise.reject(new StoreError("TOO_LARGE", "too large"));
-      const value: unknown = Reflect.get(target, name, target);
-      return typeof value === "function" ? value.bind(target) : value;
+      const value: unknown = Reflect.get(others, name) ?? Reflect.get(target, name, target);
+      if (typeof value !== "function") return value;
+      return (...args: unknown[]) => {
+        calls.push(String(name));
+        return value.apply(target, args);
+      };
     },
   });
-  await refusal(() => withReducer(refusing, firstOnly, { when: "beforeList" }).listMessages(), "TOO_LARGE");
-  expect(await store.listMessages()).toHaveLength(2);
+  return { store: proxy, calls };
+}
+
+test("a list costs a read, and a commit where something changed", async () => {
+  const { store, calls } = watched(createMemoryStores().open());
+  const reduced = withReducer(store, firstOnly, { when: "beforeList" });
+  await reduced.addMessages([user("1"), user("2")]);
+  await reduced.listMessages();
+  await reduced.listMessages({ limit: 1 });
+  expect(calls).toEqual(["addMessages", "read", "replaceMessages", "read"]);
+});
+
+test("an add costs a read more, and a commit where something changed", async () => {
+  const { store, calls } = watched(createMemoryStores().open());
+  const reduced = withReducer(store, firstOnly, { when: "afterAdd" });
+  await reduced.addMessages([user("1")]);
+  await reduced.addMessages([user("2")]);
+  await reduced.listMessages();
+  expect(calls).toEqual(["addMessages", "read", "addMessages", "read", "replaceMessages", "listMessages"]);
+});
+
+test("a write-back that is refused leaves the history, and rejects the list", async () => {
+  const inner = createMemoryStores().open();
+  await inner.addMessages([user("1"), user("2")]);
+  const replaceMessages = () => Promise.reject(new StoreError("TOO_LARGE", "too large"));
+  const { store } = watched(inner, { replaceMessages });
+  await refusal(() => withReducer(store, firstOnly, { when: "beforeList" }).listMessages(), "TOO_LARGE");
+  expect(await inner.listMessages()).toHaveLength(2);
 });
 
 test("a store's own trimming goes on beside a reducer", async () => {
