@@ -33,7 +33,10 @@ const toolUse = fc.constantFrom(
   "p:x",
   "a",
 );
-/** A user's approval comes in a message of role user from other frameworks; the AI SDK's comes from a tool. */
+/**
+ * An approval in a user's message, as other frameworks have it; the AI SDK's is a tool's. Trimming takes it for a user's
+ * message like others (C6) and may begin there.
+ */
 const usersApproval = fc.constantFrom("q:x Y:x r:x", "q:x r:x Y:x");
 const turnOf = (use: fc.Arbitrary<string>) =>
   fc
