@@ -16,6 +16,7 @@ const folders = {
   "@scrollback/store-mongo": "packages/store-mongo",
   "@scrollback/store-redis": "packages/store-redis",
   "@scrollback/store-sqlite": "packages/store-sqlite",
+  "@scrollback/agents": "packages/agents",
   "@scrollback/conformance": "conformance-tests",
 };
 type PackageName = keyof typeof folders;

@@ -1,0 +1,271 @@
+import { randomUUID } from "node:crypto";
+import {
+  type ChatMessage,
+  checkOptions,
+  createMemoryStores,
+  invalid,
+  StoreError,
+  untilAborted,
+} from "@scrollback/store-core";
+import { generateText, streamText, type TextStreamPart, type ToolSet } from "ai";
+import { type ContextProvider, isProviderList } from "../context/context-provider.ts";
+import { abortedError } from "../context/invocations.ts";
+import { restoreProviders } from "../context/provider-states.ts";
+import { AgentThread, conversationOf } from "../thread/agent-thread.ts";
+import { checkMessages } from "../thread/check-messages.ts";
+import { parseThreadState } from "../thread/thread-state.ts";
+import { isThreadStore, type ThreadStore } from "../thread/thread-store.ts";
+import { type ChatAgentOptions, checkAgentOptions, checkRunOptions, type RunOptions } from "./options.ts";
+import { type AgentResult, Run, type RunningAgent } from "./run.ts";
+
+/** What a run is asked: a user's text, a message, or several. */
+export type AgentInput = string | ChatMessage | readonly ChatMessage[];
+
+const DEFAULT_MAX_STEPS = 20;
+const threadOptionChecks = Object.freeze({
+  serviceThreadId: () => undefined,
+  messageStore: () => undefined,
+});
+const restoreChecks = Object.freeze({ messageStore: isThreadStore });
+
+/**
+ * A model, its tools and its instructions, with threads that persist. It keeps nothing of a conversation itself: any
+ * number of agents, in any number of processes, may go on with one thread, one run at a time.
+ *
+ * @example
+ * const agent = new ChatAgent({ model, stores: await openStores("sqlite:chats.db") });
+ * const thread = agent.getNewThread();
+ * const { text } = await agent.run("Hello, my name is Alice", { thread });
+ */
+export class ChatAgent implements AsyncDisposable {
+  readonly #options: ChatAgentOptions;
+  readonly #running: RunningAgent;
+
+  /** @throws StoreError `INVALID_ARGUMENT` for a wrong or unknown option. */
+  constructor(options: ChatAgentOptions) {
+    checkAgentOptions(options);
+    this.#options = { ...options };
+    const { contextProviders: _providers, stores: _stores, ...rest } = options;
+    this.#running = {
+      ...rest,
+      id: options.id ?? randomUUID(),
+      maxSteps: options.maxSteps ?? DEFAULT_MAX_STEPS,
+      onError: options.onError ?? warn,
+    };
+  }
+
+  get id(): string {
+    return this.#running.id;
+  }
+
+  get name(): string | undefined {
+    return this.#running.name;
+  }
+
+  /**
+   * A new thread, without I/O. Its history is in `messageStore`, or with the provider under `serviceThreadId`; where
+   * neither is given, the first run makes its store, or hears its id from the provider of an agent with `serviceThread`.
+   *
+   * @throws StoreError `INVALID_STATE` for both.
+   */
+  getNewThread(
+    options: { serviceThreadId?: string | null; messageStore?: ThreadStore | null } = {},
+  ): AgentThread {
+    checkOptions("getNewThread", options, threadOptionChecks);
+    return this.#threadWith(options);
+  }
+
+  /**
+   * The thread of a state that `serialize()` gave, in this process or another. The saved state of its store goes to the
+   * agent's `stores`, or to the `updateFromState` of a `messageStore` that is given. Nothing is written.
+   *
+   * @throws StoreError `INVALID_STATE` for a foreign state; when the store fails an error with its code (`UNAVAILABLE`
+   *   where it has none) and the failure as `cause`.
+   */
+  async deserializeThread(
+    state: unknown,
+    options: { messageStore?: ThreadStore } = {},
+  ): Promise<AgentThread> {
+    checkOptions("deserializeThread", options, restoreChecks);
+    const { serviceThreadId, storeState, contextStates } = parseThreadState(state);
+    const { messageStore } = options;
+    const isStored = storeState !== undefined;
+    const store = isStored ? await this.#restoreStore(storeState, messageStore) : messageStore;
+    const thread = this.#threadWith({ serviceThreadId, messageStore: store });
+    const conversation = conversationOf(thread);
+    if (contextStates) await restoreProviders(conversation.providers ?? [], contextStates);
+    if (isStored || serviceThreadId !== undefined) conversation.markRestored();
+    return thread;
+  }
+
+  /**
+   * Asks the model, lets it use its tools, and stores input and answer in the thread, as one write.
+   *
+   * @throws StoreError `INVALID_ARGUMENT`, `CONFLICT` when another run was on the thread, `ABORTED`, what the store
+   *   throws; and what the model or a context provider throws, as it is. Nothing is stored then.
+   */
+  async run(input: AgentInput, options: RunOptions = {}): Promise<AgentResult> {
+    checkRunOptions("run", options);
+    const { run, finish } = this.#begin(input, options, options.signal);
+    try {
+      const call = await run.prepare();
+      const result = await untilAborted(() => generateText(call), options.signal);
+      const { responseMessages: messages, finalStep: lastStep, usage } = result;
+      return await run.complete({ messages, lastStep, usage });
+    } catch (error) {
+      throw await run.fail(error);
+    } finally {
+      await finish();
+    }
+  }
+
+  /**
+   * Like {@link run}, with the parts of the AI SDK's full stream as they come. The turn is stored before the last part,
+   * `finish`, is given; whoever stops reading before it has cancelled the run. Begins with the first part that is asked for.
+   *
+   * @throws what `run` throws, from the iteration.
+   */
+  async *runStream(
+    input: AgentInput,
+    options: RunOptions = {},
+  ): AsyncGenerator<TextStreamPart<ToolSet>, void, void> {
+    checkRunOptions("runStream", options);
+    const stop = new AbortController();
+    const signal = options.signal ? AbortSignal.any([options.signal, stop.signal]) : stop.signal;
+    const { run, finish } = this.#begin(input, options, signal);
+    let isOver = false;
+    try {
+      const call = await run.prepare();
+      const result = streamText({ ...call, onError: () => {} });
+      let last: TextStreamPart<ToolSet> | undefined;
+      for await (const part of result.stream) {
+        if (part.type === "error") throw part.error;
+        if (part.type === "abort") throw abortedError(signal);
+        if (part.type === "finish") last = part;
+        else yield* stoppable(part, stop);
+      }
+      const [messages, lastStep, usage] = await Promise.all([
+        result.responseMessages,
+        result.finalStep,
+        result.usage,
+      ]);
+      await run.complete({ messages, lastStep, usage });
+      isOver = true;
+      if (last) yield last;
+    } catch (error) {
+      isOver = true;
+      throw await run.fail(error);
+    } finally {
+      if (!isOver) await run.fail(abortedError(stop.signal));
+      await finish();
+    }
+  }
+
+  /** Closes the context providers that were given as a list. Stores and models stay open. */
+  async close(): Promise<void> {
+    const { contextProviders = [] } = this.#options;
+    if (typeof contextProviders === "function") return;
+    for (const provider of contextProviders) await provider.close?.();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  #threadWith(place: {
+    serviceThreadId?: string | null | undefined;
+    messageStore?: ThreadStore | null | undefined;
+  }): AgentThread {
+    const { contextProviders, stores } = this.#options;
+    const providers = this.#makeProviders();
+    return new AgentThread(
+      { ...place, stores, contextProviders: providers },
+      typeof contextProviders === "function" ? providers : [],
+    );
+  }
+
+  #makeProviders(): readonly ContextProvider[] {
+    const { contextProviders = [] } = this.#options;
+    if (typeof contextProviders !== "function") return contextProviders;
+    const providers = contextProviders();
+    const problem = isProviderList(providers);
+    return problem ? invalid(`ChatAgent: what contextProviders returns ${problem}`) : providers;
+  }
+
+  async #restoreStore(saved: unknown, messageStore: ThreadStore | undefined): Promise<ThreadStore> {
+    const { stores = createMemoryStores() } = this.#options;
+    try {
+      if (messageStore) {
+        await messageStore.updateFromState(saved);
+        return messageStore;
+      }
+      if (typeof stores !== "function") return stores.restore(saved);
+      return await stores(saved as Parameters<typeof stores>[0]);
+    } catch (cause) {
+      const [code, problem] = StoreError.is(cause)
+        ? [cause.code, cause.message]
+        : (["UNAVAILABLE", "the store failed; see cause"] as const);
+      throw new StoreError(code, `deserializeThread: storeState: ${problem}`, { cause });
+    }
+  }
+
+  #begin(
+    input: AgentInput,
+    options: RunOptions,
+    signal: AbortSignal | undefined,
+  ): { run: Run; finish: () => Promise<void> } {
+    const messages = messagesOf(input);
+    const { thread } = options;
+    const conversation = thread && conversationOf(thread);
+    const isOneOff = conversation === undefined;
+    if (conversation) {
+      conversation.stores ??= this.#options.stores;
+      conversation.providers ??= this.#makeProviders();
+    }
+    const providers = conversation?.providers ?? this.#makeProviders();
+    const run = new Run({
+      agent: this.#running,
+      input: messages,
+      conversation,
+      providers,
+      signal,
+      persist: options.persist ?? this.#running.persist ?? "onSuccess",
+      onConflict: options.onConflict ?? this.#running.onConflict ?? "fail",
+    });
+    const madeForRun = isOneOff && typeof this.#options.contextProviders === "function";
+    return {
+      run,
+      finish: async () => {
+        run.release();
+        if (madeForRun) for (const provider of providers) await provider.close?.();
+      },
+    };
+  }
+}
+
+function messagesOf(input: AgentInput): readonly ChatMessage[] {
+  const messages: readonly ChatMessage[] =
+    typeof input === "string"
+      ? [{ role: "user", content: input }]
+      : Array.isArray(input)
+        ? [...input]
+        : [input as ChatMessage];
+  checkMessages("input", messages);
+  return messages;
+}
+
+/** Hands a part out; when the reader does not come back for more, stops the model before anything else is waited for. */
+function* stoppable<Part>(part: Part, stop: AbortController): Generator<Part> {
+  let isTaken = false;
+  try {
+    yield part;
+    isTaken = true;
+  } finally {
+    if (!isTaken) stop.abort(new Error("the reader of the stream stopped"));
+  }
+}
+
+function warn(error: unknown, { source }: { source: string }): void {
+  const message = error instanceof Error ? error.message : String(error);
+  process.emitWarning(`${source}: ${message}`, { type: "ScrollbackWarning" });
+}

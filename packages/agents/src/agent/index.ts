@@ -1,0 +1,12 @@
+export { type AgentInput, ChatAgent } from "./chat-agent.ts";
+export type { ResponseMessage } from "./model-messages.ts";
+export type {
+  ChatAgentOptions,
+  ErrorContext,
+  HistoryReducer,
+  OnConflict,
+  Persist,
+  RunOptions,
+} from "./options.ts";
+export type { AgentResult } from "./run.ts";
+export { openaiResponses, type ServiceThread } from "./service-thread.ts";

@@ -1,0 +1,7 @@
+export type {
+  ContextProvider,
+  ContextProviders,
+  Invocation,
+  InvocationContext,
+  ProvidedContext,
+} from "./context-provider.ts";

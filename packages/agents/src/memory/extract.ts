@@ -1,0 +1,64 @@
+import { type ChatMessage, type Check, hasMethods, isFunction, isString } from "@scrollback/store-core";
+import { generateText, type LanguageModel } from "ai";
+import { rememberable } from "./remembered.ts";
+
+/** One turn to be remembered. */
+export interface Turn {
+  readonly request: readonly ChatMessage[];
+  readonly response: readonly ChatMessage[];
+}
+
+/** Says what to remember of a turn: facts, each a line of text; an empty list for nothing. */
+export type ExtractFunction = (turn: Turn, options: { signal?: AbortSignal }) => Promise<string[]>;
+
+/** A model that says it, asked with `prompt` as its instructions to answer with one fact a line. */
+export interface ExtractModel {
+  model: LanguageModel;
+  prompt?: string;
+}
+
+const DEFAULT_PROMPT = `You keep notes about a user. From the conversation, write down what will still be true and useful in later
+conversations: who the user is, what they like, need or have decided. One short, complete sentence a line, nothing else:
+no numbering, no headings. Leave out small talk, passing questions and what only the assistant said. If there is nothing
+worth keeping, answer with an empty line.`;
+
+/** A function, or a model with an optional prompt. */
+export const isExtract: Check = (value) => {
+  if (isFunction(value) === undefined) return undefined;
+  const { model, prompt, ...others } = (value ?? {}) as Record<string, unknown>;
+  const isModel = isString(model) === undefined || hasMethods("doGenerate")(model) === undefined;
+  const isPrompt = prompt === undefined || isString(prompt) === undefined;
+  return isModel && isPrompt && Object.keys(others).length === 0
+    ? undefined
+    : "must be a function, or { model, prompt? } with a language model and a text";
+};
+
+/** What is to be remembered of a turn, whoever says it. */
+export async function extractFacts(
+  extract: ExtractFunction | ExtractModel,
+  turn: Turn,
+  signal: AbortSignal | undefined,
+): Promise<string[]> {
+  const facts =
+    typeof extract === "function"
+      ? await extract(turn, signal ? { signal } : {})
+      : await askModel(extract, turn, signal);
+  return [...new Set(facts.map((fact) => fact.trim()).filter(Boolean))];
+}
+
+async function askModel(
+  { model, prompt = DEFAULT_PROMPT }: ExtractModel,
+  { request, response }: Turn,
+  signal: AbortSignal | undefined,
+): Promise<string[]> {
+  const lines = rememberable([...request, ...response]).map(({ role, content }) => `${role}: ${content}`);
+  if (lines.length === 0) return [];
+  const { text } = await generateText({
+    model,
+    instructions: prompt,
+    // As one text, so that the model writes about the conversation and does not go on with it.
+    prompt: lines.join("\n\n"),
+    ...(signal && { abortSignal: signal }),
+  });
+  return text.split("\n").map((line) => line.replace(/^\s*[-*•]\s+/, ""));
+}

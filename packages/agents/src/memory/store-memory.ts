@@ -1,0 +1,128 @@
+import {
+  type ChatMessage,
+  checkOptions,
+  hasMethods,
+  invalid,
+  isId,
+  isString,
+  type MessageStore,
+  pause,
+  StoreError,
+  type StoreFactory,
+} from "@scrollback/store-core";
+import { textOf } from "../agent/model-messages.ts";
+import type {
+  ContextProvider,
+  Invocation,
+  InvocationContext,
+  ProvidedContext,
+} from "../context/context-provider.ts";
+import { type ExtractFunction, type ExtractModel, extractFacts, isExtract } from "./extract.ts";
+import { DEFAULT_HEADER, isOnFailure, memoriesMessage, type OnFailure, reportOrThrow } from "./remembered.ts";
+
+/** What a {@link StoreMemory} is made of. */
+export interface StoreMemoryOptions {
+  /** Where the facts are kept: a thread of its own for each user, `memory/<userId>`. `maxMessages` bounds how many. */
+  stores: StoreFactory;
+  /** Whose facts, in all threads. With the thread's prefix at most 1,024 bytes. */
+  userId: string;
+  /** What is worth remembering of a turn. */
+  extract: ExtractFunction | ExtractModel;
+  /** What stands above the facts. */
+  header?: string;
+  /**
+   * `"report"`, the default: a failed read or save goes to the agent's `onError`. `"throw"`: a failed read fails the run;
+   * a failed save is reported all the same, as the turn is stored by then.
+   */
+  onFailure?: OnFailure;
+}
+
+const MAX_ATTEMPTS = 100;
+const threadIdOf = (userId: string) => `memory/${userId}`;
+
+const optionChecks = Object.freeze({
+  stores: hasMethods("open", "restore"),
+  userId: (value: unknown) => isString(value) ?? isId(threadIdOf(String(value))),
+  extract: isExtract,
+  header: isString,
+  onFailure: isOnFailure,
+});
+
+/**
+ * Long-term memory without a service: facts about a user, kept in any Scrollback store and known in all threads. Before a
+ * run the model is given all of them, oldest first; after a run that succeeded `extract` says what to add. A fact that
+ * is there already is not added again, also when several processes remember at once.
+ *
+ * @example
+ * const memory = new StoreMemory({ stores, userId: "alice", extract: { model } });
+ * const agent = new ChatAgent({ model, stores, contextProviders: [memory] });
+ */
+export class StoreMemory implements ContextProvider {
+  readonly #store: MessageStore;
+  readonly #extract: ExtractFunction | ExtractModel;
+  readonly #header: string;
+  readonly #onFailure: OnFailure;
+
+  /** @throws StoreError `INVALID_ARGUMENT` for a wrong or unknown option. */
+  constructor(options: StoreMemoryOptions) {
+    checkOptions("StoreMemory", options ?? {}, optionChecks);
+    const { stores, userId, extract, header = DEFAULT_HEADER, onFailure = "report" } = options ?? {};
+    for (const [name, value] of Object.entries({ stores, userId, extract })) {
+      if (value === undefined) invalid(`StoreMemory: ${name} is missing`);
+    }
+    this.#store = stores.open(threadIdOf(userId));
+    this.#extract = extract;
+    this.#header = header;
+    this.#onFailure = onFailure;
+  }
+
+  async invoking(
+    _messages: readonly ChatMessage[],
+    context: InvocationContext,
+  ): Promise<ProvidedContext | undefined> {
+    try {
+      const { signal } = context;
+      const facts = await this.#store.listMessages(signal ? { signal } : {});
+      return memoriesMessage(this.#header, factsOf(facts));
+    } catch (error) {
+      reportOrThrow(error, this.#onFailure, context);
+      return undefined;
+    }
+  }
+
+  async invoked({ request, response, error }: Invocation, context: InvocationContext): Promise<void> {
+    if (error !== undefined || !response) return;
+    try {
+      const facts = await extractFacts(this.#extract, { request, response }, context.signal);
+      await this.#remember(facts);
+    } catch (failure) {
+      reportOrThrow(failure, this.#onFailure, context);
+    }
+  }
+
+  /** What is remembered now, oldest first. */
+  async facts(): Promise<string[]> {
+    return factsOf(await this.#store.listMessages());
+  }
+
+  async #remember(facts: readonly string[]): Promise<void> {
+    for (let attempt = 0; facts.length > 0; attempt++) {
+      const { entries, revision } = await this.#store.read();
+      const known = new Set(factsOf(entries.map((entry) => entry.message)));
+      const added = facts.filter((fact) => !known.has(fact));
+      if (added.length === 0) return;
+      const messages = added.map((content): ChatMessage => ({ role: "user", content }));
+      try {
+        await this.#store.addMessages(messages, { expectedRevision: revision });
+        return;
+      } catch (error) {
+        if (!StoreError.is(error, "CONFLICT") || attempt >= MAX_ATTEMPTS) throw error;
+      }
+      await pause(attempt);
+    }
+  }
+}
+
+function factsOf(messages: readonly ChatMessage[]): string[] {
+  return messages.map(({ content }) => textOf(content));
+}

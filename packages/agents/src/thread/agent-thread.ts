@@ -1,0 +1,142 @@
+import {
+  type ChatMessage,
+  type Check,
+  checkOptions,
+  invalid,
+  isId,
+  isSignal,
+  isString,
+  type WriteOptions,
+} from "@scrollback/store-core";
+import { type ContextProvider, isProviderList } from "../context/context-provider.ts";
+import { checkMessages } from "./check-messages.ts";
+import { Conversation } from "./conversation.ts";
+import type { ThreadState } from "./thread-state.ts";
+import { isStoreSource, isThreadStore, type StoreSource, type ThreadStore } from "./thread-store.ts";
+
+/** What a thread is made of. `serviceThreadId` and `messageStore` exclude each other. */
+export interface AgentThreadOptions {
+  /** The provider's id of a history that it keeps. */
+  serviceThreadId?: string | null | undefined;
+  /** The store that holds the history. */
+  messageStore?: ThreadStore | null | undefined;
+  /** Where the store comes from once one is needed. Default: that of the first agent that runs the thread, or memory. */
+  stores?: StoreSource | undefined;
+  /** Whose state is kept with the thread. Default: those of the first agent that runs the thread. */
+  contextProviders?: readonly ContextProvider[] | undefined;
+}
+
+const isOrNull =
+  (check: Check): Check =>
+  (value) =>
+    value === null ? undefined : check(value);
+
+const threadChecks = Object.freeze({
+  serviceThreadId: isOrNull(isString),
+  messageStore: isOrNull(isThreadStore),
+  stores: isStoreSource,
+  contextProviders: isProviderList,
+});
+const writeChecks = Object.freeze({ operationId: isId, signal: isSignal });
+
+const conversations = new WeakMap<object, Conversation>();
+
+/**
+ * What stands behind a thread, for the agent that runs it.
+ *
+ * @throws StoreError `INVALID_ARGUMENT` for what is no thread.
+ */
+export function conversationOf(thread: AgentThread): Conversation {
+  const conversation = conversations.get(thread);
+  return conversation ?? invalid("thread: must be an AgentThread, as getNewThread() returns it");
+}
+
+/**
+ * One conversation: either a `serviceThreadId`, for a history that the model's provider keeps, or a `messageStore`. It
+ * has neither until it is first used, and never changes from one to the other. Made by an agent's `getNewThread` and
+ * `deserializeThread`.
+ *
+ * @example
+ * const thread = new AgentThread({ messageStore: stores.open("chat-1") });
+ * await agent.run("Hello", { thread });
+ */
+export class AgentThread implements AsyncDisposable {
+  readonly #conversation: Conversation;
+  readonly #own: readonly ContextProvider[];
+
+  /**
+   * @param own the providers that were made for this thread alone, which it closes; used by the agent.
+   * @throws StoreError `INVALID_ARGUMENT` for a wrong option, `INVALID_STATE` for both places at once.
+   */
+  constructor(options: AgentThreadOptions = {}, own: readonly ContextProvider[] = []) {
+    checkOptions("AgentThread", options, threadChecks);
+    this.#conversation = new Conversation(options.stores, options.contextProviders);
+    this.#own = own;
+    conversations.set(this, this.#conversation);
+    this.messageStore = options.messageStore;
+    this.serviceThreadId = options.serviceThreadId;
+  }
+
+  /** The provider's id of the history; undefined where the provider does not keep it, or not yet. */
+  get serviceThreadId(): string | undefined {
+    return this.#conversation.serviceThreadId;
+  }
+
+  /** Null and undefined change nothing. @throws StoreError `INVALID_STATE` for a thread that has a store. */
+  set serviceThreadId(id: string | null | undefined) {
+    if (id == null) return;
+    const problem = isString(id);
+    if (problem) invalid(`serviceThreadId ${problem}`);
+    this.#conversation.setServiceThreadId(id);
+  }
+
+  /** The store that holds the history; undefined where the provider keeps it, or where there is none yet. */
+  get messageStore(): ThreadStore | undefined {
+    return this.#conversation.store;
+  }
+
+  /** Null and undefined change nothing. @throws StoreError `INVALID_STATE` for a thread that has a service id. */
+  set messageStore(store: ThreadStore | null | undefined) {
+    if (store == null) return;
+    const problem = isThreadStore(store);
+    if (problem) invalid(`messageStore ${problem}`);
+    this.#conversation.setStore(store);
+  }
+
+  /** Whether the history has its place: a service id or a store. */
+  get isInitialized(): boolean {
+    return this.#conversation.serviceThreadId !== undefined || this.#conversation.store !== undefined;
+  }
+
+  /**
+   * Adds messages to the store, which is made now where there is none yet, as one write. With a service id it does
+   * nothing: the provider keeps the history.
+   *
+   * @throws StoreError `INVALID_ARGUMENT` for what is no message, and what the store's `addMessages` throws.
+   */
+  async onNewMessages(
+    messages: ChatMessage | readonly ChatMessage[],
+    options: Pick<WriteOptions, "operationId" | "signal"> = {},
+  ): Promise<void> {
+    checkOptions("onNewMessages", options, writeChecks);
+    const list = Array.isArray(messages) ? messages : [messages];
+    checkMessages("messages", list);
+    if (this.#conversation.serviceThreadId !== undefined) return;
+    await this.#conversation.add(list, options);
+    await this.#conversation.announce();
+  }
+
+  /** Plain JSON for `deserializeThread`, in any process. @throws what the store's or a provider's `serialize` throws. */
+  async serialize(): Promise<ThreadState> {
+    return await this.#conversation.serialize();
+  }
+
+  /** Closes the context providers that were made for this thread alone. The store stays open. */
+  async close(): Promise<void> {
+    for (const provider of this.#own) await provider.close?.();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+}

@@ -1,0 +1,165 @@
+import {
+  type ChatMessage,
+  createMemoryStores,
+  type Revision,
+  StoreError,
+  type WriteOptions,
+} from "@scrollback/store-core";
+import type { ContextProvider } from "../context/context-provider.ts";
+import { serializeProviders } from "../context/provider-states.ts";
+import type { ThreadState } from "./thread-state.ts";
+import {
+  type History,
+  hasRevisions,
+  readHistory,
+  type StoreSource,
+  type ThreadStore,
+  toStoreError,
+} from "./thread-store.ts";
+
+const onePlace = "a thread's history is either with the provider or in a store, and does not move";
+
+/** What stands behind a thread: where its history is, who runs on it, and which providers know it. */
+export class Conversation {
+  stores: StoreSource | undefined;
+  providers: readonly ContextProvider[] | undefined;
+  #serviceThreadId: string | undefined;
+  #store: ThreadStore | undefined;
+  #opening: Promise<ThreadStore> | undefined;
+  /** Where the store's thread stood when it was last read or written; undefined where that is not known. */
+  #revision: Revision | null | undefined;
+  #announced = false;
+  #runs = 0;
+
+  constructor(stores: StoreSource | undefined, providers: readonly ContextProvider[] | undefined) {
+    this.stores = stores;
+    this.providers = providers;
+  }
+
+  get serviceThreadId(): string | undefined {
+    return this.#serviceThreadId;
+  }
+
+  get store(): ThreadStore | undefined {
+    return this.#store;
+  }
+
+  /** The id by which providers know the thread. */
+  get id(): string | undefined {
+    return this.#serviceThreadId ?? this.#store?.threadId;
+  }
+
+  setServiceThreadId(id: string): void {
+    if (this.#store) {
+      throw new StoreError("INVALID_STATE", `serviceThreadId: this thread has a messageStore; ${onePlace}`);
+    }
+    this.#serviceThreadId = id;
+  }
+
+  setStore(store: ThreadStore): void {
+    if (this.#serviceThreadId !== undefined) {
+      throw new StoreError("INVALID_STATE", `messageStore: this thread has a serviceThreadId; ${onePlace}`);
+    }
+    this.#store = store;
+    this.#revision = undefined;
+  }
+
+  /** A thread that was restored with an id had it before. */
+  markRestored(): void {
+    this.#announced = this.id !== undefined;
+  }
+
+  /**
+   * Takes the thread for one run.
+   *
+   * @throws StoreError `CONFLICT` when another run has it, unless both may append.
+   */
+  begin(onConflict: "fail" | "append"): void {
+    if (this.#runs > 0 && onConflict === "fail") {
+      throw new StoreError("CONFLICT", "thread: another run is under way on this thread; wait for its end");
+    }
+    this.#runs += 1;
+  }
+
+  end(): void {
+    this.#runs -= 1;
+  }
+
+  /** The store, made now where the thread has none yet. */
+  async openStore(): Promise<ThreadStore> {
+    if (this.#store) return this.#store;
+    this.#opening ??= this.#makeStore();
+    try {
+      const store = await this.#opening;
+      if (!this.#store) this.setStore(store);
+      return store;
+    } finally {
+      this.#opening = undefined;
+    }
+  }
+
+  async #makeStore(): Promise<ThreadStore> {
+    const { stores } = this;
+    // A memory store of its own for each thread: it goes when the thread goes.
+    if (stores === undefined) return createMemoryStores().open();
+    try {
+      return typeof stores === "function" ? await stores() : stores.open();
+    } catch (error) {
+      throw toStoreError(error);
+    }
+  }
+
+  async history(signal: AbortSignal | undefined): Promise<History> {
+    const store = await this.openStore();
+    try {
+      const history = await readHistory(store, this.#revision, signal);
+      this.#revision = history.revision;
+      return history;
+    } catch (error) {
+      throw toStoreError(error);
+    }
+  }
+
+  /** @returns the thread's revision after the write; undefined for a store that has none. */
+  async add(messages: readonly ChatMessage[], options: WriteOptions): Promise<Revision | null | undefined> {
+    const store = await this.openStore();
+    try {
+      const isWhole = hasRevisions(store);
+      const { operationId } = options;
+      const written = isWhole
+        ? await store.addMessages(messages, options)
+        : await store.addMessages(messages, operationId === undefined ? {} : { operationId });
+      this.#revision = isWhole ? (written as Revision | null) : undefined;
+      return this.#revision;
+    } catch (error) {
+      this.#revision = undefined;
+      throw toStoreError(error);
+    }
+  }
+
+  /** Tells the providers the thread's id, once it has one, and once only. */
+  async announce(): Promise<void> {
+    const { id, providers } = this;
+    if (this.#announced || id === undefined || !providers) return;
+    for (const provider of providers) await provider.threadCreated?.(id);
+    this.#announced = true;
+  }
+
+  async serialize(): Promise<ThreadState> {
+    await this.announce();
+    const contextStates = await serializeProviders(this.providers ?? []);
+    let storeState: unknown;
+    try {
+      storeState = await this.#store?.serialize();
+    } catch (error) {
+      throw toStoreError(error);
+    }
+    return {
+      type: "scrollback.thread",
+      version: 1,
+      ...(this.#serviceThreadId !== undefined && { serviceThreadId: this.#serviceThreadId }),
+      ...(storeState !== undefined && { storeState }),
+      ...(contextStates !== undefined && { contextStates }),
+    };
+  }
+}

@@ -1,0 +1,150 @@
+import type { ChatMessage } from "@scrollback/store-core";
+import { jsonSchema, type ToolSet, tool } from "ai";
+import { MockLanguageModelV4, simulateReadableStream } from "ai/test";
+
+type Generate = Awaited<ReturnType<MockLanguageModelV4["doGenerate"]>>;
+type Call = Parameters<MockLanguageModelV4["doGenerate"]>[0];
+type StreamPart =
+  Awaited<ReturnType<MockLanguageModelV4["doStream"]>>["stream"] extends ReadableStream<infer P> ? P : never;
+
+/** One answer of a scripted model: text, tool calls, or a failure. */
+export type Answer =
+  | string
+  | { calls: { id: string; name: string; input: unknown }[]; text?: string }
+  | { error: Error }
+  | { metadata: Generate["providerMetadata"]; text: string };
+
+const usage: Generate["usage"] = {
+  inputTokens: { total: 3, noCache: 3, cacheRead: undefined, cacheWrite: undefined },
+  outputTokens: { total: 5, text: 5, reasoning: undefined },
+};
+
+function resultOf(answer: Exclude<Answer, { error: Error }>): Generate {
+  const text = typeof answer === "string" ? answer : answer.text;
+  const calls = typeof answer === "object" && "calls" in answer ? answer.calls : [];
+  const content: Generate["content"] = [
+    ...(text === undefined ? [] : [{ type: "text" as const, text }]),
+    ...calls.map(({ id, name, input }) => ({
+      type: "tool-call" as const,
+      toolCallId: id,
+      toolName: name,
+      input: JSON.stringify(input),
+    })),
+  ];
+  return {
+    content,
+    finishReason: { unified: calls.length > 0 ? "tool-calls" : "stop", raw: undefined },
+    usage,
+    warnings: [],
+    ...(typeof answer === "object" &&
+      "metadata" in answer &&
+      answer.metadata && { providerMetadata: answer.metadata }),
+  };
+}
+
+function streamOf(result: Generate): StreamPart[] {
+  const parts = result.content.flatMap((part, index): StreamPart[] => {
+    if (part.type === "tool-call") return [part];
+    if (part.type !== "text") return [];
+    const id = String(index);
+    const deltas = part.text.split(/(?<= )/).map((delta) => ({ type: "text-delta" as const, id, delta }));
+    return [{ type: "text-start", id }, ...deltas, { type: "text-end", id }];
+  });
+  const { finishReason, providerMetadata } = result;
+  return [
+    { type: "stream-start", warnings: [] },
+    ...parts,
+    { type: "finish", finishReason, usage, ...(providerMetadata && { providerMetadata }) },
+  ];
+}
+
+/**
+ * A model that gives these answers in turn, and then fails; or answers what a function makes of the prompt. It speaks
+ * both ways, generating and streaming.
+ */
+export function scripted(
+  ...answers: Answer[] | [(call: Call) => Answer | Promise<Answer>]
+): MockLanguageModelV4 {
+  let turn = 0;
+  const next = async (call: Call) => {
+    const [first] = answers;
+    const answer = typeof first === "function" ? await first(call) : (answers[turn++] as Answer | undefined);
+    if (answer === undefined) throw new Error("the script has ended");
+    if (typeof answer === "object" && "error" in answer) throw answer.error;
+    return resultOf(answer);
+  };
+  return new MockLanguageModelV4({
+    doGenerate: next,
+    doStream: async (call) => ({
+      stream: simulateReadableStream({ chunks: streamOf(await next(call)), chunkDelayInMs: null }),
+    }),
+  });
+}
+
+/** What the model was asked, call by call, generating and streaming alike. */
+export function prompts(model: MockLanguageModelV4): Call["prompt"][] {
+  return [...model.doGenerateCalls, ...model.doStreamCalls].map((call) => call.prompt);
+}
+
+/** The texts of the newest prompt, a line each: `role: text`. */
+export function asked(model: MockLanguageModelV4): string[] {
+  const prompt = prompts(model).at(-1) ?? [];
+  return prompt.map(({ role, content }) => {
+    const text =
+      typeof content === "string"
+        ? content
+        : content.map((part) => (part.type === "text" ? part.text : `[${part.type}]`)).join(" ");
+    return `${role}: ${text}`;
+  });
+}
+
+/** Messages a line each: `role: text`. */
+export function lines(messages: readonly ChatMessage[]): string[] {
+  return messages.map(({ role, content }) => {
+    const text =
+      typeof content === "string"
+        ? content
+        : content.map((part) => (part.type === "text" ? part.text : `[${part.type}]`)).join(" ");
+    return `${role}: ${text}`;
+  });
+}
+
+/** A tool that says what the weather is, and remembers where it was asked. */
+export function weatherTools(): { tools: ToolSet; asked: string[] } {
+  const cities: string[] = [];
+  const tools = {
+    weather: tool({
+      description: "The weather in a city",
+      inputSchema: jsonSchema<{ city: string }>({
+        type: "object",
+        properties: { city: { type: "string" } },
+        required: ["city"],
+      }),
+      execute: async ({ city }) => {
+        cities.push(city);
+        return { city, degrees: 21 };
+      },
+    }),
+  };
+  return { tools, asked: cities };
+}
+
+/** A call of the weather tool. */
+export const weatherCall = (city: string, id = `call-${city}`): Answer => ({
+  calls: [{ id, name: "weather", input: { city } }],
+});
+
+export async function failureOf(action: Promise<unknown> | (() => unknown)): Promise<unknown> {
+  try {
+    await (typeof action === "function" ? action() : action);
+  } catch (error) {
+    return error;
+  }
+  throw new Error("it was expected to fail");
+}
+
+export async function partsOf<Part>(stream: AsyncIterable<Part>): Promise<Part[]> {
+  const parts: Part[] = [];
+  for await (const part of stream) parts.push(part);
+  return parts;
+}

@@ -1,0 +1,15 @@
+import { type CommitOutcome, type CommitRequest, MemoryDriver, StoreError } from "@scrollback/store-core";
+
+/** A memory driver that keeps what it was asked to commit, and can lose the replies to the next commits. */
+export class WatchedDriver extends MemoryDriver {
+  readonly commits: CommitRequest[] = [];
+  repliesToLose = 0;
+
+  override async commit(request: CommitRequest): Promise<CommitOutcome> {
+    this.commits.push(request);
+    const outcome = await super.commit(request);
+    if (this.repliesToLose === 0) return outcome;
+    this.repliesToLose -= 1;
+    throw new StoreError("UNAVAILABLE", "the reply was lost", { retryable: true });
+  }
+}
