@@ -50,7 +50,7 @@ export class ChatAgent implements AsyncDisposable {
       ...rest,
       id: options.id ?? randomUUID(),
       maxSteps: options.maxSteps ?? DEFAULT_MAX_STEPS,
-      onError: options.onError ?? warn,
+      onError: options.onError ? guarded(options.onError) : warn,
     };
   }
 
@@ -263,6 +263,17 @@ function* stoppable<Part>(part: Part, stop: AbortController): Generator<Part> {
   } finally {
     if (!isTaken) stop.abort(new Error("the reader of the stream stopped"));
   }
+}
+
+/** A listener that fails must not fail the run that it is told about. */
+function guarded(onError: NonNullable<ChatAgentOptions["onError"]>): typeof onError {
+  return (error, context) => {
+    try {
+      onError(error, context);
+    } catch (failure) {
+      warn(failure, { source: "onError" });
+    }
+  };
 }
 
 function warn(error: unknown, { source }: { source: string }): void {

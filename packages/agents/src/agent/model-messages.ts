@@ -7,29 +7,33 @@ export type ResponseMessage = AssistantModelMessage | ToolModelMessage;
 type ModelParts = Exclude<ModelMessage["content"], string>;
 type ModelPart = ModelParts[number];
 
-const knownParts: Readonly<Record<ChatMessage["role"], readonly string[]>> = {
-  system: [],
-  user: ["text", "image", "file"],
-  assistant: [
-    "text",
-    "file",
-    "reasoning",
-    "reasoning-file",
-    "custom",
-    "tool-call",
-    "tool-result",
-    "tool-approval-request",
-  ],
-  tool: ["tool-result", "tool-approval-response"],
+type PartTypeOf<Role> = Exclude<Extract<ModelMessage, { role: Role }>["content"], string>[number]["type"];
+
+/** The parts that the AI SDK takes, by role: all of them, or this does not compile. */
+const knownParts: { readonly [Role in ChatMessage["role"]]: Readonly<Record<PartTypeOf<Role>, true>> } = {
+  system: {},
+  user: { text: true, image: true, file: true },
+  assistant: {
+    text: true,
+    file: true,
+    reasoning: true,
+    "reasoning-file": true,
+    custom: true,
+    "tool-call": true,
+    "tool-result": true,
+    "tool-approval-request": true,
+  },
+  tool: { "tool-result": true, "tool-approval-response": true },
 };
-const outputTypes: readonly unknown[] = [
-  "text",
-  "json",
-  "content",
-  "error-text",
-  "error-json",
-  "execution-denied",
-];
+type OutputType = ToolResultPart["output"]["type"];
+const outputTypes: Readonly<Record<OutputType, true>> = {
+  text: true,
+  json: true,
+  content: true,
+  "error-text": true,
+  "error-json": true,
+  "execution-denied": true,
+};
 
 /**
  * Messages as the AI SDK takes them. What a `ModelMessage` has stays as it is; the fields that only a `ChatMessage` has
@@ -46,7 +50,7 @@ function toModelMessage({ role, content, providerOptions }: ChatMessage): ModelM
     // The text of a tool's message answers no call that could be named.
     return role === "tool" ? undefined : ({ role, content, ...options } as ModelMessage);
   }
-  const parts = content.filter((part) => knownParts[role].includes(part.type)).map(toModelPart);
+  const parts = content.filter((part) => Object.hasOwn(knownParts[role], part.type)).map(toModelPart);
   if (parts.length === 0 && content.length > 0) return undefined;
   return { role, content: parts, ...options } as ModelMessage;
 }
@@ -62,9 +66,8 @@ function toModelPart(part: Part): ModelPart {
 }
 
 function isModelOutput(output: unknown): output is ToolResultPart["output"] {
-  return (
-    typeof output === "object" && output !== null && "type" in output && outputTypes.includes(output.type)
-  );
+  const isTyped = typeof output === "object" && output !== null && "type" in output;
+  return isTyped && typeof output.type === "string" && Object.hasOwn(outputTypes, output.type);
 }
 
 function wrapOutput(output: unknown, isError: boolean): { type: string; value: unknown } {

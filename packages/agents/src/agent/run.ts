@@ -152,7 +152,8 @@ export class Run {
   get #isKeptByService(): boolean {
     const { agent, conversation } = this.#request;
     if (!conversation || conversation.store) return false;
-    return conversation.serviceThreadId !== undefined || agent.serviceThread !== undefined;
+    if (conversation.serviceThreadId !== undefined) return true;
+    return agent.serviceThread !== undefined && conversation.stores === undefined;
   }
 
   #sendId(id: string): NonNullable<ModelMessage["providerOptions"]> {

@@ -28,7 +28,9 @@ export class Conversation {
   #opening: Promise<ThreadStore> | undefined;
   /** Where the store's thread stood when it was last read or written; undefined where that is not known. */
   #revision: Revision | null | undefined;
-  #announced = false;
+  /** How many providers know the thread's id. */
+  #announced = 0;
+  #announcing: Promise<void> | undefined;
   #runs = 0;
 
   constructor(stores: StoreSource | undefined, providers: readonly ContextProvider[] | undefined) {
@@ -66,7 +68,7 @@ export class Conversation {
 
   /** A thread that was restored with an id had it before. */
   markRestored(): void {
-    this.#announced = this.id !== undefined;
+    if (this.id !== undefined) this.#announced = Number.POSITIVE_INFINITY;
   }
 
   /**
@@ -137,12 +139,23 @@ export class Conversation {
     }
   }
 
-  /** Tells the providers the thread's id, once it has one, and once only. */
+  /** Tells each provider the thread's id, once it has one, and once only. One that fails is told again next time. */
   async announce(): Promise<void> {
-    const { id, providers } = this;
-    if (this.#announced || id === undefined || !providers) return;
-    for (const provider of providers) await provider.threadCreated?.(id);
-    this.#announced = true;
+    this.#announcing ??= this.#announce();
+    try {
+      await this.#announcing;
+    } finally {
+      this.#announcing = undefined;
+    }
+  }
+
+  async #announce(): Promise<void> {
+    const { id, providers = [] } = this;
+    if (id === undefined) return;
+    for (const provider of providers.slice(this.#announced)) {
+      await provider.threadCreated?.(id);
+      this.#announced += 1;
+    }
   }
 
   async serialize(): Promise<ThreadState> {
