@@ -1,4 +1,10 @@
-import { createMemoryStores, createStores, StoreError, type StoreFactory } from "@scrollback/store-core";
+import {
+  type ChatMessage,
+  createMemoryStores,
+  createStores,
+  StoreError,
+  type StoreFactory,
+} from "@scrollback/store-core";
 import { generateText, isStepCount, type ModelMessage } from "ai";
 import { beforeEach, describe, expect, test } from "vitest";
 import { ChatAgent, type ContextProvider } from "../src/index.ts";
@@ -312,6 +318,15 @@ describe.each(Object.entries(ways))("%s", (_name, runIt) => {
   });
 });
 
+/** The id of the approval that a response asks for. */
+function approvalIn(messages: readonly ChatMessage[]): string {
+  for (const { content } of messages) {
+    if (typeof content === "string") continue;
+    for (const part of content) if (part.type === "tool-approval-request") return part.approvalId;
+  }
+  throw new Error("no approval was asked for");
+}
+
 describe("run", () => {
   test("returns the text of the last step, the response's messages, why it ended and what it cost", async () => {
     const model = scripted(weatherCall("Ghent"), "21 degrees.");
@@ -374,10 +389,7 @@ describe("run", () => {
     const thread = agent.getNewThread();
     const { messages } = await agent.run("How warm?", { thread });
     expect(weather.asked).toEqual([]);
-    const request = messages
-      .flatMap(({ content }) => (typeof content === "string" ? [] : content))
-      .find((part) => part.type === "tool-approval-request");
-    const approvalId = request?.type === "tool-approval-request" ? request.approvalId : "";
+    const approvalId = approvalIn(messages);
     const resumed = await agent.deserializeThread(JSON.parse(JSON.stringify(await thread.serialize())));
     await agent.run(
       { role: "tool", content: [{ type: "tool-approval-response", approvalId, approved: true }] },

@@ -1,0 +1,381 @@
+import { type ChatMessage, createMemoryStores, StoreError } from "@scrollback/store-core";
+import { jsonSchema, type ToolSet, tool } from "ai";
+import { describe, expect, test, vi } from "vitest";
+import {
+  ChatAgent,
+  type ContextProvider,
+  type Invocation,
+  type InvocationContext,
+  openaiResponses,
+} from "../src/index.ts";
+import { asked, failureOf, lines, scripted, weatherCall, weatherTools } from "./models.ts";
+
+const user = (content: string): ChatMessage => ({ role: "user", content });
+const json = (value: unknown) => JSON.parse(JSON.stringify(value));
+
+function toolNamed(name: string, output = name): ToolSet {
+  return { [name]: tool({ inputSchema: jsonSchema({ type: "object" }), execute: async () => output }) };
+}
+
+describe("invoking and invoked", () => {
+  test("providers are asked one after another in their order, and told what came of it in that order", async () => {
+    const log: string[] = [];
+    const provider = (name: string): ContextProvider => ({
+      invoking: async (messages) => {
+        await new Promise((resolve) => setTimeout(resolve, name === "A" ? 10 : 0));
+        log.push(`${name} asked ${lines(messages)}`);
+      },
+      invoked: async ({ request, response, error }) => {
+        log.push(`${name} told ${lines(request)}, ${lines(response ?? [])}, ${error}`);
+      },
+    });
+    const agent = new ChatAgent({
+      model: scripted("Hello."),
+      contextProviders: [provider("A"), provider("B")],
+    });
+    await agent.run("Hi");
+    expect(log).toEqual([
+      "A asked user: Hi",
+      "B asked user: Hi",
+      "A told user: Hi, assistant: Hello., undefined",
+      "B told user: Hi, assistant: Hello., undefined",
+    ]);
+  });
+
+  test("a provider sees what came from outside, and what others injected only where it looks for it", async () => {
+    const seen: unknown[] = [];
+    const agent = new ChatAgent({
+      model: scripted(weatherCall("Ghent"), "Warm."),
+      tools: weatherTools().tools,
+      contextProviders: [
+        { invoking: async () => ({ messages: [user("injected")] }) },
+        {
+          invoking: async (messages, { injected }) => void seen.push(lines(messages), lines(injected)),
+          invoked: async ({ request, response = [] }, { injected }) =>
+            void seen.push(lines(request), lines(response), lines(injected)),
+        },
+      ],
+    });
+    await agent.run("Hi");
+    expect(seen).toEqual([
+      ["user: Hi"],
+      ["user: injected"],
+      ["user: Hi"],
+      ["assistant: [tool-call]", "tool: [tool-result]", "assistant: Warm."],
+      ["user: injected"],
+    ]);
+  });
+
+  test("the context says who runs, on which thread, and with which signal", async () => {
+    const contexts: InvocationContext[] = [];
+    const provider: ContextProvider = { invoking: async (_, context) => void contexts.push(context) };
+    const agent = new ChatAgent({
+      model: scripted(() => "x"),
+      id: "a1",
+      name: "Ann",
+      contextProviders: [provider],
+    });
+    const { signal } = new AbortController();
+    const messageStore = createMemoryStores().open("t");
+    await agent.run("one", { thread: agent.getNewThread({ messageStore }), signal });
+    await agent.run("two");
+    expect(contexts).toMatchObject([
+      { agentId: "a1", agentName: "Ann", threadId: "t", signal },
+      { agentId: "a1" },
+    ]);
+    expect(contexts[1]).not.toHaveProperty("threadId");
+  });
+
+  test("tools that a provider brings really run beside the agent's", async () => {
+    const model = scripted({ calls: [{ id: "1", name: "clock", input: {} }] }, "It is noon.");
+    const agent = new ChatAgent({
+      model,
+      tools: weatherTools().tools,
+      contextProviders: [{ invoking: async () => ({ tools: toolNamed("clock", "noon") }) }],
+    });
+    const { messages } = await agent.run("What time is it?");
+    expect(messages[1]?.content).toMatchObject([{ output: { type: "text", value: "noon" } }]);
+    expect(model.doGenerateCalls[0]?.tools?.map(({ name }) => name)).toEqual(["weather", "clock"]);
+  });
+
+  test.each([
+    ["the agent's", weatherTools().tools, [toolNamed("weather")]],
+    ["another provider's", {}, [toolNamed("weather"), toolNamed("weather")]],
+  ])("a tool whose name is %s is an error", async (_whose, tools, provided) => {
+    const model = scripted("never");
+    const agent = new ChatAgent({
+      model,
+      tools,
+      contextProviders: provided.map((one) => ({ invoking: async () => ({ tools: one }) })),
+    });
+    expect(await failureOf(agent.run("Hi"))).toMatchObject({
+      code: "INVALID_ARGUMENT",
+      message: expect.stringContaining(
+        `contextProviders[${provided.length - 1}].invoking: tools has "weather"`,
+      ),
+    });
+    expect(model.doGenerateCalls).toHaveLength(0);
+  });
+
+  test("a provider that throws in invoking fails the run; those asked so far hear of it", async () => {
+    const failure = new Error("no context");
+    const heard: unknown[] = [];
+    const listen = (name: string): ContextProvider => ({
+      invoked: async ({ error, response }) => void heard.push(name, error, response),
+    });
+    const model = scripted("never");
+    const stores = createMemoryStores();
+    const agent = new ChatAgent({
+      model,
+      contextProviders: [
+        listen("A"),
+        {
+          ...listen("B"),
+          invoking: async () => {
+            throw failure;
+          },
+        },
+        listen("C"),
+      ],
+    });
+    const thread = agent.getNewThread({ messageStore: stores.open("t") });
+    expect(await failureOf(agent.run("Hi", { thread }))).toBe(failure);
+    expect(heard).toEqual(["A", failure, undefined, "B", failure, undefined]);
+    expect(model.doGenerateCalls).toHaveLength(0);
+    expect(await stores.open("t").listMessages()).toEqual([]);
+  });
+
+  test("invoked is called after a failure of the model too, with the error and no response", async () => {
+    const failure = new Error("out");
+    const heard: Invocation[] = [];
+    const agent = new ChatAgent({
+      model: scripted({ error: failure }),
+      contextProviders: [{ invoked: async (invocation) => void heard.push(invocation) }],
+    });
+    await failureOf(agent.run("Hi"));
+    expect(heard).toStrictEqual([{ request: [user("Hi")], error: failure }]);
+  });
+
+  test("a provider that throws in invoked is reported, undoes nothing, and others are told all the same", async () => {
+    const failure = new Error("no memory");
+    const reported: unknown[] = [];
+    let told = 0;
+    const stores = createMemoryStores();
+    const agent = new ChatAgent({
+      model: scripted("Hello."),
+      onError: (error, context) => {
+        reported.push(error, context);
+        throw new Error("a listener's own failure");
+      },
+      contextProviders: [
+        {
+          invoked: async () => {
+            throw failure;
+          },
+        },
+        { invoked: async () => void told++ },
+      ],
+    });
+    const warned = vi.spyOn(process, "emitWarning").mockImplementation(() => {});
+    const thread = agent.getNewThread({ messageStore: stores.open("t") });
+    expect((await agent.run("Hi", { thread })).text).toBe("Hello.");
+    expect(warned.mock.calls).toMatchObject([[expect.stringContaining("onError: a listener's"), {}]]);
+    warned.mockRestore();
+    expect(reported).toEqual([failure, { source: "contextProviders[0].invoked" }]);
+    expect(told).toBe(1);
+    expect(lines(await stores.open("t").listMessages())).toEqual(["user: Hi", "assistant: Hello."]);
+  });
+
+  test("by default what is reported is a process warning", async () => {
+    const agent = new ChatAgent({
+      model: scripted("Hello."),
+      contextProviders: [{ invoking: async (_, context) => context.report(new Error("half a memory")) }],
+    });
+    const warning = new Promise<Error>((resolve) => process.once("warning", resolve));
+    await agent.run("Hi");
+    expect(await warning).toMatchObject({
+      name: "ScrollbackWarning",
+      message: "contextProviders[0].invoking: half a memory",
+    });
+  });
+
+  test.each([
+    [5, "what it returns must be an object"],
+    [{ instructions: 5 }, "instructions must be a string"],
+    [{ messages: "text" }, "messages must be a list"],
+    [{ messages: [{ role: "robot", content: "x" }] }, "messages[0]: role must be"],
+  ])("what a provider must not return fails the run: %o", async (returned, problem) => {
+    const agent = new ChatAgent({
+      model: scripted("never"),
+      contextProviders: [{ invoking: async () => returned as never }],
+    });
+    expect(await failureOf(agent.run("Hi"))).toMatchObject({
+      code: "INVALID_ARGUMENT",
+      message: expect.stringMatching(/^contextProviders\[0\]\.invoking: /),
+    });
+    expect(String(await failureOf(agent.run("Hi")))).toContain(problem);
+  });
+});
+
+describe("threadCreated", () => {
+  const telling = (told: string[]): ContextProvider => ({ threadCreated: async (id) => void told.push(id) });
+
+  test("is called once, when a new thread gets its store, and not again after a restart", async () => {
+    const told: string[] = [];
+    const agent = new ChatAgent({ model: scripted(() => "x"), contextProviders: [telling(told)] });
+    const thread = agent.getNewThread();
+    await thread.serialize();
+    expect(told).toEqual([]);
+    await agent.run("one", { thread });
+    await agent.run("two", { thread });
+    const id = thread.messageStore?.threadId;
+    expect(told).toEqual([id]);
+    const resumed = await agent.deserializeThread(json(await thread.serialize()));
+    await agent.run("three", { thread: resumed });
+    expect(told).toEqual([id]);
+  });
+
+  test("is called for a thread that has its store already, whatever is done with it first", async () => {
+    for (const first of ["run", "onNewMessages", "serialize"]) {
+      const told: string[] = [];
+      const agent = new ChatAgent({ model: scripted(() => "x"), contextProviders: [telling(told)] });
+      const thread = agent.getNewThread({ messageStore: createMemoryStores().open("t") });
+      if (first === "onNewMessages") await thread.onNewMessages(user("a"));
+      if (first === "serialize") await thread.serialize();
+      await Promise.all([1, 2].map(() => agent.run("one", { thread, onConflict: "append" })));
+      expect(told).toEqual(["t"]);
+    }
+  });
+
+  test("is called with the service's id, once there is one", async () => {
+    const told: string[] = [];
+    const model = scripted(() => ({ text: "x", metadata: { openai: { responseId: "resp_1" } } }));
+    const agent = new ChatAgent({ model, serviceThread: openaiResponses, contextProviders: [telling(told)] });
+    const thread = agent.getNewThread();
+    await agent.run("one", { thread });
+    await agent.run("two", { thread });
+    expect(told).toEqual(["resp_1"]);
+  });
+
+  test("one that throws fails the run, and is told again by the next", async () => {
+    const told: string[] = [];
+    let broken = true;
+    const agent = new ChatAgent({
+      model: scripted(() => "x"),
+      contextProviders: [
+        telling(told),
+        {
+          threadCreated: (id) => {
+            if (broken) throw new Error("not now");
+            told.push(`second ${id}`);
+          },
+        },
+      ],
+    });
+    const thread = agent.getNewThread({ messageStore: createMemoryStores().open("t") });
+    expect(String(await failureOf(agent.run("one", { thread })))).toContain("not now");
+    expect(await thread.messageStore?.listMessages()).toEqual([]);
+    broken = false;
+    await agent.run("one", { thread });
+    expect(told).toEqual(["t", "second t"]);
+  });
+});
+
+describe("what providers keep", () => {
+  class Names implements ContextProvider {
+    names: string[] = [];
+    closed = 0;
+    async invoking(messages: readonly ChatMessage[]) {
+      for (const { content } of messages) this.names.push(String(content));
+      return { instructions: `Known: ${this.names}` };
+    }
+    async serialize() {
+      return { names: this.names };
+    }
+    async updateFromState(state: unknown) {
+      const { names } = state as { names: string[] };
+      if (!Array.isArray(names)) throw new Error("no names");
+      this.names = [...names];
+    }
+    async close() {
+      this.closed += 1;
+    }
+  }
+
+  test("is kept in the thread's state, and given back in another process", async () => {
+    const model = scripted(() => "x");
+    const agentOf = () =>
+      new ChatAgent({ model, contextProviders: [{ close: async () => {} }, new Names()] });
+    const first = agentOf();
+    const thread = first.getNewThread();
+    await first.run("Alice", { thread });
+    const state = json(await thread.serialize());
+    expect(state.contextStates).toEqual([{ names: ["Alice"] }]);
+    const second = agentOf();
+    await second.run("Bob", { thread: await second.deserializeThread(state) });
+    expect(asked(model)[0]).toBe("system: Known: Alice,Bob");
+  });
+
+  test("is each thread's own where providers are made by a function, and closed with the thread", async () => {
+    const made: Names[] = [];
+    const model = scripted(() => "x");
+    const agent = new ChatAgent({
+      model,
+      contextProviders: () => {
+        const names = new Names();
+        made.push(names);
+        return [names];
+      },
+    });
+    const [a, b] = [agent.getNewThread(), agent.getNewThread()];
+    await agent.run("Alice", { thread: a });
+    await agent.run("Bob", { thread: b });
+    expect(asked(model)[0]).toBe("system: Known: Bob");
+    const resumed = await agent.deserializeThread(json(await a.serialize()));
+    await agent.run("Carol", { thread: resumed });
+    expect(asked(model)[0]).toBe("system: Known: Alice,Carol");
+    await a[Symbol.asyncDispose]();
+    await agent.run("a one-off");
+    await agent.close();
+    expect(made.map(({ closed }) => closed)).toEqual([1, 0, 0, 1]);
+  });
+
+  test("providers that all threads share are closed with the agent, not with a thread", async () => {
+    const names = new Names();
+    {
+      await using agent = new ChatAgent({ model: scripted(() => "x"), contextProviders: [names] });
+      await using thread = agent.getNewThread();
+      await agent.run("Hi", { thread });
+      await agent.run("Hi");
+      await thread.close();
+      expect(names.closed).toBe(0);
+    }
+    expect(names.closed).toBe(1);
+  });
+
+  test("a state that a provider refuses, or of another number of them, is INVALID_STATE", async () => {
+    const agent = new ChatAgent({ model: scripted(), contextProviders: [new Names()] });
+    const state = { type: "scrollback.thread", version: 1 };
+    const refused = await failureOf(agent.deserializeThread({ ...state, contextStates: [{}] }));
+    expect(refused).toMatchObject({
+      code: "INVALID_STATE",
+      message: expect.stringContaining("contextStates[0]"),
+      cause: expect.objectContaining({ message: "no names" }),
+    });
+    const more = await failureOf(agent.deserializeThread({ ...state, contextStates: [{}, {}] }));
+    expect(StoreError.is(more, "INVALID_STATE")).toBe(true);
+  });
+
+  test("what is no JSON is refused when the thread is serialised", async () => {
+    for (const bad of [10n, () => 1]) {
+      const agent = new ChatAgent({
+        model: scripted(),
+        contextProviders: [{ serialize: async () => bad }],
+      });
+      expect(await failureOf(agent.getNewThread().serialize())).toMatchObject({
+        code: "INVALID_ARGUMENT",
+        message: "contextProviders[0].serialize must return plain JSON",
+      });
+    }
+  });
+});

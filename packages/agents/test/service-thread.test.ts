@@ -1,0 +1,91 @@
+import { createMemoryStores } from "@scrollback/store-core";
+import { describe, expect, test } from "vitest";
+import { AgentThread, ChatAgent, openaiResponses } from "../src/index.ts";
+import { asked, failureOf, partsOf, scripted } from "./models.ts";
+
+const response = (id: string, text = "Hello.") => ({ text, metadata: { openai: { responseId: id } } });
+const optionsOf = (model: ReturnType<typeof scripted>) =>
+  [...model.doGenerateCalls, ...model.doStreamCalls].map((call) => call.providerOptions);
+
+describe("a thread that the provider keeps", () => {
+  test("gets its id from the first run, sends it with the next, and takes the new one", async () => {
+    const model = scripted(response("resp_1"), response("resp_2"), response("resp_3"));
+    const agent = new ChatAgent({ model, serviceThread: openaiResponses });
+    const thread = agent.getNewThread();
+    expect(thread.isInitialized).toBe(false);
+    await agent.run("one", { thread });
+    expect(thread.serviceThreadId).toBe("resp_1");
+    await agent.run("two", { thread });
+    await partsOf(agent.runStream("three", { thread }));
+    expect(thread.serviceThreadId).toBe("resp_3");
+    expect(optionsOf(model)).toEqual([
+      undefined,
+      { openai: { previousResponseId: "resp_1" } },
+      { openai: { previousResponseId: "resp_2" } },
+    ]);
+    expect(asked(model), "only the new input is sent").toEqual(["user: three"]);
+    expect(thread.messageStore, "nothing is stored locally").toBeUndefined();
+  });
+
+  test("goes on after a restart", async () => {
+    const model = scripted(response("resp_1"), response("resp_2"));
+    const agent = new ChatAgent({ model, serviceThread: openaiResponses });
+    const thread = agent.getNewThread();
+    await agent.run("one", { thread });
+    const state = JSON.parse(JSON.stringify(await thread.serialize()));
+    const resumed = await agent.deserializeThread(state);
+    await agent.run("two", { thread: resumed });
+    expect(optionsOf(model)[1]).toEqual({ openai: { previousResponseId: "resp_1" } });
+    expect(resumed.serviceThreadId).toBe("resp_2");
+  });
+
+  test.each(["run", "runStream"] as const)(
+    "a %s that should have returned an id and did not is an error",
+    async (way) => {
+      const agent = new ChatAgent({ model: scripted("Hello."), serviceThread: openaiResponses });
+      const thread = agent.getNewThread({ serviceThreadId: "resp_1" });
+      const running =
+        way === "run" ? agent.run("Hi", { thread }) : partsOf(agent.runStream("Hi", { thread }));
+      expect(await failureOf(running)).toMatchObject({
+        code: "UNSUPPORTED",
+        message: expect.stringContaining("serviceThread.receive"),
+      });
+      expect(thread.serviceThreadId).toBe("resp_1");
+    },
+  );
+
+  test("an agent that does not know how to go on with it says so", async () => {
+    const model = scripted("never");
+    const thread = new AgentThread({ serviceThreadId: "resp_1" });
+    expect(await failureOf(new ChatAgent({ model }).run("Hi", { thread }))).toMatchObject({
+      code: "INVALID_STATE",
+      message: expect.stringContaining("give the agent serviceThread"),
+    });
+    expect(model.doGenerateCalls).toHaveLength(0);
+  });
+
+  test("a thread that has a store stays with it", async () => {
+    const model = scripted(response("resp_1"));
+    const agent = new ChatAgent({ model, serviceThread: openaiResponses });
+    const messageStore = createMemoryStores().open("t");
+    const thread = agent.getNewThread({ messageStore });
+    await agent.run("Hi", { thread });
+    expect(thread.serviceThreadId).toBeUndefined();
+    expect(await messageStore.listMessages()).toHaveLength(2);
+  });
+
+  test("any provider can be told how", async () => {
+    const model = scripted({ text: "x", metadata: { mine: { session: "s2" } } });
+    const agent = new ChatAgent({
+      model,
+      serviceThread: {
+        send: (id) => ({ mine: { session: id } }),
+        receive: (result) => result.providerMetadata?.mine?.session as string,
+      },
+    });
+    const thread = agent.getNewThread({ serviceThreadId: "s1" });
+    await agent.run("Hi", { thread });
+    expect(optionsOf(model)).toEqual([{ mine: { session: "s1" } }]);
+    expect(thread.serviceThreadId).toBe("s2");
+  });
+});

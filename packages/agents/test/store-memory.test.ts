@@ -1,0 +1,129 @@
+import { type ChatMessage, createMemoryStores, createStores, StoreError } from "@scrollback/store-core";
+import { describe, expect, test } from "vitest";
+import { ChatAgent, type ExtractFunction, StoreMemory } from "../src/index.ts";
+import { asked, failureOf, lines, prompts, scripted } from "./models.ts";
+import { WatchedDriver } from "./watched-driver.ts";
+
+const header = "## Memories\nConsider the following memories when answering user questions:";
+/** Remembers what follows "remember" in the user's words. */
+const extract: ExtractFunction = async ({ request }) =>
+  request.flatMap(({ content }) => /remember (.+)/.exec(String(content))?.[1] ?? []);
+
+describe("StoreMemory", () => {
+  test("facts about a user are known in every thread, and are no part of any", async () => {
+    const stores = createMemoryStores();
+    const model = scripted(() => "Fine.");
+    const agentFor = (userId: string) =>
+      new ChatAgent({ model, stores, contextProviders: [new StoreMemory({ stores, userId, extract })] });
+    const alice = agentFor("alice");
+    await alice.run("remember Alice likes tea", { thread: alice.getNewThread() });
+    await alice.run("remember Alice lives in Ghent", { thread: alice.getNewThread() });
+    const thread = alice.getNewThread();
+    await alice.run("What do I like?", { thread });
+    expect(asked(model)).toEqual([
+      `user: ${header}\nAlice likes tea\nAlice lives in Ghent`,
+      "user: What do I like?",
+    ]);
+    expect(lines((await thread.messageStore?.listMessages()) ?? [])).toEqual([
+      "user: What do I like?",
+      "assistant: Fine.",
+    ]);
+    await agentFor("bob").run("What do I like?");
+    expect(asked(model), "of another user nothing is known").toEqual(["user: What do I like?"]);
+  });
+
+  test("nothing is injected when there are no facts, and none is added twice", async () => {
+    const stores = createMemoryStores();
+    const model = scripted(() => "Fine.");
+    const memory = new StoreMemory({ stores, userId: "u", extract, header: "Known:" });
+    const agent = new ChatAgent({ model, contextProviders: [memory] });
+    await agent.run("Hi");
+    expect(asked(model)).toEqual(["user: Hi"]);
+    await agent.run("remember tea");
+    await agent.run("remember tea");
+    expect(await memory.facts()).toEqual(["tea"]);
+    expect(asked(model)[0]).toBe("user: Known:\ntea");
+  });
+
+  test("many that remember at once lose and double nothing", async () => {
+    const driver = new WatchedDriver();
+    const stores = createStores(driver);
+    const agents = Array.from(
+      { length: 8 },
+      () =>
+        new ChatAgent({
+          model: scripted(() => "Fine."),
+          contextProviders: [new StoreMemory({ stores, userId: "u", extract })],
+        }),
+    );
+    await Promise.all(
+      agents.flatMap((agent, index) => [agent.run(`remember fact ${index}`), agent.run("remember common")]),
+    );
+    const facts = await new StoreMemory({ stores, userId: "u", extract }).facts();
+    expect(facts.sort()).toEqual(["common", ...agents.map((_, index) => `fact ${index}`)]);
+  });
+
+  test("a model can say what to remember: one fact a line, asked with the prompt", async () => {
+    const stores = createMemoryStores();
+    const extractor = scripted("- Alice likes tea.\n\n  * Alice is 30.\nAlice likes tea.\n", "", "");
+    const memory = new StoreMemory({
+      stores,
+      userId: "u",
+      extract: { model: extractor, prompt: "Take notes." },
+    });
+    const agent = new ChatAgent({ model: scripted(() => "Noted."), contextProviders: [memory] });
+    await agent.run("I like tea, and I am 30");
+    expect(await memory.facts()).toEqual(["Alice likes tea.", "Alice is 30."]);
+    expect(asked(extractor)).toEqual([
+      "system: Take notes.",
+      "user: user: I like tea, and I am 30\n\nassistant: Noted.",
+    ]);
+    await agent.run("Bye");
+    expect(await memory.facts()).toHaveLength(2);
+    const plain = new StoreMemory({ stores, userId: "u", extract: { model: extractor } });
+    await new ChatAgent({ model: scripted("x"), contextProviders: [plain] }).run("Hi");
+    expect(asked(extractor)[0]).toContain("One short, complete sentence a line");
+    expect(prompts(extractor)).toHaveLength(3);
+  });
+
+  test("of a run that failed nothing is remembered", async () => {
+    const stores = createMemoryStores();
+    const memory = new StoreMemory({ stores, userId: "u", extract });
+    const agent = new ChatAgent({ model: scripted({ error: new Error("out") }), contextProviders: [memory] });
+    await failureOf(agent.run("remember tea"));
+    expect(await memory.facts()).toEqual([]);
+  });
+
+  test("a failed read or save is reported and fails no run, unless a failed read is to", async () => {
+    const stores = createMemoryStores();
+    const memory = new StoreMemory({ stores, userId: "u", extract });
+    const strict = new StoreMemory({ stores, userId: "u", extract, onFailure: "throw" });
+    await stores.close();
+    const reported: [unknown, string][] = [];
+    const options = {
+      model: scripted(() => "Fine."),
+      onError: (error: unknown, { source }: { source: string }) => void reported.push([error, source]),
+    };
+    const agent = new ChatAgent({ ...options, contextProviders: [memory] });
+    expect((await agent.run("remember tea")).text).toBe("Fine.");
+    expect(reported.map(([, source]) => source)).toEqual([
+      "contextProviders[0].invoking",
+      "contextProviders[0].invoked",
+    ]);
+    expect(reported.every(([error]) => StoreError.is(error, "CLOSED"))).toBe(true);
+    const other = new ChatAgent({ ...options, contextProviders: [strict] });
+    expect(await failureOf(other.run("Hi"))).toMatchObject({ code: "CLOSED" });
+    expect(options.model.doGenerateCalls).toHaveLength(1);
+  });
+
+  test("a user's facts survive a restart with the store that keeps them", async () => {
+    const driver = new WatchedDriver();
+    const first = new StoreMemory({ stores: createStores(driver), userId: "u", extract });
+    const request: ChatMessage[] = [{ role: "user", content: "remember tea" }];
+    const context = { agentId: "a", injected: [], report: () => {} };
+    await first.invoked({ request, response: [] }, context);
+    expect(await new StoreMemory({ stores: createStores(driver), userId: "u", extract }).facts()).toEqual([
+      "tea",
+    ]);
+  });
+});
