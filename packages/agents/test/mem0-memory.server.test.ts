@@ -1,0 +1,315 @@
+import { createMemoryStores, StoreError } from "@scrollback/store-core";
+import { MemoryClient } from "mem0ai";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { ChatAgent, Mem0Memory, type Mem0MemoryOptions } from "../src/index.ts";
+import { apiKey, Mem0Server } from "./mem0-server.ts";
+import { asked, failureOf, scripted, weatherCall, weatherTools } from "./models.ts";
+
+// The client would tell its maker of each call; it reads this when it is loaded.
+vi.hoisted(() => {
+  process.env.MEM0_TELEMETRY = "false";
+});
+
+const header = "## Memories\nConsider the following memories when answering user questions:";
+
+let server: Mem0Server;
+let reported: { error: unknown; source: string }[];
+beforeEach(async () => {
+  server = await Mem0Server.start();
+  reported = [];
+});
+afterEach(() => server[Symbol.asyncDispose]());
+
+const memoryOf = (options: Mem0MemoryOptions) =>
+  new Mem0Memory({ apiKey, host: server.url, userId: "alice", ...options });
+const agentWith = (memory: Mem0Memory | (() => Mem0Memory), model = scripted(() => "Fine.")) => {
+  const agent = new ChatAgent({
+    model,
+    tools: weatherTools().tools,
+    contextProviders: typeof memory === "function" ? () => [memory()] : [memory],
+    onError: (error, { source }) => void reported.push({ error, source }),
+  });
+  return { agent, model };
+};
+
+describe("what is remembered", () => {
+  test("in one thread is known in another, as one message before the input, and stored in none", async () => {
+    const { agent, model } = agentWith(memoryOf({}));
+    await agent.run("I like green tea.", { thread: agent.getNewThread() });
+    await agent.run("My green bike is new.", { thread: agent.getNewThread() });
+    const thread = agent.getNewThread();
+    await agent.run("What green things do I have?", { thread });
+    expect(asked(model)).toEqual([
+      `user: ${header}\nI like green tea.\nMy green bike is new.`,
+      "user: What green things do I have?",
+    ]);
+    expect(await thread.messageStore?.listMessages()).toHaveLength(2);
+    expect(reported).toEqual([]);
+  });
+
+  test("is the text that a user, the model and the application wrote; no tool's messages and nothing blank", async () => {
+    const model = scripted(weatherCall("Ghent"), "21 degrees.");
+    const { agent } = agentWith(memoryOf({}), model);
+    await agent.run([
+      { role: "system", content: "Answer briefly." },
+      { role: "user", content: "  \n" },
+      {
+        role: "user",
+        content: [
+          { type: "text", text: "How warm" },
+          { type: "text", text: "is it?" },
+        ],
+      },
+    ]);
+    expect(server.added).toEqual([
+      {
+        messages: [
+          { role: "system", content: "Answer briefly." },
+          { role: "user", content: "How warm\nis it?" },
+          { role: "assistant", content: "21 degrees." },
+        ],
+        user_id: "alice",
+      },
+    ]);
+  });
+
+  test("of a run that failed is nothing", async () => {
+    const { agent } = agentWith(memoryOf({}), scripted({ error: new Error("out") }));
+    await failureOf(agent.run("I like tea."));
+    expect(server.added).toEqual([]);
+  });
+});
+
+describe("a search", () => {
+  test("is for the text of the new input", async () => {
+    const { agent } = agentWith(memoryOf({}));
+    const thread = agent.getNewThread();
+    await agent.run("one", { thread });
+    await agent.run(
+      [
+        { role: "user", content: "two" },
+        { role: "user", content: "three" },
+      ],
+      { thread },
+    );
+    expect(server.searches.map(({ query }) => query)).toEqual(["one", "two\nthree"]);
+  });
+
+  test("is not made for a blank query", async () => {
+    const { agent, model } = agentWith(memoryOf({}));
+    await agent.run(" \n ");
+    expect(server.searches).toEqual([]);
+    expect(model.doGenerateCalls).toHaveLength(1);
+  });
+
+  test("may be answered by a plain list", async () => {
+    server.answersLists = true;
+    const { agent, model } = agentWith(memoryOf({}));
+    await agent.run("I like green tea.");
+    await agent.run("Which tea is green?");
+    expect(asked(model)[0]).toBe(`user: ${header}\nI like green tea.`);
+  });
+
+  test("that finds nothing injects nothing", async () => {
+    const { agent, model } = agentWith(memoryOf({}));
+    await agent.run("Which tea is green?");
+    expect(asked(model)).toEqual(["user: Which tea is green?"]);
+  });
+
+  test("puts what it finds under the header that was given", async () => {
+    const { agent, model } = agentWith(memoryOf({ header: "You know:" }));
+    await agent.run("I like green tea.");
+    await agent.run("Which tea is green?");
+    expect(asked(model)[0]).toBe("user: You know:\nI like green tea.");
+  });
+
+  test("that hangs ends with the run's signal", async () => {
+    server.hangs = true;
+    const { agent } = agentWith(memoryOf({}));
+    const error = await failureOf(agent.run("Hi", { signal: AbortSignal.timeout(50) }));
+    expect(StoreError.is(error, "ABORTED")).toBe(true);
+  });
+});
+
+describe("whose memories", () => {
+  test("at least one id is needed when it is used, else the run fails", async () => {
+    const memory = new Mem0Memory({ apiKey, host: server.url });
+    const { agent, model } = agentWith(memory);
+    expect(await failureOf(agent.run("Hi"))).toMatchObject({
+      code: "INVALID_ARGUMENT",
+      message: expect.stringContaining("userId, agentId, applicationId and threadId"),
+    });
+    expect(model.doGenerateCalls).toHaveLength(0);
+  });
+
+  test.each([
+    [{ userId: "u" }, { user_id: "u" }, [{ user_id: "u" }]],
+    [{ agentId: "a" }, { agent_id: "a" }, [{ agent_id: "a" }]],
+    [{ applicationId: "p" }, { app_id: "p" }, [{ app_id: "p" }]],
+    [{ threadId: "t" }, { run_id: "t" }, [{ run_id: "t" }]],
+    [
+      { userId: "u", agentId: "a", applicationId: "p", threadId: "t" },
+      { user_id: "u", agent_id: "a", app_id: "p", run_id: "t" },
+      [{ user_id: "u" }, { app_id: "p" }, { run_id: "t" }],
+    ],
+  ])("%o is saved under %o and searched for by %o", async (ids, saved, filters) => {
+    const { agent, model } = agentWith(new Mem0Memory({ apiKey, host: server.url, ...ids }));
+    await agent.run("I like green tea.");
+    await agent.run("Which tea is green?");
+    const { messages: _messages, ...scope } = server.added[0] ?? { messages: [] };
+    expect(scope).toEqual(saved);
+    expect(server.searches[0]?.filters).toEqual({ AND: filters });
+    expect(asked(model)[0]).toContain("I like green tea.");
+  });
+
+  test("what one user said is not found for another through an agent that both talk to", async () => {
+    const agentId = "concierge";
+    await agentWith(memoryOf({ userId: "alice", agentId })).agent.run("My green safe opens with 1234.");
+    const { agent, model } = agentWith(memoryOf({ userId: "bob", agentId }));
+    await agent.run("How does the green safe open?");
+    expect(asked(model)).toEqual(["user: How does the green safe open?"]);
+  });
+});
+
+describe("scopeToThread", () => {
+  const scoped = () => new Mem0Memory({ apiKey, host: server.url, scopeToThread: true });
+
+  test("keeps memories in the thread, also over a restart", async () => {
+    const stores = createMemoryStores();
+    const { agent } = agentWith(scoped());
+    const thread = agent.getNewThread({ messageStore: stores.open("t1") });
+    await agent.run("I like green tea.", { thread });
+    expect(server.added[0]).toMatchObject({ run_id: "t1" });
+    const state = JSON.parse(JSON.stringify(await thread.serialize()));
+    const { agent: later, model } = agentWith(scoped());
+    await later.run("Which tea is green?", { thread: await later.deserializeThread(state) });
+    expect(asked(model)).toContain(`user: ${header}\nI like green tea.`);
+    const { agent: other, model: elsewhere } = agentWith(scoped());
+    await other.run("Which tea is green?", { thread: other.getNewThread() });
+    expect(asked(elsewhere)).toEqual(["user: Which tea is green?"]);
+  });
+
+  test("is of one thread at a time: a run on another fails, new or restored", async () => {
+    const stores = createMemoryStores();
+    const { agent } = agentWith(scoped());
+    const thread = agent.getNewThread({ messageStore: stores.open("t1") });
+    await agent.run("Hi", { thread });
+    const other = agent.getNewThread({ messageStore: stores.open("t2") });
+    expect(await failureOf(agent.run("Hi", { thread: other }))).toMatchObject({ code: "CONFLICT" });
+    await agent.run("Still me", { thread });
+    const { agent: second } = agentWith(scoped());
+    const elsewhere = second.getNewThread({ messageStore: stores.open("t3") });
+    await second.run("Hi", { thread: elsewhere });
+    const state = await elsewhere.serialize();
+    expect(await failureOf(agent.deserializeThread(state))).toMatchObject({
+      code: "INVALID_STATE",
+      cause: { code: "CONFLICT" },
+    });
+  });
+
+  test("is each thread's own where providers are made by a function", async () => {
+    const stores = createMemoryStores();
+    const { agent } = agentWith(scoped);
+    for (const id of ["t1", "t2"]) {
+      await agent.run("Hi", { thread: agent.getNewThread({ messageStore: stores.open(id) }) });
+    }
+    expect(server.added.map(({ run_id }) => run_id)).toEqual(["t1", "t2"]);
+  });
+
+  test("needs a thread", async () => {
+    const { agent } = agentWith(scoped());
+    expect(await failureOf(agent.run("Hi"))).toMatchObject({ code: "INVALID_ARGUMENT" });
+  });
+});
+
+describe("a failure", () => {
+  test.each([
+    [500, true],
+    [429, true],
+    [401, false],
+  ])("with HTTP %i is reported, fails no run, and shows no key and no text", async (status, retryable) => {
+    server.failWith = status;
+    const { agent } = agentWith(memoryOf({}));
+    expect((await agent.run("my very private words")).text).toBe("Fine.");
+    expect(reported.map(({ source }) => source)).toEqual([
+      "contextProviders[0].invoking",
+      "contextProviders[0].invoked",
+    ]);
+    for (const { error } of reported) {
+      expect(error).toMatchObject({
+        code: "UNAVAILABLE",
+        retryable,
+        message: expect.stringContaining(`HTTP ${status}`),
+      });
+      const whole = `${(error as Error).stack} ${JSON.stringify(error)} ${String((error as Error).cause)}`;
+      expect(whole).not.toMatch(/private|secret/);
+    }
+  });
+
+  test("of the network is one too", async () => {
+    const quiet = [vi.spyOn(console, "error"), vi.spyOn(console, "warn")];
+    for (const spy of quiet) spy.mockImplementation(() => {});
+    const gone = await Mem0Server.start();
+    const { url } = gone;
+    await gone[Symbol.asyncDispose]();
+    const { agent } = agentWith(new Mem0Memory({ apiKey, host: url, userId: "u" }));
+    expect((await agent.run("Hi")).text).toBe("Fine.");
+    expect(reported).toMatchObject([
+      { error: { code: "UNAVAILABLE", retryable: true } },
+      { error: { code: "UNAVAILABLE", retryable: true } },
+    ]);
+    for (const spy of quiet) spy.mockRestore();
+  });
+
+  test('of a search fails the run with onFailure "throw"; that of a save is reported all the same', async () => {
+    const { agent, model } = agentWith(memoryOf({ onFailure: "throw" }));
+    server.failWith = 503;
+    expect(await failureOf(agent.run("Hi"))).toMatchObject({ code: "UNAVAILABLE" });
+    expect(model.doGenerateCalls).toHaveLength(0);
+    const { agent: other } = agentWith(
+      memoryOf({ onFailure: "throw" }),
+      scripted(() => {
+        server.failWith = 503;
+        return "Fine.";
+      }),
+    );
+    server.failWith = undefined;
+    expect((await other.run("Hi")).text).toBe("Fine.");
+    expect(reported).toMatchObject([{ source: "contextProviders[0].invoked" }]);
+  });
+});
+
+describe("the client", () => {
+  test("can be one of yours, which is never closed", async () => {
+    const close = vi.fn();
+    const client = Object.assign(new MemoryClient({ apiKey, host: server.url }), { close });
+    const memory = new Mem0Memory({ client, userId: "alice" });
+    const { agent } = agentWith(memory);
+    await agent.run("I like tea.");
+    expect(server.added).toHaveLength(1);
+    await agent.close();
+    expect(close).not.toHaveBeenCalled();
+    expect(await client.search("tea", { filters: { AND: [{ user_id: "alice" }] } })).toHaveProperty(
+      "results",
+    );
+  });
+
+  test("that it made itself is let go of when it is closed, and not made anew", async () => {
+    const memory = memoryOf({});
+    const { agent } = agentWith(memory);
+    await agent.run("I like tea.");
+    await agent.close();
+    await agent.close();
+    await agent.run("I like coffee.");
+    expect(server.added).toHaveLength(1);
+    expect(reported).toMatchObject([{ error: { code: "CLOSED" } }, { error: { code: "CLOSED" } }]);
+  });
+
+  test("a state that is none of its own is refused", async () => {
+    const memory = memoryOf({ scopeToThread: true });
+    await memory.updateFromState(null);
+    await memory.updateFromState({});
+    expect(await memory.serialize()).toEqual({});
+    expect(await failureOf(memory.updateFromState({ threadId: 5 }))).toMatchObject({ code: "INVALID_STATE" });
+  });
+});
