@@ -1,0 +1,118 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { startServer } from "@scrollback/conformance/servers";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+
+const run = promisify(execFile);
+const folderOf = join(import.meta.dirname, "../agents");
+
+let temp: string;
+beforeEach(async () => {
+  temp = await mkdtemp(join(tmpdir(), "scrollback-agents-examples-"));
+});
+afterEach(() => rm(temp, { recursive: true }));
+
+/** What a program prints, in a process of its own. Keys of the machine's own environment are not for tests. */
+async function example(name: string, args: string[] = [], env: Record<string, string> = {}): Promise<string> {
+  const { AI_GATEWAY_API_KEY: _gateway, OPENAI_API_KEY: _openai, MODEL: _model, ...rest } = process.env;
+  const program = join(folderOf, `${name}.ts`);
+  const { stdout, stderr } = await run(process.execPath, [program, ...args], {
+    cwd: temp,
+    env: { ...rest, ...env },
+  });
+  expect(stderr).toBe("");
+  return stdout;
+}
+
+describe("an agent with memory across restarts", () => {
+  const conversation = async (args: string[] = []) => {
+    expect(await example("memory", [...args, "Which day is it?"])).toBe("I see.\n");
+    expect(await example("memory", [...args])).toBe("I do not know your name.\n");
+    expect(await example("memory", [...args, "Hello, my name is Alice"])).toBe(
+      "Pleased to meet you, Alice.\n",
+    );
+    expect(await example("memory", [...args, "What is my name?"])).toBe("Your name is Alice.\n");
+    const state = await readFile(join(temp, "thread.json"), "utf8");
+    expect(state).not.toContain("Alice");
+    expect(await example("memory", [...args, "--new", "What is my name?"])).toBe("Your name is Alice.\n");
+    expect(await readFile(join(temp, "thread.json"), "utf8")).not.toBe(state);
+  };
+
+  test("on SQLite by default", async () => {
+    await conversation();
+    expect(await readdir(temp)).toContain("chats.db");
+  });
+
+  test("on any URL that is given", async () => {
+    await using server = await startServer("redis");
+    await conversation(["--store", server.url]);
+    expect(await readdir(temp)).toEqual(["thread.json"]);
+  });
+
+  test("with a real provider when its key is set", async () => {
+    const asked: string[] = [];
+    // Speaks OpenAI's Responses API, as far as the example goes.
+    const server = createServer(async (request, response) => {
+      let text = "";
+      for await (const chunk of request.setEncoding("utf8")) text += chunk;
+      const { input, stream, model } = JSON.parse(text);
+      asked.push(`${request.url} ${model} ${JSON.stringify(input)}`);
+      const content = [{ type: "output_text", text: "Alice is 30.", annotations: [] }];
+      const message = { type: "message", id: "m", role: "assistant", content };
+      const usage = { input_tokens: 1, output_tokens: 1 };
+      const answer = { id: "r", created_at: 1, model, output: [message], usage };
+      if (!stream) {
+        response.writeHead(200, { "Content-Type": "application/json" }).end(JSON.stringify(answer));
+        return;
+      }
+      response.writeHead(200, { "Content-Type": "text/event-stream" });
+      for (const event of [
+        { type: "response.created", response: answer },
+        { type: "response.output_item.added", output_index: 0, item: { ...message, content: [] } },
+        { type: "response.output_text.delta", item_id: "m", output_index: 0, delta: "Hello, " },
+        { type: "response.output_text.delta", item_id: "m", output_index: 0, delta: "Alice." },
+        { type: "response.output_item.done", output_index: 0, item: message },
+        { type: "response.completed", response: answer },
+      ]) {
+        response.write(`data: ${JSON.stringify(event)}\n\n`);
+      }
+      response.end("data: [DONE]\n\n");
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const env = {
+      OPENAI_API_KEY: "sk-test",
+      OPENAI_BASE_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+      MODEL: "gpt-5",
+    };
+    expect(await example("memory", ["I am Alice, and 30"], env)).toBe("Hello, Alice.\n");
+    expect(await example("memory", ["--new", "Who am I?"], env)).toBe("Hello, Alice.\n");
+    expect(asked[0]).toContain("/v1/responses gpt-5");
+    expect(asked[2], "what the model extracted is known in a new thread").toContain("Alice is 30.");
+    server.close();
+    server.closeAllConnections();
+  });
+});
+
+test("a context provider of one's own asks, learns, and is restored with its thread", async () => {
+  expect(await example("context-provider")).toBe(
+    [
+      "user: What is two and two?",
+      "agent: What is your name?",
+      "user: I am Alice",
+      "agent: It is four, Alice.",
+      "restored: It is four, Alice.",
+      "another thread: What is your name?",
+      "",
+    ].join("\n"),
+  );
+});
+
+test("a store of one's own needs four methods", async () => {
+  expect(await example("own-store")).toBe("Your name is Alice.\n4 messages in the file\n");
+  expect((await readFile(join(temp, "conversation.jsonl"), "utf8")).split("\n")).toHaveLength(5);
+});
