@@ -7,7 +7,7 @@ import {
 } from "@scrollback/store-core";
 import { generateText, isStepCount, type ModelMessage } from "ai";
 import { beforeEach, describe, expect, test } from "vitest";
-import { ChatAgent, type ContextProvider } from "../src/index.ts";
+import { ChatAgent, type ContextProvider, type ThreadStore } from "../src/index.ts";
 import { asked, failureOf, lines, partsOf, prompts, scripted, weatherCall, weatherTools } from "./models.ts";
 import { WatchedDriver } from "./watched-driver.ts";
 
@@ -201,6 +201,52 @@ describe.each(Object.entries(ways))("%s", (_name, runIt) => {
     expect(StoreError.is(error, "CONFLICT")).toBe(true);
     expect((error as Error).message).toContain("written to since");
     expect(await listOf("t")).toEqual(["user: in between"]);
+  });
+
+  test("of two first runs on a new thread, from two thread objects, one is stored", async () => {
+    let arrived = 0;
+    let open = () => {};
+    const gate = new Promise<void>((resolve) => {
+      open = resolve;
+    });
+    const model = scripted(async () => {
+      if (++arrived === 2) open();
+      await gate;
+      return "answer";
+    });
+    const agent = new ChatAgent({ model });
+    const outcomes = await Promise.allSettled(
+      ["A", "B"].map((name) =>
+        runIt(agent, name, { thread: agent.getNewThread({ messageStore: stores.open("t") }) }),
+      ),
+    );
+    expect(outcomes.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
+    expect(await listOf("t")).toHaveLength(2);
+  });
+
+  test("a store that shortens its history when it is listed does so, and is no conflict", async () => {
+    const store = stores.open("t");
+    await store.addMessages(["1", "2", "3", "4"].map((content) => ({ role: "user", content })));
+    const shortening: ThreadStore = {
+      addMessages: (...args) => store.addMessages(...args),
+      serialize: () => store.serialize(),
+      updateFromState: (state) => store.updateFromState(state),
+      listMessages: async () => {
+        const messages = await store.listMessages();
+        if (messages.length > 2) await store.replaceMessages(messages.slice(-2));
+        return messages.slice(-2);
+      },
+    };
+    const model = scripted("a", "b");
+    const agent = new ChatAgent({ model });
+    const thread = agent.getNewThread({
+      messageStore: Object.assign(shortening, { read: store.read.bind(store) }),
+    });
+    await runIt(agent, "5", { thread });
+    expect(asked(model)).toEqual(["user: 3", "user: 4", "user: 5"]);
+    await runIt(agent, "6", { thread });
+    expect(asked(model)).toEqual(["user: 5", "assistant: a", "user: 6"]);
+    expect(await listOf("t")).toEqual(["user: 5", "assistant: a", "user: 6", "assistant: b"]);
   });
 
   test('onConflict "append" adds anyway, given to the agent or to the run', async () => {

@@ -9,14 +9,13 @@ import {
 } from "@scrollback/store-core";
 import { generateText, streamText, type TextStreamPart, type ToolSet } from "ai";
 import { type ContextProvider, isProviderList } from "../context/context-provider.ts";
-import { abortedError } from "../context/invocations.ts";
 import { restoreProviders } from "../context/provider-states.ts";
 import { AgentThread, conversationOf } from "../thread/agent-thread.ts";
 import { checkMessages } from "../thread/check-messages.ts";
 import { parseThreadState } from "../thread/thread-state.ts";
 import { isThreadStore, type ThreadStore } from "../thread/thread-store.ts";
 import { type ChatAgentOptions, checkAgentOptions, checkRunOptions, type RunOptions } from "./options.ts";
-import { type AgentResult, Run, type RunningAgent } from "./run.ts";
+import { type AgentResult, abortedError, Run, type RunningAgent } from "./run.ts";
 
 /** What a run is asked: a user's text, a message, or several. */
 export type AgentInput = string | ChatMessage | readonly ChatMessage[];

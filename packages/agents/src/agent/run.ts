@@ -12,7 +12,7 @@ import {
   type ToolSet,
 } from "ai";
 import type { ContextProvider } from "../context/context-provider.ts";
-import { abortedError, Invocations } from "../context/invocations.ts";
+import { Invocations } from "../context/invocations.ts";
 import type { Conversation } from "../thread/conversation.ts";
 import { isWhole, splitOpenExchange } from "./exchange.ts";
 import { type ResponseMessage, toModelMessages, withoutUndefined } from "./model-messages.ts";
@@ -235,4 +235,10 @@ export class Run {
     await this.#invocations.tell({ request: [...input], error: heard });
     return heard;
   }
+}
+
+/** Whatever an aborted run failed with, its caller hears `ABORTED`. */
+export function abortedError(signal: AbortSignal): StoreError {
+  const problem = "signal: the run was aborted; only steps that were whole before are stored, if any";
+  return new StoreError("ABORTED", problem, { cause: signal.reason });
 }

@@ -1,4 +1,4 @@
-import { type ChatMessage, invalid, isObject, StoreError } from "@scrollback/store-core";
+import { type ChatMessage, invalid, isObject } from "@scrollback/store-core";
 import type { ToolSet } from "ai";
 import { checkMessages } from "../thread/check-messages.ts";
 import type { ContextProvider, Invocation, InvocationContext, ProvidedContext } from "./context-provider.ts";
@@ -81,10 +81,4 @@ export class Invocations {
       report: (error) => onError(error, { source }),
     };
   }
-}
-
-/** Whatever an aborted run failed with, its caller hears `ABORTED`. */
-export function abortedError(signal: AbortSignal): StoreError {
-  const problem = "signal: the run was aborted; only steps that were whole before are stored, if any";
-  return new StoreError("ABORTED", problem, { cause: signal.reason });
 }
