@@ -247,6 +247,16 @@ describe("threadCreated", () => {
     }
   });
 
+  test("is called before a state with the id is given out, and not by the process that restores it", async () => {
+    const told: string[] = [];
+    const agent = new ChatAgent({ model: scripted(() => "x"), contextProviders: [telling(told)] });
+    const thread = agent.getNewThread({ messageStore: createMemoryStores().open("t") });
+    const state = json(await thread.serialize());
+    expect(told).toEqual(["t"]);
+    await agent.run("one", { thread: await agent.deserializeThread(state) });
+    expect(told).toEqual(["t"]);
+  });
+
   test("is called with the service's id, once there is one", async () => {
     const told: string[] = [];
     const model = scripted(() => ({ text: "x", metadata: { openai: { responseId: "resp_1" } } }));

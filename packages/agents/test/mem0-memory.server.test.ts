@@ -60,6 +60,7 @@ describe("what is remembered", () => {
           { type: "text", text: "is it?" },
         ],
       },
+      { role: "tool", content: "a tool's words" },
     ]);
     expect(server.added).toEqual([
       {

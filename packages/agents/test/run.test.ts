@@ -5,7 +5,8 @@ import {
   StoreError,
   type StoreFactory,
 } from "@scrollback/store-core";
-import { generateText, isStepCount, type ModelMessage } from "ai";
+import { generateText, isStepCount, jsonSchema, type ModelMessage, type ToolSet } from "ai";
+import { convertArrayToReadableStream, MockLanguageModelV4 } from "ai/test";
 import { beforeEach, describe, expect, test } from "vitest";
 import { ChatAgent, type ContextProvider, type ThreadStore } from "../src/index.ts";
 import { asked, failureOf, lines, partsOf, prompts, scripted, weatherCall, weatherTools } from "./models.ts";
@@ -17,6 +18,51 @@ beforeEach(() => {
 });
 
 const listOf = async (threadId: string) => lines(await stores.open(threadId).listMessages());
+
+type Generated = Awaited<ReturnType<MockLanguageModelV4["doGenerate"]>>;
+const usage: Generated["usage"] = {
+  inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 },
+  outputTokens: { total: 1, text: 1, reasoning: 0 },
+};
+const weatherCallPart = (id: string) => ({
+  type: "tool-call" as const,
+  toolCallId: id,
+  toolName: "weather",
+  input: JSON.stringify({ city: "Ghent" }),
+});
+const step = (...content: Generated["content"]): Generated => ({
+  content,
+  finishReason: { unified: "tool-calls", raw: undefined },
+  usage,
+  warnings: [],
+});
+/** A provider that runs code itself, and says what came of it a step later. */
+const deferred = [
+  step(
+    { type: "tool-call", toolCallId: "code", toolName: "code", input: "{}", providerExecuted: true },
+    weatherCallPart("w1"),
+  ),
+  step(weatherCallPart("w2")),
+  step(
+    { type: "tool-result", toolCallId: "code", toolName: "code", result: { ok: true } },
+    weatherCallPart("w3"),
+  ),
+];
+const last: Generated = {
+  ...step({ type: "text", text: "Done." }),
+  finishReason: { unified: "stop", raw: undefined },
+};
+const deferredTools: ToolSet = {
+  code: {
+    type: "provider",
+    id: "scripted.code",
+    isProviderExecuted: true,
+    args: {},
+    inputSchema: jsonSchema({ type: "object" }),
+    outputSchema: jsonSchema({ type: "object" }),
+    supportsDeferredResults: true,
+  },
+};
 
 /** Both ways to run an agent; they end alike. */
 const ways = {
@@ -343,6 +389,173 @@ describe.each(Object.entries(ways))("%s", (_name, runIt) => {
     expect(opened).toEqual([]);
   });
 
+  test("a tool that goes on after its run was cancelled leads to no write", async () => {
+    const abort = new AbortController();
+    const model = scripted(weatherCall("Ghent"), "never asked");
+    const weather = weatherTools();
+    let end = () => {};
+    const ended = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    const slow = {
+      weather: {
+        ...weather.tools.weather,
+        execute: async () => {
+          abort.abort();
+          await new Promise((resolve) => setTimeout(resolve, 30));
+          end();
+          return "done";
+        },
+      } as never,
+    };
+    const agent = new ChatAgent({ model, tools: slow, persist: "eachStep" });
+    const thread = agent.getNewThread({ messageStore: stores.open("t") });
+    const error = await failureOf(runIt(agent, "go", { thread, signal: abort.signal }));
+    expect(StoreError.is(error, "ABORTED")).toBe(true);
+    await ended;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(await listOf("t")).toEqual([]);
+  });
+
+  test("so does one that was approved", async () => {
+    const weather = weatherTools();
+    const abort = new AbortController();
+    let end = () => {};
+    const ended = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    const execute = async () => {
+      abort.abort();
+      await new Promise((resolve) => setTimeout(resolve, 30));
+      end();
+      return "done";
+    };
+    const agent = new ChatAgent({
+      model: scripted(weatherCall("Ghent")),
+      persist: "eachStep",
+      tools: { weather: { ...weather.tools.weather, needsApproval: true, execute } as never },
+    });
+    const thread = agent.getNewThread({ messageStore: stores.open("t") });
+    const { messages } = await agent.run("How warm?", { thread });
+    const before = await listOf("t");
+    const approval = {
+      type: "tool-approval-response",
+      approvalId: approvalIn(messages),
+      approved: true,
+    } as const;
+    const running = runIt(agent, { role: "tool", content: [approval] }, { thread, signal: abort.signal });
+    expect(await failureOf(running)).toMatchObject({ code: "ABORTED" });
+    await ended;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(await listOf("t")).toEqual(before);
+  });
+
+  test("a run that is cancelled with its last step is cancelled", async () => {
+    const abort = new AbortController();
+    const agent = new ChatAgent({
+      model: scripted("Hello."),
+      contextProviders: [{ close: async () => {} }],
+    });
+    const thread = agent.getNewThread({ messageStore: stores.open("t") });
+    const { signal } = abort;
+    const error = await failureOf(async () => {
+      for await (const part of agent.runStream("Hi", { thread, signal })) {
+        if (part.type === "finish-step") abort.abort();
+      }
+    });
+    expect(StoreError.is(error, "ABORTED")).toBe(true);
+    expect(await listOf("t")).toEqual([]);
+  });
+
+  test("system messages in the history and in the input reach the model in their place", async () => {
+    await stores.open("t").addMessages([
+      { role: "system", content: "The user is a guest." },
+      { role: "user", content: "Hi" },
+    ]);
+    const model = scripted("Hello.");
+    const agent = new ChatAgent({ model, instructions: "Be kind." });
+    const thread = agent.getNewThread({ messageStore: stores.open("t") });
+    await runIt(agent, { role: "system", content: "It is late." }, { thread });
+    expect(asked(model)).toEqual([
+      "system: Be kind.",
+      "system: The user is a guest.",
+      "user: Hi",
+      "system: It is late.",
+    ]);
+  });
+
+  test("what the model sees and the revision of the write belong together, also when another writes meanwhile", async () => {
+    const store = stores.open("t");
+    let others = 2;
+    const busy: ThreadStore = {
+      addMessages: (...args) => store.addMessages(...args),
+      serialize: () => store.serialize(),
+      updateFromState: (state) => store.updateFromState(state),
+      listMessages: async () => {
+        const messages = await store.listMessages();
+        if (others-- > 0) await store.addMessages([{ role: "user", content: "in between" }]);
+        return messages;
+      },
+    };
+    const model = scripted("answer");
+    const agent = new ChatAgent({ model });
+    const thread = agent.getNewThread({
+      messageStore: Object.assign(busy, { read: store.read.bind(store) }),
+    });
+    await runIt(agent, "one", { thread });
+    expect(asked(model)).toEqual(["user: in between", "user: in between", "user: one"]);
+    expect(await listOf("t")).toHaveLength(4);
+  });
+
+  test('persist "eachStep" waits with a step whose tool call is open until its result is there', async () => {
+    const seen: number[] = [];
+    const next = async () => {
+      const call = seen.push((await stores.open("t").listMessages()).length);
+      return deferred[call - 1] ?? last;
+    };
+    const model = new MockLanguageModelV4({
+      doGenerate: next,
+      doStream: async () => {
+        const { content, finishReason, usage } = await next();
+        const text = content.flatMap((part) =>
+          part.type === "text"
+            ? [
+                { type: "text-start" as const, id: "1" },
+                { type: "text-delta" as const, id: "1", delta: part.text },
+                { type: "text-end" as const, id: "1" },
+              ]
+            : [part as never],
+        );
+        return { stream: convertArrayToReadableStream([...text, { type: "finish", finishReason, usage }]) };
+      },
+    });
+    const agent = new ChatAgent({
+      model,
+      persist: "eachStep",
+      tools: { ...weatherTools().tools, ...deferredTools },
+    });
+    const thread = agent.getNewThread({ messageStore: stores.open("t") });
+    await runIt(agent, "go", { thread });
+    expect(seen, "the code is being run up to the third step").toEqual([0, 0, 0, 7]);
+    expect((await listOf("t")).at(-1)).toBe("assistant: Done.");
+  });
+
+  test("goes on from a thread that ends with tool results: the exchange stays in one piece, whatever is injected or cut", async () => {
+    const model = scripted(weatherCall("Ghent"), { error: new Error("out") }, "21 degrees.");
+    const agent = new ChatAgent({
+      model,
+      tools: weatherTools().tools,
+      persist: "eachStep",
+      reducer: { reduce: async () => [] },
+      contextProviders: [{ invoking: async () => ({ messages: [{ role: "user", content: "by the way" }] }) }],
+    });
+    const thread = agent.getNewThread({ messageStore: stores.open("t") });
+    await failureOf(runIt(agent, "How warm?", { thread }));
+    await runIt(agent, [], { thread });
+    expect(asked(model)).toEqual(["user: by the way", "assistant: [tool-call]", "tool: [tool-result]"]);
+    expect((await listOf("t")).at(-1)).toBe("assistant: 21 degrees.");
+  });
+
   test("a reducer shortens what the model sees, and nothing else", async () => {
     const model = scripted("a", "b", "c");
     const given: unknown[] = [];
@@ -465,34 +678,6 @@ describe("run", () => {
     expect(ids).toEqual([ids[0], ids[0], ids[0], expect.any(String)]);
     expect(ids[3]).not.toBe(ids[0]);
     expect(await listOf("t")).toEqual(["user: Hi", "assistant: Hello.", "user: Bye", "assistant: Bye."]);
-  });
-
-  test("a tool that goes on after its run was cancelled leads to no write", async () => {
-    const abort = new AbortController();
-    const model = scripted(weatherCall("Ghent"), "never asked");
-    const weather = weatherTools();
-    let end = () => {};
-    const ended = new Promise<void>((resolve) => {
-      end = resolve;
-    });
-    const slow = {
-      weather: {
-        ...weather.tools.weather,
-        execute: async () => {
-          abort.abort();
-          await new Promise((resolve) => setTimeout(resolve, 30));
-          end();
-          return "done";
-        },
-      } as never,
-    };
-    const agent = new ChatAgent({ model, tools: slow, persist: "eachStep" });
-    const thread = agent.getNewThread({ messageStore: stores.open("t") });
-    const error = await failureOf(agent.run("go", { thread, signal: abort.signal }));
-    expect(StoreError.is(error, "ABORTED")).toBe(true);
-    await ended;
-    await new Promise((resolve) => setTimeout(resolve, 20));
-    expect(await listOf("t")).toEqual([]);
   });
 });
 

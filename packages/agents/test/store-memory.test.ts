@@ -116,6 +116,21 @@ describe("StoreMemory", () => {
     expect(options.model.doGenerateCalls).toHaveLength(1);
   });
 
+  test("a read that ends with the run's signal is no failure to report", async () => {
+    const driver = new WatchedDriver();
+    driver.read = () => new Promise(() => {});
+    const reported: unknown[] = [];
+    const agent = new ChatAgent({
+      model: scripted("never"),
+      onError: (error) => void reported.push(error),
+      contextProviders: [new StoreMemory({ stores: createStores(driver), userId: "u", extract })],
+    });
+    const error = await failureOf(agent.run("Hi", { signal: AbortSignal.timeout(20) }));
+    expect(StoreError.is(error, "ABORTED")).toBe(true);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(reported).toEqual([]);
+  });
+
   test("a user's facts survive a restart with the store that keeps them", async () => {
     const driver = new WatchedDriver();
     const first = new StoreMemory({ stores: createStores(driver), userId: "u", extract });

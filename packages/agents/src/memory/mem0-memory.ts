@@ -5,7 +5,6 @@ import {
   invalid,
   isString,
   StoreError,
-  untilAborted,
 } from "@scrollback/store-core";
 import type {
   ContextProvider,
@@ -110,10 +109,8 @@ export class Mem0Memory implements ContextProvider {
       .join("\n");
     if (query === "") return undefined;
     try {
-      const answer = await untilAborted(
-        async () => (await this.#open()).search(query, { filters: filtersOf(scope) }),
-        context.signal,
-      );
+      const client = await this.#open();
+      const answer = await client.search(query, { filters: filtersOf(scope) });
       return memoriesMessage(this.#header, memoriesOf(answer));
     } catch (error) {
       reportOrThrow(mem0Error("the search failed", error), this.#onFailure, context);
