@@ -148,3 +148,26 @@ test.each([
   },
   120_000,
 );
+
+test("the agents' tarball works in an empty folder with the AI SDK alone, and names what Mem0Memory needs", async () => {
+  const output = await consume(
+    [tarball("@scrollback/store-core"), tarball("@scrollback/agents"), "ai@7"],
+    `import { ChatAgent, Mem0Memory } from "@scrollback/agents";
+     import { MockLanguageModelV4 } from "ai/test";
+     const usage = { inputTokens: { total: 1 }, outputTokens: { total: 1 } };
+     const model = new MockLanguageModelV4({
+       doGenerate: { content: [{ type: "text", text: "Hi!" }], finishReason: { unified: "stop" }, usage, warnings: [] },
+     });
+     const agent = new ChatAgent({ model });
+     const thread = agent.getNewThread();
+     console.log((await agent.run("Hello", { thread })).text);
+     const resumed = await agent.deserializeThread(JSON.parse(JSON.stringify(await thread.serialize())));
+     console.log((await resumed.messageStore.listMessages()).length);
+     const memory = new Mem0Memory({ apiKey: "hunter2", userId: "u", onFailure: "throw" });
+     const other = new ChatAgent({ model, contextProviders: [memory] });
+     await other.run("Hello").catch((error) => console.log(error.code, error.message));`,
+  );
+  expect(output).toBe(
+    "Hi!\n2\nUNSUPPORTED Mem0Memory: mem0ai is not installed; run: npm install mem0ai, or give a client\n",
+  );
+}, 120_000);

@@ -1,0 +1,132 @@
+import { createMemoryStores, StoreError, type StoreFactory } from "@scrollback/store-core";
+import { beforeEach, describe, expect, test } from "vitest";
+import { ChatAgent, type ThreadStore } from "../src/index.ts";
+import { asked, failureOf, lines, scripted } from "./models.ts";
+import { ways } from "./ways.ts";
+
+let stores: StoreFactory;
+beforeEach(() => {
+  stores = createMemoryStores();
+});
+
+const listOf = async (threadId: string) => lines(await stores.open(threadId).listMessages());
+
+describe.each(Object.entries(ways))("%s", (_name, runIt) => {
+  test("the second of two runs at once on one thread object is refused at its start", async () => {
+    let answer = (_: string) => {};
+    const waiting = new Promise<string>((resolve) => {
+      answer = resolve;
+    });
+    const model = scripted(() => waiting);
+    const agent = new ChatAgent({ model });
+    const thread = agent.getNewThread({ messageStore: stores.open("t") });
+    const first = runIt(agent, "one", { thread });
+    const second = await failureOf(runIt(agent, "two", { thread }));
+    expect(StoreError.is(second, "CONFLICT")).toBe(true);
+    expect((second as Error).message).toContain("another run is under way");
+    answer("done");
+    await first;
+    await runIt(agent, "three", { thread });
+    expect(await listOf("t")).toEqual(["user: one", "assistant: done", "user: three", "assistant: done"]);
+  });
+
+  test("a run whose thread was written to from elsewhere is refused at its write and stores nothing", async () => {
+    const model = scripted(async () => {
+      await stores.open("t").addMessages([{ role: "user", content: "in between" }]);
+      return "too late";
+    });
+    const agent = new ChatAgent({ model });
+    const thread = agent.getNewThread({ messageStore: stores.open("t") });
+    const error = await failureOf(runIt(agent, "one", { thread }));
+    expect(StoreError.is(error, "CONFLICT")).toBe(true);
+    expect((error as Error).message).toContain("written to since");
+    expect(await listOf("t")).toEqual(["user: in between"]);
+  });
+
+  test("of two first runs on a new thread, from two thread objects, one is stored", async () => {
+    let arrived = 0;
+    let open = () => {};
+    const gate = new Promise<void>((resolve) => {
+      open = resolve;
+    });
+    const model = scripted(async () => {
+      if (++arrived === 2) open();
+      await gate;
+      return "answer";
+    });
+    const agent = new ChatAgent({ model });
+    const outcomes = await Promise.allSettled(
+      ["A", "B"].map((name) =>
+        runIt(agent, name, { thread: agent.getNewThread({ messageStore: stores.open("t") }) }),
+      ),
+    );
+    expect(outcomes.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
+    expect(await listOf("t")).toHaveLength(2);
+  });
+
+  test("a store that shortens its history when it is listed does so, and is no conflict", async () => {
+    const store = stores.open("t");
+    await store.addMessages(["1", "2", "3", "4"].map((content) => ({ role: "user", content })));
+    const shortening: ThreadStore = {
+      addMessages: (...args) => store.addMessages(...args),
+      serialize: () => store.serialize(),
+      updateFromState: (state) => store.updateFromState(state),
+      listMessages: async () => {
+        const messages = await store.listMessages();
+        if (messages.length > 2) await store.replaceMessages(messages.slice(-2));
+        return messages.slice(-2);
+      },
+    };
+    const model = scripted("a", "b");
+    const agent = new ChatAgent({ model });
+    const thread = agent.getNewThread({
+      messageStore: Object.assign(shortening, { read: store.read.bind(store) }),
+    });
+    await runIt(agent, "5", { thread });
+    expect(asked(model)).toEqual(["user: 3", "user: 4", "user: 5"]);
+    await runIt(agent, "6", { thread });
+    expect(asked(model)).toEqual(["user: 5", "assistant: a", "user: 6"]);
+    expect(await listOf("t")).toEqual(["user: 5", "assistant: a", "user: 6", "assistant: b"]);
+  });
+
+  test('onConflict "append" adds anyway, given to the agent or to the run', async () => {
+    const model = scripted(async () => {
+      await stores.open("t").addMessages([{ role: "user", content: "in between" }]);
+      return "late";
+    });
+    const agent = new ChatAgent({ model });
+    const thread = agent.getNewThread({ messageStore: stores.open("t") });
+    await runIt(agent, "one", { thread, onConflict: "append" });
+    expect(await listOf("t")).toEqual(["user: in between", "user: one", "assistant: late"]);
+    const other = new ChatAgent({ model, onConflict: "append" });
+    const at = other.getNewThread({ messageStore: stores.open("t") });
+    await Promise.all([runIt(other, "two", { thread: at }), runIt(other, "three", { thread: at })]);
+    expect(await listOf("t")).toHaveLength(3 + 2 + 4);
+    expect(await failureOf(runIt(other, "four", { thread: at, onConflict: "fail" }))).toMatchObject({
+      code: "CONFLICT",
+    });
+  });
+
+  test("what the model sees and the revision of the write belong together, also when another writes meanwhile", async () => {
+    const store = stores.open("t");
+    let others = 2;
+    const busy: ThreadStore = {
+      addMessages: (...args) => store.addMessages(...args),
+      serialize: () => store.serialize(),
+      updateFromState: (state) => store.updateFromState(state),
+      listMessages: async () => {
+        const messages = await store.listMessages();
+        if (others-- > 0) await store.addMessages([{ role: "user", content: "in between" }]);
+        return messages;
+      },
+    };
+    const model = scripted("answer");
+    const agent = new ChatAgent({ model });
+    const thread = agent.getNewThread({
+      messageStore: Object.assign(busy, { read: store.read.bind(store) }),
+    });
+    await runIt(agent, "one", { thread });
+    expect(asked(model)).toEqual(["user: in between", "user: in between", "user: one"]);
+    expect(await listOf("t")).toHaveLength(4);
+  });
+});

@@ -1,0 +1,122 @@
+import { MemoryClient } from "mem0ai";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { ChatAgent, Mem0Memory, type Mem0MemoryOptions } from "../src/index.ts";
+import { apiKey, Mem0Server } from "./mem0-server.ts";
+import { failureOf, scripted, weatherTools } from "./models.ts";
+
+// The client would tell its maker of each call; it reads this when it is loaded.
+vi.hoisted(() => {
+  process.env.MEM0_TELEMETRY = "false";
+});
+
+let server: Mem0Server;
+let reported: { error: unknown; source: string }[];
+beforeEach(async () => {
+  server = await Mem0Server.start();
+  reported = [];
+});
+afterEach(() => server[Symbol.asyncDispose]());
+
+const memoryOf = (options: Mem0MemoryOptions) =>
+  new Mem0Memory({ apiKey, host: server.url, userId: "alice", ...options });
+const agentWith = (memory: Mem0Memory | (() => Mem0Memory), model = scripted(() => "Fine.")) => {
+  const agent = new ChatAgent({
+    model,
+    tools: weatherTools().tools,
+    contextProviders: typeof memory === "function" ? () => [memory()] : [memory],
+    onError: (error, { source }) => void reported.push({ error, source }),
+  });
+  return { agent, model };
+};
+
+describe("a failure", () => {
+  test.each([
+    [500, true],
+    [429, true],
+    [401, false],
+  ])("with HTTP %i is reported, fails no run, and shows no key and no text", async (status, retryable) => {
+    server.failWith = status;
+    const { agent } = agentWith(memoryOf({}));
+    expect((await agent.run("my very private words")).text).toBe("Fine.");
+    expect(reported.map(({ source }) => source)).toEqual([
+      "contextProviders[0].invoking",
+      "contextProviders[0].invoked",
+    ]);
+    for (const { error } of reported) {
+      expect(error).toMatchObject({
+        code: "UNAVAILABLE",
+        retryable,
+        message: expect.stringContaining(`HTTP ${status}`),
+      });
+      const whole = `${(error as Error).stack} ${JSON.stringify(error)} ${String((error as Error).cause)}`;
+      expect(whole).not.toMatch(/private|secret/);
+    }
+  });
+
+  test("of the network is one too", async () => {
+    const quiet = [vi.spyOn(console, "error"), vi.spyOn(console, "warn")];
+    for (const spy of quiet) spy.mockImplementation(() => {});
+    const gone = await Mem0Server.start();
+    const { url } = gone;
+    await gone[Symbol.asyncDispose]();
+    const { agent } = agentWith(new Mem0Memory({ apiKey, host: url, userId: "u" }));
+    expect((await agent.run("Hi")).text).toBe("Fine.");
+    expect(reported).toMatchObject([
+      { error: { code: "UNAVAILABLE", retryable: true } },
+      { error: { code: "UNAVAILABLE", retryable: true } },
+    ]);
+    for (const spy of quiet) spy.mockRestore();
+  });
+
+  test('of a search fails the run with onFailure "throw"; that of a save is reported all the same', async () => {
+    const { agent, model } = agentWith(memoryOf({ onFailure: "throw" }));
+    server.failWith = 503;
+    expect(await failureOf(agent.run("Hi"))).toMatchObject({ code: "UNAVAILABLE" });
+    expect(model.doGenerateCalls).toHaveLength(0);
+    const { agent: other } = agentWith(
+      memoryOf({ onFailure: "throw" }),
+      scripted(() => {
+        server.failWith = 503;
+        return "Fine.";
+      }),
+    );
+    server.failWith = undefined;
+    expect((await other.run("Hi")).text).toBe("Fine.");
+    expect(reported).toMatchObject([{ source: "contextProviders[0].invoked" }]);
+  });
+});
+
+describe("the client", () => {
+  test("can be one of yours, which is never closed", async () => {
+    const close = vi.fn();
+    const client = Object.assign(new MemoryClient({ apiKey, host: server.url }), { close });
+    const memory = new Mem0Memory({ client, userId: "alice" });
+    const { agent } = agentWith(memory);
+    await agent.run("I like tea.");
+    expect(server.added).toHaveLength(1);
+    await agent.close();
+    expect(close).not.toHaveBeenCalled();
+    expect(await client.search("tea", { filters: { AND: [{ user_id: "alice" }] } })).toHaveProperty(
+      "results",
+    );
+  });
+
+  test("that it made itself is let go of when it is closed, and not made anew", async () => {
+    const memory = memoryOf({});
+    const { agent } = agentWith(memory);
+    await agent.run("I like tea.");
+    await agent.close();
+    await agent.close();
+    await agent.run("I like coffee.");
+    expect(server.added).toHaveLength(1);
+    expect(reported).toMatchObject([{ error: { code: "CLOSED" } }, { error: { code: "CLOSED" } }]);
+  });
+
+  test("a state that is none of its own is refused", async () => {
+    const memory = memoryOf({ scopeToThread: true });
+    await memory.updateFromState(null);
+    await memory.updateFromState({});
+    expect(await memory.serialize()).toEqual({});
+    expect(await failureOf(memory.updateFromState({ threadId: 5 }))).toMatchObject({ code: "INVALID_STATE" });
+  });
+});

@@ -1,0 +1,10 @@
+import type { ChatAgent } from "../src/index.ts";
+
+/** Both ways to run an agent; they end alike. */
+export const ways = {
+  run: (agent: ChatAgent, ...args: Parameters<ChatAgent["run"]>) => agent.run(...args),
+  runStream: async (agent: ChatAgent, ...args: Parameters<ChatAgent["run"]>) => {
+    for await (const _ of agent.runStream(...args)) {
+    }
+  },
+};
