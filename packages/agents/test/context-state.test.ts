@@ -1,6 +1,6 @@
 import { type ChatMessage, createMemoryStores, StoreError } from "@scrollback/store-core";
 import { describe, expect, test } from "vitest";
-import { ChatAgent, type ContextProvider, openaiResponses } from "../src/index.ts";
+import { AgentThread, ChatAgent, type ContextProvider, openaiResponses } from "../src/index.ts";
 import { asked, failureOf, scripted } from "./models.ts";
 
 const user = (content: string): ChatMessage => ({ role: "user", content });
@@ -135,8 +135,11 @@ describe("what providers keep", () => {
     expect(asked(model)[0]).toBe("system: Known: Alice,Carol");
     await a[Symbol.asyncDispose]();
     await agent.run("a one-off");
+    const foreign = new AgentThread();
+    await agent.run("Dora", { thread: foreign });
+    await foreign.close();
     await agent.close();
-    expect(made.map(({ closed }) => closed)).toEqual([1, 0, 0, 1]);
+    expect(made.map(({ closed }) => closed)).toEqual([1, 0, 0, 1, 1]);
   });
 
   test("providers that all threads share are closed with the agent, not with a thread", async () => {

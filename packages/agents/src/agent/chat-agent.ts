@@ -12,6 +12,7 @@ import { type ContextProvider, isProviderList } from "../context/context-provide
 import { restoreProviders } from "../context/provider-states.ts";
 import { AgentThread, conversationOf } from "../thread/agent-thread.ts";
 import { checkMessages } from "../thread/check-messages.ts";
+import type { Conversation } from "../thread/conversation.ts";
 import { parseThreadState } from "../thread/thread-state.ts";
 import { isThreadStore, type ThreadStore } from "../thread/thread-store.ts";
 import { type ChatAgentOptions, checkAgentOptions, checkRunOptions, type RunOptions } from "./options.ts";
@@ -175,12 +176,18 @@ export class ChatAgent implements AsyncDisposable {
     serviceThreadId?: string | null | undefined;
     messageStore?: ThreadStore | null | undefined;
   }): AgentThread {
+    const thread = new AgentThread(place);
+    this.#attachTo(conversationOf(thread));
+    return thread;
+  }
+
+  /** Gives a thread the stores and the providers of this agent, where it has none of its own. */
+  #attachTo(conversation: Conversation): void {
     const { contextProviders, stores } = this.#options;
-    const providers = this.#makeProviders();
-    return new AgentThread(
-      { ...place, stores, contextProviders: providers },
-      typeof contextProviders === "function" ? providers : [],
-    );
+    conversation.stores ??= stores;
+    if (conversation.providers) return;
+    conversation.providers = this.#makeProviders();
+    if (typeof contextProviders === "function") conversation.own = conversation.providers;
   }
 
   #makeProviders(): readonly ContextProvider[] {
@@ -217,10 +224,7 @@ export class ChatAgent implements AsyncDisposable {
     const { thread } = options;
     const conversation = thread && conversationOf(thread);
     const isOneOff = conversation === undefined;
-    if (conversation) {
-      conversation.stores ??= this.#options.stores;
-      conversation.providers ??= this.#makeProviders();
-    }
+    if (conversation) this.#attachTo(conversation);
     const providers = conversation?.providers ?? this.#makeProviders();
     const run = new Run({
       agent: this.#running,

@@ -17,7 +17,12 @@ import { AgentThread } from "../thread/agent-thread.ts";
 import { isStoreSource, type StoreSource } from "../thread/thread-store.ts";
 import type { ServiceThread } from "./service-thread.ts";
 
-/** What shortens a history before the model sees it; see `@scrollback/reducers`. Never changes its input. */
+/**
+ * What shortens a history before the model sees it; see `@scrollback/reducers`. Never changes its input.
+ *
+ * @example
+ * const newest: HistoryReducer = { reduce: async (messages) => messages.slice(-20) };
+ */
 export interface HistoryReducer {
   reduce(messages: readonly ChatMessage[], options?: { signal?: AbortSignal }): Promise<ChatMessage[]>;
 }

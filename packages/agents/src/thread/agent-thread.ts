@@ -62,16 +62,11 @@ export function conversationOf(thread: AgentThread): Conversation {
  */
 export class AgentThread implements AsyncDisposable {
   readonly #conversation: Conversation;
-  readonly #own: readonly ContextProvider[];
 
-  /**
-   * @param own the providers that were made for this thread alone, which it closes; used by the agent.
-   * @throws StoreError `INVALID_ARGUMENT` for a wrong option, `INVALID_STATE` for both places at once.
-   */
-  constructor(options: AgentThreadOptions = {}, own: readonly ContextProvider[] = []) {
+  /** @throws StoreError `INVALID_ARGUMENT` for a wrong option, `INVALID_STATE` for both places at once. */
+  constructor(options: AgentThreadOptions = {}) {
     checkOptions("AgentThread", options, threadChecks);
     this.#conversation = new Conversation(options.stores, options.contextProviders);
-    this.#own = own;
     conversations.set(this, this.#conversation);
     this.messageStore = options.messageStore;
     this.serviceThreadId = options.serviceThreadId;
@@ -133,7 +128,7 @@ export class AgentThread implements AsyncDisposable {
 
   /** Closes the context providers that were made for this thread alone. The store stays open. */
   async close(): Promise<void> {
-    for (const provider of this.#own) await provider.close?.();
+    for (const provider of this.#conversation.own) await provider.close?.();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

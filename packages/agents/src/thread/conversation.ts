@@ -23,6 +23,8 @@ const onePlace = "a thread's history is either with the provider or in a store, 
 export class Conversation {
   stores: StoreSource | undefined;
   providers: readonly ContextProvider[] | undefined;
+  /** Those of {@link providers} that were made for this thread alone, and end with it. */
+  own: readonly ContextProvider[] = [];
   #serviceThreadId: string | undefined;
   #store: ThreadStore | undefined;
   #opening: Promise<ThreadStore> | undefined;

@@ -12,6 +12,10 @@ import {
 /**
  * What a thread asks of a store: four methods, so that a store of your own needs no base class. Every
  * {@link MessageStore} is one. Messages come oldest first; a state is plain JSON.
+ *
+ * @example
+ * const messageStore: ThreadStore = new MyStore();
+ * const thread = agent.getNewThread({ messageStore });
  */
 export interface ThreadStore {
   /** The thread's id, where the store has one. */
