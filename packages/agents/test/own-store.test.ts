@@ -62,6 +62,17 @@ describe("a custom store of the four methods alone", () => {
     expect(lines(store.messages)).toEqual(["user: in between", "user: one", "assistant: answer"]);
   });
 
+  test("a function that returns none is refused, for a new thread and for a restored one", async () => {
+    const agent = new ChatAgent({ model: scripted("never"), stores: () => undefined as never });
+    const expected = {
+      code: "INVALID_ARGUMENT",
+      message: expect.stringContaining("stores: what the function returns must be an object"),
+    };
+    expect(await failureOf(agent.run("Hi", { thread: agent.getNewThread() }))).toMatchObject(expected);
+    const state = { type: "scrollback.thread", version: 1, storeState: { list: [] } };
+    expect(await failureOf(agent.deserializeThread(state))).toMatchObject(expected);
+  });
+
   test("what it fails with is wrapped with its cause", async () => {
     const store = new ListStore();
     store.broken = new Error("disk on fire");

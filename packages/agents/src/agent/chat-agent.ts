@@ -1,18 +1,12 @@
 import { randomUUID } from "node:crypto";
-import {
-  type ChatMessage,
-  checkOptions,
-  createMemoryStores,
-  invalid,
-  StoreError,
-  untilAborted,
-} from "@scrollback/store-core";
+import { type ChatMessage, checkOptions, invalid, untilAborted } from "@scrollback/store-core";
 import { generateText, streamText, type TextStreamPart, type ToolSet } from "ai";
 import { type ContextProvider, isProviderList } from "../context/context-provider.ts";
 import { restoreProviders } from "../context/provider-states.ts";
 import { AgentThread, conversationOf } from "../thread/agent-thread.ts";
 import { checkMessages } from "../thread/check-messages.ts";
 import type { Conversation } from "../thread/conversation.ts";
+import { restoreStore } from "../thread/store-source.ts";
 import { parseThreadState } from "../thread/thread-state.ts";
 import { isThreadStore, type ThreadStore } from "../thread/thread-store.ts";
 import { type ChatAgentOptions, checkAgentOptions, checkRunOptions, type RunOptions } from "./options.ts";
@@ -90,7 +84,8 @@ export class ChatAgent implements AsyncDisposable {
     const { serviceThreadId, storeState, contextStates } = parseThreadState(state);
     const { messageStore } = options;
     const isStored = storeState !== undefined;
-    const store = isStored ? await this.#restoreStore(storeState, messageStore) : messageStore;
+    const { stores } = this.#options;
+    const store = isStored ? await restoreStore(stores, storeState, messageStore) : messageStore;
     const thread = this.#threadWith({ serviceThreadId, messageStore: store });
     const conversation = conversationOf(thread);
     if (contextStates) await restoreProviders(conversation.providers ?? [], contextStates);
@@ -102,7 +97,8 @@ export class ChatAgent implements AsyncDisposable {
    * Asks the model, lets it use its tools, and stores input and answer in the thread, as one write.
    *
    * @throws StoreError `INVALID_ARGUMENT`, `CONFLICT` when another run was on the thread, `ABORTED`, what the store
-   *   throws; and what the model or a context provider throws, as it is. Nothing is stored then.
+   *   throws; and what the model or a context provider throws, as it is. Nothing is stored then, but with `persist:
+   *   "eachStep"` the whole steps before.
    */
   async run(input: AgentInput, options: RunOptions = {}): Promise<AgentResult> {
     checkRunOptions("run", options);
@@ -196,23 +192,6 @@ export class ChatAgent implements AsyncDisposable {
     const providers = contextProviders();
     const problem = isProviderList(providers);
     return problem ? invalid(`ChatAgent: what contextProviders returns ${problem}`) : providers;
-  }
-
-  async #restoreStore(saved: unknown, messageStore: ThreadStore | undefined): Promise<ThreadStore> {
-    const { stores = createMemoryStores() } = this.#options;
-    try {
-      if (messageStore) {
-        await messageStore.updateFromState(saved);
-        return messageStore;
-      }
-      if (typeof stores !== "function") return stores.restore(saved);
-      return await stores(saved as Parameters<typeof stores>[0]);
-    } catch (cause) {
-      const [code, problem] = StoreError.is(cause)
-        ? [cause.code, cause.message]
-        : (["UNAVAILABLE", "the store failed; see cause"] as const);
-      throw new StoreError(code, `deserializeThread: storeState: ${problem}`, { cause });
-    }
   }
 
   #begin(

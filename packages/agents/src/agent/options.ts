@@ -14,7 +14,7 @@ import {
 import type { LanguageModel, ToolSet } from "ai";
 import { type ContextProviders, isContextProviders } from "../context/context-provider.ts";
 import { AgentThread } from "../thread/agent-thread.ts";
-import { isStoreSource, type StoreSource } from "../thread/thread-store.ts";
+import { isStoreSource, type StoreSource } from "../thread/store-source.ts";
 import type { ServiceThread } from "./service-thread.ts";
 
 /**

@@ -11,8 +11,9 @@ import {
 import { type ContextProvider, isProviderList } from "../context/context-provider.ts";
 import { checkMessages } from "./check-messages.ts";
 import { Conversation } from "./conversation.ts";
+import { isStoreSource, type StoreSource } from "./store-source.ts";
 import type { ThreadState } from "./thread-state.ts";
-import { isStoreSource, isThreadStore, type StoreSource, type ThreadStore } from "./thread-store.ts";
+import { isThreadStore, type ThreadStore } from "./thread-store.ts";
 
 /** What a thread is made of. `serviceThreadId` and `messageStore` exclude each other. */
 export interface AgentThreadOptions {

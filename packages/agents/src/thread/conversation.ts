@@ -1,21 +1,9 @@
-import {
-  type ChatMessage,
-  createMemoryStores,
-  type Revision,
-  StoreError,
-  type WriteOptions,
-} from "@scrollback/store-core";
+import { type ChatMessage, type Revision, StoreError, type WriteOptions } from "@scrollback/store-core";
 import type { ContextProvider } from "../context/context-provider.ts";
 import { serializeProviders } from "../context/provider-states.ts";
+import { openStore, type StoreSource } from "./store-source.ts";
 import type { ThreadState } from "./thread-state.ts";
-import {
-  type History,
-  hasRevisions,
-  readHistory,
-  type StoreSource,
-  type ThreadStore,
-  toStoreError,
-} from "./thread-store.ts";
+import { type History, hasRevisions, readHistory, type ThreadStore, toStoreError } from "./thread-store.ts";
 
 const onePlace = "a thread's history is either with the provider or in a store, and does not move";
 
@@ -92,24 +80,13 @@ export class Conversation {
   /** The store, made now where the thread has none yet. */
   async openStore(): Promise<ThreadStore> {
     if (this.#store) return this.#store;
-    this.#opening ??= this.#makeStore();
+    this.#opening ??= openStore(this.stores);
     try {
       const store = await this.#opening;
       if (!this.#store) this.setStore(store);
       return store;
     } finally {
       this.#opening = undefined;
-    }
-  }
-
-  async #makeStore(): Promise<ThreadStore> {
-    const { stores } = this;
-    // A memory store of its own for each thread: it goes when the thread goes.
-    if (stores === undefined) return createMemoryStores().open();
-    try {
-      return typeof stores === "function" ? await stores() : stores.open();
-    } catch (error) {
-      throw toStoreError(error);
     }
   }
 

@@ -1,3 +1,4 @@
 export { AgentThread, type AgentThreadOptions } from "./agent-thread.ts";
+export type { StoreSource } from "./store-source.ts";
 export type { ThreadState } from "./thread-state.ts";
-export type { StoreSource, ThreadStore } from "./thread-store.ts";
+export type { ThreadStore } from "./thread-store.ts";

@@ -5,8 +5,6 @@ import {
   type MessageStore,
   type Revision,
   StoreError,
-  type StoreFactory,
-  type StoreState,
 } from "@scrollback/store-core";
 
 /**
@@ -27,12 +25,6 @@ export interface ThreadStore {
   updateFromState(state: unknown): Promise<void>;
 }
 
-/**
- * Where new threads get their stores: a factory, or a function that is given the saved state of a thread that is
- * restored (nothing for a new one) and alone applies it.
- */
-export type StoreSource = StoreFactory | ((saved?: StoreState) => ThreadStore | Promise<ThreadStore>);
-
 /** A thread's messages as they were read, and the revision that they are of; without one for a store that has none. */
 export interface History {
   readonly messages: ChatMessage[];
@@ -40,11 +32,6 @@ export interface History {
 }
 
 export const isThreadStore: Check = hasMethods("addMessages", "listMessages", "serialize", "updateFromState");
-
-export const isStoreSource: Check = (value) =>
-  typeof value === "function" || hasMethods("open", "restore")(value) === undefined
-    ? undefined
-    : "must be a store factory or a function that returns a store";
 
 /** Whether a store has the whole protocol, and with it revisions. */
 export function hasRevisions(store: ThreadStore): store is ThreadStore & MessageStore {
