@@ -105,12 +105,8 @@ export class Conversation {
   async add(messages: readonly ChatMessage[], options: WriteOptions): Promise<Revision | null | undefined> {
     const store = await this.openStore();
     try {
-      const isWhole = hasRevisions(store);
-      const { operationId } = options;
-      const written = isWhole
-        ? await store.addMessages(messages, options)
-        : await store.addMessages(messages, operationId === undefined ? {} : { operationId });
-      this.#revision = isWhole ? (written as Revision | null) : undefined;
+      const written = await store.addMessages(messages, options);
+      this.#revision = hasRevisions(store) ? (written as Revision | null) : undefined;
       return this.#revision;
     } catch (error) {
       this.#revision = undefined;
