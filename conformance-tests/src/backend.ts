@@ -121,7 +121,7 @@ export class Backend implements AsyncDisposable {
     if (!faults) return this.#test.skip("there is no network to break (harness.faults)");
     this.#cleanups.push(async () => faults.proxy.set({ kind: "pass" }));
     return {
-      proxy: faults.proxy,
+      ...faults,
       connect: () => {
         const driver = faults.connect();
         this.#cleanups.push(() => driver.close());

@@ -56,6 +56,13 @@ export interface FaultyConnection {
   /** A new driver on the same namespace through the proxy. The suite closes it. */
   connect(): Driver;
   readonly proxy: TcpProxy;
+  /** How another process makes such a driver, as {@link Harness.childProcess}. Without it only this process goes through the proxy. */
+  readonly childProcess?: NonNullable<Harness["childProcess"]>;
+  /**
+   * Ends the server with SIGKILL and starts it again. Only for a server that this harness alone uses, and that is set up to
+   * keep over a crash all that it acknowledged.
+   */
+  crash?(): Promise<void>;
 }
 
 /** What {@link runConformance} takes. */

@@ -16,5 +16,5 @@ export type {
   RawAccess,
   ServerInfo,
 } from "./harness.ts";
-export { runConformance } from "./suite.ts";
+export { runConformance, runHistory } from "./suite.ts";
 export { type ProxyCounters, type ProxyMode, TcpProxy } from "./tcp-proxy.ts";

@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { StoreError, type StoreFactory } from "@scrollback/store-core";
+import { type ClientTask, ObservedClient } from "./observed/client.ts";
+import { ObservationLog } from "./observed/observation.ts";
 
 // Run by tests over a second client, and by the worker in another process: nothing of Vitest may be imported here.
 
@@ -100,8 +102,21 @@ async function count(
   return lost;
 }
 
+/**
+ * Does what a seed says, as several clients at once, and writes down all that comes of it.
+ * @returns how many clients there were.
+ */
+async function act(
+  stores: StoreFactory,
+  { clients, log: path, ...task }: ClientTask & { clients: readonly string[]; log: string },
+): Promise<number> {
+  using log = new ObservationLog(path);
+  await Promise.all(clients.map((name) => new ObservedClient(stores, name, task, log).run()));
+  return clients.length;
+}
+
 /** What a second client can be told to do, in this process or in another. */
-export const jobs = { append, observe, take, count };
+export const jobs = { append, observe, take, count, act };
 
 export type JobName = keyof typeof jobs;
 export type JobInput<Name extends JobName> = Parameters<(typeof jobs)[Name]>[1];

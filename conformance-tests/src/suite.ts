@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, test } from "vitest";
 import { Backend, checkHarness } from "./backend.ts";
 import type { Clause } from "./clause.ts";
+import { history } from "./clauses/history.ts";
 import { clauses } from "./clauses/index.ts";
 import type { ConformanceOptions, Harness, ServerInfo } from "./harness.ts";
 
@@ -32,6 +33,17 @@ export function runConformance(options: ConformanceOptions): void {
   describe(options.name, () => {
     for (const [id, clause] of Object.entries(clauses)) declareClause(id, clause, options);
   });
+}
+
+/**
+ * Declares only the history of many clients, for a backend that is set up otherwise than for the whole suite: its server may
+ * be crashed (`harness.faults.crash`).
+ *
+ * @example
+ * runHistory({ name: "Redis", createHarness: async () => ({ ...(await createHarness()), faults }) });
+ */
+export function runHistory(options: ConformanceOptions): void {
+  describe(options.name, () => declareClause("History", history, options));
 }
 
 /** Declares the tests of one clause, with a harness of their own. */

@@ -30,15 +30,16 @@ export function dynamoHarnesses(starting: Promise<RunningServer>): () => Promise
     const { driver, requestCount } = open(table.url);
     const proxy = new TcpProxy();
     const faulty = table.urlBy(`http://127.0.0.1:${await proxy.forward({ host, port })}`);
+    const module = new URL(import.meta.url);
     return {
       driver,
       server: { product, version },
       connect: () => connect(table.url),
-      childProcess: { module: new URL(import.meta.url), data: table.url },
+      childProcess: { module, data: table.url },
       raw: rawAccess(table),
       requestCount,
       secrets: [secret, new URL(endpoint).host],
-      faults: { connect: () => connect(faulty), proxy },
+      faults: { connect: () => connect(faulty), proxy, childProcess: { module, data: faulty } },
       async close() {
         await driver.close();
         await proxy.close();

@@ -20,15 +20,16 @@ export function mongoHarnesses(starting: Promise<RunningServer>): () => Promise<
     const driver = new RecordLogDriver(new MongoRecordLog(place));
     const proxy = new TcpProxy();
     const faulty: Namespace = { ...namespace, url: await throughProxy(url, proxy) };
+    const module = new URL("./client.ts", import.meta.url);
     return {
       driver,
       server: { product, version },
       connect: () => connect(namespace),
-      childProcess: { module: new URL("./client.ts", import.meta.url), data: namespace },
+      childProcess: { module, data: namespace },
       raw: rawAccess(collection, namespace),
       requestCount: () => sent.length,
       secrets: [new URL(faulty.url).host],
-      faults: { connect: () => connect(faulty), proxy },
+      faults: { connect: () => connect(faulty), proxy, childProcess: { module, data: faulty } },
       async close() {
         await driver.close();
         await proxy.close();

@@ -53,16 +53,18 @@ async function harnessOn(
   // A test may kill the server below it.
   raw.on("error", () => undefined);
   const proxy = new TcpProxy();
+  const faultyNamespace: Namespace = { ...(await throughProxy(proxy)), keyPrefix: namespace.keyPrefix };
+  const module = new URL("./connection.ts", import.meta.url);
   const faults: FaultyConnection = {
     connect: () => connect(faultyNamespace),
     proxy,
+    childProcess: { module, data: faultyNamespace },
   };
-  const faultyNamespace: Namespace = { ...(await throughProxy(proxy)), keyPrefix: namespace.keyPrefix };
   return {
     driver,
     server,
     connect: () => connect(namespace),
-    childProcess: { module: new URL("./connection.ts", import.meta.url), data: namespace },
+    childProcess: { module, data: namespace },
     raw: rawAccess(raw, namespace.keyPrefix),
     requestCount: countRequests(client),
     secrets,

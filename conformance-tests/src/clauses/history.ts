@@ -1,0 +1,31 @@
+import { randomInt } from "node:crypto";
+import { rm } from "node:fs/promises";
+import { dirname } from "node:path";
+import { expect } from "vitest";
+import type { Clause } from "../clause.ts";
+import { explain } from "../observed/explain.ts";
+import { observeRun } from "../observed/run.ts";
+
+/** How long the clients of a run are at it; `CONFORMANCE_HISTORY_SECONDS` says otherwise. */
+const SECONDS = 15;
+
+export const history: Clause = {
+  title: "One order explains all that was observed",
+  declare(test) {
+    test("of many clients that are cut off and killed, see clauses C1 to C6, C11, C17 and C18", async (backend) => {
+      const seed = process.env.CONFORMANCE_SEED ?? String(randomInt(2 ** 31));
+      const seconds = Number(process.env.CONFORMANCE_HISTORY_SECONDS ?? SECONDS);
+      console.log(`history of ${seconds} s; CONFORMANCE_SEED=${seed} lets the clients do the same again`);
+      const { log, threads, observations } = await observeRun(backend, seed, seconds);
+      const problems = threads.flatMap((thread) =>
+        explain(
+          observations.filter((observation) => observation.thread === thread.threadId),
+          thread,
+        ),
+      );
+      expect(problems.slice(0, 5), `what nothing explains; seed ${seed}, log ${log}`).toEqual([]);
+      expect(observations.length, "observations").toBeGreaterThan(100);
+      await rm(dirname(log), { recursive: true });
+    });
+  },
+};

@@ -1,0 +1,179 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { type MessageStore, StoreError, type StoreFactory } from "@scrollback/store-core";
+import {
+  type Action,
+  LARGE,
+  messageOf,
+  now,
+  type ObservationLog,
+  type ObservedChange,
+  type ObservedThread,
+  type Outcome,
+  textOf,
+} from "./observation.ts";
+import { Random } from "./random.ts";
+
+// Run in another process too: nothing of Vitest may be imported here.
+
+/** What came of a commit that ended so is not known. */
+const OPEN_CODES: readonly string[] = ["UNAVAILABLE", "ABORTED", "CLOSED"];
+
+export interface ClientTask {
+  readonly threads: readonly ObservedThread[];
+  readonly seed: string;
+  /** By {@link now}. */
+  readonly until: number;
+  /** The longest pause between two calls, in milliseconds. */
+  readonly pauseMs: number;
+}
+
+/**
+ * One client that writes, reads, pops, clears and sets metadata as its seed says, until its time is up. Each call and what
+ * came of it goes into the log.
+ */
+export class ObservedClient {
+  readonly #name: string;
+  readonly #task: ClientTask;
+  readonly #log: ObservationLog;
+  readonly #random: Random;
+  readonly #stores = new Map<string, MessageStore>();
+  readonly #seen = new Map<string, string | null>();
+  readonly #backend: string;
+  readonly #factory: StoreFactory;
+  #commits = 0;
+
+  constructor(factory: StoreFactory, name: string, task: ClientTask, log: ObservationLog) {
+    this.#factory = factory;
+    this.#name = name;
+    this.#task = task;
+    this.#log = log;
+    this.#random = new Random(`${task.seed}/${name}`);
+    this.#backend = factory.settings.backend;
+  }
+
+  async run(): Promise<void> {
+    while (now() < this.#task.until) {
+      const thread = this.#random.pick(...(this.#task.threads as [ObservedThread, ...ObservedThread[]]));
+      await this.#step(thread);
+      await sleep(this.#random.next() * this.#task.pauseMs);
+    }
+  }
+
+  /** Reads a thread whole. */
+  async look(thread: ObservedThread): Promise<void> {
+    await this.#do(thread, { kind: "read" });
+  }
+
+  async #step(thread: ObservedThread): Promise<void> {
+    const random = this.#random;
+    const limit = random.chance(0.4) ? { limit: random.below(6) } : {};
+    const choice = random.next();
+    if (choice < 0.3) await this.#do(thread, { kind: "read", ...limit });
+    else if (choice < 0.36) await this.#do(thread, { kind: "list", ...limit });
+    // A pop tells no revision, and where threads expire several may pass that nobody saw.
+    else if (choice < 0.46 && thread.ttlMs === undefined) await this.#do(thread, { kind: "pop" });
+    else await this.#commit(thread);
+  }
+
+  async #commit(thread: ObservedThread): Promise<void> {
+    const random = this.#random;
+    const operationId = `${this.#name}.${++this.#commits}`;
+    const expected = random.chance(0.25) ? { expected: this.#seen.get(thread.threadId) ?? null } : {};
+    const commit = { kind: "commit", operationId, change: this.#change(operationId), ...expected } as const;
+    let outcome = await this.#do(thread, commit);
+    // What may have happened is sent again, as its callers are told to do; now and then also what did happen.
+    for (let again = 0; again < 2 && random.chance(outcome.kind === "unknown" ? 0.7 : 0.04); again++) {
+      outcome = await this.#do(thread, commit);
+    }
+    if (outcome.kind === "committed" && random.chance(0.03)) {
+      await this.#do(thread, { ...commit, change: { drop: 0, append: [`u${operationId}.other`] } });
+    }
+  }
+
+  #change(operationId: string): ObservedChange {
+    const random = this.#random;
+    const text = (index: number) =>
+      `${random.pick("u", "u", "u", "u", "a", "a", "a", "t", "s")}${operationId}.${index}${random.chance(0.01) ? LARGE : ""}`;
+    const append = (most: number) =>
+      Array.from({ length: 1 + random.below(most) }, (_, index) => text(index));
+    const metadata = random.chance(0.25)
+      ? { metadata: random.chance(0.2) ? null : `metadata ${operationId}` }
+      : {};
+    const choice = random.next();
+    if (choice < 0.7) return { drop: 0, append: append(3), ...metadata };
+    if (choice < 0.82) return { drop: 1 + random.below(3), append: append(2), ...metadata };
+    if (choice < 0.9) return { drop: 1 + random.below(2), append: [], ...metadata };
+    if (choice < 0.94) return { drop: "all", append: append(3) };
+    if (choice < 0.97) return { drop: "all", append: [], metadata: null };
+    return { drop: 0, append: [], metadata: `metadata ${operationId}` };
+  }
+
+  async #do(thread: ObservedThread, action: Action): Promise<Outcome> {
+    const store = this.#storeOf(thread);
+    const signal = this.#random.chance(0.03)
+      ? { signal: AbortSignal.timeout(1 + this.#random.below(30)) }
+      : {};
+    const outcome = await this.#log.observe(this.#name, thread.threadId, action, async () => {
+      try {
+        return await call(store, action, signal);
+      } catch (error) {
+        if (!StoreError.is(error)) return { kind: "refused", code: `not a StoreError: ${String(error)}` };
+        return { kind: OPEN_CODES.includes(error.code) ? "unknown" : "refused", code: error.code };
+      }
+    });
+    if ("revision" in outcome) this.#seen.set(thread.threadId, outcome.revision);
+    return outcome;
+  }
+
+  #storeOf({ threadId, ...settings }: ObservedThread): MessageStore {
+    const known = this.#stores.get(threadId);
+    if (known) return known;
+    const state = { type: "scrollback.store", version: 1, backend: this.#backend, threadId, ...settings };
+    const store = this.#factory.restore(state);
+    this.#stores.set(threadId, store);
+    return store;
+  }
+}
+
+async function call(
+  store: MessageStore,
+  action: Action,
+  options: { signal?: AbortSignal },
+): Promise<Outcome> {
+  switch (action.kind) {
+    case "commit": {
+      const { operationId, expected, change } = action;
+      const { drop, metadata } = change;
+      const append = change.append.map(messageOf);
+      const how = {
+        operationId,
+        ...options,
+        ...(expected !== undefined && { expectedRevision: expected }),
+      };
+      return { kind: "committed", revision: await store.commit({ drop, append, metadata }, how) };
+    }
+    case "pop": {
+      const message = await store.popMessage(options);
+      return { kind: "popped", text: message ? textOf(message) : null };
+    }
+    case "read": {
+      const page = await store.read({ ...limitOf(action), ...options });
+      return {
+        kind: "page",
+        revision: page.revision,
+        entries: page.entries.map(({ sequence, message }) => [sequence, textOf(message)] as const),
+        metadata: page.metadata === undefined ? null : String(page.metadata),
+        older: page.older !== undefined,
+      };
+    }
+    case "list":
+      return {
+        kind: "texts",
+        texts: (await store.listMessages({ ...limitOf(action), ...options })).map(textOf),
+      };
+  }
+}
+
+function limitOf({ limit }: { readonly limit?: number }): { limit?: number } {
+  return limit === undefined ? {} : { limit };
+}

@@ -1,0 +1,276 @@
+import { type CheckStates, type Explanation, fillTimeline } from "./fill.ts";
+import type { Observation, ObservedThread, Outcome } from "./observation.ts";
+import { checkRevisions, type Operation, operationsIn, tell } from "./operations.ts";
+import { NOTHING, type ThreadState } from "./thread-model.ts";
+import { Bounds, checkTimes, expiryOf, lastWhere, type PlacedEvent, Timeline } from "./timeline.ts";
+
+type Page = Outcome & { readonly kind: "page" };
+type Placed<T> = { readonly slot: number; readonly observation: Observation; readonly outcome: T };
+
+/** The refusals that a client of a run may meet; each is checked to be right. */
+const RIGHTFUL: readonly string[] = ["CONFLICT"];
+
+/**
+ * Decides whether one order of commits explains all that was observed of a thread: every read is a revision of it, every
+ * acknowledged commit is in it once, and nothing is seen later than it must be or earlier than it can be. Commits and
+ * reads tell their revisions, so the order is given but for the commits whose outcome nobody knows.
+ *
+ * @returns what cannot be explained, each beginning with the clause that it breaks; empty where all is explained.
+ */
+export function explain(observations: readonly Observation[], thread: ObservedThread): string[] {
+  const operations = operationsIn(observations);
+  const pages = observations.flatMap((observation) =>
+    observation.outcome.kind === "page" ? [{ observation, outcome: observation.outcome }] : [],
+  );
+  const atOnce = [...checkOutcomes(observations), ...checkRevisions(operations), ...checkPages(pages)];
+  const timeline = timelineOf(operations, pages);
+  const commits = commitsOf(operations, timeline);
+  const placed = placePages(pages, timeline, commits);
+  const events = [...commits, ...placed.map(({ slot, observation }) => eventOf(slot, observation))];
+  atOnce.push(...checkTimes(events, timeline));
+  if (atOnce.length > 0) return atOnce;
+
+  const bySlot = Map.groupBy(placed, ({ slot }) => slot);
+  const glances = glancesIn(observations, new Bounds(events), timeline.revisions.length - 1);
+  const due = Map.groupBy(glances, ({ highest }) => highest);
+  const checkStates: CheckStates = (slot, states) => {
+    const state = states[slot] ?? NOTHING;
+    for (const page of bySlot.get(slot) ?? []) {
+      const problem = compare(page, state, thread);
+      if (problem !== undefined) return problem;
+    }
+    const lost = due.get(slot)?.find((glance) => placeOf(glance, states, glance.lowest) === undefined);
+    return lost && `C2: what was read was the thread at no time: ${tell(lost.observation)}`;
+  };
+  const explanation = fillTimeline(timeline, operations, events, thread, checkStates);
+  if (typeof explanation === "string") return [explanation];
+  return [
+    ...checkGlances(glances, explanation),
+    ...checkSequences(placed, explanation),
+    ...checkConflicts(observations, timeline, operations, events),
+    ...checkExpiry(explanation, timeline, placed, commits, thread),
+  ];
+}
+
+function eventOf(slot: number, observation: Observation): PlacedEvent {
+  const { called, returned } = observation;
+  return { slot, isCommit: false, called, returned, what: tell(observation) };
+}
+
+function timelineOf(
+  operations: readonly Operation[],
+  pages: readonly { readonly observation: Observation; readonly outcome: Page }[],
+): Timeline {
+  const seen = operations.flatMap(({ revisions, returned }) =>
+    revisions.map((revision) => ({ revision, by: returned })),
+  );
+  for (const { observation, outcome } of pages) {
+    if (outcome.revision !== null) seen.push({ revision: outcome.revision, by: observation.returned });
+  }
+  return new Timeline(seen);
+}
+
+function commitsOf(operations: readonly Operation[], timeline: Timeline): PlacedEvent[] {
+  return operations.flatMap(({ revisions, called, returned, what }) =>
+    revisions.map((revision) => ({
+      slot: timeline.slotOf(revision),
+      isCommit: true,
+      called,
+      returned: revisions.length > 1 ? Number.POSITIVE_INFINITY : returned,
+      what,
+    })),
+  );
+}
+
+/** A page of a thread that is not there lies where it is gone, as early as that can be. */
+function placePages(
+  pages: readonly { readonly observation: Observation; readonly outcome: Page }[],
+  timeline: Timeline,
+  commits: readonly PlacedEvent[],
+): Placed<Page>[] {
+  const there = pages.flatMap(({ observation, outcome }) =>
+    outcome.revision === null ? [] : [{ slot: timeline.slotOf(outcome.revision), observation, outcome }],
+  );
+  const bounds = new Bounds([
+    ...commits,
+    ...there.map(({ slot, observation }) => eventOf(slot, observation)),
+  ]);
+  const gone = pages.flatMap(({ observation, outcome }) => {
+    if (outcome.revision !== null) return [];
+    return [{ slot: timeline.gapFrom(bounds.reachedBefore(observation.called)), observation, outcome }];
+  });
+  return [...there, ...gone];
+}
+
+function checkOutcomes(observations: readonly Observation[]): string[] {
+  return observations.flatMap((observation) => {
+    const { outcome } = observation;
+    return outcome.kind === "refused" && !RIGHTFUL.includes(outcome.code)
+      ? [`C13: a call was refused that nothing was wrong with: ${tell(observation)}`]
+      : [];
+  });
+}
+
+function checkPages(
+  pages: readonly { readonly observation: Observation; readonly outcome: Page }[],
+): string[] {
+  return pages.flatMap(({ observation, outcome }) => {
+    const problems: string[] = [];
+    const { entries } = outcome;
+    if (new Set(entries.map(([, text]) => text)).size < entries.length)
+      problems.push("C4: a message is doubled");
+    if (entries.some(([sequence], index) => sequence <= (entries[index - 1]?.[0] ?? 0))) {
+      problems.push("C1: sequence numbers do not rise");
+    }
+    return problems.map((problem) => `${problem}: ${tell(observation)}`);
+  });
+}
+
+function compare(
+  { observation, outcome }: Placed<Page>,
+  state: ThreadState,
+  { maxMessages = Number.POSITIVE_INFINITY }: ObservedThread,
+): string | undefined {
+  const { limit = Number.POSITIVE_INFINITY } = observation.action as { limit?: number };
+  const texts = outcome.entries.map(([, text]) => text);
+  const expected = newest(state.texts, limit);
+  const problem = (clause: string, what: string) => `${clause}: ${what}: ${tell(observation)}`;
+  if (texts.length > maxMessages) return problem("C6", `more than ${maxMessages} messages are there`);
+  if (!isSame(texts, expected)) {
+    return problem("C2", `a read is none of the order's revisions, which has [${expected.join(", ")}] there`);
+  }
+  if (outcome.metadata !== state.metadata) {
+    return problem("C18", `the metadata of that revision is ${state.metadata}`);
+  }
+  // An empty thread has no cursors.
+  if (outcome.older !== state.texts.length > expected.length && state.texts.length > 0) {
+    return problem("C7", outcome.older ? "it tells of older messages" : "it tells of no older messages");
+  }
+  return undefined;
+}
+
+const newest = (texts: readonly string[], limit: number) => texts.slice(Math.max(0, texts.length - limit));
+
+const isSame = (one: readonly string[], other: readonly string[]) =>
+  one.length === other.length && one.every((text, index) => text === other[index]);
+
+/** A list, or a pop of nothing: it tells no revision, but is one of those that there were meanwhile. */
+interface Glance {
+  readonly observation: Observation;
+  readonly texts: readonly string[];
+  readonly limit: number;
+  readonly lowest: number;
+  readonly highest: number;
+}
+
+function glancesIn(observations: readonly Observation[], bounds: Bounds, last: number): Glance[] {
+  return observations.flatMap((observation) => {
+    const { action, outcome, called, returned } = observation;
+    const isEmptyPop = outcome.kind === "popped" && outcome.text === null;
+    if (outcome.kind !== "texts" && !isEmptyPop) return [];
+    const { limit = Number.POSITIVE_INFINITY } = action as { limit?: number };
+    const texts = outcome.kind === "texts" ? outcome.texts : [];
+    const highest = Math.min(bounds.reachableBy(returned), last);
+    return [{ observation, texts, limit, lowest: bounds.reachedBefore(called), highest }];
+  });
+}
+
+function placeOf(
+  { texts, limit, highest }: Glance,
+  states: readonly ThreadState[],
+  from: number,
+): number | undefined {
+  for (let slot = from; slot <= highest; slot++) {
+    if (isSame(newest(states[slot]?.texts ?? [], limit), texts)) return slot;
+  }
+  return undefined;
+}
+
+/** Each has its place (the search saw to that), but also one that is not before another's which came earlier. */
+function checkGlances(glances: readonly Glance[], { states }: Explanation): string[] {
+  const problems: string[] = [];
+  const placed: { readonly returned: number; readonly highest: number }[] = [];
+  for (const glance of glances.toSorted(
+    (one, other) => one.observation.returned - other.observation.returned,
+  )) {
+    const { called, returned } = glance.observation;
+    const before = lastWhere(placed, (other) => other.returned < called)?.highest ?? 0;
+    const slot = placeOf(glance, states, Math.max(before, glance.lowest));
+    if (slot === undefined) {
+      problems.push(`C3: an earlier read had seen something newer: ${tell(glance.observation)}`);
+    } else placed.push({ returned, highest: Math.max(slot, placed.at(-1)?.highest ?? 0) });
+  }
+  return problems;
+}
+
+/** A message keeps its sequence number for as long as it is there. */
+function checkSequences(pages: readonly Placed<Page>[], { made }: Explanation): string[] {
+  const problems: string[] = [];
+  const sequences = new Map<string, number>();
+  const bySlot = Map.groupBy(pages, ({ slot }) => slot);
+  for (const [slot, operation] of made.entries()) {
+    for (const text of operation?.change.append ?? []) sequences.delete(text);
+    for (const { outcome, observation } of bySlot.get(slot) ?? []) {
+      for (const [sequence, text] of outcome.entries) {
+        const known = sequences.get(text) ?? sequence;
+        if (known !== sequence)
+          problems.push(`C7: ${text} had sequence number ${known}: ${tell(observation)}`);
+        sequences.set(text, sequence);
+      }
+    }
+  }
+  return problems;
+}
+
+/** A CONFLICT is right where the thread was at another revision meanwhile, or the operation id belongs to another change. */
+function checkConflicts(
+  observations: readonly Observation[],
+  timeline: Timeline,
+  operations: readonly Operation[],
+  events: readonly PlacedEvent[],
+): string[] {
+  const bounds = new Bounds(events);
+  return observations.flatMap((observation) => {
+    const { action, outcome, called, returned } = observation;
+    if (outcome.kind !== "refused" || outcome.code !== "CONFLICT" || action.kind !== "commit") return [];
+    const change = JSON.stringify(action.change);
+    const isTaken = operations.some(
+      (other) => other.id === action.operationId && JSON.stringify(other.change) !== change,
+    );
+    if (isTaken) return [];
+    const lowest = bounds.reachedBefore(called);
+    const isMoving = lowest < bounds.reachableBy(returned);
+    if (action.expected !== undefined && (isMoving || timeline.revisions[lowest] !== action.expected))
+      return [];
+    return [`C5: a commit met a conflict that was none: ${tell(observation)}`];
+  });
+}
+
+function checkExpiry(
+  { made }: Explanation,
+  timeline: Timeline,
+  pages: readonly Placed<Page>[],
+  commits: readonly PlacedEvent[],
+  thread: ObservedThread,
+): string[] {
+  const problems: string[] = [];
+  const lastBefore = (slot: number) => made[timeline.isGap(slot) ? slot - 1 : slot];
+  const check = (slot: number, called: number, returned: number, isGone: boolean, what: string) => {
+    const last = lastBefore(slot);
+    if (!last) return;
+    const { earliest, latest } = expiryOf(last, thread);
+    if (isGone && returned < earliest) {
+      const clause = thread.ttlMs === undefined ? "C3" : "C11";
+      problems.push(`${clause}: the thread was not there, or gone too early: ${what}`);
+    }
+    if (!isGone && called > latest) problems.push(`C11: the thread was there too long: ${what}`);
+  };
+  for (const { slot, observation } of pages) {
+    const { called, returned } = observation;
+    check(slot, called, returned, timeline.isGap(slot), tell(observation));
+  }
+  for (const { slot, called, returned, what } of commits) {
+    check(slot - 1, called, returned, timeline.isGap(slot - 1), what);
+  }
+  return problems;
+}

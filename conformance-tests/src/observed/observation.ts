@@ -1,0 +1,128 @@
+import { closeSync, openSync, readFileSync, writeSync } from "node:fs";
+import type { ChatMessage, Role, StoreSettings } from "@scrollback/store-core";
+
+/** A change, its messages told by their texts. */
+export interface ObservedChange {
+  readonly drop: number | "all";
+  readonly append: readonly string[];
+  /** Undefined: kept; `null`: removed. */
+  readonly metadata?: string | null;
+}
+
+/** What a client was about to do. */
+export type Action =
+  | {
+      readonly kind: "commit";
+      readonly operationId: string;
+      readonly change: ObservedChange;
+      /** Undefined: any. */
+      readonly expected?: string | null;
+    }
+  | { readonly kind: "pop" }
+  | { readonly kind: "read"; readonly limit?: number }
+  | { readonly kind: "list"; readonly limit?: number };
+
+/** What came of it. */
+export type Outcome =
+  | { readonly kind: "committed"; readonly revision: string | null }
+  | { readonly kind: "popped"; readonly text: string | null }
+  | {
+      readonly kind: "page";
+      readonly revision: string | null;
+      readonly entries: readonly (readonly [sequence: number, text: string])[];
+      readonly metadata: string | null;
+      /** Whether the page tells of older messages. */
+      readonly older: boolean;
+    }
+  | { readonly kind: "texts"; readonly texts: readonly string[] }
+  | { readonly kind: "refused"; readonly code: string }
+  /** It may have happened or not, then or later: no answer came, or the client was killed. */
+  | { readonly kind: "unknown"; readonly code: string };
+
+/** One call of one client. Times are microseconds of the machine's monotonic clock, which all its processes share. */
+export interface Observation {
+  readonly client: string;
+  readonly thread: string;
+  readonly action: Action;
+  readonly outcome: Outcome;
+  readonly called: number;
+  /** Infinity where the call never returned. */
+  readonly returned: number;
+}
+
+/** A thread of a run, and the settings that all stores of it have. */
+export interface ObservedThread extends StoreSettings {
+  readonly threadId: string;
+}
+
+const roles: Readonly<Record<string, Role>> = { s: "system", u: "user", a: "assistant", t: "tool" };
+
+/** What the text of a message that is larger than a row of most record logs ends in. */
+export const LARGE = "L";
+const padding = "x".repeat(450_000);
+
+/** The message of a text, whose first letter tells its role. */
+export function messageOf(text: string): ChatMessage {
+  return { role: roles[text[0] ?? ""] ?? "user", content: `${text} ${text.endsWith(LARGE) ? padding : ""}` };
+}
+
+/** The text of a message of {@link messageOf}. */
+export function textOf({ content }: ChatMessage): string {
+  return typeof content === "string" ? (content.split(" ", 1)[0] ?? "") : "no text";
+}
+
+export const now = () => Number(process.hrtime.bigint() / 1_000n);
+
+type Line =
+  | { readonly id: string; readonly call: Pick<Observation, "client" | "thread" | "action" | "called"> }
+  | { readonly id: string; readonly outcome: Outcome; readonly returned: number };
+
+/** A file that observations are written to, a line before each call and one after it. It outlives a killed process. */
+export class ObservationLog implements Disposable {
+  readonly #file: number;
+  #calls = 0;
+
+  constructor(path: string) {
+    this.#file = openSync(path, "a");
+  }
+
+  /** Makes a call and writes down what came of it. `run` never rejects. */
+  async observe(
+    client: string,
+    thread: string,
+    action: Action,
+    run: () => Promise<Outcome>,
+  ): Promise<Outcome> {
+    const id = `${client}/${++this.#calls}`;
+    this.#write({ id, call: { client, thread, action, called: now() } });
+    const outcome = await run();
+    this.#write({ id, outcome, returned: now() });
+    return outcome;
+  }
+
+  [Symbol.dispose](): void {
+    closeSync(this.#file);
+  }
+
+  #write(line: Line): void {
+    writeSync(this.#file, `${JSON.stringify(line)}\n`);
+  }
+}
+
+/** The observations in a log. A call without a return has an unknown outcome. */
+export function readObservations(path: string): Observation[] {
+  const found = new Map<string, Observation>();
+  // A process that is killed may leave half a line.
+  const lines = readFileSync(path, "utf8").split("\n").slice(0, -1);
+  for (const text of lines) {
+    const line: Line = JSON.parse(text);
+    if ("call" in line) {
+      const outcome = { kind: "unknown", code: "killed" } as const;
+      found.set(line.id, { ...line.call, outcome, returned: Number.POSITIVE_INFINITY });
+    } else {
+      const before = found.get(line.id);
+      if (before) found.set(line.id, { ...before, outcome: line.outcome, returned: line.returned });
+    }
+  }
+  return [...found.values()];
+}

@@ -1,0 +1,122 @@
+import { REMEMBERED_OPERATIONS } from "@scrollback/store-core";
+import type { Observation, ObservedChange, Outcome } from "./observation.ts";
+import { parseRevision } from "./timeline.ts";
+
+/** A change that somebody asked for, by all calls that carried its operation id. */
+export interface Operation {
+  readonly change: ObservedChange;
+  /** What the thread must be at; undefined: anything. */
+  readonly expected: string | null | undefined;
+  /** Of a pop: the text that it took. */
+  readonly takes?: string;
+  /** The operation id; absent for a pop. */
+  readonly id: string | undefined;
+  /** When it was first asked for, and when an answer first told that it had happened. */
+  readonly called: number;
+  readonly returned: number;
+  /** Until when one of its calls may have come to something. */
+  readonly until: number;
+  /** The revisions that its calls were told, each once. More than one where its id was forgotten in between. */
+  readonly revisions: readonly string[];
+  readonly what: string;
+  /**
+   * Whether its answer says that it did not happen, or not so. True all the same where its reply was lost and the store's
+   * own retry came so late that the operation id was forgotten.
+   */
+  readonly isDenied?: boolean;
+}
+
+/** The changes that a thread's observations tell of. */
+export function operationsIn(observations: readonly Observation[]): Operation[] {
+  const operations = new Map<string, Operation>();
+  observations.forEach((observation, index) => {
+    const { action, outcome, called, returned } = observation;
+    const what = tell(observation);
+    if (outcome.kind === "refused" || outcome.kind === "popped") {
+      const denied = deniedOf(observation, what);
+      if (denied) operations.set(`denied ${index}`, denied);
+    }
+    if (!mayHaveHappened(outcome)) return;
+    const until = outcome.kind === "unknown" ? Number.POSITIVE_INFINITY : returned;
+    if (action.kind === "pop") {
+      const takes = outcome.kind === "popped" && outcome.text !== null ? { takes: outcome.text } : {};
+      operations.set(`pop ${index}`, {
+        change: { drop: 1, append: [] },
+        expected: undefined,
+        ...takes,
+        id: undefined,
+        called,
+        returned: until,
+        until,
+        revisions: [],
+        what,
+      });
+    } else if (action.kind === "commit") {
+      const key = JSON.stringify([action.operationId, action.change]);
+      const known = operations.get(key);
+      const revision = outcome.kind === "committed" && outcome.revision !== null ? [outcome.revision] : [];
+      operations.set(key, {
+        change: action.change,
+        expected: action.expected,
+        id: action.operationId,
+        called: Math.min(called, known?.called ?? called),
+        returned: Math.min(until, known?.returned ?? Number.POSITIVE_INFINITY),
+        until: Math.max(until, known?.until ?? 0),
+        revisions: [...new Set([...(known?.revisions ?? []), ...revision])],
+        what: known?.what ?? what,
+      });
+    }
+  });
+  return [...operations.values()];
+}
+
+function deniedOf({ action, called, returned }: Observation, what: string): Operation | undefined {
+  const times = { called, returned, until: returned };
+  const denied = { ...times, id: undefined, revisions: [], what, isDenied: true };
+  if (action.kind === "commit") return { ...denied, change: action.change, expected: action.expected };
+  return action.kind === "pop"
+    ? { ...denied, change: { drop: 1, append: [] }, expected: undefined }
+    : undefined;
+}
+
+function mayHaveHappened(outcome: Outcome): boolean {
+  return (
+    outcome.kind === "committed" ||
+    outcome.kind === "unknown" ||
+    (outcome.kind === "popped" && outcome.text !== null)
+  );
+}
+
+/** What breaks C4 and C5 by the revisions alone: an id that counted twice, a revision that two changes got. */
+export function checkRevisions(operations: readonly Operation[]): string[] {
+  const problems: string[] = [];
+  const owners = new Map<string, Operation>();
+  const byId = new Map<string, string[]>();
+  for (const operation of operations) {
+    for (const revision of operation.revisions) {
+      const owner = owners.get(revision);
+      if (owner)
+        problems.push(`C5: two commits got the revision ${revision}: ${owner.what}; ${operation.what}`);
+      owners.set(revision, operation);
+      if (operation.id !== undefined) byId.set(operation.id, [...(byId.get(operation.id) ?? []), revision]);
+    }
+  }
+  for (const [id, revisions] of byId) {
+    if (revisions.length < 2) continue;
+    const places = revisions.map(parseRevision).sort((one, other) => one.number - other.number);
+    const isTooSoon = places.some((place, index) => {
+      const before = places[index - 1];
+      return before?.epoch === place.epoch && place.number - before.number <= REMEMBERED_OPERATIONS;
+    });
+    if (isTooSoon) problems.push(`C4: operation ${id} counted more than once: ${revisions.join(", ")}`);
+  }
+  return problems;
+}
+
+/** An observation in a line for people. */
+export function tell({ client, action, outcome, called, returned }: Observation): string {
+  const { kind, ...asked } = action;
+  const { kind: how, ...got } = outcome;
+  const shown = (value: object) => JSON.stringify(value).slice(0, 300);
+  return `${client} ${kind} ${shown(asked)} ${how} ${shown(got)} from ${called} to ${returned}`;
+}

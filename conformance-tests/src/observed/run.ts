@@ -1,0 +1,134 @@
+import { mkdtemp } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { createStores } from "@scrollback/store-core";
+import type { Backend } from "../backend.ts";
+import type { FaultyConnection, Harness } from "../harness.ts";
+import { jobs } from "../jobs.ts";
+import { runInProcess } from "../processes.ts";
+import type { ProxyMode } from "../tcp-proxy.ts";
+import { ObservedClient } from "./client.ts";
+import {
+  now,
+  type Observation,
+  ObservationLog,
+  type ObservedThread,
+  readObservations,
+} from "./observation.ts";
+import { Random } from "./random.ts";
+
+/** How many clients a process has; they share a driver. */
+const CLIENTS = 2;
+const PROCESSES = 4;
+
+export interface ObservedRun {
+  /** The file with all observations, in a folder of its own. */
+  readonly log: string;
+  readonly observations: readonly Observation[];
+  readonly threads: readonly ObservedThread[];
+}
+
+/**
+ * Lets many clients loose on a few threads and gives all that they observed. Where the backend has other processes, they
+ * are in those, which are killed and replaced; where it has a network, half of them go through the proxy, which breaks it;
+ * where its server can be crashed, it is. What each client asks for and when what breaks follows from the seed.
+ */
+export async function observeRun(backend: Backend, seed: string, seconds: number): Promise<ObservedRun> {
+  const log = join(await mkdtemp(join(tmpdir(), "scrollback-observed-")), "log.jsonl");
+  const threads = threadsOf(backend);
+  const task = { threads, seed, until: now() + seconds * 1_000_000, pauseMs: 12, log };
+  const breaking = breakThings(backend.harness.faults, new Random(`${seed}/faults`), task.until);
+  // Whether it failed is asked at the end.
+  breaking.catch(() => undefined);
+  const { childProcess } = backend.harness;
+  await (childProcess ? inProcesses(backend, childProcess, task) : inThisProcess(backend, task));
+  await breaking;
+  await lookAtEnd(backend, task);
+  return { log, threads, observations: readObservations(log) };
+}
+
+type Task = Omit<Parameters<(typeof jobs)["act"]>[1], "clients">;
+
+function threadsOf(backend: Backend): ObservedThread[] {
+  const { threadId } = backend.store();
+  return [
+    { threadId: `${threadId} plain` },
+    { threadId: `${threadId} exact`, maxMessages: 10, trimming: "exact" },
+    { threadId: `${threadId} turns`, maxMessages: 7, trimming: "turns" },
+    ...(backend.driver.capabilities.expiry ? [{ threadId: `${threadId} short`, ttlMs: 150 }] : []),
+  ];
+}
+
+async function inThisProcess(backend: Backend, task: Task): Promise<void> {
+  const stores = Array.from({ length: PROCESSES }, () => backend.otherStores());
+  await Promise.all(stores.map((one, index) => jobs.act(one, { ...task, clients: namesOf(index, 0) })));
+}
+
+async function inProcesses(
+  backend: Backend,
+  direct: NonNullable<Harness["childProcess"]>,
+  task: Task,
+): Promise<void> {
+  const broken = backend.harness.faults?.childProcess ?? direct;
+  await Promise.all(
+    Array.from({ length: PROCESSES }, async (_, index) => {
+      const random = new Random(`${task.seed}/process ${index}`);
+      const childProcess = index % 2 === 0 ? direct : broken;
+      for (let life = 0; now() < task.until; life++) {
+        const job = runInProcess(childProcess, "act", { ...task, clients: namesOf(index, life) });
+        const left = (task.until - now()) / 1_000;
+        // One process lives to the end, so that something does.
+        const lifetime = index === 0 ? left : 700 + random.next() * 6_000;
+        if (lifetime >= left) {
+          await job.result;
+          return;
+        }
+        await Promise.race([sleep(lifetime), job.result]);
+        await job.kill();
+      }
+    }),
+  );
+}
+
+const namesOf = (index: number, life: number) =>
+  Array.from({ length: CLIENTS }, (_, client) => `${index}-${life}-${client}`);
+
+async function breakThings(
+  faults: FaultyConnection | undefined,
+  random: Random,
+  until: number,
+): Promise<void> {
+  if (!faults) return;
+  const crashes = faults.crash ? [1 / 3, 2 / 3].map((share) => now() + (until - now()) * share) : [];
+  while (now() < until) {
+    await sleep(random.next() * 150);
+    faults.proxy.set(modeOf(random));
+    await sleep(random.next() * 250);
+    faults.proxy.set({ kind: "pass" });
+    if (now() > (crashes[0] ?? Number.POSITIVE_INFINITY)) {
+      crashes.shift();
+      await faults.crash?.();
+    }
+  }
+}
+
+function modeOf(random: Random): ProxyMode {
+  const cut = { afterBytes: random.below(60), times: 1 + random.below(2) };
+  return random.pick<ProxyMode>(
+    { kind: "cut-reply", ...cut },
+    { kind: "cut-reply", ...cut, afterBytes: 0 },
+    { kind: "cut-request", ...cut },
+    { kind: "drop-reply", times: 1 },
+    { kind: "down" },
+    { kind: "hang" },
+    { kind: "delay-reply", ms: random.below(60) },
+  );
+}
+
+/** Reads every thread when all is over: what was acknowledged has its place by then. */
+async function lookAtEnd(backend: Backend, task: Task): Promise<void> {
+  using log = new ObservationLog(task.log);
+  const reader = new ObservedClient(createStores(backend.otherDriver()), "end", { ...task, seed: "" }, log);
+  for (const thread of task.threads) await reader.look(thread);
+}

@@ -1,0 +1,124 @@
+import type { Observation, ObservedThread } from "./observation.ts";
+
+/** A client's clock is read before a call and after it; the backend's own clock may be this far off, in microseconds. */
+const CLOCK_SLACK = 60_000;
+
+/** Something that happened at a known place of the order: a commit made a slot's revision, or a read found it. */
+export interface PlacedEvent {
+  readonly slot: number;
+  readonly isCommit: boolean;
+  readonly called: number;
+  readonly returned: number;
+  readonly what: string;
+}
+
+/**
+ * All revisions that a thread was seen at, in their order, one slot each: the commits of an epoch by their number, and
+ * before the first epoch and after each a slot where the thread is not there.
+ */
+export class Timeline {
+  /** By slot; `null`: the thread is not there. */
+  readonly revisions: (string | null)[] = [null];
+  readonly #slots = new Map<string, number>();
+  /** The slots behind each epoch, where the thread is gone, and the first: before any. */
+  readonly gaps: number[] = [0];
+
+  /** @param seen the revisions with the time at which each was surely there. */
+  constructor(seen: readonly { readonly revision: string; readonly by: number }[]) {
+    const epochs = new Map<string, { newest: number; by: number }>();
+    for (const { revision, by } of seen) {
+      const { epoch, number } = parseRevision(revision);
+      const known = epochs.get(epoch) ?? { newest: 0, by };
+      epochs.set(epoch, { newest: Math.max(known.newest, number), by: Math.min(known.by, by) });
+    }
+    for (const [epoch, { newest }] of [...epochs].sort(([, one], [, other]) => one.by - other.by)) {
+      for (let number = 1; number <= newest; number++) {
+        this.#slots.set(`${epoch}.${number}`, this.revisions.length);
+        this.revisions.push(`${epoch}.${number}`);
+      }
+      this.gaps.push(this.revisions.length);
+      this.revisions.push(null);
+    }
+  }
+
+  slotOf(revision: string): number {
+    return this.#slots.get(revision) ?? 0;
+  }
+
+  /** The slot in which the thread is gone after a slot, or the slot itself. */
+  gapFrom(slot: number): number {
+    return this.gaps.find((gap) => gap >= slot) ?? 0;
+  }
+
+  isGap(slot: number): boolean {
+    return this.revisions[slot] === null;
+  }
+}
+
+/** A revision as every driver makes it, see `formatRevision`. */
+export function parseRevision(revision: string): { epoch: string; number: number } {
+  const dot = revision.lastIndexOf(".");
+  return { epoch: revision.slice(0, dot), number: Number(revision.slice(dot + 1)) };
+}
+
+/** From which slot on, and up to which, something between two moments can lie, given events at known places. */
+export class Bounds {
+  readonly #byReturn: { readonly time: number; readonly slot: number; readonly isCommit: boolean }[] = [];
+  readonly #byCall: { readonly time: number; readonly slot: number }[] = [];
+
+  constructor(events: readonly PlacedEvent[]) {
+    let slot = 0;
+    for (const event of events.toSorted((one, other) => one.returned - other.returned)) {
+      slot = Math.max(slot, event.slot);
+      this.#byReturn.push({ time: event.returned, slot, isCommit: event.isCommit });
+    }
+    let highest = Number.POSITIVE_INFINITY;
+    for (const event of events.toSorted((one, other) => other.called - one.called)) {
+      highest = Math.min(highest, event.isCommit ? event.slot - 1 : event.slot);
+      this.#byCall.push({ time: event.called, slot: highest });
+    }
+  }
+
+  /** The highest slot that was reached before a moment. */
+  reachedBefore(time: number): number {
+    return lastWhere(this.#byReturn, (event) => event.time < time)?.slot ?? 0;
+  }
+
+  /** The highest slot that may have been reached at a moment: what was asked for later lies behind it. */
+  reachableBy(time: number): number {
+    return lastWhere(this.#byCall, (event) => event.time > time)?.slot ?? Number.POSITIVE_INFINITY;
+  }
+}
+
+/** The last value for which something holds that holds for all before it. */
+export function lastWhere<T>(values: readonly T[], holds: (value: T) => boolean): T | undefined {
+  let [low, high] = [0, values.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    const value = values[middle];
+    if (value !== undefined && holds(value)) low = middle + 1;
+    else high = middle;
+  }
+  return values[low - 1];
+}
+
+/** What went back in time: read or committed before something that had been reached when it was asked for. */
+export function checkTimes(events: readonly PlacedEvent[], timeline: Timeline): string[] {
+  const bounds = new Bounds(events);
+  return events.flatMap((event) => {
+    const reached = bounds.reachedBefore(event.called);
+    if (event.isCommit ? event.slot > reached : event.slot >= reached) return [];
+    const [was, is] = [timeline.revisions[reached], timeline.revisions[event.slot]];
+    return [
+      `${event.isCommit ? "C1: a commit" : "C3: a read"} came to ${is}, but ${was} was reached before it began: ${event.what}`,
+    ];
+  });
+}
+
+/** When a thread expires that was last written by a commit between two moments: from when on, and when surely. */
+export function expiryOf(
+  { called, returned }: Pick<Observation, "called" | "returned">,
+  { ttlMs = Number.POSITIVE_INFINITY }: ObservedThread,
+): { earliest: number; latest: number } {
+  return { earliest: called + ttlMs * 1_000 - CLOCK_SLACK, latest: returned + ttlMs * 1_000 + CLOCK_SLACK };
+}

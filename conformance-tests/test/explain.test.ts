@@ -1,0 +1,375 @@
+import { describe, expect, test } from "vitest";
+import { explain } from "../src/observed/explain.ts";
+import type {
+  Action,
+  Observation,
+  ObservedChange,
+  ObservedThread,
+  Outcome,
+} from "../src/observed/observation.ts";
+
+const thread: ObservedThread = { threadId: "thread" };
+const rev = (number: number, epoch = "e") => `${epoch}.${number}`;
+
+/** A history made by hand; times are milliseconds. */
+class History {
+  readonly #observations: Observation[] = [];
+  #calls = 0;
+
+  call(from: number, to: number, action: Action, outcome: Outcome): this {
+    this.#calls += 1;
+    const client = `client ${this.#calls}`;
+    const times = { called: from * 1_000, returned: to * 1_000 };
+    this.#observations.push({ client, thread: "thread", action, outcome, ...times });
+    return this;
+  }
+
+  commit(
+    from: number,
+    to: number,
+    change: Partial<ObservedChange>,
+    revision: string | Outcome,
+    how: { id?: string; expected?: string | null } = {},
+  ): this {
+    const { id = `operation ${this.#calls}`, ...expected } = how;
+    const whole = { drop: 0, append: [], ...change };
+    const action: Action = { kind: "commit", operationId: id, change: whole, ...expected };
+    return this.call(
+      from,
+      to,
+      action,
+      typeof revision === "string" ? { kind: "committed", revision } : revision,
+    );
+  }
+
+  add(from: number, to: number, text: string, revision: string | Outcome): this {
+    return this.commit(from, to, { append: [text] }, revision);
+  }
+
+  read(from: number, to: number, revision: string | null, texts: readonly string[], more: object = {}): this {
+    const entries = texts.map((text, index) => [index + 1, text] as const);
+    return this.call(
+      from,
+      to,
+      { kind: "read" },
+      { kind: "page", revision, entries, metadata: null, older: false, ...more },
+    );
+  }
+
+  pop(from: number, to: number, text: string | null): this {
+    return this.call(from, to, { kind: "pop" }, { kind: "popped", text });
+  }
+
+  list(from: number, to: number, ...texts: string[]): this {
+    return this.call(from, to, { kind: "list" }, { kind: "texts", texts });
+  }
+
+  explained(settings: ObservedThread = thread): string[] {
+    return explain(this.#observations, settings).map((problem) => problem.split(":")[0] ?? "");
+  }
+}
+
+const unknown: Outcome = { kind: "unknown", code: "UNAVAILABLE" };
+const conflict: Outcome = { kind: "refused", code: "CONFLICT" };
+const never = Number.POSITIVE_INFINITY;
+const history = () => new History();
+
+describe("explained is", () => {
+  test.each<[string, History, ObservedThread?]>([
+    ["nothing at all", history()],
+    ["one client", history().add(0, 1, "ua", rev(1)).read(2, 3, rev(1), ["ua"]).list(4, 5, "ua")],
+    [
+      "commits at once, in either order",
+      history().add(0, 9, "ua", rev(2)).add(0, 9, "ub", rev(1)).read(10, 11, rev(2), ["ub", "ua"]),
+    ],
+    [
+      "a read beside a commit, before it or after it",
+      history()
+        .add(0, 1, "ua", rev(1))
+        .add(2, 9, "ub", rev(2))
+        .read(3, 4, rev(1), ["ua"])
+        .read(3, 4, rev(2), ["ua", "ub"]),
+    ],
+    ["an unknown commit that happened", history().add(0, never, "ua", unknown).read(5, 6, rev(1), ["ua"])],
+    [
+      "an unknown commit that happened late",
+      history()
+        .add(0, never, "ua", unknown)
+        .read(5, 6, null, [])
+        .add(7, 8, "ub", rev(1))
+        .read(9, 10, rev(2), ["ub", "ua"]),
+    ],
+    [
+      "an unknown commit that never happened",
+      history()
+        .add(0, never, "ua", unknown)
+        .read(5, 6, null, [])
+        .add(7, 8, "ub", rev(1))
+        .read(9, 10, rev(1), ["ub"]),
+    ],
+    [
+      "unknown commits in the one order that fits",
+      history()
+        .add(0, never, "ua", unknown)
+        .add(0, never, "ub", unknown)
+        .commit(0, never, { drop: 1 }, unknown)
+        .read(5, 6, rev(3), ["ub"]),
+    ],
+    [
+      "a retry that tells the first outcome",
+      history()
+        .commit(0, 1, { append: ["ua"] }, unknown, { id: "o" })
+        .commit(2, 3, { append: ["ua"] }, rev(1), { id: "o" })
+        .commit(4, 5, { append: ["ua"] }, rev(1), { id: "o" })
+        .read(6, 7, rev(1), ["ua"]),
+    ],
+    [
+      "a pop, whose revision nobody was told",
+      history().add(0, 1, "ua", rev(1)).pop(2, 3, "ua").pop(4, 5, null).read(6, 7, rev(2), []),
+    ],
+    [
+      "a conflict of two writers",
+      history()
+        .add(0, 1, "ua", rev(1))
+        .commit(2, 9, { append: ["ub"] }, rev(2), { expected: rev(1) })
+        .commit(2, 9, { append: ["uc"] }, conflict, { expected: rev(1) }),
+    ],
+    [
+      "a conflict over an operation id",
+      history()
+        .commit(0, 1, { append: ["ua"] }, rev(1), { id: "o" })
+        .commit(2, 3, { append: ["ub"] }, conflict, { id: "o" }),
+    ],
+    [
+      "exact trimming",
+      history()
+        .commit(0, 1, { append: ["ua", "ub", "uc"] }, rev(1))
+        .read(2, 3, rev(1), ["ub", "uc"]),
+      { threadId: "thread", maxMessages: 2, trimming: "exact" },
+    ],
+    [
+      "trimming by turns",
+      history()
+        .commit(0, 1, { append: ["sa", "ub", "tc", "ud"] }, rev(1))
+        .read(2, 3, rev(1), ["sa", "ud"]),
+      { threadId: "thread", maxMessages: 3 },
+    ],
+    [
+      "an expiry",
+      history()
+        .add(0, 1, "ua", rev(1))
+        .read(50, 51, rev(1), ["ua"])
+        .read(200, 201, null, [])
+        .add(210, 211, "ub", rev(1, "f")),
+      { threadId: "thread", ttlMs: 100 },
+    ],
+    ["an operation whose id was forgotten before it was sent again", forgotten(65)],
+  ])("%s", (_, made, settings) => {
+    expect(made.explained(settings)).toEqual([]);
+  });
+});
+
+/** A commit that is sent again after so many others and counts again. */
+function forgotten(others: number): History {
+  const made = history().commit(0, 1, { append: ["ua"] }, rev(1), { id: "o" });
+  for (let number = 2; number <= others; number++) made.add(number, number + 0.5, `u${number}`, rev(number));
+  return made.commit(1_000, 1_001, { append: ["ua"] }, rev(others + 1), { id: "o" });
+}
+
+describe("found is", () => {
+  test.each<[string, string, History, ObservedThread?]>([
+    [
+      "a commit behind one that came after it",
+      "C1",
+      history().add(0, 1, "ua", rev(2)).add(2, 3, "ub", rev(1)),
+    ],
+    [
+      "sequence numbers that fall",
+      "C1",
+      history()
+        .commit(0, 1, { append: ["ua", "ub"] }, rev(1))
+        .read(2, 3, rev(1), [], {
+          entries: [
+            [2, "ua"],
+            [1, "ub"],
+          ],
+        }),
+    ],
+    [
+      "half a batch",
+      "C2",
+      history()
+        .commit(0, 1, { append: ["ua", "ub"] }, rev(1))
+        .read(2, 3, rev(1), ["ua"]),
+    ],
+    [
+      "a blend of two revisions",
+      "C2",
+      history()
+        .add(0, 1, "ua", rev(1))
+        .commit(2, 9, { drop: "all", append: ["ub"] }, rev(2))
+        .read(3, 8, rev(2), ["ua", "ub"]),
+    ],
+    [
+      "a list that was the thread at no time",
+      "C2",
+      history()
+        .add(0, 1, "ua", rev(1))
+        .commit(2, 3, { drop: "all", append: ["ub"] }, rev(2))
+        .list(4, 5, "ua"),
+    ],
+    [
+      "a stale read",
+      "C3",
+      history().add(0, 1, "ua", rev(1)).add(2, 3, "ub", rev(2)).read(4, 5, rev(1), ["ua"]),
+    ],
+    ["an empty read of a thread that is there", "C3", history().add(0, 1, "ua", rev(1)).read(2, 3, null, [])],
+    [
+      "lists that go back in time",
+      "C3",
+      history().add(0, 1, "ua", rev(1)).add(2, 9, "ub", rev(2)).list(3, 4, "ua", "ub").list(5, 6, "ua"),
+    ],
+    [
+      "a doubled commit",
+      "C4",
+      history().add(0, 1, "ua", rev(1)).add(0, 9, "ub", unknown).read(10, 11, rev(2), ["ua", "ua"]),
+    ],
+    [
+      "a retry that counted again",
+      "C4",
+      history()
+        .commit(0, 1, { append: ["ua"] }, rev(1), { id: "o" })
+        .commit(2, 3, { append: ["ua"] }, rev(2), { id: "o" }),
+    ],
+    ["a retry that counted again too soon", "C4", forgotten(64)],
+    [
+      "a used operation id that took another change",
+      "C4",
+      history()
+        .commit(0, 1, { append: ["ua"] }, rev(1), { id: "o" })
+        .commit(2, 3, { append: ["ub"] }, rev(2), { id: "o" }),
+    ],
+    ["a revision that two commits got", "C5", history().add(0, 9, "ua", rev(1)).add(0, 9, "ub", rev(1))],
+    [
+      "two winners of one revision",
+      "C5",
+      history()
+        .add(0, 1, "ua", rev(1))
+        .commit(2, 9, { append: ["ub"] }, rev(2), { expected: rev(1) })
+        .commit(2, 9, { append: ["uc"] }, rev(3), { expected: rev(1) }),
+    ],
+    [
+      "a conflict that was none",
+      "C5",
+      history()
+        .add(0, 1, "ua", rev(1))
+        .commit(2, 3, { append: ["ub"] }, conflict, { expected: rev(1) })
+        .read(4, 5, rev(1), ["ua"]),
+    ],
+    [
+      "a message taken twice",
+      "C5",
+      history().add(0, 1, "ua", rev(1)).pop(2, 3, "ua").pop(2, 3, "ua").read(4, 5, rev(2), []),
+    ],
+    [
+      "a pop that left its message",
+      "C5",
+      history().add(0, 1, "ua", rev(1)).pop(2, 3, "ua").read(4, 5, rev(1), ["ua"]),
+    ],
+    [
+      "more messages than maxMessages",
+      "C6",
+      history()
+        .commit(0, 1, { append: ["ua", "ub"] }, rev(1))
+        .read(2, 3, rev(1), ["ua", "ub"]),
+      { threadId: "thread", maxMessages: 1 },
+    ],
+    [
+      "a message that changes its number",
+      "C7",
+      history()
+        .add(0, 1, "ua", rev(1))
+        .read(2, 3, rev(1), ["ua"])
+        .add(4, 5, "ub", rev(2))
+        .read(6, 7, rev(2), [], {
+          entries: [
+            [2, "ua"],
+            [3, "ub"],
+          ],
+        }),
+    ],
+    [
+      "a page that hides that there is more",
+      "C7",
+      history()
+        .add(0, 1, "ua", rev(1))
+        .call(
+          2,
+          3,
+          { kind: "read", limit: 0 },
+          { kind: "page", revision: rev(1), entries: [], metadata: null, older: false },
+        ),
+    ],
+    [
+      "a thread that is gone too early",
+      "C11",
+      history().add(0, 1, "ua", rev(1)).read(10, 11, null, []),
+      { threadId: "thread", ttlMs: 1_000 },
+    ],
+    [
+      "a thread that is there too long",
+      "C11",
+      history().add(0, 1, "ua", rev(1)).read(1_000, 1_001, rev(1), ["ua"]),
+      { threadId: "thread", ttlMs: 100 },
+    ],
+    [
+      "an expiry that a write did not move",
+      "C11",
+      history().add(0, 1, "ua", rev(1)).add(900, 901, "ub", rev(2)).read(1_100, 1_101, null, []),
+      { threadId: "thread", ttlMs: 1_000 },
+    ],
+    ["a refusal without a reason", "C13", history().add(0, 1, "ua", { kind: "refused", code: "CORRUPT" })],
+    [
+      "a lost commit",
+      "C17",
+      history().add(0, 1, "ua", rev(1)).add(2, 3, "ub", rev(3)).read(4, 5, rev(3), ["ua", "ub"]),
+    ],
+    [
+      "a commit that was refused and happened",
+      "C17",
+      history()
+        .add(0, 1, "ua", rev(1))
+        .commit(2, 3, { append: ["ub"] }, conflict, { expected: rev(9) })
+        .read(4, 5, rev(2), ["ua", "ub"]),
+    ],
+    [
+      "metadata of another revision",
+      "C18",
+      history()
+        .commit(0, 1, { metadata: "a" }, rev(1))
+        .commit(2, 3, { metadata: "b" }, rev(2))
+        .read(4, 5, rev(2), [], { metadata: "a" }),
+    ],
+  ])("%s, by %s", (_, clause, made, settings) => {
+    expect(made.explained(settings)).toContain(clause);
+  });
+});
+
+test("many unknown outcomes are explained in time that grows as the history does", () => {
+  const seconds = (commits: number) => {
+    const made = history();
+    const texts: string[] = [];
+    for (let number = 1; number <= commits; number++) {
+      const isUnknown = number % 5 === 0;
+      made.add(number, isUnknown ? never : number + 0.5, `u${number}`, isUnknown ? unknown : rev(number));
+      texts.push(`u${number}`);
+      const entries = texts.map((text, index) => [index + 1, text]).slice(-20);
+      made.read(number + 0.6, number + 0.7, rev(number), [], { entries });
+    }
+    const start = performance.now();
+    expect(made.explained({ threadId: "thread", maxMessages: 20, trimming: "exact" })).toEqual([]);
+    return performance.now() - start;
+  };
+  seconds(100);
+  expect(seconds(2_000) / seconds(500)).toBeLessThan(30);
+});

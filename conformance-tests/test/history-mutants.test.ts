@@ -1,0 +1,172 @@
+import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Driver, formatRevision, MemoryDriver, type ThreadView } from "@scrollback/store-core";
+import { expect, test } from "vitest";
+import { Backend } from "../src/backend.ts";
+import { explain } from "../src/observed/explain.ts";
+import { observeRun } from "../src/observed/run.ts";
+import { wrapDriver } from "../src/wrapped-driver.ts";
+import { memoryHarness } from "./memory-harness.ts";
+import { asking, whole } from "./mutants/changed-requests.ts";
+
+/** Long enough for each of these to break its promise some dozens of times. */
+const SECONDS = 2;
+
+/** A driver that answers as a network does: a little later. */
+const slow = (driver: Driver) =>
+  wrapDriver(driver, {
+    async commit(request) {
+      await sleep(Math.random() * 2);
+      const outcome = await driver.commit(request);
+      await sleep(Math.random() * 2);
+      return outcome;
+    },
+    async read(request) {
+      await sleep(Math.random() * 2);
+      const view = await driver.read(request);
+      await sleep(Math.random() * 2);
+      return view;
+    },
+  });
+
+/** A driver that loses some replies, so that what it was asked for is sent again. */
+const losing = (driver: Driver, resent: (request: Parameters<Driver["commit"]>[0]) => object) =>
+  wrapDriver(driver, {
+    async commit(request) {
+      const outcome = await driver.commit(request);
+      return Math.random() < 0.1 ? await driver.commit({ ...request, ...resent(request) }) : outcome;
+    },
+  });
+
+/** What a client of a run sees of a backend that is broken so; each breaks a promise only now and then. */
+const mutants: Readonly<Record<string, (driver: Driver) => Driver>> = {
+  "loses an update": (driver) =>
+    wrapDriver(driver, {
+      async commit(request) {
+        if (Math.random() > 0.1) return await driver.commit(request);
+        const { revision } = await driver.read({ ...whole, threadId: request.threadId, signal: undefined });
+        return { outcome: "committed", revision: revision ?? formatRevision(request.newEpoch, 1) };
+      },
+    }),
+  "reads what was there a moment ago": (driver) => {
+    const last = new Map<string, ThreadView>();
+    return wrapDriver(driver, {
+      async read(request) {
+        const key = JSON.stringify([request.threadId, request.limit]);
+        const before = last.get(key);
+        const view = await driver.read(request);
+        last.set(key, view);
+        return before && Math.random() < 0.1 ? before : view;
+      },
+    });
+  },
+  "counts a commit twice when it is sent again": (driver) =>
+    losing(driver, () => ({ operationId: randomUUID() })),
+  "forgets what a commit expected when it is sent again": (driver) =>
+    losing(driver, () => ({ operationId: randomUUID(), expectedRevision: undefined, append: [] })),
+  "acknowledges now and writes later": (driver) =>
+    wrapDriver(driver, {
+      async commit(request) {
+        if (request.drop !== 0 || request.expectedRevision !== undefined || Math.random() > 0.1)
+          return await driver.commit(request);
+        const view = await driver.read({ ...whole, threadId: request.threadId, signal: undefined });
+        const [epoch = request.newEpoch, number = "0"] = view.revision?.split(".") ?? [];
+        setTimeout(() => void driver.commit(request), 5);
+        return { outcome: "committed", revision: formatRevision(epoch, Number(number) + 1) };
+      },
+    }),
+  "blends two revisions into a read": (driver) =>
+    wrapDriver(driver, {
+      async read(request) {
+        const one = await driver.read(request);
+        await sleep(1);
+        const other = await driver.read(request);
+        return { ...other, entries: one.entries };
+      },
+    }),
+  "gives a revision twice": (driver) =>
+    wrapDriver(driver, {
+      async commit(request) {
+        const outcome = await driver.commit(request);
+        const [epoch = "", number] = outcome.revision?.split(".") ?? [];
+        if (outcome.outcome !== "committed" || Number(number) % 20 !== 0) return outcome;
+        return { ...outcome, revision: formatRevision(epoch, Number(number) - 1) };
+      },
+    }),
+  "lets two writers win": (driver) =>
+    asking(() => (Math.random() < 0.3 ? { expectedRevision: undefined } : {}))(driver),
+  "reads and writes back": (driver) =>
+    wrapDriver(driver, {
+      async commit(request) {
+        if (request.drop !== 0 || request.expectedRevision !== undefined) return await driver.commit(request);
+        const view = await driver.read({ ...whole, threadId: request.threadId, signal: undefined });
+        await sleep(1);
+        const append = [...view.entries.map(({ record }) => record), ...request.append];
+        return await driver.commit({ ...request, drop: "all", append });
+      },
+    }),
+  "writes a batch in two steps": (driver) =>
+    wrapDriver(driver, {
+      async commit(request) {
+        if (request.append.length < 2) return await driver.commit(request);
+        const first = { append: request.append.slice(0, 1), operationId: randomUUID() };
+        await driver.commit({ ...request, ...first });
+        const rest = { append: request.append.slice(1), drop: 0, expectedRevision: undefined };
+        return await driver.commit({ ...request, ...rest });
+      },
+    }),
+  "trims one too few": asking(({ maxMessages }) => ({ maxMessages: maxMessages && maxMessages + 1 })),
+  "does not refresh the expiry": (driver) => {
+    const ends = new Map<string, number>();
+    return asking(({ threadId, ttlMs }) => {
+      if (ttlMs === undefined) return {};
+      const end = ends.get(threadId) ?? 0;
+      if (end > Date.now()) return { ttlMs: end - Date.now() };
+      ends.set(threadId, Date.now() + ttlMs);
+      return {};
+    })(driver);
+  },
+  "sets metadata a moment later": (driver) =>
+    wrapDriver(driver, {
+      async commit(request) {
+        if (request.metadata === undefined || request.append.length === 0)
+          return await driver.commit(request);
+        const outcome = await driver.commit({ ...request, metadata: undefined });
+        const second = { append: [], drop: 0, operationId: randomUUID(), expectedRevision: undefined };
+        if (outcome.outcome === "committed") await driver.commit({ ...request, ...second });
+        return outcome;
+      },
+    }),
+  "takes an outage for an empty thread": (driver) =>
+    wrapDriver(driver, {
+      read: async (request) =>
+        Math.random() < 0.05
+          ? { revision: null, count: 0, first: 0, last: 0, entries: [] }
+          : await driver.read(request),
+    }),
+};
+
+async function problemsOf(wrap: (driver: Driver) => Driver): Promise<string[]> {
+  const harness = await memoryHarness(wrap(slow(new MemoryDriver())));
+  const skip = (reason: string): never => {
+    throw new Error(reason);
+  };
+  await using backend = new Backend(harness, { skip, createHarness: async () => harness });
+  const { threads, observations } = await observeRun(backend, "the same each time", SECONDS);
+  return threads.flatMap((thread) =>
+    explain(
+      observations.filter((observation) => observation.thread === thread.threadId),
+      thread,
+    ),
+  );
+}
+
+test.concurrent("a backend that is sound is explained", async () => {
+  expect(await problemsOf((driver) => driver)).toEqual([]);
+});
+
+test.concurrent.each(Object.entries(mutants))("a backend that %s is not explained", async (name, wrap) => {
+  const problems = await problemsOf(wrap);
+  console.log(`a backend that ${name}: ${[...new Set(problems.map((one) => one.split(":")[0]))].join(", ")}`);
+  expect(problems).not.toEqual([]);
+});
