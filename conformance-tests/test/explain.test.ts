@@ -163,6 +163,15 @@ describe("explained is", () => {
         .add(210, 211, "ub", rev(1, "f")),
       { threadId: "thread", ttlMs: 100 },
     ],
+    [
+      "an operation whose id expired with the thread before the store sent it again",
+      history()
+        .commit(0, 500, { append: ["ua"] }, rev(1, "f"), { id: "o" })
+        .read(10, 11, rev(1), ["ua"])
+        .read(300, 301, null, []),
+      { threadId: "thread", ttlMs: 100 },
+    ],
+    ["a commit that happened and was denied when the store sent it again too late", denied(66)],
     ["an operation whose id was forgotten before it was sent again", forgotten(65)],
   ])("%s", (_, made, settings) => {
     expect(made.explained(settings)).toEqual([]);
@@ -174,6 +183,13 @@ function forgotten(others: number): History {
   const made = history().commit(0, 1, { append: ["ua"] }, rev(1), { id: "o" });
   for (let number = 2; number <= others; number++) made.add(number, number + 0.5, `u${number}`, rev(number));
   return made.commit(1_000, 1_001, { append: ["ua"] }, rev(others + 1), { id: "o" });
+}
+
+/** A commit whose reply was lost, and that met a conflict when it was sent again after so many others. */
+function denied(others: number): History {
+  const made = history().commit(0, 5_000, { append: ["ua"] }, conflict, { expected: null });
+  for (let number = 2; number <= others; number++) made.add(number, number + 0.5, `u${number}`, rev(number));
+  return made.read(0.1, 0.2, rev(1), ["ua"]);
 }
 
 describe("found is", () => {
@@ -334,6 +350,7 @@ describe("found is", () => {
       "C17",
       history().add(0, 1, "ua", rev(1)).add(2, 3, "ub", rev(3)).read(4, 5, rev(3), ["ua", "ub"]),
     ],
+    ["a commit that happened and was denied though its id was known", "C17", denied(60)],
     [
       "a commit that was refused and happened",
       "C17",

@@ -1,4 +1,3 @@
-import { REMEMBERED_OPERATIONS } from "@scrollback/store-core";
 import type { ObservedThread } from "./observation.ts";
 import type { Operation } from "./operations.ts";
 import { applyChange, NOTHING, type ThreadState } from "./thread-model.ts";
@@ -177,13 +176,16 @@ class Filling {
   }
   /** Whether an operation may have counted at a slot, and its id was forgotten by the time it was sent again. */
   #isForgotten(operation: Operation, slot: number): boolean {
+    const timeline = this.#timeline;
     const used = this.#usedAt.get(operation);
     if (operation.isDenied) {
-      return used === undefined && this.#bounds.reachableBy(operation.until) - slot > REMEMBERED_OPERATIONS;
+      const latest = Math.min(this.#bounds.reachableBy(operation.until), timeline.revisions.length - 1);
+      return used === undefined && timeline.isForgottenBetween(slot, latest);
     }
-    const places = operation.revisions.map((revision) => this.#timeline.slotOf(revision));
+    const places = operation.revisions.map((revision) => timeline.slotOf(revision));
     if (used !== undefined) places.push(used);
-    const isFar = (place: number) => Math.abs(place - slot) > REMEMBERED_OPERATIONS;
+    const isFar = (place: number) =>
+      timeline.isForgottenBetween(Math.min(place, slot), Math.max(place, slot));
     return operation.id !== undefined && places.length > 0 && places.every(isFar);
   }
 }

@@ -1,3 +1,4 @@
+import { REMEMBERED_OPERATIONS } from "@scrollback/store-core";
 import type { Observation, ObservedThread } from "./observation.ts";
 
 /** A client's clock is read before a call and after it; the backend's own clock may be this far off, in microseconds. */
@@ -48,6 +49,11 @@ export class Timeline {
   /** The slot in which the thread is gone after a slot, or the slot itself. */
   gapFrom(slot: number): number {
     return this.gaps.find((gap) => gap >= slot) ?? 0;
+  }
+
+  /** Whether an operation id that was used at a slot may be forgotten at a later one: so many came since, or it expired. */
+  isForgottenBetween(slot: number, later: number): boolean {
+    return later - slot > REMEMBERED_OPERATIONS || this.gapFrom(slot) < later;
   }
 
   isGap(slot: number): boolean {
