@@ -103,14 +103,16 @@ async function count(
 }
 
 /**
- * Does what a seed says, as several clients at once, and writes down all that comes of it.
+ * Does what a seed says, as several clients at once, and writes down all that comes of it. Reports that it begins.
  * @returns how many clients there were.
  */
 async function act(
   stores: StoreFactory,
   { clients, log: path, ...task }: ClientTask & { clients: readonly string[]; log: string },
+  progress: Progress,
 ): Promise<number> {
   using log = new ObservationLog(path);
+  progress("begun");
   await Promise.all(clients.map((name) => new ObservedClient(stores, name, task, log).run()));
   return clients.length;
 }

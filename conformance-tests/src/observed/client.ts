@@ -21,8 +21,8 @@ const OPEN_CODES: readonly string[] = ["UNAVAILABLE", "ABORTED", "CLOSED"];
 export interface ClientTask {
   readonly threads: readonly ObservedThread[];
   readonly seed: string;
-  /** By {@link now}. */
-  readonly until: number;
+  /** From when the clients have been made. */
+  readonly seconds: number;
   /** The longest pause between two calls, in milliseconds. */
   readonly pauseMs: number;
 }
@@ -52,7 +52,8 @@ export class ObservedClient {
   }
 
   async run(): Promise<void> {
-    while (now() < this.#task.until) {
+    const until = now() + this.#task.seconds * 1_000_000;
+    while (now() < until) {
       const thread = this.#random.pick(...(this.#task.threads as [ObservedThread, ...ObservedThread[]]));
       await this.#step(thread);
       await sleep(this.#random.next() * this.#task.pauseMs);

@@ -61,8 +61,8 @@ function timelineOf(
   operations: readonly Operation[],
   pages: readonly { readonly observation: Observation; readonly outcome: Page }[],
 ): Timeline {
-  const seen = operations.flatMap(({ revisions, returned }) =>
-    revisions.map((revision) => ({ revision, by: returned })),
+  const seen = operations.flatMap(({ revisions }) =>
+    [...revisions].map(([revision, by]) => ({ revision, by })),
   );
   for (const { observation, outcome } of pages) {
     if (outcome.revision !== null) seen.push({ revision: outcome.revision, by: observation.returned });
@@ -71,12 +71,12 @@ function timelineOf(
 }
 
 function commitsOf(operations: readonly Operation[], timeline: Timeline): PlacedEvent[] {
-  return operations.flatMap(({ revisions, called, returned, what }) =>
-    revisions.map((revision) => ({
+  return operations.flatMap(({ revisions, called, what }) =>
+    [...revisions].map(([revision, returned]) => ({
       slot: timeline.slotOf(revision),
       isCommit: true,
       called,
-      returned: revisions.length > 1 ? Number.POSITIVE_INFINITY : returned,
+      returned,
       what,
     })),
   );
@@ -254,11 +254,12 @@ function checkExpiry(
   thread: ObservedThread,
 ): string[] {
   const problems: string[] = [];
-  const lastBefore = (slot: number) => made[timeline.isGap(slot) ? slot - 1 : slot];
   const check = (slot: number, called: number, returned: number, isGone: boolean, what: string) => {
-    const last = lastBefore(slot);
-    if (!last) return;
-    const { earliest, latest } = expiryOf(last, thread);
+    const last = isGone ? slot - 1 : slot;
+    const operation = made[last];
+    if (!operation) return;
+    const answered = operation.revisions.get(timeline.revisions[last] ?? "") ?? Number.POSITIVE_INFINITY;
+    const { earliest, latest } = expiryOf({ called: operation.called, returned: answered }, thread);
     if (isGone && returned < earliest) {
       const clause = thread.ttlMs === undefined ? "C3" : "C11";
       problems.push(`${clause}: the thread was not there, or gone too early: ${what}`);

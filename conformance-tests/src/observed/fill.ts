@@ -66,12 +66,13 @@ class Filling {
     this.#checkStates = checkStates;
     this.#bounds = new Bounds(events);
     this.#all = operations;
-    this.#floating = operations.filter(({ revisions, isDenied }) => revisions.length === 0 && !isDenied);
+    this.#floating = operations.filter(({ revisions, isDenied }) => revisions.size === 0 && !isDenied);
     const last = timeline.revisions.length - 1;
     const taken = this.#floating.filter(({ takes }) => takes !== undefined);
     this.#due = Map.groupBy(taken, ({ until }) => Math.min(this.#bounds.reachableBy(until), last));
     for (const operation of operations) {
-      for (const revision of operation.revisions) this.#pinned.set(timeline.slotOf(revision), operation);
+      for (const revision of operation.revisions.keys())
+        this.#pinned.set(timeline.slotOf(revision), operation);
     }
   }
 
@@ -182,7 +183,7 @@ class Filling {
       const latest = Math.min(this.#bounds.reachableBy(operation.until), timeline.revisions.length - 1);
       return used === undefined && timeline.isForgottenBetween(slot, latest);
     }
-    const places = operation.revisions.map((revision) => timeline.slotOf(revision));
+    const places = [...operation.revisions.keys()].map((revision) => timeline.slotOf(revision));
     if (used !== undefined) places.push(used);
     const isFar = (place: number) =>
       timeline.isForgottenBetween(Math.min(place, slot), Math.max(place, slot));

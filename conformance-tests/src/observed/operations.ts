@@ -11,13 +11,11 @@ export interface Operation {
   readonly takes?: string;
   /** The operation id; absent for a pop. */
   readonly id: string | undefined;
-  /** When it was first asked for, and when an answer first told that it had happened. */
+  /** When it was first asked for, and until when one of its calls may have come to something. */
   readonly called: number;
-  readonly returned: number;
-  /** Until when one of its calls may have come to something. */
   readonly until: number;
-  /** The revisions that its calls were told, each once. More than one where its id was forgotten in between. */
-  readonly revisions: readonly string[];
+  /** The revisions that its calls were told, with when the first was. More than one where its id was forgotten in between. */
+  readonly revisions: ReadonlyMap<string, number>;
   readonly what: string;
   /**
    * Whether its answer says that it did not happen, or not so. True all the same where its reply was lost and the store's
@@ -46,23 +44,24 @@ export function operationsIn(observations: readonly Observation[]): Operation[] 
         ...takes,
         id: undefined,
         called,
-        returned: until,
         until,
-        revisions: [],
+        revisions: new Map(),
         what,
       });
     } else if (action.kind === "commit") {
       const key = JSON.stringify([action.operationId, action.change]);
       const known = operations.get(key);
-      const revision = outcome.kind === "committed" && outcome.revision !== null ? [outcome.revision] : [];
+      const revisions = new Map(known?.revisions);
+      if (outcome.kind === "committed" && outcome.revision !== null) {
+        revisions.set(outcome.revision, Math.min(returned, revisions.get(outcome.revision) ?? returned));
+      }
       operations.set(key, {
         change: action.change,
         expected: action.expected,
         id: action.operationId,
         called: Math.min(called, known?.called ?? called),
-        returned: Math.min(until, known?.returned ?? Number.POSITIVE_INFINITY),
         until: Math.max(until, known?.until ?? 0),
-        revisions: [...new Set([...(known?.revisions ?? []), ...revision])],
+        revisions,
         what: known?.what ?? what,
       });
     }
@@ -71,8 +70,7 @@ export function operationsIn(observations: readonly Observation[]): Operation[] 
 }
 
 function deniedOf({ action, called, returned }: Observation, what: string): Operation | undefined {
-  const times = { called, returned, until: returned };
-  const denied = { ...times, id: undefined, revisions: [], what, isDenied: true };
+  const denied = { called, until: returned, id: undefined, revisions: new Map(), what, isDenied: true };
   if (action.kind === "commit") return { ...denied, change: action.change, expected: action.expected };
   return action.kind === "pop"
     ? { ...denied, change: { drop: 1, append: [] }, expected: undefined }
@@ -93,7 +91,7 @@ export function checkRevisions(operations: readonly Operation[]): string[] {
   const owners = new Map<string, Operation>();
   const byId = new Map<string, string[]>();
   for (const operation of operations) {
-    for (const revision of operation.revisions) {
+    for (const revision of operation.revisions.keys()) {
       const owner = owners.get(revision);
       if (owner)
         problems.push(`C5: two commits got the revision ${revision}: ${owner.what}; ${operation.what}`);

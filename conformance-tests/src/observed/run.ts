@@ -37,13 +37,9 @@ export interface ObservedRun {
 export async function observeRun(backend: Backend, seed: string, seconds: number): Promise<ObservedRun> {
   const log = join(await mkdtemp(join(tmpdir(), "scrollback-observed-")), "log.jsonl");
   const threads = threadsOf(backend);
-  const task = { threads, seed, until: now() + seconds * 1_000_000, pauseMs: 12, log };
-  const breaking = breakThings(backend.harness.faults, new Random(`${seed}/faults`), task.until);
-  // Whether it failed is asked at the end.
-  breaking.catch(() => undefined);
+  const task = { threads, seed, seconds, pauseMs: 12, log };
   const { childProcess } = backend.harness;
   await (childProcess ? inProcesses(backend, childProcess, task) : inThisProcess(backend, task));
-  await breaking;
   await lookAtEnd(backend, task);
   return { log, threads, observations: readObservations(log) };
 }
@@ -62,7 +58,9 @@ function threadsOf(backend: Backend): ObservedThread[] {
 
 async function inThisProcess(backend: Backend, task: Task): Promise<void> {
   const stores = Array.from({ length: PROCESSES }, () => backend.otherStores());
-  await Promise.all(stores.map((one, index) => jobs.act(one, { ...task, clients: namesOf(index, 0) })));
+  await Promise.all(
+    stores.map((one, index) => jobs.act(one, { ...task, clients: namesOf(index, 0) }, () => {})),
+  );
 }
 
 async function inProcesses(
@@ -70,25 +68,32 @@ async function inProcesses(
   direct: NonNullable<Harness["childProcess"]>,
   task: Task,
 ): Promise<void> {
-  const broken = backend.harness.faults?.childProcess ?? direct;
-  await Promise.all(
-    Array.from({ length: PROCESSES }, async (_, index) => {
-      const random = new Random(`${task.seed}/process ${index}`);
-      const childProcess = index % 2 === 0 ? direct : broken;
-      for (let life = 0; now() < task.until; life++) {
-        const job = runInProcess(childProcess, "act", { ...task, clients: namesOf(index, life) });
-        const left = (task.until - now()) / 1_000;
-        // One process lives to the end, so that something does.
-        const lifetime = index === 0 ? left : 700 + random.next() * 6_000;
-        if (lifetime >= left) {
-          await job.result;
-          return;
-        }
-        await Promise.race([sleep(lifetime), job.result]);
-        await job.kill();
+  const { faults } = backend.harness;
+  const start = (index: number, life: number, seconds: number) => {
+    const childProcess = (index % 2 === 0 ? undefined : faults?.childProcess) ?? direct;
+    const job = { ...task, seconds, clients: namesOf(index, life) };
+    return runInProcess(childProcess, "act", job);
+  };
+  // This one lives to the end. A process may take seconds to start, which are not part of the run.
+  const first = start(0, 0, task.seconds);
+  while (first.progress.length === 0) await Promise.race([sleep(20), first.result]);
+  const until = now() + task.seconds * 1_000_000;
+  const others = Array.from({ length: PROCESSES - 1 }, async (_, other) => {
+    const index = other + 1;
+    const random = new Random(`${task.seed}/process ${index}`);
+    for (let life = 0; now() < until; life++) {
+      const left = (until - now()) / 1_000;
+      const job = start(index, life, left / 1_000);
+      const lifetime = 700 + random.next() * 6_000;
+      if (lifetime >= left) {
+        await job.result;
+        return;
       }
-    }),
-  );
+      await Promise.race([sleep(lifetime), job.result]);
+      await job.kill();
+    }
+  });
+  await Promise.all([first.result, breakThings(faults, new Random(`${task.seed}/faults`), until), ...others]);
 }
 
 const namesOf = (index: number, life: number) =>
