@@ -90,6 +90,8 @@ superjson.registerCustom<ArrayBuffer | ArrayBufferView, [string, string]>(
             Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString("base64"),
           ],
     deserialize: ([type, base64]) => {
+      // Anything else may claim a length that it has not.
+      if (typeof base64 !== "string") throw new TypeError("bytes must be base64");
       const bytes = Uint8Array.from(Buffer.from(base64, "base64")).buffer;
       if (type === "ArrayBuffer") return bytes;
       const TypedArray = typedArrays.get(type);
@@ -244,6 +246,22 @@ function toCarried(value: unknown): unknown {
 }
 
 /**
+ * Throws for what superjson reads and `encode` never writes: its typed arrays, which have as many elements as a number says,
+ * and its shared references, of which values can be made that contain themselves.
+ *
+ * @param meta.values superjson's tree of types: a node is an object of nodes, or an array of a type and such an object.
+ */
+function refuseForeign(meta: { readonly values?: unknown; readonly referentialEqualities?: unknown }): void {
+  if (meta.referentialEqualities !== undefined) throw new TypeError("shared references are not carried");
+  const open = [meta.values];
+  for (let node = open.pop(); node !== undefined; node = open.pop()) {
+    const [type, inside] = Array.isArray(node) ? node : [undefined, node];
+    if (Array.isArray(type) && type[0] !== "custom") throw new TypeError("unknown kind of value");
+    if (typeof inside === "object" && inside !== null) open.push(...Object.values(inside));
+  }
+}
+
+/**
  * The codec used where no other is given: plain JSON where the value is plain JSON, superjson for the rest.
  *
  * Carries all that JSON does, and Date, Map, Set, bigint, undefined, NaN, infinities, -0, URL, RegExp, Error (name,
@@ -260,6 +278,9 @@ export const jsonCodec = Object.freeze({
     return SUPERJSON_MARK + JSON.stringify({ json, meta });
   },
   decode(text: string): unknown {
-    return text.startsWith(SUPERJSON_MARK) ? superjson.parse(text.slice(1)) : JSON.parse(text);
+    if (!text.startsWith(SUPERJSON_MARK)) return JSON.parse(text);
+    const carried = JSON.parse(text.slice(1));
+    refuseForeign(carried.meta ?? {});
+    return superjson.deserialize(carried, { inPlace: true });
   },
 }) satisfies Codec;

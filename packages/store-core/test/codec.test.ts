@@ -258,3 +258,22 @@ describe("a codec of one's own", () => {
     });
   });
 });
+
+describe("C16 the codec refuses text that claims more than it holds", () => {
+  const claims: Record<string, string> = {
+    "a typed array by its length": '~{"json":1e9,"meta":{"values":[["typed-array","Float64Array"]],"v":1}}',
+    "a typed array inside":
+      '~{"json":{"a":[9e8]},"meta":{"values":{"a.0":[["typed-array","Int8Array"]]},"v":1}}',
+    "a typed array inside a map":
+      '~{"json":[[1,9e8]],"meta":{"values":["map",{"0.1":[["typed-array","Int8Array"]]}],"v":1}}',
+    "bytes by a length":
+      '~{"json":["Uint8Array",{"length":1e9}],"meta":{"values":[["custom","bytes"]],"v":1}}',
+    "bytes as a list": '~{"json":["Uint8Array",[1,2]],"meta":{"values":[["custom","bytes"]],"v":1}}',
+    "a value that contains itself": '~{"json":{"a":{}},"meta":{"referentialEqualities":[["a"]],"v":1}}',
+  };
+  test.each(Object.entries(claims))("%s", (_, text) => {
+    const before = process.memoryUsage().arrayBuffers;
+    expect(() => jsonCodec.decode(text)).toThrow(TypeError);
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(1_000_000);
+  });
+});
