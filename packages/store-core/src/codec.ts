@@ -34,6 +34,8 @@ export function encodeText(codec: Codec, value: unknown, write: RecordWrite): st
 
 /** Deeper nesting than this is refused: it would exhaust the stack of whoever reads it. */
 const MAX_DEPTH = 1_000;
+/** Holes cost no memory, but what stands for them does: more than this is refused. */
+const MAX_HOLES = 100_000;
 /** What marks text that is superjson's; JSON never begins with it. */
 const SUPERJSON_MARK = "~";
 
@@ -197,6 +199,9 @@ function insideOf(value: object, path: readonly string[]): readonly (readonly [s
   if (Array.isArray(value)) {
     if (Object.keys(value).some((key) => !/^\d+$/.test(key))) {
       refuse(path, "is an array with named properties, which cannot be stored");
+    }
+    if (value.length - Object.keys(value).length > MAX_HOLES) {
+      refuse(path, `is an array with more than ${MAX_HOLES} holes, which cannot be stored`);
     }
     return indexed(value);
   }

@@ -10,7 +10,7 @@ import { newEpoch } from "./epoch.ts";
 import { StoreError } from "./errors.ts";
 import { kindOf } from "./message.ts";
 import { observed, retried, type StoreCall, weigh } from "./observation.ts";
-import { formatRecord, parseRecord, type RecordWrite } from "./record.ts";
+import { formatRecord, parseRecord, type RecordKind, type RecordWrite } from "./record.ts";
 import { pause, untilAborted, withRetries } from "./retry.ts";
 import { isNoState, parseState, type StoreSettings, type StoreState } from "./state.ts";
 import type { Change, MessageStore, ReadOptions, Revision, ThreadPage, WriteOptions } from "./store.ts";
@@ -182,7 +182,11 @@ export class PortableStore<M> implements MessageStore<M> {
     const { operationId = randomUUID(), expectedRevision, signal } = options;
     const { drop = 0, append: messages = [] } = change;
     const write = { threadId, operationId };
-    const append = messages.map((message, index) => this.#encodeMessage(message, { ...write, index }));
+    // Not messages.map, which would pass over holes.
+    const append: string[] = [];
+    for (const message of messages) {
+      append.push(this.#encodeMessage(message, { ...write, index: append.length }));
+    }
     const metadata = this.#encodeMetadata(change.metadata, write);
     this.#checkSize(append, metadata);
     if (drop === 0 && append.length === 0 && metadata === undefined) {
@@ -247,9 +251,16 @@ export class PortableStore<M> implements MessageStore<M> {
   #encodeMessage(message: M, write: Omit<RecordWrite, "kind">): string {
     const { traits } = this.#connection;
     const name = `messages[${write.index}]`;
-    const problem = traits.check?.(message);
-    if (problem) invalid(`${name}: ${problem}`);
-    return this.#encode(message, { ...write, kind: kindOf(message, traits) }, name);
+    let kind: RecordKind;
+    try {
+      const problem = traits.check?.(message);
+      if (problem) invalid(problem);
+      kind = kindOf(message, traits);
+    } catch (cause) {
+      const problem = StoreError.is(cause) ? cause.message : "was refused by the traits";
+      throw new StoreError("INVALID_ARGUMENT", `${name}: ${problem}`, { cause });
+    }
+    return this.#encode(message, { ...write, kind }, name);
   }
 
   #encodeMetadata(metadata: unknown, write: Omit<RecordWrite, "kind" | "index">): string | null | undefined {
