@@ -2,7 +2,6 @@ import { isRange, rangesBelow } from "./log-plan.ts";
 import {
   type Discard,
   type LogHead,
-  mergeRanges,
   parseHead,
   type RowRange,
   type TextPlace,
@@ -68,21 +67,21 @@ function blankRange(range: RowRange, end: ThreadEnd): Amendment[] {
 }
 
 function blankTexts(row: number, from: number, to: number, end: ThreadEnd): Amendment[] {
-  const dead = deadIndexes(row, from, to, end).map((index): RowRange => [index, index]);
-  return mergeRanges(...dead).map(([first, last]) => ({
+  return deadRuns(row, from, to, end).map(([first, last]) => ({
     from: row,
     to: row,
     blank: { from: first, to: last + 1 },
   }));
 }
 
-/** The indexes from `from` to `to - 1` of a row's texts that are not seen. */
-function deadIndexes(row: number, from: number, to: number, end: ThreadEnd): number[] {
+/** The indexes from `from` to `to - 1` of a row's texts that are not seen, as runs: first to last. */
+function deadRuns(row: number, from: number, to: number, end: ThreadEnd): RowRange[] {
   const seen = livePlaces(end)
     .filter((place) => place.row === row)
     .map((place) => place.index);
-  return Array.from({ length: to - from }, (_, index) => from + index).filter(
-    (index) => !seen.includes(index),
+  return outsideOf(
+    [from, to - 1],
+    [...new Set(seen)].sort((a, b) => a - b),
   );
 }
 
@@ -105,12 +104,12 @@ async function collectParts(
       const { parts, kinds } = head.commit;
       const count = kinds.length + (head.end.metadataAt?.row === head.number ? 1 : 0);
       const [from, to] = isRange(discard) ? [0, count] : [discard[1], discard[2]];
-      const dead = deadIndexes(head.number, from, to, end);
-      const whole = dead.length === count;
+      const dead = deadRuns(head.number, from, Math.min(to, count), end);
+      const whole = dead[0]?.[0] === 0 && dead[0][1] === count - 1;
       const amendments = whole
         ? [{ from: 1, to: parts.rows.length, blank: "all" as const, expiresAt }]
         : dead
-            .flatMap((index) => piecesOf(parts, index, index + 1))
+            .flatMap(([first, last]) => piecesOf(parts, first, last + 1))
             .map(({ row, index }) => ({ from: row, to: row, blank: { from: index, to: index + 1 } }));
       if (amendments.length > 0) await log.amend(partStream(stream, parts.token), amendments);
     }

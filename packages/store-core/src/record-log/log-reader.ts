@@ -1,5 +1,6 @@
 import type { ReadRequest, ThreadView } from "../driver.ts";
 import { formatRevision } from "../driver.ts";
+import { StoreError } from "../errors.ts";
 import { countOf, type Extent, firstOf, lastOf, selectRange } from "../trimming.ts";
 import { isAlive, readChain, visibleRun } from "./log-chain.ts";
 import { type LogHead, parseHead, type TextPlace } from "./log-record.ts";
@@ -7,6 +8,8 @@ import { readParts } from "./parts.ts";
 import type { LogRow, RecordLog } from "./record-log.ts";
 
 const PAGE_ROWS = 256;
+/** A thread that lacks more messages than this is reported as a whole, not message by message. */
+const MOST_MISSING = 10_000;
 const NOTHING: ThreadView = Object.freeze({ revision: null, count: 0, first: 0, last: 0, entries: [] });
 
 /** What a reader may guess before it has seen the end: saves a round trip when right, costs one request when wrong. */
@@ -172,7 +175,14 @@ async function collectRun(
       if (head.commit.previous !== undefined) below = Math.min(below, head.commit.previous + 1);
     }
   }
-  const entries = Array.from({ length: Math.max(0, range.next - range.first) }, (_, index) => {
+  const length = Math.max(0, range.next - range.first);
+  if (length - found.size > MOST_MISSING) {
+    throw new StoreError(
+      "CORRUPT",
+      `log row ${end.number} tells of ${length} messages; ${length - found.size} are nowhere`,
+    );
+  }
+  const entries = Array.from({ length }, (_, index) => {
     const sequence = range.first + index;
     return { sequence, record: found.get(sequence) ?? "" };
   });

@@ -1,5 +1,6 @@
 import { StoreError } from "../errors.ts";
 import type { Extent } from "../trimming.ts";
+import { type HeadFields, problemOf } from "./head-fields.ts";
 
 /** Rows `from` to `to`, inclusive. */
 export type RowRange = readonly [from: number, to: number];
@@ -129,7 +130,7 @@ function parsePlace(place: readonly [number, number, number] | undefined): TextP
 export function parseHead(number: number, head: string): LogHead {
   const corrupt = (problem: string, cause?: unknown) =>
     new StoreError("CORRUPT", `log row ${number} cannot be read: ${problem}`, { cause });
-  let fields: ReturnType<typeof JSON.parse>;
+  let fields: Record<string, unknown>;
   try {
     fields = JSON.parse(head);
   } catch (cause) {
@@ -142,10 +143,11 @@ export function parseHead(number: number, head: string): LogHead {
         : "its head is not Scrollback's",
     );
   }
-  const { t, b = [0, ""], e, n, o, d, s, k = "", p, q, x, r, c = 0, X, L } = fields;
-  if (typeof t !== "string" || typeof e !== "string" || !Number.isSafeInteger(n) || !Array.isArray(x)) {
-    throw corrupt("its head lacks fields");
-  }
+  const problem = problemOf(number, fields);
+  if (problem !== undefined) throw corrupt(`its head ${problem}`);
+  const known = fields as unknown as HeadFields;
+  const { t, b = [0, ""], e, n, o, d = "", s = 0, k = "", p, q, x, r, c = 0, l, m, X, Y, Z, L } = known;
+  const { D = [], S = [], G = [], P } = known;
   return {
     number,
     token: t,
@@ -158,15 +160,15 @@ export function parseHead(number: number, head: string): LogHead {
       extent: { first: x[0], next: x[1], pinned: x[2] ?? null },
       firstRow: r,
       cut: c,
-      pinnedAt: parsePlace(fields.l),
-      metadataAt: parsePlace(fields.m),
+      pinnedAt: parsePlace(l),
+      metadataAt: parsePlace(m),
       expiresAt: X,
-      latest: fields.Z === 1 ? Number.POSITIVE_INFINITY : (fields.Y ?? X ?? Number.POSITIVE_INFINITY),
+      latest: Z === 1 ? Number.POSITIVE_INFINITY : (Y ?? X ?? Number.POSITIVE_INFINITY),
       lease: L && { until: L[0], cursor: L[1], next: L[2] },
-      discarded: fields.D ?? [],
-      spent: fields.S ?? [],
-      staged: fields.G ?? [],
-      hasParts: fields.P === 1,
+      discarded: D,
+      spent: S,
+      staged: G,
+      hasParts: P === 1,
     },
   };
 }

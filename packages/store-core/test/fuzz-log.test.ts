@@ -1,0 +1,132 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import {
+  type Amendment,
+  createStores,
+  type LogRow,
+  MemoryRecordLog,
+  type MessageStore,
+  type RecordLog,
+  RecordLogDriver,
+  StoreError,
+} from "../src/index.ts";
+
+/** A log in which one row's head is another than the one that was written. */
+class DamagedLog implements RecordLog {
+  readonly capabilities;
+  readonly #log: MemoryRecordLog;
+  readonly #number: number;
+  readonly #head: string;
+  amended: readonly Amendment[] = [];
+
+  constructor(log: MemoryRecordLog, number: number, head: string) {
+    this.#log = log;
+    this.#number = number;
+    this.#head = head;
+    this.capabilities = log.capabilities;
+  }
+
+  #damaged = (row: LogRow): LogRow => (row.number === this.#number ? { ...row, head: this.#head } : row);
+
+  /** What would be written is not: every call meets the same log. */
+  async insert(stream: string, row: LogRow): Promise<boolean | LogRow> {
+    const [taken] = await this.read(stream, row.number + 1, 1);
+    return taken?.number === row.number ? taken : true;
+  }
+  async read(stream: string, below: number, limit: number): Promise<LogRow[]> {
+    const rows = await this.#log.read(stream, below, limit);
+    return stream.startsWith("t") ? rows.map(this.#damaged) : rows;
+  }
+  async amend(_stream: string, amendments: readonly Amendment[]): Promise<void> {
+    this.amended = [...this.amended, ...amendments];
+  }
+  async close(): Promise<void> {}
+  classifyError(): undefined {}
+}
+
+const user = (content: string) => ({ role: "user" as const, content });
+const head = (log: MemoryRecordLog, number: number) =>
+  log.rowsOf("tt").find((row) => row.number === number)?.head ?? "";
+
+/** A thread with all that a head can tell of: parts, metadata, a kept system message, drops, an expiry. */
+async function richThread(): Promise<{ log: MemoryRecordLog; rows: number }> {
+  const log = new MemoryRecordLog(64 * 1024);
+  const options = { maxMessages: 12, ttlMs: 1_000_000 };
+  const store = createStores(new RecordLogDriver(log), options).open("t");
+  await store.addMessages([{ role: "system", content: "leading" }, user("first")]);
+  await store.commit({ metadata: { title: "a" }, append: [user("second")] });
+  await store.addMessages([user("x".repeat(200_000)), user("small"), user("y".repeat(100_000))]);
+  for (let number = 0; number < 12; number++) await store.addMessages([user(`message ${number}`)]);
+  await store.popMessage();
+  await store.commit({ drop: 2, append: [user("again")], metadata: "b" });
+  await store.addMessages([user("z".repeat(150_000))]);
+  await store.addMessages([user("last but one"), user("last")]);
+  return { log, rows: Math.max(...log.rowsOf("tt").map((row) => row.number)) };
+}
+
+const odd = fc.oneof(
+  fc.constantFrom<unknown>(2 ** 40, 2 ** 30, -1, 1.5, 0, 1, "x", "", null, true, [], {}, [2 ** 40]),
+  fc.constantFrom<unknown>([1, 2 ** 40], [1, 2 ** 40, 1], [1, 0, 2 ** 40], [[1, 2 ** 40]], [[1, 0, 2 ** 40]]),
+  fc.constantFrom<unknown>(
+    { token: "t", rows: [2 ** 30], pieces: {} },
+    { token: "t", rows: [1], pieces: { 0: 2 ** 40 } },
+  ),
+  fc.constantFrom<unknown>(
+    "u".repeat(10_000),
+    Array.from({ length: 1_000 }, () => 2 ** 40),
+    { rows: 1 },
+  ),
+  fc.jsonValue(),
+);
+
+const damage = fc.oneof(
+  fc.record({
+    kind: fc.constant("field" as const),
+    field: fc.constantFrom(..."vtbenodskpqxrclmXYZLDSGP"),
+    value: odd,
+  }),
+  fc.record({ kind: fc.constant("cut" as const), at: fc.nat(600) }),
+  fc.record({ kind: fc.constant("text" as const), text: fc.oneof(fc.string(), fc.json()) }),
+);
+
+type Damage = typeof damage extends fc.Arbitrary<infer Value> ? Value : never;
+
+function damaged(text: string, how: Damage): string {
+  if (how.kind === "text") return how.text;
+  if (how.kind === "cut") return text.slice(0, how.at);
+  return JSON.stringify({ ...JSON.parse(text), [how.field]: how.value });
+}
+
+describe("C16 a log in which a head is damaged", () => {
+  test("is read, or is CORRUPT, at once, and never makes anybody count to what it claims", async () => {
+    const { log, rows } = await richThread();
+    await fc.assert(
+      fc.asyncProperty(fc.integer({ min: 1, max: rows }), damage, async (number, how) => {
+        const broken = new DamagedLog(log, number, damaged(head(log, number), how));
+        const open = (options: object): MessageStore =>
+          createStores(new RecordLogDriver(broken), options).open("t");
+        const calls: ((store: MessageStore) => Promise<unknown>)[] = [
+          (store) => store.read(),
+          (store) => store.read({ limit: 3 }),
+          (store) => store.listMessages({ limit: 1 }),
+          (store) => store.addMessages([user("more")]),
+          (store) => store.clear(),
+        ];
+        const start = performance.now();
+        for (const options of [{}, { maxMessages: 5, onCorruptRecord: () => {} }]) {
+          for (const call of calls) {
+            await call(open(options)).catch((error: unknown) => {
+              const codes = ["CORRUPT", "UNAVAILABLE"];
+              if (!StoreError.is(error) || !codes.includes(error.code)) throw error;
+              // A raw error would have come as one of a backend that failed.
+              if (error.code === "UNAVAILABLE" && !error.message.includes("too many writers")) throw error;
+            });
+          }
+        }
+        expect(performance.now() - start).toBeLessThan(5_000);
+        expect(broken.amended.length).toBeLessThan(1_000);
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
