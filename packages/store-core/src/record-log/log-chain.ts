@@ -1,6 +1,6 @@
 import { REMEMBERED_OPERATIONS } from "../driver.ts";
 import type { Extent } from "../trimming.ts";
-import { type LogCommit, type LogHead, parseHead, type TextPlace } from "./log-record.ts";
+import { type LogCommit, type LogHead, parseHead, parseHeadIfSound, type TextPlace } from "./log-record.ts";
 import type { LogRow, RecordLog } from "./record-log.ts";
 
 /**
@@ -26,6 +26,47 @@ function isBaseOf(base: LogHead, head: LogHead): boolean {
   return base.number === head.base.number && base.token === head.base.token;
 }
 
+/**
+ * The end of a log as a reader needs it: not what leads down to it. Rows below it may be damaged; a row on a damaged one is
+ * taken for built on it.
+ *
+ * @returns the newest valid row, undefined for a log without any, and at least `limit` rows as read, newest first.
+ */
+export async function readEnd(
+  log: RecordLog,
+  stream: string,
+  limit: number,
+  now: number,
+): Promise<{ readonly end: LogHead | undefined; readonly rows: LogRow[] }> {
+  for (let wanted = Math.max(2, limit); ; wanted *= 2) {
+    const rows = await log.read(stream, Number.POSITIVE_INFINITY, wanted, false);
+    const present = rows.filter(({ expiresAt }) => expiresAt === undefined || expiresAt > now);
+    const exhausted = rows.length < wanted;
+    let isDecided = true;
+    for (const [at, row] of present.entries()) {
+      // Without it nobody knows what the thread is.
+      const head = parseHead(row.number, row.head);
+      const below = present.slice(at + 1);
+      const under = below.find(({ number }) => number === head.base.number);
+      const base = under && parseHeadIfSound(under);
+      const isLast =
+        (under && (!base || isBaseOf(base, head))) ||
+        isEnd(
+          head,
+          below.flatMap((one) => parseHeadIfSound(one) ?? []),
+          exhausted,
+          now,
+        );
+      if (isLast) return { end: head, rows };
+      if (isLast === undefined) {
+        isDecided = false;
+        break;
+      }
+    }
+    if (isDecided) return { end: undefined, rows };
+  }
+}
+
 /** Whether a row may be the end of the log, given the rows below it; undefined when more of them must be known. */
 function isEnd(
   head: LogHead,
@@ -49,28 +90,28 @@ function follow(heads: readonly LogHead[], from: number): LogHead[] {
   return chain;
 }
 
-/** Reads the end of a log: at least `limit` rows, or as many as there are. `rows` are the rows as read, newest first. */
+/** Reads the end of a log: at least `limit` rows, or as many as there are. */
 export async function readChain(
   log: RecordLog,
   stream: string,
   limit: number,
-  options: { readonly headsOnly: boolean; readonly now: number },
-): Promise<LogChain & { readonly rows: LogRow[] }> {
+  now: number,
+): Promise<LogChain> {
   for (let wanted = Math.max(2, limit); ; wanted *= 2) {
-    const rows = await log.read(stream, Number.POSITIVE_INFINITY, wanted, options.headsOnly);
+    const rows = await log.read(stream, Number.POSITIVE_INFINITY, wanted, true);
     // A row past its expiry counts as gone, whenever the backend gets to it.
-    const present = rows.filter(({ expiresAt }) => expiresAt === undefined || expiresAt > options.now);
+    const present = rows.filter(({ expiresAt }) => expiresAt === undefined || expiresAt > now);
     const heads = present.map((row) => parseHead(row.number, row.head));
     const exhausted = rows.length < wanted;
     const top = rows[0]?.number ?? 0;
     let undecided = false;
     for (let at = 0; at < heads.length && !undecided; at++) {
       const head = heads[at];
-      const end = head && isEnd(head, heads.slice(at + 1), exhausted, options.now);
-      if (end) return { heads: follow(heads, at), top, exhausted, rows };
+      const end = head && isEnd(head, heads.slice(at + 1), exhausted, now);
+      if (end) return { heads: follow(heads, at), top, exhausted };
       undecided = end === undefined;
     }
-    if (!undecided) return { heads: [], top, exhausted: true, rows };
+    if (!undecided) return { heads: [], top, exhausted: true };
   }
 }
 

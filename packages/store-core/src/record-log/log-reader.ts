@@ -2,8 +2,8 @@ import type { ReadRequest, ThreadView } from "../driver.ts";
 import { formatRevision } from "../driver.ts";
 import { StoreError } from "../errors.ts";
 import { countOf, type Extent, firstOf, lastOf, selectRange } from "../trimming.ts";
-import { isAlive, readChain, visibleRun } from "./log-chain.ts";
-import { type LogHead, parseHead, type TextPlace } from "./log-record.ts";
+import { isAlive, readEnd, visibleRun } from "./log-chain.ts";
+import { type LogHead, parseHead, parseHeadIfSound, type TextPlace } from "./log-record.ts";
 import { readParts } from "./parts.ts";
 import type { LogRow, RecordLog } from "./record-log.ts";
 
@@ -70,13 +70,12 @@ async function readOnce(
   const wanted =
     request.before === undefined ? Math.min(rowsFor(request.limit, density), rowsAtOnce(request)) + 1 : 2;
   const guesses = guess(log, stream, request, hints.end);
-  const chain = await readChain(log, stream, wanted, { headsOnly: false, now });
-  const end = chain.heads[0];
+  const { end, rows } = await readEnd(log, stream, wanted, now);
   if (!isAlive(end, now)) return { view: NOTHING, end, page: undefined, isWhole: true };
 
   const { extent, pinnedAt, metadataAt } = end.end;
   const range = selectRange(extent, request);
-  const walker = new RowWalker(log, stream, chain.rows, density);
+  const walker = new RowWalker(log, stream, rows, density);
   const texts = new TextReader(log, stream);
   const start = await startOf(log, stream, end, range, hints.pageEnd);
   const walk = collectRun(walker, texts, end, range, start);
@@ -136,7 +135,7 @@ async function startOf(
   const guessed = firstRow + (range.next - extent.first);
   if (cut <= firstRow && range.first < range.next && guessed + PAGE_ROWS < end.number) {
     const row = (await log.read(stream, guessed + 1, 1, true))[0];
-    const head = row && parseHead(row.number, row.head);
+    const head = row && parseHeadIfSound(row);
     if (head?.commit && head.epoch === end.epoch && head.commit.start >= range.next) {
       return { below: head.number, low: head.commit.start };
     }
@@ -155,11 +154,17 @@ async function collectRun(
   let { below, low } = start;
   let row: number | undefined;
   let [rows, messages] = [0, 0];
+  /** The last row that is known to have dropped messages, of those not passed yet. */
+  let { cut } = end.end;
   while (low > range.first && range.first < range.next) {
     const next = await walker.below(below, low - range.first);
-    const head = next && parseHead(next.number, next.head);
-    if (!head || head.epoch !== end.epoch) break;
-    below = head.number;
+    if (!next) break;
+    // What a damaged row appended is reported as missing. What it dropped only its own head tells: what is below would be back.
+    const head = next.number > cut ? parseHeadIfSound(next) : parseHead(next.number, next.head);
+    below = next.number;
+    if (!head) continue;
+    if (head.epoch !== end.epoch) break;
+    cut = head.end.cut;
     const run = visibleRun(head, range, Math.min(low, range.next));
     if (run) {
       const contents = await texts.of(next, head);
@@ -240,7 +245,8 @@ class TextReader {
   async at(place: TextPlace, known: LogRow | undefined): Promise<string> {
     const row = known ?? (await this.#log.read(this.#stream, place.row + 1, 1, false))[0];
     if (row?.number !== place.row) return "";
-    return (await this.of(row, parseHead(row.number, row.head)))[place.index] ?? "";
+    const head = parseHeadIfSound(row);
+    return head ? ((await this.of(row, head))[place.index] ?? "") : "";
   }
 }
 

@@ -1,6 +1,7 @@
 import { StoreError } from "../errors.ts";
 import type { Extent } from "../trimming.ts";
 import { type HeadFields, problemOf } from "./head-fields.ts";
+import type { LogRow } from "./record-log.ts";
 
 /** Rows `from` to `to`, inclusive. */
 export type RowRange = readonly [from: number, to: number];
@@ -171,6 +172,15 @@ export function parseHead(number: number, head: string): LogHead {
       hasParts: P === 1,
     },
   };
+}
+
+/** Reads a row's head back; undefined for one that is damaged. */
+export function parseHeadIfSound({ number, head }: Pick<LogRow, "number" | "head">): LogHead | undefined {
+  try {
+    return parseHead(number, head);
+  } catch {
+    return undefined;
+  }
 }
 
 /** Adds ranges to ranges: sorted, those that touch made one. */

@@ -210,12 +210,7 @@ export class RecordLogDriver implements Driver {
     const known = this.#known.get(stream);
     const caughtUp =
       known && this.#isFresh(known) ? await catchUp(this.#log, stream, known.chain, learned.wall) : undefined;
-    const read =
-      caughtUp ??
-      (await readChain(this.#log, stream, REMEMBERED_OPERATIONS + 1, {
-        headsOnly: true,
-        now: learned.wall,
-      }));
+    const read = caughtUp ?? (await readChain(this.#log, stream, REMEMBERED_OPERATIONS + 1, learned.wall));
     const chain = await deepen(this.#log, stream, read, knowsOperations);
     const knowledge = { chain, learned, isCollected: false };
     this.#remember(stream, knowledge);
