@@ -79,6 +79,8 @@ export function classifySqliteError(error: unknown): ErrorClass | undefined {
   if (error instanceof Error && "code" in error && error.code === "ERR_INVALID_STATE") {
     return { code: "UNAVAILABLE", message: "client: the database that was handed in is closed" };
   }
+  // A number that no version of this package writes.
+  if (error instanceof Error && "code" in error && error.code === "ERR_OUT_OF_RANGE") return damaged;
   const code = resultCode(error);
   if (code === undefined) return undefined;
   if (isInTransaction(code, error)) return busy;

@@ -5,11 +5,15 @@ import {
   formatRevision,
   lastOf,
   type ReadRequest,
+  StoreError,
   selectRange,
   type ThreadView,
 } from "@scrollback/store-core";
 import { isExpired, type Statements, type ThreadRow } from "./statements.ts";
 import { fromStored } from "./text.ts";
+
+/** A thread that lacks more messages than this is reported as a whole, not message by message. */
+const MOST_MISSING = 10_000;
 
 interface Entry {
   readonly sequence: number;
@@ -43,6 +47,12 @@ function selectEntries(statements: Statements, key: number, wanted: Extent): Ent
   if (pinned !== null) entries.unshift(...select(pinned, pinned + 1));
   if (entries.length === countOf(wanted)) return entries;
   // Rows are missing. An empty record in the place of each shows that, where leaving them out would hide it.
+  if (countOf(wanted) - entries.length > MOST_MISSING) {
+    throw new StoreError(
+      "CORRUPT",
+      `the thread's last commit tells of ${countOf(wanted)} messages; ${countOf(wanted) - entries.length} are not there`,
+    );
+  }
   const records = new Map(entries.map(({ sequence, record }) => [sequence, record]));
   const sequences = Array.from({ length: next - first }, (_, index) => first + index);
   if (pinned !== null) sequences.unshift(pinned);
