@@ -8,5 +8,7 @@ export interface Clause {
   readonly title: string;
   /** Whether the tests run at once, where they mostly wait. They then may not count requests or break the network. */
   readonly concurrent?: boolean;
+  /** How long a test may take, in milliseconds. Default a minute. */
+  readonly timeoutMs?: number;
   declare(test: DeclareTest): void;
 }

@@ -48,7 +48,8 @@ export function runHistory(options: ConformanceOptions): void {
 
 /** Declares the tests of one clause, with a harness of their own. */
 export function declareClause(id: string, clause: Clause, { name, createHarness }: ConformanceOptions): void {
-  const options = { timeout: TEST_TIMEOUT_MS, concurrent: clause.concurrent ?? false };
+  const { timeoutMs: timeout = TEST_TIMEOUT_MS, concurrent = false } = clause;
+  const options = { timeout, concurrent };
   describe(`${id} ${clause.title}`, options, () => {
     let harness: Harness | undefined;
     beforeAll(async () => {
