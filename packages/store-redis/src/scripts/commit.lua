@@ -32,6 +32,7 @@ local REMEMBERED_OPERATIONS = 64
 local FORGET_EVERY = 48
 -- Below the 8,000 values that unpack can return.
 local PUSHED_AT_ONCE = 5000
+local MOST = 2 ^ 53 - 1
 
 local operation, digest, drop, metadata, ttl = ARGV[1], ARGV[2], ARGV[5], ARGV[6], ARGV[9]
 
@@ -51,8 +52,15 @@ if footer then
   epoch, revision = known, known .. '.' .. commits
   commits, first, next, pinned = tonumber(commits), tonumber(first), tonumber(next), tonumber(pinned)
   userless, resultsOnly = tonumber(userless), tonumber(resultsOnly)
+  -- Past 2^53 a number is its own successor, and no loop would end.
+  if math.max(commits, next, userless, resultsOnly) > MOST or first > next or pinned > first then
+    return {'unreadable', string.sub(footer, 1, 64)}
+  end
   if stored[2] and stored[1] == revision then
     local number, knownDigest = string.match(stored[2], '^(%d+) (.*)$')
+    if not number then
+      return {'unreadable', ''}
+    end
     if tonumber(number) > commits - REMEMBERED_OPERATIONS then
       if knownDigest == digest then
         return {'repeated', epoch .. '.' .. number}
@@ -187,7 +195,8 @@ local function forgetOperations()
   for index = 1, #fields, 2 do
     if string.sub(fields[index], 1, 3) == 'op:' then
       local number = string.match(fields[index + 1], '^%d+')
-      if tonumber(number) <= commit - REMEMBERED_OPERATIONS then
+      -- One that cannot be read says nothing. To fail here would leave half a commit.
+      if not number or tonumber(number) <= commit - REMEMBERED_OPERATIONS then
         gone[#gone + 1] = fields[index]
       end
     end

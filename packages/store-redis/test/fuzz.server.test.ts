@@ -1,0 +1,76 @@
+import { randomUUID } from "node:crypto";
+import { type RunningServer, startServer } from "@scrollback/conformance/servers";
+import { StoreError } from "@scrollback/store-core";
+import fc from "fast-check";
+import { Redis } from "ioredis";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createRedisStores } from "../src/index.ts";
+import { threadKeys } from "../src/keys.ts";
+import { user } from "./messages.ts";
+
+let server: RunningServer;
+let raw: Redis;
+beforeAll(async () => {
+  server = await startServer("redis");
+  raw = new Redis(server.url);
+});
+afterAll(async () => {
+  raw.disconnect();
+  await server.stop();
+});
+
+const number = fc.oneof(
+  fc.nat(9).map(String),
+  fc.constantFrom("1099511627776", "9".repeat(18), "9".repeat(400)),
+);
+const footer = fc.oneof(
+  fc.string(),
+  fc
+    .tuple(number, number, number, number, number, number)
+    .map((fields) => `thread 1 epoch ${fields.join(" ")} 0`),
+  fc.tuple(number, number).map(([version, commits]) => `thread ${version} epoch ${commits}`),
+);
+const field = fc.constantFrom("revision", "metadata", "op:first", "op:other", "more");
+const damage = fc.oneof(
+  fc.record({ footer }),
+  fc.record({ field, value: fc.oneof(fc.string(), number, fc.constant("epoch.9")) }),
+  fc.record({ record: fc.string() }),
+);
+
+test("C16 a thread whose keys are damaged is read, or is CORRUPT, at once, and is no failure of the backend", async () => {
+  const keyPrefix = randomUUID();
+  await using strict = createRedisStores({ url: server.url, keyPrefix, maxMessages: 4 });
+  await using tolerant = createRedisStores({ url: server.url, keyPrefix, onCorruptRecord: () => undefined });
+  await fc.assert(
+    fc.asyncProperty(damage, async (how) => {
+      const threadId = randomUUID();
+      const { messages, meta } = threadKeys(keyPrefix, threadId);
+      const append = [{ role: "system" as const, content: "leading" }, user("a"), user("b")];
+      await strict.open(threadId).commit({ append, metadata: "title" }, { operationId: "first" });
+      await strict.open(threadId).addMessages([user("c"), user("d")]);
+      if ("footer" in how) await raw.lset(messages, -1, how.footer);
+      else if ("field" in how) await raw.hset(meta, how.field, how.value);
+      else await raw.lset(messages, 1, how.record);
+      const start = performance.now();
+      for (const stores of [strict, tolerant]) {
+        const store = stores.open(threadId);
+        for (const call of [
+          () => store.read(),
+          () => store.read({ limit: 2 }),
+          () => store.listMessages({ limit: 2 }),
+          () => store.addMessages([user("more")]),
+          () => store.popMessage(),
+          () => store.clear({ operationId: "other" }),
+        ]) {
+          await call().catch((error: unknown) => {
+            const codes = ["CORRUPT", "UNSUPPORTED", "CONFLICT"];
+            if (!StoreError.is(error) || !codes.includes(error.code)) throw error;
+          });
+        }
+      }
+      expect(performance.now() - start).toBeLessThan(4_000);
+    }),
+    { numRuns: 300 },
+  );
+  expect(await raw.ping()).toBe("PONG");
+});
