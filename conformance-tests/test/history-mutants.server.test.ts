@@ -1,4 +1,6 @@
 import { randomUUID } from "node:crypto";
+import { rm } from "node:fs/promises";
+import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Driver, formatRevision, MemoryDriver, type ThreadView } from "@scrollback/store-core";
 import { expect, test } from "vitest";
@@ -152,7 +154,8 @@ async function problemsOf(wrap: (driver: Driver) => Driver): Promise<string[]> {
     throw new Error(reason);
   };
   await using backend = new Backend(harness, { skip, createHarness: async () => harness });
-  const { threads, observations } = await observeRun(backend, "the same each time", SECONDS);
+  const { log, threads, observations } = await observeRun(backend, "the same each time", SECONDS);
+  await rm(dirname(log), { recursive: true });
   return threads.flatMap((thread) =>
     explain(
       observations.filter((observation) => observation.thread === thread.threadId),

@@ -1,3 +1,4 @@
+import { setImmediate as later } from "node:timers/promises";
 import {
   type Amendment,
   type LogRow,
@@ -7,7 +8,7 @@ import {
 } from "@scrollback/store-core";
 import type { Harness } from "../src/harness.ts";
 
-/** A log that counts what is asked of it. */
+/** A log that counts what is asked of it, and answers a little later, so that others come between two requests. */
 class CountingLog implements RecordLog {
   readonly #log: MemoryRecordLog;
   requests = 0;
@@ -20,19 +21,22 @@ class CountingLog implements RecordLog {
     return this.#log.capabilities;
   }
 
-  insert(stream: string, row: LogRow): Promise<boolean | LogRow> {
+  async insert(stream: string, row: LogRow): Promise<boolean | LogRow> {
     this.requests++;
-    return this.#log.insert(stream, row);
+    await later();
+    return await this.#log.insert(stream, row);
   }
 
-  read(stream: string, below: number, limit: number): Promise<LogRow[]> {
+  async read(stream: string, below: number, limit: number): Promise<LogRow[]> {
     this.requests++;
-    return this.#log.read(stream, below, limit);
+    await later();
+    return await this.#log.read(stream, below, limit);
   }
 
-  amend(stream: string, amendments: readonly Amendment[]): Promise<void> {
+  async amend(stream: string, amendments: readonly Amendment[]): Promise<void> {
     this.requests++;
-    return this.#log.amend(stream, amendments);
+    await later();
+    return await this.#log.amend(stream, amendments);
   }
 
   close(): Promise<void> {
@@ -52,7 +56,7 @@ export async function recordLogHarness(): Promise<Harness> {
   return {
     driver,
     server: { product: "Node.js", version: process.versions.node },
-    connect: () => new RecordLogDriver(log),
+    connect: () => new RecordLogDriver(new CountingLog(log)),
     requestCount: () => counting.requests,
     raw: {
       dump: async (threadId) =>

@@ -1,0 +1,29 @@
+import { describe } from "vitest";
+import { startServer } from "../../conformance-tests/servers/index.ts";
+import { clauses } from "../../conformance-tests/src/clauses/index.ts";
+import type { Harness } from "../../conformance-tests/src/harness.ts";
+import { declareClause } from "../../conformance-tests/src/suite.ts";
+import { loopbackHarness } from "../../conformance-tests/test/loopback/harness.ts";
+import { memoryHarness } from "../../conformance-tests/test/memory-harness.ts";
+import { recordLogHarness } from "../../conformance-tests/test/record-log-harness.ts";
+
+// One clause on one backend, both told by the environment; the source has a mutant in it.
+
+const backends: Record<string, () => Promise<() => Promise<unknown>>> = {
+  memory: async () => () => memoryHarness(),
+  loopback: async () => () => loopbackHarness(),
+  log: async () => recordLogHarness,
+  sqlite: async () => (await import("../../packages/store-sqlite/test/harness.ts")).createSqliteHarness,
+  redis: async () => {
+    const { redisHarnesses } = await import("../../packages/store-redis/test/harness.ts");
+    return redisHarnesses(startServer("redis"));
+  },
+};
+
+const { MUTANT_NAME: name = "", MUTANT_BACKEND: backend = "", MUTANT_CLAUSE: id = "" } = process.env;
+const clause = clauses[id];
+const makeHarnesses = backends[backend];
+if (!clause || !makeHarnesses) throw new Error(`there is no clause ${id} or no backend ${backend}`);
+// The adapters' harnesses are of the built suite, whose source this is.
+const createHarness = (await makeHarnesses()) as () => Promise<Harness>;
+describe(name, () => declareClause(id, clause, { name: backend, createHarness }));

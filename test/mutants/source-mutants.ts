@@ -1,0 +1,276 @@
+/** A change to the source that breaks a promise. */
+export interface SourceMutant {
+  readonly name: string;
+  /** The clause that the suite must fail it by. */
+  readonly breaks: string;
+  /** What the suite runs on, see `backend.fixture.ts`. */
+  readonly backend: "memory" | "loopback" | "log" | "sqlite" | "redis";
+  /** The file, below `packages/`. */
+  readonly file: string;
+  /** What stands there once, and what stands there instead. */
+  readonly from: string;
+  readonly to: string;
+}
+
+type Change = readonly [name: string, breaks: string, file: string, from: string, to: string];
+
+const on = (
+  backend: SourceMutant["backend"],
+  folder: string,
+  changes: readonly Change[],
+): readonly SourceMutant[] =>
+  changes.map(([name, breaks, file, from, to]) => ({ name, breaks, backend, file: folder + file, from, to }));
+
+/** One line of the source each, in every layer: the portable store, the drivers, the log, SQL and scripts. */
+export const sourceMutants: readonly SourceMutant[] = [
+  ...on("memory", "store-core/src/", [
+    [
+      "the store makes operation ids of its own",
+      "C4",
+      "portable-store.ts",
+      "const { operationId = randomUUID(), expectedRevision, signal } = options;",
+      "const { expectedRevision, signal } = options; const operationId = randomUUID();",
+    ],
+    [
+      "pops without compare and set",
+      "C5",
+      "portable-store.ts",
+      "{ expectedRevision: view.revision, ...options },",
+      "{ ...options },",
+    ],
+    [
+      "reads do not honour a lower maxMessages",
+      "C6",
+      "portable-store.ts",
+      "if (maxMessages === undefined || view.count <= maxMessages) return view;",
+      "if (view) return view;",
+    ],
+    [
+      "cursors are one off",
+      "C7",
+      "cursor.ts",
+      "sequence: number): Cursor {",
+      "sequence: number): Cursor { sequence += 1;",
+    ],
+    [
+      "a batch may be of any size",
+      "C12",
+      "portable-store.ts",
+      "if (total > maxCommitBytes)",
+      "if (total < 0)",
+    ],
+    ["closed factories go on", "C14", "connection.ts", "if (this.#closing) throw", "if (!this) throw"],
+    ["signals are not listened to", "C15", "retry.ts", "if (!signal) return", "if (signal !== null) return"],
+    [
+      "records of any version are read",
+      "C16",
+      "record.ts",
+      "if (record[0] !== FORMAT_VERSION) {",
+      "if (record === undefined) {",
+    ],
+    [
+      "corrupt records are reported and thrown",
+      "C16",
+      "portable-store.ts",
+      "      onCorruptRecord(error);",
+      "      onCorruptRecord(error); throw error;",
+    ],
+    [
+      "states of other backends are taken",
+      "C10",
+      "state.ts",
+      "if (fields.backend !== backend) {",
+      "if (fields === undefined) {",
+    ],
+    [
+      "lone surrogates are lost",
+      "C8",
+      "codec.ts",
+      "return JSON.stringify(value);",
+      'return JSON.stringify(value).replaceAll(/\\\\ud[89a-f]../gi, "?");',
+    ],
+    [
+      "exact trimming keeps one too many",
+      "C6",
+      "trimming.ts",
+      "first: extent.next - maxMessages, next",
+      "first: extent.next - maxMessages - 1, next",
+    ],
+    ["turns begin at an answer", "C6", "trimming.ts", 'if (kind === "u") return', 'if (kind === "o") return'],
+    [
+      "clear keeps the metadata",
+      "C18",
+      "memory-driver.ts",
+      "thread.metadata = request.metadata ?? undefined;",
+      "thread.metadata = request.metadata ?? thread.metadata;",
+    ],
+    [
+      "63 operation ids are remembered",
+      "C4",
+      "memory-driver.ts",
+      "operations.size > REMEMBERED_OPERATIONS",
+      "operations.size >= REMEMBERED_OPERATIONS",
+    ],
+    [
+      "ttlMs is taken for microseconds",
+      "C11",
+      "memory-driver.ts",
+      "Date.now() + request.ttlMs;",
+      "Date.now() + request.ttlMs / 1_000;",
+    ],
+    [
+      "a batch is put before what was there",
+      "C1",
+      "memory-driver.ts",
+      "entries.push({ sequence, record",
+      "entries.unshift({ sequence, record",
+    ],
+  ]),
+  ...on("loopback", "store-core/src/", [
+    [
+      "an error is an empty list",
+      "C13",
+      "portable-store.ts",
+      "const view = await this.#read(threadId, range, signal);",
+      "const view = await this.#read(threadId, range, signal).catch(() => ({ revision: null, count: 0, first: 0, last: 0, entries: [] }));",
+    ],
+    [
+      "what fails is not tried again",
+      "C4",
+      "retry.ts",
+      "performance.now() >= end) throw error;",
+      "true) throw error;",
+    ],
+  ]),
+  ...on("log", "store-core/src/record-log/", [
+    [
+      "operation ids are not read from the log",
+      "C4",
+      "record-log-driver.ts",
+      "current && rememberedCommits(chain).find",
+      "current && this.#known.get('') && rememberedCommits(chain).find",
+    ],
+    [
+      "few operation ids are read from the log",
+      "C4",
+      "log-chain.ts",
+      "head.n > end.n - REMEMBERED_OPERATIONS,",
+      "head.n > end.n - 9,",
+    ],
+    [
+      "dropped messages are read in the place of new ones",
+      "Model",
+      "log-chain.ts",
+      "const to = Math.min(head.commit.start + head.commit.kinds.length, low);",
+      "const to = head.commit.start + head.commit.kinds.length;",
+    ],
+    ["a late insert wins", "C17", "memory-log.ts", "if (taken) return taken;", ""],
+    [
+      "what is trimmed stays",
+      "C6",
+      "log-collect.ts",
+      "if (amendments.length > 0) await log.amend(stream, amendments);\n}",
+      "}",
+    ],
+    [
+      "expired threads live on",
+      "C11",
+      "log-chain.ts",
+      "(head.end.expiresAt === undefined || head.end.expiresAt > now)",
+      "now > 0",
+    ],
+    [
+      "a read that met a commit is not repeated",
+      "History",
+      "log-reader.ts",
+      "if (read.isWhole || isSameEnd) return read;",
+      "if (read || isSameEnd) return read;",
+    ],
+    [
+      "a row between two pages is passed over",
+      "C7",
+      "log-reader.ts",
+      "this.#rows = await this.#log.read(this.#stream, below, PAGE_ROWS, false);",
+      "this.#rows = await this.#log.read(this.#stream, below - 1, PAGE_ROWS, false);",
+    ],
+    ["pieces of a text come in no order", "C12", "parts.ts", 'own.join("")', 'own.toReversed().join("")'],
+  ]),
+  ...on("sqlite", "store-sqlite/src/", [
+    [
+      "the newest comes first",
+      "C1",
+      "statements.ts",
+      'sequence < ? ORDER BY sequence"',
+      'sequence < ? ORDER BY sequence DESC"',
+    ],
+    [
+      "an expired thread is read until it is swept",
+      "C11",
+      "read.ts",
+      "if (!thread || isExpired(thread, Date.now())) {",
+      "if (!thread) {",
+    ],
+    [
+      "metadata is never removed",
+      "C18",
+      "commit.ts",
+      "if (metadata === null) statements.deleteMetadata.run(key);",
+      "if (metadata === null) statements.findExpired.get(0);",
+    ],
+    [
+      "trimmed rows stay",
+      "C6",
+      "commit.ts",
+      "    statements.deleteMessages.run(key, from, to);\n  }\n  for",
+      "    statements.deleteMessages.run(key, from, from);\n  }\n  for",
+    ],
+    [
+      "any revision is the expected one",
+      "C5",
+      "commit.ts",
+      "request.expectedRevision !== undefined && request.expectedRevision !== revision",
+      "request.expectedRevision === null && revision !== null",
+    ],
+  ]),
+  ...on("redis", "store-redis/src/", [
+    ["ttlMs is taken for seconds", "C11", "scripts/commit.lua", "+ tonumber(ttl)", "+ tonumber(ttl) * 1000"],
+    [
+      "trimming is one off",
+      "C6",
+      "scripts/commit.lua",
+      "call('LTRIM', MESSAGES, first - listed, kept",
+      "call('LTRIM', MESSAGES, first - listed + 1, kept",
+    ],
+    [
+      "metadata is never removed",
+      "C18",
+      "scripts/commit.lua",
+      "elseif metadata == 'remove' then",
+      "elseif false then",
+    ],
+    [
+      "any revision is the expected one",
+      "C5",
+      "scripts/commit.lua",
+      "if ARGV[4] ~= 'any' and",
+      "if false and",
+    ],
+    [
+      "ten operation ids are remembered",
+      "C4",
+      "scripts/commit.lua",
+      "if tonumber(number) > commits - REMEMBERED_OPERATIONS then",
+      "if tonumber(number) > commits - 10 then",
+    ],
+    [
+      "colons are left out of keys",
+      "C9",
+      "keys.ts",
+      "return text.replace(/[%{}]/g, encodeURIComponent);",
+      'return text.replace(/[%{}]/g, encodeURIComponent).replaceAll(":", "");',
+    ],
+  ]),
+];
+
+/** The name of a mutant in a report. */
+export const titleOf = ({ backend, name }: SourceMutant) => `${backend}: ${name}`;

@@ -1,0 +1,56 @@
+import { join } from "node:path";
+import { defineConfig, type Plugin } from "vitest/config";
+import { type SourceMutant, sourceMutants, titleOf } from "./source-mutants.ts";
+
+const root = join(import.meta.dirname, "../..");
+
+/** Puts a mutant into the source as it is loaded. A script is read from its file, so it is changed where it is read. */
+function mutate({ file, from, to }: SourceMutant): Plugin {
+  const isScript = file.endsWith(".lua");
+  const loaded = join(root, "packages", isScript ? "store-redis/src/scripts.ts" : file);
+  const [before, after] = isScript
+    ? ['"utf8");', `"utf8").replace(${JSON.stringify(from)}, () => ${JSON.stringify(to)});`]
+    : [from, to];
+  return {
+    name: "mutate",
+    enforce: "pre",
+    transform(code, id) {
+      if (id.split("?")[0] !== loaded) return undefined;
+      if (code.split(before).length !== 2) throw new Error(`${file} has no such line, or several: ${before}`);
+      return { code: code.replace(before, () => after), map: null };
+    },
+  };
+}
+
+/** The suite on sources that are broken, a project each: run by mutants.server.test.ts, which expects them to fail. */
+export default defineConfig({
+  test: {
+    root: import.meta.dirname,
+    // Each project has a source of its own; the cache takes them for one.
+    fsModuleCache: false,
+    maxWorkers: 3,
+    maxConcurrency: 20,
+    reporters: ["json"],
+    projects: sourceMutants.map((mutant) => ({
+      plugins: [mutate(mutant)],
+      resolve: {
+        alias: {
+          "@scrollback/store-core": join(root, "packages/store-core/src/index.ts"),
+          "@scrollback/conformance": join(root, "conformance-tests/src/index.ts"),
+        },
+      },
+      test: {
+        name: titleOf(mutant),
+        root: import.meta.dirname,
+        include: ["backend.fixture.ts"],
+        fsModuleCache: false,
+        env: {
+          MUTANT_NAME: titleOf(mutant),
+          MUTANT_BACKEND: mutant.backend,
+          MUTANT_CLAUSE: mutant.breaks,
+          CONFORMANCE_HISTORY_SECONDS: "6",
+        },
+      },
+    })),
+  },
+});
