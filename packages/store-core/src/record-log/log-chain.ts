@@ -232,6 +232,23 @@ export function runOf(chain: LogChain, sequence: number): VisibleRun | undefined
   return undefined;
 }
 
+/** As {@link runOf}, for many messages of one chain: the runs are walked once. */
+export function runsBySequence(chain: LogChain): (sequence: number) => VisibleRun | undefined {
+  let runs: readonly VisibleRun[] | undefined;
+  return (sequence) => {
+    runs ??= [...visibleRuns(chain)];
+    // Newest first: the first run that begins at the message or before it.
+    let [low, high] = [0, runs.length];
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((runs[middle]?.from ?? 0) <= sequence) high = middle;
+      else low = middle + 1;
+    }
+    const run = runs[low];
+    return run && sequence < run.to ? run : undefined;
+  };
+}
+
 /** Where the text of a message of a run lies. */
 export function placeOf({ head, commit }: VisibleRun, sequence: number): TextPlace {
   const setsMetadata = head.end.metadataAt?.row === head.number;

@@ -9,7 +9,7 @@ import {
   planCommit,
   type CommitPlan as SequencePlan,
 } from "../trimming.ts";
-import { isAlive, type LogChain, placeOf, rememberedCommits, runOf } from "./log-chain.ts";
+import { isAlive, type LogChain, placeOf, rememberedCommits, runOf, runsBySequence } from "./log-chain.ts";
 import {
   type Discard,
   type LogCommit,
@@ -79,8 +79,9 @@ export function planRow(
 ): PlannedRow {
   const last = chain.heads[0];
   const current = currentOf(chain, now);
+  const findRun = runsBySequence(chain);
   const plan = planCommit(current?.end.extent ?? EMPTY_EXTENT, request, request, (sequence, kept) =>
-    kindAt(chain, request, leading, sequence, kept),
+    kindAt(findRun, request, leading, sequence, kept),
   );
   const { kept, extent } = plan;
   const kinds = request.append.map(kindOfRecord).join("");
@@ -169,7 +170,7 @@ function mergeDiscards(discards: readonly Discard[]): Discard[] {
 }
 
 function kindAt(
-  chain: LogChain,
+  findRun: ReturnType<typeof runsBySequence>,
   request: CommitRequest,
   leading: LogHead | undefined,
   sequence: number,
@@ -178,8 +179,7 @@ function kindAt(
   if (sequence === kept.pinned) return "s";
   const appended = request.append[sequence - kept.next];
   if (appended !== undefined) return kindOfRecord(appended);
-  const run = runOf(chain, sequence);
-  const commit = run?.commit ?? leading?.commit;
+  const commit = (findRun(sequence) ?? leading)?.commit;
   return (commit?.kinds[sequence - commit.start] ?? "o") as MessageKind;
 }
 

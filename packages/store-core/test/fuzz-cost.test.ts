@@ -1,0 +1,80 @@
+import { expect, test } from "vitest";
+import {
+  createMemoryStores,
+  createStores,
+  jsonCodec,
+  MemoryRecordLog,
+  RecordLogDriver,
+} from "../src/index.ts";
+
+// Four times the input may take four times the time, not sixteen. Each is the fastest of a few runs, as others are at
+// work on the machine.
+
+const SIZES = [4_000, 16_000] as const;
+const MOST_TIMES = 10;
+
+async function growth(sizes: readonly [number, number], run: (size: number) => unknown): Promise<number> {
+  const fastest = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
+  for (let round = 0; round < 6; round++) {
+    for (const [index, size] of sizes.entries()) {
+      const start = performance.now();
+      await run(size);
+      fastest[index] = Math.min(fastest[index] ?? 0, performance.now() - start);
+    }
+  }
+  return (fastest[1] ?? 0) / (fastest[0] ?? 1);
+}
+
+const many = <T>(size: number, make: (index: number) => T): T[] =>
+  Array.from({ length: size }, (_, index) => make(index));
+
+const values: Record<string, (size: number) => unknown> = {
+  "a list of values that JSON lacks": (size) =>
+    many(size, (index) => ({ a: BigInt(index), "b.c": undefined })),
+  "an object with many difficult keys": (size) =>
+    Object.fromEntries(many(size, (index) => [`k.${index}`, -0])),
+  "a map of maps": (size) => new Map(many(size, (index) => [index, new Map([[1n, new Date(index)]])])),
+  "a set of lists": (size) => new Set(many(size, (index) => [index, Number.NaN])),
+  "a long text of escapes": (size) => '\\"\ud800\n'.repeat(size * 100),
+  "long bytes": (size) => new Uint8Array(size * 400),
+};
+
+test.each(Object.entries(values))("C8 %s costs as much as it is long", async (_, make) => {
+  const both = async (size: number) => jsonCodec.decode(jsonCodec.encode(make(size)));
+  expect(await growth(SIZES, both)).toBeLessThan(MOST_TIMES);
+});
+
+const stores = {
+  memory: () => createMemoryStores({ maxMessages: 100_000 }),
+  "the record log": () => createStores(new RecordLogDriver(new MemoryRecordLog()), { maxMessages: 100_000 }),
+};
+
+test.each(Object.entries(stores))("C12 a batch over %s costs as much as it is long", async (_, make) => {
+  const batch = async (size: number) => {
+    const store = make().open();
+    await store.addMessages(many(size, (index) => ({ role: "assistant", content: `${index}` })));
+    await store.listMessages();
+  };
+  expect(await growth(SIZES, batch)).toBeLessThan(MOST_TIMES);
+});
+
+test.each(
+  Object.entries({
+    memory: (maxMessages: number) => createMemoryStores({ maxMessages }),
+    "the record log": (maxMessages: number) =>
+      createStores(new RecordLogDriver(new MemoryRecordLog()), { maxMessages }),
+  }),
+)("C6 trimming over %s costs as much as there is to look at, where no turn begins", async (_, make) => {
+  const prepared = new Map<number, ReturnType<ReturnType<typeof make>["open"]>>();
+  for (const size of [300, 1_200]) {
+    const store = make(size).open();
+    prepared.set(size, store);
+    for (let number = 0; number < size; number++)
+      await store.addMessages([{ role: "assistant", content: "a" }]);
+  }
+  const trim = async (size: number) => {
+    for (let round = 0; round < 5; round++)
+      await prepared.get(size)?.addMessages([{ role: "tool", content: "t" } as never]);
+  };
+  expect(await growth([300, 1_200], trim)).toBeLessThan(MOST_TIMES);
+});
