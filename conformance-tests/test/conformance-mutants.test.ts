@@ -10,6 +10,8 @@ const TIMEOUT_MS = 170_000;
 /** The clauses of the tests that ended so, by backend. */
 const failed = new Map<string, Set<string>>();
 const passed = new Map<string, Set<string>>();
+/** The titles of the tests that failed, by backend. */
+const killers = new Map<string, string[]>();
 
 /** Runs the suite on every mutant, in a Vitest of its own, and returns what it reports. */
 async function runMutants(): Promise<Report> {
@@ -42,11 +44,13 @@ beforeAll(async () => {
     const outcomes = status === "failed" ? failed : status === "passed" ? passed : undefined;
     const [backend = ""] = ancestorTitles;
     outcomes?.set(backend, (outcomes.get(backend) ?? new Set()).add(title.split(" ")[0] ?? ""));
+    if (status === "failed") killers.set(backend, [...(killers.get(backend) ?? []), title]);
   }
   const width = Math.max(...mutants.map(({ name }) => name.length));
   const lines = mutants.map(({ name, breaks }) => {
-    const verdict = failed.get(name)?.has(breaks) ? "failed" : "NOT failed";
-    return `a backend that ${name.padEnd(width)}  ${verdict} by ${breaks}`;
+    const [first = "by NOTHING", ...more] = killers.get(name) ?? [];
+    const others = more.length > 0 ? ` (and ${more.length} more)` : "";
+    return `a backend that ${name.padEnd(width)}  ${breaks.padEnd(3)}  ${first}${others}`;
   });
   console.log(lines.join("\n"));
 }, TIMEOUT_MS + 10_000);

@@ -1,3 +1,4 @@
+// Longer than a room should be: two tables of histories, those that are explained and those that are not.
 import { describe, expect, test } from "vitest";
 import { explain } from "../src/observed/explain.ts";
 import type {

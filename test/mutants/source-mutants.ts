@@ -180,13 +180,6 @@ export const sourceMutants: readonly SourceMutant[] = [
       "now > 0",
     ],
     [
-      "a read that met a commit is not repeated",
-      "History",
-      "log-reader.ts",
-      "if (read.isWhole || isSameEnd) return read;",
-      "if (read || isSameEnd) return read;",
-    ],
-    [
       "a row between two pages is passed over",
       "C7",
       "log-reader.ts",

@@ -48,7 +48,6 @@ export default defineConfig({
           MUTANT_NAME: titleOf(mutant),
           MUTANT_BACKEND: mutant.backend,
           MUTANT_CLAUSE: mutant.breaks,
-          CONFORMANCE_HISTORY_SECONDS: "6",
         },
       },
     })),

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { type ChatMessage, type Driver, jsonCodec } from "@scrollback/store-core";
 import { wrapDriver } from "../../src/wrapped-driver.ts";
 import { asking, reading, whole } from "./changed-requests.ts";
@@ -39,6 +40,28 @@ export const brokenReads: readonly Mutant[] = [
           const view = driver.read(request);
           seen.set(key, { until: performance.now() + 5, view });
           return view;
+        },
+      });
+    },
+  },
+  {
+    name: "reads past the newest commit",
+    breaks: "C2",
+    driver(driver) {
+      const coming = new Map<string, string>();
+      return wrapDriver(driver, {
+        async commit(request) {
+          const [record] = request.append;
+          if (record !== undefined) coming.set(request.threadId, record);
+          await sleep(1);
+          coming.delete(request.threadId);
+          return await driver.commit(request);
+        },
+        async read(request) {
+          const view = await driver.read(request);
+          const record = coming.get(request.threadId);
+          if (record === undefined || request.before !== undefined) return view;
+          return { ...view, entries: [...view.entries, { sequence: view.last + 1, record }] };
         },
       });
     },
