@@ -19,7 +19,10 @@ async function runMutants(): Promise<Report> {
   const file = join(directory, "report.json");
   try {
     const config = join(import.meta.dirname, "mutants/vitest.config.ts");
-    const output = await runVitest(config, ["--outputFile", file], { timeout: TIMEOUT_MS });
+    const output = await runVitest(config, ["--outputFile", file], {
+      env: { CONFORMANCE_HISTORY_SECONDS: "5" },
+      timeout: TIMEOUT_MS,
+    });
     const report = await readFile(file, "utf8").catch(() => undefined);
     if (report === undefined) throw new Error(`the mutants did not run: ${output}`);
     return JSON.parse(report);

@@ -22,6 +22,10 @@ const corruptRecords: Readonly<Record<string, string>> = {
   "a version before the first": '0u{"role":"user","content":"a"}',
   "JSON without a version": '{"role":"user","content":"a"}',
   "what superjson cannot read": '1u~{"json":',
+  "numbers that claim to be a billion":
+    '1u~{"json":1e9,"meta":{"values":[["typed-array","Float64Array"]],"v":1}}',
+  "bytes that claim to be a billion":
+    '1u~{"json":["Uint8Array",{"length":1e9}],"meta":{"values":[["custom","bytes"]],"v":1}}',
   "bytes of a kind that is none": '1u~{"json":["Odd","AA=="],"meta":{"values":[["custom","bytes"]],"v":1}}',
 };
 
