@@ -388,6 +388,8 @@ test("many unknown outcomes are explained in time that grows as the history does
     expect(made.explained({ threadId: "thread", maxMessages: 20, trimming: "exact" })).toEqual([]);
     return performance.now() - start;
   };
+  // The fastest of a few, as others are at work on the machine. At most quadratic: 16 times for four times the history.
+  const fastest = (commits: number) => Math.min(seconds(commits), seconds(commits), seconds(commits));
   seconds(100);
-  expect(seconds(2_000) / seconds(500)).toBeLessThan(30);
+  expect(fastest(2_000) / fastest(500)).toBeLessThan(32);
 });
