@@ -1,0 +1,272 @@
+import { isDeepStrictEqual } from "node:util";
+import { pause, type Revision, StoreError, type StoreFactory } from "@scrollback/store-core";
+import { nextStamp } from "./clock.ts";
+import type { Directories } from "./directory/directories.ts";
+import { Known } from "./known.ts";
+import { copyOf, isEmpty, mergeScopes, type Scopes, setValue, splitScopes, temporaryOf } from "./scopes.ts";
+import type { Session, SessionEvent, SessionKey } from "./session.ts";
+import {
+  formatPlace,
+  type Head,
+  messageOf,
+  nextHead,
+  parsePlace,
+  readSession,
+  type SessionView,
+  storable,
+  writeFor,
+} from "./session-thread.ts";
+import { checkRoom, type Shared, type SharedStates } from "./shared-state.ts";
+import { nameOf, threads } from "./threads.ts";
+
+/** How many of the newest events are looked through for one that may have been appended before. */
+const LOOKED_THROUGH = 64;
+const MAX_ATTEMPTS = 1_000;
+
+/** What an appender works with. */
+export interface AppenderParts {
+  readonly stores: StoreFactory;
+  readonly shared: SharedStates;
+  readonly directories: Directories;
+  readonly staleWriter: "reject" | "reload";
+}
+
+interface KnownHead {
+  readonly revision: Revision;
+  readonly head: Head;
+}
+
+interface SharedPair {
+  readonly app: Shared;
+  readonly user: Shared;
+}
+
+/** An append under way. */
+interface Append {
+  readonly key: SessionKey;
+  readonly threadId: string;
+  readonly session: Session;
+  readonly event: SessionEvent;
+  readonly stored: SessionEvent;
+  /** What the event sets, as it is stored. */
+  readonly delta: Scopes;
+}
+
+/**
+ * Appends events: one commit to the session's thread, then one each to those of the app and the user, where the event has
+ * something for them. What is still to do stands in the first commit, so that whoever comes next can finish it.
+ */
+export class Appender {
+  readonly #parts: AppenderParts;
+  /** The newest heads that this process has seen whose deltas are all applied. */
+  readonly #settled = new Known<KnownHead>();
+
+  constructor(parts: AppenderParts) {
+    this.#parts = parts;
+  }
+
+  async append(session: Session, event: SessionEvent): Promise<void> {
+    const key = { appName: session.appName, userId: session.userId, sessionId: session.id.trim() };
+    const threadId = threads.session(key.appName, key.userId, key.sessionId);
+    const stored = storable(event);
+    const delta = splitScopes(stored.actions?.stateDelta ?? {});
+    const append: Append = { key, threadId, session, event, stored, delta };
+    const place = parsePlace(session);
+    const isHeld = session.events.some(({ id }) => id === event.id);
+    let known = this.#settled.get(threadId);
+    if (isHeld || known?.revision !== place.revision) known = await this.#catchUp(append, isHeld);
+    for (let attempt = 0; known !== undefined; attempt++) {
+      const base = await this.#basis(append);
+      const clock = Math.max(base.app?.content.clock ?? 0, base.user?.content.clock ?? 0);
+      const head = nextHead(known.head, stored, delta, nextStamp(clock));
+      const revision = await this.#commit(append, known, head);
+      if (revision === undefined) {
+        if (attempt >= MAX_ATTEMPTS) throw stale();
+        if (attempt > 0) await pause(Math.min(attempt, 3));
+        known = await this.#catchUp(append, true);
+        continue;
+      }
+      show(append, head, revision);
+      this.#note(key, head, known.head);
+      await this.written(key, { revision, head }, base);
+      return;
+    }
+  }
+
+  /** Applies the deltas of a write of this process that was just committed. */
+  async written(
+    key: SessionKey,
+    known: KnownHead,
+    base: { readonly app?: Shared; readonly user?: Shared },
+  ): Promise<void> {
+    const { shared } = this.#parts;
+    const { pending } = known.head;
+    const apply = async (threadId: string, scope: "app" | "user") => {
+      const write = named(key, writeFor(pending, scope));
+      const basis = base[scope];
+      if (write && basis) await shared.apply(threadId, write, basis);
+    };
+    await Promise.all([
+      apply(threads.app(key.appName), "app"),
+      apply(threads.user(key.appName, key.userId), "user"),
+    ]);
+    this.#settled.set(threads.session(key.appName, key.userId, key.sessionId), known);
+  }
+
+  /** Finishes what the newest write of a session has left to do, and gives the states of its app and user after that. */
+  async finish(
+    key: SessionKey,
+    { revision, head }: Pick<SessionView, "revision" | "head">,
+    given?: SharedPair,
+  ): Promise<SharedPair> {
+    const { shared } = this.#parts;
+    const finish = async (threadId: string, scope: "app" | "user") => {
+      const write = named(key, writeFor(head.pending, scope));
+      const before = given?.[scope];
+      if (!write) return before ?? (await shared.known(threadId));
+      return await shared.finish(threadId, write);
+    };
+    const [app, user] = await Promise.all([
+      finish(threads.app(key.appName), "app"),
+      finish(threads.user(key.appName, key.userId), "user"),
+    ]);
+    this.#settled.set(threads.session(key.appName, key.userId, key.sessionId), {
+      revision,
+      head: copyOf("state", head),
+    });
+    return { app, user };
+  }
+
+  /** What is known of the states that an event changes; read where that is nothing. Nothing where they have no room. */
+  async #basis({ key, delta }: Append): Promise<{ app?: Shared; user?: Shared }> {
+    const { shared } = this.#parts;
+    const base: { app?: Shared; user?: Shared } = {};
+    if (!isEmpty(delta.app)) {
+      base.app = await shared.known(threads.app(key.appName));
+      checkRoom("appendEvent: the state of the app", base.app, delta.app);
+    }
+    if (!isEmpty(delta.user)) {
+      base.user = await shared.known(threads.user(key.appName, key.userId));
+      checkRoom("appendEvent: the state of the user", base.user, delta.user);
+    }
+    return base;
+  }
+
+  /** The revision of the session after the event, or undefined when something came between. */
+  async #commit({ threadId, stored }: Append, known: KnownHead, head: Head): Promise<Revision | undefined> {
+    try {
+      const options = {
+        // Not the id alone: after a session was deleted, another of its id may have an event of the same id.
+        operationId: `${head.life}:${nameOf(stored.id)}`,
+        expectedRevision: known.revision,
+      };
+      const change = { append: [messageOf(stored)], metadata: head };
+      return String(await this.#parts.stores.open(threadId).commit(change, options));
+    } catch (error) {
+      this.#settled.delete(threadId);
+      if (StoreError.is(error, "CONFLICT")) return undefined;
+      throw error;
+    }
+  }
+
+  /**
+   * Reads where the session stands and what that means for the event: the head to append to, or undefined when the event
+   * is there already. `thorough`: also where the session is not stale, since the event may be an old one.
+   */
+  async #catchUp(append: Append, thorough: boolean): Promise<KnownHead | undefined> {
+    const { stores, staleWriter } = this.#parts;
+    const { key, threadId, session, stored } = append;
+    const place = parsePlace(session);
+    let view = await readSession(stores, threadId, thorough ? LOOKED_THROUGH : 0);
+    if (view.head === undefined) throw missing(key);
+    const missed = (head: Head) => (head.life === place.life ? head.events - place.events : head.events);
+    const isStale = (head: Head) => head.life !== place.life || head.events !== place.events;
+    const isHeld = session.events.some(({ id }) => id === stored.id);
+    for (;;) {
+      if (view.head === undefined) throw missing(key);
+      const { head, events } = view;
+      const wanted = isStale(head) || thorough ? Math.max(LOOKED_THROUGH, missed(head)) : 0;
+      const isThere = events.find(({ id }) => id === stored.id);
+      if (isThere || events.length >= Math.min(wanted, head.events)) {
+        // One that the session holds is looked for among all.
+        if (isThere || !isHeld || events.length >= head.events) break;
+        view = await readSession(stores, threadId);
+      } else view = await readSession(stores, threadId, wanted);
+    }
+    const { head, events, revision } = view;
+    const shared = await this.finish(key, view);
+    const found = events.find(({ id }) => id === stored.id);
+    if (found && !isDeepStrictEqual(found, stored)) {
+      throw new StoreError(
+        "CONFLICT",
+        `appendEvent: event.id "${stored.id}" was used for another event of this session`,
+      );
+    }
+    const recent = head.life === place.life ? events.slice(events.length - missed(head)) : events;
+    if (found) {
+      refresh(session, head, revision, recent, shared);
+      return undefined;
+    }
+    if (isStale(head)) {
+      if (staleWriter === "reject") throw stale();
+      if (head.life !== place.life) session.events = [];
+      refresh(session, head, revision, recent, shared);
+    }
+    return { revision, head };
+  }
+
+  #note({ appName, userId, sessionId }: SessionKey, head: Head, before: Head): void {
+    const { life, events, lastUpdateTime: time } = head;
+    if (time === before.lastUpdateTime) return;
+    this.#parts.directories.note(appName, {
+      time,
+      sessionId,
+      userId,
+      life,
+      events,
+      was: [before.lastUpdateTime],
+    });
+  }
+}
+
+/** Sources are named for all sessions of an app, not only within theirs. */
+function named<T extends { readonly source: string }>(key: SessionKey, write: T | undefined): T | undefined {
+  return write && { ...write, source: `${nameOf(key.userId)}:${nameOf(key.sessionId)}:${write.source}` };
+}
+
+/** Brings a session object up to date after its own event. */
+function show({ session, event }: Append, head: Head, revision: Revision): void {
+  if (!session.events.some(({ id }) => id === event.id)) session.events.push(event);
+  for (const [key, value] of Object.entries(event.actions?.stateDelta ?? {}))
+    setValue(session.state, key, value);
+  session.lastUpdateTime = head.lastUpdateTime;
+  session.revision = formatPlace(head, revision);
+}
+
+/** Brings a session object up to date after what others have done. Its temporary keys stay. */
+function refresh(
+  session: Session,
+  head: Head,
+  revision: Revision,
+  recent: readonly SessionEvent[],
+  { app, user }: SharedPair,
+): void {
+  const held = new Set(session.events.map(({ id }) => id));
+  session.events.push(...recent.filter(({ id }) => !held.has(id)));
+  const state = mergeScopes(app.content.values, user.content.values, head.state);
+  for (const [key, value] of Object.entries(temporaryOf(session.state))) setValue(state, key, value);
+  session.state = state;
+  session.lastUpdateTime = head.lastUpdateTime;
+  session.revision = formatPlace(head, revision);
+}
+
+function missing({ sessionId }: SessionKey): StoreError {
+  return new StoreError("NOT_FOUND", `appendEvent: there is no session "${sessionId}"; create it first`);
+}
+
+function stale(): StoreError {
+  return new StoreError(
+    "CONFLICT",
+    'appendEvent: the session is stale, as events were appended to it meanwhile; get it again, or use staleWriter: "reload"',
+  );
+}

@@ -1,0 +1,54 @@
+import { randomUUID } from "node:crypto";
+import { afterEach, beforeEach, describe, test } from "vitest";
+import { appending } from "./appending.ts";
+import type { ContractTest, SessionContractOptions, SessionHarness, Trial } from "./contract.ts";
+import { creating } from "./creating.ts";
+import { getting } from "./getting.ts";
+import { listing } from "./listing.ts";
+import { scoping } from "./scoping.ts";
+import { sharing } from "./sharing.ts";
+
+export type {
+  ContractService,
+  ContractTest,
+  SessionContractOptions,
+  SessionHarness,
+  Trial,
+} from "./contract.ts";
+
+/** Every promise of a session service, as a test that any implementation can be put to. */
+export const sessionContract: readonly ContractTest[] = [
+  ...creating,
+  ...getting,
+  ...appending,
+  ...scoping,
+  ...listing,
+  ...sharing,
+];
+
+/** What one test of the contract is run with. */
+export function trialOf(harness: SessionHarness): Trial {
+  return {
+    sessions: harness.connect(),
+    appName: `app-${randomUUID()}`,
+    userId: "ada",
+    connect: (options) => harness.connect(options),
+  };
+}
+
+/**
+ * Declares the whole contract for one session service. Call it at the top level of a Vitest file.
+ *
+ * @example
+ * runSessionContract({ name: "Redis", createHarness });
+ */
+export function runSessionContract({ name, createHarness }: SessionContractOptions): void {
+  describe(`sessions on ${name}`, { timeout: 60_000 }, () => {
+    let harness: SessionHarness;
+    beforeEach(async () => {
+      harness = await createHarness();
+    }, 180_000);
+    afterEach(() => harness.close(), 60_000);
+    for (const { title, run } of sessionContract) test(title, () => run(trialOf(harness)));
+  });
+}

@@ -1,0 +1,172 @@
+import { expect } from "vitest";
+import type { ListSessionsRequest } from "../session.ts";
+import type { ContractService, ContractTest } from "./contract.ts";
+import { event, setting } from "./values.ts";
+
+/** Makes sessions whose last update is at the given times. */
+async function make(
+  sessions: ContractService,
+  appName: string,
+  userId: string,
+  times: Record<string, number>,
+) {
+  for (const [sessionId, timestamp] of Object.entries(times)) {
+    const session = await sessions.createSession({ appName, userId, sessionId });
+    await sessions.appendEvent({ session, event: event({ timestamp }) });
+  }
+}
+
+/** The ids of all pages. */
+async function pages(sessions: ContractService, request: ListSessionsRequest): Promise<string[][]> {
+  const found: string[][] = [];
+  let pageToken: string | undefined;
+  do {
+    const page = await sessions.listSessions({ ...request, pageToken });
+    found.push(page.sessions.map(({ id }) => id));
+    pageToken = page.nextPageToken;
+  } while (pageToken !== undefined);
+  return found;
+}
+
+export const listing: readonly ContractTest[] = [
+  {
+    title: "list: newest update first, or last with order asc; ties by id; by another service too",
+    async run({ sessions, connect, appName, userId }) {
+      await make(sessions, appName, userId, { b: 30, d: 10, a: 30, c: 40.5, e: 30 });
+      for (const service of [sessions, connect()]) {
+        expect(await pages(service, { appName, userId })).toEqual([["c", "a", "b", "e", "d"]]);
+        expect(await pages(service, { appName, userId, order: "desc" })).toEqual([["c", "a", "b", "e", "d"]]);
+        expect(await pages(service, { appName, userId, order: "asc" })).toEqual([["d", "a", "b", "e", "c"]]);
+      }
+    },
+  },
+  {
+    title: "list: an update moves a session, in both directions, as soon as it is appended",
+    async run({ sessions, connect, appName, userId }) {
+      await make(sessions, appName, userId, { a: 1, b: 2, c: 3 });
+      const session = await sessions.getSession({ appName, userId, sessionId: "a" });
+      for (const [timestamp, order] of [
+        [10, ["a", "c", "b"]],
+        [2.5, ["c", "a", "b"]],
+        [0, ["c", "b", "a"]],
+      ] as const) {
+        if (session) await sessions.appendEvent({ session, event: event({ timestamp }) });
+        expect(await pages(connect(), { appName })).toEqual([order]);
+        expect(await pages(connect(), { appName, userId })).toEqual([order]);
+      }
+    },
+  },
+  {
+    title: "list: pages of 20 where nothing is said, or of any size to 100, with a stable token",
+    async run({ sessions, connect, appName, userId }) {
+      const times = Object.fromEntries(
+        Array.from({ length: 45 }, (_, n) => [`s${String(n).padStart(2, "0")}`, 1_000 - (n >> 1)]),
+      );
+      await make(sessions, appName, userId, times);
+      const ids = Object.keys(times);
+      const sizes = async (limit?: number) =>
+        (await pages(sessions, { appName, userId, limit })).map(({ length }) => length);
+      expect(await sizes()).toEqual([20, 20, 5]);
+      expect(await sizes(45)).toEqual([45]);
+      expect(await sizes(15)).toEqual([15, 15, 15]);
+      for (const limit of [1, 7, 44, 100]) {
+        expect((await pages(connect(), { appName, limit })).flat()).toEqual(ids);
+        const oldestFirst = (await pages(connect(), { appName, limit, order: "asc" })).flat();
+        expect(oldestFirst).toHaveLength(45);
+        expect(new Set(oldestFirst)).toEqual(new Set(ids));
+      }
+      const first = await sessions.listSessions({ appName, limit: 10 });
+      const again = async (service: ContractService) =>
+        (await service.listSessions({ appName, limit: 10, pageToken: first.nextPageToken })).sessions.map(
+          ({ id }) => id,
+        );
+      await make(sessions, appName, userId, { new: 9_999 });
+      const top = await sessions.getSession({ appName, userId, sessionId: "s00" });
+      if (top) await sessions.appendEvent({ session: top, event: event({ timestamp: 8_888 }) });
+      await sessions.deleteSession({ appName, userId, sessionId: "s09" });
+      expect(await again(sessions)).toEqual(ids.slice(10, 20));
+      expect(await again(connect())).toEqual(ids.slice(10, 20));
+    },
+  },
+  {
+    title: "list: gives the merged state, the time, no events, and sessions that can be appended to",
+    async run({ sessions, connect, appName, userId }) {
+      const session = await sessions.createSession({
+        appName,
+        userId,
+        sessionId: "s",
+        state: { own: 1, "app:a": 1 },
+      });
+      await sessions.appendEvent({
+        session,
+        event: setting({ own: 2, "user:u": 2, "temp:t": 1 }, { timestamp: 5 }),
+      });
+      await sessions.createSession({ appName, userId: "another", sessionId: "s", state: { "user:u": 3 } });
+      const all = await connect().listSessions({ appName });
+      const mine = all.sessions.find((one) => one.userId === userId);
+      expect(mine).toEqual({ ...session, events: [], state: { own: 2, "app:a": 1, "user:u": 2 } });
+      expect(all.sessions.find((one) => one.userId === "another")?.state).toEqual({
+        "app:a": 1,
+        "user:u": 3,
+      });
+      if (mine) await connect().appendEvent({ session: mine, event: event() });
+      expect((await sessions.getSession({ appName, userId, sessionId: "s" }))?.events).toHaveLength(2);
+    },
+  },
+  {
+    title: "list: without a user the sessions of all users of the app, with one only that user's",
+    async run({ sessions, appName }) {
+      await make(sessions, appName, "ada", { one: 1, two: 4 });
+      await make(sessions, appName, "bob", { one: 3, three: 2 });
+      await make(sessions, `${appName}-2`, "ada", { other: 9 });
+      const of = async (userId?: string) =>
+        (await sessions.listSessions({ appName, userId })).sessions.map((one) => `${one.userId} ${one.id}`);
+      expect(await of()).toEqual(["ada two", "bob one", "bob three", "ada one"]);
+      expect(await of("ada")).toEqual(["ada two", "ada one"]);
+      expect(await of("bob")).toEqual(["bob one", "bob three"]);
+      expect(await of("carol")).toEqual([]);
+    },
+  },
+  {
+    title:
+      "delete: removes events and session state at once, twice is the same as once, and leaves app and user state",
+    async run({ sessions, connect, appName, userId }) {
+      const state = { own: 1, "app:a": 1, "user:u": 1 };
+      const session = await sessions.createSession({ appName, userId, sessionId: "s", state });
+      await sessions.createSession({ appName, userId, sessionId: "t" });
+      await sessions.appendEvent({ session, event: setting({ own: 2, "app:a": 2 }, { id: "one" }) });
+      const other = connect();
+      for (let round = 0; round < 2; round++) {
+        await (round === 0 ? sessions : other).deleteSession({ appName, userId, sessionId: "s" });
+        expect(await other.getSession({ appName, userId, sessionId: "s" })).toBeUndefined();
+        expect((await other.listSessions({ appName, userId })).sessions.map(({ id }) => id)).toEqual(["t"]);
+        expect((await other.listSessions({ appName })).sessions.map(({ id }) => id)).toEqual(["t"]);
+      }
+      await sessions.deleteSession({ appName, userId, sessionId: "never" });
+      expect(await other.getAppState({ appName })).toEqual({ a: 2 });
+      expect(await other.getUserState({ appName, userId })).toEqual({ u: 1 });
+    },
+  },
+  {
+    title: "delete: the id can be used again, for a session that has nothing of the old one",
+    async run({ sessions, connect, appName, userId }) {
+      const one = setting({ n: 1, "app:n": 1 }, { id: "one" });
+      const old = await sessions.createSession({ appName, userId, sessionId: "s", state: { own: 1 } });
+      await sessions.appendEvent({ session: old, event: one });
+      for (let round = 0; round < 3; round++) {
+        await sessions.deleteSession({ appName, userId, sessionId: "s" });
+        const session = await connect().createSession({ appName, userId, sessionId: "s" });
+        expect(session.events).toEqual([]);
+        expect(session.state).toEqual({ "app:n": 1 });
+        await sessions.appendEvent({ session, event: one });
+        const read = await connect().getSession({ appName, userId, sessionId: "s" });
+        expect(read?.events).toEqual([one]);
+        expect(read?.state).toEqual({ n: 1, "app:n": 1 });
+        expect((await connect().listSessions({ appName })).sessions).toHaveLength(1);
+      }
+      await expect(sessions.appendEvent({ session: old, event: event() })).rejects.toMatchObject({
+        code: "CONFLICT",
+      });
+    },
+  },
+];

@@ -1,0 +1,136 @@
+import { expect } from "vitest";
+import type { Values } from "../scopes.ts";
+import type { ContractTest } from "./contract.ts";
+import { event, setting, storeError } from "./values.ts";
+
+export const scoping: readonly ContractTest[] = [
+  {
+    title:
+      "state: app keys belong to all users of an app, user keys to one user across sessions, others to the session",
+    async run({ sessions, connect, appName }) {
+      const of = (userId: string, sessionId: string) => ({ appName, userId, sessionId });
+      const first = await sessions.createSession(of("ada", "one"));
+      await sessions.createSession(of("ada", "two"));
+      await sessions.createSession(of("bob", "three"));
+      await sessions.createSession({ ...of("ada", "one"), appName: `${appName}-2` });
+      await sessions.appendEvent({ session: first, event: setting({ "app:a": 1, "user:u": 2, s: 3 }) });
+      const stateOf = async (userId: string, sessionId: string) =>
+        (await connect().getSession(of(userId, sessionId)))?.state;
+      expect(await stateOf("ada", "one")).toEqual({ "app:a": 1, "user:u": 2, s: 3 });
+      expect(await stateOf("ada", "two")).toEqual({ "app:a": 1, "user:u": 2 });
+      expect(await stateOf("bob", "three")).toEqual({ "app:a": 1 });
+      const elsewhere = await sessions.getSession({ ...of("ada", "one"), appName: `${appName}-2` });
+      expect(elsewhere?.state).toEqual({});
+      expect(await sessions.getUserState({ appName, userId: "ada" })).toEqual({ u: 2 });
+      expect(await sessions.getUserState({ appName, userId: "bob" })).toEqual({});
+      expect(await sessions.getAppState({ appName })).toEqual({ a: 1 });
+      expect(await sessions.getAppState({ appName: `${appName}-2` })).toEqual({});
+    },
+  },
+  {
+    title: "state: values replace, they are not merged; null is stored as null, a boolean stays one",
+    async run({ sessions, connect, appName, userId }) {
+      const session = await sessions.createSession({ appName, userId, sessionId: "s" });
+      const first: Values = {};
+      const second: Values = {};
+      for (const prefix of ["", "app:", "user:"]) {
+        Object.assign(first, {
+          [`${prefix}o`]: { a: 1, b: 2 },
+          [`${prefix}l`]: [1, 2],
+          [`${prefix}n`]: 1,
+          [`${prefix}t`]: 1,
+        });
+        Object.assign(second, {
+          [`${prefix}o`]: { b: 3 },
+          [`${prefix}l`]: [3],
+          [`${prefix}n`]: null,
+          [`${prefix}t`]: false,
+        });
+      }
+      await sessions.appendEvent({ session, event: setting(first) });
+      await sessions.appendEvent({ session, event: setting(second) });
+      expect(session.state).toStrictEqual(second);
+      expect((await connect().getSession({ appName, userId, sessionId: "s" }))?.state).toStrictEqual(second);
+    },
+  },
+  {
+    title: "state: keys such as __proto__ and toString are ordinary, in every scope",
+    async run({ sessions, connect, appName, userId }) {
+      const names = [
+        "__proto__",
+        "constructor",
+        "toString",
+        "hasOwnProperty",
+        "",
+        "a.b",
+        "$set",
+        "app",
+        "user",
+        ":",
+      ];
+      const delta: Values = Object.fromEntries(
+        ["", "app:", "user:"].flatMap((prefix) =>
+          names.map((name) => [`${prefix}${name}`, `value of ${prefix}${name}`]),
+        ),
+      );
+      const session = await sessions.createSession({ appName, userId, sessionId: "s", state: delta });
+      await sessions.appendEvent({ session, event: setting(delta) });
+      for (const state of [
+        session.state,
+        (await connect().getSession({ appName, userId, sessionId: "s" }))?.state ?? {},
+      ]) {
+        expect(new Map(Object.entries(state))).toEqual(new Map(Object.entries(delta)));
+        expect(Object.getPrototypeOf(state)).toBe(Object.prototype);
+      }
+      const app = await sessions.getAppState({ appName });
+      expect(Object.keys(app).sort()).toEqual([...names].sort());
+      expect(({} as Values)["value of __proto__"]).toBeUndefined();
+    },
+  },
+  {
+    title: "state: dates survive in every scope",
+    async run({ sessions, connect, appName, userId }) {
+      const state = { at: new Date(1), "app:at": new Date(2), "user:at": { deep: [new Date(3)] } };
+      const session = await sessions.createSession({ appName, userId, sessionId: "s", state });
+      await sessions.appendEvent({ session, event: setting({ other: 1 }) });
+      const other = await connect().getSession({ appName, userId, sessionId: "s" });
+      if (other) await connect().appendEvent({ session: other, event: setting({ "app:more": new Date(4) }) });
+      const read = await connect().getSession({ appName, userId, sessionId: "s" });
+      expect(read?.state).toStrictEqual({ ...state, other: 1, "app:more": new Date(4) });
+    },
+  },
+  {
+    title: "state: what cannot be stored is INVALID_ARGUMENT before anything is written",
+    async run({ sessions, appName, userId }) {
+      const session = await sessions.createSession({ appName, userId, sessionId: "s" });
+      for (const bad of [() => 1, Symbol("x"), new (class Custom {})()]) {
+        for (const key of ["own", "app:own", "user:own"]) {
+          await expect(
+            sessions.createSession({ appName, userId, sessionId: "t", state: { [key]: bad } }),
+          ).rejects.toMatchObject(storeError("INVALID_ARGUMENT", /own/));
+          await expect(
+            sessions.appendEvent({ session, event: setting({ [key]: bad }) }),
+          ).rejects.toMatchObject(storeError("INVALID_ARGUMENT", /own/));
+        }
+      }
+      expect(await sessions.getSession({ appName, userId, sessionId: "t" })).toBeUndefined();
+      expect(await sessions.getSession({ appName, userId, sessionId: "s" })).toEqual(session);
+      expect(session.events).toEqual([]);
+    },
+  },
+  {
+    title: "state: a state that does not fit is TOO_LARGE and changes nothing",
+    async run({ sessions, appName, userId }) {
+      const session = await sessions.createSession({ appName, userId, sessionId: "s" });
+      const large = "x".repeat(300_000);
+      for (const key of ["own", "app:own", "user:own"]) {
+        await expect(
+          sessions.appendEvent({ session, event: setting({ [key]: large }) }),
+        ).rejects.toMatchObject(storeError("TOO_LARGE"));
+      }
+      expect(await sessions.getSession({ appName, userId, sessionId: "s" })).toEqual(session);
+      expect(session.events).toEqual([]);
+      await sessions.appendEvent({ session, event: event({ content: large }) });
+    },
+  },
+];

@@ -1,0 +1,33 @@
+import { expect } from "vitest";
+import type { Values } from "../scopes.ts";
+import type { Session, SessionEvent } from "../session.ts";
+
+let made = 0;
+
+/** An event with an id of its own, at `timestamp`. */
+export function event(fields: Partial<SessionEvent> = {}): SessionEvent {
+  made += 1;
+  return {
+    id: `event-${made}`,
+    author: "user",
+    timestamp: 1_700_000_000 + made,
+    content: `said ${made}`,
+    ...fields,
+  };
+}
+
+/** An event that sets `stateDelta`. */
+export function setting(stateDelta: Values, fields: Partial<SessionEvent> = {}): SessionEvent {
+  return event({ author: "agent", actions: { stateDelta }, ...fields });
+}
+
+export const idsOf = (events: readonly SessionEvent[] | undefined) => events?.map(({ id }) => id);
+
+export const copyOfSession = (session: Session): Session => structuredClone(session);
+
+/** What matches a StoreError, of whatever copy of store-core. */
+export const storeError = (code: string, message: RegExp = /./) => ({
+  name: "StoreError",
+  code,
+  message: expect.stringMatching(message),
+});

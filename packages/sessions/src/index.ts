@@ -1,0 +1,14 @@
+export type {
+  AppendEventRequest,
+  CreateSessionRequest,
+  EventActions,
+  GetSessionConfig,
+  GetSessionRequest,
+  ListSessionsRequest,
+  ListSessionsResponse,
+  Session,
+  SessionEvent,
+  SessionKey,
+} from "./session.ts";
+export { SessionService, type SessionServiceOptions } from "./session-service.ts";
+export { State } from "./state.ts";

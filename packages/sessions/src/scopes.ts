@@ -1,0 +1,69 @@
+import { jsonCodec, StoreError } from "@scrollback/store-core";
+
+/** Values by key. Any key: also `__proto__` is one like the others. */
+export type Values = Record<string, unknown>;
+
+/** A delta, or a whole state, by whose it is. Keys of an app and of a user are without their prefix. */
+export interface Scopes {
+  readonly app: Values;
+  readonly user: Values;
+  readonly session: Values;
+  /** With their prefix. */
+  readonly temp: Values;
+}
+
+const prefixes = { app: "app:", user: "user:", temp: "temp:" } as const;
+
+/** Splits a state or a delta by the prefixes of its keys. */
+export function splitScopes(values: Values): Scopes {
+  const scopes = { app: {}, user: {}, session: {}, temp: {} };
+  for (const [key, value] of Object.entries(values)) {
+    if (key.startsWith(prefixes.app)) setValue(scopes.app, key.slice(prefixes.app.length), value);
+    else if (key.startsWith(prefixes.user)) setValue(scopes.user, key.slice(prefixes.user.length), value);
+    else if (key.startsWith(prefixes.temp)) setValue(scopes.temp, key, value);
+    else setValue(scopes.session, key, value);
+  }
+  return scopes;
+}
+
+/** The state of a session as its users see it: fresh copies, prefixes put back. */
+export function mergeScopes(app: Values, user: Values, session: Values): Values {
+  return copyOf("state", { ...session, ...prefixed(prefixes.app, app), ...prefixed(prefixes.user, user) });
+}
+
+/** The keys of a state that are never stored. */
+export function temporaryOf(state: Values): Values {
+  return splitScopes(state).temp;
+}
+
+function prefixed(prefix: string, values: Values): Values {
+  return Object.fromEntries(Object.entries(values).map(([key, value]) => [prefix + key, value]));
+}
+
+export function isEmpty(values: Values): boolean {
+  return Object.keys(values).length === 0;
+}
+
+/** Sets an own property, whatever its name. */
+export function setValue(values: Values, key: string, value: unknown): void {
+  Object.defineProperty(values, key, { value, writable: true, enumerable: true, configurable: true });
+}
+
+/** An own property; what an object inherits is none. */
+export function ownValue<T>(values: Record<string, T>, key: string): T | undefined {
+  return Object.hasOwn(values, key) ? values[key] : undefined;
+}
+
+/**
+ * A copy that shares nothing with `value`.
+ *
+ * @throws StoreError `INVALID_ARGUMENT` that names the place of what cannot be stored (a function, a class instance).
+ */
+export function copyOf<T>(name: string, value: T): T {
+  try {
+    return jsonCodec.decode(jsonCodec.encode(value)) as T;
+  } catch (cause) {
+    if (!StoreError.is(cause)) throw cause;
+    throw new StoreError("INVALID_ARGUMENT", `${name}: ${cause.message}`, { cause });
+  }
+}

@@ -1,0 +1,110 @@
+import { randomBytes } from "node:crypto";
+import { type ChatMessage, invalid, type Revision, type StoreFactory } from "@scrollback/store-core";
+import { copyOf, type Scopes, type Values } from "./scopes.ts";
+import type { Session, SessionEvent } from "./session.ts";
+import type { SharedWrite } from "./shared-state.ts";
+
+/** The metadata of a session's thread, replaced with every event. Its messages are the events. */
+export interface Head {
+  readonly version: 1;
+  /** Random, new for each session that is created, also where one of the same id was deleted. */
+  readonly life: string;
+  /** How many events there are. */
+  readonly events: number;
+  readonly lastUpdateTime: number;
+  /** The session's own keys. */
+  readonly state: Values;
+  /** What the newest write has for the app and the user. It may be applied already. */
+  readonly pending?: Pending;
+}
+
+/** The deltas of one write that belong into other threads. */
+export interface Pending {
+  readonly source: string;
+  readonly stamp: number;
+  readonly app?: Values;
+  readonly user?: Values;
+}
+
+/** A session's thread at one revision. */
+export interface SessionView {
+  readonly revision: Revision;
+  readonly head: Head;
+  readonly events: readonly SessionEvent[];
+}
+
+/** Where a session object stands, as its `revision` says. */
+export interface Place {
+  readonly life: string;
+  readonly events: number;
+  readonly revision: Revision;
+}
+
+/** Reads a session's thread: all of its events, or the newest `limit`. Undefined where there is no session. */
+export async function readSession(
+  stores: StoreFactory,
+  threadId: string,
+  limit?: number,
+): Promise<SessionView | { readonly revision: Revision | null; readonly head?: undefined }> {
+  const page = await stores.open(threadId).read(limit === undefined ? {} : { limit });
+  const head = page.metadata as Head | undefined;
+  if (page.revision === null || head === undefined) return { revision: page.revision };
+  return { revision: page.revision, head, events: page.entries.map(({ message }) => eventOf(message)) };
+}
+
+export function newHead(lastUpdateTime: number, { app, user, session }: Scopes, stamp: number): Head {
+  const life = randomBytes(6).toString("base64url");
+  const head: Head = { version: 1, life, events: 0, lastUpdateTime, state: session };
+  return withPending(head, `${life}:0`, stamp, app, user);
+}
+
+/** The head after an event. */
+export function nextHead(head: Head, event: SessionEvent, delta: Scopes, stamp: number): Head {
+  const { version, life, events } = head;
+  const state = { ...head.state, ...delta.session };
+  const next: Head = { version, life, events: events + 1, lastUpdateTime: event.timestamp, state };
+  return withPending(next, `${life}:${next.events}`, stamp, delta.app, delta.user);
+}
+
+function withPending(head: Head, source: string, stamp: number, app: Values, user: Values): Head {
+  const hasApp = Object.keys(app).length > 0;
+  const hasUser = Object.keys(user).length > 0;
+  if (!hasApp && !hasUser) return head;
+  return { ...head, pending: { source, stamp, ...(hasApp && { app }), ...(hasUser && { user }) } };
+}
+
+/** What a pending delta is to the thread of the app or of the user; undefined where it has nothing for it. */
+export function writeFor(pending: Pending | undefined, scope: "app" | "user"): SharedWrite | undefined {
+  const delta = pending?.[scope];
+  return pending && delta && { source: pending.source, stamp: pending.stamp, delta };
+}
+
+/** An event as a message: the event itself is the message's metadata. */
+export function messageOf(event: SessionEvent): ChatMessage {
+  return { id: event.id, role: event.author === "user" ? "user" : "assistant", content: "", metadata: event };
+}
+
+function eventOf(message: ChatMessage): SessionEvent {
+  return message.metadata as SessionEvent;
+}
+
+/** A copy of an event without its temporary keys. @throws StoreError `INVALID_ARGUMENT` for what cannot be stored. */
+export function storable(event: SessionEvent): SessionEvent {
+  const copy = copyOf("event", event);
+  const { actions } = copy;
+  if (!actions?.stateDelta) return copy;
+  const kept = Object.entries(actions.stateDelta).filter(([key]) => !key.startsWith("temp:"));
+  return { ...copy, actions: { ...actions, stateDelta: Object.fromEntries(kept) } };
+}
+
+export function formatPlace({ life, events }: Pick<Head, "life" | "events">, revision: Revision): string {
+  return `${life}:${events}:${revision}`;
+}
+
+/** @throws StoreError `INVALID_ARGUMENT` for a revision that no session had. */
+export function parsePlace(session: Session): Place {
+  const match = /^([\w-]{1,64}):(\d{1,15}):(.+)$/s.exec(String(session.revision));
+  if (!match) return invalid("appendEvent: session.revision must be the one that create, get or list gave");
+  const [, life = "", events, revision = ""] = match;
+  return { life, events: Number(events), revision };
+}

@@ -1,0 +1,56 @@
+import { ownValue, setValue, type Values } from "./scopes.ts";
+
+/**
+ * A view of a state with a delta that is not appended yet: reads see the delta first, then the value. Writes go to both,
+ * so that the delta may become an event's `stateDelta`.
+ *
+ * @example
+ * const stateDelta = {};
+ * const state = new State(session.state, stateDelta);
+ * state.set("user:language", "nl");
+ * await sessions.appendEvent({ session, event: { ...event, actions: { stateDelta } } });
+ */
+export class State {
+  static readonly APP_PREFIX = "app:";
+  static readonly USER_PREFIX = "user:";
+  static readonly TEMP_PREFIX = "temp:";
+  readonly #value: Values;
+  readonly #delta: Values;
+
+  /** Both are written to. Default: empty ones. */
+  constructor(value: Values = {}, delta: Values = {}) {
+    this.#value = value;
+    this.#delta = delta;
+  }
+
+  /** The value of a key, null included; `defaultValue` for a key that is not there. */
+  get<T>(key: string, defaultValue?: T): T | undefined {
+    if (!this.has(key)) return defaultValue;
+    return ownValue(Object.hasOwn(this.#delta, key) ? this.#delta : this.#value, key) as T;
+  }
+
+  set(key: string, value: unknown): void {
+    setValue(this.#value, key, value);
+    setValue(this.#delta, key, value);
+  }
+
+  /** Whether the key is there, whatever its value. */
+  has(key: string): boolean {
+    return Object.hasOwn(this.#delta, key) || Object.hasOwn(this.#value, key);
+  }
+
+  /** Whether anything waits to be appended. */
+  hasDelta(): boolean {
+    return Object.keys(this.#delta).length > 0;
+  }
+
+  /** Sets every key of `delta`. */
+  update(delta: Values): void {
+    for (const [key, value] of Object.entries(delta)) this.set(key, value);
+  }
+
+  /** Everything that can be got, as a new object. */
+  toRecord(): Values {
+    return { ...this.#value, ...this.#delta };
+  }
+}

@@ -1,0 +1,25 @@
+import { hash } from "node:crypto";
+
+/** Longer names are hashed, so that every thread id fits whatever the names are. */
+const LONGEST_NAME = 200;
+
+/**
+ * The threads of sessions, see docs/sessions.md. No two names meet: colons and what else could part them are escaped, and
+ * `#`, which marks a hash, never comes from an escape.
+ */
+export const threads = {
+  app: (appName: string) => `sessions:app:${nameOf(appName)}`,
+  user: (appName: string, userId: string) => `sessions:user:${nameOf(appName)}:${nameOf(userId)}`,
+  session: (appName: string, userId: string, sessionId: string) =>
+    `sessions:session:${nameOf(appName)}:${nameOf(userId)}:${nameOf(sessionId)}`,
+  directoryOfApp: (appName: string) => `sessions:directory-of-app:${nameOf(appName)}`,
+  directoryOfUser: (appName: string, userId: string) =>
+    `sessions:directory-of-user:${nameOf(appName)}:${nameOf(userId)}`,
+  leaf: (id: string) => `sessions:leaf:${id}`,
+};
+
+/** A name as a part of an id: itself where it is short and plain. */
+export function nameOf(name: string): string {
+  const escaped = encodeURIComponent(name);
+  return escaped.length <= LONGEST_NAME ? escaped : `#${hash("sha256", name, "base64url")}`;
+}

@@ -1,0 +1,22 @@
+import type { StoreFactory } from "@scrollback/store-core";
+import type { SessionHarness } from "../src/contract/index.ts";
+import { SessionService } from "../src/index.ts";
+
+/** A harness whose services have a client each, as processes would. */
+export function harnessOf(
+  openStores: () => StoreFactory,
+  drop: () => unknown = () => undefined,
+): SessionHarness {
+  const opened: StoreFactory[] = [];
+  return {
+    connect(options) {
+      const stores = openStores();
+      opened.push(stores);
+      return new SessionService({ stores, ...options });
+    },
+    async close() {
+      await Promise.all(opened.map((stores) => stores.close()));
+      await drop();
+    },
+  };
+}
