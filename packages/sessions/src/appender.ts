@@ -113,28 +113,22 @@ export class Appender {
     this.#settled.set(threads.session(key.appName, key.userId, key.sessionId), known);
   }
 
-  /** Finishes what the newest write of a session has left to do, and gives the states of its app and user after that. */
+  /** Finishes what the newest write of a session has left to do, and gives the states that it had something for. */
   async finish(
     key: SessionKey,
     { revision, head }: Pick<SessionView, "revision" | "head">,
-    given?: SharedPair,
-  ): Promise<SharedPair> {
-    const { shared } = this.#parts;
+  ): Promise<Partial<SharedPair>> {
     const finish = async (threadId: string, scope: "app" | "user") => {
       const write = named(key, writeFor(head.pending, scope));
-      const before = given?.[scope];
-      if (!write) return before ?? (await shared.known(threadId));
-      return await shared.finish(threadId, write);
+      return write && { [scope]: await this.#parts.shared.finish(threadId, write) };
     };
     const [app, user] = await Promise.all([
       finish(threads.app(key.appName), "app"),
       finish(threads.user(key.appName, key.userId), "user"),
     ]);
-    this.#settled.set(threads.session(key.appName, key.userId, key.sessionId), {
-      revision,
-      head: copyOf("state", head),
-    });
-    return { app, user };
+    const threadId = threads.session(key.appName, key.userId, key.sessionId);
+    this.#settled.set(threadId, { revision, head: copyOf("state", head) });
+    return { ...app, ...user };
   }
 
   /** What is known of the states that an event changes; read where that is nothing. Nothing where they have no room. */
@@ -171,30 +165,12 @@ export class Appender {
 
   /**
    * Reads where the session stands and what that means for the event: the head to append to, or undefined when the event
-   * is there already. `thorough`: also where the session is not stale, since the event may be an old one.
+   * is there already. `thorough`: looks for the event also where the session is not stale.
    */
   async #catchUp(append: Append, thorough: boolean): Promise<KnownHead | undefined> {
-    const { stores, staleWriter } = this.#parts;
-    const { key, threadId, session, stored } = append;
-    const place = parsePlace(session);
-    let view = await readSession(stores, threadId, thorough ? LOOKED_THROUGH : 0);
-    if (view.head === undefined) throw missing(key);
-    const missed = (head: Head) => (head.life === place.life ? head.events - place.events : head.events);
-    const isStale = (head: Head) => head.life !== place.life || head.events !== place.events;
-    const isHeld = session.events.some(({ id }) => id === stored.id);
-    for (;;) {
-      if (view.head === undefined) throw missing(key);
-      const { head, events } = view;
-      const wanted = isStale(head) || thorough ? Math.max(LOOKED_THROUGH, missed(head)) : 0;
-      const isThere = events.find(({ id }) => id === stored.id);
-      if (isThere || events.length >= Math.min(wanted, head.events)) {
-        // One that the session holds is looked for among all.
-        if (isThere || !isHeld || events.length >= head.events) break;
-        view = await readSession(stores, threadId);
-      } else view = await readSession(stores, threadId, wanted);
-    }
-    const { head, events, revision } = view;
-    const shared = await this.finish(key, view);
+    const { key, session, stored } = append;
+    const { head, events, revision, missed, isStale } = await this.#look(append, thorough);
+    await this.finish(key, { revision, head });
     const found = events.find(({ id }) => id === stored.id);
     if (found && !isDeepStrictEqual(found, stored)) {
       throw new StoreError(
@@ -202,17 +178,45 @@ export class Appender {
         `appendEvent: event.id "${stored.id}" was used for another event of this session`,
       );
     }
-    const recent = head.life === place.life ? events.slice(events.length - missed(head)) : events;
-    if (found) {
-      refresh(session, head, revision, recent, shared);
-      return undefined;
+    if (!found && isStale && this.#parts.staleWriter === "reject") throw stale();
+    if (found || isStale) {
+      if (missed === head.events) session.events = [];
+      const recent = events.slice(events.length - missed);
+      refresh(session, head, revision, recent, await this.#load(key));
     }
-    if (isStale(head)) {
-      if (staleWriter === "reject") throw stale();
-      if (head.life !== place.life) session.events = [];
-      refresh(session, head, revision, recent, shared);
+    return found ? undefined : { revision, head };
+  }
+
+  /** Reads all events that the session has missed, and as many more as the event may be among. */
+  async #look({ key, threadId, session, stored }: Append, thorough: boolean) {
+    const place = parsePlace(session);
+    const isHeld = session.events.some(({ id }) => id === stored.id);
+    let limit: number | undefined = thorough ? LOOKED_THROUGH : 0;
+    for (;;) {
+      const view = await readSession(this.#parts.stores, threadId, limit);
+      if (view.head === undefined) throw missing(key);
+      const { life, events: count } = view.head;
+      const isStale = life !== place.life || count !== place.events;
+      const missed = life === place.life ? count - place.events : count;
+      const wanted = Math.max(missed, isStale || thorough ? LOOKED_THROUGH : 0);
+      if (view.events.length < Math.min(wanted, count)) {
+        limit = wanted;
+        continue;
+      }
+      // One that the session holds is there, however old it is.
+      const isFound = view.events.some(({ id }) => id === stored.id);
+      if (isFound || !isHeld || view.events.length >= count) return { ...view, missed, isStale };
+      limit = undefined;
     }
-    return { revision, head };
+  }
+
+  async #load({ appName, userId }: SessionKey): Promise<SharedPair> {
+    const { shared } = this.#parts;
+    const [app, user] = await Promise.all([
+      shared.load(threads.app(appName)),
+      shared.load(threads.user(appName, userId)),
+    ]);
+    return { app, user };
   }
 
   #note({ appName, userId, sessionId }: SessionKey, head: Head, before: Head): void {

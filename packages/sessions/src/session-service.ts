@@ -120,7 +120,7 @@ export class SessionService implements AsyncDisposable {
       afterTimestamp === undefined
         ? view.events
         : view.events.filter(({ timestamp }) => timestamp >= afterTimestamp);
-    return this.#sessionOf(key, view, events, await this.#appender.finish(key, view, { app, user }));
+    return this.#sessionOf(key, view, events, { app, user, ...(await this.#appender.finish(key, view)) });
   }
 
   /** The session of this id, made where there is none (then with `state`). Of several calls at once one makes it. */
@@ -168,7 +168,7 @@ export class SessionService implements AsyncDisposable {
     const sessions = found.map(async ({ key, ...view }) => {
       const user = ofUsers[users.indexOf(key.userId)];
       if (!app || !user) throw new RangeError("every session has a user");
-      return this.#sessionOf(key, view, [], await this.#appender.finish(key, view, { app, user }));
+      return this.#sessionOf(key, view, [], { app, user, ...(await this.#appender.finish(key, view)) });
     });
     return { sessions: await Promise.all(sessions), ...page };
   }

@@ -94,6 +94,22 @@ export const appending: readonly ContractTest[] = [
     },
   },
   {
+    title: "append: a session that is brought up to date has every event that it missed",
+    async run({ sessions, connect, appName, userId }) {
+      const session = await sessions.createSession({ appName, userId, sessionId: "s" });
+      await sessions.appendEvent({ session, event: event() });
+      const copies = [copyOfSession(session), copyOfSession(session)];
+      for (let n = 0; n < 100; n++) await sessions.appendEvent({ session, event: event() });
+      const last = session.events.at(-1);
+      if (copies[0] && last) await connect().appendEvent({ session: copies[0], event: last });
+      expect(copies[0]).toEqual(session);
+      const next = event();
+      if (copies[1])
+        await connect({ staleWriter: "reload" }).appendEvent({ session: copies[1], event: next });
+      expect(idsOf(copies[1]?.events)).toEqual([...session.events.map(({ id }) => id), next.id]);
+    },
+  },
+  {
     title: "append: another event under a used id is refused, and nothing changes",
     async run({ sessions, connect, appName, userId }) {
       const session = await sessions.createSession({ appName, userId, sessionId: "s" });

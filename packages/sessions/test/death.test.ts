@@ -1,0 +1,227 @@
+import { createStores, type Driver, MemoryDriver } from "@scrollback/store-core";
+import { describe, expect, test } from "vitest";
+import { event, setting } from "../src/contract/values.ts";
+import { type Session, SessionService } from "../src/index.ts";
+import { WatchedDriver } from "./watched-driver.ts";
+
+const app = { appName: "app" };
+const ada = { ...app, userId: "ada" };
+const key = { ...ada, sessionId: "s" };
+const serviceOn = (driver: Driver) => new SessionService({ stores: createStores(driver) });
+
+/** Does `work` with a service that dies after so many commits. Returns whether it did. */
+async function dyingAfter(
+  commits: number,
+  driver: Driver,
+  work: (service: SessionService, arm: () => void) => Promise<unknown>,
+): Promise<boolean> {
+  const watched = new WatchedDriver(driver);
+  const done = work(serviceOn(watched), () => {
+    watched.commitsLeft = commits;
+  });
+  return await Promise.race([done.then(() => false), watched.death.then(() => true)]);
+}
+
+/** Where a session was before somebody died, and what is there to go on from. */
+interface Scene {
+  readonly driver: Driver;
+  /** The session as it was created. */
+  readonly older: Session;
+}
+
+/** The ways in which whoever comes next meets the session. */
+const rescues: Record<string, (scene: Scene) => Promise<unknown>> = {
+  get: ({ driver }) => serviceOn(driver).getSession(key),
+  "get without events": ({ driver }) =>
+    serviceOn(driver).getSession({ ...key, config: { numRecentEvents: 0 } }),
+  "list of the user": ({ driver }) => serviceOn(driver).listSessions(ada),
+  "list of the app": ({ driver }) => serviceOn(driver).listSessions(app),
+  // It is refused where the dead one has appended, and finishes that all the same.
+  append: ({ driver, older }) =>
+    serviceOn(driver)
+      .appendEvent({ session: structuredClone(older), event: event() })
+      .catch((error) => expect(error).toMatchObject({ code: "CONFLICT" })),
+  async "append with reload"({ driver, older }) {
+    const service = new SessionService({ stores: createStores(driver), staleWriter: "reload" });
+    await service.appendEvent({ session: structuredClone(older), event: event() });
+  },
+};
+
+describe.each(Object.keys(rescues))("a process dies while it appends, then: %s", (rescue) => {
+  test.each([0, 1, 2, 3])(
+    "after %i commits no event and no delta is lost or applied twice",
+    async (commits) => {
+      const driver = new MemoryDriver();
+      const sessions = serviceOn(driver);
+      const older = structuredClone(
+        await sessions.createSession({ ...key, state: { "app:n": 0, "user:n": 0, n: 0 } }),
+      );
+      const died = await dyingAfter(commits, driver, async (service, arm) => {
+        const session = await service.getSession(key);
+        arm();
+        if (session)
+          await service.appendEvent({ session, event: setting({ n: 1, "app:n": 1, "user:n": 1 }) });
+      });
+      expect(died).toBe(commits < 3);
+      await rescues[rescue]?.({ driver, older });
+      const expected = commits === 0 ? 0 : 1;
+      expect(await sessions.getAppState(app)).toEqual({ n: expected });
+      expect(await sessions.getUserState(ada)).toEqual({ n: expected });
+      const read = await sessions.getSession(key);
+      expect(read?.state).toEqual({ n: expected, "app:n": expected, "user:n": expected });
+      const added = rescue === "append with reload" || (rescue === "append" && commits === 0) ? 1 : 0;
+      expect(read?.events).toHaveLength(expected + added);
+    },
+  );
+
+  test.each([1, 2])(
+    "after %i commits a value that was set since is not overwritten, the others are set",
+    async (commits) => {
+      const driver = new MemoryDriver();
+      const sessions = serviceOn(driver);
+      const older = structuredClone(await sessions.createSession(key));
+      const other = await sessions.createSession({ ...ada, sessionId: "other" });
+      await dyingAfter(commits, driver, async (service, arm) => {
+        const session = await service.getSession(key);
+        arm();
+        const delta = { "app:x": "dead", "app:y": "dead", "user:x": "dead", "user:y": "dead" };
+        if (session) await service.appendEvent({ session, event: setting(delta, { timestamp: 9e9 }) });
+      });
+      await sessions.appendEvent({
+        session: other,
+        event: setting({ "app:x": "later", "user:x": "later" }, { timestamp: 1 }),
+      });
+      for (let round = 0; round < 3; round++) {
+        await rescues[rescue]?.({ driver, older });
+        expect(await sessions.getAppState(app)).toEqual({ x: "later", y: "dead" });
+        expect(await sessions.getUserState(ada)).toEqual({ x: "later", y: "dead" });
+      }
+    },
+  );
+
+  test("a value that was set before is replaced, also when the dead one had not seen it", async () => {
+    const driver = new MemoryDriver();
+    const sessions = serviceOn(driver);
+    const older = structuredClone(await sessions.createSession(key));
+    const other = await sessions.createSession({ ...ada, sessionId: "other" });
+    await dyingAfter(1, driver, async (service, arm) => {
+      const session = await service.getSession(key);
+      await sessions.appendEvent({
+        session: other,
+        event: setting({ "app:x": "earlier", "user:x": "earlier" }),
+      });
+      arm();
+      if (session)
+        await service.appendEvent({ session, event: setting({ "app:x": "dead", "user:x": "dead" }) });
+    });
+    await rescues[rescue]?.({ driver, older });
+    expect(await sessions.getAppState(app)).toEqual({ x: "dead" });
+    expect(await sessions.getUserState(ada)).toEqual({ x: "dead" });
+  });
+});
+
+test("a process that is only slow does not undo what was set since it was finished for it", async () => {
+  const driver = new MemoryDriver();
+  const sessions = serviceOn(driver);
+  await sessions.createSession(key);
+  const other = await sessions.createSession({ ...ada, sessionId: "other" });
+  const slow = new WatchedDriver(driver);
+  let wake = () => {};
+  const asleep = new Promise<void>((resolve) => {
+    wake = resolve;
+  });
+  const commit = slow.commit.bind(slow);
+  slow.commit = async (request) => {
+    if (/^sessions:(app|user):/.test(request.threadId)) await asleep;
+    return await commit(request);
+  };
+  const service = serviceOn(slow);
+  const session = await service.getSession(key);
+  if (!session) throw new Error("it was created");
+  const appended = service.appendEvent({ session, event: setting({ "app:x": "slow", "user:x": "slow" }) });
+  await expect.poll(async () => (await sessions.getSession(key))?.events.length).toBe(1);
+  expect(await sessions.getAppState(app)).toEqual({ x: "slow" });
+  await sessions.appendEvent({ session: other, event: setting({ "app:x": "later", "user:x": "later" }) });
+  wake();
+  await appended;
+  expect(await sessions.getAppState(app)).toEqual({ x: "later" });
+  expect(await sessions.getUserState(ada)).toEqual({ x: "later" });
+});
+
+test("what is finished does not come back after any number of other writes", async () => {
+  const driver = new MemoryDriver();
+  const sessions = serviceOn(driver);
+  const session = await sessions.createSession(key);
+  const other = await sessions.createSession({ ...ada, sessionId: "other" });
+  await sessions.appendEvent({ session, event: setting({ "app:x": "first" }) });
+  for (let n = 0; n < 100; n++)
+    await sessions.appendEvent({ session: other, event: setting({ "app:x": n }) });
+  await serviceOn(driver).getSession(key);
+  expect(await sessions.getAppState(app)).toEqual({ x: 99 });
+});
+
+test("values stand in the order in which they were appended, though a process' clock is an hour off", async () => {
+  const driver = new MemoryDriver();
+  const realNow = Date.now;
+  try {
+    const services = [serviceOn(driver), serviceOn(driver)];
+    const made = await Promise.all(
+      services.map((service, n) => service.createSession({ ...ada, sessionId: String(n) })),
+    );
+    for (let n = 0; n < 6; n++) {
+      Date.now = () => realNow() + (n % 2 === 0 ? 3_600_000 : -3_600_000);
+      const session = made[n % 2];
+      if (session) await services[n % 2]?.appendEvent({ session, event: setting({ "app:n": n }) });
+      expect(await serviceOn(driver).getAppState(app)).toEqual({ n });
+    }
+  } finally {
+    Date.now = realNow;
+  }
+});
+
+describe("a process dies while it creates a session", () => {
+  test.each([0, 1, 2, 3, 4, 5])(
+    "after %i commits it is there whole or not at all, and can be made",
+    async (commits) => {
+      const driver = new MemoryDriver();
+      const state = { own: 1, "app:a": 1, "user:u": 1 };
+      const died = await dyingAfter(commits, driver, async (service, arm) => {
+        arm();
+        await service.createSession({ ...key, state });
+      });
+      expect(died).toBe(commits < 5);
+      const sessions = serviceOn(driver);
+      const isThere = commits > 2;
+      const read = await sessions.getSession(key);
+      expect(read?.state).toEqual(isThere ? state : undefined);
+      expect((await sessions.listSessions(ada)).sessions).toHaveLength(isThere ? 1 : 0);
+      expect(await sessions.getAppState(app)).toEqual(isThere ? { a: 1 } : {});
+      expect((await sessions.getOrCreateSession({ ...key, state })).state).toEqual(state);
+      expect((await sessions.listSessions(ada)).sessions).toHaveLength(1);
+    },
+  );
+});
+
+describe("a process dies while it deletes a session", () => {
+  test.each([0, 1, 2, 3])(
+    "after %i commits it is there whole or not at all, and can be made again",
+    async (commits) => {
+      const driver = new MemoryDriver();
+      const sessions = serviceOn(driver);
+      const session = await sessions.createSession({ ...key, state: { own: 1 } });
+      await sessions.appendEvent({ session, event: event() });
+      await dyingAfter(commits, driver, async (service, arm) => {
+        arm();
+        await service.deleteSession(key);
+      });
+      const isThere = commits === 0;
+      const reader = serviceOn(driver);
+      expect((await reader.getSession(key))?.events.length).toBe(isThere ? 1 : undefined);
+      expect((await reader.listSessions(ada)).sessions).toHaveLength(isThere ? 1 : 0);
+      await reader.deleteSession(key);
+      expect((await reader.createSession(key)).state).toEqual({});
+      expect((await reader.listSessions(ada)).sessions).toHaveLength(1);
+      expect((await reader.listSessions(app)).sessions).toHaveLength(1);
+    },
+  );
+});

@@ -1,0 +1,139 @@
+import { createMemoryStores, createStores, MemoryDriver, StoreError } from "@scrollback/store-core";
+import { describe, expect, test, vi } from "vitest";
+import { event, setting } from "../src/contract/values.ts";
+import { SessionService, State } from "../src/index.ts";
+import { WatchedDriver } from "./watched-driver.ts";
+
+const key = { appName: "app", userId: "ada", sessionId: "s" };
+
+describe("the service", () => {
+  test("refuses stores that trim, and options that it does not know", () => {
+    const make = (options: object) => () => new SessionService(options as never);
+    const stores = createMemoryStores();
+    expect(make({ stores: createMemoryStores({ maxMessages: 9 }) })).toThrow(/maxMessages/);
+    expect(make({})).toThrow(/stores/);
+    expect(make({ stores: {} })).toThrow(/stores/);
+    expect(make({ stores, staleWriter: "ignore" })).toThrow(/staleWriter/);
+    expect(make({ stores, ttl: 1 })).toThrow(/unknown option "ttl"/);
+    expect(make({ stores, now: 1 })).toThrow(/now/);
+  });
+
+  test("with ttlMs an expired session is a missing one, and can be made again", async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    try {
+      const sessions = new SessionService({ stores: createMemoryStores({ ttlMs: 1_000 }) });
+      const session = await sessions.createSession({ ...key, state: { own: 1 } });
+      vi.advanceTimersByTime(900);
+      await sessions.appendEvent({ session, event: event() });
+      vi.advanceTimersByTime(900);
+      expect((await sessions.getSession(key))?.events).toHaveLength(1);
+      vi.advanceTimersByTime(101);
+      expect(await sessions.getSession(key)).toBeUndefined();
+      expect((await sessions.listSessions({ appName: "app" })).sessions).toEqual([]);
+      await expect(sessions.appendEvent({ session, event: event() })).rejects.toMatchObject({
+        code: "NOT_FOUND",
+      });
+      await sessions.deleteSession(key);
+      expect((await sessions.createSession(key)).state).toEqual({});
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  test("now says when a session was created", async () => {
+    const sessions = new SessionService({ stores: createMemoryStores(), now: () => 42 });
+    expect((await sessions.createSession(key)).lastUpdateTime).toBe(42);
+  });
+
+  test("errors are StoreErrors, also when the stores are closed", async () => {
+    const stores = createMemoryStores();
+    const sessions = new SessionService({ stores });
+    const session = await sessions.createSession(key);
+    await stores.close();
+    for (const call of [
+      sessions.createSession(key),
+      sessions.getSession(key),
+      sessions.getOrCreateSession(key),
+      sessions.listSessions({ appName: "app" }),
+      sessions.appendEvent({ session, event: event() }),
+      sessions.deleteSession(key),
+      sessions.getAppState({ appName: "app" }),
+      sessions.getUserState({ appName: "app", userId: "ada" }),
+    ]) {
+      const error = await call.catch((reason) => reason);
+      expect(StoreError.is(error, "CLOSED")).toBe(true);
+    }
+  });
+
+  test("an append whose second commit failed is finished when it is tried again, and counts once", async () => {
+    const watched = new WatchedDriver(new MemoryDriver());
+    const sessions = new SessionService({ stores: createStores(watched) });
+    const session = await sessions.createSession(key);
+    const commit = watched.commit.bind(watched);
+    watched.commit = async (request) => {
+      if (request.threadId.startsWith("sessions:app:")) throw new Error("cut");
+      return await commit(request);
+    };
+    const one = setting({ n: 1, "app:n": 1, "user:n": 1 });
+    await expect(sessions.appendEvent({ session, event: one })).rejects.toMatchObject({
+      code: "UNAVAILABLE",
+    });
+    watched.commit = commit;
+    await sessions.appendEvent({ session, event: one });
+    await sessions.appendEvent({ session, event: event() });
+    expect(await sessions.getSession(key)).toMatchObject({ state: { n: 1, "app:n": 1, "user:n": 1 } });
+    expect((await sessions.getSession(key))?.events).toHaveLength(2);
+  });
+
+  test("an event that the passed session holds is known, however long ago it was appended", async () => {
+    const sessions = new SessionService({ stores: createMemoryStores() });
+    const session = await sessions.createSession(key);
+    const first = setting({ n: 1 });
+    await sessions.appendEvent({ session, event: first });
+    for (let n = 0; n < 300; n++) await sessions.appendEvent({ session, event: event() });
+    await sessions.appendEvent({ session, event: structuredClone(first) });
+    await expect(sessions.appendEvent({ session, event: { ...first, author: "x" } })).rejects.toMatchObject({
+      code: "CONFLICT",
+    });
+    expect((await sessions.getSession(key))?.events).toHaveLength(301);
+  });
+});
+
+describe("State", () => {
+  test("reads the pending delta first, then the value", () => {
+    const state = new State({ a: 1, b: 2 }, { b: 3, c: null });
+    expect([state.get("a"), state.get("b"), state.get("c"), state.get("d"), state.get("d", 4)]).toEqual([
+      1,
+      3,
+      null,
+      undefined,
+      4,
+    ]);
+    expect([state.has("a"), state.has("c"), state.has("d")]).toEqual([true, true, false]);
+    expect(state.toRecord()).toEqual({ a: 1, b: 3, c: null });
+  });
+
+  test("writes are pending, and say so", () => {
+    const value = {};
+    const delta = {};
+    const state = new State(value, delta);
+    expect(state.hasDelta()).toBe(false);
+    state.set("user:a", 1);
+    state.update({ b: false, a: undefined });
+    expect(state.hasDelta()).toBe(true);
+    expect(delta).toStrictEqual({ "user:a": 1, b: false, a: undefined });
+    expect(state.get("b", true)).toBe(false);
+    expect(state.has("a")).toBe(true);
+  });
+
+  test("inherited names are no keys, and __proto__ is one like the others", () => {
+    const state = new State();
+    for (const name of ["toString", "constructor", "__proto__"]) {
+      expect(state.has(name)).toBe(false);
+      expect(state.get(name, "none")).toBe("none");
+      state.set(name, name);
+      expect(state.get(name)).toBe(name);
+    }
+    expect(Object.keys(state.toRecord())).toEqual(["toString", "constructor", "__proto__"]);
+  });
+});
