@@ -1,0 +1,16 @@
+// What the tests start as another process: node child.ts <url> <name>. Appends to a session of its own until it is killed,
+// and says the number of each event that was acknowledged.
+import { writeSync } from "node:fs";
+import { openStores } from "@scrollback/store-core";
+import { SessionService } from "../src/index.ts";
+import { setting } from "./events.ts";
+
+const [url = "", name = ""] = process.argv.slice(2);
+const sessions = new SessionService({ stores: await openStores(url) });
+const session = await sessions.createSession({ appName: "app", userId: "ada", sessionId: name });
+for (let n = 1; ; n++) {
+  const key = `${name}-${n}`;
+  const stateDelta = { [key]: n, [`app:${key}`]: n, [`user:${key}`]: n, "app:newest": key };
+  await sessions.appendEvent({ session, event: setting(key, stateDelta) });
+  writeSync(1, `${n}\n`);
+}

@@ -1,0 +1,64 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { startServer } from "@scrollback/conformance/servers";
+import { openStores } from "@scrollback/store-core";
+import { expect, test } from "vitest";
+import { SessionService } from "../src/index.ts";
+import { scratchUrl } from "./scratch.ts";
+
+const CHILD = fileURLToPath(new URL("child.ts", import.meta.url));
+const ROUNDS = 8;
+
+/** Starts a writer, kills it at some moment, and tells how many events it had acknowledged. */
+async function writeAndKill(url: string, name: string): Promise<number> {
+  const child: ChildProcess = spawn(process.execPath, [CHILD, url, name], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  let said = "";
+  child.stdout?.setEncoding("utf8").on("data", (text: string) => {
+    said += text;
+  });
+  const closed = once(child, "close");
+  await Promise.race([once(child.stdout ?? child, "data"), closed]);
+  await sleep(Math.random() * 40);
+  child.kill("SIGKILL");
+  await closed;
+  return said.trim().split("\n").length;
+}
+
+async function expectWhole(url: string): Promise<void> {
+  await using stores = await openStores(url);
+  for (let round = 0; round < ROUNDS; round += 2) {
+    // Two at once, so that they meet in the threads of the app and the user.
+    const names = [`round-${round}`, `round-${round + 1}`];
+    const acknowledged = await Promise.all(names.map((name) => writeAndKill(url, name)));
+    const sessions = new SessionService({ stores });
+    for (const [index, sessionId] of names.entries()) {
+      const session = await sessions.getSession({ appName: "app", userId: "ada", sessionId });
+      const count = session?.events.length ?? 0;
+      expect([acknowledged[index], (acknowledged[index] ?? 0) + 1]).toContain(count);
+      for (let n = 1; n <= count; n++) {
+        const key = `${sessionId}-${n}`;
+        expect(session?.events[n - 1]?.id).toBe(key);
+        for (const prefix of ["", "app:", "user:"]) expect(session?.state[prefix + key]).toBe(n);
+      }
+      expect(session?.state[`app:${sessionId}-${count + 1}`]).toBeUndefined();
+    }
+  }
+  const sessions = new SessionService({ stores });
+  const { sessions: listed } = await sessions.listSessions({ appName: "app", userId: "ada" });
+  expect(listed).toHaveLength(ROUNDS);
+  const times = listed.map(({ lastUpdateTime }) => lastUpdateTime);
+  expect(times).toEqual([...times].sort((a, b) => b - a));
+}
+
+test("writers that are killed at any moment lose no event and no delta, on SQLite", async () => {
+  await expectWhole(scratchUrl());
+}, 120_000);
+
+test("writers that are killed at any moment lose no event and no delta, on Redis", async () => {
+  await using server = await startServer("redis");
+  await expectWhole(server.url);
+}, 120_000);
