@@ -17,6 +17,7 @@ const folders = {
   "@scrollback/store-redis": "packages/store-redis",
   "@scrollback/store-sqlite": "packages/store-sqlite",
   "@scrollback/agents": "packages/agents",
+  "@scrollback/sessions": "packages/sessions",
   "@scrollback/conformance": "conformance-tests",
 };
 type PackageName = keyof typeof folders;
