@@ -29,11 +29,18 @@ export interface AppenderParts {
   readonly shared: SharedStates;
   readonly directories: Directories;
   readonly staleWriter: "reject" | "reload";
+  readonly usedEventId: "refuse" | "replace";
 }
 
 interface KnownHead {
   readonly revision: Revision;
   readonly head: Head;
+}
+
+/** What an event is put behind. */
+interface Ground extends KnownHead {
+  /** The event that it takes the place of, and those after that; empty where it is a new one. */
+  readonly replaced: readonly SessionEvent[];
 }
 
 interface SharedPair {
@@ -73,12 +80,16 @@ export class Appender {
     const append: Append = { key, threadId, session, event, stored, delta };
     const place = parsePlace(session);
     const isHeld = session.events.some(({ id }) => id === event.id);
-    let known = this.#settled.get(threadId);
-    if (isHeld || known?.revision !== place.revision) known = await this.#catchUp(append, isHeld);
+    const settled = this.#settled.get(threadId);
+    let known: Ground | undefined =
+      settled?.revision === place.revision && !isHeld
+        ? { ...settled, replaced: [] }
+        : await this.#catchUp(append, isHeld);
     for (let attempt = 0; known !== undefined; attempt++) {
       const base = await this.#basis(append);
       const clock = Math.max(base.app?.content.clock ?? 0, base.user?.content.clock ?? 0);
-      const head = nextHead(known.head, stored, delta, nextStamp(clock));
+      const count = known.head.events + (known.replaced.length > 0 ? 0 : 1);
+      const head = nextHead(known.head, count, stored, delta, nextStamp(clock));
       const revision = await this.#commit(append, known, head);
       if (revision === undefined) {
         if (attempt >= MAX_ATTEMPTS) throw stale();
@@ -147,15 +158,20 @@ export class Appender {
   }
 
   /** The revision of the session after the event, or undefined when something came between. */
-  async #commit({ threadId, stored }: Append, known: KnownHead, head: Head): Promise<Revision | undefined> {
+  async #commit(
+    { threadId, stored }: Append,
+    { revision, replaced }: Ground,
+    head: Head,
+  ): Promise<Revision | undefined> {
+    const store = this.#parts.stores.open(threadId);
+    const append = [stored, ...replaced.slice(1)].map(messageOf);
+    const change = { drop: replaced.length, append, metadata: head };
+    // Not the id alone: after a session was deleted, another of its id may have an event of the same id. And an event
+    // that takes another's place has its id, and is another write.
+    const operationId = `${head.life}:${nameOf(stored.id)}`;
+    const options = { expectedRevision: revision, ...(replaced.length === 0 && { operationId }) };
     try {
-      const options = {
-        // Not the id alone: after a session was deleted, another of its id may have an event of the same id.
-        operationId: `${head.life}:${nameOf(stored.id)}`,
-        expectedRevision: known.revision,
-      };
-      const change = { append: [messageOf(stored)], metadata: head };
-      return String(await this.#parts.stores.open(threadId).commit(change, options));
+      return String(await store.commit(change, options));
     } catch (error) {
       this.#settled.delete(threadId);
       if (StoreError.is(error, "CONFLICT")) return undefined;
@@ -167,24 +183,26 @@ export class Appender {
    * Reads where the session stands and what that means for the event: the head to append to, or undefined when the event
    * is there already. `thorough`: looks for the event also where the session is not stale.
    */
-  async #catchUp(append: Append, thorough: boolean): Promise<KnownHead | undefined> {
+  async #catchUp(append: Append, thorough: boolean): Promise<Ground | undefined> {
+    const { staleWriter, usedEventId } = this.#parts;
     const { key, session, stored } = append;
     const { head, events, revision, missed, isStale } = await this.#look(append, thorough);
     await this.finish(key, { revision, head });
-    const found = events.find(({ id }) => id === stored.id);
-    if (found && !isDeepStrictEqual(found, stored)) {
+    const index = events.findIndex(({ id }) => id === stored.id);
+    const isThere = index >= 0 && isDeepStrictEqual(events[index], stored);
+    if (index >= 0 && !isThere && usedEventId === "refuse") {
       throw new StoreError(
         "CONFLICT",
         `appendEvent: event.id "${stored.id}" was used for another event of this session`,
       );
     }
-    if (!found && isStale && this.#parts.staleWriter === "reject") throw stale();
-    if (found || isStale) {
+    if (!isThere && isStale && staleWriter === "reject") throw stale();
+    if (isThere || isStale) {
       if (missed === head.events) session.events = [];
       const recent = events.slice(events.length - missed);
       refresh(session, head, revision, recent, await this.#load(key));
     }
-    return found ? undefined : { revision, head };
+    return isThere ? undefined : { revision, head, replaced: index < 0 ? [] : events.slice(index) };
   }
 
   /** Reads all events that the session has missed, and as many more as the event may be among. */
@@ -240,7 +258,9 @@ function named<T extends { readonly source: string }>(key: SessionKey, write: T 
 
 /** Brings a session object up to date after its own event. */
 function show({ session, event }: Append, head: Head, revision: Revision): void {
-  if (!session.events.some(({ id }) => id === event.id)) session.events.push(event);
+  const index = session.events.findIndex(({ id }) => id === event.id);
+  if (index < 0) session.events.push(event);
+  else session.events[index] = event;
   for (const [key, value] of Object.entries(event.actions?.stateDelta ?? {}))
     setValue(session.state, key, value);
   session.lastUpdateTime = head.lastUpdateTime;

@@ -125,6 +125,7 @@ export function checkServiceOptions(options: unknown): void {
   checkOptions("SessionService", options, {
     stores: isStores,
     staleWriter: isOneOf("reject", "reload"),
+    usedEventId: isOneOf("refuse", "replace"),
     now: isFunction,
   });
   const { stores } = (options ?? {}) as { stores?: { settings?: { maxMessages?: number } } };

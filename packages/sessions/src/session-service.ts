@@ -31,6 +31,11 @@ export interface SessionServiceOptions {
    * `CONFLICT`, `"reload"` brings the session up to date and appends to that.
    */
   staleWriter?: "reject" | "reload";
+  /**
+   * What `appendEvent` does with an event whose id another event of the session has: `"refuse"` (the default) throws
+   * `CONFLICT`, `"replace"` puts it in the other one's place, and applies its `stateDelta`.
+   */
+  usedEventId?: "refuse" | "replace";
   /** The `lastUpdateTime` of a session that is created. Default: seconds since the epoch. */
   now?: () => number;
 }
@@ -56,17 +61,13 @@ export class SessionService implements AsyncDisposable {
   /** Does no I/O. @throws StoreError `INVALID_ARGUMENT` for a wrong option, or stores that trim. */
   constructor(options: SessionServiceOptions) {
     checkServiceOptions(options);
-    const { stores, staleWriter = "reject", now = () => Date.now() / 1_000 } = options;
+    const { stores, staleWriter = "reject", usedEventId = "refuse" } = options;
     this.#stores = stores;
-    this.#now = now;
+    this.#now = options.now ?? (() => Date.now() / 1_000);
     this.#shared = new SharedStates(stores);
     this.#directories = new Directories(stores);
-    this.#appender = new Appender({
-      stores,
-      shared: this.#shared,
-      directories: this.#directories,
-      staleWriter,
-    });
+    const parts = { stores, shared: this.#shared, directories: this.#directories, staleWriter, usedEventId };
+    this.#appender = new Appender(parts);
   }
 
   /**
@@ -180,7 +181,7 @@ export class SessionService implements AsyncDisposable {
    *
    * @returns the event.
    * @throws StoreError `NOT_FOUND` when there is no such session, `CONFLICT` for a stale session (see `staleWriter`) and
-   *   for an id that another event has, `TOO_LARGE` for a state that does not fit.
+   *   for an id that another event has (see `usedEventId`), `TOO_LARGE` for a state that does not fit.
    */
   async appendEvent(request: AppendEventRequest): Promise<SessionEvent> {
     checkAppend(request);

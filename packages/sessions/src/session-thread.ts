@@ -55,21 +55,28 @@ export async function readSession(
 export function newHead(lastUpdateTime: number, { app, user, session }: Scopes, stamp: number): Head {
   const life = randomBytes(6).toString("base64url");
   const head: Head = { version: 1, life, events: 0, lastUpdateTime, state: session };
-  return withPending(head, `${life}:0`, stamp, app, user);
+  return withPending(head, stamp, app, user);
 }
 
-/** The head after an event. */
-export function nextHead(head: Head, event: SessionEvent, delta: Scopes, stamp: number): Head {
-  const { version, life, events } = head;
+/** The head after an event was added, or took the place of another. */
+export function nextHead(
+  head: Head,
+  events: number,
+  event: SessionEvent,
+  delta: Scopes,
+  stamp: number,
+): Head {
+  const { version, life } = head;
   const state = { ...head.state, ...delta.session };
-  const next: Head = { version, life, events: events + 1, lastUpdateTime: event.timestamp, state };
-  return withPending(next, `${life}:${next.events}`, stamp, delta.app, delta.user);
+  const next: Head = { version, life, events, lastUpdateTime: event.timestamp, state };
+  return withPending(next, stamp, delta.app, delta.user);
 }
 
-function withPending(head: Head, source: string, stamp: number, app: Values, user: Values): Head {
+function withPending(head: Head, stamp: number, app: Values, user: Values): Head {
   const hasApp = Object.keys(app).length > 0;
   const hasUser = Object.keys(user).length > 0;
   if (!hasApp && !hasUser) return head;
+  const source = `${head.life}:${head.events}:${stamp}`;
   return { ...head, pending: { source, stamp, ...(hasApp && { app }), ...(hasUser && { user }) } };
 }
 

@@ -85,6 +85,31 @@ describe("the service", () => {
     expect((await sessions.getSession(key))?.events).toHaveLength(2);
   });
 
+  test("with usedEventId replace an event takes the place of the one that has its id, and its delta is applied", async () => {
+    const stores = createMemoryStores();
+    const sessions = new SessionService({ stores, usedEventId: "replace" });
+    const session = await sessions.createSession(key);
+    const other = structuredClone(session);
+    for (const id of ["one", "two", "three"]) {
+      await sessions.appendEvent({ session, event: setting({ [id]: 1, "app:n": id }, { id }) });
+    }
+    const again = setting({ two: 2, "app:n": "again", "user:n": 1 }, { id: "two", timestamp: 5 });
+    for (let round = 0; round < 2; round++) await sessions.appendEvent({ session, event: again });
+    expect(session.events.map(({ id }) => id)).toEqual(["one", "two", "three"]);
+    expect(session.events[1]).toBe(again);
+    const reader = new SessionService({ stores });
+    expect(await reader.getSession(key)).toEqual(session);
+    expect(session.state).toEqual({ one: 1, two: 2, three: 1, "app:n": "again", "user:n": 1 });
+    await sessions.appendEvent({ session, event: event({ id: "four" }) });
+    await expect(
+      sessions.appendEvent({ session: other, event: setting({ two: 3 }, { id: "two" }) }),
+    ).rejects.toMatchObject({ code: "CONFLICT" });
+    const reloading = new SessionService({ stores, usedEventId: "replace", staleWriter: "reload" });
+    await reloading.appendEvent({ session: other, event: setting({ two: 3 }, { id: "two" }) });
+    expect(other.events.map(({ id }) => id)).toEqual(["one", "two", "three", "four"]);
+    expect(await reader.getSession(key)).toEqual(other);
+  });
+
   test("an event that the passed session holds is known, however long ago it was appended", async () => {
     const sessions = new SessionService({ stores: createMemoryStores() });
     const session = await sessions.createSession(key);
