@@ -18,6 +18,7 @@ const folders = {
   "@scrollback/store-sqlite": "packages/store-sqlite",
   "@scrollback/agents": "packages/agents",
   "@scrollback/sessions": "packages/sessions",
+  "@scrollback/bridge-google-adk": "packages/bridge-google-adk",
   "@scrollback/conformance": "conformance-tests",
 };
 type PackageName = keyof typeof folders;

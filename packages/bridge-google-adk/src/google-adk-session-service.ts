@@ -1,0 +1,182 @@
+import {
+  type Session as AdkSession,
+  type AppendEventRequest,
+  BaseSessionService,
+  type CreateSessionRequest,
+  type DeleteSessionRequest,
+  type Event,
+  type GetSessionRequest,
+  type ListSessionsRequest,
+  type ListSessionsResponse,
+} from "@google/adk";
+import { type Session, SessionService } from "@scrollback/sessions";
+import type { StoreFactory } from "@scrollback/store-core";
+import { toAdkEvent, toSessionEvent } from "./event.ts";
+
+const PAGE = 100;
+
+/** What a {@link GoogleAdkSessionService} takes. */
+export interface GoogleAdkSessionServiceOptions {
+  /** Where sessions are kept: any backend, without `maxMessages`. They are not closed. */
+  stores: StoreFactory;
+}
+
+/** An ADK session as this service gives it. Times are in milliseconds, as ADK for TypeScript has them. */
+export interface GoogleAdkSession extends AdkSession {
+  /** Opaque; which revision of the session this is. A session without it is taken for the newest. */
+  revision: string;
+}
+
+/**
+ * Sessions of `@scrollback/sessions` as the session service of Google's Agent Development Kit for TypeScript, version 2.
+ *
+ * A session that is not there is undefined. Appending an event whose id is there puts it in that event's place. A session
+ * to which someone else has appended meanwhile is brought up to date, and the event goes behind the newest.
+ *
+ * Rejects with the `StoreError`s of the session service: `CONFLICT` for creating a session that exists, `NOT_FOUND` for
+ * appending to one that does not, `INVALID_ARGUMENT` for what cannot be stored.
+ *
+ * @example
+ * const sessionService = new GoogleAdkSessionService({ stores: await openStores("sqlite:chats.db") });
+ * const runner = new Runner({ appName: "travel", agent, sessionService });
+ */
+export class GoogleAdkSessionService extends BaseSessionService implements AsyncDisposable {
+  readonly #sessions: SessionService;
+
+  /** Does no I/O. @throws StoreError `INVALID_ARGUMENT` for a wrong option, or stores that trim. */
+  constructor({ stores, ...others }: GoogleAdkSessionServiceOptions) {
+    super();
+    this.#sessions = new SessionService({
+      ...others,
+      stores,
+      staleWriter: "reload",
+      usedEventId: "replace",
+      now: Date.now,
+    });
+  }
+
+  /** Makes a session. An id that is taken is `CONFLICT`. */
+  override async createSession(request: CreateSessionRequest): Promise<GoogleAdkSession> {
+    const { appName, userId, sessionId, state } = request;
+    return toAdk(await this.#sessions.createSession({ appName, userId, sessionId, state }));
+  }
+
+  /** The session with the events asked for, or undefined. `numRecentEvents: 0` gives none. */
+  override async getSession(request: GetSessionRequest): Promise<GoogleAdkSession | undefined> {
+    const { appName, userId, sessionId, config } = request;
+    const { numRecentEvents, afterTimestamp } = config ?? {};
+    const key = { appName, userId, sessionId, config: { numRecentEvents, afterTimestamp } };
+    const session = await this.#sessions.getSession(key);
+    return session && toAdk(session);
+  }
+
+  /** The session of this id, made where there is none. Of several calls at once one makes it. */
+  override async getOrCreateSession(request: CreateSessionRequest): Promise<GoogleAdkSession> {
+    const { appName, userId, sessionId, state } = request;
+    return toAdk(await this.#sessions.getOrCreateSession({ appName, userId, sessionId, state }));
+  }
+
+  /**
+   * The sessions, newest update first where no order is given, with their state and without events. ADK's totals need to
+   * know all of them: this reads the head of every session, whatever the limit. For long lists use `listSessions` of
+   * `@scrollback/sessions` on the same stores, which reads a page.
+   */
+  override async listSessions(request: ListSessionsRequest): Promise<ListSessionsResponse> {
+    const { appName, userId, order } = request;
+    const all: AdkSession[] = [];
+    let pageToken: string | undefined;
+    do {
+      const page = await this.#sessions.listSessions({ appName, userId, order, limit: PAGE, pageToken });
+      all.push(...page.sessions.map(toAdk));
+      pageToken = page.nextPageToken;
+    } while (pageToken !== undefined);
+    return pageOf(all, request);
+  }
+
+  /** Removes a session with its events; one that is not there is none to remove. */
+  override async deleteSession(request: DeleteSessionRequest): Promise<void> {
+    const { appName, userId, sessionId } = request;
+    await this.#sessions.deleteSession({ appName, userId, sessionId });
+  }
+
+  /**
+   * Stores an event with its state delta and brings the passed session up to date, as ADK's own services do. A partial
+   * event is returned as it is.
+   */
+  override async appendEvent({ session, event }: AppendEventRequest): Promise<Event> {
+    if (event.partial) return event;
+    const stored = toSessionEvent(event);
+    const held = new Set(session.events.map(({ id }) => id));
+    // The live session is ADK's to change: it knows which of its values are newer than the delta.
+    const own: Session = {
+      ...(await this.#placeOf(session)),
+      events: [...session.events.map(toSessionEvent)],
+    };
+    await this.#sessions.appendEvent({ session: own, event: stored });
+    const missed = own.events.filter(({ id }) => !held.has(id) && id !== stored.id);
+    if (missed.length > 0) {
+      session.events.push(...missed.map(toAdkEvent));
+      for (const [key, value] of Object.entries(own.state)) setValue(session.state, key, value);
+    }
+    const appended = await super.appendEvent({ session, event });
+    session.lastUpdateTime = event.timestamp;
+    Object.assign(session, { revision: own.revision });
+    return appended;
+  }
+
+  /** Returns when the order of long lists is written down. Call it before the stores are closed. */
+  async flush(): Promise<void> {
+    await this.#sessions.flush();
+  }
+
+  /** The same as {@link GoogleAdkSessionService.flush}. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.flush();
+  }
+
+  /** The session as it was when it was read, or as it is now where the object does not say. */
+  async #placeOf(session: AdkSession & { revision?: unknown }): Promise<Session> {
+    const { id, appName, userId, lastUpdateTime, revision } = session;
+    const place = { id, appName, userId, lastUpdateTime, state: {}, events: [] };
+    if (typeof revision === "string") return { ...place, revision };
+    const newest = await this.#sessions.getSession({
+      appName,
+      userId,
+      sessionId: id,
+      config: { numRecentEvents: 0 },
+    });
+    // Any revision will do for one that is not there: the append says so.
+    return { ...place, revision: newest?.revision ?? "none:0:none" };
+  }
+}
+
+function toAdk({ events, ...session }: Session): GoogleAdkSession {
+  return { ...session, events: events.map(toAdkEvent) };
+}
+
+/** What ADK's own services answer with. */
+function pageOf(all: AdkSession[], { limit, offset = 0, page }: ListSessionsRequest): ListSessionsResponse {
+  const totalItems = all.length;
+  if (limit === undefined) {
+    return {
+      sessions: all.slice(offset),
+      page: 1,
+      limit: totalItems,
+      totalItems,
+      totalPages: totalItems === 0 ? 0 : 1,
+    };
+  }
+  const start = page === undefined ? offset : (page - 1) * limit;
+  return {
+    sessions: all.slice(start, start + limit),
+    page: page ?? (limit === 0 ? 1 : Math.floor(offset / limit) + 1),
+    limit,
+    totalItems,
+    totalPages: limit === 0 ? 0 : Math.ceil(totalItems / limit),
+  };
+}
+
+/** Sets an own property, whatever its name. */
+function setValue(values: Record<string, unknown>, key: string, value: unknown): void {
+  Object.defineProperty(values, key, { value, writable: true, enumerable: true, configurable: true });
+}

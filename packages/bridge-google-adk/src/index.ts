@@ -1,0 +1,5 @@
+export {
+  type GoogleAdkSession,
+  GoogleAdkSessionService,
+  type GoogleAdkSessionServiceOptions,
+} from "./google-adk-session-service.ts";

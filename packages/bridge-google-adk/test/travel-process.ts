@@ -1,0 +1,22 @@
+// What the tests start as another process: node travel-process.ts <url> <text>. Says the text to the agent, and tells in a
+// line of JSON what came out and what the model had read.
+import { Runner } from "@google/adk";
+import { openStores } from "@scrollback/store-core";
+import { GoogleAdkSessionService } from "../src/index.ts";
+import { travelAgent } from "./travel-agent.ts";
+
+const [url = "", text = ""] = process.argv.slice(2);
+const key = { appName: "travel", userId: "ada", sessionId: "rome" };
+await using stores = await openStores(url);
+await using sessionService = new GoogleAdkSessionService({ stores });
+const { agent, model } = travelAgent();
+const runner = new Runner({ appName: key.appName, agent, sessionService });
+await sessionService.getOrCreateSession(key);
+const said: string[] = [];
+for await (const event of runner.runAsync({ ...key, newMessage: { role: "user", parts: [{ text }] } })) {
+  const part = event.content?.parts?.[0];
+  if (part?.text && !event.partial) said.push(part.text);
+}
+const session = await sessionService.getSession(key);
+const authors = session?.events.map(({ author }) => author);
+console.log(JSON.stringify({ said, read: model.read, authors, state: session?.state }));
