@@ -1,4 +1,3 @@
-// Longer than a room should be: every method of the service stands here once, with its contract.
 import { pause, type Revision, StoreError, type StoreFactory } from "@scrollback/store-core";
 import { Appender } from "./appender.ts";
 import { nextStamp } from "./clock.ts";
