@@ -6,6 +6,7 @@ import { Known } from "./known.ts";
 import { copyOf, isEmpty, mergeScopes, type Scopes, setValue, splitScopes, temporaryOf } from "./scopes.ts";
 import type { Session, SessionEvent, SessionKey } from "./session.ts";
 import {
+  explained,
   formatPlace,
   type Head,
   messageOf,
@@ -175,7 +176,7 @@ export class Appender {
     } catch (error) {
       this.#settled.delete(threadId);
       if (StoreError.is(error, "CONFLICT")) return undefined;
-      throw error;
+      throw explained("appendEvent", error);
     }
   }
 

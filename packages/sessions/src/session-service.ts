@@ -15,7 +15,14 @@ import type {
   SessionEvent,
   SessionKey,
 } from "./session.ts";
-import { formatPlace, type Head, newHead, readSession, type SessionView } from "./session-thread.ts";
+import {
+  explained,
+  formatPlace,
+  type Head,
+  newHead,
+  readSession,
+  type SessionView,
+} from "./session-thread.ts";
 import { checkRoom, type Shared, SharedStates } from "./shared-state.ts";
 import { threads } from "./threads.ts";
 
@@ -77,7 +84,7 @@ export class SessionService implements AsyncDisposable {
   async createSession(request: CreateSessionRequest): Promise<Session> {
     checkRequest("createSession", request);
     const { appName, userId } = request;
-    const sessionId = request.sessionId?.trim() || this.#newId();
+    const sessionId = request.sessionId?.trim() || this.#stores.open().threadId;
     const initial = splitScopes(copyOf("createSession: state", request.state ?? {}));
     const appThread = threads.app(appName);
     const userThread = threads.user(appName, userId);
@@ -217,8 +224,8 @@ export class SessionService implements AsyncDisposable {
   }
 
   /**
-   * Returns when the order of sessions in large directories is written down, which otherwise follows within a second.
-   * Call it before the stores are closed. The service can be used on after it.
+   * Returns when the order of sessions in large directories is written down, which otherwise follows within a second (and
+   * keeps the process alive that long). Call it before the stores are closed. The service can be used on after it.
    */
   async flush(): Promise<void> {
     await this.#directories.settle();
@@ -227,10 +234,6 @@ export class SessionService implements AsyncDisposable {
   /** The same as {@link SessionService.flush}: what was opened is the stores', and stays open. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.flush();
-  }
-
-  #newId(): string {
-    return this.#stores.open().threadId;
   }
 
   /** Notes the session first: one that is noted and not there does no harm, one that is there and not noted would be lost. */
@@ -243,8 +246,8 @@ export class SessionService implements AsyncDisposable {
       try {
         return String(await store.commit({ metadata: head }, { expectedRevision }));
       } catch (error) {
-        if (!StoreError.is(error, "CONFLICT")) throw error;
-        if (attempt >= MAX_ATTEMPTS) throw error;
+        if (!StoreError.is(error, "CONFLICT") || attempt >= MAX_ATTEMPTS)
+          throw explained("createSession", error);
       }
       const view = await readSession(this.#stores, store.threadId, 0);
       if (view.head !== undefined) {

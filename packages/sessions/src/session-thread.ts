@@ -1,5 +1,11 @@
 import { randomBytes } from "node:crypto";
-import { type ChatMessage, invalid, type Revision, type StoreFactory } from "@scrollback/store-core";
+import {
+  type ChatMessage,
+  invalid,
+  type Revision,
+  StoreError,
+  type StoreFactory,
+} from "@scrollback/store-core";
 import { copyOf, type Scopes, type Values } from "./scopes.ts";
 import type { Session, SessionEvent } from "./session.ts";
 import type { SharedWrite } from "./shared-state.ts";
@@ -102,6 +108,13 @@ export function storable(event: SessionEvent): SessionEvent {
   if (!actions?.stateDelta) return copy;
   const kept = Object.entries(actions.stateDelta).filter(([key]) => !key.startsWith("temp:"));
   return { ...copy, actions: { ...actions, stateDelta: Object.fromEntries(kept) } };
+}
+
+/** What a commit to a session's thread failed with; where it did not fit, in the words of sessions. */
+export function explained(method: string, error: unknown): unknown {
+  if (!StoreError.is(error, "TOO_LARGE")) return error;
+  const message = `${method}: the event, or the state of the session (the metadata), is too large: ${error.message}`;
+  return new StoreError("TOO_LARGE", message, { cause: error });
 }
 
 export function formatPlace({ life, events }: Pick<Head, "life" | "events">, revision: Revision): string {

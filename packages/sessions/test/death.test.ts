@@ -1,5 +1,5 @@
 import { createStores, type Driver, MemoryDriver } from "@scrollback/store-core";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { event, setting } from "../src/contract/values.ts";
 import { type Session, SessionService } from "../src/index.ts";
 import { WatchedDriver } from "./watched-driver.ts";
@@ -164,19 +164,42 @@ test("values stand in the order in which they were appended, though a process' c
   const driver = new MemoryDriver();
   const realNow = Date.now;
   try {
-    const services = [serviceOn(driver), serviceOn(driver)];
-    const made = await Promise.all(
-      services.map((service, n) => service.createSession({ ...ada, sessionId: String(n) })),
-    );
+    // Each with modules of its own, as processes have.
+    const services: SessionService[] = [];
+    for (const _process of ["fast", "slow"]) {
+      vi.resetModules();
+      const modules = await import("../src/index.ts");
+      services.push(new modules.SessionService({ stores: createStores(driver) }));
+    }
+    const made: Session[] = [];
+    for (const [n, service] of services.entries()) {
+      made.push(await service.createSession({ ...ada, sessionId: String(n) }));
+    }
     for (let n = 0; n < 6; n++) {
       Date.now = () => realNow() + (n % 2 === 0 ? 3_600_000 : -3_600_000);
       const session = made[n % 2];
       if (session) await services[n % 2]?.appendEvent({ session, event: setting({ "app:n": n }) });
+      // Whoever reads them finds nothing left to do.
+      for (const sessionId of ["0", "1"]) await serviceOn(driver).getSession({ ...ada, sessionId });
       expect(await serviceOn(driver).getAppState(app)).toEqual({ n });
     }
   } finally {
     Date.now = realNow;
   }
+});
+
+test("what a dead process had for the app and the user is theirs, also when its session is deleted", async () => {
+  const driver = new MemoryDriver();
+  const sessions = serviceOn(driver);
+  await sessions.createSession(key);
+  await dyingAfter(1, driver, async (service, arm) => {
+    const session = await service.getSession(key);
+    arm();
+    if (session) await service.appendEvent({ session, event: setting({ "app:n": 1, "user:n": 1 }) });
+  });
+  await serviceOn(driver).deleteSession(key);
+  expect(await sessions.getAppState(app)).toEqual({ n: 1 });
+  expect(await sessions.getUserState(ada)).toEqual({ n: 1 });
 });
 
 describe("a process dies while it creates a session", () => {

@@ -128,6 +128,7 @@ export const scoping: readonly ContractTest[] = [
           sessions.appendEvent({ session, event: setting({ [key]: large }) }),
         ).rejects.toMatchObject(storeError("TOO_LARGE"));
       }
+      expect(await sessions.getSession({ appName, userId, sessionId: "t" })).toBeUndefined();
       expect(await sessions.getSession({ appName, userId, sessionId: "s" })).toEqual(session);
       expect(session.events).toEqual([]);
       await sessions.appendEvent({ session, event: event({ content: large }) });
