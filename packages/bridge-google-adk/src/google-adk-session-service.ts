@@ -106,13 +106,13 @@ export class GoogleAdkSessionService extends BaseSessionService implements Async
   override async appendEvent({ session, event }: AppendEventRequest): Promise<Event> {
     if (event.partial) return event;
     const stored = toSessionEvent(event);
-    const held = new Set(session.events.map(({ id }) => id));
     // The live session is ADK's to change: it knows which of its values are newer than the delta.
     const own: Session = {
       ...(await this.#placeOf(session)),
       events: [...session.events.map(toSessionEvent)],
     };
     await this.#sessions.appendEvent({ session: own, event: stored });
+    const held = new Set(session.events.map(({ id }) => id));
     const missed = own.events.filter(({ id }) => !held.has(id) && id !== stored.id);
     if (missed.length > 0) {
       session.events.push(...missed.map(toAdkEvent));

@@ -102,6 +102,19 @@ test("a stale session is brought up to date, and the event goes behind the newes
   expect((await other.getSession(key))?.state).toEqual({ a: 1, b: 1, c: 1, "app:a": 1 });
 });
 
+test("events that are appended at once through one session are there once each, in the session and in the store", async () => {
+  const { service, other } = open();
+  const session = await service.createSession(key);
+  const events = Array.from({ length: 12 }, (_, n) => setting({ [`k${n}`]: n, [`app:${n}`]: n }));
+  await Promise.all(events.map((event) => service.appendEvent({ session, event })));
+  const read = await other.getSession(key);
+  const ids = (all: readonly Event[] = []) => all.map(({ id }) => id).sort();
+  expect(ids(session.events)).toEqual(ids(events));
+  expect(ids(read?.events)).toEqual(ids(events));
+  expect(read?.state).toEqual(session.state);
+  expect(Object.keys(session.state)).toHaveLength(24);
+});
+
 test("a value that was set in the live session since the delta was made is not put back", async () => {
   const { service } = open();
   const session = await service.createSession(key);

@@ -110,6 +110,20 @@ describe("the service", () => {
     expect(await reader.getSession(key)).toEqual(other);
   });
 
+  test("events that are appended at once through one session object are all there, once each", async () => {
+    const stores = createMemoryStores();
+    const sessions = new SessionService({ stores, staleWriter: "reload" });
+    const session = await sessions.createSession(key);
+    const events = Array.from({ length: 12 }, (_, n) => setting({ [`k${n}`]: n, [`app:${n}`]: n }));
+    await Promise.all(events.map((one) => sessions.appendEvent({ session, event: one })));
+    const read = await sessions.getSession(key);
+    const ids = (all: readonly { id: string }[] = []) => all.map(({ id }) => id).sort();
+    expect(ids(session.events)).toEqual(ids(events));
+    expect(read?.events.map(({ id }) => id)).toEqual(session.events.map(({ id }) => id));
+    expect(read?.state).toEqual(session.state);
+    await new SessionService({ stores }).appendEvent({ session, event: event() });
+  });
+
   test("an event that the passed session holds is known, however long ago it was appended", async () => {
     const sessions = new SessionService({ stores: createMemoryStores() });
     const session = await sessions.createSession(key);
