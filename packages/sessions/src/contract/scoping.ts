@@ -134,4 +134,21 @@ export const scoping: readonly ContractTest[] = [
       await sessions.appendEvent({ session, event: event({ content: large }) });
     },
   },
+  {
+    title:
+      "state: a state that outgrows its limit little by little is TOO_LARGE, and the event is not stored",
+    async run({ sessions, connect, appName, userId }) {
+      const session = await sessions.createSession({ appName, userId, sessionId: "s" });
+      const half = "x".repeat(150_000);
+      for (const prefix of ["", "app:", "user:"]) {
+        await sessions.appendEvent({ session, event: setting({ [`${prefix}first`]: half }) });
+        const before = await sessions.getSession({ appName, userId, sessionId: "s" });
+        await expect(
+          sessions.appendEvent({ session, event: setting({ [`${prefix}second`]: half }) }),
+        ).rejects.toMatchObject(storeError("TOO_LARGE", /state/));
+        expect(await connect().getSession({ appName, userId, sessionId: "s" })).toEqual(before);
+        await sessions.appendEvent({ session, event: setting({ [`${prefix}first`]: null }) });
+      }
+    },
+  },
 ];
