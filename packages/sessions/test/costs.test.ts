@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { createStores, MemoryDriver } from "@scrollback/store-core";
 import { expect, test } from "vitest";
 import { setting } from "../src/contract/values.ts";
@@ -101,7 +102,10 @@ test("appends tell the directories once a second at most, all of them together",
   const { watched, sessions } = watch();
   const session = await sessions.createSession(key);
   watched.reset();
-  for (let n = 0; n < 40; n++) await sessions.appendEvent({ session, event: setting({ n }) });
+  for (let n = 0; n < 40; n++) {
+    await sessions.appendEvent({ session, event: setting({ n }) });
+    await sleep(3);
+  }
   await sessions.flush();
   expect(watched.commits.filter((threadId) => threadId.startsWith("sessions:directory"))).toHaveLength(2);
 });
