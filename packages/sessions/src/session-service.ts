@@ -156,28 +156,28 @@ export class SessionService implements AsyncDisposable {
       request.userId === undefined
         ? threads.directoryOfApp(appName)
         : threads.directoryOfUser(appName, request.userId);
-    const { sessions: found, ...page } = await this.#directories.page(
+    const states = new Map<string, Promise<Shared>>();
+    const stateOf = (ofThread: string) => {
+      const state = states.get(ofThread) ?? this.#shared.load(ofThread);
+      states.set(ofThread, state);
+      return state;
+    };
+    const page = await this.#directories.page(
       threadId,
       { order, after, limit },
       async ({ userId, sessionId }) => {
-        const view = await readSession(this.#stores, threads.session(appName, userId, sessionId), 0);
-        return view.head && { ...view, key: { appName, userId, sessionId } };
+        const [view, app, user] = await Promise.all([
+          readSession(this.#stores, threads.session(appName, userId, sessionId), 0),
+          stateOf(threads.app(appName)),
+          stateOf(threads.user(appName, userId)),
+        ]);
+        return view.head && { ...view, key: { appName, userId, sessionId }, shared: { app, user } };
       },
     );
-    const users = [...new Set(found.map(({ key }) => key.userId))];
-    const [app, ...ofUsers] = await Promise.all(
-      found.length === 0
-        ? []
-        : [threads.app(appName), ...users.map((userId) => threads.user(appName, userId))].map((threadId) =>
-            this.#shared.load(threadId),
-          ),
+    const sessions = page.sessions.map(async ({ key, shared, ...view }) =>
+      this.#sessionOf(key, view, [], { ...shared, ...(await this.#appender.finish(key, view)) }),
     );
-    const sessions = found.map(async ({ key, ...view }) => {
-      const user = ofUsers[users.indexOf(key.userId)];
-      if (!app || !user) throw new RangeError("every session has a user");
-      return this.#sessionOf(key, view, [], { app, user, ...(await this.#appender.finish(key, view)) });
-    });
-    return { sessions: await Promise.all(sessions), ...page };
+    return { ...page, sessions: await Promise.all(sessions) };
   }
 
   /**
