@@ -333,9 +333,21 @@ test("a row of a newer format version is CORRUPT and says what to upgrade", asyn
   const store = createStores(new RecordLogDriver(log)).open("t");
   await expect(store.listMessages()).rejects.toMatchObject({
     code: "CORRUPT",
-    message: /upgrade @scrollback\/store-core/,
+    message: expect.stringMatching(/upgrade @scrollback\/store-core/),
   });
   await expect(store.addMessages([user("x")])).rejects.toMatchObject({ code: "CORRUPT" });
+});
+
+test("metadata of a newer format version is CORRUPT and says what to upgrade", async () => {
+  const log = new MemoryRecordLog();
+  const store = createStores(new RecordLogDriver(log)).open("t");
+  await store.commit({ append: [user("x")], metadata: { title: "x" } });
+  log.plant("tt", 1, 1, '2m{"title":"from the future"}');
+  await expect(store.read()).rejects.toMatchObject({
+    code: "CORRUPT",
+    message: expect.stringMatching(/metadata.*version 2.*upgrade @scrollback\/store-core/),
+  });
+  expect(await store.listMessages()).toEqual([user("x")]);
 });
 
 test("a thread that lives by being written to outlasts its rows' expiry", async () => {
