@@ -1,9 +1,10 @@
 /**
- * `node scripts/check.ts test|local|fire|all` runs the project's checks and ends with one line: `N passed, N failed`.
+ * `node scripts/check.ts test|local|compatibility|fire|all` runs the project's checks and ends with one line: `N passed, N failed`.
  *
  * - `test`: builds, prepares the servers, runs every test.
  * - `local`: the tests that need no server: units, and the suite on memory, the record log, SQLite and files.
- * - `fire`: the faults alone, many times each: about an hour.
+ * - `compatibility`: the suite on older servers, with other clients, and on Node 22: about ten minutes.
+ * - `fire`: the faults, many times each, and what `compatibility` does: more than an hour.
  * - `all`: the style, the types, and what `test` does.
  *
  * Every part runs, whatever failed before it. What the failing ones printed is printed again at the end.
@@ -28,6 +29,27 @@ const serverTests = (name: string, ...args: string[]): Part => ({
   command: ["vitest", "run", "--config", "vitest.servers.config.ts", ...args],
   results: ".results/servers.json",
 });
+const compatibility: readonly Part[] = [
+  {
+    name: "suite on other servers and clients",
+    command: ["vitest", "run", "--config", "vitest.compatibility.config.ts"],
+    results: ".results/compatibility.json",
+  },
+  {
+    name: "suite on Node 22",
+    command: [
+      "npx",
+      "--yes",
+      "--package",
+      "node@22",
+      "vitest",
+      "run",
+      "--config",
+      "vitest.node-22.config.ts",
+    ],
+    results: ".results/node-22.json",
+  },
+];
 const lint: Part = { name: "style", command: ["biome", "check", "--error-on-warnings", "."] };
 const build: Part = { name: "build", command: ["turbo", "run", "build", "--output-logs=errors-only"] };
 const types: Part = { name: "types", command: ["turbo", "run", "//#types", "--output-logs=errors-only"] };
@@ -44,7 +66,8 @@ const servers: Part = {
 const plans: Record<string, readonly Part[]> = {
   test: [build, units, servers, serverTests("tests on servers")],
   local: [build, units, serverTests("suite without servers", "memory", "sqlite", "file", "record-log")],
-  fire: [build, servers, serverTests("faults", "under-fire", "failover")],
+  compatibility: [build, servers, ...compatibility],
+  fire: [build, servers, serverTests("faults", "under-fire", "failover"), ...compatibility],
   all: [lint, build, types, units, servers, serverTests("tests on servers")],
 };
 

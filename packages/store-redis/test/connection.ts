@@ -1,16 +1,27 @@
-import { Cluster } from "ioredis";
+import { Cluster, Redis } from "ioredis";
 import { clientOf, type RedisClient } from "../src/options.ts";
 import { RedisDriver } from "../src/redis-driver.ts";
 
-/** How to reach a server or a cluster. Plain data: it goes to child processes. */
-export type Place =
-  | { readonly url: string }
-  | {
-      readonly startupNodes: { host: string; port: number }[];
-      readonly natMap: Record<string, { host: string; port: number }>;
-    };
+interface Address {
+  readonly host: string;
+  readonly port: number;
+}
 
-/** A namespace on a server or a cluster. */
+interface ClusterPlace {
+  readonly startupNodes: Address[];
+  readonly natMap: Record<string, Address>;
+}
+
+interface SentinelPlace {
+  readonly sentinels: Address[];
+  readonly name: string;
+  readonly natMap: Record<string, Address>;
+}
+
+/** How to reach a server, a cluster, or a server behind Sentinel. Plain data: it goes to child processes. */
+export type Place = { readonly url: string } | ClusterPlace | SentinelPlace;
+
+/** A namespace at a place. */
 export type Namespace = Place & { readonly keyPrefix: string };
 
 /** A driver on a namespace. What a child process imports. */
@@ -21,16 +32,35 @@ export function connect(data: unknown): RedisDriver {
 /** A client and a driver that uses it alone. */
 export function open({ keyPrefix, ...place }: Namespace): { client: RedisClient; driver: RedisDriver } {
   const { client, owned } =
-    "url" in place ? clientOf(place.url, undefined) : { client: clusterOf(place), owned: false };
+    "url" in place ? clientOf(place.url, undefined) : { client: clientAt(place), owned: false };
   const driver = new RedisDriver({ client, keyPrefix, owned });
-  // A cluster's client is handed in, so the test's to close; here its driver is all that the suite sees of it.
+  // Such a client is handed in, so the test's to close; here its driver is all that the suite sees of it.
   if (!owned) driver.close = async () => client.disconnect();
   return { client, driver };
 }
 
-/** A client of a cluster with the timeouts that the documentation recommends. */
-function clusterOf({ startupNodes, natMap }: Extract<Place, { natMap: unknown }>): Cluster {
-  const client = new Cluster(startupNodes, {
+/** A client with the timeouts that the documentation recommends. */
+function clientAt(place: ClusterPlace | SentinelPlace): RedisClient {
+  const client = "sentinels" in place ? sentinelClient(place) : clusterClient(place);
+  client.on("error", () => undefined);
+  return client;
+}
+
+function sentinelClient(place: SentinelPlace): Redis {
+  return new Redis({
+    ...place,
+    lazyConnect: true,
+    enableOfflineQueue: false,
+    connectTimeout: 1_000,
+    commandTimeout: 4_000,
+    maxRetriesPerRequest: 0,
+    retryStrategy: (attempt) => Math.min(50 * attempt, 200),
+    disconnectTimeout: 0,
+  });
+}
+
+function clusterClient({ startupNodes, natMap }: ClusterPlace): Cluster {
+  return new Cluster(startupNodes, {
     natMap,
     lazyConnect: true,
     enableOfflineQueue: false,
@@ -41,6 +71,4 @@ function clusterOf({ startupNodes, natMap }: Extract<Place, { natMap: unknown }>
       disconnectTimeout: 0,
     },
   });
-  client.on("error", () => undefined);
-  return client;
 }

@@ -1,14 +1,20 @@
 import { randomUUID } from "node:crypto";
 import { type FaultyConnection, type Harness, type RawAccess, TcpProxy } from "@scrollback/conformance";
-import type { RedisCluster, RunningServer } from "@scrollback/conformance/servers";
+import type { Address, RedisCluster, RedisSentinel, RunningServer } from "@scrollback/conformance/servers";
 import { Cluster, Redis } from "ioredis";
 import { parseFooter, threadKeys } from "../src/keys.ts";
 import type { RedisClient } from "../src/options.ts";
 import { connect, type Namespace, open, type Place } from "./connection.ts";
 import { countRequests } from "./count-requests.ts";
 
+/** What other processes import: `connection.ts`, or a module that puts another ioredis below it. */
+const connectionModule = new URL("./connection.ts", import.meta.url);
+
 /** What makes harnesses on a server, each on a namespace of its own. */
-export function redisHarnesses(starting: Promise<RunningServer>): () => Promise<Harness> {
+export function redisHarnesses(
+  starting: Promise<RunningServer>,
+  module: URL = connectionModule,
+): () => Promise<Harness> {
   return async () => {
     const { product, version, url, password } = await starting;
     const throughProxy = async (proxy: TcpProxy): Promise<Place> => {
@@ -17,39 +23,74 @@ export function redisHarnesses(starting: Promise<RunningServer>): () => Promise<
       faulty.host = `127.0.0.1:${await proxy.forward({ host: hostname, port: Number(port) })}`;
       return { url: faulty.href };
     };
-    return await harnessOn({ url }, { product, version }, throughProxy, password ? [password] : []);
+    const secrets = password ? [password] : [];
+    return await harnessOn({ url }, { server: { product, version }, throughProxy, module, secrets });
   };
 }
 
 /** What makes harnesses on a cluster, each on a namespace of its own. */
-export function redisClusterHarnesses(starting: Promise<RedisCluster>): () => Promise<Harness> {
+export function redisClusterHarnesses(
+  starting: Promise<RedisCluster>,
+  module: URL = connectionModule,
+): () => Promise<Harness> {
   return async () => {
     const { product, version, startupNodes, natMap } = await starting;
     const throughProxy = async (proxy: TcpProxy): Promise<Place> => {
-      const faulty = new Map<string, { host: string; port: number }>();
-      for (const { host, port } of startupNodes) {
-        faulty.set(`${host}:${port}`, { host: "127.0.0.1", port: await proxy.forward({ host, port }) });
-      }
-      const mapped = Object.entries(natMap).map(([inner, { host, port }]) => [
-        inner,
-        faulty.get(`${host}:${port}`),
-      ]);
-      return { startupNodes: [...faulty.values()], natMap: Object.fromEntries(mapped) };
+      const forwarded = await forwardAll(proxy, startupNodes);
+      return { startupNodes: startupNodes.map(forwarded), natMap: mapValues(natMap, forwarded) };
     };
-    return await harnessOn({ startupNodes, natMap }, { product, version }, throughProxy);
+    return await harnessOn({ startupNodes, natMap }, { server: { product, version }, throughProxy, module });
   };
+}
+
+/** What makes harnesses on a server behind Sentinel, each on a namespace of its own. */
+export function redisSentinelHarnesses(starting: Promise<RedisSentinel>): () => Promise<Harness> {
+  return async () => {
+    const { product, version, connection } = await starting;
+    const { sentinels, name, natMap } = connection;
+    const throughProxy = async (proxy: TcpProxy): Promise<Place> => {
+      const forwarded = await forwardAll(proxy, [...sentinels, ...Object.values(natMap)]);
+      return { sentinels: sentinels.map(forwarded), name, natMap: mapValues(natMap, forwarded) };
+    };
+    const server = { product, version };
+    return await harnessOn(connection, { server, throughProxy, module: connectionModule });
+  };
+}
+
+/** Forwards each address, and tells where it can be reached now. */
+async function forwardAll(
+  proxy: TcpProxy,
+  addresses: readonly Address[],
+): Promise<(address: Address) => Address> {
+  const ports = new Map<string, number>();
+  for (const address of addresses) {
+    ports.set(`${address.host}:${address.port}`, await proxy.forward(address));
+  }
+  return ({ host, port }) => {
+    const forwarded = ports.get(`${host}:${port}`);
+    if (forwarded === undefined) throw new Error(`${host}:${port} is not forwarded`);
+    return { host: "127.0.0.1", port: forwarded };
+  };
+}
+
+function mapValues<T>(record: Readonly<Record<string, T>>, map: (value: T) => T): Record<string, T> {
+  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, map(value)]));
+}
+
+interface Surroundings {
+  readonly server: Harness["server"];
+  throughProxy(proxy: TcpProxy): Promise<Place>;
+  readonly module: URL;
+  readonly secrets?: readonly string[];
 }
 
 async function harnessOn(
   place: Place,
-  server: Harness["server"],
-  throughProxy: (proxy: TcpProxy) => Promise<Place>,
-  secrets: string[] = [],
+  { server, throughProxy, module, secrets = [] }: Surroundings,
 ): Promise<Harness> {
   const namespace: Namespace = { ...place, keyPrefix: `suite-${randomUUID()}` };
   const { client, driver } = open(namespace);
-  const raw =
-    "url" in place ? new Redis(place.url) : new Cluster(place.startupNodes, { natMap: place.natMap });
+  const raw = rawClient(place);
   // A test may kill the server below it.
   raw.on("error", () => undefined);
   const proxy = new TcpProxy();
@@ -76,6 +117,12 @@ async function harnessOn(
       raw.disconnect();
     },
   };
+}
+
+function rawClient(place: Place): RedisClient {
+  if ("url" in place) return new Redis(place.url);
+  if ("sentinels" in place) return new Redis({ ...place });
+  return new Cluster(place.startupNodes, { natMap: place.natMap });
 }
 
 function rawAccess(raw: RedisClient, keyPrefix: string): RawAccess {

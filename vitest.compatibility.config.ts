@@ -1,0 +1,18 @@
+import { MatrixReporter } from "@scrollback/conformance/reporter";
+import { defineConfig } from "vitest/config";
+
+/** The suite on what else an adapter supports, beside what every run covers: older servers, other clients. Never cached. */
+export default defineConfig({
+  test: {
+    include: ["**/test/**/conformance*.compatibility.ts"],
+    exclude: ["**/node_modules/**", "**/dist/**", "benchmarks/**"],
+    maxWorkers: 2,
+    testTimeout: 60_000,
+    hookTimeout: 180_000,
+    reporters: [
+      "default",
+      ["json", { outputFile: ".results/compatibility.json" }],
+      new MatrixReporter({ file: "docs/matrix-servers.md" }),
+    ],
+  },
+});
