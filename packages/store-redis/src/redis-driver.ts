@@ -17,6 +17,7 @@ import { classifyError, withoutArguments } from "./errors.ts";
 import { incomplete, parseFooter, threadKeys, unreadable } from "./keys.ts";
 import { type RedisClient, targetOf } from "./options.ts";
 import { commitScript, defineScript, type RunScript, readRangeScript } from "./scripts.ts";
+import { untilReady } from "./until-ready.ts";
 
 const capabilities: DriverCapabilities = Object.freeze({
   backend: "redis",
@@ -87,7 +88,7 @@ export class RedisDriver implements Driver {
       String(request.ttlMs ?? 0),
       ...append,
     ];
-    const reply = await this.#send(() => this.#runCommit(messages, meta, values));
+    const reply = await this.#send(request, () => this.#runCommit(messages, meta, values));
     const [outcome, detail] = reply as [string, string | null];
     if (outcome === "unreadable") throw unreadable(threadId, detail ?? "");
     if (outcome === "incomplete") throw incomplete(threadId);
@@ -116,7 +117,7 @@ export class RedisDriver implements Driver {
 
   async #readList(request: ReadRequest): Promise<ThreadView> {
     const { messages } = threadKeys(this.#keyPrefix, request.threadId);
-    const list = await this.#send(() => this.#client.lrange(messages, startOf(request), -1));
+    const list = await this.#send(request, () => this.#client.lrange(messages, startOf(request), -1));
     return toView(request, splitFooter(list)) ?? raise(incomplete(request.threadId));
   }
 
@@ -126,7 +127,7 @@ export class RedisDriver implements Driver {
    */
   async #readBoth(request: ReadRequest): Promise<ThreadView> {
     const { messages, meta } = threadKeys(this.#keyPrefix, request.threadId);
-    const replies = await this.#send(async () => {
+    const replies = await this.#send(request, async () => {
       const both = this.#client.pipeline();
       both.lrange(messages, startOf(request), -1).hmget(meta, "revision", "metadata");
       return ((await both.exec()) ?? []).map(([error, reply]) => (error ? raise(error) : reply));
@@ -144,7 +145,7 @@ export class RedisDriver implements Driver {
       String(after ?? before ?? Number.MAX_SAFE_INTEGER),
       String(Math.min(limit, Number.MAX_SAFE_INTEGER)),
     ];
-    const reply = await this.#send(() => this.#runReadRange(messages, meta, values));
+    const reply = await this.#send(request, () => this.#runReadRange(messages, meta, values));
     const [footer, records = [], revision = null, metadata = null] = reply as [
       string?,
       string[]?,
@@ -154,8 +155,10 @@ export class RedisDriver implements Driver {
     return toView(request, { footer, records, meta: { revision, metadata } }) ?? raise(incomplete(threadId));
   }
 
-  async #send<T>(command: () => Promise<T>): Promise<T> {
+  async #send<T>({ signal }: CommitRequest | ReadRequest, command: () => Promise<T>): Promise<T> {
     try {
+      await untilReady(this.#client);
+      signal?.throwIfAborted();
       return await command();
     } catch (error) {
       throw this.#owned ? this.#afterFailure(error) : withoutArguments(error);

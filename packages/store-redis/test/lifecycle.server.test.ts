@@ -1,12 +1,24 @@
 import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
+import { once } from "node:events";
 import { promisify } from "node:util";
 import { type RunningServer, startServer } from "@scrollback/conformance/servers";
+import type { ReadRequest } from "@scrollback/store-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createRedisStores } from "../src/index.ts";
+import { RedisDriver } from "../src/redis-driver.ts";
 import { majors, opened } from "./clients.ts";
 import { user, users } from "./messages.ts";
+import { throughProxy } from "./proxied.ts";
 
+const everything: ReadRequest = {
+  threadId: "a",
+  limit: Number.POSITIVE_INFINITY,
+  before: undefined,
+  after: undefined,
+  metadata: false,
+  signal: undefined,
+};
 const run = promisify(execFile);
 
 let server: RunningServer;
@@ -35,6 +47,31 @@ describe.each(majors)("a client of $major that was handed in", ({ Redis }) => {
     const [, list] = await Promise.all([store.addMessages(users(1)), stores.open().read()]);
     expect(list).toEqual({ entries: [], revision: null });
     expect(await store.listMessages()).toEqual(users(1));
+  });
+
+  test("is waited for while it connects where it has no offline queue", async () => {
+    const { proxy, url } = await throughProxy(server);
+    const client = opened(new Redis(url, { lazyConnect: true, enableOfflineQueue: false }));
+    // A driver tries once; it is the stores that try again.
+    const driver = new RedisDriver({ client, keyPrefix: randomUUID(), owned: false });
+    const empty = { revision: null, count: 0, first: 0, last: 0, entries: [] };
+    const reads = () => Promise.all(Array.from({ length: 20 }, () => driver.read(everything)));
+    expect(await reads()).toEqual(Array(20).fill(empty));
+    client.disconnect(true);
+    await once(client, "close");
+    expect(await reads()).toEqual(Array(20).fill(empty));
+
+    proxy.set({ kind: "down" });
+    await expect.poll(() => client.status).not.toBe("ready");
+    const start = performance.now();
+    await expect(driver.read(everything)).rejects.toThrow("Stream isn't writeable");
+    expect(performance.now() - start).toBeLessThan(2_000);
+    const given = new AbortController();
+    const aborted = driver.read({ ...everything, signal: given.signal });
+    given.abort(new Error("given up"));
+    proxy.set({ kind: "pass" });
+    await expect(aborted).rejects.toThrow("given up");
+    expect(client.listenerCount("ready")).toBeLessThanOrEqual(1);
   });
 
   test("keeps its own keyPrefix, which keeps threads apart", async () => {
