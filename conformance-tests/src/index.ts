@@ -9,6 +9,13 @@ export {
   type ServerControl,
   underLoad,
 } from "./faults/index.ts";
+export {
+  type GoldenFact,
+  type GoldenFacts,
+  type GoldenOptions,
+  runGolden,
+  writeGolden,
+} from "./golden/index.ts";
 export type {
   ConformanceOptions,
   FaultyConnection,

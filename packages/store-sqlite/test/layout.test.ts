@@ -99,7 +99,7 @@ describe("what is stored", () => {
 });
 
 describe("the layout's version", () => {
-  const versionOne = () => readFileSync(new URL("version-1.sql", import.meta.url), "utf8");
+  const versionOne = () => readFileSync(new URL("golden/layout-1.sql", import.meta.url), "utf8");
 
   test("a database of version 1 is brought up to date and keeps everything", async () => {
     scratch.exec(versionOne());

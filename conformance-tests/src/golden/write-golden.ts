@@ -1,0 +1,47 @@
+import {
+  type Cursor,
+  createStores,
+  type Driver,
+  type Revision,
+  type StoreState,
+} from "@scrollback/store-core";
+import { goldenThreads, operationOf } from "./threads.ts";
+
+/** What was given out for a golden thread when it was written, for users to keep. Plain JSON. */
+export interface GoldenFact {
+  /** After each of its commits. */
+  readonly revisions: readonly (Revision | null)[];
+  /** Of a read of the newest two. */
+  readonly older?: Cursor;
+  readonly newer?: Cursor;
+  readonly state: StoreState;
+}
+
+/** By thread id. */
+export type GoldenFacts = Readonly<Record<string, GoldenFact>>;
+
+/**
+ * Writes the golden threads through a driver: what an adapter's format looks like at rest, to be copied to a file once and
+ * read by {@link runGolden} from then on.
+ *
+ * @param driver on a namespace that nothing else uses. It stays open.
+ * @returns what {@link runGolden} has to know of them; keep it beside the copy.
+ */
+export async function writeGolden(driver: Driver): Promise<GoldenFacts> {
+  const facts: Record<string, GoldenFact> = {};
+  for (const { threadId, settings, changes } of goldenThreads) {
+    const store = createStores(driver, settings).open(threadId);
+    const revisions: (Revision | null)[] = [];
+    for (const [index, change] of changes.entries()) {
+      revisions.push(await store.commit(change, { operationId: operationOf(threadId, index) }));
+    }
+    const { older, newer } = await store.read({ limit: 2 });
+    facts[threadId] = {
+      revisions,
+      ...(older !== undefined && { older }),
+      ...(newer !== undefined && { newer }),
+      state: await store.serialize(),
+    };
+  }
+  return facts;
+}

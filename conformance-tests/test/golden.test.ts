@@ -1,0 +1,39 @@
+import { readFileSync } from "node:fs";
+import { createMemoryStores, RecordLogDriver } from "@scrollback/store-core";
+import { describe, expect, test } from "vitest";
+import { goldenThreads } from "../src/golden/threads.ts";
+import { type GoldenFacts, runGolden } from "../src/index.ts";
+import { differenceOf } from "../src/same-value.ts";
+import { logOf } from "./golden/stored-log.ts";
+
+const read = (file: string) => JSON.parse(readFileSync(new URL(`golden/${file}`, import.meta.url), "utf8"));
+
+const { facts, stored } = read("record-log-1.json");
+
+runGolden({
+  name: "a record log, format 1",
+  facts,
+  async load() {
+    const driver = new RecordLogDriver(await logOf(stored));
+    return { driver, close: () => driver.close() };
+  },
+});
+
+test("the record log's golden file has what its format can have", () => {
+  const streams = Object.keys(stored);
+  expect(streams.filter((name) => name.startsWith("p")).length, "commits in parts").toBeGreaterThan(0);
+  expect(JSON.stringify(stored.ttrimmed), "blanked texts").toContain('"texts":[""]');
+  expect(JSON.stringify(stored.texpiring), "expiry").toContain('"expiresAt"');
+});
+
+describe("the states of memory stores, format 1", () => {
+  const states: GoldenFacts = read("memory-1.json").facts;
+
+  test.each(goldenThreads)("restore the thread $threadId whole", async ({ threadId, entries, metadata }) => {
+    const store = createMemoryStores().restore(states[threadId]?.state);
+    expect(store.threadId).toBe(threadId);
+    const messages = entries.map(([, message]) => message);
+    expect(differenceOf(await store.listMessages(), messages)).toBeUndefined();
+    expect(differenceOf((await store.read()).metadata, metadata)).toBeUndefined();
+  });
+});

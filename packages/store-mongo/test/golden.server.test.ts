@@ -1,0 +1,29 @@
+import { readFileSync } from "node:fs";
+import { runGolden } from "@scrollback/conformance";
+import { startServer } from "@scrollback/conformance/servers";
+import { BSON } from "mongodb";
+import { afterAll } from "vitest";
+import { connect } from "./client.ts";
+import { makeCollection } from "./collection.ts";
+
+const server = startServer("mongodb");
+afterAll(async () => (await server).stop());
+const { facts, stored } = JSON.parse(readFileSync(new URL("golden/format-1.json", import.meta.url), "utf8"));
+
+runGolden({
+  name: "MongoDB, format 1",
+  facts,
+  async load() {
+    const collection = makeCollection((await server).url);
+    await collection.rows.insertMany(BSON.EJSON.deserialize(stored));
+    const { url, database, collectionName } = collection;
+    const driver = connect({ url, database, collectionName });
+    return {
+      driver,
+      async close() {
+        await driver.close();
+        await collection[Symbol.asyncDispose]();
+      },
+    };
+  },
+});

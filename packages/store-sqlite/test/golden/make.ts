@@ -1,0 +1,20 @@
+/**
+ * `node test/golden/make.ts` writes what a database of today's layout looks like, and what was given out for it. Once for each
+ * version of the layout: a file that is there is never written again, as databases like it exist.
+ */
+import { constants, copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { writeGolden } from "@scrollback/conformance";
+import { connect } from "../harness.ts";
+
+const directory = mkdtempSync(join(tmpdir(), "scrollback-golden-"));
+const path = join(directory, "chats.db");
+const driver = connect(path);
+const facts = await writeGolden(driver);
+await driver.close();
+copyFileSync(path, join(import.meta.dirname, "layout-2.sqlite"), constants.COPYFILE_EXCL);
+writeFileSync(join(import.meta.dirname, "layout-2.json"), `${JSON.stringify(facts, null, 2)}\n`, {
+  flag: "wx",
+});
+rmSync(directory, { recursive: true });
