@@ -110,8 +110,8 @@ export function runGolden({ name, facts, load }: GoldenOptions): void {
       await rejection(store.addMessages([nextMessage], { expectedRevision }), "CONFLICT");
     });
 
-    forEach("is cleared", async ({ golden, store }) => {
-      await store.clear();
+    forEach("is cleared", async ({ golden, fact, store }) => {
+      await store.clear({ expectedRevision: revisionOf(golden, fact) });
       const { entries, metadata } = await store.read();
       expect({ entries, metadata }, golden.threadId).toEqual({ entries: [], metadata: undefined });
     });
