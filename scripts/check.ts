@@ -3,7 +3,7 @@
  *
  * - `test`: builds, prepares the servers, runs every test.
  * - `local`: the tests that need no server: units, and the suite on memory, the record log, SQLite and files.
- * - `compatibility`: the suite on older servers, with other clients, and on Node 22: about ten minutes.
+ * - `compatibility`: the suite on older servers, with other clients, and on Node 22: about five minutes.
  * - `fire`: the faults, many times each, and what `compatibility` does: more than an hour.
  * - `all`: the style, the types, and what `test` does.
  *

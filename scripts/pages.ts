@@ -1,6 +1,7 @@
 /**
  * Writes what is generated into the pages: the suite's test titles into PROTOCOL.md, each below its clause, the matrix into
- * README.md, and how the backends stood the faults into docs/faults.md. `node scripts/pages.ts`; with `--check` it writes nothing and fails where a page is out of date.
+ * README.md, those of other servers, clients and versions of Node into docs/compatibility.md, and how the backends stood the faults
+ * into docs/faults.md. `node scripts/pages.ts`; with `--check` it writes nothing and fails where a page is out of date.
  */
 import { globSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -20,22 +21,23 @@ function testsOf(clause: string): string {
   return `Tests, in [${file.split("/").at(-1)}](${file}):\n\n${titles.map((title) => `- ${title}`).join("\n")}`;
 }
 
+/** Puts the text of a file between `<!-- name -->` and `<!-- end of name -->`. */
+const include = (text: string, name: string, file: string) =>
+  text.replace(
+    new RegExp(`<!-- ${name} -->.*<!-- end of ${name} -->`, "s"),
+    () => `<!-- ${name} -->\n\n${textOf(file).trim()}\n\n<!-- end of ${name} -->`,
+  );
+
 const pages: Record<string, (text: string) => string> = {
   "PROTOCOL.md": (text) =>
     text.replace(
       /<!-- tests (C\d+) -->.*?(?=\s*(?:\n### |$(?!.)))/gs,
       (_, clause: string) => `<!-- tests ${clause} -->\n\n${testsOf(clause)}`,
     ),
-  "README.md": (text) =>
-    text.replace(
-      /<!-- matrix -->.*<!-- end of matrix -->/s,
-      () => `<!-- matrix -->\n\n${textOf("docs/matrix.md").trim()}\n\n<!-- end of matrix -->`,
-    ),
-  "docs/faults.md": (text) =>
-    text.replace(
-      /<!-- faults -->.*<!-- end of faults -->/s,
-      () => `<!-- faults -->\n\n${textOf("docs/faults-measured.md").trim()}\n\n<!-- end of faults -->`,
-    ),
+  "README.md": (text) => include(text, "matrix", "docs/matrix.md"),
+  "docs/faults.md": (text) => include(text, "faults", "docs/faults-measured.md"),
+  "docs/compatibility.md": (text) =>
+    include(include(text, "servers", "docs/matrix-servers.md"), "node 22", "docs/matrix-node-22.md"),
 };
 
 for (const [page, generate] of Object.entries(pages)) {
