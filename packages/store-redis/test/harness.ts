@@ -95,7 +95,6 @@ async function harnessOn(
   raw.on("error", () => undefined);
   const proxy = new TcpProxy();
   const faultyNamespace: Namespace = { ...(await throughProxy(proxy)), keyPrefix: namespace.keyPrefix };
-  const module = new URL("./connection.ts", import.meta.url);
   const faults: FaultyConnection = {
     connect: () => connect(faultyNamespace),
     proxy,
