@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { type ChatMessage, checkOptions, invalid, untilAborted } from "@scrollback/store-core";
+import { type ChatMessage, checkOptions, invalid, isSignal, untilAborted } from "@scrollback/store-core";
 import { generateText, streamText, type TextStreamPart, type ToolSet } from "ai";
 import { type ContextProvider, isProviderList } from "../context/context-provider.ts";
 import { restoreProviders } from "../context/provider-states.ts";
@@ -9,8 +9,18 @@ import type { Conversation } from "../thread/conversation.ts";
 import { restoreStore } from "../thread/store-source.ts";
 import { parseThreadState } from "../thread/thread-state.ts";
 import { isThreadStore, type ThreadStore } from "../thread/thread-store.ts";
-import { type ChatAgentOptions, checkAgentOptions, checkRunOptions, type RunOptions } from "./options.ts";
+import { heardBy } from "./hearing.ts";
+import {
+  type ChatAgentOptions,
+  checkAgentOptions,
+  checkRunOptions,
+  type HistoryReducer,
+  type RunOptions,
+} from "./options.ts";
+import { guarded, warn } from "./report.ts";
 import { type AgentResult, abortedError, Run, type RunningAgent } from "./run.ts";
+import { type SpokenPart, speak } from "./speak.ts";
+import { stoppable } from "./stoppable.ts";
 
 /** What a run is asked: a user's text, a message, or several. */
 export type AgentInput = string | ChatMessage | readonly ChatMessage[];
@@ -20,6 +30,7 @@ const threadOptionChecks = Object.freeze({
   serviceThreadId: () => undefined,
   messageStore: () => undefined,
 });
+const speechChecks = Object.freeze({ signal: isSignal });
 const restoreChecks = Object.freeze({ messageStore: isThreadStore });
 
 /**
@@ -54,6 +65,11 @@ export class ChatAgent implements AsyncDisposable {
 
   get name(): string | undefined {
     return this.#running.name;
+  }
+
+  /** What shortens a history before the model sees it; {@link invoke} leaves that to who keeps the history. */
+  get reducer(): HistoryReducer | undefined {
+    return this.#running.reducer;
   }
 
   /**
@@ -157,6 +173,50 @@ export class ChatAgent implements AsyncDisposable {
     }
   }
 
+  /**
+   * Speaks in a conversation that somebody else keeps, a group chat for one: answers `messages`, oldest first, of which
+   * those with its name are its own, and gives each of its messages as it is complete, tool calls and results included.
+   * Nothing is stored and nothing reduced. To its model, what others said is a user's message that begins with their name.
+   *
+   * @throws what `run` throws, from the iteration; whoever stops reading has cancelled it.
+   */
+  async *invoke(
+    messages: readonly ChatMessage[],
+    options: { signal?: AbortSignal } = {},
+  ): AsyncGenerator<ChatMessage, void, void> {
+    for await (const part of this.#speak("invoke", messages, options)) {
+      if (part.type === "message") yield part.message;
+    }
+  }
+
+  /** Like {@link invoke}, with the pieces of each text as they come, before the message that they make up. */
+  async *invokeStream(
+    messages: readonly ChatMessage[],
+    options: { signal?: AbortSignal } = {},
+  ): AsyncGenerator<SpokenPart, void, void> {
+    yield* this.#speak("invokeStream", messages, options);
+  }
+
+  async *#speak(
+    caller: "invoke" | "invokeStream",
+    messages: readonly ChatMessage[],
+    options: { signal?: AbortSignal },
+  ): AsyncGenerator<SpokenPart, void, void> {
+    checkOptions(caller, options, speechChecks);
+    if (!Array.isArray(messages)) invalid(`${caller}: messages must be a list of messages`);
+    checkMessages(`${caller}: messages`, messages);
+    const { id, name = id, maxSteps } = this.#running;
+    const stop = new AbortController();
+    const signal = options.signal ? AbortSignal.any([options.signal, stop.signal]) : stop.signal;
+    const { history, input } = heardBy(name, messages);
+    const { run, finish } = this.#begin(input, {}, signal, history);
+    try {
+      yield* speak({ run, maxSteps, streams: caller === "invokeStream", stop, signal });
+    } finally {
+      await finish();
+    }
+  }
+
   /** Closes the context providers that were given as a list. Stores and models stay open. */
   async close(): Promise<void> {
     const { contextProviders = [] } = this.#options;
@@ -198,6 +258,7 @@ export class ChatAgent implements AsyncDisposable {
     input: AgentInput,
     options: RunOptions,
     signal: AbortSignal | undefined,
+    history?: readonly ChatMessage[],
   ): { run: Run; finish: () => Promise<void> } {
     const messages = messagesOf(input);
     const { thread } = options;
@@ -209,6 +270,7 @@ export class ChatAgent implements AsyncDisposable {
       agent: this.#running,
       input: messages,
       conversation,
+      history,
       providers,
       signal,
       persist: options.persist ?? this.#running.persist ?? "onSuccess",
@@ -234,31 +296,4 @@ function messagesOf(input: AgentInput): readonly ChatMessage[] {
         : [input as ChatMessage];
   checkMessages("input", messages);
   return messages;
-}
-
-/** Hands a part out; when the reader does not come back for more, stops the model before anything else is waited for. */
-function* stoppable<Part>(part: Part, stop: AbortController): Generator<Part> {
-  let isTaken = false;
-  try {
-    yield part;
-    isTaken = true;
-  } finally {
-    if (!isTaken) stop.abort(new Error("the reader of the stream stopped"));
-  }
-}
-
-/** A listener that fails must not fail the run that it is told about. */
-function guarded(onError: NonNullable<ChatAgentOptions["onError"]>): typeof onError {
-  return (error, context) => {
-    try {
-      onError(error, context);
-    } catch (failure) {
-      warn(failure, { source: "onError" });
-    }
-  };
-}
-
-function warn(error: unknown, { source }: { source: string }): void {
-  const message = error instanceof Error ? error.message : String(error);
-  process.emitWarning(`${source}: ${message}`, { type: "ScrollbackWarning" });
 }

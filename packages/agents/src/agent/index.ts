@@ -10,3 +10,4 @@ export type {
 } from "./options.ts";
 export type { AgentResult } from "./run.ts";
 export { openaiResponses, type ServiceThread } from "./service-thread.ts";
+export type { SpokenPart } from "./speak.ts";

@@ -24,6 +24,11 @@ import type { ServiceThread } from "./service-thread.ts";
  * const newest: HistoryReducer = { reduce: async (messages) => messages.slice(-20) };
  */
 export interface HistoryReducer {
+  /**
+   * What the reducer was made with, as plain JSON. In a group chat two reducers of one class with equal settings are
+   * interchangeable; without it a reducer is like none but itself.
+   */
+  readonly settings?: unknown;
   reduce(messages: readonly ChatMessage[], options?: { signal?: AbortSignal }): Promise<ChatMessage[]>;
 }
 

@@ -42,6 +42,8 @@ export interface RunRequest {
   readonly agent: RunningAgent;
   readonly input: readonly ChatMessage[];
   readonly conversation: Conversation | undefined;
+  /** What was said before, of a run without a conversation: as its keeper shortened it, so it is not reduced again. */
+  readonly history?: readonly ChatMessage[] | undefined;
   readonly providers: readonly ContextProvider[];
   readonly signal: AbortSignal | undefined;
   readonly persist: Persist;
@@ -111,7 +113,7 @@ export class Run {
     await conversation?.announce();
     await this.#invocations.ask(input);
     const { settled, open } = splitOpenExchange(history, input);
-    const seen = agent.reducer && settled.length > 0 ? await this.#reduce(settled) : settled;
+    const seen = agent.reducer && conversation && settled.length > 0 ? await this.#reduce(settled) : settled;
     const messages = toModelMessages([...seen, ...this.#invocations.messages, ...open, ...input]);
     if (messages.length === 0) invalid("input: must hold a message, as the thread holds none");
     const instructions = [agent.instructions, ...this.#invocations.instructions].filter(Boolean).join("\n");
@@ -135,8 +137,8 @@ export class Run {
   }
 
   async #history(): Promise<readonly ChatMessage[]> {
-    const { conversation, signal } = this.#request;
-    if (!conversation || this.#isKeptByService) return [];
+    const { conversation, history = [], signal } = this.#request;
+    if (!conversation || this.#isKeptByService) return history;
     const { messages, revision } = await conversation.history(signal);
     this.#revision = revision;
     return messages;
