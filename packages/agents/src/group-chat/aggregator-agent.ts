@@ -1,0 +1,87 @@
+import { randomUUID } from "node:crypto";
+import {
+  type ChatMessage,
+  type Check,
+  checkOptions,
+  invalid,
+  isOneOf,
+  isString,
+} from "@scrollback/store-core";
+import { AgentChat } from "./agent-chat.ts";
+import { AggregatorChannel } from "./aggregator-channel.ts";
+import type { AgentChannel } from "./channel.ts";
+import type { ChatParticipant } from "./participant.ts";
+
+/** What of a chat inside another surfaces there: all that its agents say, or the last message only. */
+export type AggregatorMode = "flat" | "nested";
+
+/** What an {@link AggregatorAgent} is made of. */
+export interface AggregatorAgentOptions {
+  name: string;
+  /** Default: a new UUID. A chat that is to be restored needs the same id again. */
+  id?: string;
+  mode: AggregatorMode;
+  /** The inner chat; or a function that makes one, for each chat that the aggregator joins. */
+  chat: AgentChat | (() => AgentChat);
+}
+
+const isChat: Check = (value) =>
+  typeof value === "function" || value instanceof AgentChat
+    ? undefined
+    : "must be an AgentChat, or a function that returns one";
+const optionChecks: Readonly<Record<keyof AggregatorAgentOptions, Check>> = Object.freeze({
+  name: isString,
+  id: isString,
+  mode: isOneOf("flat", "nested"),
+  chat: isChat,
+});
+
+/**
+ * A whole chat as one agent of another. It receives what is said in the outer chat, and its turn is an `invoke` of the inner
+ * one: with `"flat"` everything that is said there surfaces, with `"nested"` only the last message, under the aggregator's
+ * name; the inner chat keeps the whole. An inner chat that comes to its end with each turn needs `automaticReset`.
+ *
+ * @example
+ * const editors = new AggregatorAgent({ name: "Editors", mode: "nested", chat: () => new AgentGroupChat({ … }) });
+ * const chat = new AgentGroupChat({ agents: [author, editors] });
+ */
+export class AggregatorAgent implements ChatParticipant {
+  readonly id: string;
+  readonly name: string;
+  readonly mode: AggregatorMode;
+  readonly #chat: AgentChat | (() => AgentChat);
+
+  /** @throws StoreError `INVALID_ARGUMENT` for a wrong or unknown option. */
+  constructor(options: AggregatorAgentOptions) {
+    checkOptions("AggregatorAgent", options ?? {}, optionChecks);
+    const { name, id = randomUUID(), mode, chat } = options ?? {};
+    for (const [field, value] of Object.entries({ name, mode, chat })) {
+      if (value === undefined) invalid(`AggregatorAgent: ${field} is missing`);
+    }
+    this.id = id;
+    this.name = name;
+    this.mode = mode;
+    this.#chat = chat;
+  }
+
+  createChannel(): AgentChannel {
+    return new AggregatorChannel(this, () => this.#open());
+  }
+
+  /** One turn of the inner chat, which receives `messages` first. */
+  async *invoke(
+    messages: readonly ChatMessage[],
+    options: { signal?: AbortSignal } = {},
+  ): AsyncGenerator<ChatMessage, void, void> {
+    const channel = new AggregatorChannel(this, () => this.#open());
+    await channel.receive(messages);
+    for await (const { message } of channel.invoke(this, options)) yield message;
+  }
+
+  #open(): AgentChat {
+    const chat = typeof this.#chat === "function" ? this.#chat() : this.#chat;
+    return chat instanceof AgentChat
+      ? chat
+      : invalid("AggregatorAgent: what the function chat returns must be an AgentChat");
+  }
+}

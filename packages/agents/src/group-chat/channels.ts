@@ -1,0 +1,103 @@
+import { type ChatMessage, StoreError } from "@scrollback/store-core";
+import { type AgentChannel, checkChannel } from "./channel.ts";
+import { ChannelQueue } from "./channel-queue.ts";
+import { ChatHistoryChannel } from "./chat-history-channel.ts";
+import type { ChannelState } from "./chat-state.ts";
+import { type ChatParticipant, typeOf } from "./participant.ts";
+
+/** The channels of a chat, one for each key, each behind its queue. */
+export class Channels {
+  #byKey = new Map<string, ChannelQueue>();
+  #byAgent = new Map<string, ChannelQueue>();
+
+  get size(): number {
+    return this.#byKey.size;
+  }
+
+  /** An agent's channel, where it or one with an equal key has spoken. */
+  find(agent: ChatParticipant): ChannelQueue | undefined {
+    return this.#byAgent.get(agent.id) ?? this.#byKey.get(channelOf(agent).key);
+  }
+
+  /** An agent's channel; a new one is first given the whole history. */
+  join(agent: ChatParticipant, history: readonly ChatMessage[]): ChannelQueue {
+    const known = this.#byAgent.get(agent.id);
+    if (known) return known;
+    const channel = channelOf(agent);
+    let queue = this.#byKey.get(channel.key);
+    if (!queue) {
+      queue = new ChannelQueue(channel);
+      this.#byKey.set(channel.key, queue);
+      queue.enqueue([...history]);
+    }
+    this.#byAgent.set(agent.id, queue);
+    return queue;
+  }
+
+  /** Queues messages for every channel but the one that they come from. Nothing is waited for. */
+  broadcast(messages: readonly ChatMessage[], from?: ChannelQueue): void {
+    for (const queue of this.#byKey.values()) if (queue !== from) queue.enqueue(messages);
+  }
+
+  /**
+   * Lets go of a history channel after a turn in it that did not come to its end, as it may hold what the chat does not;
+   * it is built anew from the history. Other channels are left to themselves.
+   */
+  forgetHistory(queue: ChannelQueue): void {
+    if (!(queue.channel instanceof ChatHistoryChannel)) return;
+    this.#byKey.delete(queue.channel.key);
+    for (const [id, its] of this.#byAgent) if (its === queue) this.#byAgent.delete(id);
+  }
+
+  /** Every channel with the ids of the agents that have spoken in it, all that was queued for it received. */
+  async drained(): Promise<{ channel: AgentChannel; agents: string[] }[]> {
+    const all = [];
+    for (const queue of this.#byKey.values()) {
+      await queue.drain();
+      const agents = [...this.#byAgent].flatMap(([id, its]) => (its === queue ? [id] : []));
+      all.push({ channel: queue.channel, agents });
+    }
+    return all;
+  }
+
+  /**
+   * Puts a channel back as it was saved, for each of its agents.
+   *
+   * @throws StoreError `INVALID_STATE` where an agent's channel is of another type by now; what its `restore` throws.
+   */
+  async restore(saved: ChannelState, agents: readonly ChatParticipant[]): Promise<void> {
+    for (const agent of agents.filter(({ id }) => saved.agents.includes(id))) {
+      const channel = channelOf(agent);
+      let queue = this.#byKey.get(channel.key);
+      if (!queue) {
+        const type = typeOf(channel);
+        if (type !== saved.type || !channel.restore) {
+          const problem = `type is "${saved.type}", but agent "${agent.id}" has a channel of type "${type}" now`;
+          throw new StoreError("INVALID_STATE", problem);
+        }
+        await channel.restore(saved.state);
+        queue = new ChannelQueue(channel);
+        this.#byKey.set(channel.key, queue);
+      }
+      this.#byAgent.set(agent.id, queue);
+    }
+  }
+
+  async reset(): Promise<void> {
+    const queues = [...this.#byKey.values()];
+    this.forget();
+    for (const { channel } of queues) await channel.reset?.();
+  }
+
+  /** Lets go of all channels, as they are: the next ones are built from the history. */
+  forget(): void {
+    this.#byKey = new Map();
+    this.#byAgent = new Map();
+  }
+}
+
+function channelOf(agent: ChatParticipant): AgentChannel {
+  const channel = agent.createChannel?.() ?? new ChatHistoryChannel(agent.reducer);
+  checkChannel(channel, agent);
+  return channel;
+}

@@ -1,0 +1,113 @@
+import {
+  type ChatMessage,
+  invalid,
+  isString,
+  jsonCodec,
+  StoreError,
+  untilAborted,
+} from "@scrollback/store-core";
+import type { HistoryReducer } from "../agent/index.ts";
+import { checkMessages } from "../thread/check-messages.ts";
+import { abortable } from "./abortable.ts";
+import {
+  type AgentChannel,
+  type ChannelMessage,
+  type ChannelPart,
+  channelKey,
+  reducerKey,
+} from "./channel.ts";
+import { attributed, type ChatParticipant, nameOf } from "./participant.ts";
+import { hasContent, hasToolContent } from "./said.ts";
+
+/**
+ * The channel of agents that keep no state but a history. Agents with equal reducers share one. The reducer of the agent
+ * that speaks shortens the history in place before each of its turns, so the channel stays as small as the reducer makes it.
+ * A message with a tool call or result is visible only when it is the last of the turn.
+ */
+export class ChatHistoryChannel implements AgentChannel {
+  readonly key: string;
+  #history: ChatMessage[] = [];
+
+  constructor(reducer?: HistoryReducer) {
+    this.key = channelKey("ChatHistoryChannel", reducerKey(reducer));
+  }
+
+  async receive(messages: readonly ChatMessage[]): Promise<void> {
+    for (const message of messages) if (hasContent(message)) this.#history.push(message);
+  }
+
+  async *invoke(
+    agent: ChatParticipant,
+    options: { signal?: AbortSignal } = {},
+  ): AsyncGenerator<ChannelMessage, void, void> {
+    const messages = await this.#prepare(agent, options.signal);
+    for await (const part of this.#take(agent, agent.invoke(messages, options), options.signal)) {
+      if ("message" in part) yield part;
+    }
+  }
+
+  async *invokeStream(
+    agent: ChatParticipant,
+    options: { signal?: AbortSignal } = {},
+  ): AsyncGenerator<ChannelPart, void, void> {
+    const messages = await this.#prepare(agent, options.signal);
+    const said = agent.invokeStream?.(messages, options) ?? agent.invoke(messages, options);
+    yield* this.#take(agent, said, options.signal);
+  }
+
+  async getHistory(): Promise<ChatMessage[]> {
+    return [...this.#history];
+  }
+
+  async serialize(): Promise<unknown> {
+    return { messages: this.#history.map((message) => jsonCodec.encode(message)) };
+  }
+
+  async restore(state: unknown): Promise<void> {
+    const { messages } = (state ?? {}) as Record<string, unknown>;
+    if (!Array.isArray(messages) || messages.some(isString)) {
+      throw new StoreError("INVALID_STATE", "messages must be a list of records");
+    }
+    const restored: unknown[] = messages.map((record) => jsonCodec.decode(record));
+    checkMessages("messages", restored);
+    this.#history = restored;
+  }
+
+  async reset(): Promise<void> {
+    this.#history = [];
+  }
+
+  async #prepare(agent: ChatParticipant, signal: AbortSignal | undefined): Promise<ChatMessage[]> {
+    const { reducer } = agent;
+    if (reducer && this.#history.length > 0) {
+      const options = signal ? { signal } : {};
+      const reduced = await untilAborted(() => reducer.reduce([...this.#history], options), signal);
+      if (!Array.isArray(reduced)) invalid("reducer: reduce must return a list of messages");
+      this.#history = [...reduced];
+    }
+    return [...this.#history];
+  }
+
+  async *#take(
+    agent: ChatParticipant,
+    said: AsyncIterable<unknown>,
+    signal: AbortSignal | undefined,
+  ): AsyncGenerator<ChannelPart, void, void> {
+    let last: ChannelMessage | undefined;
+    for await (const part of abortable(said, signal)) {
+      const { type, text, message: complete } = (part ?? {}) as Record<string, unknown>;
+      if (type === "text-delta") {
+        yield { text: String(text), authorName: nameOf(agent) };
+        continue;
+      }
+      const given = [type === "message" ? complete : part];
+      checkMessages(`agent "${agent.id}": what it says`, given);
+      const message = attributed(given[0] as ChatMessage, agent);
+      if (message.role === "system") continue;
+      if (hasContent(message)) this.#history.push(message);
+      last = { message, visible: !hasToolContent(message) };
+      yield last;
+    }
+    if (last && !last.visible) yield { ...last, visible: true };
+  }
+}

@@ -1,0 +1,48 @@
+import { type ChatMessage, type Check, hasMethods, invalid, isString } from "@scrollback/store-core";
+import { generateText, type LanguageModel } from "ai";
+import type { HistoryReducer } from "../agent/index.ts";
+import { textOf } from "../agent/model-messages.ts";
+import { hasContent } from "./said.ts";
+
+/** A language model of the AI SDK, or the id of one. */
+export const isModel: Check = (value) =>
+  isString(value) === undefined || hasMethods("doGenerate")(value) === undefined
+    ? undefined
+    : "must be a language model of the AI SDK, or the id of one";
+
+/** The history as a strategy's model reads it, a JSON object a line: role, name, content. Blank messages are left out. */
+export async function tellHistory(
+  history: readonly ChatMessage[],
+  { historyReducer, namesOnly = false }: { historyReducer?: HistoryReducer; namesOnly?: boolean },
+  signal: AbortSignal | undefined,
+): Promise<string> {
+  const options = signal ? { signal } : {};
+  const seen = historyReducer ? await historyReducer.reduce(history, options) : history;
+  if (!Array.isArray(seen)) invalid("historyReducer: reduce must return a list of messages");
+  return (seen as readonly ChatMessage[])
+    .filter(hasContent)
+    .flatMap(({ role, authorName: name, content }) => {
+      const text = textOf(content);
+      if (text.trim() === "") return [];
+      return namesOnly
+        ? (name ?? [])
+        : JSON.stringify({ role, ...(name !== undefined && { name }), content: text });
+    })
+    .join("\n");
+}
+
+/** Asks a strategy's model one thing. */
+export async function askModel(
+  model: LanguageModel,
+  instructions: string,
+  prompt: string,
+  signal: AbortSignal | undefined,
+): Promise<string> {
+  const { text } = await generateText({
+    model,
+    instructions,
+    prompt,
+    ...(signal && { abortSignal: signal }),
+  });
+  return text;
+}

@@ -1,0 +1,67 @@
+import {
+  type ChatMessage,
+  type Check,
+  checkOptions,
+  hasMethods,
+  invalid,
+  isFunction,
+  isString,
+} from "@scrollback/store-core";
+import type { LanguageModel } from "ai";
+import type { HistoryReducer } from "../agent/index.ts";
+import { askModel, isModel, tellHistory } from "./model-choice.ts";
+import { type ChatParticipant, nameOf } from "./participant.ts";
+import { isParticipantList, type TerminationScope, type TerminationStrategy } from "./termination.ts";
+
+/** What a {@link ModelTermination} is made of. */
+export interface ModelTerminationOptions extends TerminationScope {
+  /** Who is asked. */
+  model: LanguageModel;
+  /** The model's instructions. Behind them it is given who has just spoken, and the history. */
+  prompt?: string;
+  /** Shortens what the model sees of the history. */
+  historyReducer?: HistoryReducer;
+  /** Whether the model's answer ends the chat. Default: an answer that begins with yes or true. */
+  parseResult?: (answer: string) => boolean;
+}
+
+const DEFAULT_PROMPT = `You watch a conversation between several agents. Say whether it has reached what it is for, so that nothing is left to
+be said. Answer with yes or no, and nothing else.`;
+
+const optionChecks: Readonly<Record<keyof ModelTerminationOptions, Check>> = Object.freeze({
+  model: isModel,
+  prompt: isString,
+  historyReducer: hasMethods("reduce"),
+  parseResult: isFunction,
+  agents: isParticipantList,
+});
+
+/** Lets a model say whether the chat has come to its end. */
+export class ModelTermination implements TerminationStrategy {
+  readonly agents: readonly ChatParticipant[] | undefined;
+  readonly #options: ModelTerminationOptions;
+
+  /** @throws StoreError `INVALID_ARGUMENT` for a wrong or unknown option. */
+  constructor(options: ModelTerminationOptions) {
+    checkOptions("ModelTermination", options ?? {}, optionChecks);
+    if (options?.model === undefined) invalid("ModelTermination: model is missing");
+    this.#options = { ...options };
+    this.agents = options.agents;
+  }
+
+  /** @throws what the model throws. */
+  async shouldTerminate(
+    agent: ChatParticipant,
+    history: readonly ChatMessage[],
+    { signal }: { signal?: AbortSignal } = {},
+  ): Promise<boolean> {
+    const { model, prompt = DEFAULT_PROMPT, parseResult = isYes } = this.#options;
+    const said = await tellHistory(history, this.#options, signal);
+    const answer = await askModel(model, prompt, `Agent: ${nameOf(agent)}\n\nHistory:\n${said}`, signal);
+    return parseResult(answer) === true;
+  }
+}
+
+function isYes(answer: string): boolean {
+  return /^\W*(yes|true)\b/i.test(answer);
+}

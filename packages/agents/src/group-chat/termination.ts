@@ -1,0 +1,154 @@
+import {
+  type ChatMessage,
+  type Check,
+  checkOptions,
+  hasMethods,
+  invalid,
+  isOneOf,
+  untilAborted,
+} from "@scrollback/store-core";
+import { textOf } from "../agent/model-messages.ts";
+import { type ChatParticipant, isParticipant } from "./participant.ts";
+
+/** Says after a turn whether the chat has come to its end. */
+export interface TerminationStrategy {
+  /** Only after turns of these agents; others never end the chat. Default, and with an empty list: all. */
+  readonly agents?: readonly ChatParticipant[] | undefined;
+  /** `agent` has just spoken; the history is oldest first. */
+  shouldTerminate(
+    agent: ChatParticipant,
+    history: readonly ChatMessage[],
+    options: { signal?: AbortSignal },
+  ): Promise<boolean>;
+}
+
+/** A strategy, or a function of the agent that has just spoken and the history, oldest first. */
+export type Termination =
+  | TerminationStrategy
+  | ((agent: ChatParticipant, history: readonly ChatMessage[]) => boolean | Promise<boolean>);
+
+/** The option that built-in strategies share. */
+export interface TerminationScope {
+  /** See {@link TerminationStrategy.agents}. */
+  agents?: readonly ChatParticipant[];
+}
+
+/** A list of participants. */
+export const isParticipantList: Check = (value) => {
+  if (!Array.isArray(value)) return "must be a list of agents";
+  const index = value.findIndex((one) => isParticipant(one) !== undefined);
+  return index === -1 ? undefined : `[${index}] ${isParticipant(value[index])}`;
+};
+
+/** A termination. */
+export const isTermination: Check = (value) => {
+  if (typeof value === "function") return undefined;
+  if (hasMethods("shouldTerminate")(value)) {
+    return "must be a function, or an object with the method shouldTerminate";
+  }
+  const { agents } = value as TerminationStrategy;
+  const problem = agents === undefined ? undefined : isParticipantList(agents);
+  return problem && `.agents ${problem}`;
+};
+
+const scopeChecks = Object.freeze({ agents: isParticipantList });
+
+/** Asks a termination, unless the agent is out of its scope. @throws what it throws. */
+export async function askTermination(
+  termination: Termination,
+  agent: ChatParticipant,
+  history: readonly ChatMessage[],
+  options: { signal?: AbortSignal },
+): Promise<boolean> {
+  if (typeof termination === "function") {
+    return (await untilAborted(async () => await termination(agent, [...history]), options.signal)) === true;
+  }
+  const { agents = [] } = termination;
+  if (agents.length > 0 && !agents.some(({ id }) => id === agent.id)) return false;
+  const answer = untilAborted(
+    async () => await termination.shouldTerminate(agent, [...history], options),
+    options.signal,
+  );
+  return (await answer) === true;
+}
+
+/**
+ * Ends the chat when the text of the last message matches one of the patterns. A string is a pattern too.
+ *
+ * @example
+ * new RegexTermination([/\bapproved\b/i], { agents: [reviewer] });
+ */
+export class RegexTermination implements TerminationStrategy {
+  readonly agents: readonly ChatParticipant[] | undefined;
+  readonly #patterns: readonly RegExp[];
+
+  /** @throws StoreError `INVALID_ARGUMENT` for no patterns, what is none, and a wrong or unknown option. */
+  constructor(patterns: RegExp | string | readonly (RegExp | string)[], options: TerminationScope = {}) {
+    checkOptions("RegexTermination", options, scopeChecks);
+    const list: readonly unknown[] = Array.isArray(patterns) ? patterns : [patterns];
+    if (list.length === 0) invalid("RegexTermination: patterns must hold a pattern");
+    this.#patterns = list.map((pattern, index) => toPattern(pattern, index));
+    this.agents = options.agents;
+  }
+
+  async shouldTerminate(_agent: ChatParticipant, history: readonly ChatMessage[]): Promise<boolean> {
+    const last = history.at(-1);
+    if (!last) return false;
+    const text = textOf(last.content);
+    // `search` looks from the beginning, whatever a global pattern matched before.
+    return this.#patterns.some((pattern) => text.search(pattern) !== -1);
+  }
+}
+
+function toPattern(pattern: unknown, index: number): RegExp {
+  if (pattern instanceof RegExp) return pattern;
+  const problem = `RegexTermination: patterns[${index}] must be a regular expression, or the text of one`;
+  if (typeof pattern !== "string" || pattern === "") return invalid(problem);
+  try {
+    return new RegExp(pattern);
+  } catch {
+    return invalid(problem);
+  }
+}
+
+/**
+ * Several terminations as one. All are asked, each within its own scope: with `"all"`, the default, each must say yes, with
+ * `"any"` one.
+ */
+export class AggregateTermination implements TerminationStrategy {
+  readonly agents: readonly ChatParticipant[] | undefined;
+  readonly #terminations: readonly Termination[];
+  readonly #condition: "all" | "any";
+
+  /** @throws StoreError `INVALID_ARGUMENT` for no terminations, what is none, and a wrong or unknown option. */
+  constructor(
+    terminations: readonly Termination[],
+    condition: "all" | "any" = "all",
+    options: TerminationScope = {},
+  ) {
+    checkOptions("AggregateTermination", options, scopeChecks);
+    if (!Array.isArray(terminations) || terminations.length === 0) {
+      invalid("AggregateTermination: terminations must be a list that is not empty");
+    }
+    terminations.forEach((termination, index) => {
+      const problem = isTermination(termination);
+      if (problem) invalid(`AggregateTermination: terminations[${index}] ${problem}`);
+    });
+    const problem = isOneOf("all", "any")(condition);
+    if (problem) invalid(`AggregateTermination: condition ${problem}`);
+    this.#terminations = [...terminations];
+    this.#condition = condition;
+    this.agents = options.agents;
+  }
+
+  async shouldTerminate(
+    agent: ChatParticipant,
+    history: readonly ChatMessage[],
+    options: { signal?: AbortSignal } = {},
+  ): Promise<boolean> {
+    const answers = await Promise.all(
+      this.#terminations.map((termination) => askTermination(termination, agent, history, options)),
+    );
+    return this.#condition === "all" ? answers.every(Boolean) : answers.some(Boolean);
+  }
+}

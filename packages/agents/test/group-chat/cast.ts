@@ -1,0 +1,123 @@
+import type { ChatMessage } from "@scrollback/store-core";
+import type {
+  AgentChannel,
+  ChannelMessage,
+  ChatParticipant,
+  ChatStreamPart,
+} from "../../src/group-chat/index.ts";
+import { lines } from "../models.ts";
+
+/** What one turn of a participant says: a text, or whole messages. */
+export type Line = string | readonly ChatMessage[] | { error: Error };
+
+/** A participant by the small interface: says a line a turn, and keeps what it was given. */
+export interface Actor extends ChatParticipant {
+  readonly name: string;
+  readonly heard: ChatMessage[][];
+}
+
+/** An actor with these lines, one a turn; behind the last it says `<name> <turn>`. */
+export function actor(name: string, said: readonly Line[] = [], rest: Partial<ChatParticipant> = {}): Actor {
+  const heard: ChatMessage[][] = [];
+  return {
+    id: name.toLowerCase(),
+    name,
+    heard,
+    async *invoke(messages) {
+      heard.push([...messages]);
+      const line = said[heard.length - 1] ?? `${name} ${heard.length}`;
+      if (typeof line === "object" && "error" in line) throw line.error;
+      if (typeof line === "string") yield { role: "assistant", content: line };
+      else yield* line;
+    },
+    ...rest,
+  };
+}
+
+export const user = (content: string): ChatMessage => ({ role: "user", content });
+
+export const call = (id: string): ChatMessage => ({
+  role: "assistant",
+  content: [{ type: "tool-call", toolCallId: id, toolName: "weather", input: { city: id } }],
+});
+export const result = (id: string): ChatMessage => ({
+  role: "tool",
+  content: [
+    { type: "tool-result", toolCallId: id, toolName: "weather", output: { type: "text", value: "warm" } },
+  ],
+});
+
+/** Messages a line each, `name: text`; a user's without a name is `user`. */
+export function dialogue(messages: readonly ChatMessage[]): string[] {
+  return messages.map((message) => {
+    const [line = ""] = lines([message]);
+    return `${message.authorName ?? message.role}: ${line.slice(line.indexOf(": ") + 2)}`;
+  });
+}
+
+/** Everything that an invoke gives, a line each. */
+export async function listen(said: AsyncIterable<ChatMessage>): Promise<string[]> {
+  const messages: ChatMessage[] = [];
+  for await (const message of said) messages.push(message);
+  return dialogue(messages);
+}
+
+/** Everything that a stream gives: pieces as `name~ text`, messages as `name: text`. */
+export async function watch(said: AsyncIterable<ChatStreamPart>): Promise<string[]> {
+  const seen: string[] = [];
+  for await (const part of said) {
+    if (part.type === "message") seen.push(...dialogue([part.message]));
+    else seen.push(`${part.authorName}~ ${part.text}`);
+  }
+  return seen;
+}
+
+/** The whole history, oldest first, a line each. */
+export async function told(
+  chat: { getMessages(agent?: ChatParticipant): Promise<ChatMessage[]> },
+  agent?: ChatParticipant,
+) {
+  return dialogue((await chat.getMessages(agent)).reverse());
+}
+
+/** A channel of one's own, which can fail, wait, and say what it has received. */
+export class OwnChannel implements AgentChannel {
+  readonly key: string;
+  readonly received: string[][] = [];
+  /** How many receipts fail from now on. */
+  failures = 0;
+  /** Receipts wait for it. */
+  gate: Promise<void> = Promise.resolve();
+  resets = 0;
+
+  constructor(key: string) {
+    this.key = key;
+  }
+
+  async receive(messages: readonly ChatMessage[]): Promise<void> {
+    await this.gate;
+    if (this.failures > 0) {
+      this.failures -= 1;
+      throw new Error("the receiver is out of order");
+    }
+    this.received.push(dialogue(messages));
+  }
+
+  async *invoke(agent: ChatParticipant): AsyncGenerator<ChannelMessage> {
+    for await (const message of agent.invoke([], {})) yield { message, visible: true };
+  }
+
+  async getHistory(): Promise<ChatMessage[]> {
+    return this.received.flat().map((content) => ({ role: "user", content }));
+  }
+
+  async reset(): Promise<void> {
+    this.resets += 1;
+  }
+}
+
+export async function take<T>(iterable: AsyncIterable<T>, count: number): Promise<T[]> {
+  const taken: T[] = [];
+  for await (const one of iterable) if (taken.push(one) === count) break;
+  return taken;
+}
