@@ -17,7 +17,11 @@ export interface Actor extends ChatParticipant {
 }
 
 /** An actor with these lines, one a turn; behind the last it says `<name> <turn>`. */
-export function actor(name: string, said: readonly Line[] = [], rest: Partial<ChatParticipant> = {}): Actor {
+export function actor(
+  name: string,
+  said: readonly Line[] = [],
+  rest: Partial<Omit<ChatParticipant, "name">> = {},
+): Actor {
   const heard: ChatMessage[][] = [];
   return {
     id: name.toLowerCase(),

@@ -1,0 +1,169 @@
+import { createMemoryStores, type MessageStore } from "@scrollback/store-core";
+import { describe, expect, test } from "vitest";
+import { AgentGroupChat, AggregatorAgent, type AggregatorMode } from "../../src/group-chat/index.ts";
+import { failureOf } from "../models.ts";
+import { actor, call, dialogue, listen, result, told, user, watch } from "./cast.ts";
+
+function inner(store?: MessageStore) {
+  const [x, y] = [actor("X"), actor("Y")];
+  return new AgentGroupChat({ agents: [x, y], maximumIterations: 2, ...(store && { store }) });
+}
+const team = (mode: AggregatorMode, chat: AgentGroupChat | (() => AgentGroupChat)) =>
+  new AggregatorAgent({ name: "Team", id: "team", mode, chat });
+
+describe("AggregatorAgent", () => {
+  test("flat: all that is said inside surfaces, under the names of who said it", async () => {
+    const chat = new AgentGroupChat({ agents: [team("flat", inner()), actor("B")], maximumIterations: 2 });
+    await chat.addMessages([user("Hi")]);
+    expect(await listen(chat.invoke())).toEqual(["X: X 1", "Y: Y 1", "B: B 1"]);
+    expect(await told(chat)).toEqual(["user: Hi", "X: X 1", "Y: Y 1", "B: B 1"]);
+  });
+
+  test("nested: only the last message surfaces, under the aggregator's name; the inner chat keeps the whole", async () => {
+    const chatInside = inner();
+    const b = actor("B");
+    const chat = new AgentGroupChat({ agents: [team("nested", chatInside), b], maximumIterations: 2 });
+    await chat.addMessages([user("Hi")]);
+    expect(await listen(chat.invoke())).toEqual(["Team: Y 1", "B: B 1"]);
+    expect(dialogue(b.heard[0] ?? [])).toEqual(["user: Hi", "Team: Y 1"]);
+    // Read through the outer chat, which waits until the inner one has received what came after.
+    expect(await told(chat, chat.agents[0])).toEqual(["user: Hi", "X: X 1", "Y: Y 1", "B: B 1"]);
+    expect(await told(chatInside)).toEqual(["user: Hi", "X: X 1", "Y: Y 1", "B: B 1"]);
+  });
+
+  test("receives the outer history into its inner chat, each message once, and not its own again", async () => {
+    for (const mode of ["flat", "nested"] as const) {
+      const chatInside = inner();
+      const chat = new AgentGroupChat({ agents: [team(mode, chatInside), actor("B")], maximumIterations: 3 });
+      await chat.addMessages([user("Hi")]);
+      await listen(chat.invoke());
+      expect(await told(chat, chat.agents[0])).toEqual([
+        "user: Hi",
+        "X: X 1",
+        "Y: Y 1",
+        "B: B 1",
+        "X: X 2",
+        "Y: Y 2",
+      ]);
+      expect(await told(chatInside)).toEqual(await told(chat, chat.agents[0]));
+    }
+  });
+
+  test("streams: flat with all pieces, nested with its one message", async () => {
+    const streamed = (mode: AggregatorMode) =>
+      watch(new AgentGroupChat({ agents: [team(mode, inner())] }).invokeStream());
+    expect(await streamed("flat")).toEqual(["X~ X 1", "X: X 1", "Y~ Y 1", "Y: Y 1"].toSorted(byTurn));
+    expect(await streamed("nested")).toEqual(["Team~ Y 1", "Team: Y 1"]);
+  });
+
+  test("what tools do inside stays inside", async () => {
+    const x = actor("X", [[call("1"), result("1"), { role: "assistant", content: "Warm." }]]);
+    const chatInside = new AgentGroupChat({ agents: [x] });
+    const chat = new AgentGroupChat({ agents: [team("flat", chatInside)] });
+    expect(await listen(chat.invoke())).toEqual(["X: Warm."]);
+    expect(await told(chat)).toEqual(["X: Warm."]);
+    expect(await told(chatInside)).toHaveLength(3);
+  });
+
+  test("two aggregators never share a channel", async () => {
+    const chats = [inner(), inner()] as const;
+    const both = chats.map(
+      (chat, index) => new AggregatorAgent({ name: "T", id: `t${index}`, mode: "nested", chat }),
+    );
+    const outer = new AgentGroupChat({ agents: both, maximumIterations: 2 });
+    expect(new Set(both.map((one) => one.createChannel().key)).size).toBe(2);
+    expect(await listen(outer.invoke())).toEqual(["T: Y 1", "T: Y 1"]);
+    expect(await told(outer, both[0])).toEqual(["X: X 1", "Y: Y 1", "T: Y 1"]);
+    expect(await told(outer, both[1])).toEqual(["T: Y 1", "X: X 1", "Y: Y 1"]);
+  });
+
+  test("a function makes a chat of its own for each chat that it joins", async () => {
+    const made: AgentGroupChat[] = [];
+    const aggregator = team("nested", () => {
+      made.push(inner());
+      return made.at(-1) as AgentGroupChat;
+    });
+    for (let chat = 0; chat < 2; chat++) await listen(new AgentGroupChat({ agents: [aggregator] }).invoke());
+    expect(made).toHaveLength(2);
+    for (const chat of made) expect(await told(chat)).toHaveLength(2);
+  });
+
+  test("a reset of the outer chat resets the inner one", async () => {
+    const chatInside = inner();
+    const chat = new AgentGroupChat({ agents: [team("flat", chatInside)] });
+    await listen(chat.invoke());
+    await chat.reset();
+    expect(await told(chatInside)).toEqual([]);
+  });
+
+  test("its state contains its inner chat's, and restores it", async () => {
+    const chat = new AgentGroupChat({ agents: [team("nested", inner()), actor("B")], maximumIterations: 2 });
+    await chat.addMessages([user("Hi")]);
+    await listen(chat.invoke());
+    const state = JSON.parse(JSON.stringify(await chat.serialize()));
+    const aggregated = state.channels.find(({ type }: { type: string }) => type === "AggregatorChannel");
+    expect(aggregated.state).toMatchObject({
+      type: "scrollback.groupChat",
+      participants: [{ id: "x" }, { id: "y" }],
+    });
+    const chatInside = inner();
+    const restored = new AgentGroupChat({
+      agents: [team("nested", chatInside), actor("B")],
+      maximumIterations: 2,
+    });
+    await restored.restore(state);
+    expect(await told(chatInside)).toEqual(["user: Hi", "X: X 1", "Y: Y 1", "B: B 1"]);
+    expect(await listen(restored.invoke())).toEqual(["Team: Y 1", "B: B 1"]);
+    expect(await told(restored)).toEqual(["user: Hi", "Team: Y 1", "B: B 1", "Team: Y 1", "B: B 1"]);
+  });
+
+  test("with both chats on stores, a restart doubles nothing on either side", async () => {
+    const stores = createMemoryStores();
+    for (const mode of ["flat", "nested"] as const) {
+      const open = () => {
+        const chatInside = inner(stores.open(`inner-${mode}`));
+        const agents = [team(mode, chatInside), actor("B")];
+        return {
+          chatInside,
+          chat: new AgentGroupChat({ agents, store: stores.open(mode), maximumIterations: 2 }),
+        };
+      };
+      const first = open();
+      await first.chat.addMessages([user("Hi")]);
+      await listen(first.chat.invoke());
+      const second = open();
+      await second.chat.addMessages([user("Hi")]);
+      await listen(second.chat.invoke());
+      const surfaced = mode === "flat" ? ["X: X 1", "Y: Y 1"] : ["Team: Y 1"];
+      expect(await told(second.chat)).toEqual([
+        "user: Hi",
+        ...surfaced,
+        "B: B 1",
+        "user: Hi",
+        ...surfaced,
+        "B: B 1",
+      ]);
+      const inside = ["user: Hi", "X: X 1", "Y: Y 1", "B: B 1", "user: Hi", "X: X 1", "Y: Y 1", "B: B 1"];
+      expect(await told(second.chat, second.chat.agents[0])).toEqual(inside);
+      expect(await told(second.chatInside)).toEqual(inside);
+    }
+  });
+
+  test("an inner chat that came to its end says so, unless it resets itself", async () => {
+    const ended = new AgentGroupChat({ agents: [actor("X")], termination: () => true });
+    const chat = new AgentGroupChat({ agents: [team("flat", ended)], maximumIterations: 2 });
+    expect(await failureOf(listen(chat.invoke()))).toMatchObject({
+      message: "Agent Failure - Chat has completed.",
+    });
+    expect(await told(chat)).toEqual(["X: X 1"]);
+  });
+
+  test("speaks outside of a chat too", async () => {
+    expect(await listen(team("nested", inner()).invoke([user("Hi")]))).toEqual(["Team: Y 1"]);
+  });
+});
+
+/** Pieces of a flat aggregator come as they are said; its messages once its turn has ended. */
+function byTurn(a: string, b: string): number {
+  return Number(b.includes("~")) - Number(a.includes("~"));
+}

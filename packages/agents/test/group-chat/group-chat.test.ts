@@ -1,0 +1,364 @@
+import type { ChatMessage } from "@scrollback/store-core";
+import { describe, expect, test } from "vitest";
+import {
+  AgentGroupChat,
+  AggregateTermination,
+  type ChatParticipant,
+  ModelSelection,
+  ModelTermination,
+  RegexTermination,
+  SequentialSelection,
+} from "../../src/group-chat/index.ts";
+import { failureOf, prompts, scripted } from "../models.ts";
+import { actor, dialogue, listen, told, user } from "./cast.ts";
+
+const three = () => [actor("A"), actor("B"), actor("C")] as const;
+const message = (authorName: string, content: string): ChatMessage => ({
+  role: "assistant",
+  authorName,
+  content,
+});
+
+describe("agents", () => {
+  test("are unique by id, in joining order", async () => {
+    const [a, b, c] = three();
+    const chat = new AgentGroupChat({ agents: [a, b, a] });
+    chat.addAgent(c);
+    chat.addAgent(b);
+    expect(chat.agents).toEqual([a, b, c]);
+    expect(() => chat.addAgent(actor("A"))).toThrow(
+      'addAgent: agent has the id "a", which another agent has',
+    );
+    await listen(chat.invoke(actor("D")));
+    expect(chat.agents.map(({ id }) => id)).toEqual(["a", "b", "c", "d"]);
+  });
+});
+
+describe("invoke", () => {
+  test("by default each invoke is one turn, round robin, and completes nothing", async () => {
+    const chat = new AgentGroupChat({ agents: three() });
+    const said = [];
+    for (let turn = 0; turn < 4; turn++) said.push(...(await listen(chat.invoke())));
+    expect(said).toEqual(["A: A 1", "B: B 1", "C: C 1", "A: A 2"]);
+    expect(chat.isComplete).toBe(false);
+  });
+
+  test("a termination of one's own has 99 turns, and reaching the limit is not completion", async () => {
+    let asked = 0;
+    const never = () => {
+      asked += 1;
+      return false;
+    };
+    const chat = new AgentGroupChat({ agents: three(), termination: never });
+    expect(await listen(chat.invoke())).toHaveLength(99);
+    expect(asked).toBe(99);
+    expect(chat.isComplete).toBe(false);
+    const short = new AgentGroupChat({ agents: three(), termination: never, maximumIterations: 2 });
+    expect(await listen(short.invoke())).toEqual(["A: A 1", "B: B 1"]);
+    expect(await listen(short.invoke())).toEqual(
+      ["C: C 1", "A: A 1"].map((line) => line.replace("A 1", "A 2")),
+    );
+  });
+
+  test("the termination is asked once a turn, with who spoke and the history oldest first", async () => {
+    const seen: unknown[] = [];
+    const talkative = actor("A", [[message("A", "1"), message("A", "2")]]);
+    const chat = new AgentGroupChat({
+      agents: [talkative],
+      termination: (agent, history) => {
+        seen.push([agent.id, dialogue(history)]);
+        return true;
+      },
+    });
+    await chat.addMessages([user("Hi")]);
+    await listen(chat.invoke());
+    expect(seen).toEqual([["a", ["user: Hi", "A: 1", "A: 2"]]]);
+  });
+
+  test("a complete chat refuses another invoke, unless automaticReset, which goes on", async () => {
+    const termination = new RegexTermination("B 1");
+    const chat = new AgentGroupChat({ agents: three(), termination });
+    expect(await listen(chat.invoke())).toEqual(["A: A 1", "B: B 1"]);
+    expect(chat.isComplete).toBe(true);
+    const error = await failureOf(listen(chat.invoke()));
+    expect(error).toMatchObject({ code: "INVALID_STATE", message: "Agent Failure - Chat has completed." });
+    const again = new AgentGroupChat({
+      agents: three(),
+      termination,
+      automaticReset: true,
+      maximumIterations: 3,
+    });
+    await listen(again.invoke());
+    expect(await listen(again.invoke())).toEqual(["C: C 1", "A: A 2", "B: B 2"]);
+    expect(again.isComplete).toBe(false);
+    expect(await told(again)).toHaveLength(5);
+  });
+
+  test("invoke(agent) takes one turn outside selection and limit, and still sets isComplete", async () => {
+    const [a, b, c] = three();
+    const chat = new AgentGroupChat({
+      agents: [a, b],
+      maximumIterations: 1,
+      termination: (agent) => agent.id === "c",
+    });
+    expect(await listen(chat.invoke(b))).toEqual(["B: B 1"]);
+    expect(chat.isComplete).toBe(false);
+    expect(await listen(chat.invoke())).toEqual(["A: A 1"]);
+    expect(await listen(chat.invoke(c))).toEqual(["C: C 1"]);
+    expect(chat.isComplete).toBe(true);
+    expect(await listen(chat.invoke(a))).toEqual(["A: A 2"]);
+    expect(chat.isComplete).toBe(false);
+  });
+
+  test("a strategy that throws ends the invoke with its error; what was said stays, and the chat can go on", async () => {
+    const broken = new Error("broken");
+    let works = false;
+    const termination = () => {
+      if (works) return true;
+      throw broken;
+    };
+    const chat = new AgentGroupChat({ agents: three(), termination });
+    expect(await failureOf(listen(chat.invoke()))).toBe(broken);
+    expect(await told(chat)).toEqual(["A: A 1"]);
+    works = true;
+    expect(await listen(chat.invoke())).toEqual(["B: B 1"]);
+    const lost = new AgentGroupChat({
+      agents: three(),
+      selection: () => {
+        throw broken;
+      },
+    });
+    await lost.addMessages([user("Hi")]);
+    expect(await failureOf(listen(lost.invoke()))).toBe(broken);
+    expect(await told(lost)).toEqual(["user: Hi"]);
+  });
+
+  test("an agent that failed before it answered is asked again, and no other in its place", async () => {
+    const flaky = actor("A", [{ error: new Error("down") }]);
+    const chat = new AgentGroupChat({ agents: [flaky, actor("B")] });
+    await failureOf(listen(chat.invoke()));
+    expect(await listen(chat.invoke())).toEqual(["A: A 2"]);
+    expect(await listen(chat.invoke())).toEqual(["B: B 1"]);
+  });
+
+  test("a reader that stops after an answer: the termination is asked first when the chat is invoked again", async () => {
+    const chat = new AgentGroupChat({ agents: three(), termination: new RegexTermination("A 1") });
+    for await (const _ of chat.invoke()) break;
+    expect(chat.isComplete).toBe(false);
+    expect(await listen(chat.invoke())).toEqual([]);
+    expect(chat.isComplete).toBe(true);
+  });
+});
+
+describe("selection", () => {
+  test("initialAgent speaks first while nobody has, then the selection goes on from the beginning", async () => {
+    const [a, b, c] = three();
+    const chat = new AgentGroupChat({ agents: [a, b, c], initialAgent: c, maximumIterations: 4 });
+    await chat.addMessages([user("Hi")]);
+    expect(await listen(chat.invoke())).toEqual(["C: C 1", "A: A 1", "B: B 1", "C: C 2"]);
+  });
+
+  test("an initial agent at index 0 does not speak twice, but in its turn", async () => {
+    const [a, b] = three();
+    const chat = new AgentGroupChat({ agents: [a, b], initialAgent: a, maximumIterations: 4 });
+    expect(await listen(chat.invoke())).toEqual(["A: A 1", "B: B 1", "A: A 2", "B: B 2"]);
+    const other = new AgentGroupChat({ agents: [a, b], initialAgent: a });
+    await listen(other.invoke(b));
+    expect(await listen(other.invoke()), "it has not spoken in this one").toEqual(["A: A 3"]);
+  });
+
+  test("no agents to select from is an error", async () => {
+    const error = await failureOf(listen(new AgentGroupChat().invoke()));
+    expect(error).toMatchObject({
+      code: "INVALID_STATE",
+      message: "Agent Failure - No agents present to select.",
+    });
+    expect(await failureOf(new SequentialSelection().next([], []))).toMatchObject({
+      message: "Agent Failure - No agents present to select.",
+    });
+  });
+
+  test("SequentialSelection begins anew after reset, and survives a list that shrinks", async () => {
+    const [a, b, c] = three();
+    const selection = new SequentialSelection();
+    const next = async (...agents: ChatParticipant[]) => (await selection.next(agents, [])).id;
+    expect([await next(a, b, c), await next(a, b, c), await next(a, b, c)]).toEqual(["a", "b", "c"]);
+    expect(await next(a, b)).toBe("b");
+    expect(await next(a)).toBe("a");
+    selection.reset();
+    expect(await next(b, c)).toBe("b");
+  });
+
+  test("any function of agents and history is a strategy", async () => {
+    const seen: unknown[] = [];
+    const chat = new AgentGroupChat({
+      agents: three(),
+      maximumIterations: 2,
+      selection: async (agents, history) => {
+        seen.push([agents.map(({ id }) => id), dialogue(history)]);
+        return agents.at(-history.length) as ChatParticipant;
+      },
+    });
+    await chat.addMessages([user("Hi")]);
+    expect(await listen(chat.invoke())).toEqual(["C: C 1", "B: B 1"]);
+    expect(seen).toEqual([
+      [["a", "b", "c"], ["user: Hi"]],
+      [
+        ["a", "b", "c"],
+        ["user: Hi", "C: C 1"],
+      ],
+    ]);
+  });
+
+  test("what a selection returns must be one of the agents", async () => {
+    for (const answer of [actor("D"), undefined, "a"]) {
+      const chat = new AgentGroupChat({ agents: three(), selection: () => answer as ChatParticipant });
+      expect(await failureOf(listen(chat.invoke()))).toMatchObject({
+        code: "INVALID_ARGUMENT",
+        message: "selection: must return one of the chat's agents",
+      });
+    }
+  });
+});
+
+describe("ModelSelection", () => {
+  const history = [
+    user("Hi"),
+    message("A", "a word"),
+    message("B", " "),
+    { ...user("Bye"), authorName: "Ada" },
+  ];
+  const asked = (model: ReturnType<typeof scripted>) =>
+    (prompts(model).at(-1) ?? []).map(({ content }) =>
+      typeof content === "string" ? content : content.map((part) => ("text" in part ? part.text : "")).join(),
+    );
+
+  test("gives the model names and history, without blank messages, and takes the name that it answers", async () => {
+    const model = scripted(' "B".\n');
+    const selection = new ModelSelection({ model, prompt: "Who is next?" });
+    expect((await selection.next(three(), history)).id).toBe("b");
+    expect(asked(model)).toEqual([
+      "Who is next?",
+      [
+        "Agents:\nA\nB\nC\n\nHistory:",
+        '{"role":"user","content":"Hi"}',
+        '{"role":"assistant","name":"A","content":"a word"}',
+        '{"role":"user","name":"Ada","content":"Bye"}',
+      ].join("\n"),
+    ]);
+  });
+
+  test("gives names only with namesOnly, and what the reducer leaves", async () => {
+    const model = scripted("A", "A");
+    await new ModelSelection({ model, namesOnly: true }).next(three(), history);
+    expect(asked(model)[1]).toBe("Agents:\nA\nB\nC\n\nHistory:\nA\nAda");
+    const historyReducer = { reduce: async (messages: readonly ChatMessage[]) => messages.slice(-1) };
+    await new ModelSelection({ model, historyReducer }).next(three(), history);
+    expect(asked(model)[1]).toBe(
+      'Agents:\nA\nB\nC\n\nHistory:\n{"role":"user","name":"Ada","content":"Bye"}',
+    );
+  });
+
+  test("parseResult finds the name in an answer", async () => {
+    const selection = new ModelSelection({
+      model: scripted('{"next":"C"}'),
+      parseResult: (answer) => JSON.parse(answer).next,
+    });
+    expect((await selection.next(three(), [])).id).toBe("c");
+  });
+
+  test.each([
+    ["no result", "  ", "Agent Failure - Strategy unable to determine next agent"],
+    ["an unknown name", "Zoe", "Agent Failure - Strategy unable to select next agent"],
+  ])("%s is an error, unless the initial agent is the fallback", async (_what, answer, problem) => {
+    const [a, b, c] = three();
+    const chat = (useInitialAgentAsFallback: boolean) =>
+      new AgentGroupChat({
+        agents: [a, b, c],
+        initialAgent: c,
+        maximumIterations: 2,
+        selection: new ModelSelection({ model: scripted(answer), useInitialAgentAsFallback }),
+      });
+    const error = await failureOf(listen(chat(false).invoke()));
+    expect(error).toMatchObject({ code: "NOT_FOUND", message: expect.stringContaining(problem) });
+    expect(await listen(chat(true).invoke())).toEqual(["C: C 2", "C: C 3"]);
+    const none = new ModelSelection({ model: scripted(answer), useInitialAgentAsFallback: true });
+    expect(await failureOf(none.next([a, b], []))).toMatchObject({ code: "NOT_FOUND" });
+  });
+});
+
+describe("termination", () => {
+  const [a, b] = three();
+
+  test("a scope: turns of other agents never end the chat", async () => {
+    const chat = new AgentGroupChat({
+      agents: [a, b],
+      maximumIterations: 5,
+      termination: { agents: [b], shouldTerminate: async () => true },
+    });
+    expect(await listen(chat.invoke())).toHaveLength(2);
+    for (const termination of [
+      new RegexTermination(/./, { agents: [b] }),
+      new ModelTermination({ model: scripted("yes"), agents: [b] }),
+      new AggregateTermination([() => true], "all", { agents: [b] }),
+    ]) {
+      const scoped = new AgentGroupChat({ agents: [a, b], maximumIterations: 5, termination });
+      expect(await listen(scoped.invoke())).toHaveLength(2);
+      expect(scoped.isComplete).toBe(true);
+    }
+  });
+
+  test.each([
+    ["yes", true],
+    ["Yes, all is said.", true],
+    ["TRUE", true],
+    ['"true"', true],
+    ["no", false],
+    ["yesterday", false],
+    ["It is not, yes", false],
+    ["", false],
+  ])("ModelTermination takes %j for %s", async (answer, ends) => {
+    expect(await new ModelTermination({ model: scripted(answer) }).shouldTerminate(a, [])).toBe(ends);
+  });
+
+  test("ModelTermination asks with a prompt and the history, and parseResult says what the answer means", async () => {
+    const model = scripted("done");
+    const termination = new ModelTermination({
+      model,
+      prompt: "Over?",
+      parseResult: (answer) => answer === "done",
+    });
+    expect(await termination.shouldTerminate(a, [user("Hi"), message("A", "x")])).toBe(true);
+    expect(JSON.stringify(prompts(model))).toMatch(/Over\?.*Agent: A.*History/);
+    expect(JSON.stringify(prompts(model))).toContain("Hi");
+  });
+
+  test("RegexTermination looks at the last message only, each time from its beginning", async () => {
+    const termination = new RegexTermination([/approved/gi, "^done$"]);
+    const ends = (...texts: string[]) => termination.shouldTerminate(a, texts.map(user));
+    expect(await ends("Approved!")).toBe(true);
+    expect(await ends("Approved!")).toBe(true);
+    expect(await ends("x", "done")).toBe(true);
+    expect(await ends("approved", "x")).toBe(false);
+    expect(await ends("all done")).toBe(false);
+    expect(await ends()).toBe(false);
+  });
+
+  test("AggregateTermination asks all, each in its scope: all must agree, or any", async () => {
+    const asked: number[] = [];
+    const says = (answer: boolean, index: number) => () => {
+      asked.push(index);
+      return answer;
+    };
+    const ends = (condition: "all" | "any" | undefined, ...answers: boolean[]) =>
+      new AggregateTermination(answers.map(says), condition).shouldTerminate(a, []);
+    expect(await ends(undefined, true, false)).toBe(false);
+    expect(await ends("all", true, true)).toBe(true);
+    expect(await ends("any", true, false, false)).toBe(true);
+    expect(await ends("any", false, false)).toBe(false);
+    expect(asked).toEqual([0, 1, 0, 1, 0, 1, 2, 0, 1]);
+    const scoped = { agents: [b], shouldTerminate: async () => true };
+    expect(await new AggregateTermination([scoped, () => true]).shouldTerminate(a, [])).toBe(false);
+    expect(await new AggregateTermination([scoped, () => true]).shouldTerminate(b, [])).toBe(true);
+  });
+});
