@@ -1,0 +1,138 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { openStores } from "@scrollback/store-core";
+import { beforeAll, describe, expect, test } from "vitest";
+import { dialogue } from "./cast.ts";
+import type { Assignment, Report } from "./chat-process.ts";
+
+type Done = Extract<Report, { event: "done" }>;
+
+const program = new URL("chat-process.ts", import.meta.url);
+
+async function start(assignment: Assignment): Promise<{ child: ChildProcess; report: Report }> {
+  const child = fork(program, { execArgv: [], stdio: ["ignore", "inherit", "inherit", "ipc"] });
+  const first = Promise.race([
+    once(child, "message").then(([report]) => report as Report),
+    once(child, "exit").then(() => {
+      throw new Error("the process ended without a word");
+    }),
+  ]);
+  child.send(assignment);
+  return { child, report: await first };
+}
+
+/** Lets a chat speak in a process of its own, which must succeed. */
+async function speak(assignment: Assignment): Promise<Done> {
+  const { report } = await start(assignment);
+  if (report.event !== "done") throw new Error(`the chat failed: ${JSON.stringify(report)}`);
+  return report;
+}
+
+/** Lets a chat speak until it waits, and ends its process as a crash would. */
+async function crash(assignment: Assignment): Promise<void> {
+  const { child, report } = await start(assignment);
+  if (report.event !== "waiting") throw new Error(`it did not wait: ${JSON.stringify(report)}`);
+  const exited = once(child, "exit");
+  child.kill("SIGKILL");
+  await exited;
+}
+
+const bob = (turn: number) => ["Bob: [tool-call]", "Bob: [tool-result]", `Bob: Bob ${turn}`];
+const twoRounds = [
+  "user: Hi",
+  "user: All",
+  "Ann: Ann 1",
+  ...bob(1),
+  "Cy: Cy 1",
+  "Ann: Ann 2",
+  ...bob(2),
+  "Cy: Cy 2",
+];
+
+/** A chat over several processes, on one backend. */
+export function describeCrashes(backend: string, urlOf: () => string): void {
+  let url: string;
+  beforeAll(() => {
+    url = urlOf();
+  });
+  const input = ["Hi", "All"];
+
+  /** What the thread holds, whoever looks. */
+  async function stored(threadId: string): Promise<string[]> {
+    await using stores = await openStores(url);
+    return dialogue(await stores.open(threadId).listMessages());
+  }
+
+  describe(`a group chat over several processes on ${backend}`, () => {
+    test("a state restores in another process: history, views, next speaker, completion", async () => {
+      const threadId = backend === "memory" ? {} : { threadId: randomUUID() };
+      const first = await speak({ url, ...threadId, input, turns: 2 });
+      const fresh = backend === "memory" ? {} : { threadId: randomUUID() };
+      const second = await speak({ url, ...fresh, state: first.state, turns: 3 });
+      expect(second.said).toEqual(["Cy: Cy 1", "Ann: Ann 2", "Bob: Bob 2"]);
+      const third = await speak({ url, ...fresh, state: second.state, turns: 9 });
+      expect(third.said).toEqual(["Cy: Cy 2"]);
+      expect(third).toMatchObject({ history: twoRounds, isComplete: true });
+      expect(third.views).toEqual([twoRounds, twoRounds, twoRounds]);
+      const fourth = await start({ url, ...fresh, state: third.state, turns: 1 });
+      expect(fourth.report).toMatchObject({
+        event: "failed",
+        message: expect.stringContaining("Chat has completed."),
+      });
+    });
+
+    if (backend === "memory") return;
+
+    test.each([
+      ["before it has said a word", { agent: "Ann", call: 1 }, undefined, ["user: Hi", "user: All"]],
+      ["between its tools and its answer", { agent: "Bob", call: 2 }, undefined, twoRounds.slice(0, 5)],
+      ["in a later round", { agent: "Cy", call: 2 }, undefined, twoRounds.slice(0, -1)],
+      [
+        "after its answer, before the termination was asked",
+        { agent: "Bob", call: 1 },
+        "termination",
+        twoRounds.slice(0, 6),
+      ],
+    ] as const)(
+      "killed in the middle of a turn, %s, it goes on with the right speaker, nothing lost, nothing doubled",
+      async (_when, waitAt, waitIn, kept) => {
+        const threadId = randomUUID();
+        await crash({ url, threadId, input, turns: 9, waitAt, ...(waitIn && { waitIn }) });
+        expect(await stored(threadId)).toEqual(kept);
+        const second = await speak({ url, threadId, turns: 9 });
+        expect(second.history).toEqual(twoRounds);
+        expect(second.isComplete).toBe(true);
+        expect(await stored(threadId)).toEqual(twoRounds);
+        expect(second.said).toEqual(twoRounds.slice(kept.length).filter((line) => !line.includes("[tool")));
+      },
+    );
+
+    test("killed in every turn, it comes to its end all the same", async () => {
+      const threadId = randomUUID();
+      const doomed: Assignment["waitAt"][] = [
+        { agent: "Bob", call: 1 },
+        { agent: "Cy", call: 1 },
+        { agent: "Bob", call: 1 },
+        { agent: "Bob", call: 2 },
+        { agent: "Cy", call: 1 },
+      ];
+      for (const [index, waitAt] of doomed.entries()) {
+        const said = index === 0 ? { input } : {};
+        await crash({ url, threadId, turns: 9, ...said, ...(waitAt && { waitAt }) });
+      }
+      expect((await speak({ url, threadId, turns: 9 })).history).toEqual(twoRounds);
+    });
+
+    test("instructions go to every model, and are stored nowhere; the state holds no word that was said", async () => {
+      const threadId = randomUUID();
+      const { asked, state } = await speak({ url, threadId, input, turns: 9 });
+      expect(new Set(asked)).toEqual(new Set(["You are Ann.", "You are Bob.", "You are Cy."]));
+      await using stores = await openStores(url);
+      const page = await stores.open(threadId).read();
+      expect(page.entries.map(({ message }) => message.role)).not.toContain("system");
+      expect(JSON.stringify(page)).not.toContain("You are");
+      expect(JSON.stringify(state)).not.toMatch(/You are|Ann 1|Hi|hush/);
+    });
+  });
+}
