@@ -8,33 +8,20 @@ import {
   StoreError,
   untilAborted,
 } from "@scrollback/store-core";
-import { isWhole } from "../agent/exchange.ts";
-import { textOf } from "../agent/model-messages.ts";
 import { checkMessages } from "../thread/check-messages.ts";
 import { abortable } from "./abortable.ts";
-import type { ChannelMessage, ChannelPart } from "./channel.ts";
+import type { ChannelPart } from "./channel.ts";
 import { Channels } from "./channels.ts";
-import { type ChatProgress, type ChatState, type OpenTurn, parseChatState } from "./chat-state.ts";
-import { attributed, type ChatParticipant, checkParticipant, nameOf, typeOf } from "./participant.ts";
-import { hasToolContent } from "./said.ts";
+import {
+  type ChatProgress,
+  type ChatState,
+  checkPresent,
+  type OpenTurn,
+  parseChatState,
+} from "./chat-state.ts";
+import { type ChatParticipant, checkParticipant, typeOf } from "./participant.ts";
 import { Transcript } from "./transcript.ts";
-
-/** What is said in a chat, while it is said: a piece of text with who says it, then the message that it is of. */
-export type ChatStreamPart =
-  | { readonly type: "text-delta"; readonly text: string; readonly authorName: string }
-  | { readonly type: "message"; readonly message: ChatMessage };
-
-/** What the methods of a chat take. */
-export interface ChatOptions {
-  /** Cancels the call, which then rejects with `ABORTED`. What was said before stays. */
-  readonly signal?: AbortSignal;
-}
-
-/** How a turn is to be taken. */
-export interface TurnOptions extends ChatOptions {
-  /** Whether pieces of text are wanted. The history is then updated when the turn ends. */
-  readonly streams: boolean;
-}
+import { type ChatOptions, type ChatStreamPart, Turn, type TurnOptions } from "./turn.ts";
 
 const optionChecks = Object.freeze({ signal: isSignal });
 
@@ -47,6 +34,7 @@ export abstract class AgentChat {
   readonly #transcript: Transcript;
   readonly #channels = new Channels();
   #isActive = false;
+  #undo: (() => Promise<void>) | undefined;
   /** The turn that began and has not been concluded; over a failure, a crash and a restart too. */
   protected turn: OpenTurn | undefined;
 
@@ -130,11 +118,8 @@ export abstract class AgentChat {
   /** Plain JSON for {@link restore}, in any process. @throws what the store's or a channel's `serialize` throws. */
   async serialize(): Promise<ChatState> {
     return await this.exclusively(undefined, async () => {
-      const channels = [];
-      for (const { channel, agents } of this.#transcript.isStored ? [] : await this.#channels.drained()) {
-        if (!channel.serialize) continue;
-        channels.push({ key: channel.key, type: typeOf(channel), agents, state: await channel.serialize() });
-      }
+      // On a store they are rebuilt from the history, and no message text is in the state.
+      const channels = this.#transcript.isStored ? undefined : await this.#channels.serialize();
       return {
         type: "scrollback.groupChat",
         version: 1,
@@ -144,7 +129,7 @@ export abstract class AgentChat {
           type: typeOf(agent),
         })),
         history: await this.#transcript.serialize(),
-        ...(!this.#transcript.isStored && { channels }),
+        ...(channels && { channels }),
         ...this.#progress(this.turn),
       };
     });
@@ -165,23 +150,29 @@ export abstract class AgentChat {
           "Already in use: restore needs a chat in which nothing was said",
         );
       }
-      this.#checkPresent(saved.participants);
+      checkPresent(saved.participants, this.agents);
       const { progress, undo } = await this.#transcript.restore(saved.history);
+      this.#undo = undo;
       try {
         this.#load(progress ?? saved);
-        for (const [index, channel] of (saved.channels ?? []).entries()) {
-          await this.#channels.restore(channel, this.agents).catch((cause) => {
-            const problem = StoreError.is(cause) ? cause.message : "was refused by its channel; see cause";
-            throw new StoreError("INVALID_STATE", `state: channels[${index}]: ${problem}`, { cause });
-          });
-        }
+        await this.#channels.restore(saved.channels ?? [], this.agents);
       } catch (error) {
-        await this.#channels.reset();
-        this.#load(undefined);
-        await undo();
+        await this.#undoRestore();
         throw error;
       }
     });
+  }
+
+  /** Takes back what {@link restore} did, of a chat inside another whose own restore failed later. */
+  async undoRestore(): Promise<void> {
+    await this.exclusively(undefined, () => this.#undoRestore());
+  }
+
+  async #undoRestore(): Promise<void> {
+    await this.#channels.undoRestore();
+    this.#load(undefined);
+    await this.#undo?.();
+    this.#undo = undefined;
   }
 
   /** Whether this chat stands on the very thread that a state is of: then there is nothing to restore. */
@@ -230,7 +221,9 @@ export abstract class AgentChat {
     const { length } = this.history;
     this.turn = { agent: agent.id, isAnswered: false };
     const queue = this.#channels.join(agent, this.history);
-    const open: ChannelMessage[] = [];
+    const turn = new Turn(agent, streams, async (messages, isAnswered) => {
+      await this.#append(messages, { agent: agent.id, isAnswered }, signal);
+    });
     let isOver = false;
     try {
       await untilAborted(() => queue.drain(), signal);
@@ -240,34 +233,8 @@ export abstract class AgentChat {
         streams && channel.invokeStream
           ? channel.invokeStream(agent, options)
           : channel.invoke(agent, options);
-      const seen = new Map<ChatMessage, ChatMessage>();
-      let isPieced = false;
-      for await (const part of abortable(parts, signal)) {
-        if (!("message" in part)) {
-          isPieced = true;
-          yield { type: "text-delta", text: part.text, authorName: part.authorName ?? nameOf(agent) };
-          continue;
-        }
-        const { visible } = part;
-        const known = seen.get(part.message);
-        if (known) {
-          const index = open.findIndex(({ message }) => message === known);
-          if (index !== -1) open[index] = { message: known, visible };
-          else if (visible) yield { type: "message", message: known };
-          continue;
-        }
-        const message = this.#heard(part.message, agent);
-        if (message.role === "system") continue;
-        seen.set(part.message, message);
-        open.push({ message, visible });
-        const text = textOf(message.content);
-        if (streams && visible && !isPieced && text !== "") {
-          yield { type: "text-delta", text, authorName: message.authorName ?? nameOf(agent) };
-        }
-        isPieced = false;
-        if (!streams && isWhole(open.map((one) => one.message))) yield* this.#keep(open, false, signal);
-      }
-      yield* this.#keep(open, true, signal);
+      for await (const part of abortable(parts, signal)) yield* turn.take(part);
+      yield* turn.end();
       this.turn = { agent: agent.id, isAnswered: true };
       isOver = true;
     } finally {
@@ -280,27 +247,6 @@ export abstract class AgentChat {
   protected async conclude(): Promise<void> {
     await this.#settle(() => this.#transcript.save(this.#progress(undefined)));
     this.turn = undefined;
-  }
-
-  #heard(message: unknown, agent: ChatParticipant): ChatMessage {
-    const given = [message];
-    checkMessages(`agent "${agent.id}": what it says`, given);
-    return attributed(given[0] as ChatMessage, agent);
-  }
-
-  /** Puts into the history what is open, and gives what of it is visible. */
-  async *#keep(
-    open: ChannelMessage[],
-    isEnd: boolean,
-    signal: AbortSignal | undefined,
-  ): AsyncGenerator<ChatStreamPart, void, void> {
-    const said = open.splice(0);
-    const last = said.at(-1);
-    if (!last || !this.turn) return;
-    const turn = { agent: this.turn.agent, isAnswered: isEnd || !hasToolContent(last.message) };
-    const messages = said.map(({ message }) => message);
-    await this.#append(messages, turn, signal);
-    for (const { message, visible } of said) if (visible) yield { type: "message", message };
   }
 
   async #append(
@@ -343,14 +289,5 @@ export abstract class AgentChat {
 
   #progress(turn: OpenTurn | undefined): ChatProgress {
     return { ...this.saveProgress(), ...(turn && { turn }) };
-  }
-
-  #checkPresent(participants: ChatState["participants"]): void {
-    const missing = participants.filter(
-      ({ id, type }) => !this.agents.some((agent) => agent.id === id && typeOf(agent) === type),
-    );
-    if (missing.length === 0) return;
-    const names = missing.map(({ id, name, type }) => `${name ?? id} (${type}, id "${id}")`).join(", ");
-    throw new StoreError("INVALID_STATE", `state: participants: missing in this chat: ${names}`);
   }
 }

@@ -8,11 +8,12 @@ import {
   type MessageStore,
   StoreError,
 } from "@scrollback/store-core";
-import { AgentChat, type ChatOptions, type ChatStreamPart, type TurnOptions } from "./agent-chat.ts";
+import { AgentChat } from "./agent-chat.ts";
 import type { ChatProgress } from "./chat-state.ts";
 import { type ChatParticipant, checkParticipant, isParticipant } from "./participant.ts";
 import { hasSpoken, isSelection, type Selection, SequentialSelection, select } from "./selection.ts";
 import { askTermination, isParticipantList, isTermination, type Termination } from "./termination.ts";
+import type { ChatOptions, ChatStreamPart, TurnOptions } from "./turn.ts";
 
 /** What an {@link AgentGroupChat} is made of. */
 export interface AgentGroupChatOptions {

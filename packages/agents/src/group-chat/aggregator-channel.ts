@@ -16,6 +16,7 @@ export class AggregatorChannel implements AgentChannel {
   readonly #open: () => AgentChat;
   #opened: AgentChat | undefined;
   #hasReceived = false;
+  #isRestored = false;
 
   constructor({ id, mode }: Aggregator, open: () => AgentChat) {
     this.key = channelKey("AggregatorChannel", id);
@@ -83,7 +84,13 @@ export class AggregatorChannel implements AgentChannel {
     if (typeof state !== "object" || state === null) {
       throw new StoreError("INVALID_STATE", "state: must be what the inner chat's serialize() gave");
     }
-    if (!this.#chat.isAt(state as ChatState)) await this.#chat.restore(state);
+    if (this.#chat.isAt(state as ChatState)) return;
+    await this.#chat.restore(state);
+    this.#isRestored = true;
+  }
+
+  async undoRestore(): Promise<void> {
+    if (this.#isRestored) await this.#chat.undoRestore();
   }
 
   async reset(): Promise<void> {

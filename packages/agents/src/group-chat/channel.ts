@@ -33,6 +33,8 @@ export interface AgentChannel {
   /** Plain JSON. Without it the channel is rebuilt from the chat's history when the chat is restored. */
   serialize?(): Promise<unknown>;
   restore?(state: unknown): Promise<void>;
+  /** Takes back a `restore`, as that of the chat failed later. Left out, the channel is let go. */
+  undoRestore?(): Promise<void>;
   /** Called when the chat is reset. */
   reset?(): Promise<void>;
 }

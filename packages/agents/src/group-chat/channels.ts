@@ -49,23 +49,33 @@ export class Channels {
     for (const [id, its] of this.#byAgent) if (its === queue) this.#byAgent.delete(id);
   }
 
-  /** Every channel with the ids of the agents that have spoken in it, all that was queued for it received. */
-  async drained(): Promise<{ channel: AgentChannel; agents: string[] }[]> {
-    const all = [];
+  /** The states of the channels that have one, all that was queued received. @throws what `drain` and a channel throw. */
+  async serialize(): Promise<ChannelState[]> {
+    const states: ChannelState[] = [];
     for (const queue of this.#byKey.values()) {
       await queue.drain();
+      const { channel } = queue;
+      if (!channel.serialize) continue;
       const agents = [...this.#byAgent].flatMap(([id, its]) => (its === queue ? [id] : []));
-      all.push({ channel: queue.channel, agents });
+      states.push({ key: channel.key, type: typeOf(channel), agents, state: await channel.serialize() });
     }
-    return all;
+    return states;
   }
 
-  /**
-   * Puts a channel back as it was saved, for each of its agents.
-   *
-   * @throws StoreError `INVALID_STATE` where an agent's channel is of another type by now; what its `restore` throws.
-   */
-  async restore(saved: ChannelState, agents: readonly ChatParticipant[]): Promise<void> {
+  /** Puts channels back as they were saved. @throws StoreError `INVALID_STATE` with what a channel throws as `cause`. */
+  async restore(saved: readonly ChannelState[], agents: readonly ChatParticipant[]): Promise<void> {
+    for (const [index, channel] of saved.entries()) {
+      try {
+        await this.#restore(channel, agents);
+      } catch (cause) {
+        const problem = StoreError.is(cause) ? cause.message : "was refused by its channel; see cause";
+        throw new StoreError("INVALID_STATE", `state: channels[${index}]: ${problem}`, { cause });
+      }
+    }
+  }
+
+  /** By agent, not by key: what a key is made of may have changed since. */
+  async #restore(saved: ChannelState, agents: readonly ChatParticipant[]): Promise<void> {
     for (const agent of agents.filter(({ id }) => saved.agents.includes(id))) {
       const channel = channelOf(agent);
       let queue = this.#byKey.get(channel.key);
@@ -81,6 +91,12 @@ export class Channels {
       }
       this.#byAgent.set(agent.id, queue);
     }
+  }
+
+  async undoRestore(): Promise<void> {
+    const queues = [...this.#byKey.values()];
+    this.forget();
+    for (const { channel } of queues) await channel.undoRestore?.();
   }
 
   async reset(): Promise<void> {

@@ -1,4 +1,5 @@
 import { isString, StoreError } from "@scrollback/store-core";
+import { type ChatParticipant, typeOf } from "./participant.ts";
 
 /** A turn that began and is not known to have ended: whose it is, and whether it came to an answer. */
 export interface OpenTurn {
@@ -80,6 +81,16 @@ export function parseProgress(value: unknown, name: string): ChatProgress {
     }
   }
   return value as unknown as ChatProgress;
+}
+
+/** @throws StoreError `INVALID_STATE` that names the participants of a state that are not among the agents. */
+export function checkPresent(saved: ChatState["participants"], agents: readonly ChatParticipant[]): void {
+  const missing = saved.filter(
+    ({ id, type }) => !agents.some((agent) => agent.id === id && typeOf(agent) === type),
+  );
+  if (missing.length === 0) return;
+  const names = missing.map(({ id, name, type }) => `${name ?? id} (${type}, id "${id}")`).join(", ");
+  refuse(`state: participants: missing in this chat: ${names}`);
 }
 
 function isParticipantState(value: unknown): boolean {

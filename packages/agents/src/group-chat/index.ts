@@ -1,4 +1,4 @@
-export { AgentChat, type ChatOptions, type ChatStreamPart, type TurnOptions } from "./agent-chat.ts";
+export { AgentChat } from "./agent-chat.ts";
 export { AgentGroupChat, type AgentGroupChatOptions } from "./agent-group-chat.ts";
 export { AggregatorAgent, type AggregatorAgentOptions, type AggregatorMode } from "./aggregator-agent.ts";
 export { type AgentChannel, type ChannelMessage, type ChannelPart, channelKey } from "./channel.ts";
@@ -20,3 +20,4 @@ export {
   type TerminationScope,
   type TerminationStrategy,
 } from "./termination.ts";
+export type { ChatOptions, ChatStreamPart, TurnOptions } from "./turn.ts";

@@ -117,6 +117,28 @@ describe("AggregatorAgent", () => {
     expect(await told(restored)).toEqual(["user: Hi", "Team: Y 1", "B: B 1", "Team: Y 1", "B: B 1"]);
   });
 
+  test("a restore that fails behind it takes its inner chat back too, and nothing of a stored one is lost", async () => {
+    for (const isStored of [false, true]) {
+      const stores = createMemoryStores();
+      const options = () => ({ agents: [actor("X")], ...(isStored && { store: stores.open("inside") }) });
+      const chat = new AgentGroupChat({
+        agents: [team("nested", new AgentGroupChat(options())), actor("B")],
+        maximumIterations: 2,
+      });
+      await listen(chat.invoke());
+      const state = JSON.parse(JSON.stringify(await chat.serialize()));
+      const [first, second] = state.channels;
+      const broken = { ...state, channels: [first, { ...second, state: {} }] };
+      const chatInside = new AgentGroupChat(options());
+      const restored = new AgentGroupChat({ agents: [team("nested", chatInside), actor("B")] });
+      await failureOf(restored.restore(broken));
+      expect(await told(restored)).toEqual([]);
+      expect(await told(chatInside)).toEqual(isStored ? ["X: X 1", "B: B 1"] : []);
+      await restored.restore(state);
+      expect(await told(chatInside)).toEqual(["X: X 1", "B: B 1"]);
+    }
+  });
+
   test("with both chats on stores, a restart doubles nothing on either side", async () => {
     const stores = createMemoryStores();
     for (const mode of ["flat", "nested"] as const) {
