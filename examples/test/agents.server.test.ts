@@ -116,3 +116,31 @@ test("a store of one's own needs four methods", async () => {
   expect(await example("own-store")).toBe("Your name is Alice.\n4 messages in the file\n");
   expect((await readFile(join(temp, "conversation.jsonl"), "utf8")).split("\n")).toHaveLength(5);
 });
+
+test("a writer and a reviewer agree inside another chat, and both chats go on over restarts", async () => {
+  const said = (topic: string) => [
+    `Studio     APPROVED: "The ${topic}. Just go."`,
+    `Publisher  Published: The ${topic}. Just go.`,
+  ];
+  const wished = (topic: string) => `you        A slogan for the ${topic}`;
+  for (const topic of ["bicycle", "kettle"]) {
+    const printed = await example("group-chat", [`A slogan for the ${topic}`]);
+    expect(printed).toBe([wished(topic), ...said(topic), ""].join("\n"));
+  }
+  const inside = (topic: string) => [
+    wished(topic),
+    `Writer     Nobody ever needed anything as much as the ${topic} of today.`,
+    "Reviewer   Too long, and nobody believes it. Three words more than its name.",
+    `Writer     The ${topic}. Just go.`,
+    `Reviewer   APPROVED: "The ${topic}. Just go."`,
+    `Publisher  Published: The ${topic}. Just go.`,
+  ];
+  const lines = (await example("group-chat")).trimEnd().split("\n");
+  expect(lines).toEqual([
+    expect.stringMatching(/^── campaign ─+$/),
+    ...["bicycle", "kettle"].flatMap((topic) => [wished(topic), ...said(topic)]),
+    expect.stringMatching(/^── inside Studio ─+$/),
+    ...["bicycle", "kettle"].flatMap(inside),
+  ]);
+  for (const line of lines) expect(line.length, line).toBeLessThanOrEqual(80);
+});
