@@ -6,6 +6,8 @@ import { seededRandom, shuffled } from "./random.ts";
 export interface Cell {
   /** Prepares the next call. */
   prepare(): Call;
+  /** Tidies up after each call, outside of what is timed. */
+  finish?(): Promise<void>;
   /** How long each measured call took, in milliseconds. */
   readonly times: number[];
 }
@@ -60,7 +62,9 @@ async function time(cell: Cell): Promise<number> {
   const call = cell.prepare();
   const begin = performance.now();
   await call();
-  return performance.now() - begin;
+  const took = performance.now() - begin;
+  await cell.finish?.();
+  return took;
 }
 
 /** Calls that need no I/O would never let the event loop turn, nor an interrupt through. */

@@ -99,7 +99,7 @@ function callCounts(rows: readonly Row[]): string {
   ].join("; ");
 }
 
-interface Column<Item> {
+export interface Column<Item> {
   readonly title: string;
   readonly align: "left" | "right";
   text(item: Item): string;

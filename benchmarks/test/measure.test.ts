@@ -40,6 +40,26 @@ test("what is timed is the call alone, not its preparation", async () => {
   assert.ok(Math.min(...cell.times) < 20);
 });
 
+test("what follows a call is waited for, and not timed", async () => {
+  const open = new Set<number>();
+  let calls = 0;
+  const cell: Cell = {
+    prepare: () => async () => {
+      assert.equal(open.size, 0);
+      open.add(++calls);
+    },
+    async finish() {
+      await sleep(20);
+      open.clear();
+    },
+    times: [],
+  };
+  await measure([cell], effort, AbortSignal.timeout(10_000));
+  assert.ok(cell.times.length > 5);
+  assert.ok(Math.min(...cell.times) < 20);
+  assert.equal(open.size, 0);
+});
+
 test("a slow call is measured few times and keeps none of the others from theirs", async () => {
   const [slow, quick] = [cellThatTakes(150), cellThatTakes(1)];
   await measure([slow, quick], effort, AbortSignal.timeout(10_000));
