@@ -1,0 +1,191 @@
+import { randomUUID } from "node:crypto";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { findPackageJSON } from "node:module";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import {
+  type AttributeValue,
+  BatchWriteItemCommand,
+  DeleteTableCommand,
+  GetItemCommand,
+  type WriteRequest,
+} from "@aws-sdk/client-dynamodb";
+import { Redis } from "ioredis";
+import { MongoClient } from "mongodb";
+import { startServer } from "../../conformance-tests/servers/index.ts";
+import {
+  type BackendName,
+  containerOf,
+  dynamoClient,
+  MONGO_DATABASE,
+  type Place,
+  redisUrlOf,
+} from "./connect.ts";
+
+/** What is measured on. */
+export interface Backend extends AsyncDisposable {
+  readonly name: BackendName;
+  readonly title: string;
+  /** Products and versions, server first. */
+  readonly versions: readonly string[];
+  place(space: number): Place;
+  /**
+   * Puts copies of a thread of one commit beside it, many in a request, as they would lie if they had been written. Absent
+   * where commits one by one are quick enough.
+   */
+  copyThread?(place: Place, from: string, to: readonly string[]): Promise<void>;
+  /** Removes what was written and ends what was started. */
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** Beside the benchmark rather than in the system's folder for such, which may lie in memory. */
+const FOLDER = fileURLToPath(new URL("../.results/", import.meta.url));
+/** What BatchWriteItem takes at most. */
+const BATCH_WRITE = 25;
+const BATCHES_AT_ONCE = 4;
+
+type Remote = Exclude<BackendName, "sqlite">;
+
+/** How the remote backends differ. */
+interface Kind {
+  readonly adapter: string;
+  /** The client's package. */
+  readonly client: string;
+  readonly note?: string;
+  copyThread?(place: Place, from: string, to: readonly string[]): Promise<void>;
+  remove(places: readonly Place[]): Promise<void>;
+}
+
+const kinds: Readonly<Record<Remote, Kind>> = {
+  redis: {
+    adapter: "@scrollback/store-redis",
+    client: "ioredis",
+    async remove(places) {
+      for (const place of places) {
+        const client = new Redis(redisUrlOf(place));
+        for await (const keys of client.scanStream({ match: `${place.run}:*`, count: 1_000 })) {
+          if (keys.length > 0) await client.unlink(...keys);
+        }
+        client.disconnect();
+      }
+    },
+  },
+  mongodb: {
+    adapter: "@scrollback/store-mongo",
+    client: "mongodb",
+    note: "write concern majority",
+    copyThread: (place, from, to) =>
+      onMongo(place, async (client) => {
+        const rows = client.db(MONGO_DATABASE).collection<{ _id: string }>(containerOf(place));
+        const keyOf = (threadId: string) => `t${threadId}:${"1".padStart(16, "0")}`;
+        const row = await rows.findOne({ _id: keyOf(from) });
+        if (!row) throw new Error(`no thread ${from} to copy`);
+        await rows.insertMany(to.map((threadId) => ({ ...row, _id: keyOf(threadId) })));
+      }),
+    remove: async (places) => {
+      for (const place of places) {
+        await onMongo(place, (client) => client.db(MONGO_DATABASE).collection(containerOf(place)).drop());
+      }
+    },
+  },
+  dynamodb: {
+    adapter: "@scrollback/store-dynamo",
+    client: "@aws-sdk/client-dynamodb",
+    note: "reads strongly consistent",
+    async copyThread(place, from, to) {
+      const client = dynamoClient(place.url);
+      const TableName = containerOf(place);
+      const keyOf = (threadId: string) => ({ s: { S: `t${threadId}` }, n: { N: "1" } });
+      const { Item } = await client.send(new GetItemCommand({ TableName, Key: keyOf(from) }));
+      if (!Item) throw new Error(`no thread ${from} to copy`);
+      const put = (threadId: string): WriteRequest => ({
+        PutRequest: { Item: { ...(Item as Record<string, AttributeValue>), ...keyOf(threadId) } },
+      });
+      const waiting = [...to];
+      const work = async () => {
+        while (waiting.length > 0) {
+          let requests: WriteRequest[] | undefined = waiting.splice(0, BATCH_WRITE).map(put);
+          while (requests?.length) {
+            const command: BatchWriteItemCommand = new BatchWriteItemCommand({
+              RequestItems: { [TableName]: requests },
+            });
+            requests = (await client.send(command)).UnprocessedItems?.[TableName];
+          }
+        }
+      };
+      await Promise.all(Array.from({ length: BATCHES_AT_ONCE }, work));
+      client.destroy();
+    },
+    async remove(places) {
+      for (const place of places) {
+        const client = dynamoClient(place.url);
+        await client.send(new DeleteTableCommand({ TableName: containerOf(place) }));
+        client.destroy();
+      }
+    },
+  },
+};
+
+/** A backend, on a server that is started for it and ends with it. */
+export async function openBackend(name: BackendName): Promise<Backend> {
+  return name === "sqlite" ? openSqlite() : await openServer(name);
+}
+
+function openSqlite(): Backend {
+  mkdirSync(FOLDER, { recursive: true });
+  const folder = mkdtempSync(join(FOLDER, "scale-"));
+  return {
+    name: "sqlite",
+    title: "SQLite",
+    versions: [`SQLite ${process.versions.sqlite} (node:sqlite), WAL, synchronous FULL`],
+    place: (space) => ({ backend: "sqlite", url: folder, run: "", space }),
+    async [Symbol.asyncDispose]() {
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function openServer(name: Remote): Promise<Backend> {
+  const server = await startServer(name);
+  const { adapter, client, note, copyThread, remove } = kinds[name];
+  const run = `scale-${randomUUID()}`;
+  const used = new Map<number, Place>();
+  return {
+    name,
+    title:
+      name === "mongodb" && server.product !== "MongoDB" ? `MongoDB (${server.product})` : server.product,
+    versions: [
+      `${server.product} ${server.version}`,
+      `${client} ${versionUsedBy(adapter, client)}${note === undefined ? "" : `, ${note}`}`,
+    ],
+    place(space) {
+      const place = { backend: name, url: server.url, run, space };
+      used.set(space, place);
+      return place;
+    },
+    ...(copyThread && { copyThread }),
+    async [Symbol.asyncDispose]() {
+      try {
+        await remove([...used.values()]);
+      } finally {
+        await server.stop();
+      }
+    },
+  };
+}
+
+async function onMongo<T>(place: Place, use: (client: MongoClient) => Promise<T>): Promise<void> {
+  const client = new MongoClient(place.url);
+  try {
+    await use(client);
+  } finally {
+    await client.close();
+  }
+}
+
+/** The version of a client that an adapter loads, which need not be the one that is installed here. */
+function versionUsedBy(adapter: string, client: string): string {
+  const manifest = findPackageJSON(client, import.meta.resolve(adapter));
+  if (manifest === undefined) throw new Error(`${adapter} finds no ${client}`);
+  return JSON.parse(readFileSync(manifest, "utf8")).version;
+}

@@ -1,0 +1,243 @@
+import { deepStrictEqual } from "node:assert/strict";
+import { availableParallelism, loadavg } from "node:os";
+import type { MessageStore, StoreFactory } from "@scrollback/store-core";
+import { type Cell, type Effort, measure } from "../src/measure.ts";
+import { messagesFrom } from "../src/messages.ts";
+import type { Backend } from "./backends.ts";
+import { type Connection, connect, type Place } from "./connect.ts";
+import {
+  type Costs,
+  countOperations,
+  type Figures,
+  lengthOperations,
+  type OperationName,
+} from "./figures.ts";
+import { fillThread, fillThreads, layThreads, type Progress, TURN, threadIdOf } from "./fill.ts";
+import { pointOf } from "./fit.ts";
+import { pageThrough } from "./paging.ts";
+
+/** How far a run goes. */
+export interface Plan {
+  /** Of threads, in messages, and how many threads there are; rising. */
+  readonly sizes: readonly number[];
+  readonly pageSize: number;
+  readonly effort: Effort;
+}
+
+export const thorough: Plan = {
+  sizes: [10, 100, 1_000, 10_000, 100_000],
+  pageSize: 100,
+  effort: { warmUpMs: 1_000, measuredMs: 6_000, slowCalls: 10 },
+};
+
+/** A hundredth of the sizes. */
+export const quick: Plan = {
+  sizes: [10, 100, 1_000],
+  pageSize: 10,
+  effort: { warmUpMs: 50, measuredMs: 250, slowCalls: 1 },
+};
+
+export const NEWEST = 20;
+/** How many of a place's threads are measured, spread over all of them. */
+export const SAMPLED = 10;
+
+/** Threads that stand for one size. */
+interface Subject {
+  readonly size: number;
+  readonly place: Place;
+  readonly threadIds: readonly string[];
+  /** How many messages each has. */
+  readonly length: number;
+  /** Whether a thread that appends have doubled is replaced by a fresh one. */
+  readonly keepsLength: boolean;
+}
+
+/** A thread of a subject. */
+interface Thread {
+  store: MessageStore;
+  threadId: string;
+  /** Where in the conversation what is appended next begins. */
+  position: number;
+}
+
+/** Measures one backend: threads of every length, then places of every count of threads. */
+export async function run(
+  backend: Backend,
+  { sizes, pageSize, effort }: Plan,
+  { signal, report }: { signal: AbortSignal; report: Progress },
+): Promise<Figures> {
+  const before = loadavg()[0] ?? Number.NaN;
+  const largest = Math.max(...sizes);
+  const place = backend.place(0);
+  const long: Subject[] = sizes.map((size) => ({
+    size,
+    place,
+    threadIds: [`thread-of-${size}`],
+    length: size,
+    keepsLength: true,
+  }));
+  report(`filling threads of up to ${largest.toLocaleString("en")} messages`);
+  await fillThreads(
+    place,
+    sizes.map((length) => ({ threadId: `thread-of-${length}`, length })),
+    signal,
+  );
+  report("paging through the longest");
+  const paging = await pageThrough(
+    { place, threadId: `thread-of-${largest}`, length: largest, pageSize },
+    signal,
+  );
+  const byLength = await measureCosts(long, lengthOperations, effort, signal, (operation) =>
+    report(`measuring ${operation} by length`),
+  );
+
+  const many: Subject[] = [];
+  for (const [index, size] of sizes.entries()) {
+    report(`laying down ${size.toLocaleString("en")} threads`);
+    const place = backend.place(index + 1);
+    await layThreads(backend, place, size, signal);
+    const threadIds = Array.from({ length: SAMPLED }, (_, sampled) =>
+      threadIdOf(Math.floor(((sampled + 0.5) * size) / SAMPLED)),
+    );
+    many.push({ size, place, threadIds, length: TURN, keepsLength: false });
+  }
+  const byCount = await measureCosts(many, countOperations, effort, signal, (operation) =>
+    report(`measuring ${operation} by count of threads`),
+  );
+  return {
+    name: backend.name,
+    title: backend.title,
+    versions: backend.versions,
+    machine: {
+      cores: availableParallelism(),
+      node: process.versions.node,
+      load: [before, loadavg()[0] ?? Number.NaN],
+    },
+    areCopies: backend.copyThread !== undefined,
+    largest,
+    byLength,
+    byCount,
+    paging,
+  };
+}
+
+/** All sizes of one operation side by side, from the last operation to the first: reads while threads have exactly their lengths. */
+async function measureCosts(
+  subjects: readonly Subject[],
+  operations: readonly OperationName[],
+  effort: Effort,
+  signal: AbortSignal,
+  report: (operation: OperationName) => void,
+): Promise<Costs> {
+  const connections = new Map<Place, Connection>();
+  try {
+    const prepared: Prepared[] = [];
+    for (const subject of subjects) {
+      const connection = connections.get(subject.place) ?? connect(subject.place);
+      connections.set(subject.place, connection);
+      const { stores } = connection;
+      const threads = subject.threadIds.map(
+        (threadId): Thread => ({ store: stores.open(threadId), threadId, position: subject.length }),
+      );
+      for (const thread of threads) await checkNewest(thread, Math.min(NEWEST, subject.length));
+      prepared.push({ subject, stores, threads });
+    }
+    const costs: Costs[number][] = [];
+    for (const operation of operations.toReversed()) {
+      report(operation);
+      const cells = prepared.map((one) => cellOf(operation, one, signal));
+      await measure(cells, effort, signal);
+      const points = cells.map(({ times }, index) => pointOf(subjects[index]?.size ?? 0, times));
+      costs.unshift({ operation, points });
+    }
+    for (const { threads } of prepared) for (const thread of threads) await checkNewest(thread, 1);
+    return costs;
+  } finally {
+    for (const connection of connections.values()) await connection.close();
+  }
+}
+
+interface Prepared {
+  readonly subject: Subject;
+  readonly stores: StoreFactory;
+  readonly threads: readonly Thread[];
+}
+
+async function checkNewest({ store, position }: Thread, count: number): Promise<void> {
+  deepStrictEqual(await store.listMessages({ limit: count }), messagesFrom(position - count, count));
+}
+
+function cellOf(operation: OperationName, { subject, stores, threads }: Prepared, signal: AbortSignal): Cell {
+  let calls = 0;
+  const next = () => threads[calls++ % threads.length] as Thread;
+  switch (operation) {
+    case "append":
+      return appendCell(subject, stores, next, signal);
+    case "append, trimming":
+      return trimmingCell(subject, stores, next);
+    case "newest 20":
+      return {
+        prepare() {
+          const { store } = next();
+          return () => store.listMessages({ limit: NEWEST });
+        },
+        times: [],
+      };
+    case "opening":
+      return openingCell(subject, next);
+  }
+}
+
+function appendCell(
+  { length, keepsLength }: Subject,
+  stores: StoreFactory,
+  next: () => Thread,
+  signal: AbortSignal,
+): Cell {
+  let thread: Thread | undefined;
+  return {
+    prepare() {
+      const used = next();
+      thread = used;
+      const messages = messagesFrom(used.position++, 1);
+      return () => used.store.addMessages(messages);
+    },
+    async finish() {
+      if (!thread || !keepsLength || thread.position < 2 * length) return;
+      thread.threadId += "+";
+      thread.store = stores.open(thread.threadId);
+      thread.position = length;
+      await fillThread(stores, thread.threadId, length, signal);
+    },
+    times: [],
+  };
+}
+
+/** Each append has the oldest messages trimmed away, as the thread is at its `maxMessages`. */
+function trimmingCell({ place, length }: Subject, stores: StoreFactory, next: () => Thread): Cell {
+  const state = { type: "scrollback.store", version: 1, backend: place.backend, maxMessages: length };
+  return {
+    prepare() {
+      const thread = next();
+      const messages = messagesFrom(thread.position++, 1);
+      const store = stores.restore({ ...state, threadId: thread.threadId });
+      return () => store.addMessages(messages);
+    },
+    times: [],
+  };
+}
+
+function openingCell({ place }: Subject, next: () => Thread): Cell {
+  let connection: Connection | undefined;
+  return {
+    prepare() {
+      const { threadId } = next();
+      return () => {
+        connection = connect(place);
+        return connection.stores.open(threadId).listMessages({ limit: NEWEST });
+      };
+    },
+    finish: async () => await connection?.close(),
+    times: [],
+  };
+}

@@ -1,0 +1,235 @@
+import { execFile } from "node:child_process";
+import { mkdtempSync } from "node:fs";
+import { readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { SaxesParser } from "saxes";
+import { afterAll, describe, expect, test } from "vitest";
+import { linearAxis, logAxis } from "../benchmarks/scale/axis.ts";
+import { backendNames } from "../benchmarks/scale/connect.ts";
+import {
+  type Costs,
+  countOperations,
+  type Figures,
+  lengthOperations,
+  loadFigures,
+  type OperationName,
+  saveFigures,
+} from "../benchmarks/scale/figures.ts";
+import { fitLine, timeAt } from "../benchmarks/scale/fit.ts";
+import { page } from "../benchmarks/scale/page.ts";
+import { growthOf } from "../benchmarks/scale/paging.ts";
+import { picture } from "../benchmarks/scale/picture.ts";
+import { element } from "../benchmarks/scale/svg.ts";
+
+const run = promisify(execFile);
+const root = join(import.meta.dirname, "..");
+/** What the script writes, in place of docs. */
+const folder = mkdtempSync(join(tmpdir(), "scrollback-scale-"));
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+interface Tag {
+  readonly name: string;
+  readonly attributes: Readonly<Record<string, string>>;
+}
+
+/** Reads a document. Throws where it is not well-formed. */
+function parse(xml: string): { tags: Tag[]; texts: string[] } {
+  const parser = new SaxesParser();
+  const [tags, texts]: [Tag[], string[]] = [[], []];
+  parser.on("opentag", ({ name, attributes }) => tags.push({ name, attributes }));
+  parser.on("text", (text) => texts.push(text));
+  parser.write(xml).close();
+  return { tags, texts };
+}
+
+const costsOf = (operations: readonly OperationName[], msOf: (size: number) => number): Costs =>
+  operations.map((operation) => ({
+    operation,
+    points: [10, 1_000, 100_000].map((size) => ({
+      size,
+      medianMs: msOf(size),
+      percentile95Ms: 2 * msOf(size),
+      calls: 7,
+    })),
+  }));
+
+const figures: Figures = {
+  name: "redis",
+  title: 'Redis & "friends" <8>',
+  versions: ["Redis 8"],
+  machine: { cores: 2, node: "24", load: [1, 2] },
+  areCopies: false,
+  largest: 100_000,
+  byLength: costsOf(lengthOperations, () => 0.25),
+  byCount: costsOf(countOperations, (size) => size / 1_000),
+  paging: {
+    messages: 100_000,
+    pageSize: 100,
+    pages: 1_000,
+    samples: [
+      { page: 10, heapBytes: 30 * 1024 ** 2, rssBytes: 120 * 1024 ** 2 },
+      { page: 500, heapBytes: 90 * 1024 ** 2, rssBytes: 100 * 1024 ** 2 },
+      { page: 1_000, heapBytes: 31 * 1024 ** 2, rssBytes: 118 * 1024 ** 2 },
+    ],
+    firstTenthMs: 1,
+    lastTenthMs: 2,
+  },
+};
+
+describe("the fit", () => {
+  const sizes = [10, 100, 1_000, 10_000, 100_000];
+  const pointsOf = (msOf: (size: number) => number) => sizes.map((size) => ({ size, medianMs: msOf(size) }));
+
+  test("is 0 for a flat cost, 1 for one in proportion, between for one between", () => {
+    expect(fitLine(pointsOf(() => 0.3)).slope).toBeCloseTo(0, 12);
+    expect(fitLine(pointsOf((size) => 0.002 * size)).slope).toBeCloseTo(1, 12);
+    expect(fitLine(pointsOf((size) => 7 * Math.sqrt(size))).slope).toBeCloseTo(0.5, 12);
+    expect(fitLine(pointsOf((size) => 9 / size)).slope).toBeCloseTo(-1, 12);
+  });
+
+  test("gives the times back at their sizes", () => {
+    const line = fitLine(pointsOf((size) => 7 * size ** 0.25));
+    for (const size of sizes) expect(timeAt(line, size)).toBeCloseTo(7 * size ** 0.25, 9);
+  });
+
+  test("is that of least squares, not of the ends", () => {
+    // By hand: x 0, 1, 2, 3 and y 0, 3, 0, 1 have the slope 0 through the mean 1; the ends alone would have 1/3.
+    const points = [0, 3, 0, 1].map((y, x) => ({ size: Math.exp(x), medianMs: Math.exp(y) }));
+    const line = fitLine(points);
+    expect(line.slope).toBeCloseTo(0, 12);
+    expect(line.factor).toBeCloseTo(Math.E, 12);
+  });
+
+  test("is refused where there is no line", () => {
+    expect(() => fitLine([])).toThrow(RangeError);
+    expect(() => fitLine([{ size: 10, medianMs: 1 }])).toThrow(RangeError);
+    expect(() => fitLine(pointsOf(() => 0))).toThrow(RangeError);
+    expect(() => fitLine([{ size: 0, medianMs: 1 }, ...pointsOf(() => 1)])).toThrow(RangeError);
+  });
+});
+
+describe("the pictures", () => {
+  test("a logarithmic axis holds its values between nice numbers, a decade apart at least", () => {
+    const axis = logAxis([0.13, 48]);
+    expect([axis.at(0.1), axis.at(50)]).toEqual([0, 1]);
+    expect(axis.marks).toEqual([0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50]);
+    expect(axis.at(5) - axis.at(0.5)).toBeCloseTo(axis.at(50) - axis.at(5), 12);
+    expect(logAxis([10, 100_000]).marks).toEqual([10, 100, 1_000, 10_000, 100_000]);
+    for (const flat of [0.3, 1, 7, 100]) {
+      const { at, marks } = logAxis([flat, flat * 1.01]);
+      expect((marks.at(-1) ?? 0) / (marks[0] ?? 0)).toBeGreaterThanOrEqual(10);
+      expect(at(flat)).toBeGreaterThan(0);
+      expect(at(flat * 1.01)).toBeLessThan(1);
+    }
+    expect(() => logAxis([0, 1])).toThrow(RangeError);
+  });
+
+  test("a linear axis begins at 0 and ends at a mark", () => {
+    const axis = linearAxis([118, 31]);
+    expect(axis.marks).toEqual([0, 50, 100, 150]);
+    expect([axis.at(0), axis.at(75), axis.at(150)]).toEqual([0, 0.5, 1]);
+    expect(() => linearAxis([0])).toThrow(RangeError);
+  });
+
+  test("text stays text, whatever it is", () => {
+    const hostile = `</text> & <script> "x" 'y' ]]> &amp; 東京 👩‍🚀`;
+    const { tags, texts } = parse(element("text", { label: hostile, x: 1.26 }, hostile).svg);
+    expect(texts[0]).toBe(hostile);
+    expect(tags).toEqual([{ name: "text", attributes: { label: hostile, x: "1.3" } }]);
+    expect(parse(element("text", {}, "a\u0000\u001b\ud800b").svg).texts[0]).toBe("a\ufffdb");
+  });
+
+  test("a place that is no number is refused", () => {
+    for (const x of [Number.NaN, Number.POSITIVE_INFINITY]) {
+      expect(() => element("circle", { cx: x })).toThrow(RangeError);
+    }
+  });
+
+  test("a picture is well-formed, shows each size, and says the slopes and the growth", () => {
+    const { tags, texts } = parse(picture(figures));
+    const [drawing] = tags;
+    expect(drawing?.attributes).toMatchObject({ xmlns: "http://www.w3.org/2000/svg", role: "img" });
+    const ids = drawing?.attributes["aria-labelledby"]?.split(" ");
+    expect(tags.flatMap(({ attributes }) => attributes.id ?? [])).toEqual(ids);
+    // Three sizes and the legend, in two charts.
+    expect(tags.filter(({ name }) => name === "circle")).toHaveLength(8);
+    expect(tags.filter(({ name }) => name === "polyline")).toHaveLength(9);
+    expect(texts).toContain(`${figures.title}: cost and memory by size`);
+    expect(texts.filter((text) => text === "slope 0.000")).toHaveLength(4);
+    expect(texts.filter((text) => text === "slope +1.000")).toHaveLength(3);
+    expect(texts).toEqual(
+      expect.arrayContaining(["messages in the thread", "threads", "milliseconds, median"]),
+    );
+    expect(texts).toEqual(expect.arrayContaining(["−2.0 MiB", "+1.0 MiB"]));
+  });
+
+  test("what is flat is drawn flat, and what is larger higher up", () => {
+    const { tags } = parse(picture(figures));
+    const heights = tags
+      .filter(({ name }) => name === "circle")
+      .map(({ attributes }) => Number(attributes.cy));
+    const [flat, rising] = [heights.slice(0, 3), heights.slice(4, 7)];
+    expect(new Set(flat).size).toBe(1);
+    expect(rising).toEqual(rising.toSorted((one, other) => other - one));
+    expect(new Set(rising).size).toBe(3);
+  });
+});
+
+describe("the figures", () => {
+  test("growth is from the first sample to the last, whatever was between", () => {
+    expect(growthOf(figures.paging)).toEqual({ heapBytes: 1024 ** 2, rssBytes: -2 * 1024 ** 2 });
+  });
+
+  test("a backend's replace its last ones, and those of others stay", () => {
+    const path = join(folder, "figures.jsonl");
+    expect(loadFigures(path)).toEqual([]);
+    saveFigures(path, { ...figures, name: "dynamodb" });
+    saveFigures(path, { ...figures, title: "old" });
+    const all = saveFigures(path, figures);
+    expect(all).toEqual([figures, { ...figures, name: "dynamodb" }]);
+    expect(loadFigures(path)).toEqual(all);
+  });
+
+  test("the page tells each figure", () => {
+    const text = page([figures]);
+    expect(text).toContain("![Cost by length and by count of threads, and memory while paging");
+    expect(text).toMatch(/\| +100,000( \| +100 \(200\)){3} \|/);
+    expect(text).toMatch(/\| +slope( \| +\+1\.000){3} \|/);
+    expect(text).toMatch(/\| +1,000 \| +31\.0 \| +118\.0 \|\n\| growth \| +\+1\.0 \| +−2\.0 \|/);
+  });
+
+  test("docs/scale.md and its pictures are what the script makes of the figures beside them", async () => {
+    const all = loadFigures(join(root, "docs/scale/figures.jsonl"));
+    expect(all.map(({ name }) => name)).toEqual([...backendNames]);
+    expect(all.map(({ largest }) => largest)).toEqual(backendNames.map(() => 100_000));
+    expect(await readFile(join(root, "docs/scale.md"), "utf8")).toBe(page(all));
+    for (const one of all) {
+      expect(await readFile(join(root, `docs/scale/${one.name}.svg`), "utf8")).toBe(picture(one));
+    }
+  });
+});
+
+test("a hundredth of it runs on every backend, and writes the page, the figures and well-formed pictures", async () => {
+  const script = join(root, "benchmarks/scale/scale.ts");
+  await run("node", ["--expose-gc", script, "--quick", "--to", folder], { cwd: folder });
+  const all = loadFigures(join(folder, "scale/figures.jsonl"));
+  expect(all.map(({ name }) => name)).toEqual([...backendNames]);
+  for (const { name, byLength, byCount, paging } of all) {
+    expect(byLength.map(({ operation }) => operation)).toEqual(lengthOperations);
+    expect(byCount.map(({ operation }) => operation)).toEqual(countOperations);
+    for (const { points } of [...byLength, ...byCount]) {
+      expect(points.map(({ size }) => size)).toEqual([10, 100, 1_000]);
+      for (const { medianMs, percentile95Ms, calls } of points) {
+        expect(medianMs).toBeGreaterThan(0);
+        expect(percentile95Ms).toBeGreaterThanOrEqual(medianMs);
+        expect(calls).toBeGreaterThan(0);
+      }
+    }
+    expect(paging).toMatchObject({ messages: 1_000, pageSize: 10, pages: 100 });
+    expect([paging.samples[0]?.page, paging.samples.at(-1)?.page]).toEqual([10, 100]);
+    parse(await readFile(join(folder, `scale/${name}.svg`), "utf8"));
+  }
+  expect(await readFile(join(folder, "scale.md"), "utf8")).toBe(page(all));
+}, 300_000);
