@@ -76,8 +76,8 @@ export const expiry: Clause = {
     test("reads, empty changes, repeats and conflicts do not move the expiry", async (backend) => {
       backend.requireExpiry();
       const store = backend.store({ ttlMs: TTL_MS });
-      const start = performance.now();
       await store.addMessages([user("a")], { operationId: "op" });
+      const start = performance.now();
       while (performance.now() < start + HALF_MS) {
         await store.listMessages();
         await store.read();
