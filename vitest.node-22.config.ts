@@ -1,24 +1,30 @@
 import { MatrixReporter } from "@scrollback/conformance/reporter";
 import { defineConfig } from "vitest/config";
 
-if (!process.versions.node.startsWith("22.")) {
-  throw new Error(`this is Node ${process.versions.node}; run: npm run test:compatibility`);
-}
+const { node } = process.versions;
+if (!node.startsWith("22.")) throw new Error(`this is Node ${node}; run: npm run test:compatibility`);
+/** The oldest Node that the packages take, else whichever is the newest Node 22. */
+const isOldest = node === "22.13.0";
+const name = isOldest ? "node-22.13" : "node-22";
+// The other processes of a test read TypeScript, which before Node 22.18 they do only when told to.
+process.env.NODE_OPTIONS = "--experimental-strip-types";
 
-/** The suite on the oldest major of Node that is supported, on backends that lean on Node the most. Never cached. */
+/** The suite on older versions of Node, on the backends that lean on Node the most. Never cached. */
 export default defineConfig({
   test: {
     include: [
       "conformance-tests/test/conformance-{memory,record-log}.test.ts",
-      "packages/store-{redis,sqlite}/test/conformance.test.ts",
+      "packages/store-sqlite/test/conformance.test.ts",
+      // Testcontainers, which starts its servers, takes no Node so old.
+      ...(isOldest ? [] : ["packages/store-redis/test/conformance.test.ts"]),
     ],
     maxWorkers: 2,
     testTimeout: 60_000,
     hookTimeout: 180_000,
     reporters: [
       "default",
-      ["json", { outputFile: ".results/node-22.json" }],
-      new MatrixReporter({ file: "docs/matrix-node-22.md" }),
+      ["json", { outputFile: `.results/${name}.json` }],
+      new MatrixReporter({ file: `docs/matrix-${name}.md` }),
     ],
   },
 });

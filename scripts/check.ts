@@ -3,7 +3,7 @@
  *
  * - `test`: builds, prepares the servers, runs every test.
  * - `local`: the tests that need no server: units, and the suite on memory, the record log, SQLite and files.
- * - `compatibility`: the suite on older servers, with other clients, and on Node 22: about five minutes.
+ * - `compatibility`: the suite on older servers, with other clients, and on Node 22.13 and 22: about six minutes.
  * - `fire`: the faults, many times each, and what `compatibility` does: more than an hour.
  * - `all`: the style, the types, and what `test` does.
  *
@@ -29,26 +29,22 @@ const serverTests = (name: string, ...args: string[]): Part => ({
   command: ["vitest", "run", "--config", "vitest.servers.config.ts", ...args],
   results: ".results/servers.json",
 });
+const suiteOnNode = (version: string, name: string): Part => ({
+  name: `suite on Node ${version}`,
+  command: [
+    ...(["npx", "--yes", "--package", `node@${version}`] as const),
+    ...["vitest", "run", "--config", "vitest.node-22.config.ts"],
+  ],
+  results: `.results/${name}.json`,
+});
 const compatibility: readonly Part[] = [
   {
     name: "suite on other servers and clients",
     command: ["vitest", "run", "--config", "vitest.compatibility.config.ts"],
     results: ".results/compatibility.json",
   },
-  {
-    name: "suite on Node 22",
-    command: [
-      "npx",
-      "--yes",
-      "--package",
-      "node@22",
-      "vitest",
-      "run",
-      "--config",
-      "vitest.node-22.config.ts",
-    ],
-    results: ".results/node-22.json",
-  },
+  suiteOnNode("22.13.0", "node-22.13"),
+  suiteOnNode("22", "node-22"),
 ];
 const lint: Part = { name: "style", command: ["biome", "check", "--error-on-warnings", "."] };
 const build: Part = { name: "build", command: ["turbo", "run", "build", "--output-logs=errors-only"] };

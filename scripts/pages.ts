@@ -37,7 +37,10 @@ const pages: Record<string, (text: string) => string> = {
   "README.md": (text) => include(text, "matrix", "docs/matrix.md"),
   "docs/faults.md": (text) => include(text, "faults", "docs/faults-measured.md"),
   "docs/compatibility.md": (text) =>
-    include(include(text, "servers", "docs/matrix-servers.md"), "node 22", "docs/matrix-node-22.md"),
+    ["servers", "node-22.13", "node-22"].reduce(
+      (page, name) => include(page, name, `docs/matrix-${name}.md`),
+      text,
+    ),
 };
 
 for (const [page, generate] of Object.entries(pages)) {
