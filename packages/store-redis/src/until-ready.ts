@@ -1,6 +1,6 @@
 import type { RedisClient } from "./options.ts";
 
-/** Less than the second for which the pauses of store-core's retries may last: so some attempt is there when it is ready. */
+/** As long as store-core's longest pause between attempts, and short enough for several attempts in its 5 seconds. */
 const LONGEST_WAIT_MS = 1_000;
 
 /** The waits under way: one for all calls, as a client warns of many listeners. */
