@@ -19,7 +19,7 @@ import {
   type OpenTurn,
   parseChatState,
 } from "./chat-state.ts";
-import { type ChatParticipant, checkParticipant, typeOf } from "./participant.ts";
+import { type ChatParticipant, checkParticipant, copyOf, typeOf } from "./participant.ts";
 import { Transcript } from "./transcript.ts";
 import { type ChatOptions, type ChatStreamPart, Turn, type TurnOptions } from "./turn.ts";
 
@@ -97,11 +97,11 @@ export abstract class AgentChat {
     checkOptions("getMessages", options, optionChecks);
     if (agent !== undefined) checkParticipant("getMessages: agent", agent);
     return await this.exclusively(options.signal, async () => {
-      if (!agent) return this.history.toReversed();
+      if (!agent) return this.history.map(copyOf).reverse();
       const queue = this.agents.some(({ id }) => id === agent.id) ? this.#channels.find(agent) : undefined;
       if (!queue) return [];
       await untilAborted(() => queue.drain(), options.signal);
-      return (await queue.channel.getHistory()).toReversed();
+      return (await queue.channel.getHistory()).map(copyOf).reverse();
     });
   }
 

@@ -4,7 +4,7 @@ import type { AggregatorMode } from "./aggregator-agent.ts";
 import { type AgentChannel, type ChannelMessage, type ChannelPart, channelKey } from "./channel.ts";
 import type { ChatState } from "./chat-state.ts";
 import { type ChatParticipant, nameOf } from "./participant.ts";
-import { hasContent } from "./said.ts";
+import { hasContent, hasToolContent } from "./said.ts";
 
 /** What a channel knows of the aggregator that it is of. */
 type Aggregator = ChatParticipant & { readonly mode: AggregatorMode };
@@ -16,6 +16,7 @@ export class AggregatorChannel implements AgentChannel {
   readonly #open: () => AgentChat;
   #opened: AgentChat | undefined;
   #hasReceived = false;
+  #unsurfaced: readonly ChatMessage[] = [];
   #isRestored = false;
 
   constructor({ id, mode }: Aggregator, open: () => AgentChat) {
@@ -35,22 +36,40 @@ export class AggregatorChannel implements AgentChannel {
     this.#hasReceived = true;
   }
 
-  /** Of a whole history what comes behind the newest message that an inner chat on a store has from an earlier time. */
+  /**
+   * Of a whole history what comes behind the newest message that an inner chat on a store has from an earlier time. What
+   * that has behind it in turn was said when the process ended, and never surfaced.
+   */
   async #new(messages: readonly ChatMessage[]): Promise<readonly ChatMessage[]> {
-    const known = new Set((await this.#chat.getMessages()).map(({ id }) => id));
-    return messages.slice(messages.findLastIndex(({ id }) => id !== undefined && known.has(id)) + 1);
+    const inside = (await this.#chat.getMessages()).reverse();
+    const isIn = (list: readonly ChatMessage[]) => {
+      const ids = new Set(list.map(({ id }) => id));
+      return ({ id }: ChatMessage) => id !== undefined && ids.has(id);
+    };
+    const newest = inside.findLastIndex(isIn(messages));
+    if (newest !== -1) this.#unsurfaced = inside.slice(newest + 1).filter(isSurfacing);
+    return messages.slice(messages.findLastIndex(isIn(inside)) + 1);
   }
 
   async *invoke(
     agent: ChatParticipant,
     options: { signal?: AbortSignal } = {},
   ): AsyncGenerator<ChannelMessage, void, void> {
+    const isFlat = this.#mode === "flat";
     let last: ChatMessage | undefined;
-    for await (const message of this.#chat.invoke(undefined, options)) {
-      if (this.#mode === "flat") yield { message, visible: true };
+    for await (const message of this.#messages(options)) {
+      if (isFlat) yield { message, visible: true, isAnswer: false };
       last = message;
     }
-    if (last && this.#mode === "nested") yield this.#asOne(last, agent);
+    if (last && !isFlat) yield this.#asOne(last, agent);
+  }
+
+  /** What the inner chat says; first what it had said before, which is all where it came to its end with it. */
+  async *#messages(options: { signal?: AbortSignal }): AsyncGenerator<ChatMessage, void, void> {
+    const before = this.#unsurfaced;
+    this.#unsurfaced = [];
+    yield* before;
+    if (before.length === 0 || !this.#chat.isComplete) yield* this.#chat.invoke(undefined, options);
   }
 
   async *invokeStream(
@@ -58,6 +77,10 @@ export class AggregatorChannel implements AgentChannel {
     options: { signal?: AbortSignal } = {},
   ): AsyncGenerator<ChannelPart, void, void> {
     let last: ChatMessage | undefined;
+    if (this.#unsurfaced.length > 0) {
+      yield* this.invoke(agent, options);
+      return;
+    }
     for await (const part of this.#chat.invokeStream(undefined, options)) {
       if (part.type === "message") last = part.message;
       if (this.#mode === "nested") continue;
@@ -96,4 +119,9 @@ export class AggregatorChannel implements AgentChannel {
   async reset(): Promise<void> {
     await this.#chat.reset();
   }
+}
+
+/** Whether a message of an inner chat is an agent's that surfaces. */
+function isSurfacing(message: ChatMessage): boolean {
+  return message.role === "assistant" && !hasToolContent(message);
 }

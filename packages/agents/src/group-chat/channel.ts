@@ -7,6 +7,8 @@ import type { ChatParticipant } from "./participant.ts";
 export interface ChannelMessage {
   readonly message: ChatMessage;
   readonly visible: boolean;
+  /** Whether the turn may have ended with it, should the process die behind it. Default: unless it has tool content. */
+  readonly isAnswer?: boolean;
 }
 
 /** A piece of what an agent says, or a message that is complete. */

@@ -6,6 +6,7 @@ import {
   invalid,
   isFunction,
   isString,
+  jsonCodec,
 } from "@scrollback/store-core";
 import type { HistoryReducer, SpokenPart } from "../agent/index.ts";
 import type { AgentChannel } from "./channel.ts";
@@ -84,4 +85,9 @@ export function entered(message: ChatMessage, authorName = message.authorName): 
 /** A participant's message as it enters a chat. */
 export function attributed(message: ChatMessage, participant: ChatParticipant): ChatMessage {
   return entered(message, message.authorName ?? nameOf(participant));
+}
+
+/** A message that is the reader's, or the chat's, own. */
+export function copyOf(message: ChatMessage): ChatMessage {
+  return jsonCodec.decode(jsonCodec.encode(message)) as ChatMessage;
 }

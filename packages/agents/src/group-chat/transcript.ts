@@ -8,7 +8,7 @@ import {
 } from "@scrollback/store-core";
 import { channelKey } from "./channel.ts";
 import { type ChatProgress, parseProgress } from "./chat-state.ts";
-import { entered } from "./participant.ts";
+import { copyOf, entered } from "./participant.ts";
 
 /**
  * A chat's primary history: a store's thread and a copy of it. Messages and what the chat keeps beside them are written as
@@ -83,7 +83,7 @@ export class Transcript {
     const append = messages.map((message) => entered(message));
     await this.#commit({ append, metadata: this.#metadata(progress) }, signal);
     for (const message of append) {
-      this.#messages.push(message);
+      this.#messages.push(copyOf(message));
       this.#ids.add(String(message.id));
     }
   }

@@ -3,7 +3,7 @@ import { isWhole } from "../agent/exchange.ts";
 import { textOf } from "../agent/model-messages.ts";
 import { checkMessages } from "../thread/check-messages.ts";
 import type { ChannelMessage, ChannelPart } from "./channel.ts";
-import { attributed, type ChatParticipant, nameOf } from "./participant.ts";
+import { attributed, type ChatParticipant, copyOf, nameOf } from "./participant.ts";
 import { hasToolContent } from "./said.ts";
 
 /** What is said in a chat, while it is said: a piece of text with who says it, then the message that it is of. */
@@ -57,12 +57,12 @@ export class Turn {
     }
   }
 
-  async *#takeMessage({ message: given, visible }: ChannelMessage): AsyncGenerator<ChatStreamPart> {
+  async *#takeMessage({ message: given, visible, isAnswer }: ChannelMessage): AsyncGenerator<ChatStreamPart> {
     const known = this.#entered.get(given);
     if (known) {
       const open = this.#open.findIndex(({ message }) => message === known);
       if (open !== -1) this.#open[open] = { message: known, visible };
-      else if (visible) yield { type: "message", message: known };
+      else if (visible) yield { type: "message", message: copyOf(known) };
       return;
     }
     checkMessages(`agent "${this.#agent.id}": what it says`, [given]);
@@ -76,7 +76,7 @@ export class Turn {
     }
     this.#isPieced = false;
     const isClosed = isWhole(this.#open.map((one) => one.message));
-    if (!this.#streams && isClosed) yield* this.#flush(!hasToolContent(message));
+    if (!this.#streams && isClosed) yield* this.#flush(isAnswer ?? !hasToolContent(message));
   }
 
   /** Keeps the rest: the turn came to its end. */
@@ -91,6 +91,6 @@ export class Turn {
       said.map(({ message }) => message),
       isAnswer,
     );
-    for (const { message, visible } of said) if (visible) yield { type: "message", message };
+    for (const { message, visible } of said) if (visible) yield { type: "message", message: copyOf(message) };
   }
 }

@@ -1,8 +1,21 @@
-import { createMemoryStores, type MessageStore } from "@scrollback/store-core";
+import {
+  type ChatMessage,
+  createMemoryStores,
+  createStores,
+  type MessageStore,
+  StoreError,
+} from "@scrollback/store-core";
 import { describe, expect, test } from "vitest";
-import { AgentGroupChat, AggregatorAgent, type AggregatorMode } from "../../src/group-chat/index.ts";
+import {
+  AgentGroupChat,
+  AggregatorAgent,
+  type AggregatorMode,
+  type ChatParticipant,
+  type Termination,
+} from "../../src/group-chat/index.ts";
 import { failureOf } from "../models.ts";
-import { actor, call, dialogue, listen, result, told, user, watch } from "./cast.ts";
+import { WatchedDriver } from "../watched-driver.ts";
+import { actor, call, dialogue, listen, result, take, told, user, watch } from "./cast.ts";
 
 function inner(store?: MessageStore) {
   const [x, y] = [actor("X"), actor("Y")];
@@ -170,6 +183,63 @@ describe("AggregatorAgent", () => {
       expect(await told(second.chatInside)).toEqual(inside);
     }
   });
+
+  /** Two chats on stores, as a process opens them; the outer one's next commit that holds `text` fails. */
+  function opened(
+    mode: AggregatorMode,
+    drivers: readonly [WatchedDriver, WatchedDriver],
+    termination?: Termination,
+  ) {
+    const [outside, inside] = drivers.map((driver) => createStores(driver).open("t"));
+    const chatInside = new AgentGroupChat({
+      agents: [actor("X"), actor("Y")],
+      maximumIterations: 2,
+      ...(termination && { termination }),
+      ...(inside && { store: inside }),
+    });
+    const agents = [team(mode, chatInside), actor("B")];
+    return { chatInside, chat: new AgentGroupChat({ agents, ...(outside && { store: outside }) }) };
+  }
+
+  async function failAt(text: string, driver: WatchedDriver, chat: AgentGroupChat) {
+    const commit = driver.commit.bind(driver);
+    driver.commit = async (request) => {
+      if (JSON.stringify(request).includes(text)) throw new StoreError("UNAVAILABLE", "not written");
+      return await commit(request);
+    };
+    await failureOf(listen(chat.invoke()));
+    driver.commit = commit;
+  }
+
+  test("cut off in the middle of its turn, it goes on where its inner chat stands, and no other in its place", async () => {
+    const drivers = [new WatchedDriver(), new WatchedDriver()] as const;
+    const doomed = opened("flat", drivers);
+    await doomed.chat.addMessages([user("Hi")]);
+    await take(doomed.chat.invoke(), 1);
+    const { chat } = opened("flat", drivers);
+    expect(await listen(chat.invoke())).toEqual(["Y: Y 1", "X: X 1"]);
+    expect(await listen(chat.invoke())).toEqual(["B: B 1"]);
+    expect(await told(chat, chat.agents[0])).toEqual(["user: Hi", "X: X 1", "Y: Y 1", "X: X 1", "B: B 1"]);
+  });
+
+  test.each([
+    ["flat", "X 1", ["X: X 1", "Y: Y 1"]],
+    ["flat", "Y 1", ["Y: Y 1"]],
+    ["nested", "Y 1", ["Team: Y 1"]],
+  ] as const)(
+    "%s: what was said inside when the process ended before %s was kept outside surfaces next",
+    async (mode, text, surfaces) => {
+      const drivers = [new WatchedDriver(), new WatchedDriver()] as const;
+      const ends = (_agent: ChatParticipant, history: readonly ChatMessage[]) =>
+        history.at(-1)?.content === "Y 1";
+      const doomed = opened(mode, drivers, ends);
+      await doomed.chat.addMessages([user("Hi")]);
+      await failAt(text, drivers[0], doomed.chat);
+      const { chat } = opened(mode, drivers, ends);
+      expect(await listen(chat.invoke())).toEqual(surfaces);
+      expect(await told(chat, chat.agents[0])).toEqual(["user: Hi", "X: X 1", "Y: Y 1"]);
+    },
+  );
 
   test("an inner chat that came to its end says so, unless it resets itself", async () => {
     const ended = new AgentGroupChat({ agents: [actor("X")], termination: () => true });

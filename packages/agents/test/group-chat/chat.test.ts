@@ -51,6 +51,23 @@ describe("messages", () => {
     expect(messages[1]).toEqual({ role: "user", content: "one", id: expect.any(String) });
   });
 
+  test("what goes in and what comes out is a copy: to change it changes no history", async () => {
+    const [a, b] = [actor("A"), actor("B")];
+    const chat = new AgentGroupChat({ agents: [a, b], maximumIterations: 2 });
+    const mine = { ...user("Hi"), id: "m", authorName: "Ada", metadata: { at: new Date(5) } };
+    await chat.addMessages([mine]);
+    mine.content = "changed";
+    mine.metadata.at = new Date(6);
+    for await (const message of chat.invoke()) message.content = "changed";
+    for (const message of [...(await chat.getMessages()), ...(await chat.getMessages(a))])
+      message.content = "changed";
+    const all = ["Ada: Hi", "A: A 1", "B: B 1"];
+    expect(await told(chat)).toEqual(all);
+    expect(await told(chat, a)).toEqual(all);
+    expect(dialogue(b.heard[0] ?? [])).toEqual(all.slice(0, 2));
+    expect((await chat.getMessages()).at(-1)?.metadata).toEqual({ at: new Date(5) });
+  });
+
   test("a message whose id the chat has is not added again", async () => {
     const chat = new AgentGroupChat();
     for (let time = 0; time < 2; time++) await chat.addMessages([{ ...user("one"), id: "m1" }, user("two")]);
