@@ -9,9 +9,9 @@ import {
   untilAborted,
 } from "@scrollback/store-core";
 import { checkMessages } from "../thread/check-messages.ts";
-import { abortable } from "./abortable.ts";
-import type { ChannelPart } from "./channel.ts";
-import { Channels } from "./channels.ts";
+import { abortable } from "./channels/abortable.ts";
+import type { ChannelPart } from "./channels/channel.ts";
+import { Channels } from "./channels/channels.ts";
 import {
   type ChatProgress,
   type ChatState,

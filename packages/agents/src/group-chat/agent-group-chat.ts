@@ -11,8 +11,19 @@ import {
 import { AgentChat } from "./agent-chat.ts";
 import type { ChatProgress } from "./chat-state.ts";
 import { type ChatParticipant, checkParticipant, isParticipant } from "./participant.ts";
-import { hasSpoken, isSelection, type Selection, SequentialSelection, select } from "./selection.ts";
-import { askTermination, isParticipantList, isTermination, type Termination } from "./termination.ts";
+import {
+  hasSpoken,
+  isSelection,
+  type Selection,
+  SequentialSelection,
+  select,
+} from "./strategies/selection.ts";
+import {
+  askTermination,
+  isParticipantList,
+  isTermination,
+  type Termination,
+} from "./strategies/termination.ts";
 import type { ChatOptions, ChatStreamPart, TurnOptions } from "./turn.ts";
 
 /** What an {@link AgentGroupChat} is made of. */

@@ -9,7 +9,7 @@ import {
   jsonCodec,
 } from "@scrollback/store-core";
 import type { HistoryReducer, SpokenPart } from "../agent/index.ts";
-import type { AgentChannel } from "./channel.ts";
+import type { AgentChannel } from "./channels/channel.ts";
 
 /**
  * Who can take part in a chat. A `ChatAgent` is one, an {@link AggregatorAgent} too, and so is any plain object with an

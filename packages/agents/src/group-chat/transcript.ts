@@ -6,7 +6,7 @@ import {
   type Revision,
   StoreError,
 } from "@scrollback/store-core";
-import { channelKey } from "./channel.ts";
+import { channelKey } from "./channels/channel.ts";
 import { type ChatProgress, parseProgress } from "./chat-state.ts";
 import { copyOf, entered } from "./participant.ts";
 

@@ -2,9 +2,9 @@ import type { ChatMessage } from "@scrollback/store-core";
 import { isWhole } from "../agent/exchange.ts";
 import { textOf } from "../agent/model-messages.ts";
 import { checkMessages } from "../thread/check-messages.ts";
-import type { ChannelMessage, ChannelPart } from "./channel.ts";
+import type { ChannelMessage, ChannelPart } from "./channels/channel.ts";
+import { hasToolContent } from "./channels/said.ts";
 import { attributed, type ChatParticipant, copyOf, nameOf } from "./participant.ts";
-import { hasToolContent } from "./said.ts";
 
 /** What is said in a chat, while it is said: a piece of text with who says it, then the message that it is of. */
 export type ChatStreamPart =

@@ -1,5 +1,5 @@
 import { type ChatMessage, type Check, hasMethods, StoreError, untilAborted } from "@scrollback/store-core";
-import { type ChatParticipant, nameOf } from "./participant.ts";
+import { type ChatParticipant, nameOf } from "../participant.ts";
 
 /** What a selection is told beside agents and history. */
 export interface SelectionOptions {

@@ -1,9 +1,9 @@
 import { type ChatMessage, StoreError } from "@scrollback/store-core";
+import type { ChannelState } from "../chat-state.ts";
+import { type ChatParticipant, typeOf } from "../participant.ts";
 import { type AgentChannel, checkChannel } from "./channel.ts";
 import { ChannelQueue } from "./channel-queue.ts";
 import { ChatHistoryChannel } from "./chat-history-channel.ts";
-import type { ChannelState } from "./chat-state.ts";
-import { type ChatParticipant, typeOf } from "./participant.ts";
 
 /** The channels of a chat, one for each key, each behind its queue. */
 export class Channels {

@@ -1,6 +1,6 @@
 import { type ChatMessage, StoreError } from "@scrollback/store-core";
+import { typeOf } from "../participant.ts";
 import type { AgentChannel } from "./channel.ts";
-import { typeOf } from "./participant.ts";
 
 /** What a channel is to receive, first in first out. A batch leaves it only once the channel has received it. */
 export class ChannelQueue {

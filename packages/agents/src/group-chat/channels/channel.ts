@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { type ChatMessage, hasMethods, invalid, isString } from "@scrollback/store-core";
-import type { HistoryReducer } from "../agent/index.ts";
-import type { ChatParticipant } from "./participant.ts";
+import type { HistoryReducer } from "../../agent/index.ts";
+import type { ChatParticipant } from "../participant.ts";
 
 /** A message that an agent said in its turn. Invisible ones enter the history, but are not given to who invoked it. */
 export interface ChannelMessage {

@@ -7,8 +7,8 @@ import {
   isOneOf,
   untilAborted,
 } from "@scrollback/store-core";
-import { textOf } from "../agent/model-messages.ts";
-import { type ChatParticipant, isParticipant } from "./participant.ts";
+import { textOf } from "../../agent/model-messages.ts";
+import { type ChatParticipant, isParticipant } from "../participant.ts";
 
 /** Says after a turn whether the chat has come to its end. */
 export interface TerminationStrategy {

@@ -7,10 +7,10 @@ import {
   isOneOf,
   isString,
 } from "@scrollback/store-core";
-import { AgentChat } from "./agent-chat.ts";
+import { AgentChat } from "../agent-chat.ts";
+import type { AgentChannel } from "../channels/channel.ts";
+import type { ChatParticipant } from "../participant.ts";
 import { AggregatorChannel } from "./aggregator-channel.ts";
-import type { AgentChannel } from "./channel.ts";
-import type { ChatParticipant } from "./participant.ts";
 
 /** What of a chat inside another surfaces there: all that its agents say, or the last message only. */
 export type AggregatorMode = "flat" | "nested";

@@ -1,8 +1,8 @@
 import { type ChatMessage, type Check, hasMethods, invalid, isString } from "@scrollback/store-core";
 import { generateText, type LanguageModel } from "ai";
-import type { HistoryReducer } from "../agent/index.ts";
-import { textOf } from "../agent/model-messages.ts";
-import { hasContent } from "./said.ts";
+import type { HistoryReducer } from "../../agent/index.ts";
+import { textOf } from "../../agent/model-messages.ts";
+import { hasContent } from "../channels/said.ts";
 
 /** A language model of the AI SDK, or the id of one. */
 export const isModel: Check = (value) =>

@@ -6,8 +6,9 @@ import {
   StoreError,
   untilAborted,
 } from "@scrollback/store-core";
-import type { HistoryReducer } from "../agent/index.ts";
-import { checkMessages } from "../thread/check-messages.ts";
+import type { HistoryReducer } from "../../agent/index.ts";
+import { checkMessages } from "../../thread/check-messages.ts";
+import { attributed, type ChatParticipant, nameOf } from "../participant.ts";
 import { abortable } from "./abortable.ts";
 import {
   type AgentChannel,
@@ -16,7 +17,6 @@ import {
   channelKey,
   reducerKey,
 } from "./channel.ts";
-import { attributed, type ChatParticipant, nameOf } from "./participant.ts";
 import { hasContent, hasToolContent } from "./said.ts";
 
 /**

@@ -9,9 +9,9 @@ import {
   StoreError,
 } from "@scrollback/store-core";
 import type { LanguageModel } from "ai";
-import type { HistoryReducer } from "../agent/index.ts";
+import type { HistoryReducer } from "../../agent/index.ts";
+import { type ChatParticipant, nameOf } from "../participant.ts";
 import { askModel, isModel, tellHistory } from "./model-choice.ts";
-import { type ChatParticipant, nameOf } from "./participant.ts";
 import type { SelectionOptions, SelectionStrategy } from "./selection.ts";
 
 /** What a {@link ModelSelection} is made of. */

@@ -1,10 +1,10 @@
 import { type ChatMessage, StoreError } from "@scrollback/store-core";
-import type { AgentChat } from "./agent-chat.ts";
+import type { AgentChat } from "../agent-chat.ts";
+import { type AgentChannel, type ChannelMessage, type ChannelPart, channelKey } from "../channels/channel.ts";
+import { hasContent, hasToolContent } from "../channels/said.ts";
+import type { ChatState } from "../chat-state.ts";
+import { type ChatParticipant, nameOf } from "../participant.ts";
 import type { AggregatorMode } from "./aggregator-agent.ts";
-import { type AgentChannel, type ChannelMessage, type ChannelPart, channelKey } from "./channel.ts";
-import type { ChatState } from "./chat-state.ts";
-import { type ChatParticipant, nameOf } from "./participant.ts";
-import { hasContent, hasToolContent } from "./said.ts";
 
 /** What a channel knows of the aggregator that it is of. */
 type Aggregator = ChatParticipant & { readonly mode: AggregatorMode };

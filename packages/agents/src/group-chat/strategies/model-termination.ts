@@ -8,9 +8,9 @@ import {
   isString,
 } from "@scrollback/store-core";
 import type { LanguageModel } from "ai";
-import type { HistoryReducer } from "../agent/index.ts";
+import type { HistoryReducer } from "../../agent/index.ts";
+import { type ChatParticipant, nameOf } from "../participant.ts";
 import { askModel, isModel, tellHistory } from "./model-choice.ts";
-import { type ChatParticipant, nameOf } from "./participant.ts";
 import { isParticipantList, type TerminationScope, type TerminationStrategy } from "./termination.ts";
 
 /** What a {@link ModelTermination} is made of. */

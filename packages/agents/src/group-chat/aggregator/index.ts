@@ -1,0 +1,1 @@
+export { AggregatorAgent, type AggregatorAgentOptions, type AggregatorMode } from "./aggregator-agent.ts";
