@@ -97,7 +97,7 @@ test("processes that open and close one new file at once lose nothing", async ()
 }, 60_000);
 
 test("processes that meet a database of an older version bring it up to date once", async () => {
-  scratch.exec(readFileSync(new URL("version-1.sql", import.meta.url), "utf8"));
+  scratch.exec(readFileSync(new URL("golden/layout-1.sql", import.meta.url), "utf8"));
   await Promise.all(["one", "two", "three", "four"].map((name) => succeed(start("reopen", name))));
   await using stores = createSqliteStores({ url: scratch.url });
   expect((await stores.open("plain").read()).entries).toHaveLength(3);
