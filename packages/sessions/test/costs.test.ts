@@ -102,12 +102,17 @@ test("appends tell the directories once a second at most, all of them together",
   const { watched, sessions } = watch();
   const session = await sessions.createSession(key);
   watched.reset();
+  const start = performance.now();
   for (let n = 0; n < 40; n++) {
     await sessions.appendEvent({ session, event: setting({ n }) });
     await sleep(3);
   }
+  const seconds = Math.floor((performance.now() - start) / 1_000);
   await sessions.flush();
-  expect(watched.commits.filter((threadId) => threadId.startsWith("sessions:directory"))).toHaveLength(2);
+  const told = watched.commits.filter((threadId) => threadId.startsWith("sessions:directory"));
+  // The app's directory and the user's, by the flush, and once more for each second that a busy machine took.
+  expect(told.length).toBeGreaterThanOrEqual(2);
+  expect(told.length).toBeLessThanOrEqual(2 * (1 + seconds));
 });
 
 test("nothing is asked of the stores for wrong arguments and partial events", async () => {
