@@ -241,6 +241,15 @@ describe("AggregatorAgent", () => {
     },
   );
 
+  test("what the outer store did not take surfaces next in the same process too", async () => {
+    const drivers = [new WatchedDriver(), new WatchedDriver()] as const;
+    const { chat } = opened("flat", drivers);
+    await chat.addMessages([user("Hi")]);
+    await failAt("X 1", drivers[0], chat);
+    expect(await listen(chat.invoke())).toEqual(["X: X 1", "Y: Y 1", "X: X 2"]);
+    expect(await told(chat)).toEqual(["user: Hi", "X: X 1", "Y: Y 1", "X: X 2"]);
+  });
+
   test("an inner chat that came to its end says so, unless it resets itself", async () => {
     const ended = new AgentGroupChat({ agents: [actor("X")], termination: () => true });
     const chat = new AgentGroupChat({ agents: [team("flat", ended)], maximumIterations: 2 });

@@ -94,6 +94,20 @@ describe("messages", () => {
     expect(await listen(chat.invoke())).toEqual(["A: Hi"]);
     expect(await told(chat)).toEqual(["A: Hi"]);
     expect(await told(chat, a)).toEqual(["A: Hi"]);
+    const own = actor(
+      "Own",
+      [
+        [
+          { role: "system", content: "be Own" },
+          { role: "assistant", content: "Hi" },
+        ],
+      ],
+      {
+        createChannel: () => new OwnChannel("own"),
+      },
+    );
+    expect(await listen(chat.invoke(own))).toEqual(["Own: Hi"]);
+    expect(await told(chat)).toEqual(["A: Hi", "Own: Hi"]);
   });
 
   test("an agent's view is empty until it joined", async () => {
@@ -384,6 +398,39 @@ describe("a ChatAgent", () => {
     ]);
   });
 
+  test("asks its model at most maxSteps times in a turn, and the last tool exchange is visible then", async () => {
+    const model = scripted(() => weatherCall("Ghent", crypto.randomUUID()));
+    const writer = new ChatAgent({ model, name: "W", tools: weatherTools().tools, maxSteps: 2 });
+    const chat = new AgentGroupChat({ agents: [writer] });
+    await chat.addMessages([user("Hi")]);
+    expect(await listen(chat.invoke())).toEqual(["W: [tool-result]"]);
+    expect(model.doGenerateCalls).toHaveLength(2);
+    expect(await told(chat)).toHaveLength(5);
+  });
+
+  test("a tool call that waits for approval ends the turn, visible, and goes on once a user approved", async () => {
+    const { tools, asked: cities } = weatherTools();
+    const model = scripted(weatherCall("Ghent", "c1"), "Warm.");
+    const needing = { weather: { ...tools.weather, needsApproval: true } } as typeof tools;
+    const writer = new ChatAgent({ model, name: "W", tools: needing });
+    const chat = new AgentGroupChat({ agents: [writer] });
+    await chat.addMessages([user("Hi")]);
+    const asking = [];
+    for await (const message of chat.invoke()) asking.push(message);
+    const request = asking.flatMap(({ content }) =>
+      typeof content === "string" ? [] : content.filter((part) => part.type === "tool-approval-request"),
+    )[0];
+    expect(cities).toEqual([]);
+    const approved = {
+      type: "tool-approval-response" as const,
+      approvalId: request?.approvalId ?? "",
+      approved: true,
+    };
+    await chat.addMessages([{ role: "tool", content: [approved] }]);
+    expect(await listen(chat.invoke())).toEqual(["W: Warm."]);
+    expect(cities).toEqual(["Ghent"]);
+  });
+
   test("its context providers are asked about what came after its own last words", async () => {
     const queries: string[][] = [];
     const writer = new ChatAgent({
@@ -401,7 +448,7 @@ describe("a ChatAgent", () => {
 
   test("its reducer is the channel's: asked once a turn", async () => {
     let reductions = 0;
-    const model = scripted("one", "two");
+    const model = scripted("one", "two", "three");
     const reducer = {
       reduce: async (messages: readonly ReturnType<typeof user>[]) => {
         reductions += 1;
@@ -412,7 +459,12 @@ describe("a ChatAgent", () => {
     await chat.addMessages([user("1"), user("2")]);
     await listen(chat.invoke());
     expect(asked(model)).toEqual(["user: 2"]);
-    expect(reductions).toBe(1);
+    await chat.addMessages([user("3")]);
+    await listen(chat.invoke());
+    expect(asked(model)).toEqual(["user: 3"]);
+    await listen(chat.invoke());
+    expect(asked(model)).toEqual(["assistant: two"]);
+    expect(reductions).toBe(3);
   });
 });
 

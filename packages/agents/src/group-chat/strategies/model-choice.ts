@@ -2,7 +2,6 @@ import { type ChatMessage, type Check, hasMethods, invalid, isString } from "@sc
 import { generateText, type LanguageModel } from "ai";
 import type { HistoryReducer } from "../../agent/index.ts";
 import { textOf } from "../../agent/model-messages.ts";
-import { hasContent } from "../channels/said.ts";
 
 /** A language model of the AI SDK, or the id of one. */
 export const isModel: Check = (value) =>
@@ -20,7 +19,6 @@ export async function tellHistory(
   const seen = historyReducer ? await historyReducer.reduce(history, options) : history;
   if (!Array.isArray(seen)) invalid("historyReducer: reduce must return a list of messages");
   return (seen as readonly ChatMessage[])
-    .filter(hasContent)
     .flatMap(({ role, authorName: name, content }) => {
       const text = textOf(content);
       if (text.trim() === "") return [];
