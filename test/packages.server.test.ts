@@ -167,9 +167,13 @@ test("the agents' tarball works in an empty folder with the AI SDK alone, and na
      console.log((await resumed.messageStore.listMessages()).length);
      const memory = new Mem0Memory({ apiKey: "hunter2", userId: "u", onFailure: "throw" });
      const other = new ChatAgent({ model, contextProviders: [memory] });
-     await other.run("Hello").catch((error) => console.log(error.code, error.message));`,
+     await other.run("Hello").catch((error) => console.log(error.code, error.message));
+     const { AgentGroupChat } = await import("@scrollback/agents/group-chat");
+     const chat = new AgentGroupChat({ agents: [agent] });
+     await chat.addMessages([{ role: "user", content: "Hello" }]);
+     for await (const { role, content } of chat.invoke()) console.log(role, content[0].text);`,
   );
   expect(output).toBe(
-    "Hi!\n2\nUNSUPPORTED Mem0Memory: mem0ai is not installed; run: npm install mem0ai, or give a client\n",
+    "Hi!\n2\nUNSUPPORTED Mem0Memory: mem0ai is not installed; run: npm install mem0ai, or give a client\nassistant Hi!\n",
   );
 }, 120_000);
