@@ -115,7 +115,7 @@ export class Run {
     const { settled, open } = splitOpenExchange(history, input);
     const seen = agent.reducer && conversation && settled.length > 0 ? await this.#reduce(settled) : settled;
     const messages = toModelMessages([...seen, ...this.#invocations.messages, ...open, ...input]);
-    if (messages.length === 0) invalid("input: must hold a message, as the thread holds none");
+    if (messages.length === 0) invalid("input: must hold a message, as nothing was said before it");
     const instructions = [agent.instructions, ...this.#invocations.instructions].filter(Boolean).join("\n");
     const { tools } = this.#invocations;
     const id = conversation?.serviceThreadId;

@@ -360,6 +360,14 @@ describe("a ChatAgent", () => {
     );
   });
 
+  test("refuses to speak where nothing was said", async () => {
+    const chat = new AgentGroupChat({ agents: [ask(scripted("x"))] });
+    expect(await failureOf(listen(chat.invoke()))).toMatchObject({
+      code: "INVALID_ARGUMENT",
+      message: "input: must hold a message, as nothing was said before it",
+    });
+  });
+
   test("hears others as a user who says who speaks, their tools told in words", async () => {
     const model = scripted("Fine.");
     const reviewer = ask(model, "Reviewer");
