@@ -23,6 +23,7 @@ import { type ChatParticipant, checkParticipant, copyOf, typeOf } from "./partic
 import { Transcript } from "./transcript.ts";
 import { type ChatOptions, type ChatStreamPart, Turn, type TurnOptions } from "./turn.ts";
 
+const isStore = hasMethods("commit", "read", "serialize", "updateFromState");
 const optionChecks = Object.freeze({ signal: isSignal });
 
 /**
@@ -39,9 +40,8 @@ export abstract class AgentChat {
   protected turn: OpenTurn | undefined;
 
   protected constructor(store: MessageStore | undefined) {
-    const problem = store === undefined ? undefined : hasMethods("commit", "read", "serialize")(store);
-    if (problem)
-      invalid(`${this.constructor.name}: store ${problem}; give a store of a factory: stores.open(id)`);
+    const problem = store === undefined ? undefined : isStore(store);
+    if (problem) invalid(`${typeOf(this)}: store ${problem}; give one of a factory: stores.open(id)`);
     this.#transcript = new Transcript(store);
   }
 

@@ -34,7 +34,7 @@ export interface AgentGroupChatOptions {
   selection?: Selection;
   /** When the chat has come to its end. Default: never. */
   termination?: Termination;
-  /** Speaks first, while no agent of the chat has spoken. One of `agents`. Default: whom the selection says. */
+  /** Speaks first, while no agent of the chat has spoken; joins last where it is none of `agents`. Default: whom the selection says. */
   initialAgent?: ChatParticipant;
   /** How many turns one `invoke` takes at most, a whole number from 1 on. Default 99 with a `termination`, else 1. */
   maximumIterations?: number;
@@ -84,9 +84,7 @@ export class AgentGroupChat extends AgentChat {
     super(options.store);
     const { agents = [], selection = new SequentialSelection(), termination, initialAgent } = options;
     for (const agent of agents) this.addAgent(agent);
-    if (initialAgent && !agents.includes(initialAgent)) {
-      invalid("AgentGroupChat: initialAgent must be one of agents");
-    }
+    if (initialAgent) this.addAgent(initialAgent);
     this.#selection = selection;
     this.#termination = termination;
     this.#initialAgent = initialAgent;

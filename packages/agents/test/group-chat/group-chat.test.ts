@@ -158,6 +158,12 @@ describe("selection", () => {
     expect(await listen(chat.invoke())).toEqual(["C: C 1", "A: A 1", "B: B 1", "C: C 2"]);
   });
 
+  test("an initial agent that is none of the agents joins behind them", async () => {
+    const [a, b, c] = three();
+    const chat = new AgentGroupChat({ agents: [a, b], initialAgent: c, maximumIterations: 4 });
+    expect(await listen(chat.invoke())).toEqual(["C: C 1", "A: A 1", "B: B 1", "C: C 2"]);
+  });
+
   test("an initial agent at index 0 does not speak twice, but in its turn", async () => {
     const [a, b] = three();
     const chat = new AgentGroupChat({ agents: [a, b], initialAgent: a, maximumIterations: 4 });

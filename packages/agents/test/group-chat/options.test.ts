@@ -47,7 +47,11 @@ describe("bad options are refused when the thing is made, by name", () => {
       () => new AgentGroupChat({ termination: given(true) }),
       "termination must be a function, or an object",
     ],
-    ["initialAgent", () => new AgentGroupChat({ initialAgent: a }), "initialAgent must be one of agents"],
+    [
+      "initialAgent",
+      () => new AgentGroupChat({ initialAgent: given("a") }),
+      "AgentGroupChat: initialAgent must be an object",
+    ],
     [
       "maximumIterations",
       () => new AgentGroupChat({ maximumIterations: 0 }),

@@ -110,6 +110,7 @@ export class AggregatorChannel implements AgentChannel {
     if (this.#chat.isAt(state as ChatState)) return;
     await this.#chat.restore(state);
     this.#isRestored = true;
+    this.#hasReceived = true;
   }
 
   async undoRestore(): Promise<void> {
