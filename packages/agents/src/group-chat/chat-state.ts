@@ -53,7 +53,8 @@ function isObject(value: unknown): value is Fields {
  *
  * @throws StoreError `INVALID_STATE` that names the field at fault.
  */
-export function parseChatState(state: unknown): ChatState {
+export function parseChatState(value: unknown): ChatState {
+  const state: unknown = value;
   if (!isObject(state)) return refuse("state: must be an object that a chat's serialize() gave");
   const { type, version, participants, history, channels = [] } = state;
   if (type !== "scrollback.groupChat") refuse('state: type must be "scrollback.groupChat"');
@@ -66,13 +67,14 @@ export function parseChatState(state: unknown): ChatState {
     refuse("state: channels must be a list of { key, type, agents, state }");
   }
   parseProgress(state, "state");
-  return state as unknown as ChatState;
+  return value as ChatState;
 }
 
 /** @throws StoreError `INVALID_STATE` that names the field at fault, behind `name`. */
 export function parseProgress(value: unknown, name: string): ChatProgress {
-  if (!isObject(value)) return refuse(`${name}: must be what a chat keeps of itself`);
-  const { version, isComplete, turn } = value;
+  const progress: unknown = value;
+  if (!isObject(progress)) return refuse(`${name}: must be what a chat keeps of itself`);
+  const { version, isComplete, turn } = progress;
   if (version !== 1) refuse(`${name}: version must be 1; was it written by a newer version of Scrollback?`);
   if (typeof isComplete !== "boolean") refuse(`${name}: isComplete must be true or false`);
   if (turn !== undefined) {
@@ -80,7 +82,7 @@ export function parseProgress(value: unknown, name: string): ChatProgress {
       refuse(`${name}: turn must be { agent, isAnswered }`);
     }
   }
-  return value as unknown as ChatProgress;
+  return value as ChatProgress;
 }
 
 /** @throws StoreError `INVALID_STATE` that names the participants of a state that are not among the agents. */
