@@ -24,14 +24,14 @@ export interface MessageCountingOptions {
  * const short = await reducer.reduce(messages);
  */
 export class MessageCountingReducer implements ChatReducer {
-  readonly #targetCount: number;
-  readonly #keepToolMessages: boolean;
+  /** What it was made with, defaults filled in. Two reducers with equal settings do the same. */
+  readonly settings: Readonly<Required<MessageCountingOptions>>;
 
   constructor(options: MessageCountingOptions) {
     const required = { targetCount: isPositiveInteger };
     checkSettings("MessageCountingReducer", options, required, { keepToolMessages: isBoolean });
-    this.#targetCount = options.targetCount;
-    this.#keepToolMessages = options.keepToolMessages ?? false;
+    const { targetCount, keepToolMessages = false } = options;
+    this.settings = Object.freeze({ targetCount, keepToolMessages });
   }
 
   async reduce<M extends ChatMessage>(messages: readonly M[], options?: ReduceOptions): Promise<M[]> {
@@ -42,10 +42,10 @@ export class MessageCountingReducer implements ChatReducer {
   #newest<M extends ChatMessage>(messages: readonly M[]): M[] {
     const system = messages.filter(({ role }) => role === "system").slice(0, 1);
     const others = messages.filter(
-      (message) => message.role !== "system" && (this.#keepToolMessages || !isToolContent(message)),
+      (message) => message.role !== "system" && (this.settings.keepToolMessages || !isToolContent(message)),
     );
     const cuts = cutsExchange(others);
-    let start = Math.max(0, others.length - this.#targetCount);
+    let start = Math.max(0, others.length - this.settings.targetCount);
     while (cuts[start]) start++;
     return [...system, ...others.slice(start)];
   }

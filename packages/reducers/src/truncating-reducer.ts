@@ -27,13 +27,13 @@ export interface TruncatingOptions {
  * const short = await reducer.reduce(messages);
  */
 export class TruncatingReducer implements ChatReducer {
-  readonly #targetCount: number;
-  readonly #threshold: number;
+  /** What it was made with, defaults filled in. Two reducers with equal settings do the same. */
+  readonly settings: Readonly<Required<TruncatingOptions>>;
 
   constructor(options: TruncatingOptions) {
     checkSettings("TruncatingReducer", options, { targetCount: isPositiveInteger }, { threshold: isCount });
-    this.#targetCount = options.targetCount;
-    this.#threshold = options.threshold ?? 0;
+    const { targetCount, threshold = 0 } = options;
+    this.settings = Object.freeze({ targetCount, threshold });
   }
 
   async reduce<M extends ChatMessage>(messages: readonly M[], options?: ReduceOptions): Promise<M[]> {
@@ -42,11 +42,11 @@ export class TruncatingReducer implements ChatReducer {
   }
 
   #truncate<M extends ChatMessage>(messages: readonly M[]): M[] {
-    if (messages.length <= this.#targetCount + this.#threshold) return [...messages];
+    if (messages.length <= this.settings.targetCount + this.settings.threshold) return [...messages];
     const system = messages.findIndex(({ role }) => role === "system");
-    const newest = messages.length - this.#targetCount;
+    const newest = messages.length - this.settings.targetCount;
     const isApart = system >= 0 && system < newest;
-    const start = this.#startFrom(messages, isApart && this.#targetCount > 1 ? newest + 1 : newest);
+    const start = this.#startFrom(messages, isApart && this.settings.targetCount > 1 ? newest + 1 : newest);
     const front = system >= 0 && system < start ? messages.slice(system, system + 1) : [];
     return [...front, ...messages.slice(start)];
   }
@@ -56,7 +56,7 @@ export class TruncatingReducer implements ChatReducer {
     const cuts = cutsExchange(messages);
     let whole = start;
     while (cuts[whole]) whole--;
-    for (let place = whole; place >= start - this.#threshold; place--) {
+    for (let place = whole; place >= start - this.settings.threshold; place--) {
       const message = messages[place];
       if (message && isQuestion(message) && !cuts[place]) return place;
     }

@@ -42,3 +42,10 @@ describe("keepToolMessages", () => {
     expect(await counted(letters, targetCount, true)).toBe(expected);
   });
 });
+
+test("its settings tell what it does, and cannot be changed", () => {
+  const { settings } = new MessageCountingReducer({ targetCount: 3 });
+  expect(settings).toEqual({ targetCount: 3, keepToolMessages: false });
+  expect(JSON.parse(JSON.stringify(settings))).toEqual(settings);
+  expect(Object.isFrozen(settings)).toBe(true);
+});

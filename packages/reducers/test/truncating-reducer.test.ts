@@ -73,3 +73,10 @@ test.each([
 ])("then to the nearest user message: %s, %i, %i: %s (%s)", async (letters, target, threshold, expected) => {
   expect(await truncated(letters, target, threshold)).toBe(expected);
 });
+
+test("its settings tell what it does, and cannot be changed", () => {
+  const { settings } = new TruncatingReducer({ targetCount: 3 });
+  expect(settings).toEqual({ targetCount: 3, threshold: 0 });
+  expect(JSON.parse(JSON.stringify(settings))).toEqual(settings);
+  expect(Object.isFrozen(settings)).toBe(true);
+});
