@@ -63,7 +63,12 @@ const plans: Record<string, readonly Part[]> = {
   test: [build, units, servers, serverTests("tests on servers")],
   local: [build, units, serverTests("suite without servers", "memory", "sqlite", "file", "record-log")],
   compatibility: [build, servers, ...compatibility],
-  fire: [build, servers, serverTests("faults", "under-fire", "failover"), ...compatibility],
+  fire: [
+    build,
+    servers,
+    serverTests("faults and histories", "under-fire", "failover", "history", "conformance"),
+    ...compatibility,
+  ],
   all: [lint, build, types, units, servers, serverTests("tests on servers")],
 };
 
