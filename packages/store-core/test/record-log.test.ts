@@ -85,6 +85,23 @@ test("a commit is one insert, a read of the newest few one read, a first write o
   expect(b.log.requests).toEqual(["read", "insert", "read"]);
 });
 
+test("a first write to a thread that trims is one read more, a second one past 500 kept commits", async () => {
+  for (const [maxMessages, reads] of [
+    [200, 1],
+    [500, 1],
+    [700, 2],
+  ] as const) {
+    const { open } = setUp({ maxMessages });
+    const a = open();
+    await addSome(a.store, maxMessages + 100, "a");
+    const b = open();
+    await b.store.addMessages([user("b")]);
+    expect(b.log.requests.filter((request) => request === "read")).toHaveLength(reads);
+    expect(b.log.requests.at(-1)).toBe("insert");
+    expect(await contents(b.store)).toHaveLength(maxMessages);
+  }
+});
+
 test("a writer that was overtaken once goes on from the row that won, without a read", async () => {
   const { open } = setUp();
   const [a, b] = [open(), open()];

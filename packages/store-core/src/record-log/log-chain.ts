@@ -148,15 +148,20 @@ export function stack(rows: readonly LogRow[], chain: LogChain, now: number): Lo
   return { ...chain, top };
 }
 
-/** Goes further down a chain until `isEnough` or there is no more. */
+/**
+ * Goes further down a chain until `isEnough` or there is no more.
+ *
+ * @param expected how many rows that is likely to take.
+ */
 export async function deepen(
   log: RecordLog,
   stream: string,
   chain: LogChain,
   isEnough: (chain: LogChain) => boolean,
+  expected = REMEMBERED_OPERATIONS,
 ): Promise<LogChain> {
   let known = chain;
-  for (let limit = REMEMBERED_OPERATIONS; !known.exhausted && !isEnough(known); limit *= 2) {
+  for (let limit = expected; !known.exhausted && !isEnough(known); limit *= 2) {
     const last = known.heads.at(-1);
     if (!last || last.base.number === 0) return { ...known, exhausted: true };
     const rows = await log.read(stream, last.base.number + 1, limit, true);

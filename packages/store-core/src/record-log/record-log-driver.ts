@@ -39,6 +39,8 @@ const MAX_ATTEMPTS = 200;
 /** Writers that win do not pause, so one that loses must come back soon to win at all: after 100 ms at most. */
 const LONGEST_PAUSE = 2;
 const KNOWN_THREADS = 1_000;
+/** How many heads a first write reads in one request at most, where it may have to trim. */
+const ROWS_AT_FIRST = 500;
 const PARTS_AT_ONCE = 4;
 
 /** The two clocks that a driver looks at; given by tests. */
@@ -154,7 +156,7 @@ export class RecordLogDriver implements Driver {
     let cached = this.#trusted(stream);
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       if (attempt > 1) await pause(Math.min(attempt - 2, LONGEST_PAUSE), request.signal);
-      const knowledge = cached ?? (await this.#learn(stream));
+      const knowledge = cached ?? (await this.#learn(stream, request.maxMessages));
       const settled = this.#settle(knowledge.chain, request);
       if (settled) {
         // Another process may have gone on since; an id that was used stays used.
@@ -205,12 +207,15 @@ export class RecordLogDriver implements Driver {
     return { wall: this.#clock.wall(), monotonic: this.#clock.monotonic() };
   }
 
-  async #learn(stream: string): Promise<Knowledge> {
+  /** Learns the end, and what a commit that trims to `maxMessages` has to know, in one read where that is not too much. */
+  async #learn(stream: string, maxMessages = 0): Promise<Knowledge> {
     const learned = this.#now();
     const known = this.#known.get(stream);
     const caughtUp =
       known && this.#isFresh(known) ? await catchUp(this.#log, stream, known.chain, learned.wall) : undefined;
-    const read = caughtUp ?? (await readChain(this.#log, stream, REMEMBERED_OPERATIONS + 1, learned.wall));
+    // Below what is kept stands the row that the lowest one was built on.
+    const wanted = Math.max(REMEMBERED_OPERATIONS, Math.min(maxMessages, ROWS_AT_FIRST)) + 1;
+    const read = caughtUp ?? (await readChain(this.#log, stream, wanted, learned.wall));
     const chain = await deepen(this.#log, stream, read, knowsOperations);
     const knowledge = { chain, learned, isCollected: false };
     this.#remember(stream, knowledge);
@@ -336,7 +341,10 @@ export class RecordLogDriver implements Driver {
   async #deepenFor(stream: string, chain: LogChain, request: CommitRequest, now: number): Promise<LogChain> {
     const needed = lowestNeeded(chain, request, now);
     const isReached = (known: LogChain) => reaches(known, needed);
-    return currentOf(chain, now) ? await deepen(this.#log, stream, chain, isReached) : chain;
+    const current = currentOf(chain, now);
+    if (!current) return chain;
+    const rows = (chain.heads.at(-1)?.number ?? 0) - current.end.firstRow;
+    return await deepen(this.#log, stream, chain, isReached, Math.max(REMEMBERED_OPERATIONS, rows));
   }
 
   async #leadingRow(
