@@ -1,22 +1,4 @@
-import { randomUUID } from "node:crypto";
-import { type RunningServer, startServer } from "@scrollback/conformance/servers";
-import { openStores } from "@scrollback/store-core";
-import { afterAll, beforeAll } from "vitest";
+import { dynamoForTests } from "../dynamo.ts";
 import { describeCrashes } from "./crashes.ts";
 
-// DynamoDB Local takes any credentials; they come to the clients as a user's would, through the standard chain.
-process.env.AWS_ACCESS_KEY_ID = "agents";
-process.env.AWS_SECRET_ACCESS_KEY = "hush";
-
-let server: RunningServer;
-let url: string;
-beforeAll(async () => {
-  server = await startServer("dynamodb");
-  const query = new URLSearchParams({ region: "eu-central-1", endpoint: server.url });
-  url = `dynamodb://agents-${randomUUID()}?${query}`;
-  await using stores = await openStores(url);
-  await stores.setup();
-});
-afterAll(() => server.stop());
-
-describeCrashes("dynamodb", () => url);
+describeCrashes("dynamodb", dynamoForTests());
