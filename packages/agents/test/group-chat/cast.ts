@@ -125,3 +125,13 @@ export async function take<T>(iterable: AsyncIterable<T>, count: number): Promis
   for await (const one of iterable) if (taken.push(one) === count) break;
   return taken;
 }
+
+/** Three agents, in their joining order. */
+export const three = () => [actor("A"), actor("B"), actor("C")] as const;
+
+/** What an agent of this name said. */
+export const message = (authorName: string, content: string): ChatMessage => ({
+  role: "assistant",
+  authorName,
+  content,
+});

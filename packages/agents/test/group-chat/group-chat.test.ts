@@ -1,4 +1,3 @@
-import type { ChatMessage } from "@scrollback/store-core";
 import { describe, expect, test } from "vitest";
 import {
   AgentGroupChat,
@@ -7,14 +6,7 @@ import {
   SequentialSelection,
 } from "../../src/group-chat/index.ts";
 import { failureOf } from "../models.ts";
-import { actor, dialogue, listen, told, user } from "./cast.ts";
-
-const three = () => [actor("A"), actor("B"), actor("C")] as const;
-const message = (authorName: string, content: string): ChatMessage => ({
-  role: "assistant",
-  authorName,
-  content,
-});
+import { actor, dialogue, listen, message, three, told, user } from "./cast.ts";
 
 describe("agents", () => {
   test("are unique by id, in joining order", async () => {

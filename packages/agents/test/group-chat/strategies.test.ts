@@ -8,14 +8,7 @@ import {
   RegexTermination,
 } from "../../src/group-chat/index.ts";
 import { failureOf, prompts, scripted } from "../models.ts";
-import { actor, listen, user } from "./cast.ts";
-
-const three = () => [actor("A"), actor("B"), actor("C")] as const;
-const message = (authorName: string, content: string): ChatMessage => ({
-  role: "assistant",
-  authorName,
-  content,
-});
+import { listen, message, three, user } from "./cast.ts";
 
 describe("ModelSelection", () => {
   const history = [
