@@ -172,6 +172,41 @@ describe("explained is", () => {
         .read(300, 301, null, []),
       { threadId: "thread", ttlMs: 100 },
     ],
+    [
+      "an unknown commit beside one that does the same but expected that nothing was there",
+      history()
+        .commit(0, never, { drop: "all" }, unknown, { expected: null })
+        .add(1, 2, "ua", rev(1))
+        .commit(3, never, { drop: "all" }, unknown)
+        .add(4, 5, "ub", rev(3))
+        .read(6, 7, rev(3), ["ub"]),
+    ],
+    [
+      "a list of what expired before its commit's reply came",
+      history()
+        .add(0, 300, "ua", rev(1))
+        .list(50, 51, "ua")
+        .read(250, 310, null, [])
+        .read(320, 321, null, []),
+      { threadId: "thread", ttlMs: 100 },
+    ],
+    [
+      "a commit whose reply came after the thread had expired and come again",
+      history()
+        .add(0, 3_000, "ua", rev(1, "e"))
+        .add(1_500, 1_510, "ub", rev(1, "f"))
+        .add(2_300, 2_310, "uc", rev(2, "f"))
+        .add(2_990, 2_995, "ud", rev(3, "f")),
+      { threadId: "thread", ttlMs: 1_000 },
+    ],
+    [
+      "a conflict with a commit that nobody saw before it expired",
+      history()
+        .commit(0, never, { append: ["ua"] }, unknown)
+        .commit(10, 11, { append: ["ub"] }, conflict, { expected: null })
+        .read(300, 301, null, []),
+      { threadId: "thread", ttlMs: 100 },
+    ],
     ["a commit that happened and was denied when the store sent it again too late", denied(66)],
     ["an operation whose id was forgotten before it was sent again", forgotten(65)],
   ])("%s", (_, made, settings) => {

@@ -70,8 +70,8 @@ export class ObservedClient {
     const limit = random.chance(0.4) ? { limit: random.below(6) } : {};
     const choice = random.next();
     if (choice < 0.3) await this.#do(thread, { kind: "read", ...limit });
-    else if (choice < 0.36) await this.#do(thread, { kind: "list", ...limit });
-    // A pop tells no revision, and where threads expire several may pass that nobody saw.
+    // These tell no revision, and where threads expire several may pass that nobody was told.
+    else if (choice < 0.36 && thread.ttlMs === undefined) await this.#do(thread, { kind: "list", ...limit });
     else if (choice < 0.46 && thread.ttlMs === undefined) await this.#do(thread, { kind: "pop" });
     else await this.#commit(thread);
   }

@@ -5,7 +5,10 @@ import { NOTHING, type ThreadState } from "./thread-model.ts";
 import { Bounds, checkTimes, expiryOf, lastWhere, type PlacedEvent, Timeline } from "./timeline.ts";
 
 type Page = Outcome & { readonly kind: "page" };
-type Placed<T> = { readonly slot: number; readonly observation: Observation; readonly outcome: T };
+type Placed<T> = Pick<PlacedEvent, "slot" | "latest"> & {
+  readonly observation: Observation;
+  readonly outcome: T;
+};
 
 /** The refusals that a client of a run may meet; each is checked to be right. */
 const RIGHTFUL: readonly string[] = ["CONFLICT"];
@@ -23,10 +26,10 @@ export function explain(observations: readonly Observation[], thread: ObservedTh
     observation.outcome.kind === "page" ? [{ observation, outcome: observation.outcome }] : [],
   );
   const atOnce = [...checkOutcomes(observations), ...checkRevisions(operations), ...checkPages(pages)];
-  const timeline = timelineOf(operations, pages);
+  const timeline = timelineOf(operations, pages, thread);
   const commits = commitsOf(operations, timeline);
-  const placed = placePages(pages, timeline, commits);
-  const events = [...commits, ...placed.map(({ slot, observation }) => eventOf(slot, observation))];
+  const placed = placePages(pages, timeline, commits, thread);
+  const events = [...commits, ...placed.map(eventOf)];
   atOnce.push(...checkTimes(events, timeline));
   if (atOnce.length > 0) return atOnce;
 
@@ -47,57 +50,60 @@ export function explain(observations: readonly Observation[], thread: ObservedTh
   return [
     ...checkGlances(glances, explanation),
     ...checkSequences(placed, explanation),
-    ...checkConflicts(observations, timeline, operations, events),
+    ...checkConflicts(observations, timeline, operations, events, unseenIn(operations, explanation, thread)),
     ...checkExpiry(explanation, timeline, placed, commits, thread),
   ];
 }
 
-function eventOf(slot: number, observation: Observation): PlacedEvent {
+function eventOf({ slot, latest, observation }: Omit<Placed<Page>, "outcome">): PlacedEvent {
   const { called, returned } = observation;
-  return { slot, isCommit: false, called, returned, what: tell(observation) };
+  return { slot, latest, isCommit: false, called, returned, what: tell(observation) };
 }
 
 function timelineOf(
   operations: readonly Operation[],
   pages: readonly { readonly observation: Observation; readonly outcome: Page }[],
+  thread: ObservedThread,
 ): Timeline {
-  const seen = operations.flatMap(({ revisions }) =>
-    [...revisions].map(([revision, by]) => ({ revision, by })),
+  const commits = operations.flatMap(({ revisions, called }) =>
+    [...revisions].map(([revision, returned]) => ({ revision, isCommit: true, called, returned })),
   );
-  for (const { observation, outcome } of pages) {
-    if (outcome.revision !== null) seen.push({ revision: outcome.revision, by: observation.returned });
-  }
-  return new Timeline(seen);
+  const reads = pages.flatMap(({ observation: { called, returned }, outcome: { revision } }) =>
+    revision === null ? [] : [{ revision, isCommit: false, called, returned }],
+  );
+  return new Timeline([...commits, ...reads], thread);
 }
 
 function commitsOf(operations: readonly Operation[], timeline: Timeline): PlacedEvent[] {
   return operations.flatMap(({ revisions, called, what }) =>
-    [...revisions].map(([revision, returned]) => ({
-      slot: timeline.slotOf(revision),
-      isCommit: true,
-      called,
-      returned,
-      what,
-    })),
+    [...revisions].map(([revision, returned]) => {
+      const slot = timeline.slotOf(revision);
+      return { slot, latest: slot, isCommit: true, called, returned, what };
+    }),
   );
 }
 
-/** A page of a thread that is not there lies where it is gone, as early as that can be. */
+/**
+ * A page of a thread that is not there lies where it is gone, as early as that can be. Where threads expire, it may as well
+ * be a later time at which it was gone.
+ */
 function placePages(
   pages: readonly { readonly observation: Observation; readonly outcome: Page }[],
   timeline: Timeline,
   commits: readonly PlacedEvent[],
+  { ttlMs }: ObservedThread,
 ): Placed<Page>[] {
-  const there = pages.flatMap(({ observation, outcome }) =>
-    outcome.revision === null ? [] : [{ slot: timeline.slotOf(outcome.revision), observation, outcome }],
-  );
-  const bounds = new Bounds([
-    ...commits,
-    ...there.map(({ slot, observation }) => eventOf(slot, observation)),
-  ]);
+  const there = pages.flatMap(({ observation, outcome }) => {
+    if (outcome.revision === null) return [];
+    const slot = timeline.slotOf(outcome.revision);
+    return [{ slot, latest: slot, observation, outcome }];
+  });
+  const bounds = new Bounds([...commits, ...there.map(eventOf)]);
   const gone = pages.flatMap(({ observation, outcome }) => {
     if (outcome.revision !== null) return [];
-    return [{ slot: timeline.gapFrom(bounds.reachedBefore(observation.called)), observation, outcome }];
+    const slot = timeline.gapFrom(bounds.reachedBefore(observation.called));
+    const latest = ttlMs === undefined ? slot : timeline.gapUpTo(bounds.reachableBy(observation.returned));
+    return [{ slot, latest, observation, outcome }];
   });
   return [...there, ...gone];
 }
@@ -222,12 +228,27 @@ function checkSequences(pages: readonly Placed<Page>[], { made }: Explanation): 
   return problems;
 }
 
+/**
+ * The commits whose outcome nobody knows and that made no revision which anybody saw. Where threads expire, they may have
+ * made one all the same.
+ */
+function unseenIn(
+  operations: readonly Operation[],
+  { made }: Explanation,
+  { ttlMs }: ObservedThread,
+): readonly Operation[] {
+  if (ttlMs === undefined) return [];
+  const seen = new Set(made);
+  return operations.filter((one) => one.revisions.size === 0 && !one.isDenied && !seen.has(one));
+}
+
 /** A CONFLICT is right where the thread was at another revision meanwhile, or the operation id belongs to another change. */
 function checkConflicts(
   observations: readonly Observation[],
   timeline: Timeline,
   operations: readonly Operation[],
   events: readonly PlacedEvent[],
+  unseen: readonly Operation[],
 ): string[] {
   const bounds = new Bounds(events);
   return observations.flatMap((observation) => {
@@ -240,8 +261,10 @@ function checkConflicts(
     if (isTaken) return [];
     const lowest = bounds.reachedBefore(called);
     const isMoving = lowest < bounds.reachableBy(returned);
-    if (action.expected !== undefined && (isMoving || timeline.revisions[lowest] !== action.expected))
-      return [];
+    if (action.expected !== undefined) {
+      if (isMoving || timeline.revisions[lowest] !== action.expected) return [];
+      if (unseen.some((one) => one.called < returned)) return [];
+    }
     return [`C5: a commit met a conflict that was none: ${tell(observation)}`];
   });
 }

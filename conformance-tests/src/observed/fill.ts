@@ -170,7 +170,8 @@ class Filling {
     // Of those that would do the same, one is as good as another. A pop whose answer is known must have its place.
     const known = new Map<string, Operation>();
     for (const one of [...free.filter(({ takes }) => takes !== undefined), ...free, ...forgotten]) {
-      const effect = JSON.stringify([one.change, one.expected ?? "any", one.takes ?? ""]);
+      const { change, expected, takes } = one;
+      const effect = JSON.stringify({ change, expected, takes });
       if (!known.has(effect)) known.set(effect, one);
     }
     return [...known.values()];

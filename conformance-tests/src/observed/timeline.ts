@@ -7,11 +7,16 @@ const CLOCK_SLACK = 60_000;
 /** Something that happened at a known place of the order: a commit made a slot's revision, or a read found it. */
 export interface PlacedEvent {
   readonly slot: number;
+  /** The last slot where it can lie as well, of what may lie at several; otherwise `slot`. */
+  readonly latest: number;
   readonly isCommit: boolean;
   readonly called: number;
   readonly returned: number;
   readonly what: string;
 }
+
+/** A revision that somebody was told, by a call between two moments. */
+export type Sighting = Pick<PlacedEvent, "isCommit" | "called" | "returned"> & { readonly revision: string };
 
 /**
  * All revisions that a thread was seen at, in their order, one slot each: the commits of an epoch by their number, and
@@ -24,15 +29,24 @@ export class Timeline {
   /** The slots behind each epoch, where the thread is gone, and the first: before any. */
   readonly gaps: number[] = [0];
 
-  /** @param seen the revisions with the time at which each was surely there. */
-  constructor(seen: readonly { readonly revision: string; readonly by: number }[]) {
-    const epochs = new Map<string, { newest: number; by: number }>();
-    for (const { revision, by } of seen) {
-      const { epoch, number } = parseRevision(revision);
-      const known = epochs.get(epoch) ?? { newest: 0, by };
-      epochs.set(epoch, { newest: Math.max(known.newest, number), by: Math.min(known.by, by) });
+  constructor(seen: readonly Sighting[], thread: ObservedThread) {
+    const epochs = new Map<string, Epoch>();
+    for (const sighting of seen) {
+      const { epoch, number } = parseRevision(sighting.revision);
+      const known = epochs.get(epoch);
+      epochs.set(epoch, {
+        epoch,
+        newest: Math.max(number, known?.newest ?? 0),
+        // It was there until what was called last came, and until the last commit's time to live was over.
+        until: Math.max(
+          sighting.called,
+          sighting.isCommit ? expiryOf(sighting, thread).earliest : 0,
+          known?.until ?? 0,
+        ),
+        by: Math.min(sighting.returned, known?.by ?? sighting.returned),
+      });
     }
-    for (const [epoch, { newest }] of [...epochs].sort(([, one], [, other]) => one.by - other.by)) {
+    for (const { epoch, newest } of inOrder([...epochs.values()])) {
       for (let number = 1; number <= newest; number++) {
         this.#slots.set(`${epoch}.${number}`, this.revisions.length);
         this.revisions.push(`${epoch}.${number}`);
@@ -51,6 +65,11 @@ export class Timeline {
     return this.gaps.find((gap) => gap >= slot) ?? 0;
   }
 
+  /** The last slot up to another, which may be infinite, in which the thread is not there. */
+  gapUpTo(slot: number): number {
+    return lastWhere(this.gaps, (gap) => gap <= slot) ?? 0;
+  }
+
   /** Whether an operation id that was used at a slot may be forgotten at a later one: so many came since, or it expired. */
   isForgottenBetween(slot: number, later: number): boolean {
     return later - slot > REMEMBERED_OPERATIONS || this.gapFrom(slot) < later;
@@ -59,6 +78,25 @@ export class Timeline {
   isGap(slot: number): boolean {
     return this.revisions[slot] === null;
   }
+}
+
+/** One life of a thread: surely there by a moment, and not over before another. */
+interface Epoch {
+  readonly epoch: string;
+  readonly newest: number;
+  readonly by: number;
+  readonly until: number;
+}
+
+/** The order that no two epochs contradict; where several are left, the one that was seen first comes first. */
+function inOrder(epochs: readonly Epoch[]): Epoch[] {
+  const left = epochs.toSorted((one, other) => one.by - other.by);
+  const ordered: Epoch[] = [];
+  while (left.length > 0) {
+    const next = left.findIndex((one) => left.every((other) => other === one || other.by >= one.until));
+    ordered.push(...left.splice(Math.max(0, next), 1));
+  }
+  return ordered;
 }
 
 /** A revision as every driver makes it, see `formatRevision`. */
@@ -80,7 +118,7 @@ export class Bounds {
     }
     let highest = Number.POSITIVE_INFINITY;
     for (const event of events.toSorted((one, other) => other.called - one.called)) {
-      highest = Math.min(highest, event.isCommit ? event.slot - 1 : event.slot);
+      highest = Math.min(highest, event.isCommit ? event.slot - 1 : event.latest);
       this.#byCall.push({ time: event.called, slot: highest });
     }
   }
