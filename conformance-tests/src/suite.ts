@@ -32,7 +32,6 @@ const HARNESS_TIMEOUT_MS = 180_000;
 export function runConformance(options: ConformanceOptions): void {
   describe(options.name, () => {
     for (const [id, clause] of Object.entries(clauses)) declareClause(id, clause, options);
-    if (process.env.SCROLLBACK_FIRE === "1") declareClause("History", history, options);
   });
 }
 

@@ -6,8 +6,10 @@ import type { Clause } from "../clause.ts";
 import { explain } from "../observed/explain.ts";
 import { observeRun } from "../observed/run.ts";
 
-/** How long the clients of a run are at it. */
-const SECONDS = Number(process.env.CONFORMANCE_HISTORY_SECONDS ?? 15);
+/** How long the clients of a run are at it; long under `SCROLLBACK_FIRE=1`. */
+const SECONDS = Number(
+  process.env.CONFORMANCE_HISTORY_SECONDS ?? (process.env.SCROLLBACK_FIRE === "1" ? 60 : 15),
+);
 
 export const history: Clause = {
   title: "One order explains all that was observed",

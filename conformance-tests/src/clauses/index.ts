@@ -17,6 +17,7 @@ import { cancellation } from "./c15-cancellation.ts";
 import { corruption } from "./c16-corruption.ts";
 import { concurrency } from "./c17-concurrency.ts";
 import { metadata } from "./c18-metadata.ts";
+import { history } from "./history.ts";
 import { model } from "./model.ts";
 
 /** The promises of the protocol, by the names that PROTOCOL.md gives them, and all of them together. */
@@ -40,4 +41,5 @@ export const clauses: Readonly<Record<string, Clause>> = {
   C17: concurrency,
   C18: metadata,
   Model: model,
+  History: history,
 };
