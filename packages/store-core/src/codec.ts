@@ -34,6 +34,11 @@ export function encodeText(codec: Codec, value: unknown, write: RecordWrite): st
 
 /** Deeper nesting than this is refused: it would exhaust the stack of whoever reads it. */
 const MAX_DEPTH = 1_000;
+/**
+ * superjson writes the whole path to each value that JSON has not. Where such values hold each other deep down, that is
+ * quadratic in text and time: past so many characters, and so many more for each value, they are refused.
+ */
+const MAX_PATHS = { characters: 1024 ** 2, perValue: 256 };
 /** Holes cost no memory, but what stands for them does: more than this is refused. */
 const MAX_HOLES = 100_000;
 /** What marks text that is superjson's; JSON never begins with it. */
@@ -47,6 +52,7 @@ const SUPERJSON_MARK = "~";
 const escapedKey = /["\\\u0000-\u001f\ud800-\udfff]/;
 /** Keys that superjson cannot write: it throws, or its own paths would need an escape. */
 const superjsonKey = /[.\\]|^(?:__proto__|constructor|prototype)$/;
+const isDifficult = (key: string) => escapedKey.test(key) || superjsonKey.test(key);
 
 const typedArrays = new Map(
   (
@@ -171,25 +177,59 @@ function isPlainJson(value: unknown, depth: number): boolean {
   return true;
 }
 
-/**
- * Refuses what cannot be carried, naming the place. `open` holds the objects that are being walked, to find cycles.
- *
- * @throws StoreError `INVALID_ARGUMENT`.
- */
-function checkValue(value: unknown, path: string[], open: object[]): void {
+/** Where a walk through a value is, and what it has met. */
+class Walk {
+  readonly path: string[] = [];
+  /** The objects that are being walked, to find cycles. */
+  readonly open = new Set<object>();
+  #characters = 0;
+  #values = 0;
+  #inPaths = 0;
+
+  enter(key: string): void {
+    this.path.push(this.path.length === 0 || key.startsWith("[") ? key : `.${key}`);
+    this.#characters += this.path.at(-1)?.length ?? 0;
+  }
+
+  leave(): void {
+    this.#characters -= this.path.pop()?.length ?? 0;
+  }
+
+  /** Counts a value that superjson writes the path to. @throws StoreError `INVALID_ARGUMENT` where it is too much. */
+  countPath(): void {
+    this.#values += 1;
+    this.#inPaths += this.#characters;
+    const { characters, perValue } = MAX_PATHS;
+    if (this.#inPaths > characters + perValue * this.#values) {
+      refuse([], "has too many values that JSON has not (Date, Map, undefined, ...) nested in each other");
+    }
+  }
+}
+
+/** Refuses what cannot be carried, naming the place. @throws StoreError `INVALID_ARGUMENT`. */
+function checkValue(value: unknown, walk: Walk): void {
+  const { path, open } = walk;
   if (typeof value === "function" || typeof value === "symbol") {
     refuse(path, `is a ${typeof value}, which cannot be stored`);
   }
+  if (hasPath(value)) walk.countPath();
   if (typeof value !== "object" || value === null) return;
-  if (open.length >= MAX_DEPTH) refuse([], `is nested deeper than ${MAX_DEPTH} levels`);
-  if (open.includes(value)) refuse(path, "contains itself, which cannot be stored");
-  open.push(value);
+  if (open.size >= MAX_DEPTH) refuse([], `is nested deeper than ${MAX_DEPTH} levels`);
+  if (open.has(value)) refuse(path, "contains itself, which cannot be stored");
+  open.add(value);
   for (const [key, inner] of insideOf(value, path)) {
-    path.push(path.length === 0 || key.startsWith("[") ? key : `.${key}`);
-    checkValue(inner, path, open);
-    path.pop();
+    walk.enter(key);
+    checkValue(inner, walk);
+    walk.leave();
   }
-  open.pop();
+  open.delete(value);
+}
+
+/** Whether superjson writes down where a value is. */
+function hasPath(value: unknown): boolean {
+  if (typeof value === "number") return !Number.isFinite(value) || Object.is(value, -0);
+  if (typeof value !== "object" || value === null) return value === undefined || typeof value === "bigint";
+  return !Array.isArray(value) && (!isPlainObject(value) || Object.keys(value).some(isDifficult));
 }
 
 /** What an object holds, by the name it has in a path. */
@@ -245,9 +285,7 @@ function toCarried(value: unknown): unknown {
   if (isCarriedObject(value))
     return Object.getPrototypeOf(value) === Date.prototype ? new Date(value as Date) : value;
   const pairs = Object.entries(value).map(([key, inner]): [string, unknown] => [key, toCarried(inner)]);
-  return pairs.some(([key]) => escapedKey.test(key) || superjsonKey.test(key))
-    ? Entries.from(pairs)
-    : Object.fromEntries(pairs);
+  return pairs.some(([key]) => isDifficult(key)) ? Entries.from(pairs) : Object.fromEntries(pairs);
 }
 
 /**
@@ -270,13 +308,14 @@ function refuseForeign(meta: { readonly values?: unknown; readonly referentialEq
  * The codec used where no other is given: plain JSON where the value is plain JSON, superjson for the rest.
  *
  * Carries all that JSON does, and Date, Map, Set, bigint, undefined, NaN, infinities, -0, URL, RegExp, Error (name,
- * message and cause), ArrayBuffer and typed arrays (as base64), nested up to 1,000 levels, under any key. A Buffer comes
- * back as a Uint8Array, a hole in an array as undefined, a shared object as copies.
+ * message and cause), ArrayBuffer and typed arrays (as base64), nested up to 1,000 levels, under any key; not where these
+ * are so deep in each other that their paths take more than 1 MiB and 256 characters for each. A Buffer comes back as a
+ * Uint8Array, a hole in an array as undefined, a shared object as copies.
  */
 export const jsonCodec = Object.freeze({
   encode(value: unknown): string {
     if (isPlainJson(value, 1)) return JSON.stringify(value);
-    checkValue(value, [], []);
+    checkValue(value, new Walk());
     const { json, meta } = superjson.serialize(toCarried(value));
     // Its record of shared references: reads give copies, and it takes equal bigints for one object.
     delete meta?.referentialEqualities;

@@ -143,6 +143,21 @@ describe("C8 the codec refuses, naming the place", () => {
       expect(() => jsonCodec.encode(nest(depth))).toThrow(StoreError);
     }
   });
+
+  test("values in each other whose paths would make quadratic text", () => {
+    const nest = (depth: number, key: string) => {
+      let value: Record<string, unknown> = {};
+      for (let level = 0; level < depth; level++) value = { [key]: value, at: new Date(level) };
+      return value;
+    };
+    expect(roundTrip(nest(300, "a"))).toStrictEqual(nest(300, "a"));
+    expect(() => jsonCodec.encode(nest(900, "k".repeat(100)))).toThrow(
+      expect.objectContaining({ code: "INVALID_ARGUMENT", message: expect.stringContaining("nested") }),
+    );
+    // Side by side there may be any number of them.
+    const rows = Array.from({ length: 10_000 }, (_, row) => ({ ["k".repeat(150)]: new Date(row) }));
+    expect(roundTrip(rows)).toStrictEqual(rows);
+  });
 });
 
 describe("keys that JSON writes with an escape", () => {
