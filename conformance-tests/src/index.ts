@@ -1,3 +1,4 @@
+export { callDamaged } from "./damaged.ts";
 export {
   type Fault,
   type FaultOptions,

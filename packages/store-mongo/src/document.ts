@@ -42,12 +42,19 @@ export function toDocument(stream: string, { number, head, texts, expiresAt }: L
   };
 }
 
-/** Reads a document back; one that was asked for without its texts has none. */
-export function toRow({ _id, head, texts = [], expiresAt }: Partial<RowDocument>): LogRow {
+/**
+ * Reads a document back; one that was asked for without its texts has none. What is of another kind than it must be is as
+ * if it were not there, a text as if it were blank.
+ */
+export function toRow({ _id, head, texts, expiresAt }: Partial<Record<keyof RowDocument, unknown>>): LogRow {
   return {
-    number: Number(_id?.slice(-KEY_DIGITS)),
-    head: head ?? "",
-    texts,
-    expiresAt: expiresAt?.getTime(),
+    number: Number(String(_id).slice(-KEY_DIGITS)),
+    head: textOf(head),
+    texts: Array.isArray(texts) ? texts.map(textOf) : [],
+    expiresAt: expiresAt instanceof Date ? expiresAt.getTime() : undefined,
   };
+}
+
+function textOf(value: unknown): string {
+  return typeof value === "string" ? value : "";
 }

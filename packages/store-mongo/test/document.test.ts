@@ -70,4 +70,10 @@ describe("a document", () => {
   test("that was asked for without its texts is a row without any", () => {
     expect(toRow({ _id: "a:0000000000000001", head: "h" }).texts).toEqual([]);
   });
+
+  test("of another kind of value is a row without it", () => {
+    const damaged = { _id: "a:0000000000000001", head: 1, texts: ["1u", null, ["text"]], expiresAt: "soon" };
+    expect(toRow(damaged)).toEqual({ number: 1, head: "", texts: ["1u", "", ""] });
+    expect(toRow({ ...damaged, texts: { 0: "1u" } }).texts).toEqual([]);
+  });
 });

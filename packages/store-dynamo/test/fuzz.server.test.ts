@@ -1,0 +1,74 @@
+import { randomUUID } from "node:crypto";
+import { type AttributeValue, UpdateItemCommand } from "@aws-sdk/client-dynamodb";
+import { callDamaged } from "@scrollback/conformance";
+import { startServer } from "@scrollback/conformance/servers";
+import fc from "fast-check";
+import { afterAll, expect, test } from "vitest";
+import { createDynamoStores } from "../src/index.ts";
+import { keyOf } from "../src/item.ts";
+import { user } from "./messages.ts";
+import { makeTable } from "./table.ts";
+
+const server = startServer("dynamodb");
+afterAll(async () => (await server).stop());
+
+/** A value of any kind that an item may hold. */
+const value = fc.oneof(
+  fc.constantFrom<AttributeValue>(
+    { NULL: true },
+    { BOOL: false },
+    { N: "-1" },
+    { N: "0.5" },
+    { N: `1${"0".repeat(100)}` },
+  ),
+  fc.constantFrom<AttributeValue>(
+    { B: Buffer.from("text") },
+    { SS: ["a"] },
+    { L: [] },
+    { M: {} },
+    { NS: ["1"] },
+  ),
+  fc.constantFrom<AttributeValue>(
+    { L: [{ S: "1u" }] },
+    { L: [{ B: Buffer.from([0xff]) }, { L: [] }] },
+    { S: "" },
+  ),
+  fc.string().map((text): AttributeValue => ({ S: text.toWellFormed() })),
+);
+const damage = fc.record({
+  field: fc.constantFrom("h", "c", "c[0]", "x", "more"),
+  /** Undefined: the attribute is not there. */
+  value: fc.option(value, { nil: undefined }),
+  row: fc.constantFrom(1, 3),
+});
+
+test("C16 a thread with a damaged item is read, or is CORRUPT, at once, and is no failure of the backend", async () => {
+  await using table = await makeTable((await server).url);
+  await fc.assert(
+    fc.asyncProperty(damage, async ({ field, value, row }) => {
+      const id = randomUUID();
+      await using first = createDynamoStores({ url: table.url, maxMessages: 4 });
+      const store = first.open(id);
+      await store.commit({ append: [{ role: "system", content: "leading" }, user("a")], metadata: "title" });
+      await store.addMessages([user("b"), user("c"), user("d")]);
+      await store.addMessages([user("e")]);
+      await table.raw.send(
+        new UpdateItemCommand({
+          TableName: table.tableName,
+          Key: keyOf(`t${id}`, row),
+          ConditionExpression: "attribute_exists(h)",
+          ...(value === undefined
+            ? { UpdateExpression: `REMOVE ${field}` }
+            : { UpdateExpression: `SET ${field} = :value`, ExpressionAttributeValues: { ":value": value } }),
+        }),
+      );
+      const start = performance.now();
+      for (const options of [{ maxMessages: 4 }, { onCorruptRecord: () => {} }]) {
+        await using stores = createDynamoStores({ url: table.url, ...options });
+        await callDamaged(stores.open(id), "CORRUPT");
+      }
+      expect(performance.now() - start).toBeLessThan(10_000);
+    }),
+    { numRuns: 60 },
+  );
+});
