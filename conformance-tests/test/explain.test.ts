@@ -200,6 +200,11 @@ describe("explained is", () => {
       { threadId: "thread", ttlMs: 1_000 },
     ],
     [
+      "a read that found a thread expired while a commit was under way that went on with it",
+      history().add(0, 1, "ua", rev(1)).add(95, 190, "ub", rev(2)).read(170, 180, null, []),
+      { threadId: "thread", ttlMs: 100 },
+    ],
+    [
       "a conflict with a commit that nobody saw before it expired",
       history()
         .commit(0, never, { append: ["ua"] }, unknown)
@@ -366,6 +371,18 @@ describe("found is", () => {
       "a thread that is gone too early",
       "C11",
       history().add(0, 1, "ua", rev(1)).read(10, 11, null, []),
+      { threadId: "thread", ttlMs: 1_000 },
+    ],
+    [
+      "a read that found a thread expired before the commit began that went on with it",
+      "C1",
+      history().add(0, 1, "ua", rev(1)).read(170, 180, null, []).add(181, 190, "ub", rev(2)),
+      { threadId: "thread", ttlMs: 100 },
+    ],
+    [
+      "a read that found a thread expired after the commit that went on with it",
+      "C11",
+      history().add(0, 1, "ua", rev(1)).add(95, 165, "ub", rev(2)).read(170, 180, null, []),
       { threadId: "thread", ttlMs: 1_000 },
     ],
     [

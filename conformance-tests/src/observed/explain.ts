@@ -91,7 +91,7 @@ function placePages(
   pages: readonly { readonly observation: Observation; readonly outcome: Page }[],
   timeline: Timeline,
   commits: readonly PlacedEvent[],
-  { ttlMs }: ObservedThread,
+  thread: ObservedThread,
 ): Placed<Page>[] {
   const there = pages.flatMap(({ observation, outcome }) => {
     if (outcome.revision === null) return [];
@@ -99,13 +99,38 @@ function placePages(
     return [{ slot, latest: slot, observation, outcome }];
   });
   const bounds = new Bounds([...commits, ...there.map(eventOf)]);
+  const bySlot = new Map(commits.map((commit) => [commit.slot, commit]));
   const gone = pages.flatMap(({ observation, outcome }) => {
     if (outcome.revision !== null) return [];
-    const slot = timeline.gapFrom(bounds.reachedBefore(observation.called));
-    const latest = ttlMs === undefined ? slot : timeline.gapUpTo(bounds.reachableBy(observation.returned));
+    const lowest = bounds.reachedBefore(observation.called);
+    const highest = bounds.reachableBy(observation.returned);
+    if (cameInBetween(observation, [lowest, highest], timeline, bySlot, thread)) return [];
+    const slot = timeline.gapFrom(lowest);
+    const latest = thread.ttlMs === undefined ? slot : timeline.gapUpTo(highest);
     return [{ slot, latest, observation, outcome }];
   });
   return [...there, ...gone];
+}
+
+/**
+ * Whether a read may have found a thread expired while a commit was under way that went on with it: some backends decide by
+ * the writer's clock whether the thread is there, before the commit shows.
+ */
+function cameInBetween(
+  { returned }: Observation,
+  [lowest, highest]: readonly [number, number],
+  timeline: Timeline,
+  commits: ReadonlyMap<number, PlacedEvent>,
+  thread: ObservedThread,
+): boolean {
+  if (thread.ttlMs === undefined) return false;
+  for (let slot = lowest; slot <= Math.min(highest, timeline.revisions.length - 2); slot++) {
+    if (timeline.isGap(slot) || timeline.isGap(slot + 1)) continue;
+    const [last, next] = [commits.get(slot), commits.get(slot + 1)];
+    const hadExpired = !last || expiryOf(last, thread).earliest <= returned;
+    if (hadExpired && (!next || next.called <= returned)) return true;
+  }
+  return false;
 }
 
 function checkOutcomes(observations: readonly Observation[]): string[] {
