@@ -185,6 +185,10 @@ class Connection {
     this.replies = new Pipe(upstream, client, events.replyArrived, events.replyForwarded);
     client.on("error", () => this.cut());
     upstream.on("error", () => this.cut());
+    // Where replies are lost so is their end, but nobody waits for it any more.
+    upstream.on("end", () => {
+      if (client.readableEnded && this.replies.isStopped) this.cut();
+    });
     for (const socket of this.#sockets) {
       socket.on("close", () => {
         if (client.closed && upstream.closed) events.closed();
@@ -248,6 +252,10 @@ class Pipe {
     if (hang) return;
     for (const held of this.#held) if (held.due === Number.POSITIVE_INFINITY) held.due = 0;
     this.#forwardDue();
+  }
+
+  get isStopped(): boolean {
+    return this.#stopped;
   }
 
   /** Loses what is held and all that still arrives. */
