@@ -4,7 +4,7 @@
  * - `test`: builds, prepares the servers, runs every test.
  * - `local`: the tests that need no server: units, and the suite on memory, the record log, SQLite and files.
  * - `compatibility`: the suite on older servers, with other clients, and on Node 22.13 and 22: about six minutes.
- * - `fire`: the faults, many times each, and what `compatibility` does: more than an hour.
+ * - `fire`: the faults, many times each, and what `compatibility` does: half an hour.
  * - `all`: the style, the types, and what `test` does.
  *
  * Every part runs, whatever failed before it. What the failing ones printed is printed again at the end.

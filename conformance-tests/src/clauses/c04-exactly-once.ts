@@ -213,6 +213,34 @@ export const exactlyOnce: Clause = {
       expect(await textsIn(store)).toEqual([...expected.slice(0, -1), "in its place"]);
     });
 
+    test("a write whose reply was lost counts once, though a hundred others come before it is sent again", async (backend) => {
+      const { proxy, connect } = backend.requireNetwork();
+      const driver = connect();
+      let isLost = false;
+      const store = createStores(
+        wrapDriver(driver, {
+          async commit(request) {
+            try {
+              return await driver.commit(request);
+            } catch (error) {
+              if (!isLost) for (const message of numbered(100)) await others.addMessages([message]);
+              isLost = true;
+              throw error;
+            }
+          },
+        }),
+      ).open();
+      const others = backend.stores().open(store.threadId);
+      for (const message of numbered(3, "before")) await store.addMessages([message]);
+      // The backend's client may send it again by itself, once.
+      proxy.set({ kind: "cut-reply", times: 2 });
+      await store.addMessages([user("once")]);
+      expect(isLost, "a reply was lost").toBe(true);
+      const texts = await textsIn(others);
+      expect(texts.filter((text) => text === "once")).toHaveLength(1);
+      expect(texts).toHaveLength(104);
+    });
+
     test("a write that never arrived is retried and counts once", async (backend) => {
       const { proxy, connect } = backend.requireNetwork();
       const store = createStores(connect()).open();

@@ -34,11 +34,9 @@ export interface FaultScene {
 export type Fault = (scene: FaultScene) => Promise<string>;
 
 const WRITERS = 3;
-/** Three writers that pause so long make about 30 commits while one waits for a reply that is lost. */
-const QUIET_MS = 800;
 
 /** Clients through the proxy, under a load, while `modes` strike one after the other. */
-function onTheNetwork(modes: (scene: FaultScene) => readonly ProxyMode[], pauseMs?: number): Fault {
+function onTheNetwork(modes: (scene: FaultScene) => readonly ProxyMode[]): Fault {
   return async (scene) => {
     const { proxy, connect } = scene.backend.requireNetwork();
     const clients = Array.from({ length: WRITERS }, connect);
@@ -55,7 +53,7 @@ function onTheNetwork(modes: (scene: FaultScene) => readonly ProxyMode[], pauseM
           await sleep(20 + Math.random() * 40);
         }
       },
-      { clients, sound: scene.backend.driver, ...(pauseMs !== undefined && { pauseMs }) },
+      { clients, sound: scene.backend.driver },
     );
     return formatLoad(figure);
   };
@@ -184,8 +182,8 @@ export const commonFaults: Readonly<Record<string, Fault>> = {
       times: 1,
     })),
   ),
-  "reply lost, connection open": onTheNetwork(repeated({ kind: "drop-reply", times: 1 }, 2, 10), QUIET_MS),
-  "reply later than the timeout": onTheNetwork(repeated({ kind: "delay-reply", ms: 5_500 }, 1, 3), QUIET_MS),
+  "reply lost, connection open": onTheNetwork(repeated({ kind: "drop-reply", times: 1 }, 2, 10)),
+  "reply later than the timeout": onTheNetwork(repeated({ kind: "delay-reply", ms: 5_500 }, 1, 3)),
   "network gone for a while": onTheNetwork(repeated({ kind: "down" }, 2, 10)),
   "server killed and restarted": onTheServer(async (server, scene) => {
     for (let round = 0; round < scene.rounds(2, 10); round++) {

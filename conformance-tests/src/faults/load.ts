@@ -14,6 +14,8 @@ const BATCH = 3;
 /** A call is tried again for 5 seconds, and its last request may take as long once more before a client gives it up. */
 const DEADLINE_MS = 15_000;
 const RETRY_PAUSE_MS = 20;
+/** For how long a writer pauses at most between two commits. */
+const LONGEST_PAUSE_MS = 4;
 /** How many batches each writer adds at least before the fault, and after it. */
 const STEADY = 3;
 
@@ -44,11 +46,6 @@ export interface LoadOptions {
   readonly sound: Driver;
   /** Whether the backend, as it is set up, may lose what it acknowledged, as where a replica takes over. Default no. */
   readonly mayLose?: boolean;
-  /**
-   * For how long a writer pauses at most between two commits, in milliseconds. Default 4. Where a reply is lost, others must
-   * not make 64 commits before it is given up: its operation id would be forgotten.
-   */
-  readonly pauseMs?: number;
   /** Whether what fails says that it may be tried again. Default yes. */
   readonly retryable?: boolean;
 }
@@ -67,14 +64,18 @@ interface Batch {
 export async function underLoad(fault: () => Promise<void>, options: LoadOptions): Promise<LoadFigure> {
   const load = new Load(options);
   const running = load.run();
+  let striking: Promise<void> | undefined;
   try {
     await Promise.race([load.untilSteady(), running]);
-    await Promise.race([fault(), running]);
+    striking = fault();
+    await Promise.race([striking, running]);
     const over = performance.now();
     await Promise.race([load.untilSteady(), running]);
     load.backAfterMs = performance.now() - over;
   } finally {
     load.stop();
+    // What it did to a server must not go on into the next test.
+    await striking?.catch(() => undefined);
     await running;
   }
   return await load.check();
@@ -86,7 +87,6 @@ class Load {
   readonly #readers: readonly MessageStore[];
   readonly #sound: StoreFactory;
   readonly #mayLose: boolean;
-  readonly #pauseMs: number;
   readonly #retryable: boolean;
   readonly #batches = new Map<string, Batch>();
   readonly #acknowledged: string[] = [];
@@ -95,13 +95,12 @@ class Load {
   #longestCallMs = 0;
   backAfterMs = 0;
 
-  constructor({ clients, sound, mayLose = false, pauseMs = 4, retryable = true }: LoadOptions) {
+  constructor({ clients, sound, mayLose = false, retryable = true }: LoadOptions) {
     const stores = clients.map((client) => createStores(client).open(this.#threadId));
     this.#writers = stores.map((store, index) => ({ name: `w${index}`, store, givesUp: index === 0 }));
     this.#readers = stores;
     this.#sound = createStores(sound);
     this.#mayLose = mayLose;
-    this.#pauseMs = pauseMs;
     this.#retryable = retryable;
   }
 
@@ -142,7 +141,7 @@ class Load {
           this.#acknowledged.push(id);
         } else await sleep(RETRY_PAUSE_MS);
       } while (batch.end === Number.POSITIVE_INFINITY && !givesUp && !this.#isOver);
-      await sleep(Math.random() * this.#pauseMs);
+      await sleep(Math.random() * LONGEST_PAUSE_MS);
     }
   }
 

@@ -28,8 +28,9 @@ export interface DriverCapabilities {
  * A commit as a driver receives it: checked, encoded, complete. The driver makes it one atomic step:
  *
  * 1. Thread gone or expired? Then it starts empty, at revision `null`, with `newEpoch`.
- * 2. `operationId` among the newest 64 of the thread (also after a clear)? Then nothing is written: outcome `repeated`
- *    with the revision it got then when `digest` is the same, else `operation-conflict`.
+ * 2. `operationId` among the newest 64 of the thread (also after a clear), or made in the last 10 seconds and perhaps sent
+ *    again because its reply was lost? Then nothing is written: outcome `repeated` with the revision it got then when
+ *    `digest` is the same, else `operation-conflict`.
  * 3. `expectedRevision` given and not the thread's revision? Then nothing is written: outcome `revision-conflict`.
  * 4. Drop, append, set the metadata, trim (`planCommit` says which sequence numbers stay), set or remove the expiry.
  * 5. The revision becomes `formatRevision(epoch, n + 1)`, and operation id, digest and revision are remembered.

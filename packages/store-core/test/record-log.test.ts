@@ -16,6 +16,8 @@ class GatedLog implements RecordLog {
   readonly capabilities;
   readonly #log: MemoryRecordLog;
   readonly requests: string[] = [];
+  /** What an insert returns instead, once it is made. */
+  answer: (() => Promise<boolean>) | undefined;
   /** Is told how many rows a read asks for. */
   look: (limit: number) => void = () => undefined;
   gate: (request: "insert" | "read" | "amend", count: number) => Promise<void> = async () => undefined;
@@ -26,8 +28,9 @@ class GatedLog implements RecordLog {
     this.capabilities = log.capabilities;
   }
 
-  insert(stream: string, row: LogRow): Promise<boolean | LogRow> {
-    return this.#pass("insert", () => this.#log.insert(stream, row));
+  async insert(stream: string, row: LogRow): Promise<boolean | LogRow> {
+    const inserted = await this.#pass("insert", () => this.#log.insert(stream, row));
+    return this.answer ? await this.answer() : inserted;
   }
   read(stream: string, below: number, limit: number): Promise<LogRow[]> {
     this.look(limit);
@@ -402,6 +405,49 @@ test("a commit under way is not lost when its acknowledgement is", async () => {
   });
   await store.addMessages([user("b")], { operationId: "b" });
   expect(await contents(store)).toEqual(["a", "b"]);
+});
+
+test.each([
+  ["fails after its insert", () => Promise.reject(new Error("cut"))],
+  ["is told that its row was taken, by itself", () => Promise.resolve(false)],
+])("a commit that %s counts once, however many others come in between", async (_, answer) => {
+  const { log, open } = setUp();
+  const { log: gated, store } = open();
+  await store.addMessages([user("a")]);
+  gated.answer = async () => {
+    gated.answer = undefined;
+    await addSome(open().store, 200, "");
+    return await answer();
+  };
+  const revision = await store.addMessages([user("once")], { operationId: "o" }).catch(async () => {
+    expect(log.rowsOf("t")).toHaveLength(202);
+    return await store.addMessages([user("once")], { operationId: "o" });
+  });
+  expect(revision).toMatch(/\.2$/);
+  expect((await contents(store)).filter((text) => text === "once")).toHaveLength(1);
+  // And no more is known of it than that: a later one under its id is another.
+  await addSome(store, 64, "later");
+  await store.addMessages([user("again")], { operationId: "o" });
+  expect((await contents(store)).at(-1)).toBe("again");
+});
+
+test("a commit while its thread expires goes on with it or meets a conflict, and never begins another", async () => {
+  const ttlMs = 1_000;
+  for (let step = 50; step < ttlMs; step += 50) {
+    let [now, isTicking] = [Date.now(), false];
+    const wall = () => {
+      if (isTicking) now += step;
+      return now;
+    };
+    const driver = new RecordLogDriver(new MemoryRecordLog(), { wall, monotonic: () => 0 });
+    const store = createStores(driver, { ttlMs }).open("t");
+    const first = await store.addMessages([user("a")]);
+    isTicking = true;
+    const next = await store.addMessages([user("b")], { expectedRevision: first }).catch((error: unknown) => {
+      expect(error).toMatchObject({ code: "CONFLICT" });
+    });
+    if (next) expect(next).toBe(first?.replace(/1$/, "2"));
+  }
 });
 
 test("what a clear dropped is gone when it returns, also when it failed after its insert and is repeated", async () => {

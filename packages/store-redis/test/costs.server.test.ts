@@ -106,10 +106,37 @@ test("more messages than one command takes are refused before any I/O", async ()
   await expect(stores.open().addMessages(batch)).rejects.toMatchObject({ code: "TOO_LARGE" });
 });
 
-test("the hash stays within what Redis stores compactly", async () => {
+test("the hash remembers operations as long as they may be sent again, and forgets them a few at a time", async () => {
   const { client, keyPrefix, store } = open();
-  for (let round = 0; round < 200; round++) await store.addMessages([user("a")]);
   const { meta } = threadKeys(keyPrefix, "a");
-  expect(await client.hlen(meta)).toBeLessThanOrEqual(128);
+  const write = (operationId: string) => store.addMessages([user("a")], { operationId });
+  /** As if all that was done so far was done long ago. */
+  const wait = async (commits: number) =>
+    await client.hset(meta, "marks", `${commits} ${Date.now() - 11_000}`);
+  const first = await write("first");
+  for (let number = 2; number <= 288; number++) await write(`${number}`);
+  expect(await client.hlen(meta)).toBe(288 + 2);
+  expect(await write("first")).toBe(first);
+  await wait(288);
+  for (let number = 289; number <= 336; number++) await write(`${number}`);
+  // The revision, the marks, and the operations of the newest commits.
+  expect(await client.hlen(meta)).toBe(64 + 2);
+  expect(await write("first")).not.toBe(first);
+});
+
+test("the hash of a thread that is not so busy stays within what Redis stores compactly", async () => {
+  const { client, keyPrefix, store } = open();
+  const { meta } = threadKeys(keyPrefix, "a");
+  for (let round = 1; round <= 500; round++) {
+    await store.addMessages([user("a")]);
+    const marks = await client.hget(meta, "marks");
+    // A commit takes a second.
+    const earlier = marks?.replaceAll(
+      /(\d+) (\d+)/g,
+      (_, commit: string, at: string) => `${commit} ${Math.max(0, Number(at) - 1_000)}`,
+    );
+    if (earlier !== undefined) await client.hset(meta, "marks", earlier);
+    expect(await client.hlen(meta)).toBeLessThanOrEqual(128);
+  }
   expect(await client.call("OBJECT", "ENCODING", meta)).toBe("listpack");
 });

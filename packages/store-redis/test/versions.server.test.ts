@@ -100,20 +100,20 @@ describe.each(["redis", "redis-7", "redis-6.2", "valkey"] as const)("%s", (name)
       },
     );
 
-    test("exactly the newest 64 operations are remembered", async () => {
-      const driver = new RedisDriver({ ...fresh(), owned: false });
-      const memory = new MemoryDriver();
-      const request = (number: number): CommitRequest => ({
-        ...nothing,
-        operationId: `operation ${number}`,
-        append: [`1u{"number":${number}}`],
-      });
-      for (let number = 1; number <= 200; number++) {
-        expect(await driver.commit(request(number))).toEqual(await memory.commit(request(number)));
-      }
-      for (const number of [200, 137, 136, 150, 138]) {
-        expect(await driver.commit(request(number))).toEqual(await memory.commit(request(number)));
-      }
+    test("the operations of the last ten seconds are remembered, and always the newest 64", async () => {
+      const { client, keyPrefix } = fresh();
+      const driver = new RedisDriver({ client, keyPrefix, owned: false });
+      const commit = async (number: number) => {
+        const append = [`1u{"number":${number}}`];
+        return (await driver.commit({ ...nothing, operationId: `operation ${number}`, append })).outcome;
+      };
+      for (let number = 1; number <= 200; number++) expect(await commit(number)).toBe("committed");
+      for (const number of [1, 100, 200]) expect(await commit(number)).toBe("repeated");
+      // As if that were long ago.
+      await client.hset(threadKeys(keyPrefix, nothing.threadId).meta, "marks", "200 1");
+      for (let number = 201; number <= 240; number++) expect(await commit(number)).toBe("committed");
+      for (const number of [177, 240]) expect(await commit(number)).toBe("repeated");
+      expect(await commit(176)).toBe("committed");
     });
 
     test("a script cache that was flushed costs nothing but a round trip", async () => {

@@ -186,12 +186,17 @@ export function knowsOperations({ heads }: LogChain): boolean {
   );
 }
 
-/** The commits of the chain's epoch whose operation ids are remembered, newest first. */
-export function rememberedCommits({ heads }: LogChain): (LogHead & { commit: LogCommit })[] {
+/** The commits of the chain's epoch whose operation ids are remembered, and all from row `attempted` on, newest first. */
+export function rememberedCommits(
+  { heads }: LogChain,
+  attempted = Number.POSITIVE_INFINITY,
+): (LogHead & { commit: LogCommit })[] {
   const end = heads[0];
   return heads.filter(
     (head): head is LogHead & { commit: LogCommit } =>
-      head.commit !== undefined && head.epoch === end?.epoch && head.n > end.n - REMEMBERED_OPERATIONS,
+      head.commit !== undefined &&
+      head.epoch === end?.epoch &&
+      (head.n > end.n - REMEMBERED_OPERATIONS || head.number >= attempted),
   );
 }
 

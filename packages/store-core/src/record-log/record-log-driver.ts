@@ -94,6 +94,8 @@ export class RecordLogDriver implements Driver {
   readonly #pages = new Map<string, PageHint>();
   /** Commits of one process to one thread queue up instead of racing each other. */
   readonly #queues = new Map<string, Promise<unknown>>();
+  /** The row that a commit may have inserted, where that is not known yet: by stream and operation id. */
+  readonly #attempted = new Map<string, number>();
 
   constructor(log: RecordLog, clock: Clock = systemClock) {
     this.#log = log;
@@ -143,6 +145,7 @@ export class RecordLogDriver implements Driver {
 
   async close(): Promise<void> {
     this.#known.clear();
+    this.#attempted.clear();
     this.#pages.clear();
     await this.#log.close();
   }
@@ -156,8 +159,14 @@ export class RecordLogDriver implements Driver {
     let cached = this.#trusted(stream);
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       if (attempt > 1) await pause(Math.min(attempt - 2, LONGEST_PAUSE), request.signal);
-      const knowledge = cached ?? (await this.#learn(stream, request.maxMessages));
-      const settled = this.#settle(knowledge.chain, request);
+      const knowledge = await this.#knowAttempts(
+        stream,
+        request,
+        cached ?? (await this.#learn(stream, request.maxMessages)),
+      );
+      // One moment for all that this attempt decides: whether the thread is there must not change on the way.
+      const now = this.#clock.wall();
+      const settled = this.#settle(stream, knowledge.chain, request, now);
       if (settled) {
         // Another process may have gone on since; an id that was used stays used.
         if (cached && settled.outcome === "revision-conflict") {
@@ -177,8 +186,11 @@ export class RecordLogDriver implements Driver {
         cached = undefined;
         continue;
       }
-      const result = await this.#insert(stream, request, knowledge, staged);
-      if (result && "outcome" in result) return result;
+      const result = await this.#insert(stream, request, knowledge, staged, now);
+      if (result && "outcome" in result) {
+        this.#attempted.delete(attemptKey(stream, request));
+        return result;
+      }
       // Whoever loses twice is better off with a look at the end than with the winner of every number.
       cached = attempt === 0 ? result : undefined;
     }
@@ -226,11 +238,24 @@ export class RecordLogDriver implements Driver {
     remember(this.#known, stream, knowledge);
   }
 
-  #settle(chain: LogChain, request: CommitRequest): CommitOutcome | undefined {
-    const current = currentOf(chain, this.#clock.wall());
+  /** What is known, and at least all rows from the one on that this commit may have inserted already, however many. */
+  async #knowAttempts(stream: string, request: CommitRequest, knowledge: Knowledge): Promise<Knowledge> {
+    const from = this.#attempted.get(attemptKey(stream, request));
+    if (from === undefined) return knowledge;
+    const isEnough = ({ heads }: LogChain) => (heads.at(-1)?.number ?? 0) <= from;
+    return { ...knowledge, chain: await deepen(this.#log, stream, knowledge.chain, isEnough) };
+  }
+
+  #settle(stream: string, chain: LogChain, request: CommitRequest, now: number): CommitOutcome | undefined {
+    const current = currentOf(chain, now);
     const revision = current ? formatRevision(current.epoch, current.n) : null;
+    const key = attemptKey(stream, request);
+    const attempted = this.#attempted.get(key);
     const same =
-      current && rememberedCommits(chain).find(({ commit }) => commit.operationId === request.operationId);
+      current &&
+      rememberedCommits(chain, attempted).find(({ commit }) => commit.operationId === request.operationId);
+    // Its number is taken, by this commit or by another for good.
+    if (attempted !== undefined && attempted <= chain.top) this.#attempted.delete(key);
     if (same) {
       return same.commit.digest === request.digest
         ? { outcome: "repeated", revision: formatRevision(same.epoch, same.n) }
@@ -256,9 +281,9 @@ export class RecordLogDriver implements Driver {
     request: CommitRequest,
     knowledge: Knowledge,
     staged: Staged | undefined,
+    now: number,
   ): Promise<CommitOutcome | Knowledge | undefined> {
     const log = this.#log;
-    const now = this.#clock.wall();
     const chain = await this.#deepenFor(stream, knowledge.chain, request, now);
     const leading = await this.#leadingRow(stream, chain, request, now);
     const current = currentOf(chain, now);
@@ -284,6 +309,8 @@ export class RecordLogDriver implements Driver {
     const expiresAt = physicalExpiry(head.end, request.ttlMs);
     const row = { number, head: formatHead(head), texts: staged ? [] : texts, expiresAt };
     const sent = this.#now();
+    // The client beneath may send it twice and be told that its own row was first.
+    remember(this.#attempted, attemptKey(stream, request), number);
     const inserted = await log.insert(stream, row);
     if (inserted !== true) return inserted ? this.#overtaken(stream, knowledge, inserted, sent) : undefined;
     if (!(await this.#isInTime(stream, knowledge, head))) return undefined;
@@ -408,6 +435,11 @@ function identity(last: LogHead | undefined): Pick<LogHead, "token" | "base"> {
     token: randomBytes(6).toString("base64url"),
     base: last ? { number: last.number, token: last.token } : { number: 0, token: "" },
   };
+}
+
+/** A commit of a thread, under the id that it keeps when it is sent again. Streams are well-formed. */
+function attemptKey(stream: string, { operationId }: CommitRequest): string {
+  return JSON.stringify([stream, operationId]);
 }
 
 /** Whether parts are announced and not condemned by a later commit. */

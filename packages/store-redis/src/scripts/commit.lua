@@ -1,7 +1,8 @@
 -- One commit, whole or not at all: drop, append, set the metadata, trim, remember the operation, set the expiry.
 --
 -- KEYS   1  messages: a list of the thread's records, oldest first, and behind them its footer
---        2  meta: a hash of revision, metadata, and op:<operation id> = <commit number> <digest>
+--        2  meta: a hash of revision, metadata, op:<operation id> = <commit number> <digest>, and
+--           marks = <commit number> <milliseconds> ...: when some of the newest commits were made
 -- ARGV   1  operation id
 --        2  digest of the change
 --        3  the epoch to begin with if the thread is gone
@@ -27,11 +28,15 @@
 local call = redis.call
 local MESSAGES, META = KEYS[1], KEYS[2]
 local FIRST_RECORD = 10
+-- An operation is remembered as long as it is among so many newest, and while a store may still be sending it again: for
+-- 5 seconds, and 4 more until it gives up the last request.
 local REMEMBERED_OPERATIONS = 64
+local REMEMBERED_MS = 10000
+local MARK_EVERY_MS = 1000
 -- Forgetting a few at a time keeps the hash within the 128 fields that Redis stores compactly.
 local FORGET_EVERY = 48
 -- Below the 8,000 values that unpack can return.
-local PUSHED_AT_ONCE = 5000
+local AT_ONCE = 5000
 local MOST = 2 ^ 53 - 1
 
 local operation, digest, drop, metadata, ttl = ARGV[1], ARGV[2], ARGV[5], ARGV[6], ARGV[9]
@@ -61,12 +66,10 @@ if footer then
     if not number then
       return {'unreadable', ''}
     end
-    if tonumber(number) > commits - REMEMBERED_OPERATIONS then
-      if knownDigest == digest then
-        return {'repeated', epoch .. '.' .. number}
-      end
-      return {'operation-conflict', revision}
+    if knownDigest == digest then
+      return {'repeated', epoch .. '.' .. number}
     end
+    return {'operation-conflict', revision}
   end
 elseif not stored[1] and call('EXISTS', META) == 1 then
   return {'unreadable', ''}
@@ -185,24 +188,53 @@ local function writeMessages()
   end
   ARGV[#ARGV + 1] = string.format('thread 1 %s %d %d %d %d %d %d %d',
     epoch, commit, first, next, pinned, userless, resultsOnly, ttl == '0' and 0 or 1)
-  for from = FIRST_RECORD + math.max(first - kept, 0), #ARGV, PUSHED_AT_ONCE do
-    call('RPUSH', MESSAGES, unpack(ARGV, from, math.min(from + PUSHED_AT_ONCE - 1, #ARGV)))
+  for from = FIRST_RECORD + math.max(first - kept, 0), #ARGV, AT_ONCE do
+    call('RPUSH', MESSAGES, unpack(ARGV, from, math.min(from + AT_ONCE - 1, #ARGV)))
   end
 end
 
+local function milliseconds()
+  local now = call('TIME')
+  return now[1] * 1000 + math.floor(now[2] / 1000)
+end
+
 local function forgetOperations()
+  local now, marks, old, last = milliseconds(), {}, 0, 0
+  for number, at in string.gmatch(call('HMGET', META, 'marks')[1] or '', '(%d+) (%d+)') do
+    number, at = tonumber(number), tonumber(at)
+    -- What cannot be, as when the clock was set back, is left out: then more is remembered for a while.
+    if number < commit and at <= now then
+      last = at
+      if at > now - REMEMBERED_MS then
+        marks[#marks + 1] = string.format('%d %.0f', number, at)
+      else
+        old = number
+      end
+    end
+  end
+  local forgotten = math.min(old, commit - REMEMBERED_OPERATIONS)
+  if old > forgotten then
+    table.insert(marks, 1, old .. ' 0')
+  end
+  if now - last >= MARK_EVERY_MS then
+    marks[#marks + 1] = string.format('%d %.0f', commit, now)
+  end
+  call('HSET', META, 'marks', table.concat(marks, ' '))
+  if forgotten <= 0 then
+    return
+  end
   local fields, gone = call('HGETALL', META), {}
   for index = 1, #fields, 2 do
     if string.sub(fields[index], 1, 3) == 'op:' then
       local number = string.match(fields[index + 1], '^%d+')
       -- One that cannot be read says nothing. To fail here would leave half a commit.
-      if not number or tonumber(number) <= commit - REMEMBERED_OPERATIONS then
+      if not number or tonumber(number) <= forgotten then
         gone[#gone + 1] = fields[index]
       end
     end
   end
-  if #gone > 0 then
-    call('HDEL', META, unpack(gone))
+  for from = 1, #gone, AT_ONCE do
+    call('HDEL', META, unpack(gone, from, math.min(from + AT_ONCE - 1, #gone)))
   end
 end
 
@@ -233,8 +265,7 @@ else
 end
 
 if ttl ~= '0' then
-  local now = call('TIME')
-  local at = now[1] * 1000 + math.floor(now[2] / 1000) + tonumber(ttl)
+  local at = milliseconds() + tonumber(ttl)
   call('PEXPIREAT', MESSAGES, at)
   call('PEXPIREAT', META, at)
 elseif expires == '1' then
