@@ -108,8 +108,8 @@ export const sourceMutants: readonly SourceMutant[] = [
       "63 operation ids are remembered",
       "C4",
       "memory-driver.ts",
-      "operations.size > REMEMBERED_OPERATIONS",
-      "operations.size >= REMEMBERED_OPERATIONS",
+      "if (operations.size <= REMEMBERED_OPERATIONS || operation.at > at - REMEMBERED_MS) break;",
+      "if (operations.size < REMEMBERED_OPERATIONS) break;",
     ],
     [
       "ttlMs is taken for microseconds",

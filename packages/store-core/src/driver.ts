@@ -145,6 +145,9 @@ export interface Driver {
 /** How many of a thread's newest operation ids a driver remembers. */
 export const REMEMBERED_OPERATIONS = 64;
 
+/** For how long a store may be sending a commit again: it retries for 5 seconds, and gives up the last request 4 later. */
+export const REMEMBERED_MS = 10_000;
+
 /** The revision of commit number `n` (from 1) in `epoch`. */
 export function formatRevision(epoch: string, n: number): Revision {
   return `${epoch}.${n}`;

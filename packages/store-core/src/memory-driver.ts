@@ -4,6 +4,7 @@ import {
   type Driver,
   type DriverCapabilities,
   formatRevision,
+  REMEMBERED_MS,
   REMEMBERED_OPERATIONS,
   type ReadRequest,
   type ThreadView,
@@ -31,7 +32,8 @@ interface Thread {
   metadata: string | undefined;
   expiresAt: number | undefined;
   /** By operation id, oldest first. */
-  operations: Map<string, { digest: string; revision: string }>;
+  /** Oldest first. */
+  operations: Map<string, { digest: string; revision: string; at: number }>;
 }
 
 const capabilities: DriverCapabilities = Object.freeze({
@@ -166,9 +168,12 @@ function apply(thread: Thread, request: CommitRequest): string {
   thread.expiresAt = request.ttlMs === undefined ? undefined : Date.now() + request.ttlMs;
   thread.commits += 1;
   const revision = formatRevision(thread.epoch, thread.commits);
-  operations.set(request.operationId, { digest: request.digest, revision });
-  const [oldest] = operations.keys();
-  if (operations.size > REMEMBERED_OPERATIONS && oldest !== undefined) operations.delete(oldest);
+  const at = Date.now();
+  operations.set(request.operationId, { digest: request.digest, revision, at });
+  for (const [oldest, operation] of operations) {
+    if (operations.size <= REMEMBERED_OPERATIONS || operation.at > at - REMEMBERED_MS) break;
+    operations.delete(oldest);
+  }
   return revision;
 }
 
