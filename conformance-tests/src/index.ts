@@ -24,5 +24,7 @@ export type {
   RawAccess,
   ServerInfo,
 } from "./harness.ts";
+export type { RecordLogHarness } from "./record-log/harness.ts";
+export { type RecordLogOptions, runRecordLog } from "./record-log/run-record-log.ts";
 export { runConformance, runHistory } from "./suite.ts";
 export { type ProxyCounters, type ProxyMode, TcpProxy } from "./tcp-proxy.ts";

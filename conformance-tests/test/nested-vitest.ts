@@ -1,5 +1,7 @@
 import { spawn } from "node:child_process";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 /** Runs a Vitest of its own, for tests that are to fail. Returns what it printed. */
@@ -33,4 +35,51 @@ export async function runVitest(
     child.on("close", resolve);
   });
   return output;
+}
+
+/** How a test ended: the outermost group that it is in, its title and its status. */
+export interface NestedOutcome {
+  readonly backend: string;
+  readonly title: string;
+  readonly status: string;
+}
+
+interface Report {
+  readonly testResults: readonly {
+    readonly message: string;
+    readonly assertionResults: readonly {
+      readonly ancestorTitles: readonly string[];
+      readonly title: string;
+      readonly status: string;
+    }[];
+  }[];
+}
+
+/** Runs the tests of a configuration whose reporter is `json`, in a Vitest of its own. @throws for a file that did not run. */
+export async function outcomesOf(
+  config: string,
+  { env = {}, timeout }: { env?: Record<string, string>; timeout: number },
+): Promise<NestedOutcome[]> {
+  const directory = await mkdtemp(join(tmpdir(), "scrollback-mutants-"));
+  const file = join(directory, "report.json");
+  try {
+    const output = await runVitest(config, ["--outputFile", file], {
+      env: { ...env, TMPDIR: directory },
+      timeout,
+    });
+    const text = await readFile(file, "utf8").catch(() => {
+      throw new Error(`the mutants did not run: ${output}`);
+    });
+    const { testResults }: Report = JSON.parse(text);
+    return testResults.flatMap(({ message, assertionResults }) => {
+      if (assertionResults.length === 0) throw new Error(`a file did not run: ${message}`);
+      return assertionResults.map(({ ancestorTitles, title, status }) => ({
+        backend: ancestorTitles[0] ?? "",
+        title,
+        status,
+      }));
+    });
+  } finally {
+    await rm(directory, { recursive: true });
+  }
 }

@@ -4,21 +4,11 @@ import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { TcpProxy } from "@scrollback/conformance";
 import { startServer } from "@scrollback/conformance/servers";
-import {
-  type ChatMessage,
-  createStores,
-  openStores,
-  RecordLogDriver,
-  StoreError,
-  type StoreFactory,
-} from "@scrollback/store-core";
+import { type ChatMessage, openStores, StoreError, type StoreFactory } from "@scrollback/store-core";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { DynamoRecordLog } from "../src/dynamo-log.ts";
 import { createDynamoStores } from "../src/index.ts";
 import { openGateway } from "./gateway.ts";
-import { rawAccess } from "./harness.ts";
 import { user } from "./messages.ts";
-import { watchRequests } from "./requests.ts";
 import { clientOf, makeTable, type TestTable } from "./table.ts";
 
 const server = startServer("dynamodb");
@@ -256,86 +246,3 @@ describe("sizes around an item's", () => {
     }
   });
 });
-
-describe("a client that dies between two requests", () => {
-  const large = [noise(1_200_000), noise(300_000)];
-  const prepared = ["0", "1", "2"];
-  const changes: Record<string, (stores: StoreFactory, threadId: string) => Promise<unknown>> = {
-    "of a commit in parts": (stores, threadId) => stores.open(threadId).addMessages(large.map(user)),
-    "of a clear": (stores, threadId) => stores.open(threadId).clear(),
-    "of a replacement in parts": (stores, threadId) => stores.open(threadId).replaceMessages(large.map(user)),
-  };
-  const outcomes: Record<string, string[]> = {
-    "of a commit in parts": [...prepared, ...large],
-    "of a clear": [],
-    "of a replacement in parts": large,
-  };
-
-  test.each(Object.keys(changes))("%s leaves the thread as before or after", async (change) => {
-    await using others = createDynamoStores({ url: table.url });
-    for (let survived = 0; ; survived++) {
-      const threadId = crypto.randomUUID();
-      await others.open(threadId).addMessages(prepared.map(user));
-      const client = clientOf((await server).url);
-      let sent = 0;
-      client.middlewareStack.add(
-        (next) => async (args) => {
-          // What comes after the death never leaves, and nobody hears of it.
-          if (sent++ >= survived) return await new Promise<never>(() => {});
-          return await next(args);
-        },
-        { step: "deserialize", priority: "low" },
-      );
-      const log = new DynamoRecordLog({ client, tableName: table.tableName, owned: true });
-      const dying = createStores(new RecordLogDriver(log));
-      const isDone = await Promise.race([
-        changes[change]?.(dying, threadId).then(() => true),
-        stillness(() => sent).then(() => false),
-      ]);
-      await dying.close();
-      const texts = await textsIn(others, threadId);
-      const isAfter = JSON.stringify(texts) === JSON.stringify(outcomes[change]);
-      if (!isAfter) expect(texts).toEqual(prepared);
-      if (isDone) expect(isAfter).toBe(true);
-      await others.open(threadId).addMessages([user("next")]);
-      expect(await textsIn(others, threadId)).toEqual([...texts, "next"]);
-      if (isDone) return expect(survived).toBeGreaterThan(1);
-    }
-  });
-
-  test("leaves parts that later commits collect", async () => {
-    await using others = createDynamoStores({ url: table.url });
-    const threadId = crypto.randomUUID();
-    await others.open(threadId).addMessages(prepared.map(user));
-    const client = clientOf((await server).url);
-    const sent = watchRequests(client);
-    client.middlewareStack.add(
-      (next) => async (args) => (sent() >= 5 ? await new Promise<never>(() => {}) : await next(args)),
-      { step: "deserialize", priority: "low" },
-    );
-    const dying = createDynamoStores({ client, tableName: table.tableName });
-    void dying
-      .open(threadId)
-      .addMessages(large.map(user))
-      .catch(() => undefined);
-    await stillness(sent);
-    await dying.close();
-    client.destroy();
-    const { dump } = rawAccess(table);
-    const [first = ""] = large;
-    expect((await dump(threadId)).length).toBeGreaterThan(300_000);
-    for (let commit = 0; commit < 64 + 32; commit++) await others.open(threadId).addMessages([user("later")]);
-    const left = await dump(threadId);
-    expect(left).not.toContain(first.slice(0, 100));
-    expect(left.length).toBeLessThan(100_000);
-    expect(await textsIn(others, threadId)).toHaveLength(3 + 96);
-  });
-});
-
-/** Resolves when a count has not moved for a while. */
-async function stillness(count: () => number): Promise<void> {
-  for (let before = -1; before !== count(); ) {
-    before = count();
-    await sleep(150);
-  }
-}

@@ -1,9 +1,6 @@
 import { startServer } from "@scrollback/conformance/servers";
-import { type Amendment, type LogRow, MemoryRecordLog } from "@scrollback/store-core";
-import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { DynamoRecordLog } from "../src/dynamo-log.ts";
-import { MAX_ROW_BYTES } from "../src/item.ts";
 import { watchRequests } from "./requests.ts";
 import { makeTable, type TestTable } from "./table.ts";
 
@@ -26,110 +23,7 @@ afterAll(async () => {
 const newStream = () => `t${crypto.randomUUID()}`;
 const wholeStream = (stream: string) => log.read(stream, Number.POSITIVE_INFINITY, 1_000_000, false);
 
-/** Blank texts at the end of a row may be there or not: readers take both for the same. */
-function comparable({ texts, ...row }: LogRow): LogRow {
-  const last = texts.findLastIndex((text) => text !== "");
-  return { ...row, texts: texts.slice(0, last + 1) };
-}
-
-const number = fc.integer({ min: 1, max: 8 });
-const time = fc.integer({ min: 1, max: 9 }).map((day) => day * 86_400_000);
-const stream = fc.constantFrom("a", "a ", "A", "p a/b\0", "é", "e\u0301", "💬");
-const text = fc.constantFrom("", "a", "text", "ü💬\0");
-
-const insertStep = fc.record({
-  kind: fc.constant("insert" as const),
-  stream,
-  row: fc.record(
-    {
-      number,
-      head: fc.constantFrom("", "head", "ÿ\0"),
-      // A row that has texts has all that an amendment may name.
-      texts: fc.oneof(fc.constant([]), fc.tuple(text, text, text)),
-      expiresAt: time,
-    },
-    { requiredKeys: ["number", "head", "texts"] },
-  ),
-});
-
-function amendStep(expiry: fc.Arbitrary<Pick<Amendment, "expiresAt" | "extendTo">>) {
-  const index = fc.integer({ min: 0, max: 2 });
-  const blank = fc.oneof(
-    fc.constant({ blank: "all" as const }),
-    fc.tuple(index, index).map(([a, b]) => ({ blank: { from: Math.min(a, b), to: Math.max(a, b) + 1 } })),
-  );
-  const range = fc.tuple(number, fc.oneof(number, fc.constant(Number.MAX_SAFE_INTEGER)));
-  const amendment = fc
-    .tuple(range, fc.oneof(fc.constant({}), blank), fc.oneof(fc.constant({}), expiry))
-    .map(
-      ([[a, b], ...what]): Amendment => Object.assign({ from: Math.min(a, b), to: Math.max(a, b) }, ...what),
-    );
-  const amendments = fc.array(amendment, { minLength: 1, maxLength: 3 });
-  return fc.record({ kind: fc.constant("amend" as const), stream, amendments });
-}
-
-const readStep = fc.record({
-  kind: fc.constant("read" as const),
-  stream,
-  below: fc.oneof(number, fc.constant(Number.POSITIVE_INFINITY)),
-  limit: number,
-});
-
-const steps = fc.array(
-  fc.oneof(
-    { weight: 3, arbitrary: insertStep },
-    // One call's amendments may be made in any order, so they do not set and extend at once.
-    amendStep(time.map((expiresAt) => ({ expiresAt }))),
-    amendStep(fc.oneof(time, fc.constant(null)).map((extendTo) => ({ extendTo }))),
-    readStep,
-  ),
-  { minLength: 4, maxLength: 14 },
-);
-
 describe("a log", () => {
-  test("does what the one in memory does", async () => {
-    await fc.assert(
-      fc.asyncProperty(steps, async (todo) => {
-        const memory = new MemoryRecordLog();
-        const prefix = newStream();
-        for (const step of todo) {
-          const own = prefix + step.stream;
-          if (step.kind === "insert") {
-            const inserted = [await log.insert(own, step.row), await memory.insert(own, step.row)];
-            const [ours, expected] = inserted.map((one) =>
-              typeof one === "boolean" ? one : comparable(one),
-            );
-            expect(ours).toEqual(expected);
-          } else if (step.kind === "amend") {
-            await log.amend(own, step.amendments);
-            await memory.amend(own, step.amendments);
-          } else {
-            const rows = await log.read(own, step.below, step.limit, false);
-            expect(rows.map(comparable)).toEqual(
-              (await memory.read(own, step.below, step.limit)).map(comparable),
-            );
-            const heads = await log.read(own, step.below, step.limit, true);
-            expect(heads).toEqual(rows.map((row) => ({ ...row, texts: [] })));
-          }
-        }
-        for (const name of new Set(todo.map((step) => prefix + step.stream))) {
-          const expected = await memory.read(name, Number.POSITIVE_INFINITY, 100);
-          expect((await wholeStream(name)).map(comparable)).toEqual(expected.map(comparable));
-        }
-      }),
-      { numRuns: 60 },
-    );
-  });
-
-  test("of numbers up to the largest is read in their order", async () => {
-    const stream = newStream();
-    const numbers = [1, 2, 9, 10, 11, 99, 100, 2 ** 31, 2 ** 32, Number.MAX_SAFE_INTEGER - 1];
-    for (const number of [...numbers].reverse()) await log.insert(stream, { number, head: "h", texts: [] });
-    expect((await wholeStream(stream)).map((row) => row.number)).toEqual([...numbers].reverse());
-    const below = await log.read(stream, Number.MAX_SAFE_INTEGER, 2, true);
-    expect(below.map((row) => row.number)).toEqual([Number.MAX_SAFE_INTEGER - 1, 2 ** 32]);
-  });
-
   test("keeps no row for less long than it was told, and at most a second longer", async () => {
     const stream = newStream();
     for (const [number, expiresAt] of [
@@ -205,22 +99,5 @@ describe("a log", () => {
     ]);
     expect(sent).toEqual(["UpdateItem"]);
     expect(await wholeStream(stream)).toEqual([{ number: 1, head: "h", texts: [], expiresAt: 7_000 }]);
-  });
-
-  test("a row of the largest size that the log announces is taken, with the longest key", async () => {
-    const stream = `p${"é".repeat(549)}`;
-    expect(Buffer.byteLength(stream)).toBeGreaterThan(1_098);
-    // As the driver counts: 8 KiB for the head, 17 bytes a text beyond its own.
-    const room = MAX_ROW_BYTES - 8 * 1024;
-    // What a head may be beyond the 8 KiB that are counted for it.
-    const head = "h".repeat(18 * 1024);
-    for (const [number, count] of [
-      [Number.MAX_SAFE_INTEGER - 1, 1],
-      [Number.MAX_SAFE_INTEGER, 4_000],
-    ] as const) {
-      const texts = Array.from({ length: count }, () => "x".repeat(room / count - 17));
-      expect(await log.insert(stream, { number, head, texts, expiresAt: 9e12 })).toBe(true);
-      expect((await wholeStream(stream))[0]).toEqual({ number, head, texts, expiresAt: 9e12 });
-    }
   });
 });

@@ -7,6 +7,7 @@ import {
 } from "@aws-sdk/client-dynamodb";
 import { startServer } from "@scrollback/conformance/servers";
 import { afterAll, describe, expect, test } from "vitest";
+import { DynamoRecordLog } from "../src/dynamo-log.ts";
 import { createDynamoStores } from "../src/index.ts";
 import { tableDefinition } from "../src/setup.ts";
 import { openGateway } from "./gateway.ts";
@@ -113,6 +114,20 @@ describe("setup", () => {
       ProvisionedThroughput: { ReadCapacityUnits: 7, WriteCapacityUnits: 9 },
       expiry: expiring,
     });
+  });
+
+  test("lets the server delete what is past its date, and only that", async () => {
+    const { TableName, url } = await ownTable();
+    await using stores = createDynamoStores({ url });
+    await stores.setup();
+    const log = new DynamoRecordLog({ client: await raw, tableName: TableName, owned: false });
+    const DAY = 24 * 60 * 60 * 1_000;
+    for (const number of [1, 2, 3, 4]) {
+      const expiresAt = number < 3 ? Date.now() - DAY : Date.now() + DAY;
+      await log.insert("ta", { number, head: "h", texts: ["text"], ...(number < 4 && { expiresAt }) });
+    }
+    const numbers = async () => (await log.read("ta", 10, 10, true)).map(({ number }) => number);
+    await expect.poll(numbers, { timeout: 30_000, interval: 200 }).toEqual([4, 3]);
   });
 
   test("is not needed for a table that is there", async () => {

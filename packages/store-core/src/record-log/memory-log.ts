@@ -7,6 +7,15 @@ class Stream {
 
   /** The rows from `from` to `to`, highest first. */
   *between(from: number, to: number): Generator<LogRow> {
+    // Where few of the numbers have a row, those are sorted out.
+    const isSparse = this.top > 2 * this.rows.size + 1_000;
+    if (isSparse) {
+      for (const number of [...this.rows.keys()].sort((one, other) => other - one)) {
+        const row = this.rows.get(number);
+        if (row && number >= from && number <= to) yield row;
+      }
+      return;
+    }
     for (let number = Math.min(to, this.top); number >= from; number--) {
       const row = this.rows.get(number);
       if (row) yield row;

@@ -1,0 +1,51 @@
+import type { Amendment, ErrorClass, LogRow, RecordLog } from "@scrollback/store-core";
+
+export type Verb = "insert" | "read" | "amend";
+
+/** What stands before and after each request of a log; both may hold it back, for ever too. */
+export interface Gate {
+  before(verb: Verb, stream: string): Promise<void>;
+  after?(): void;
+}
+
+/** A log whose requests pass a gate. */
+export class GatedLog implements RecordLog {
+  readonly capabilities;
+  readonly #log: RecordLog;
+  readonly #gate: Gate;
+
+  constructor(log: RecordLog, gate: Gate) {
+    this.#log = log;
+    this.#gate = gate;
+    this.capabilities = log.capabilities;
+  }
+
+  insert(stream: string, row: LogRow): Promise<boolean | LogRow> {
+    return this.#pass("insert", stream, () => this.#log.insert(stream, row));
+  }
+
+  read(stream: string, below: number, limit: number, heads: boolean): Promise<LogRow[]> {
+    return this.#pass("read", stream, () => this.#log.read(stream, below, limit, heads));
+  }
+
+  amend(stream: string, amendments: readonly Amendment[]): Promise<void> {
+    return this.#pass("amend", stream, () => this.#log.amend(stream, amendments));
+  }
+
+  close(): Promise<void> {
+    return this.#log.close();
+  }
+
+  classifyError(error: unknown): ErrorClass | undefined {
+    return this.#log.classifyError(error);
+  }
+
+  async #pass<T>(verb: Verb, stream: string, request: () => Promise<T>): Promise<T> {
+    await this.#gate.before(verb, stream);
+    try {
+      return await request();
+    } finally {
+      this.#gate.after?.();
+    }
+  }
+}

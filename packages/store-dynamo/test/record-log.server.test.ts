@@ -1,0 +1,33 @@
+import { DeleteItemCommand } from "@aws-sdk/client-dynamodb";
+import { runRecordLog } from "@scrollback/conformance";
+import { startServer } from "@scrollback/conformance/servers";
+import { afterAll } from "vitest";
+import { DynamoRecordLog } from "../src/dynamo-log.ts";
+import { keyOf } from "../src/item.ts";
+import { clientOf, makeTable } from "./table.ts";
+
+const server = startServer("dynamodb");
+afterAll(async () => (await server).stop());
+
+runRecordLog({
+  name: "DynamoDB",
+  async createLog() {
+    const { url } = await server;
+    const table = await makeTable(url);
+    const { raw, tableName } = table;
+    return {
+      connect: () => new DynamoRecordLog({ client: clientOf(url), tableName, owned: true }),
+      // As the server does at its leisure: DynamoDB Local takes 20 items in 10 seconds.
+      async sweep(stream) {
+        const log = new DynamoRecordLog({ client: raw, tableName, owned: false });
+        for (const { number, expiresAt = Infinity } of await log.read(stream, Infinity, 10_000, true)) {
+          if (expiresAt > Date.now()) continue;
+          await raw.send(new DeleteItemCommand({ TableName: tableName, Key: keyOf(stream, number) }));
+        }
+      },
+      async close() {
+        await table[Symbol.asyncDispose]();
+      },
+    };
+  },
+});
