@@ -1,33 +1,17 @@
 import { MemoryClient } from "mem0ai";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { ChatAgent, Mem0Memory, type Mem0MemoryOptions } from "../src/index.ts";
+import { describe, expect, test, vi } from "vitest";
+import { Mem0Memory } from "../src/index.ts";
+import { useMem0 } from "./mem0-scene.ts";
 import { apiKey, Mem0Server } from "./mem0-server.ts";
-import { failureOf, scripted, weatherTools } from "./models.ts";
+import { failureOf, scripted } from "./models.ts";
 
 // The client would tell its maker of each call; it reads this when it is loaded.
 vi.hoisted(() => {
   process.env.MEM0_TELEMETRY = "false";
 });
 
-let server: Mem0Server;
-let reported: { error: unknown; source: string }[];
-beforeEach(async () => {
-  server = await Mem0Server.start();
-  reported = [];
-});
-afterEach(() => server[Symbol.asyncDispose]());
-
-const memoryOf = (options: Mem0MemoryOptions) =>
-  new Mem0Memory({ apiKey, host: server.url, userId: "alice", ...options });
-const agentWith = (memory: Mem0Memory | (() => Mem0Memory), model = scripted(() => "Fine.")) => {
-  const agent = new ChatAgent({
-    model,
-    tools: weatherTools().tools,
-    contextProviders: typeof memory === "function" ? () => [memory()] : [memory],
-    onError: (error, { source }) => void reported.push({ error, source }),
-  });
-  return { agent, model };
-};
+const mem0 = useMem0();
+const { memoryOf, agentWith } = mem0;
 
 describe("a failure", () => {
   test.each([
@@ -35,14 +19,14 @@ describe("a failure", () => {
     [429, true],
     [401, false],
   ])("with HTTP %i is reported, fails no run, and shows no key and no text", async (status, retryable) => {
-    server.failWith = status;
+    mem0.server.failWith = status;
     const { agent } = agentWith(memoryOf({}));
     expect((await agent.run("my very private words")).text).toBe("Fine.");
-    expect(reported.map(({ source }) => source)).toEqual([
+    expect(mem0.reported.map(({ source }) => source)).toEqual([
       "contextProviders[0].invoking",
       "contextProviders[0].invoked",
     ]);
-    for (const { error } of reported) {
+    for (const { error } of mem0.reported) {
       expect(error).toMatchObject({
         code: "UNAVAILABLE",
         retryable,
@@ -61,7 +45,7 @@ describe("a failure", () => {
     await gone[Symbol.asyncDispose]();
     const { agent } = agentWith(new Mem0Memory({ apiKey, host: url, userId: "u" }));
     expect((await agent.run("Hi")).text).toBe("Fine.");
-    expect(reported).toMatchObject([
+    expect(mem0.reported).toMatchObject([
       { error: { code: "UNAVAILABLE", retryable: true } },
       { error: { code: "UNAVAILABLE", retryable: true } },
     ]);
@@ -70,30 +54,30 @@ describe("a failure", () => {
 
   test('of a search fails the run with onFailure "throw"; that of a save is reported all the same', async () => {
     const { agent, model } = agentWith(memoryOf({ onFailure: "throw" }));
-    server.failWith = 503;
+    mem0.server.failWith = 503;
     expect(await failureOf(agent.run("Hi"))).toMatchObject({ code: "UNAVAILABLE" });
     expect(model.doGenerateCalls).toHaveLength(0);
     const { agent: other } = agentWith(
       memoryOf({ onFailure: "throw" }),
       scripted(() => {
-        server.failWith = 503;
+        mem0.server.failWith = 503;
         return "Fine.";
       }),
     );
-    server.failWith = undefined;
+    mem0.server.failWith = undefined;
     expect((await other.run("Hi")).text).toBe("Fine.");
-    expect(reported).toMatchObject([{ source: "contextProviders[0].invoked" }]);
+    expect(mem0.reported).toMatchObject([{ source: "contextProviders[0].invoked" }]);
   });
 });
 
 describe("the client", () => {
   test("can be one of yours, which is never closed", async () => {
     const close = vi.fn();
-    const client = Object.assign(new MemoryClient({ apiKey, host: server.url }), { close });
+    const client = Object.assign(new MemoryClient({ apiKey, host: mem0.server.url }), { close });
     const memory = new Mem0Memory({ client, userId: "alice" });
     const { agent } = agentWith(memory);
     await agent.run("I like tea.");
-    expect(server.added).toHaveLength(1);
+    expect(mem0.server.added).toHaveLength(1);
     await agent.close();
     expect(close).not.toHaveBeenCalled();
     expect(await client.search("tea", { filters: { AND: [{ user_id: "alice" }] } })).toHaveProperty(
@@ -108,8 +92,8 @@ describe("the client", () => {
     await agent.close();
     await agent.close();
     await agent.run("I like coffee.");
-    expect(server.added).toHaveLength(1);
-    expect(reported).toMatchObject([{ error: { code: "CLOSED" } }, { error: { code: "CLOSED" } }]);
+    expect(mem0.server.added).toHaveLength(1);
+    expect(mem0.reported).toMatchObject([{ error: { code: "CLOSED" } }, { error: { code: "CLOSED" } }]);
   });
 
   test("a state that is none of its own is refused", async () => {

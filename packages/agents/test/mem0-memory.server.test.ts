@@ -1,8 +1,9 @@
 import { createMemoryStores, StoreError } from "@scrollback/store-core";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { ChatAgent, Mem0Memory, type Mem0MemoryOptions } from "../src/index.ts";
-import { apiKey, Mem0Server } from "./mem0-server.ts";
-import { asked, failureOf, scripted, weatherCall, weatherTools } from "./models.ts";
+import { describe, expect, test, vi } from "vitest";
+import { Mem0Memory } from "../src/index.ts";
+import { useMem0 } from "./mem0-scene.ts";
+import { apiKey } from "./mem0-server.ts";
+import { asked, failureOf, scripted, weatherCall } from "./models.ts";
 
 // The client would tell its maker of each call; it reads this when it is loaded.
 vi.hoisted(() => {
@@ -11,25 +12,8 @@ vi.hoisted(() => {
 
 const header = "## Memories\nConsider the following memories when answering user questions:";
 
-let server: Mem0Server;
-let reported: { error: unknown; source: string }[];
-beforeEach(async () => {
-  server = await Mem0Server.start();
-  reported = [];
-});
-afterEach(() => server[Symbol.asyncDispose]());
-
-const memoryOf = (options: Mem0MemoryOptions) =>
-  new Mem0Memory({ apiKey, host: server.url, userId: "alice", ...options });
-const agentWith = (memory: Mem0Memory | (() => Mem0Memory), model = scripted(() => "Fine.")) => {
-  const agent = new ChatAgent({
-    model,
-    tools: weatherTools().tools,
-    contextProviders: typeof memory === "function" ? () => [memory()] : [memory],
-    onError: (error, { source }) => void reported.push({ error, source }),
-  });
-  return { agent, model };
-};
+const mem0 = useMem0();
+const { memoryOf, agentWith } = mem0;
 
 describe("what is remembered", () => {
   test("in one thread is known in another, as one message before the input, and stored in none", async () => {
@@ -43,7 +27,7 @@ describe("what is remembered", () => {
       "user: What green things do I have?",
     ]);
     expect(await thread.messageStore?.listMessages()).toHaveLength(2);
-    expect(reported).toEqual([]);
+    expect(mem0.reported).toEqual([]);
   });
 
   test("is the text that a user, the model and the application wrote; no tool's messages and nothing blank", async () => {
@@ -61,7 +45,7 @@ describe("what is remembered", () => {
       },
       { role: "tool", content: "a tool's words" },
     ]);
-    expect(server.added).toEqual([
+    expect(mem0.server.added).toEqual([
       {
         messages: [
           { role: "system", content: "Answer briefly." },
@@ -76,7 +60,7 @@ describe("what is remembered", () => {
   test("of a run that failed is nothing", async () => {
     const { agent } = agentWith(memoryOf({}), scripted({ error: new Error("out") }));
     await failureOf(agent.run("I like tea."));
-    expect(server.added).toEqual([]);
+    expect(mem0.server.added).toEqual([]);
   });
 });
 
@@ -92,18 +76,18 @@ describe("a search", () => {
       ],
       { thread },
     );
-    expect(server.searches.map(({ query }) => query)).toEqual(["one", "two\nthree"]);
+    expect(mem0.server.searches.map(({ query }) => query)).toEqual(["one", "two\nthree"]);
   });
 
   test("is not made for a blank query", async () => {
     const { agent, model } = agentWith(memoryOf({}));
     await agent.run(" \n ");
-    expect(server.searches).toEqual([]);
+    expect(mem0.server.searches).toEqual([]);
     expect(model.doGenerateCalls).toHaveLength(1);
   });
 
   test("may be answered by a plain list", async () => {
-    server.answersLists = true;
+    mem0.server.answersLists = true;
     const { agent, model } = agentWith(memoryOf({}));
     await agent.run("I like green tea.");
     await agent.run("Which tea is green?");
@@ -124,7 +108,7 @@ describe("a search", () => {
   });
 
   test("that hangs ends with the run's signal", async () => {
-    server.hangs = true;
+    mem0.server.hangs = true;
     const { agent } = agentWith(memoryOf({}));
     const error = await failureOf(agent.run("Hi", { signal: AbortSignal.timeout(50) }));
     expect(StoreError.is(error, "ABORTED")).toBe(true);
@@ -133,7 +117,7 @@ describe("a search", () => {
 
 describe("whose memories", () => {
   test("at least one id is needed when it is used, else the run fails", async () => {
-    const memory = new Mem0Memory({ apiKey, host: server.url });
+    const memory = new Mem0Memory({ apiKey, host: mem0.server.url });
     const { agent, model } = agentWith(memory);
     expect(await failureOf(agent.run("Hi"))).toMatchObject({
       code: "INVALID_ARGUMENT",
@@ -153,12 +137,12 @@ describe("whose memories", () => {
       [{ user_id: "u" }, { app_id: "p" }, { run_id: "t" }],
     ],
   ])("%o is saved under %o and searched for by %o", async (ids, saved, filters) => {
-    const { agent, model } = agentWith(new Mem0Memory({ apiKey, host: server.url, ...ids }));
+    const { agent, model } = agentWith(new Mem0Memory({ apiKey, host: mem0.server.url, ...ids }));
     await agent.run("I like green tea.");
     await agent.run("Which tea is green?");
-    const { messages: _messages, ...scope } = server.added[0] ?? { messages: [] };
+    const { messages: _messages, ...scope } = mem0.server.added[0] ?? { messages: [] };
     expect(scope).toEqual(saved);
-    expect(server.searches[0]?.filters).toEqual({ AND: filters });
+    expect(mem0.server.searches[0]?.filters).toEqual({ AND: filters });
     expect(asked(model)[0]).toContain("I like green tea.");
   });
 
@@ -172,14 +156,14 @@ describe("whose memories", () => {
 });
 
 describe("scopeToThread", () => {
-  const scoped = () => new Mem0Memory({ apiKey, host: server.url, scopeToThread: true });
+  const scoped = () => new Mem0Memory({ apiKey, host: mem0.server.url, scopeToThread: true });
 
   test("keeps memories in the thread, also over a restart", async () => {
     const stores = createMemoryStores();
     const { agent } = agentWith(scoped());
     const thread = agent.getNewThread({ messageStore: stores.open("t1") });
     await agent.run("I like green tea.", { thread });
-    expect(server.added[0]).toMatchObject({ run_id: "t1" });
+    expect(mem0.server.added[0]).toMatchObject({ run_id: "t1" });
     const state = JSON.parse(JSON.stringify(await thread.serialize()));
     const { agent: later, model } = agentWith(scoped());
     await later.run("Which tea is green?", { thread: await later.deserializeThread(state) });
@@ -213,7 +197,7 @@ describe("scopeToThread", () => {
     for (const id of ["t1", "t2"]) {
       await agent.run("Hi", { thread: agent.getNewThread({ messageStore: stores.open(id) }) });
     }
-    expect(server.added.map(({ run_id }) => run_id)).toEqual(["t1", "t2"]);
+    expect(mem0.server.added.map(({ run_id }) => run_id)).toEqual(["t1", "t2"]);
   });
 
   test("needs a thread", async () => {
