@@ -40,7 +40,7 @@ export async function readEnd(
 ): Promise<{ readonly end: LogHead | undefined; readonly rows: LogRow[] }> {
   for (let wanted = Math.max(2, limit); ; wanted *= 2) {
     const rows = await log.read(stream, Number.POSITIVE_INFINITY, wanted, false);
-    const present = rows.filter(({ expiresAt }) => expiresAt === undefined || expiresAt > now);
+    const present = presentOf(rows, now);
     const exhausted = rows.length < wanted;
     let isDecided = true;
     for (const [at, row] of present.entries()) {
@@ -99,19 +99,8 @@ export async function readChain(
 ): Promise<LogChain> {
   for (let wanted = Math.max(2, limit); ; wanted *= 2) {
     const rows = await log.read(stream, Number.POSITIVE_INFINITY, wanted, true);
-    // A row past its expiry counts as gone, whenever the backend gets to it.
-    const present = rows.filter(({ expiresAt }) => expiresAt === undefined || expiresAt > now);
-    const heads = present.map((row) => parseHead(row.number, row.head));
-    const exhausted = rows.length < wanted;
-    const top = rows[0]?.number ?? 0;
-    let undecided = false;
-    for (let at = 0; at < heads.length && !undecided; at++) {
-      const head = heads[at];
-      const end = head && isEnd(head, heads.slice(at + 1), exhausted, now);
-      if (end) return { heads: follow(heads, at), top, exhausted };
-      undecided = end === undefined;
-    }
-    if (!undecided) return { heads: [], top, exhausted: true };
+    const chain = stack(rows, { heads: [], top: 0, exhausted: rows.length < wanted }, now);
+    if (chain) return chain.heads.length > 0 ? chain : { ...chain, exhausted: true };
   }
 }
 
@@ -131,7 +120,7 @@ export async function catchUp(
 ): Promise<LogChain | undefined> {
   const rows = await log.read(stream, Number.POSITIVE_INFINITY, CATCH_UP_ROWS, true);
   const leadsDown = rows.some(({ number }) => number === chain.top);
-  const isGone = rows.some(({ expiresAt }) => expiresAt !== undefined && expiresAt <= now);
+  const isGone = presentOf(rows, now).length < rows.length;
   return leadsDown && !isGone ? stack(rows, chain, now) : undefined;
 }
 
@@ -139,13 +128,19 @@ export async function catchUp(
 export function stack(rows: readonly LogRow[], chain: LogChain, now: number): LogChain | undefined {
   const newer = rows.filter(({ number }) => number > chain.top);
   const top = newer[0]?.number ?? chain.top;
-  const heads = [...newer.map((row) => parseHead(row.number, row.head)), ...chain.heads];
-  for (const [at, head] of heads.slice(0, newer.length).entries()) {
-    const end = isEnd(head, heads.slice(at + 1), chain.exhausted, now);
+  const added = presentOf(newer, now).map((row) => parseHead(row.number, row.head));
+  const heads = [...added, ...chain.heads];
+  for (const at of added.keys()) {
+    const end = heads[at] && isEnd(heads[at], heads.slice(at + 1), chain.exhausted, now);
     if (end === undefined) return undefined;
     if (end) return { heads: follow(heads, at), top, exhausted: chain.exhausted };
   }
   return { ...chain, top };
+}
+
+/** A row past its expiry counts as gone, whenever the backend gets to it. */
+function presentOf(rows: readonly LogRow[], now: number): LogRow[] {
+  return rows.filter(({ expiresAt }) => expiresAt === undefined || expiresAt > now);
 }
 
 /**
