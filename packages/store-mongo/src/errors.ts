@@ -122,8 +122,11 @@ export function classifyError(error: unknown, owned: boolean): ErrorClass | unde
   if (!(error instanceof Error)) return undefined;
   if (isCertificateError(error)) return untrusted;
   const { name } = error;
+  // Of a socket, which the driver lets through where a write fails on a connection that is being lost; or of a look-up.
   if (!name.startsWith("Mongo"))
-    return /^query|^getaddrinfo/.test(String(propertyOf(error, "syscall"))) ? unreachable : undefined;
+    return /^query|^getaddrinfo|^(?:write|read|connect)$/.test(String(propertyOf(error, "syscall")))
+      ? unreachable
+      : undefined;
   if (name === "MongoNotConnectedError") return owned ? unreachable : closed;
   const code = propertyOf(error, "code");
   // The driver's own errors in an amendment all become this one, without a code.

@@ -98,6 +98,7 @@ describe("what the driver's own errors mean", () => {
     new MongoTopologyClosedError("Topology is closed"),
     new MongoBulkWriteError(new MongoNetworkError("connection 1 to localhost:1 closed"), {} as never),
     named("MongoPoolClearedError"),
+    Object.assign(new Error("write ECONNRESET"), { code: "ECONNRESET", syscall: "write" }),
     named("MongoClientClosedError"),
     named("MongoWaitQueueTimeoutError"),
     Object.assign(new Error("querySrv ENOTFOUND"), { code: "ENOTFOUND", syscall: "querySrv" }),
