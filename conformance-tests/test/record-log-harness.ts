@@ -1,63 +1,26 @@
 import { setImmediate as later } from "node:timers/promises";
-import {
-  type Amendment,
-  type LogRow,
-  MemoryRecordLog,
-  type RecordLog,
-  RecordLogDriver,
-} from "@scrollback/store-core";
+import { MemoryRecordLog, RecordLogDriver } from "@scrollback/store-core";
 import type { Harness } from "../src/harness.ts";
-
-/** A log that counts what is asked of it, and answers a little later, so that others come between two requests. */
-class CountingLog implements RecordLog {
-  readonly #log: MemoryRecordLog;
-  requests = 0;
-
-  constructor(log: MemoryRecordLog) {
-    this.#log = log;
-  }
-
-  get capabilities(): RecordLog["capabilities"] {
-    return this.#log.capabilities;
-  }
-
-  async insert(stream: string, row: LogRow): Promise<boolean | LogRow> {
-    this.requests++;
-    await later();
-    return await this.#log.insert(stream, row);
-  }
-
-  async read(stream: string, below: number, limit: number): Promise<LogRow[]> {
-    this.requests++;
-    await later();
-    return await this.#log.read(stream, below, limit);
-  }
-
-  async amend(stream: string, amendments: readonly Amendment[]): Promise<void> {
-    this.requests++;
-    await later();
-    return await this.#log.amend(stream, amendments);
-  }
-
-  close(): Promise<void> {
-    return this.#log.close();
-  }
-
-  classifyError(): undefined {
-    return this.#log.classifyError();
-  }
-}
+import { GatedLog } from "../src/record-log/gated-log.ts";
 
 /** The record log over memory: two drivers on one log are as two processes on one server. */
 export async function recordLogHarness(): Promise<Harness> {
   const log = new MemoryRecordLog();
-  const counting = new CountingLog(log);
-  const driver = new RecordLogDriver(counting);
+  let requests = 0;
+  // Answers come a little later, so that others come between two requests.
+  const driver = new RecordLogDriver(
+    new GatedLog(log, {
+      async before() {
+        requests++;
+        await later();
+      },
+    }),
+  );
   return {
     driver,
     server: { product: "Node.js", version: process.versions.node },
-    connect: () => new RecordLogDriver(new CountingLog(log)),
-    requestCount: () => counting.requests,
+    connect: () => new RecordLogDriver(new GatedLog(log, { before: () => later() })),
+    requestCount: () => requests,
     raw: {
       dump: async (threadId) =>
         log

@@ -16,7 +16,7 @@ export interface PlacedEvent {
 }
 
 /** A revision that somebody was told, by a call between two moments. */
-export type Sighting = Pick<PlacedEvent, "isCommit" | "called" | "returned"> & { readonly revision: string };
+type Sighting = Pick<PlacedEvent, "isCommit" | "called" | "returned"> & { readonly revision: string };
 
 /**
  * All revisions that a thread was seen at, in their order, one slot each: the commits of an epoch by their number, and

@@ -74,39 +74,44 @@ async function largeTexts(harness: RecordLogHarness): Promise<string[]> {
 
 const prepared = ["0", "1", "2"];
 
-const changes: Readonly<
-  Record<string, (stores: StoreFactory, threadId: string, large: readonly string[]) => Promise<unknown>>
-> = {
-  "a commit in parts": (stores, threadId, large) => stores.open(threadId).addMessages(large.map(user)),
-  "a clear": (stores, threadId) => stores.open(threadId).clear(),
-  "a replacement in parts": (stores, threadId, large) =>
-    stores.open(threadId).replaceMessages(large.map(user)),
-};
+interface DeadlyChange {
+  make(stores: StoreFactory, threadId: string, large: readonly string[]): Promise<unknown>;
+  /** The thread's texts once it is made. */
+  outcome(large: readonly string[]): readonly string[];
+}
 
-const outcomes: Readonly<Record<string, (large: readonly string[]) => readonly string[]>> = {
-  "a commit in parts": (large) => [...prepared, ...large],
-  "a clear": () => [],
-  "a replacement in parts": (large) => large,
+const changes: Readonly<Record<string, DeadlyChange>> = {
+  "a commit in parts": {
+    make: (stores, threadId, large) => stores.open(threadId).addMessages(large.map(user)),
+    outcome: (large) => [...prepared, ...large],
+  },
+  "a clear": {
+    make: (stores, threadId) => stores.open(threadId).clear(),
+    outcome: () => [],
+  },
+  "a replacement in parts": {
+    make: (stores, threadId, large) => stores.open(threadId).replaceMessages(large.map(user)),
+    outcome: (large) => large,
+  },
 };
 
 /** What a client leaves that dies, and what one does that comes late. */
 export function declareDeaths(test: DeclareLogTest): void {
-  for (const [what, change] of Object.entries(changes)) {
+  for (const [what, { make, outcome }] of Object.entries(changes)) {
     test(`a client that dies between any two requests of ${what} leaves the thread as before or after`, async (harness) => {
       const large = await largeTexts(harness);
-      const outcome = outcomes[what]?.(large) ?? [];
       await using others = storesOn(harness);
       for (let survived = 0; ; survived++) {
         const threadId = crypto.randomUUID();
         await others.open(threadId).addMessages(prepared.map(user));
         const { stores: dying, dead } = dyingStores(harness, after(survived));
         const isDone = await Promise.race([
-          change(dying, threadId, large).then(() => true),
+          make(dying, threadId, large).then(() => true),
           dead.then(() => false),
         ]);
         await dying.close();
         const texts = await textsIn(others, threadId);
-        const isAfter = JSON.stringify(texts) === JSON.stringify(outcome);
+        const isAfter = JSON.stringify(texts) === JSON.stringify(outcome(large));
         if (!isAfter) expect(texts).toEqual(prepared);
         if (isDone) expect(isAfter).toBe(true);
         await others.open(threadId).addMessages([user("next")]);

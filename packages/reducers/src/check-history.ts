@@ -1,6 +1,6 @@
-import { type ChatMessage, chatMessageTraits, checkOptions } from "@scrollback/store-core";
+import { type ChatMessage, chatMessageTraits, checkOptions, isBoolean } from "@scrollback/store-core";
 import { approvalsIn, isQuestion } from "./exchanges.ts";
-import { checkMessages, isBoolean } from "./reducer.ts";
+import { checkMessages } from "./reducer.ts";
 
 /**
  * What can be wrong with the structure of a history.

@@ -1,6 +1,6 @@
-import { type ChatMessage, isPositiveInteger, untilAborted } from "@scrollback/store-core";
+import { type ChatMessage, isBoolean, isPositiveInteger, untilAborted } from "@scrollback/store-core";
 import { cutsExchange, isToolContent } from "./exchanges.ts";
-import { type ChatReducer, checkReduce, checkSettings, isBoolean, type ReduceOptions } from "./reducer.ts";
+import { type ChatReducer, checkReduce, checkSettings, type ReduceOptions } from "./reducer.ts";
 
 /** What {@link MessageCountingReducer} takes. */
 export interface MessageCountingOptions {

@@ -26,8 +26,6 @@ export interface ChatReducer<M = ChatMessage> {
   reduce(messages: readonly M[], options?: ReduceOptions): Promise<M[]>;
 }
 
-export const isBoolean: Check = (value) => (typeof value === "boolean" ? undefined : "must be true or false");
-
 /** @throws StoreError `INVALID_ARGUMENT` that names `owner` and the message at fault. */
 export function checkMessages(owner: string, messages: unknown): void {
   if (!Array.isArray(messages)) invalid(`${owner}: messages must be an array of messages`);

@@ -3,6 +3,7 @@ import {
   checkOptions,
   hasMethods,
   invalid,
+  isBoolean,
   isCount,
   isFunction,
   isId,
@@ -29,7 +30,6 @@ const isLimit: Check = (value) =>
     ? undefined
     : "must be a whole number from 1 to 100";
 
-const isBoolean: Check = (value) => (typeof value === "boolean" ? undefined : "must be true or false");
 const isToken: Check = (value) => (typeof value === "string" ? undefined : "must be a nextPageToken");
 
 /** Plain objects only: a Map or a State would be stored as nothing. */

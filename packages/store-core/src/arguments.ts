@@ -48,6 +48,8 @@ export const isCount: Check = (value) =>
 export const isString: Check = (value) =>
   typeof value === "string" && value !== "" ? undefined : "must be a string that is not empty";
 
+export const isBoolean: Check = (value) => (typeof value === "boolean" ? undefined : "must be true or false");
+
 export const isFunction: Check = (value) => (typeof value === "function" ? undefined : "must be a function");
 
 export const isObject: Check = (value) =>

@@ -4,6 +4,7 @@ export {
   checkOptions,
   hasMethods,
   invalid,
+  isBoolean,
   isCount,
   isFunction,
   isId,

@@ -32,7 +32,6 @@ interface Thread {
   metadata: string | undefined;
   expiresAt: number | undefined;
   /** By operation id, oldest first. */
-  /** Oldest first. */
   operations: Map<string, { digest: string; revision: string; at: number }>;
 }
 

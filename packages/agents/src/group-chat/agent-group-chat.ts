@@ -3,6 +3,7 @@ import {
   type Check,
   checkOptions,
   invalid,
+  isBoolean,
   isPositiveInteger,
   isSignal,
   type MessageStore,
@@ -51,7 +52,7 @@ const optionChecks: Readonly<Record<keyof AgentGroupChatOptions, Check>> = Objec
   termination: isTermination,
   initialAgent: isParticipant,
   maximumIterations: isPositiveInteger,
-  automaticReset: (value: unknown) => (typeof value === "boolean" ? undefined : "must be true or false"),
+  automaticReset: isBoolean,
   store: () => undefined,
 });
 const invokeChecks = Object.freeze({ signal: isSignal });

@@ -3,6 +3,7 @@ import {
   checkOptions,
   hasMethods,
   invalid,
+  isBoolean,
   isString,
   StoreError,
 } from "@scrollback/store-core";
@@ -57,7 +58,7 @@ const optionChecks = Object.freeze({
   agentId: isString,
   threadId: isString,
   userId: isString,
-  scopeToThread: (value: unknown) => (typeof value === "boolean" ? undefined : "must be true or false"),
+  scopeToThread: isBoolean,
   header: isString,
   onFailure: isOnFailure,
 });

@@ -157,16 +157,20 @@ export class RecordLogDriver implements Driver {
   async #commit(stream: string, request: CommitRequest): Promise<CommitOutcome> {
     let staged: Staged | undefined;
     let cached = this.#trusted(stream);
+    const key = attemptKey(stream, request);
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       if (attempt > 1) await pause(Math.min(attempt - 2, LONGEST_PAUSE), request.signal);
-      const knowledge = await this.#knowAttempts(
+      const attempted = this.#attempted.get(key);
+      const knowledge = await this.#reachDownTo(
+        attempted,
         stream,
-        request,
         cached ?? (await this.#learn(stream, request.maxMessages)),
       );
       // One moment for all that this attempt decides: whether the thread is there must not change on the way.
       const now = this.#clock.wall();
-      const settled = this.#settle(stream, knowledge.chain, request, now);
+      const settled = this.#settle(knowledge.chain, request, attempted, now);
+      // Its number is taken, by this commit or by another for good.
+      if (attempted !== undefined && attempted <= knowledge.chain.top) this.#attempted.delete(key);
       if (settled) {
         // Another process may have gone on since; an id that was used stays used.
         if (cached && settled.outcome === "revision-conflict") {
@@ -188,7 +192,7 @@ export class RecordLogDriver implements Driver {
       }
       const result = await this.#insert(stream, request, knowledge, staged, now);
       if (result && "outcome" in result) {
-        this.#attempted.delete(attemptKey(stream, request));
+        this.#attempted.delete(key);
         return result;
       }
       // Whoever loses twice is better off with a look at the end than with the winner of every number.
@@ -238,24 +242,24 @@ export class RecordLogDriver implements Driver {
     remember(this.#known, stream, knowledge);
   }
 
-  /** What is known, and at least all rows from the one on that this commit may have inserted already, however many. */
-  async #knowAttempts(stream: string, request: CommitRequest, knowledge: Knowledge): Promise<Knowledge> {
-    const from = this.#attempted.get(attemptKey(stream, request));
+  /** What is known, and at least all rows from the one on that a commit may have inserted already, however many. */
+  async #reachDownTo(from: number | undefined, stream: string, knowledge: Knowledge): Promise<Knowledge> {
     if (from === undefined) return knowledge;
     const isEnough = ({ heads }: LogChain) => (heads.at(-1)?.number ?? 0) <= from;
     return { ...knowledge, chain: await deepen(this.#log, stream, knowledge.chain, isEnough) };
   }
 
-  #settle(stream: string, chain: LogChain, request: CommitRequest, now: number): CommitOutcome | undefined {
+  #settle(
+    chain: LogChain,
+    request: CommitRequest,
+    attempted: number | undefined,
+    now: number,
+  ): CommitOutcome | undefined {
     const current = currentOf(chain, now);
     const revision = current ? formatRevision(current.epoch, current.n) : null;
-    const key = attemptKey(stream, request);
-    const attempted = this.#attempted.get(key);
     const same =
       current &&
       rememberedCommits(chain, attempted).find(({ commit }) => commit.operationId === request.operationId);
-    // Its number is taken, by this commit or by another for good.
-    if (attempted !== undefined && attempted <= chain.top) this.#attempted.delete(key);
     if (same) {
       return same.commit.digest === request.digest
         ? { outcome: "repeated", revision: formatRevision(same.epoch, same.n) }

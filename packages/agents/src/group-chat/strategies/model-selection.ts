@@ -4,6 +4,7 @@ import {
   checkOptions,
   hasMethods,
   invalid,
+  isBoolean,
   isFunction,
   isString,
   StoreError,
@@ -33,7 +34,6 @@ export interface ModelSelectionOptions {
 const DEFAULT_PROMPT = `You lead a conversation between several agents. Say who is to speak next, from what was said so far. Answer with the
 name of exactly one of the agents, and nothing else.`;
 
-const isBoolean: Check = (value) => (typeof value === "boolean" ? undefined : "must be true or false");
 const optionChecks: Readonly<Record<keyof ModelSelectionOptions, Check>> = Object.freeze({
   model: isModel,
   prompt: isString,
