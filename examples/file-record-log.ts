@@ -34,11 +34,11 @@ export function createFileStores<M = ChatMessage>(
 }
 
 /**
- * A record log over a directory of files. A stream is a folder, named by the SHA-256 of the stream's name. Its row 1234 is
- * the file `0000000000001/234` in there, with the row's texts in `0000000000001/234.<uuid>` beside it.
+ * A record log in a directory of files. A stream is a folder, named by the SHA-256 of the stream's name. Its row 1234 is
+ * the file `0000000000001/234` in that folder. The row's texts are in the file `0000000000001/234.<uuid>`.
  *
- * Nothing that was read is ever written back, so no process undoes what another did: a row file appears whole, by a link;
- * a text is overwritten where it stands, or deleted; a change of the expiry is appended to the row file.
+ * Nothing is read, changed and written back, so no process undoes the changes of another one: a row file appears as a
+ * whole, by a link; a text is overwritten in place, or deleted; a change of the expiry is appended to the row file.
  */
 export class FileRecordLog implements RecordLog {
   readonly capabilities = Object.freeze({
@@ -62,7 +62,7 @@ export class FileRecordLog implements RecordLog {
     await access(this.#directory);
     await mkdir(dirname(path), { recursive: true, mode: 0o700 });
     await writeFile(`${path}.${id}`, texts.join(""), { mode: 0o600, flush: true });
-    await writeFile(`${path}.${id}.row`, `${JSON.stringify(fields)}\n`, { mode: 0o600, flush: true });
+    await writeFile(`${path}.${id}.row`, JSON.stringify(fields), { mode: 0o600, flush: true });
     try {
       await link(`${path}.${id}.row`, path);
     } catch (error) {
@@ -78,7 +78,7 @@ export class FileRecordLog implements RecordLog {
 
   async read(stream: string, below: number, limit: number, heads: boolean): Promise<LogRow[]> {
     const found: LogRow[] = [];
-    for await (const path of this.#rowPaths(stream, 1, below - 1)) {
+    for await (const path of this.#rowPaths(stream, 1, below)) {
       if (found.length >= limit) break;
       const row = await readRow(path, heads);
       if (row) found.push(row);
@@ -117,47 +117,48 @@ export class FileRecordLog implements RecordLog {
     return join(this.#directory, createHash("sha256").update(stream).digest("hex"));
   }
 
-  /** The row files `from` to `to`, highest first. */
+  /** The row files `from` to `to - 1`, highest first. */
   async *#rowPaths(stream: string, from: number, to: number): AsyncGenerator<string> {
     const folder = this.#folderOf(stream);
-    const [first, last] = [nameOf(from), nameOf(Math.min(to, Number.MAX_SAFE_INTEGER))];
+    const [first, end] = [nameOf(from), nameOf(Math.min(to, Number.MAX_SAFE_INTEGER + 1))];
     const thousands = await namesIn(folder);
     // A stream without a folder is empty; a directory that is not there is a disk that is not mounted.
     if (thousands.length === 0) await access(this.#directory);
     for (const thousand of thousands) {
-      if (thousand < dirname(first) || thousand > dirname(last)) continue;
+      if (thousand < dirname(first) || thousand > dirname(end)) continue;
       for (const name of await namesIn(join(folder, thousand))) {
         const row = join(thousand, name);
-        if (!name.includes(".") && row >= first && row <= last) yield join(folder, row);
+        if (!name.includes(".") && row >= first && row < end) yield join(folder, row);
       }
     }
   }
 }
 
-/** `0000000000001/234` for row 1234: names that sort as the numbers do, at most a thousand in a folder. */
+/** `0000000000001/234` for row 1234: names in the order of the numbers, at most a thousand in a folder. */
 function nameOf(number: number): string {
   return String(number).padStart(16, "0").replace(/...$/, "/$&");
 }
 
-/** What a row file's first line says, as JSON. */
+/** The first line of a row file, as JSON. */
 interface RowFields extends Pick<LogRow, "head" | "expiresAt"> {
-  /** What the name of the texts' file ends in. */
+  /** The end of the name of the file with the texts. */
   readonly id: string;
-  /** The bytes of each text, one after the other in that file. */
+  /** The bytes of each text in that file, in order. */
   readonly sizes: readonly number[];
 }
 
-/** No UTF-8 text has this byte, so a text that has one was blanked. */
+/** UTF-8 never has this byte, so a text that has it was blanked. */
 const BLANK = 0xff;
 
-/** Below the first line stand the changes of the expiry: `=<time>;` sets it, `+<time>;` moves it further away. */
+/** Each line below the first is a change of the expiry: that of an {@link Amendment}, as JSON, and a semicolon. */
 export function parseRow(file: string): RowFields {
-  const [line = "", changes = ""] = file.split("\n");
+  const [line = "", ...changes] = file.split("\n");
   const fields: RowFields = JSON.parse(line);
-  const expiresAt = [...changes.matchAll(/([=+])(\d+|null);/g)].reduce((before, [, sign, time]) => {
-    const at = time === "null" ? null : Number(time);
-    return sign === "+" ? amendedExpiry(before, undefined, at) : Number(at);
-  }, fields.expiresAt);
+  const whole = changes.filter((change) => change.endsWith(";"));
+  const expiresAt = whole.reduce(
+    (before, change) => amendedExpiry(before, JSON.parse(change.slice(0, -1))),
+    fields.expiresAt,
+  );
   return { ...fields, expiresAt };
 }
 
@@ -175,13 +176,14 @@ async function readRow(path: string, headsOnly: boolean): Promise<LogRow | undef
   return { number: Number(path.slice(-17).replace("/", "")), head, texts, expiresAt };
 }
 
-async function amendRow(path: string, { blank, expiresAt, extendTo }: Amendment): Promise<void> {
+async function amendRow(path: string, amendment: Amendment): Promise<void> {
   await using file = await ifThere(open(path, constants.O_RDWR | constants.O_APPEND));
   if (!file) return;
+  const { blank, expiresAt, extend } = amendment;
   const row = parseRow(await file.readFile("utf8"));
   if (blank) await blankTexts(`${path}.${row.id}`, row.sizes, blank);
-  if (amendedExpiry(row.expiresAt, expiresAt, extendTo) === row.expiresAt) return;
-  await file.appendFile(expiresAt === undefined ? `+${extendTo};` : `=${expiresAt};`);
+  if (amendedExpiry(row.expiresAt, amendment) === row.expiresAt) return;
+  await file.appendFile(`\n${JSON.stringify({ expiresAt, extend })};`);
   await file.datasync();
 }
 

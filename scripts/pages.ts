@@ -1,10 +1,12 @@
 /**
- * Writes what is generated into the pages: the suite's test titles into PROTOCOL.md, each below its clause, the matrix into
- * README.md, those of other servers, clients and versions of Node into docs/compatibility.md, and how the backends stood the faults
- * into docs/faults.md. `node scripts/pages.ts`; with `--check` it writes nothing and fails where a page is out of date.
+ * Writes what is generated into the pages: the suite's test titles into PROTOCOL.md, each below its clause; the matrix into
+ * README.md; those of other servers, clients and versions of Node into docs/compatibility.md; the results of the fault tests
+ * into docs/faults.md; the fields of a head into docs/record-log.md. `node scripts/pages.ts`; with `--check` it writes
+ * nothing and fails where a page is out of date.
  */
 import { globSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { describeHead } from "../packages/store-core/src/record-log/format.ts";
 
 const root = join(import.meta.dirname, "..");
 const textOf = (page: string) => readFileSync(join(root, page), "utf8");
@@ -21,12 +23,24 @@ function testsOf(clause: string): string {
   return `Tests, in [${file.split("/").at(-1)}](${file}):\n\n${titles.map((title) => `- ${title}`).join("\n")}`;
 }
 
-/** Puts the text of a file between `<!-- name -->` and `<!-- end of name -->`. */
-const include = (text: string, name: string, file: string) =>
-  text.replace(
-    new RegExp(`<!-- ${name} -->.*<!-- end of ${name} -->`, "s"),
-    () => `<!-- ${name} -->\n\n${textOf(file).trim()}\n\n<!-- end of ${name} -->`,
+function headFields(): string {
+  const header = "| Key | Field | Type | Required | Meaning |\n| --- | --- | --- | --- | --- |";
+  const rows = describeHead().map(
+    ({ key, name, type, required, doc }) =>
+      `| \`${key}\` | \`${name}\` | ${type} | ${required ? "always" : ""} | ${doc} |`,
   );
+  return [header, ...rows].join("\n");
+}
+
+/** Puts a text between `<!-- name -->` and `<!-- end of name -->`. */
+function insert(page: string, name: string, text: string): string {
+  const marked = new RegExp(`<!-- ${name} -->.*<!-- end of ${name} -->`, "s");
+  if (!marked.test(page)) throw new Error(`a page has no place for ${name}`);
+  return page.replace(marked, () => `<!-- ${name} -->\n\n${text}\n\n<!-- end of ${name} -->`);
+}
+
+/** Puts the text of a file there. */
+const include = (page: string, name: string, file: string) => insert(page, name, textOf(file).trim());
 
 const pages: Record<string, (text: string) => string> = {
   "PROTOCOL.md": (text) =>
@@ -36,6 +50,7 @@ const pages: Record<string, (text: string) => string> = {
     ),
   "README.md": (text) => include(text, "matrix", "docs/matrix.md"),
   "docs/faults.md": (text) => include(text, "faults", "docs/faults-measured.md"),
+  "docs/record-log.md": (text) => insert(text, "head", headFields()),
   "docs/compatibility.md": (text) =>
     ["servers", "node-22.13", "node-22"].reduce(
       (page, name) => include(page, name, `docs/matrix-${name}.md`),

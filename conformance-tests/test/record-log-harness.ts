@@ -3,11 +3,11 @@ import { MemoryRecordLog, RecordLogDriver } from "@scrollback/store-core";
 import type { Harness } from "../src/harness.ts";
 import { GatedLog } from "../src/record-log/gated-log.ts";
 
-/** The record log over memory: two drivers on one log are as two processes on one server. */
+/** The record log in memory: two drivers on one log are like two processes on one server. */
 export async function recordLogHarness(): Promise<Harness> {
   const log = new MemoryRecordLog();
   let requests = 0;
-  // Answers come a little later, so that others come between two requests.
+  // Each request is sent a little later, so that others come between two requests.
   const driver = new RecordLogDriver(
     new GatedLog(log, {
       async before() {
@@ -36,9 +36,9 @@ export async function recordLogHarness(): Promise<Harness> {
         };
         const { entries } = await new RecordLogDriver(log).read({ ...whole, threadId, signal: undefined });
         const found = entries.find((entry) => entry.sequence === sequence);
-        const row = log.rowsOf(`t${threadId}`).find(({ texts }) => texts.includes(found?.record ?? ""));
+        const row = log.rowsOf(threadId).find(({ texts }) => texts.includes(found?.record ?? ""));
         if (!found || !row) throw new Error(`there is no message ${sequence} in ${threadId}`);
-        log.plant(`t${threadId}`, row.number, row.texts.indexOf(found.record), record);
+        log.plant(threadId, row.number, row.texts.indexOf(found.record), record);
       },
     },
     close: () => driver.close(),

@@ -7,7 +7,7 @@ import type { Harness } from "@scrollback/conformance";
 import { type Amendment, type LogRow, RecordLogDriver } from "@scrollback/store-core";
 import { FileRecordLog, parseRow } from "../file-record-log.ts";
 
-/** A log that counts what is asked of it, a verb as one request. */
+/** A log that counts each call of a verb as one request. */
 class CountingLog extends FileRecordLog {
   requests = 0;
 
@@ -54,9 +54,9 @@ export async function fileHarness(): Promise<Harness> {
   };
 }
 
-/** The folder of a thread's own stream: its rows are never so large that they need another. */
+/** The folder of a thread. */
 function folderOf(directory: string, threadId: string): string {
-  return join(directory, createHash("sha256").update(`t${threadId}`).digest("hex"));
+  return join(directory, createHash("sha256").update(threadId).digest("hex"));
 }
 
 async function filesIn(folder: string): Promise<string[]> {
@@ -65,7 +65,7 @@ async function filesIn(folder: string): Promise<string[]> {
   return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
 }
 
-/** What all of a thread's files hold, those of unfinished inserts included. */
+/** The content of all files of a thread, also those of unfinished inserts. */
 async function dump(folder: string): Promise<string> {
   const contents = (await filesIn(folder)).map((file) => readFile(file, "utf8"));
   return (await Promise.all(contents)).join("\n");
@@ -82,8 +82,8 @@ async function plant(directory: string, threadId: string, sequence: number, reco
   const found = entries.find((entry) => entry.sequence === sequence)?.record;
   for (const file of await filesIn(folderOf(directory, threadId))) {
     if (file.includes(".")) continue;
-    const [line = "", changes = ""] = (await readFile(file, "utf8")).split("\n");
-    const { id, sizes } = parseRow(`${line}\n`);
+    const [line = "", ...changes] = (await readFile(file, "utf8")).split("\n");
+    const { id, sizes } = parseRow(line);
     const bytes = await readFile(`${file}.${id}`);
     const starts = sizes.map((_, index) => sizes.slice(0, index).reduce((sum, size) => sum + size, 0));
     const texts = sizes.map((size, index) =>
@@ -94,7 +94,7 @@ async function plant(directory: string, threadId: string, sequence: number, reco
     const planted = texts.with(index, record);
     await writeFile(`${file}.${id}`, planted.join(""));
     const fields = { ...JSON.parse(line), sizes: planted.map((text) => Buffer.byteLength(text)) };
-    await writeFile(file, `${JSON.stringify(fields)}\n${changes}`);
+    await writeFile(file, [JSON.stringify(fields), ...changes].join("\n"));
     return;
   }
   throw new Error(`there is no message ${sequence} in ${threadId}`);

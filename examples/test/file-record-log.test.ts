@@ -45,8 +45,8 @@ const contents = async () =>
   (await Promise.all((await files()).map((file) => readFile(file, "latin1")))).join("\n");
 
 describe("insert and read", () => {
-  test("gives rows back as they were, highest first, across folders of a thousand", async () => {
-    const numbers = [1, 999, 1_000, 1_001, 123_456_789];
+  test("returns rows as they were, highest first, across folders of a thousand", async () => {
+    const numbers = [1, 999, 1_000, 1_001, Date.now() * 2048, Number.MAX_SAFE_INTEGER];
     for (const number of numbers)
       expect(await log.insert("a", row(number, ["", "é\n\0", "x"], 5))).toBe(true);
     expect(await readAll()).toStrictEqual(
@@ -68,7 +68,7 @@ describe("insert and read", () => {
 
   test("a key stays taken, blanked and past its expiry", async () => {
     await log.insert("a", row(1, ["x"], 1));
-    await log.amend("a", [{ from: 1, to: 1, blank: "all" }]);
+    await log.amend("a", [{ from: 1, to: 2, blank: "all" }]);
     expect(await log.insert("a", row(1))).toBe(false);
     expect(await readAll()).toStrictEqual([row(1, [""], 1)]);
   });
@@ -80,34 +80,43 @@ describe("insert and read", () => {
 });
 
 describe("amend", () => {
-  test("blanks, sets and extends the rows that are there, and no others", async () => {
+  test("blanks, sets and extends the rows that exist, and no others", async () => {
     for (const number of [1, 2, 4]) await log.insert("a", row(number, ["one", "two", "three"], 100));
     await log.insert("b", row(2));
     await log.amend("a", [
-      { from: 2, to: 3, blank: { from: 1, to: 3 }, expiresAt: 50 },
-      { from: 1, to: 2, extendTo: 70 },
-      { from: 4, to: Number.MAX_SAFE_INTEGER, blank: "all", extendTo: null },
+      { from: 2, to: 4, blank: { from: 1, to: 3 }, expiresAt: 50 },
+      { from: 1, to: 3, extend: { to: 70, atLeast: 0 } },
+      { from: 4, to: Number.MAX_SAFE_INTEGER, blank: "all", extend: { to: null, atLeast: 100 } },
     ]);
     expect(await readAll()).toStrictEqual([
       row(4, ["", "", ""], undefined),
       row(2, ["one", "", ""], 70),
       row(1, ["one", "two", "three"], 100),
     ]);
-    await log.amend("a", [{ from: 4, to: 4, extendTo: 900 }]);
+    await log.amend("a", [{ from: 4, to: 5, extend: { to: 900, atLeast: 0 } }]);
     expect((await readAll())[0]?.expiresAt, "never is later than any time").toBeUndefined();
-    await log.amend("a", [{ from: 4, to: 4, expiresAt: 3 }]);
+    await log.amend("a", [{ from: 4, to: 5, expiresAt: 3 }]);
     expect((await readAll())[0]?.expiresAt).toBe(3);
     expect(await readAll("b")).toStrictEqual([row(2)]);
   });
 
+  test("extends only the rows that expire at a given time or later", async () => {
+    for (const [number, expiresAt] of [99, 100, 101].entries())
+      await log.insert("a", row(number + 1, [], expiresAt));
+    await log.amend("a", [{ from: 1, to: 4, extend: { to: 200, atLeast: 100 } }]);
+    expect((await readAll()).map(({ expiresAt }) => expiresAt)).toEqual([200, 200, 99]);
+    await log.amend("a", [{ from: 1, to: 4, extend: { to: null, atLeast: 100 } }]);
+    expect((await readAll()).map(({ expiresAt }) => expiresAt)).toEqual([undefined, undefined, 99]);
+  });
+
   test("what was blanked is gone from the disk", async () => {
     await log.insert("a", row(1, ["secret one", "kept two", "secret three"]));
-    await log.amend("a", [{ from: 1, to: 1, blank: { from: 0, to: 1 } }]);
-    await log.amend("a", [{ from: 1, to: 1, blank: { from: 2, to: 3 } }]);
+    await log.amend("a", [{ from: 1, to: 2, blank: { from: 0, to: 1 } }]);
+    await log.amend("a", [{ from: 1, to: 2, blank: { from: 2, to: 3 } }]);
     expect(await readAll()).toStrictEqual([row(1, ["", "kept two", ""])]);
     expect(await contents()).toContain("kept two");
     expect(await contents()).not.toContain("secret");
-    await log.amend("a", [{ from: 1, to: 1, blank: "all" }]);
+    await log.amend("a", [{ from: 1, to: 2, blank: "all" }]);
     expect(await files(), "the texts' file takes no room any more").toHaveLength(1);
   });
 
@@ -117,7 +126,12 @@ describe("amend", () => {
     await Promise.all(
       texts.map((_, index) =>
         new FileRecordLog(directory).amend("a", [
-          { from: 1, to: 1, blank: { from: index, to: index + 1 }, extendTo: 1_000 - index },
+          {
+            from: 1,
+            to: 2,
+            blank: { from: index, to: index + 1 },
+            extend: { to: 1_000 - index, atLeast: 0 },
+          },
         ]),
       ),
     );
@@ -142,10 +156,13 @@ describe("amend", () => {
 
   test("a change of the expiry that a full disk cut short counts for nothing", async () => {
     await log.insert("a", row(1, ["x"], 100));
-    await appendFile(await rowFile(), "=20");
-    expect((await readAll())[0]?.expiresAt).toBe(100);
-    await log.amend("a", [{ from: 1, to: 1, extendTo: 300 }]);
-    expect((await readAll())[0]?.expiresAt).toBe(300);
+    const change = '\n{"expiresAt":20};';
+    for (let length = 1; length < change.length; length++) {
+      await appendFile(await rowFile(), change.slice(0, length));
+      expect((await readAll())[0]?.expiresAt).toBe(99 + length);
+      await log.amend("a", [{ from: 1, to: 2, extend: { to: 100 + length, atLeast: 0 } }]);
+      expect((await readAll())[0]?.expiresAt).toBe(100 + length);
+    }
   });
 });
 
@@ -155,7 +172,7 @@ describe("sweepFiles", () => {
     await log.insert("a", row(2, ["kept"], 100));
     await log.insert("a", row(3, ["kept"]));
     await log.insert("b", row(1, ["secret"], 100));
-    await log.amend("a", [{ from: 2, to: 2, extendTo: 101 }]);
+    await log.amend("a", [{ from: 2, to: 3, extend: { to: 101, atLeast: 100 } }]);
     expect(await sweepFiles(directory, 99)).toBe(0);
     expect(await sweepFiles(directory, 100)).toBe(2);
     expect(numbersOf(await readAll())).toEqual([3, 2]);
@@ -219,7 +236,7 @@ describe("errors", () => {
     const verbs = [
       () => missing.read("a", 2, 1, false),
       () => missing.insert("a", row(1)),
-      () => missing.amend("a", [{ from: 1, to: 1 }]),
+      () => missing.amend("a", [{ from: 1, to: 2 }]),
     ];
     for (const verb of verbs) {
       const meaning = missing.classifyError(await verb().catch((error: unknown) => error));

@@ -1,63 +1,84 @@
 import { randomBytes } from "node:crypto";
-import { createStores, RecordLogDriver, type StoreFactory, type StoreOptions } from "@scrollback/store-core";
+import { setImmediate as later } from "node:timers/promises";
+import {
+  type Clock,
+  createStores,
+  type LogRow,
+  RecordLogDriver,
+  type StoreFactory,
+  type StoreOptions,
+} from "@scrollback/store-core";
 import { expect } from "vitest";
+import { rejection } from "../errors.ts";
 import { textsIn as textsOf, user } from "../messages.ts";
 import { type Gate, GatedLog, type Verb } from "./gated-log.ts";
 import type { DeclareLogTest, RecordLogHarness } from "./harness.ts";
 
-const storesOn = ({ connect }: RecordLogHarness, options: StoreOptions = {}) =>
-  createStores(new RecordLogDriver(connect()), options);
+const HOUR = 60 * 60 * 1_000;
+const DAY = 24 * HOUR;
+
+/** A clock that a test sets. */
+class TestClock implements Clock {
+  time = Date.now();
+  wall = () => this.time;
+  monotonic = () => this.time;
+  sleep = () => later();
+}
+
+function storesOn({ connect }: RecordLogHarness, clock: Clock, options: StoreOptions = {}): StoreFactory {
+  return createStores(new RecordLogDriver(connect(), { clock }), options);
+}
 
 const textsIn = (stores: StoreFactory, threadId: string) => textsOf(stores.open(threadId));
 
-/** The texts at rest in streams. */
-async function textsAtRest({ connect }: RecordLogHarness, streams: Iterable<string>): Promise<string> {
+async function rowsOf({ connect }: RecordLogHarness, threadId: string): Promise<LogRow[]> {
   const log = connect();
-  const found: string[] = [];
-  for (const stream of streams) {
-    const rows = await log.read(stream, Number.POSITIVE_INFINITY, 1_000_000, false);
-    found.push(...rows.flatMap(({ texts }) => texts));
-  }
+  const rows = await log.read(threadId, Number.POSITIVE_INFINITY, 1_000_000, false);
   await log.close();
-  return found.join("\n");
+  return rows;
 }
 
-/** Stores of a process that dies before the first request that `isDeadly`: that and all later ones never leave. */
+async function textsAtRest(harness: RecordLogHarness, threadId: string): Promise<string> {
+  return (await rowsOf(harness, threadId)).flatMap(({ texts }) => texts).join("\n");
+}
+
+/** Stores of a process that dies before the first request that `isDeadly`: that one and all later ones are never sent. */
 function dyingStores(
   harness: RecordLogHarness,
-  isDeadly: (verb: Verb, stream: string) => boolean,
+  clock: Clock,
+  isDeadly: (verb: Verb) => boolean,
   options: StoreOptions = {},
 ): { stores: StoreFactory; dead: Promise<void> } {
   const { promise: dead, resolve } = Promise.withResolvers<void>();
-  let [underWay, isDying] = [0, false];
+  let [pending, isDying] = [0, false];
   const log = new GatedLog(harness.connect(), {
-    async before(verb, stream) {
-      isDying ||= isDeadly(verb, stream);
+    async before(verb) {
+      isDying ||= isDeadly(verb);
       if (isDying) {
-        if (underWay === 0) resolve();
+        if (pending === 0) resolve();
         await new Promise<never>(() => {});
       }
-      underWay += 1;
+      pending += 1;
     },
-    // What had left before is done.
+    // Requests that were sent before have their effect.
     after() {
-      underWay -= 1;
-      if (isDying && underWay === 0) resolve();
+      pending -= 1;
+      if (isDying && pending === 0) resolve();
     },
   });
-  return { stores: createStores(new RecordLogDriver(log), options), dead };
+  return { stores: createStores(new RecordLogDriver(log, { clock }), options), dead };
 }
 
-/** A process that dies once so many of its requests have left. */
-function after(requests: number): () => boolean {
+/** A process that dies after so many requests, of one verb or of any. */
+function after(requests: number, verb?: Verb): (sent: Verb) => boolean {
   let sent = 0;
-  return () => sent++ >= requests;
+  return (next) => (verb === undefined || next === verb) && sent++ >= requests;
 }
 
-/** Text that cannot be compressed and takes up so much of a row. */
+/** Text that cannot be compressed and takes up so many bytes of a row. */
 const noise = (bytes: number) => randomBytes(Math.ceil(bytes / 2)).toString("hex");
 
-/** Past this a row may hold whatever a commit has. */
+/** A larger row holds whatever a commit has. */
 const LARGEST_ROW = 32 * 1024 ** 2;
 
 async function rowSizeOf({ connect }: RecordLogHarness): Promise<number> {
@@ -66,7 +87,7 @@ async function rowSizeOf({ connect }: RecordLogHarness): Promise<number> {
   return log.capabilities.maxRowBytes;
 }
 
-/** More than most rows hold: one text that is cut in two, and another. */
+/** More than most rows hold: one text that is cut in two, and another one. */
 async function largeTexts(harness: RecordLogHarness): Promise<string[]> {
   const room = Math.min(await rowSizeOf(harness), 8 * 1024 ** 2);
   return [noise(1.2 * room), noise(0.4 * room)];
@@ -75,13 +96,23 @@ async function largeTexts(harness: RecordLogHarness): Promise<string[]> {
 const prepared = ["0", "1", "2"];
 
 interface DeadlyChange {
+  /** Of the thread before the change. Default: none. */
+  readonly ttlMs?: number;
+  /** The thread's texts before the change. Default: those that are prepared. */
+  readonly before?: readonly string[];
   make(stores: StoreFactory, threadId: string, large: readonly string[]): Promise<unknown>;
-  /** The thread's texts once it is made. */
+  /** The thread's texts after the change. */
   outcome(large: readonly string[]): readonly string[];
 }
 
+const add =
+  (...texts: string[]): DeadlyChange["make"] =>
+  (stores, threadId) =>
+    stores.open(threadId).addMessages(texts.map(user));
+
 const changes: Readonly<Record<string, DeadlyChange>> = {
-  "a commit in parts": {
+  "the first commit to a thread": { before: [], make: add("a"), outcome: () => ["a"] },
+  "a commit in fragments": {
     make: (stores, threadId, large) => stores.open(threadId).addMessages(large.map(user)),
     outcome: (large) => [...prepared, ...large],
   },
@@ -89,22 +120,33 @@ const changes: Readonly<Record<string, DeadlyChange>> = {
     make: (stores, threadId) => stores.open(threadId).clear(),
     outcome: () => [],
   },
-  "a replacement in parts": {
+  "a replacement in fragments": {
     make: (stores, threadId, large) => stores.open(threadId).replaceMessages(large.map(user)),
     outcome: (large) => large,
   },
+  "a commit that keeps the thread for longer": {
+    ttlMs: 10 * DAY,
+    make: add("a"),
+    outcome: () => [...prepared, "a"],
+  },
+  // Two hours pass after the preparation.
+  "a commit to a thread that has expired": { ttlMs: HOUR, before: [], make: add("a"), outcome: () => ["a"] },
 };
 
-/** What a client leaves that dies, and what one does that comes late. */
+/** Tests with clients that die, and with writers that are held up. */
 export function declareDeaths(test: DeclareLogTest): void {
-  for (const [what, { make, outcome }] of Object.entries(changes)) {
+  for (const [what, { ttlMs, before = prepared, make, outcome }] of Object.entries(changes)) {
     test(`a client that dies between any two requests of ${what} leaves the thread as before or after`, async (harness) => {
       const large = await largeTexts(harness);
-      await using others = storesOn(harness);
+      const clock = new TestClock();
+      await using others = storesOn(harness, clock);
+      await using preparing = storesOn(harness, clock, ttlMs === undefined ? {} : { ttlMs });
       for (let survived = 0; ; survived++) {
         const threadId = crypto.randomUUID();
-        await others.open(threadId).addMessages(prepared.map(user));
-        const { stores: dying, dead } = dyingStores(harness, after(survived));
+        if (before.length > 0 || ttlMs !== undefined) await add(...prepared)(preparing, threadId, large);
+        clock.time += 2 * HOUR;
+        expect(await textsIn(others, threadId)).toEqual(before);
+        const { stores: dying, dead } = dyingStores(harness, clock, after(survived));
         const isDone = await Promise.race([
           make(dying, threadId, large).then(() => true),
           dead.then(() => false),
@@ -112,104 +154,200 @@ export function declareDeaths(test: DeclareLogTest): void {
         await dying.close();
         const texts = await textsIn(others, threadId);
         const isAfter = JSON.stringify(texts) === JSON.stringify(outcome(large));
-        if (!isAfter) expect(texts).toEqual(prepared);
+        if (!isAfter) expect(texts).toEqual(before);
         if (isDone) expect(isAfter).toBe(true);
         await others.open(threadId).addMessages([user("next")]);
         expect(await textsIn(others, threadId)).toEqual([...texts, "next"]);
+        expect(await textsIn(preparing, threadId)).toEqual([...texts, "next"]);
         if (isDone) return expect(survived, "requests").toBeGreaterThan(1);
       }
     });
   }
 
-  test("a client that dies while it makes room leaves what later commits blank", async (harness) => {
+  test("a client that dies during a collection leaves texts that later commits blank", async (harness) => {
     const options = { maxMessages: 3, trimming: "exact" } as const;
-    await using others = storesOn(harness);
-    await using trimming = storesOn(harness, options);
+    const clock = new TestClock();
+    await using others = storesOn(harness, clock);
+    await using trimming = storesOn(harness, clock, options);
     for (let survived = 0; survived < 4; survived++) {
       const threadId = crypto.randomUUID();
       const store = others.open(threadId);
       for (let commit = 0; commit < 31; commit++) await store.addMessages([user(`secret ${commit}`)]);
-      const { stores: dying, dead } = dyingStores(harness, after(survived), options);
+      const { stores: dying, dead } = dyingStores(harness, clock, after(survived), options);
       await Promise.race([dying.open(threadId).addMessages([user("32")]), dead]);
       await dying.close();
       expect([31, 3]).toContain((await textsIn(others, threadId)).length);
-      const later = trimming.open(threadId);
-      for (let commit = 0; commit < 64; commit++) await later.addMessages([user(`later ${commit}`)]);
+      const trimmed = trimming.open(threadId);
+      for (let commit = 0; commit < 64; commit++) await trimmed.addMessages([user(`later ${commit}`)]);
       expect(await textsIn(others, threadId)).toEqual(["later 61", "later 62", "later 63"]);
-      expect(await textsAtRest(harness, [`t${threadId}`])).not.toContain("secret");
+      expect(await textsAtRest(harness, threadId)).not.toContain("secret");
     }
   });
 
-  test("a client that dies before the commit of its parts leaves parts that later commits collect", async (harness, skip) => {
-    if ((await rowSizeOf(harness)) > LARGEST_ROW) skip("no row is too small for a commit (maxRowBytes)");
+  test("a client that dies before the commit of its fragments leaves fragments that later commits blank", async (harness, skip) => {
+    if ((await rowSizeOf(harness)) > LARGEST_ROW) skip("a row is large enough for any commit (maxRowBytes)");
     const large = await largeTexts(harness);
-    await using others = storesOn(harness);
+    const clock = new TestClock();
+    await using others = storesOn(harness, clock);
+    const inserts = await insertsOf(harness, (stores, threadId) =>
+      stores.open(threadId).addMessages(large.map(user)),
+    );
+    expect(inserts, "of a root, fragments and the commit").toBeGreaterThan(3);
     const threadId = crypto.randomUUID();
     await others.open(threadId).addMessages(prepared.map(user));
-    const parts = new Set<string>();
-    const { stores: dying, dead } = dyingStores(harness, (verb, stream) => {
-      const isThread = stream === `t${threadId}`;
-      if (verb === "insert" && !isThread) parts.add(stream);
-      return verb === "insert" && isThread && parts.size > 0;
-    });
+    // The thread has a root by now. Only the insert of the commit is left.
+    const { stores: dying, dead } = dyingStores(harness, clock, after(inserts - 2, "insert"));
     const lost = dying.open(threadId).addMessages(large.map(user));
     lost.catch(() => undefined);
     await dead;
     await dying.close();
-    expect((await textsAtRest(harness, parts)).length).toBeGreaterThan(large.join("").length);
+    expect((await textsAtRest(harness, threadId)).length).toBeGreaterThan(large.join("").length);
     for (let commit = 0; commit < 64 + 32; commit++) await others.open(threadId).addMessages([user("later")]);
-    expect((await textsAtRest(harness, parts)).trim()).toBe("");
     expect(await textsIn(others, threadId)).toHaveLength(3 + 96);
+    expect((await textsAtRest(harness, threadId)).length).toBeLessThan(10_000);
   });
 
-  test("what is blank goes in time, and a writer that was held up all the while loses and hides nothing", async (harness) => {
-    const DAY = 24 * 60 * 60 * 1_000;
+  test("dead rows are blanked, freed for 48 hours and deleted, and all others stay", async (harness) => {
     const threadId = crypto.randomUUID();
-    const rows = async () => {
-      const log = harness.connect();
-      const found = await log.read(`t${threadId}`, Number.POSITIVE_INFINITY, 10_000, false);
-      await log.close();
-      return found;
-    };
-    await using others = storesOn(harness);
-    // The drivers live in the past, so that what they let go tomorrow is over today.
-    let time = Date.now() - 40 * DAY;
-    const clock = { wall: () => time, monotonic: () => time };
-    const gate: Gate = { before: async () => undefined };
-    const options = { maxMessages: 3, trimming: "exact" } as const;
-    const slowLog = new GatedLog(harness.connect(), { before: (...request) => gate.before(...request) });
-    await using slowStores = createStores(new RecordLogDriver(slowLog, clock), options);
-    await using busyStores = createStores(new RecordLogDriver(harness.connect(), clock), options);
-    const [busy, slow] = [busyStores.open(threadId), slowStores.open(threadId)];
+    const clock = new TestClock();
+    clock.time -= 40 * DAY;
+    await using stores = storesOn(harness, clock, { maxMessages: 3, trimming: "exact" });
+    const store = stores.open(threadId);
+    for (let commit = 1; commit <= 160; commit++) await store.addMessages([user(`text ${commit}`)]);
+    const rows = await rowsOf(harness, threadId);
+    const freed = rows.filter(({ expiresAt }) => expiresAt !== undefined);
+    expect(freed.length).toBeGreaterThanOrEqual(160 - 64 - 32);
+    expect(freed.map(({ texts }) => texts.join("")).join("")).toBe("");
+    for (const { expiresAt = 0 } of freed) {
+      expect(expiresAt).toBeGreaterThanOrEqual(clock.time + 48 * HOUR);
+      expect(expiresAt).toBeLessThanOrEqual(clock.time + 48 * HOUR + 1_000);
+    }
+    // The keys of the remembered operations are needed.
+    const newest = rows.slice(0, 64);
+    expect(newest.filter(({ expiresAt }) => expiresAt !== undefined)).toEqual([]);
 
-    for (let commit = 1; commit <= 5; commit++) await busy.addMessages([user(`early ${commit}`)]);
-    await slow.addMessages([user("slow 1")]);
-    const { promise: held, resolve: release } = Promise.withResolvers<void>();
-    const { promise: isHeld, resolve: hold } = Promise.withResolvers<void>();
-    gate.before = async (verb) => {
-      if (verb !== "insert") return;
-      gate.before = async () => undefined;
-      hold();
-      await held;
-    };
-    const late = slow.addMessages([user("slow 2")]);
-    await isHeld;
+    clock.time = Date.now();
+    await harness.sweep(threadId);
+    const kept = (await rowsOf(harness, threadId)).map(({ number }) => number);
+    const lasting = rows.filter(({ expiresAt }) => expiresAt === undefined).map(({ number }) => number);
+    expect(kept).toEqual(lasting);
+    expect(kept.length).toBeLessThanOrEqual(1 + 64 + 32);
+    expect(await textsIn(stores, threadId)).toEqual(["text 158", "text 159", "text 160"]);
+    await store.addMessages([user("text 161")]);
+    expect(await textsIn(stores, threadId)).toEqual(["text 159", "text 160", "text 161"]);
+  });
 
-    // The slow one is about to insert number 7.
-    for (let commit = 1; commit <= 160; commit++) await busy.addMessages([user(`busy ${commit}`)]);
-    await harness.sweep(`t${threadId}`);
-    const kept = (await rows()).map(({ number }) => number);
-    expect(kept).not.toContain(7);
-    expect(kept.length).toBeLessThanOrEqual(64 + 2 * 32);
-    expect(kept.filter((number) => number > 166 - 64)).toHaveLength(64);
+  test("writers whose clocks differ by 12 hours share a thread for weeks", async (harness) => {
+    const threadId = crypto.randomUUID();
+    const [slow, fast] = [new TestClock(), new TestClock()];
+    fast.time += 12 * HOUR;
+    const options = { maxMessages: 5, trimming: "exact", ttlMs: 2 * DAY } as const;
+    await using slowStores = storesOn(harness, slow, options);
+    await using fastStores = storesOn(harness, fast, options);
+    const texts: string[] = [];
+    for (let commit = 1; commit <= 140; commit++) {
+      const writer = commit % 5 < 3 ? slowStores : fastStores;
+      const text = `text ${commit}`;
+      await writer.open(threadId).addMessages([user(text)]);
+      texts.push(text);
+      for (const stores of [slowStores, fastStores]) {
+        expect(await textsIn(stores, threadId)).toEqual(texts.slice(-5));
+      }
+      slow.time += 4 * HOUR;
+      fast.time += 4 * HOUR;
+    }
+  });
 
-    time += DAY;
+  test("a writer that is held up while its key is freed and deleted does not change the thread", async (harness) => {
+    const { threadId, clock, busy, late, release } = await heldUpWriter(harness, {});
+    for (let commit = 1; commit <= 160; commit++)
+      await busy.open(threadId).addMessages([user(`busy ${commit}`)]);
+    clock.time = Date.now();
+    await harness.sweep(threadId);
+    const before = await rowsOf(harness, threadId);
+    release();
+    // The row above its own is gone too, and only that row could tell whether the commit was made.
+    const error = await rejection(late, "UNAVAILABLE");
+    expect(error).toMatchObject({ retryable: false, message: expect.stringContaining("outcome is unknown") });
+    const expected = ["busy 158", "busy 159", "busy 160"];
+    await using others = storesOn(harness, clock);
+    for (const stores of [busy, others]) expect(await textsIn(stores, threadId)).toEqual(expected);
+    // Its row was inserted, and its text taken back.
+    const known = new Set(before.map(({ number }) => number));
+    const added = (await rowsOf(harness, threadId)).filter(({ number }) => !known.has(number));
+    expect(added.map(({ texts }) => texts.join(""))).toEqual([""]);
+    await busy.open(threadId).addMessages([user("next")]);
+    for (const stores of [busy, others]) expect((await textsIn(stores, threadId)).at(-1)).toBe("next");
+    await busy.close();
+  });
+
+  test("a writer that is held up while its thread expires and begins again adds its message to the new one", async (harness) => {
+    const { threadId, clock, busy, late, release } = await heldUpWriter(harness, { ttlMs: DAY });
+    clock.time = Date.now();
+    await harness.sweep(threadId);
+    expect(await rowsOf(harness, threadId), "all rows have expired").toEqual([]);
+    await busy.open(threadId).addMessages([user("new")]);
     release();
     await late;
-    const expected = ["busy 159", "busy 160", "slow 2"];
-    for (const stores of [busyStores, others]) expect(await textsIn(stores, threadId)).toEqual(expected);
-    // It did insert number 7, saw that it was too late, and took back what stood there.
-    const [taken] = (await rows()).filter(({ number }) => number === 7);
-    expect(taken?.texts.join("")).toBe("");
+    await using others = storesOn(harness, clock);
+    for (const stores of [busy, others]) expect(await textsIn(stores, threadId)).toEqual(["new", "slow 2"]);
+    const texts = (await rowsOf(harness, threadId)).flatMap((row) => row.texts);
+    expect(texts.filter((text) => text.includes("slow 2"))).toHaveLength(1);
+    await busy.close();
   });
+}
+
+/** How many rows a change of an empty thread inserts. */
+async function insertsOf(
+  harness: RecordLogHarness,
+  change: (stores: StoreFactory, threadId: string) => Promise<unknown>,
+): Promise<number> {
+  let inserts = 0;
+  const log = new GatedLog(harness.connect(), {
+    async before(verb) {
+      if (verb === "insert") inserts += 1;
+    },
+  });
+  await using stores = createStores(new RecordLogDriver(log));
+  await change(stores, crypto.randomUUID());
+  return inserts;
+}
+
+/** A thread whose one writer was held up 60 days ago, just before it inserts the row of a commit. */
+async function heldUpWriter(
+  harness: RecordLogHarness,
+  options: StoreOptions,
+): Promise<{
+  readonly threadId: string;
+  readonly clock: TestClock;
+  /** The stores of the other writer. */
+  readonly busy: StoreFactory;
+  /** The commit that is held up. */
+  readonly late: Promise<unknown>;
+  release(): void;
+}> {
+  const threadId = crypto.randomUUID();
+  const clock = new TestClock();
+  clock.time -= 60 * DAY;
+  const settings = { maxMessages: 3, trimming: "exact", ...options } as const;
+  const gate: Gate = { before: async () => undefined };
+  const log = new GatedLog(harness.connect(), { before: (...request) => gate.before(...request) });
+  const slow = createStores(new RecordLogDriver(log, { clock }), settings);
+  const busy = storesOn(harness, clock, settings);
+  for (let commit = 1; commit <= 5; commit++)
+    await busy.open(threadId).addMessages([user(`early ${commit}`)]);
+  await slow.open(threadId).addMessages([user("slow 1")]);
+  const held = Promise.withResolvers<void>();
+  const isHeld = Promise.withResolvers<void>();
+  gate.before = async (verb) => {
+    if (verb !== "insert") return;
+    gate.before = async () => undefined;
+    isHeld.resolve();
+    await held.promise;
+  };
+  const late = slow.open(threadId).addMessages([user("slow 2")]);
+  late.catch(() => undefined);
+  void late.finally(() => slow.close()).catch(() => undefined);
+  await isHeld.promise;
+  return { threadId, clock, busy, late, release: held.resolve };
 }

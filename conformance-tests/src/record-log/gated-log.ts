@@ -2,13 +2,13 @@ import type { Amendment, ErrorClass, LogRow, RecordLog } from "@scrollback/store
 
 export type Verb = "insert" | "read" | "amend";
 
-/** What stands before and after each request of a log; both may hold it back, for ever too. */
+/** Runs before and after each request of a log. Either may hold the request up, also for ever. */
 export interface Gate {
   before(verb: Verb, stream: string): Promise<void>;
   after?(): void;
 }
 
-/** A log whose requests pass a gate. */
+/** A log with a gate around each request. */
 export class GatedLog implements RecordLog {
   readonly capabilities;
   readonly #log: RecordLog;

@@ -3,9 +3,9 @@ import { declareDeaths } from "./deaths.ts";
 import type { DeclareLogTest, RecordLogHarness } from "./harness.ts";
 import { declareVerbs } from "./verbs.ts";
 
-/** What {@link runRecordLog} takes. */
+/** The options of {@link runRecordLog}. */
 export interface RecordLogOptions {
-  /** As the report names it. */
+  /** The name in the report. */
   readonly name: string;
   createLog(): Promise<RecordLogHarness>;
 }
@@ -16,9 +16,9 @@ const TEST_TIMEOUT_MS = 120_000;
 const HARNESS_TIMEOUT_MS = 180_000;
 
 /**
- * Declares the tests of a record log, beside those of `runConformance` on the driver over it: that its verbs do what their
- * contract says, that a client may die between any two requests, and that a writer which was held up for a day neither
- * loses nor hides anything. Call it at the top level of a Vitest file.
+ * Declares the tests of a record log, beside those of `runConformance` on the driver over it: that its verbs fulfil their
+ * contract, that a client may die between any two requests, and that a writer which was held up for weeks neither loses nor
+ * hides a message. Call it at the top level of a Vitest file.
  *
  * @example
  * runRecordLog({ name: "My backend", createLog });

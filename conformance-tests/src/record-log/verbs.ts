@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { expect } from "vitest";
 import type { DeclareLogTest, RecordLogHarness } from "./harness.ts";
 
-const newStream = () => `t${crypto.randomUUID()}`;
+const newStream = () => crypto.randomUUID();
 
 async function withLog({ connect }: RecordLogHarness, run: (log: RecordLog) => Promise<void>): Promise<void> {
   const log = connect();
@@ -12,7 +12,7 @@ async function withLog({ connect }: RecordLogHarness, run: (log: RecordLog) => P
 
 const whole = (log: RecordLog, stream: string) => log.read(stream, Number.POSITIVE_INFINITY, 10_000, false);
 
-/** A row as its readers take it: blank texts at its end may be there or not. */
+/** A row without what logs may differ in: blank texts at its end may be there or not. */
 function comparable({ texts, expiresAt, ...row }: LogRow): LogRow {
   const last = texts.findLastIndex((text) => text !== "");
   return { ...row, expiresAt, texts: texts.slice(0, last + 1) };
@@ -20,14 +20,24 @@ function comparable({ texts, expiresAt, ...row }: LogRow): LogRow {
 
 const withoutTexts = ({ number, head, expiresAt }: LogRow) => ({ number, head, expiresAt });
 
-/** Streams that are made to meet, in a backend that puts names together without care. */
+/** The number of a row that a driver inserts today. */
+const TODAY = Date.now() * 2048;
+const LARGEST = Number.MAX_SAFE_INTEGER;
+
+/** Streams that a backend may confuse if it joins names without care. */
 const stream = fc.constantFrom(
   ...["a", "a ", "A", "a:", "a:1", "a:0000000000000001", "a%3A", "a\0", "$a.b", "é", "e\u0301", "💬", "p/a"],
 );
-const number = fc.oneof(fc.integer({ min: 1, max: 8 }), fc.constantFrom(10, 99, 100));
+const number = fc.oneof(
+  fc.integer({ min: 1, max: 8 }),
+  fc.constantFrom(10, 99, 100),
+  fc.integer({ min: TODAY, max: TODAY + 8 }),
+  fc.constantFrom(LARGEST - 1),
+);
 const DAY = 24 * 60 * 60 * 1_000;
-/** In the future, as the backend may delete what has expired; whole seconds, as it may count in those. */
-const time = fc.integer({ min: 1, max: 9 }).map((days) => (Math.ceil(Date.now() / DAY) + days) * DAY);
+/** Midnight after so many days. In the future, as the backend may delete what expired; whole seconds, as it may count those. */
+const inDays = (days: number) => (Math.ceil(Date.now() / DAY) + days) * DAY;
+const time = fc.integer({ min: 1, max: 9 }).map(inDays);
 const text = fc.constantFrom("", "a", "text", "ü💬\0", "$set");
 
 const insertStep = fc.record({
@@ -37,7 +47,7 @@ const insertStep = fc.record({
     {
       number,
       head: fc.constantFrom("", "{}", "ÿ\0$"),
-      // A row that has texts has all that an amendment may name.
+      // A row with texts has all that an amendment may name.
       texts: fc.oneof(fc.constant([]), fc.tuple(text, text, text)),
       expiresAt: time,
     },
@@ -45,13 +55,21 @@ const insertStep = fc.record({
   ),
 });
 
-function amendStep(expiry: fc.Arbitrary<Pick<Amendment, "expiresAt" | "extendTo">>) {
+type Expiry = Pick<Amendment, "expiresAt" | "extend">;
+
+/** The amendments of one call may be made in any order, so all of them set the same, or extend rows of the same age. */
+const expiries: fc.Arbitrary<fc.Arbitrary<Expiry>> = fc.oneof(
+  time.map((expiresAt) => fc.constant({ expiresAt })),
+  time.map((atLeast) => fc.oneof(time, fc.constant(null)).map((to) => ({ extend: { to, atLeast } }))),
+);
+
+const amendStep = expiries.chain((expiry) => {
   const index = fc.integer({ min: 0, max: 2 });
   const blank = fc.oneof(
     fc.constant({ blank: "all" as const }),
     fc.tuple(index, index).map(([a, b]) => ({ blank: { from: Math.min(a, b), to: Math.max(a, b) + 1 } })),
   );
-  const range = fc.tuple(number, fc.oneof(number, fc.constant(Number.MAX_SAFE_INTEGER)));
+  const range = fc.tuple(number, fc.oneof(number, fc.constant(LARGEST)));
   const amendment = fc
     .tuple(range, fc.oneof(fc.constant({}), blank), fc.oneof(fc.constant({}), expiry))
     .map(
@@ -59,7 +77,7 @@ function amendStep(expiry: fc.Arbitrary<Pick<Amendment, "expiresAt" | "extendTo"
     );
   const amendments = fc.array(amendment, { minLength: 1, maxLength: 3 });
   return fc.record({ kind: fc.constant("amend" as const), stream, amendments });
-}
+});
 
 const readStep = fc.record({
   kind: fc.constant("read" as const),
@@ -69,17 +87,11 @@ const readStep = fc.record({
 });
 
 const steps = fc.array(
-  fc.oneof(
-    { weight: 3, arbitrary: insertStep },
-    // One call's amendments may be made in any order, so they do not set and extend at once.
-    amendStep(time.map((expiresAt) => ({ expiresAt }))),
-    amendStep(fc.oneof(time, fc.constant(null)).map((extendTo) => ({ extendTo }))),
-    readStep,
-  ),
+  fc.oneof({ weight: 3, arbitrary: insertStep }, { weight: 2, arbitrary: amendStep }, readStep),
   { minLength: 5, maxLength: 20 },
 );
 
-/** Does the same to a log and to one in memory; whatever is read must be the same. */
+/** Does the same to a log and to one in memory. All that is read must be the same. */
 async function compare(log: RecordLog, todo: typeof steps extends fc.Arbitrary<infer Steps> ? Steps : never) {
   const memory = new MemoryRecordLog();
   const prefix = newStream();
@@ -108,9 +120,21 @@ async function compare(log: RecordLog, todo: typeof steps extends fc.Arbitrary<i
   }
 }
 
-/** The verbs, one by one, as `RecordLog` states them. */
+/** Inserts rows with three texts, each with its expiry; returns how to read the expiries, in the order of the numbers. */
+async function withExpiries(
+  log: RecordLog,
+  own: string,
+  rows: readonly (readonly [number: number, expiresAt: number | undefined])[],
+): Promise<() => Promise<(number | undefined)[]>> {
+  for (const [number, expiresAt] of rows) {
+    await log.insert(own, { number, head: "h", texts: ["a", "b", "c"], expiresAt });
+  }
+  return async () => (await whole(log, own)).map((row) => row.expiresAt).reverse();
+}
+
+/** The tests of each verb against the contract of `RecordLog`. */
 export function declareVerbs(test: DeclareLogTest): void {
-  test("does what the one in memory does, for streams that are made to meet", (harness) =>
+  test("does what the log in memory does, for streams with similar names", (harness) =>
     withLog(harness, async (log) => {
       await fc.assert(
         fc.asyncProperty(steps, (todo) => compare(log, todo)),
@@ -118,56 +142,136 @@ export function declareVerbs(test: DeclareLogTest): void {
       );
     }));
 
-  test("reads numbers up to the largest in their order", (harness) =>
+  test("reads rows in the order of their numbers, up to the largest number", (harness) =>
     withLog(harness, async (log) => {
       const own = newStream();
-      const numbers = [1, 2, 9, 10, 11, 99, 100, 2 ** 31, 2 ** 32, Number.MAX_SAFE_INTEGER - 1];
+      const numbers = [1, 2, 9, 10, 11, 99, 100, 2 ** 31, 2 ** 32, TODAY, TODAY + 1, LARGEST - 1, LARGEST];
       for (const number of numbers.toReversed()) await log.insert(own, { number, head: "h", texts: [] });
       expect((await whole(log, own)).map((row) => row.number)).toEqual(numbers.toReversed());
-      const below = await log.read(own, Number.MAX_SAFE_INTEGER - 1, 2, true);
-      expect(below.map((row) => row.number)).toEqual([2 ** 32, 2 ** 31]);
+      const below = await log.read(own, TODAY + 1, 2, true);
+      expect(below.map((row) => row.number)).toEqual([TODAY, 2 ** 32]);
+      expect(await log.read(own, 1, 2, true)).toEqual([]);
     }));
 
-  test("keeps what an insert found there, also what is blank", (harness) =>
+  test("keeps the row that an insert found, also a blank one", (harness) =>
     withLog(harness, async (log) => {
       const own = newStream();
       const first = { number: 1, head: "first", texts: ["a"], expiresAt: undefined };
       expect(await log.insert(own, first)).toBe(true);
       expect(await log.insert(own, { number: 1, head: "second", texts: ["b"] })).not.toBe(true);
       expect((await whole(log, own)).map(comparable)).toEqual([first]);
-      await log.amend(own, [{ from: 1, to: 1, blank: "all" }]);
+      await log.amend(own, [{ from: 1, to: 2, blank: "all" }]);
       expect(await log.insert(own, { number: 1, head: "second", texts: ["b"] })).not.toBe(true);
       expect((await whole(log, own)).map(comparable)).toEqual([{ ...first, texts: [] }]);
     }));
 
-  test("amends what it is told and nothing else: lives are extended, never shortened", (harness) =>
+  test("amends the rows from the first number of a range to the one before its end", (harness) =>
     withLog(harness, async (log) => {
       const own = newStream();
-      const day = (days: number) => (Math.ceil(Date.now() / DAY) + days) * DAY;
-      for (const [number, expiresAt] of [
-        [1, day(5)],
-        [2, undefined],
-        [3, day(2)],
-        [5, day(2)],
-      ] as const) {
-        await log.insert(own, { number, head: "h", texts: ["a", "b", "c"], expiresAt });
-      }
-      const lives = async () => (await whole(log, own)).map((row) => row.expiresAt);
-      await log.amend(own, [{ from: 1, to: 4, extendTo: day(3) }]);
-      expect(await lives()).toEqual([day(2), day(3), undefined, day(5)]);
-      await log.amend(own, [{ from: 2, to: 3, expiresAt: day(1), blank: { from: 1, to: 2 } }]);
-      expect(await lives()).toEqual([day(2), day(1), day(1), day(5)]);
-      expect((await whole(log, own)).map(({ texts }) => texts.join("|"))).toEqual([
-        ...["a|b|c", "a||c", "a||c", "a|b|c"],
+      const numbers = [1, 2, TODAY, TODAY + 1, TODAY + 2, LARGEST - 1];
+      const expiries = await withExpiries(
+        log,
+        own,
+        numbers.map((number) => [number, inDays(1)]),
+      );
+      const texts = async () => (await whole(log, own)).map((row) => row.texts.join("|")).reverse();
+      await log.amend(own, [
+        { from: 1, to: 2, expiresAt: inDays(2) },
+        { from: 2, to: TODAY + 1, blank: { from: 1, to: 2 } },
+        { from: TODAY + 1, to: LARGEST - 1, blank: { from: 0, to: 2 }, expiresAt: inDays(3) },
+        { from: LARGEST - 1, to: LARGEST - 1, blank: "all", expiresAt: inDays(4) },
       ]);
-      await log.amend(own, [{ from: 1, to: 3, extendTo: null }]);
-      expect(await lives()).toEqual([day(2), undefined, undefined, undefined]);
+      expect(await texts()).toEqual(["a|b|c", "a||c", "a||c", "||c", "||c", "a|b|c"]);
+      expect(await expiries()).toEqual([
+        ...[inDays(2), inDays(1), inDays(1), inDays(3), inDays(3)],
+        inDays(1),
+      ]);
     }));
+
+  test("amends no row that is missing, in a range of any width", (harness) =>
+    withLog(harness, async (log) => {
+      const own = newStream();
+      await log.insert(own, { number: TODAY, head: "h", texts: ["a"] });
+      await log.amend(own, [
+        { from: 1, to: TODAY, blank: "all", expiresAt: inDays(1) },
+        { from: TODAY + 1, to: LARGEST, blank: { from: 0, to: 1 } },
+        { from: TODAY + 1, to: TODAY + 40, expiresAt: inDays(1) },
+        { from: 3, to: 4, extend: { to: null, atLeast: 0 } },
+        { from: 4, to: 5, extend: { to: inDays(1), atLeast: 0 } },
+      ]);
+      expect((await whole(log, own)).map(comparable)).toEqual([
+        { number: TODAY, head: "h", texts: ["a"], expiresAt: undefined },
+      ]);
+    }));
+
+  test("extends only rows that expire at a given time or later, and keeps no row for less long", (harness) =>
+    withLog(harness, async (log) => {
+      const own = newStream();
+      const expiries = await withExpiries(log, own, [
+        [1, undefined],
+        [2, inDays(2)],
+        [3, inDays(3)],
+        [4, inDays(4)],
+        [5, inDays(7)],
+        [6, inDays(3)],
+      ]);
+      await log.amend(own, [{ from: 1, to: 6, extend: { to: inDays(5), atLeast: inDays(3) } }]);
+      const extended = [undefined, inDays(2), inDays(5), inDays(5), inDays(7), inDays(3)];
+      expect(await expiries()).toEqual(extended);
+      // Late, and done twice.
+      await log.amend(own, [{ from: 1, to: 6, extend: { to: inDays(4), atLeast: 0 } }]);
+      await log.amend(own, [{ from: 1, to: 6, extend: { to: inDays(4), atLeast: 0 } }]);
+      expect(await expiries()).toEqual(extended.with(1, inDays(4)));
+      await log.amend(own, [{ from: 1, to: 7, extend: { to: null, atLeast: inDays(5) } }]);
+      expect(await expiries()).toEqual([
+        ...[undefined, inDays(4), undefined, undefined, undefined],
+        inDays(3),
+      ]);
+    }));
+
+  test("leaves the expiry of a freed row to an extension that comes late", (harness) =>
+    withLog(harness, async (log) => {
+      const own = newStream();
+      const expiries = await withExpiries(log, own, [
+        [1, inDays(30)],
+        [2, inDays(30)],
+        [3, undefined],
+      ]);
+      await log.amend(own, [
+        { from: 1, to: 2, blank: "all", expiresAt: inDays(2) },
+        { from: 3, to: 4, blank: "all", expiresAt: inDays(2) },
+      ]);
+      await log.amend(own, [{ from: 1, to: 4, extend: { to: inDays(60), atLeast: inDays(30) } }]);
+      expect(await expiries()).toEqual([inDays(2), inDays(60), inDays(2)]);
+      await log.amend(own, [{ from: 1, to: 4, extend: { to: null, atLeast: inDays(60) } }]);
+      expect(await expiries()).toEqual([inDays(2), undefined, inDays(2)]);
+    }));
+
+  test("makes all of many amendments of one row that run at the same time", async ({ connect }) => {
+    const own = newStream();
+    const logs = Array.from({ length: 4 }, connect);
+    const texts = Array.from({ length: 40 }, (_, index) => `text ${index}`);
+    await logs[0]?.insert(own, { number: TODAY, head: "h", texts, expiresAt: inDays(1) });
+    const row = { from: TODAY, to: TODAY + 1 };
+    await Promise.all(
+      texts.slice(1).map((_, index) => {
+        const extend = { to: inDays(40 - index), atLeast: inDays(1) };
+        return logs[index % logs.length]?.amend(own, [
+          { ...row, blank: { from: index + 1, to: index + 2 } },
+          { ...row, extend },
+        ]);
+      }),
+    );
+    expect((await logs[0]?.read(own, Number.POSITIVE_INFINITY, 2, false))?.map(comparable)).toEqual([
+      { number: TODAY, head: "h", texts: ["text 0"], expiresAt: inDays(40) },
+    ]);
+    for (const log of logs) await log.close();
+  });
 
   test("lets one of many writers insert a row", async ({ connect }) => {
     const own = newStream();
     const logs = Array.from({ length: 6 }, connect);
-    for (let number = 1; number <= 20; number++) {
+    for (let number = TODAY; number < TODAY + 20; number++) {
       const won = await Promise.all(
         logs.map(
           async (one, writer) => (await one.insert(own, { number, head: `${writer}`, texts: [] })) === true,
@@ -179,18 +283,18 @@ export function declareVerbs(test: DeclareLogTest): void {
     for (const one of logs) await one.close();
   });
 
-  test("takes a row of the largest size that it announces, with the longest key, and blanks it", (harness) =>
+  test("takes a row of the largest size that it states, with the longest key, and blanks it", (harness) =>
     withLog(harness, async (log) => {
-      // 1,099 bytes of UTF-8.
-      const own = `p${"é:%".repeat(274)}é`;
-      // As the driver counts: 8 KiB for the head, 17 bytes a text beyond its own. No row of 32 MiB is ever made.
-      const room = Math.min(log.capabilities.maxRowBytes, 32 * 1024 ** 2) - 8 * 1024;
-      // A head may grow beyond what is counted for it.
-      const head = "h".repeat(18 * 1024);
-      const expiresAt = Math.ceil(Date.now() / DAY) * DAY + DAY;
+      // 1,024 bytes of UTF-8.
+      const own = `${"é:%".repeat(255)}${crypto.randomUUID().slice(0, 4)}`;
+      expect(Buffer.byteLength(own)).toBe(1_024);
+      // The driver counts 17 bytes a text beyond its own, and never fills a row of 32 MiB.
+      const head = "h".repeat(16 * 1024);
+      const room = Math.min(log.capabilities.maxRowBytes, 32 * 1024 ** 2) - head.length;
+      const expiresAt = inDays(1);
       for (const [number, count] of [
-        [Number.MAX_SAFE_INTEGER - 1, 1],
-        [Number.MAX_SAFE_INTEGER, 4_000],
+        [LARGEST - 2, 1],
+        [LARGEST - 1, 4_000],
       ] as const) {
         const texts = Array.from({ length: count }, () => "x".repeat(room / count - 17));
         expect(await log.insert(own, { number, head, texts, expiresAt })).toBe(true);
@@ -201,10 +305,10 @@ export function declareVerbs(test: DeclareLogTest): void {
           expiresAt,
         });
       }
-      await log.amend(own, [{ from: 1, to: Number.MAX_SAFE_INTEGER, blank: { from: 10, to: 3_990 } }]);
+      await log.amend(own, [{ from: LARGEST - 1, to: LARGEST, blank: { from: 10, to: 3_990 } }]);
       const [largest] = await log.read(own, Number.POSITIVE_INFINITY, 1, false);
       expect(largest?.texts.filter((left) => left !== "")).toHaveLength(20);
-      await log.amend(own, [{ from: 1, to: Number.MAX_SAFE_INTEGER, blank: "all" }]);
+      await log.amend(own, [{ from: 1, to: LARGEST, blank: "all" }]);
       expect((await whole(log, own)).map(comparable).map(({ texts }) => texts)).toEqual([[], []]);
     }));
 }

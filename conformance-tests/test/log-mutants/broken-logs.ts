@@ -1,9 +1,16 @@
-import { type Amendment, type LogRow, MemoryRecordLog, type RecordLog } from "@scrollback/store-core";
+import { setImmediate as later } from "node:timers/promises";
+import {
+  type Amendment,
+  isBlanked,
+  type LogRow,
+  MemoryRecordLog,
+  type RecordLog,
+} from "@scrollback/store-core";
 
-/** A log in memory that does one thing otherwise than `RecordLog` states it. */
+/** A log in memory that breaks the contract of `RecordLog` in one way. */
 type Broken = Partial<Pick<RecordLog, "insert" | "read" | "amend">>;
 
-/** By what each does; `sound` is the log that it would be. */
+/** By what each does wrong; `sound` is the log without the fault. */
 export const brokenLogs: Readonly<Record<string, (sound: MemoryRecordLog) => Broken>> = {
   "says that it inserted where the key was taken": (sound) => ({
     async insert(stream, row) {
@@ -11,7 +18,7 @@ export const brokenLogs: Readonly<Record<string, (sound: MemoryRecordLog) => Bro
       return true;
     },
   }),
-  "takes the key of a blank row for free": (sound) => ({
+  "takes the key of a blank row as free": (sound) => ({
     async insert(stream, row) {
       const taken = await sound.insert(stream, row);
       return taken === true || (typeof taken === "object" && taken.texts.join("") === "");
@@ -24,33 +31,74 @@ export const brokenLogs: Readonly<Record<string, (sound: MemoryRecordLog) => Bro
     insert: (stream, row) =>
       sound.insert(stream, { ...row, texts: row.texts.map((text) => text.slice(0, 380 * 1024)) }),
   }),
-  "gives the lowest row first": (sound) => ({
+  "returns the lowest row first": (sound) => ({
     read: async (...asked) => (await sound.read(...readOf(asked))).reverse(),
   }),
-  "gives the row that it is to read below": (sound) => ({
+  "returns the row that it is to read below": (sound) => ({
     read: (stream, below, limit) => sound.read(stream, below + 1, limit),
   }),
-  "gives a row less than is asked for": (sound) => ({
+  "returns one row less than the limit": (sound) => ({
     read: (stream, below, limit) => sound.read(stream, below, Math.max(1, limit - 1)),
   }),
-  "amends the first row of a range": (sound) => amending(sound, (one) => ({ ...one, to: one.from })),
+  "amends only the first row of a range": (sound) =>
+    amending(sound, (one) => ({ ...one, to: Math.min(one.to, one.from + 1) })),
+  "amends the row at the end of a range too": (sound) =>
+    amending(sound, (one) => ({ ...one, to: one.to + 1 })),
+  "does not amend the first row of a range": (sound) =>
+    amending(sound, (one) => ({ ...one, from: one.from + 1 })),
+  "creates the row that an amendment names": (sound) => ({
+    async amend(stream, amendments) {
+      for (const { from, to } of amendments) {
+        if (from < to) await sound.insert(stream, { number: from, head: "", texts: [] });
+      }
+      await sound.amend(stream, amendments);
+    },
+  }),
   "blanks one text too many": (sound) =>
     amending(sound, ({ blank, ...one }) => ({
       ...one,
       ...(typeof blank === "object" && { blank: { ...blank, to: blank.to + 1 } }),
       ...(blank === "all" && { blank }),
     })),
-  "shortens a life": (sound) =>
-    amending(sound, ({ extendTo, ...one }) => ({
-      ...one,
-      ...(typeof extendTo === "number" ? { expiresAt: extendTo } : extendTo === null && { extendTo }),
-    })),
-  "lets a row expire that was to last for ever": (sound) =>
-    amending(sound, ({ extendTo, ...one }) => ({
-      ...one,
-      ...(typeof extendTo === "number" && { extendTo }),
-    })),
-  "knows no large letters": (sound) => ({
+  "extends no row to never": (sound) =>
+    extending(sound, ({ to, atLeast }) => ({ extend: to === null ? undefined : { to, atLeast } })),
+  "keeps a row for less long when an extension comes late": (sound) =>
+    extending(sound, ({ to, atLeast }) => (to === null ? { extend: { to, atLeast } } : { expiresAt: to })),
+  "extends the rows that expire before the given time too": (sound) =>
+    extending(sound, ({ to }) => ({ extend: { to, atLeast: 0 } })),
+  "does not extend the rows that expire at the given time": (sound) =>
+    extending(sound, ({ to, atLeast }) => ({ extend: { to, atLeast: atLeast + 1 } })),
+  "lets a row expire that never expired": (sound) => ({
+    async amend(stream, amendments) {
+      for (const { from, to, extend } of amendments) {
+        const rows = await sound.read(stream, to, Number.POSITIVE_INFINITY);
+        for (const { number, expiresAt } of rows) {
+          if (number < from || expiresAt !== undefined || typeof extend?.to !== "number") continue;
+          await sound.amend(stream, [{ from: number, to: number + 1, expiresAt: extend.to }]);
+        }
+      }
+      await sound.amend(stream, amendments);
+    },
+  }),
+  "undoes what others amend at the same time": (sound) => ({
+    async amend(stream, amendments) {
+      const before = await sound.read(stream, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY);
+      await later();
+      await sound.amend(stream, amendments);
+      const after = await sound.read(stream, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY);
+      for (const { number, texts } of after) {
+        const blanked = (index: number) =>
+          amendments.some(
+            ({ from, to, blank }) => from <= number && number < to && blank && isBlanked(blank, index),
+          );
+        const read = before.find((row) => row.number === number)?.texts ?? texts;
+        for (const [index, text] of read.entries()) {
+          if (text !== "" && !blanked(index)) sound.plant(stream, number, index, text);
+        }
+      }
+    },
+  }),
+  "ignores the case of letters": (sound) => ({
     insert: (stream, row) => sound.insert(stream.toLowerCase(), row),
     read: (stream, below, limit) => sound.read(stream.toLowerCase(), below, limit),
     amend: (stream, amendments) => sound.amend(stream.toLowerCase(), amendments),
@@ -63,7 +111,21 @@ const amending = (sound: MemoryRecordLog, change: (one: Amendment) => Amendment)
   amend: (stream, amendments) => sound.amend(stream, amendments.map(change)),
 });
 
-/** A log that does what is broken in its way, and the rest as it should. */
+/** With another expiry in the place of an extension. */
+const extending = (
+  sound: MemoryRecordLog,
+  change: (extend: NonNullable<Amendment["extend"]>) => {
+    expiresAt?: number;
+    extend?: Amendment["extend"] | undefined;
+  },
+): Broken =>
+  amending(sound, ({ extend, ...one }) => {
+    if (!extend) return one;
+    const { extend: changed, ...rest } = change(extend);
+    return { ...one, ...rest, ...(changed && { extend: changed }) };
+  });
+
+/** A log with one fault; the rest works. */
 export function logOf(breakIt: (sound: MemoryRecordLog) => Broken): {
   log: RecordLog;
   sound: MemoryRecordLog;

@@ -14,6 +14,8 @@ export interface DriverCapabilities {
   readonly maxMessageBytes: number;
   /** The largest sum of a commit's records and metadata in UTF-8 bytes. Past it: `TOO_LARGE`. */
   readonly maxCommitBytes: number;
+  /** The most messages of one commit; Infinity where there is no limit. Past it: `TOO_LARGE`. */
+  readonly maxCommitMessages: number;
   /** Who can see a thread: only this driver object, all processes of one machine, or every client of a server. */
   readonly sharing: "driver" | "machine" | "network";
   /** Whether `ttlMs` is honoured. */

@@ -42,9 +42,11 @@ export {
   type RecordPlace,
   type RecordWrite,
 } from "./record.ts";
+export type { Clock } from "./record-log/chain.ts";
+export { decodeHead, FIRST_ROW, type Head } from "./record-log/format.ts";
 export { amendedExpiry, isBlanked, MemoryRecordLog } from "./record-log/memory-log.ts";
 export type { Amendment, LogRow, RecordLog, RecordLogCapabilities } from "./record-log/record-log.ts";
-export { type Clock, RecordLogDriver } from "./record-log/record-log-driver.ts";
+export { RecordLogDriver, type RecordLogDriverOptions } from "./record-log/record-log-driver.ts";
 export { pause, untilAborted } from "./retry.ts";
 export type { StoreSettings, StoreState, ThreadSnapshot } from "./state.ts";
 export type {

@@ -279,7 +279,13 @@ export class PortableStore<M> implements MessageStore<M> {
   }
 
   #checkSize(append: readonly string[], metadata: string | null | undefined): void {
-    const { maxMessageBytes, maxCommitBytes } = this.#connection.driver.capabilities;
+    const { maxMessageBytes, maxCommitBytes, maxCommitMessages } = this.#connection.driver.capabilities;
+    if (append.length > maxCommitMessages) {
+      throw new StoreError(
+        "TOO_LARGE",
+        `the messages of one commit: ${append.length}, at most ${maxCommitMessages} fit; add them in several commits`,
+      );
+    }
     const tooLarge = (name: string, bytes: number, limit: number) => {
       throw new StoreError("TOO_LARGE", `${name}: ${bytes} bytes encoded, at most ${limit} fit`);
     };

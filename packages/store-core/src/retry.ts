@@ -10,8 +10,12 @@ const LONGEST_PAUSE_MS = 1_000;
  * together do not come back together.
  */
 export async function pause(attempt: number, signal?: AbortSignal): Promise<void> {
-  const longest = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** attempt);
-  await sleep(Math.random() * longest, undefined, signal ? { signal } : undefined);
+  await pauseUpTo(Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** attempt), signal);
+}
+
+/** A pause of a random part of `ms` milliseconds. */
+export async function pauseUpTo(ms: number, signal?: AbortSignal): Promise<void> {
+  await sleep(Math.random() * ms, undefined, signal ? { signal } : undefined);
 }
 
 /**

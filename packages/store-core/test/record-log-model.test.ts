@@ -1,3 +1,4 @@
+import { setImmediate as later } from "node:timers/promises";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import {
@@ -10,7 +11,7 @@ import {
   RecordLogDriver,
 } from "../src/index.ts";
 
-/** A command for both drivers; `actor` says which of two processes runs it on the log. */
+/** A command for both drivers. `actor` is which of two processes runs it on the log. */
 type Command =
   | {
       kind: "commit";
@@ -78,12 +79,12 @@ async function play(
   limits: { maxMessages: number | undefined; trimming: "turns" | "exact" },
 ) {
   let time = Date.now();
-  const clock: Clock = { wall: () => time, monotonic: () => time };
+  const clock: Clock = { wall: () => time, monotonic: () => time, sleep: () => later() };
   const realNow = Date.now;
   Date.now = () => time;
   try {
     const log = new MemoryRecordLog(64 * 1024);
-    const actors = [new RecordLogDriver(log, clock), new RecordLogDriver(log, clock)] as const;
+    const actors = [new RecordLogDriver(log, { clock }), new RecordLogDriver(log, { clock })] as const;
     const reference: Driver = new MemoryDriver();
     let operation = 0;
     let last: { model: CommitRequest; log: CommitRequest } | undefined;
@@ -164,7 +165,7 @@ test("the record log does what the memory driver does, whatever the order, sizes
   );
 }, 120_000);
 
-test("what nobody sees any more is gone from the rows within 64 commits", async () => {
+test("what no reader sees any more is gone from the rows within 64 commits", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(command, { maxLength: 60, size: "max" }),

@@ -1,6 +1,8 @@
+import { setImmediate as later } from "node:timers/promises";
 import { expect, test } from "vitest";
 import {
   type Amendment,
+  type Clock,
   createStores,
   type LogRow,
   MemoryRecordLog,
@@ -11,14 +13,14 @@ import {
 
 const DAY = 24 * 60 * 60 * 1000;
 
-/** A log whose every request first passes `gate`, which may wait, throw, move the clocks or let others write. */
+/** A log with a gate before and after each request, which may wait, throw, change the clocks or let others write. */
 class GatedLog implements RecordLog {
   readonly capabilities;
   readonly #log: MemoryRecordLog;
   readonly requests: string[] = [];
-  /** What an insert returns instead, once it is made. */
+  /** What an insert returns instead, once the row is inserted. */
   answer: (() => Promise<boolean>) | undefined;
-  /** Is told how many rows a read asks for. */
+  /** Called with the number of rows that a read asks for. */
   look: (limit: number) => void = () => undefined;
   gate: (request: "insert" | "read" | "amend", count: number) => Promise<void> = async () => undefined;
   afterwards: (request: "insert" | "read" | "amend", count: number) => Promise<void> = async () => undefined;
@@ -55,11 +57,11 @@ class GatedLog implements RecordLog {
 function setUp(options: { maxRowBytes?: number; ttlMs?: number; maxMessages?: number } = {}) {
   const { maxRowBytes, ...storeOptions } = options;
   const time = { now: Date.now() };
-  const clock = { wall: () => time.now, monotonic: () => time.now };
+  const clock: Clock = { wall: () => time.now, monotonic: () => time.now, sleep: () => later() };
   const log = new MemoryRecordLog(maxRowBytes);
   const open = (): { log: GatedLog; store: MessageStore } => {
     const gated = new GatedLog(log);
-    return { log: gated, store: createStores(new RecordLogDriver(gated, clock), storeOptions).open("t") };
+    return { log: gated, store: createStores(new RecordLogDriver(gated, { clock }), storeOptions).open("t") };
   };
   const wait = (ms: number) => {
     time.now += ms;
@@ -80,7 +82,8 @@ test("a commit is one insert, a read of the newest few one read, a first write o
   const { open } = setUp();
   const a = open();
   await addSome(a.store, 200, "a");
-  expect(a.log.requests).toEqual(["read", ...Array<string>(200).fill("insert")]);
+  // The first commit inserts a root too.
+  expect(a.log.requests).toEqual(["read", ...Array<string>(201).fill("insert")]);
   const b = open();
   await b.store.addMessages([user("b")]);
   expect(b.log.requests).toEqual(["read", "insert"]);
@@ -88,11 +91,11 @@ test("a commit is one insert, a read of the newest few one read, a first write o
   expect(b.log.requests).toEqual(["read", "insert", "read"]);
 });
 
-test("a first write to a thread that trims is one read more, a second one past 500 kept commits", async () => {
+test("a first write to a thread that trims is one read more, and a second one past 64 kept commits", async () => {
   for (const [maxMessages, reads] of [
-    [200, 1],
-    [500, 1],
-    [700, 2],
+    [40, 1],
+    [200, 2],
+    [5_000, 2],
   ] as const) {
     const { open } = setUp({ maxMessages });
     const a = open();
@@ -120,7 +123,7 @@ test("a writer that was overtaken once goes on from the row that won, without a 
   expect(await contents(b.store)).toEqual(["a0", "a1", "a2", "b0", "b1", "b2", "c0", "d0"]);
 });
 
-test("a writer that catches up reads the newest few rows, however many it knows of", async () => {
+test("a writer that catches up reads the newest few rows, however long the thread is", async () => {
   const { open } = setUp();
   const [a, b] = [open(), open()];
   await addSome(a.store, 200, "a");
@@ -133,8 +136,8 @@ test("a writer that catches up reads the newest few rows, however many it knows 
     return looks.splice(0);
   };
   expect(await add(3)).toEqual([8]);
-  // More than it looks for: then all that a first write has to know.
-  expect(await add(30)).toEqual([8, 65]);
+  // More than these: then it reads all that a first write has to know.
+  expect(await add(30)).toEqual([8, 80]);
   expect(await contents(a.store)).toHaveLength(200 + 3 + 1 + 30 + 1);
 });
 
@@ -180,18 +183,24 @@ test("pages of a long thread are read from where the last one ended", async () =
   expect(first.entries).toHaveLength(20);
 });
 
-/** What happened while a writer was paused between what it knew of the end and its insert. */
-const meanwhile: Record<
-  string,
-  { ttlMs?: number; play: (store: MessageStore, wait: (ms: number) => void) => Promise<string[]> }
-> = {
+interface Meanwhile {
+  readonly ttlMs?: number;
+  /** The keys of the late row and of the next one were deleted, so nothing tells whether the commit was made. */
+  readonly isUnknown?: true;
+  /** Returns the messages of the thread after it. */
+  play(store: MessageStore, wait: (ms: number) => void): Promise<string[]>;
+}
+
+/** What happened while a writer was paused after it read the end and before its insert. */
+const meanwhile: Readonly<Record<string, Meanwhile>> = {
   "others wrote": {
     play: async (store) => {
       await addSome(store, 3, "other");
       return ["before", "other0", "other1", "other2"];
     },
   },
-  "others wrote, cleared and wrote until all keys it knew were free": {
+  "others wrote, cleared and wrote until all keys it knew were deleted": {
+    isUnknown: true,
     play: async (store, wait) => {
       await addSome(store, 80, "gone");
       await store.clear();
@@ -223,7 +232,7 @@ const meanwhile: Record<
   },
 };
 
-for (const [name, { ttlMs, play }] of Object.entries(meanwhile)) {
+for (const [name, { ttlMs, isUnknown, play }] of Object.entries(meanwhile)) {
   const options = ttlMs === undefined ? {} : { ttlMs };
 
   test(`a late writer loses nothing and hides nothing: ${name}`, async () => {
@@ -236,11 +245,19 @@ for (const [name, { ttlMs, play }] of Object.entries(meanwhile)) {
       late.log.gate = async () => undefined;
       expected = await play(other.store, wait);
     };
-    await late.store.addMessages([user("late")]);
-    expect(await contents(other.store)).toEqual([...expected, "late"]);
-    expect(await contents(open().store)).toEqual([...expected, "late"]);
+    const commit = late.store.addMessages([user("late")]);
+    if (isUnknown) {
+      await expect(commit).rejects.toMatchObject({
+        code: "UNAVAILABLE",
+        retryable: false,
+        message: expect.stringContaining("outcome is unknown"),
+      });
+    } else await commit;
+    const all = isUnknown ? expected : [...expected, "late"];
+    expect(await contents(other.store)).toEqual(all);
+    expect(await contents(open().store)).toEqual(all);
     await other.store.addMessages([user("after")]);
-    expect(await contents(late.store)).toEqual([...expected, "late", "after"]);
+    expect(await contents(late.store)).toEqual([...all, "after"]);
   });
 
   test(`a late writer that dies right after its insert hides nothing: ${name}`, async () => {
@@ -267,7 +284,35 @@ for (const [name, { ttlMs, play }] of Object.entries(meanwhile)) {
   });
 }
 
-test("a commit that dies between any two requests is whole or absent, and its leftovers go", async () => {
+test("a commit whose reply comes after days keeps its message, which others have read meanwhile", async () => {
+  const { open, wait } = setUp();
+  const [late, other] = [open(), open()];
+  await other.store.addMessages([user("before")]);
+  const held = Promise.withResolvers<void>();
+  const isInserted = Promise.withResolvers<void>();
+  late.log.afterwards = async (request) => {
+    if (request !== "insert") return;
+    late.log.afterwards = async () => undefined;
+    isInserted.resolve();
+    await held.promise;
+  };
+  const commit = late.store.addMessages([user("late")]).catch((error: unknown) => {
+    expect(error).toMatchObject({ code: "UNAVAILABLE", retryable: false });
+  });
+  await isInserted.promise;
+  // The row above the late one has no content: its key is freed, and deleted.
+  await other.store.commit({ metadata: null });
+  await addSome(other.store, 200, "other");
+  wait(3 * DAY);
+  const all = ["before", "late", ...Array.from({ length: 200 }, (_, i) => `other${i}`)];
+  expect(await contents(other.store)).toEqual(all);
+  held.resolve();
+  await commit;
+  expect(await contents(other.store)).toEqual(all);
+  expect(await contents(open().store)).toEqual(all);
+});
+
+test("a commit that dies between any two requests is whole or absent, and later commits blank what it left", async () => {
   const big = (mark: string) => [
     user(`${mark}${"x".repeat(150_000)}`),
     user(`${mark} small`),
@@ -298,7 +343,7 @@ test("a commit that dies between any two requests is whole or absent, and its le
   }
 });
 
-test("a commit whose parts are condemned while it is paused puts them there again", async () => {
+test("a commit whose fragments are freed while it is paused inserts them again", async () => {
   const { open } = setUp({ maxRowBytes: 64 * 1024 });
   const [slow, other] = [open(), open()];
   await other.store.addMessages([user("old")]);
@@ -349,7 +394,7 @@ test("many writers lose no message and keep their batches whole", async () => {
 
 test("a row of a newer format version is CORRUPT and says what to upgrade", async () => {
   const log = new MemoryRecordLog();
-  await log.insert("tt", { number: 1, head: '{"v":2}', texts: [] });
+  await log.insert("t", { number: Date.now() * 2048, head: '{"v":2}', texts: [] });
   const store = createStores(new RecordLogDriver(log)).open("t");
   await expect(store.listMessages()).rejects.toMatchObject({
     code: "CORRUPT",
@@ -362,7 +407,8 @@ test("metadata of a newer format version is CORRUPT and says what to upgrade", a
   const log = new MemoryRecordLog();
   const store = createStores(new RecordLogDriver(log)).open("t");
   await store.commit({ append: [user("x")], metadata: { title: "x" } });
-  log.plant("tt", 1, 1, '2m{"title":"from the future"}');
+  const [row] = await log.read("t", Number.POSITIVE_INFINITY, 1);
+  log.plant("t", row?.number ?? 0, 1, '2m{"title":"from the future"}');
   await expect(store.read()).rejects.toMatchObject({
     code: "CORRUPT",
     message: expect.stringMatching(/metadata.*version 2.*upgrade @scrollback\/store-core/),
@@ -370,7 +416,7 @@ test("metadata of a newer format version is CORRUPT and says what to upgrade", a
   expect(await store.listMessages()).toEqual([user("x")]);
 });
 
-test("a thread that lives by being written to outlasts its rows' expiry", async () => {
+test("a thread that is written to is kept for longer than its first rows were to be kept", async () => {
   const { open, wait, log } = setUp({ ttlMs: 2 * DAY, maxRowBytes: 64 * 1024 });
   const { store } = open();
   await store.commit({
@@ -386,8 +432,13 @@ test("a thread that lives by being written to outlasts its rows' expiry", async 
   expect(page.entries).toHaveLength(342);
   expect(page.metadata).toEqual({ a: 1 });
   expect(page.entries[1]?.message.content).toHaveLength(100_000);
-  wait(30 * DAY);
+  wait(8 * DAY);
   expect(await contents(open().store)).toEqual([]);
+  expect(
+    log.rowsOf("t").map(({ number }) => number),
+    "the root stays for longer",
+  ).toEqual([1]);
+  wait(30 * DAY);
   expect(log.rowsOf("t")).toEqual([]);
 });
 
@@ -409,7 +460,7 @@ test("a commit under way is not lost when its acknowledgement is", async () => {
 
 test.each([
   ["fails after its insert", () => Promise.reject(new Error("cut"))],
-  ["is told that its row was taken, by itself", () => Promise.resolve(false)],
+  ["is told that its key is taken, by its own row", () => Promise.resolve(false)],
 ])("a commit that %s counts once, however many others come in between", async (_, answer) => {
   const { log, open } = setUp();
   const { log: gated, store } = open();
@@ -420,7 +471,7 @@ test.each([
     return await answer();
   };
   const revision = await store.addMessages([user("once")], { operationId: "o" }).catch(async () => {
-    expect(log.rowsOf("t")).toHaveLength(202);
+    expect(log.rowsOf("t")).toHaveLength(1 + 202);
     return await store.addMessages([user("once")], { operationId: "o" });
   });
   expect(revision).toMatch(/\.2$/);
@@ -439,7 +490,8 @@ test("a commit while its thread expires goes on with it or meets a conflict, and
       if (isTicking) now += step;
       return now;
     };
-    const driver = new RecordLogDriver(new MemoryRecordLog(), { wall, monotonic: () => 0 });
+    const clock = { wall, monotonic: () => 0, sleep: () => later() };
+    const driver = new RecordLogDriver(new MemoryRecordLog(), { clock });
     const store = createStores(driver, { ttlMs }).open("t");
     const first = await store.addMessages([user("a")]);
     isTicking = true;

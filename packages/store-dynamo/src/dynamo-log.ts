@@ -1,9 +1,10 @@
 import {
+  BatchExecuteStatementCommand,
+  type BatchStatementRequest,
   ConditionalCheckFailedException,
   type DynamoDBClient,
   PutItemCommand,
   QueryCommand,
-  UpdateItemCommand,
 } from "@aws-sdk/client-dynamodb";
 import {
   type Amendment,
@@ -14,9 +15,9 @@ import {
   type RecordLog,
   type RecordLogCapabilities,
 } from "@scrollback/store-core";
-import { RowChange, type Update } from "./amend.ts";
-import { classifyError, isThrottled, withoutRequest } from "./errors.ts";
-import { type Item, keyOf, MAX_ROW_BYTES, toItem, toRow } from "./item.ts";
+import { RowChange, statementOf, type Update } from "./amend.ts";
+import { classifyError, errorOfStatement, isRefusal, isThrottled, withoutRequest } from "./errors.ts";
+import { type Item, MAX_ROW_BYTES, toItem, toRow } from "./item.ts";
 import type { DynamoConnection } from "./options.ts";
 import { setUpTable } from "./setup.ts";
 
@@ -27,15 +28,20 @@ const capabilities: RecordLogCapabilities = Object.freeze({
   maxRowBytes: MAX_ROW_BYTES,
 });
 
-/** So many rows are amended as they are numbered; of a longer range, those that are there are looked up first. */
-const ROWS_WITHOUT_LOOKUP = 1_000;
+/**
+ * A longer range is looked up first, by its keys: an update of a missing row costs a write unit, a look at 20 rows of 1 KB
+ * costs as much. A collection of 32 commits is shorter, and its rows are there.
+ */
+const ROWS_WITHOUT_LOOKUP = 100;
 /** DynamoDB takes a number of 32 bits; a page never has so many rows. */
 const MAX_LIMIT = 2 ** 31 - 1;
-const UPDATES_AT_ONCE = 16;
+/** The most statements that DynamoDB takes a request. */
+const UPDATES_A_BATCH = 25;
+const BATCHES_AT_ONCE = 4;
 /** An update that is throttled for about 10 seconds fails. */
 const UPDATE_ATTEMPTS = 24;
 
-/** The record log in a DynamoDB table, an item a row; `item.ts` tells how it lies there. */
+/** The record log in a DynamoDB table: one item a row. `item.ts` has the layout, `amend.ts` the changes of rows. */
 export class DynamoRecordLog implements RecordLog {
   readonly capabilities: RecordLogCapabilities = capabilities;
   readonly target: DriverTarget;
@@ -60,29 +66,26 @@ export class DynamoRecordLog implements RecordLog {
     });
     const refusal = await refusalOf(this.#send((how) => this.#client.send(put, how)));
     if (!refusal) return true;
-    // A service that stands in for DynamoDB may hand over nothing.
+    // An imitation of DynamoDB may return nothing.
     return refusal.Item ? toRow(refusal.Item) : false;
   }
 
   async read(stream: string, below: number, limit: number, heads: boolean): Promise<LogRow[]> {
-    return (await this.#query(stream, below, limit, heads ? "n, h, x" : "n, h, c, x")).map(toRow);
+    return (await this.#query(stream, 1, below, limit, heads ? "n, h, x" : "n, h, c, x")).map(toRow);
   }
 
+  /** One request for each 25 rows, and one query for each range of more than 100 numbers. */
   async amend(stream: string, amendments: readonly Amendment[]): Promise<void> {
-    const changes = new Map<number, RowChange>();
-    for (const amendment of amendments) {
-      for (const number of await this.#numbersOf(stream, amendment)) {
-        const change = changes.get(number) ?? new RowChange();
-        change.add(amendment);
-        changes.set(number, change);
-      }
-    }
-    const updates = updatesOf(changes);
+    const batches = batchesOf(await this.#changesOf(stream, amendments));
     const inTurn = async () => {
       // All take from one generator, which ends for all of them with the first failure.
-      for (const [number, update] of updates) await this.#update(stream, number, update);
+      for (const batch of batches) {
+        await this.#update(
+          batch.map(([number, update]) => statementOf(this.#tableName, stream, number, update)),
+        );
+      }
     };
-    await Promise.all(Array.from({ length: UPDATES_AT_ONCE }, inTurn));
+    await Promise.all(Array.from({ length: BATCHES_AT_ONCE }, inTurn));
   }
 
   async setup(): Promise<void> {
@@ -98,15 +101,26 @@ export class DynamoRecordLog implements RecordLog {
     return classifyError(error);
   }
 
-  /** The items below a number, highest first, page after page of 1 MB. */
-  async #query(stream: string, below: number, limit: number, projection: string): Promise<Item[]> {
-    const isFromEnd = below === Number.POSITIVE_INFINITY;
+  /** The items `from` to `below - 1`, highest first, page after page of 1 MB. */
+  async #query(
+    stream: string,
+    from: number,
+    below: number,
+    limit: number,
+    projection: string,
+  ): Promise<Item[]> {
+    const isWhole = from === 1 && below === Number.POSITIVE_INFINITY;
+    const last = Math.min(below - 1, Number.MAX_SAFE_INTEGER);
     const items: Item[] = [];
+    if (last < from) return items;
     for (let start: Item | undefined; items.length < limit; ) {
       const query = new QueryCommand({
         TableName: this.#tableName,
-        KeyConditionExpression: isFromEnd ? "s = :s" : "s = :s AND n < :n",
-        ExpressionAttributeValues: { ":s": { S: stream }, ...(!isFromEnd && { ":n": { N: String(below) } }) },
+        KeyConditionExpression: isWhole ? "s = :s" : "s = :s AND n BETWEEN :from AND :last",
+        ExpressionAttributeValues: {
+          ":s": { S: stream },
+          ...(!isWhole && { ":from": { N: String(from) }, ":last": { N: String(last) } }),
+        },
         ProjectionExpression: projection,
         ScanIndexForward: false,
         ConsistentRead: true,
@@ -121,29 +135,59 @@ export class DynamoRecordLog implements RecordLog {
     return items;
   }
 
-  async #numbersOf(stream: string, { from, to }: Amendment): Promise<number[]> {
-    const count = to - from + 1;
-    if (count <= ROWS_WITHOUT_LOOKUP) return Array.from({ length: count }, (_, index) => from + index);
-    const items = await this.#query(stream, to + 1, count, "n");
-    return items.map(({ n }) => Number(n?.N)).filter((number) => number >= from);
+  /** What amendments change, by row number. */
+  async #changesOf(stream: string, amendments: readonly Amendment[]): Promise<Map<number, RowChange>> {
+    const changes = new Map<number, RowChange>();
+    for (const range of joined(amendments)) {
+      const own = amendments.filter(({ from, to }) => from < range.to && to > range.from);
+      for (const number of await this.#numbersIn(stream, range)) {
+        const change = new RowChange();
+        for (const amendment of own) {
+          if (amendment.from <= number && number < amendment.to) change.add(amendment);
+        }
+        changes.set(number, change);
+      }
+    }
+    return changes;
   }
 
-  /** A row that is not there, or to which the update's condition does not apply, is passed over. */
-  async #update(stream: string, number: number, update: Update): Promise<void> {
-    const command = new UpdateItemCommand({
-      TableName: this.#tableName,
-      Key: keyOf(stream, number),
-      ...update,
-    });
+  async #numbersIn(stream: string, { from, to }: NumberRange): Promise<number[]> {
+    if (to - from <= ROWS_WITHOUT_LOOKUP)
+      return Array.from({ length: to - from }, (_, index) => from + index);
+    const items = await this.#query(stream, from, to, Number.POSITIVE_INFINITY, "n");
+    return items.map(({ n }) => Number(n?.N));
+  }
+
+  /** Makes updates. A row that is missing, or that does not meet the update's condition, is skipped. */
+  async #update(statements: readonly BatchStatementRequest[]): Promise<void> {
+    let left = statements;
     for (let attempt = 1; ; attempt++) {
-      try {
-        await refusalOf(this.#send((how) => this.#client.send(command, how)));
-        return;
-      } catch (error) {
-        if (!isThrottled(error) || attempt >= UPDATE_ATTEMPTS) throw error;
-      }
+      const throttled = await this.#updateOnce(left);
+      if (!throttled) return;
+      if (attempt >= UPDATE_ATTEMPTS) throw throttled.error;
+      left = throttled.statements;
       await pause(attempt, this.#closing.signal);
     }
+  }
+
+  /** @returns the statements that were throttled, if any. */
+  async #updateOnce(
+    statements: readonly BatchStatementRequest[],
+  ): Promise<{ statements: readonly BatchStatementRequest[]; error: unknown } | undefined> {
+    const batch = new BatchExecuteStatementCommand({ Statements: [...statements] });
+    let errors: (Error | undefined)[];
+    try {
+      const { Responses = [] } = await this.#send((how) => this.#client.send(batch, how));
+      errors = Responses.map(({ Error: error }) => error && errorOfStatement(error));
+    } catch (error) {
+      if (isThrottled(error)) return { statements, error };
+      throw error;
+    }
+    const failed = errors.filter((error) => error !== undefined);
+    const fatal = failed.find((error) => !isThrottled(error) && !isRefusal(error));
+    if (fatal) throw fatal;
+    const error = failed.find(isThrottled);
+    return error && { statements: statements.filter((_, index) => isThrottled(errors[index])), error };
   }
 
   async #send<T>(request: (how: { abortSignal: AbortSignal }) => Promise<T>): Promise<T> {
@@ -155,8 +199,33 @@ export class DynamoRecordLog implements RecordLog {
   }
 }
 
-function* updatesOf(changes: ReadonlyMap<number, RowChange>): Generator<[number: number, update: Update]> {
-  for (const [number, change] of changes) for (const update of change.updates()) yield [number, update];
+type NumberRange = Pick<Amendment, "from" | "to">;
+
+/** Ranges without overlaps that cover all of the given ones. */
+function joined(ranges: readonly NumberRange[]): NumberRange[] {
+  const sorted = ranges.filter(({ from, to }) => from < to).sort((a, b) => a.from - b.from);
+  const whole: { from: number; to: number }[] = [];
+  for (const { from, to } of sorted) {
+    const last = whole.at(-1);
+    if (last && from <= last.to) last.to = Math.max(last.to, to);
+    else whole.push({ from, to });
+  }
+  return whole;
+}
+
+/** Batches of updates; DynamoDB refuses one that has two updates of a row. */
+function* batchesOf(
+  changes: ReadonlyMap<number, RowChange>,
+): Generator<(readonly [number: number, update: Update])[]> {
+  const updates = [...changes].map(([number, change]) => [number, [...change.updates()]] as const);
+  for (let round = 0; ; round++) {
+    const due = updates.flatMap(([number, all]) => {
+      const update = all[round];
+      return update ? [[number, update] as const] : [];
+    });
+    if (due.length === 0) return;
+    for (let at = 0; at < due.length; at += UPDATES_A_BATCH) yield due.slice(at, at + UPDATES_A_BATCH);
+  }
 }
 
 /** Why a conditional write was not done; undefined where it was. */

@@ -1,3 +1,4 @@
+import type { BatchStatementError } from "@aws-sdk/client-dynamodb";
 import type { ErrorClass } from "@scrollback/store-core";
 import { PARTITION_KEY, SORT_KEY } from "./item.ts";
 
@@ -91,6 +92,19 @@ export function classifyError(error: unknown): ErrorClass | undefined {
 function classifyRefusal(message: string): ErrorClass | undefined {
   if (/item size.*exceeded/i.test(message)) return tooLarge;
   return /\bkeys?\b|\bschema\b/i.test(message) ? otherTable : undefined;
+}
+
+/** The error of one statement of a batch, under the name that it has as the error of a request. */
+export function errorOfStatement({ Code, Message }: BatchStatementError): Error {
+  const code = Code ?? "InternalServerError";
+  const isName = throttling.has(code) || Object.hasOwn(meanings, code);
+  const name = isName ? code : `${code.replace(/Error$/, "")}Exception`;
+  return Object.assign(new Error(Message ?? code), { name });
+}
+
+/** Whether the condition of a write did not hold, or the item that it updates is missing. */
+export function isRefusal(error: Error): boolean {
+  return error.name === "ConditionalCheckFailedException";
 }
 
 /** Whether the request may be sent again once there is throughput. */

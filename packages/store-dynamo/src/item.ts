@@ -2,13 +2,13 @@ import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 import type { LogRow } from "@scrollback/store-core";
 
 /**
- * How a row lies in the table. Names have one letter, as DynamoDB counts names among an item's bytes.
+ * A row as an item of the table. Names have one letter, because DynamoDB counts names among an item's bytes.
  *
- * - `s`, string: the stream, as it is. The partition key.
+ * - `s`, string: the stream, which is the thread id. The partition key.
  * - `n`, number: the row's number. The sort key.
- * - `h`, string: the head; absent where it is empty.
- * - `c`, list of binaries: the texts in UTF-8; absent where there are none or all were blanked.
- * - `x`, number: when DynamoDB may delete the item, in seconds since the epoch; absent for never.
+ * - `h`, string: the head. Absent where it is empty.
+ * - `c`, list of binaries: the texts in UTF-8. Absent where there are none or all were blanked.
+ * - `x`, number: when DynamoDB may delete the item, in seconds since 1970. Absent: never.
  */
 export type Item = Record<string, AttributeValue>;
 
@@ -16,7 +16,7 @@ export const PARTITION_KEY = "s";
 export const SORT_KEY = "n";
 export const TTL_ATTRIBUTE = "x";
 
-/** 400 KiB that DynamoDB takes an item, less the key (1.1 KiB) and what a head may grow to beyond the usual. */
+/** An item has at most 400 KiB: the row, the key of at most 1.1 KiB, a byte a text, and a reserve. */
 export const MAX_ROW_BYTES = 384 * 1024;
 
 export const BLANK: AttributeValue = { B: new Uint8Array() };
@@ -45,7 +45,7 @@ export function toRow({ n, h, c, x }: Item): LogRow {
   };
 }
 
-/** Rounded up: no row goes before its time. */
+/** Rounded up: no row is deleted before its time. */
 export function toSeconds(milliseconds: number): AttributeValue.NMember {
   return { N: String(Math.ceil(milliseconds / 1_000)) };
 }

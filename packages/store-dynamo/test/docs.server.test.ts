@@ -6,6 +6,7 @@ import { tableDefinition } from "../src/setup.ts";
 import { definition, policy, shell, template } from "./docs.ts";
 import { openGateway, refusal } from "./gateway.ts";
 import { user } from "./messages.ts";
+import { permissionFor } from "./requests.ts";
 import { clientOf, makeTable, newTableName, urlOf } from "./table.ts";
 
 const server = startServer("dynamodb");
@@ -52,7 +53,9 @@ describe("the documented policy", () => {
     await using table = await makeTable((await server).url);
     await using gateway = await openGateway((await server).url);
     gateway.answer = (action) =>
-      policy.Use?.includes(action) ? undefined : refusal("AccessDeniedException", `not ${action}`);
+      policy.Use?.includes(permissionFor(action))
+        ? undefined
+        : refusal("AccessDeniedException", `not ${action}`);
     await using stores = createDynamoStores({
       url: table.urlBy(gateway.url),
       maxMessages: 20,
@@ -66,7 +69,7 @@ describe("the documented policy", () => {
     expect(await store.listMessages()).toHaveLength(18);
     await store.replaceMessages([user("new")]);
     await store.clear();
-    expect(new Set(gateway.seen)).toEqual(new Set(policy.Use));
+    expect(new Set(gateway.seen.map(permissionFor))).toEqual(new Set(policy.Use));
     await expect(stores.setup()).rejects.toMatchObject({
       code: "UNAVAILABLE",
       message: expect.stringContaining("policy"),

@@ -26,7 +26,7 @@ export const shell = blocks("sh").join("\n");
 export const template: Template = json.find((block) => "Resources" in block);
 export const definition: CreateTableCommandInput = json.find((block) => "TableName" in block);
 
-/** The actions that the documented policy allows, by the statement's name. */
+/** The permissions of the documented policy, by the name of their statement. */
 export const policy: Readonly<Record<string, string[]>> = Object.fromEntries(
   json
     .find((block) => "Statement" in block)

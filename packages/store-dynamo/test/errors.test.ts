@@ -1,6 +1,6 @@
 import { inspect } from "node:util";
 import { describe, expect, test } from "vitest";
-import { classifyError, isThrottled, withoutRequest } from "../src/errors.ts";
+import { classifyError, errorOfStatement, isRefusal, isThrottled, withoutRequest } from "../src/errors.ts";
 
 const failure = (name: string, message = name, more: object = {}): Error =>
   Object.assign(new Error(message), { name, ...more });
@@ -43,6 +43,32 @@ describe("what an error means", () => {
     failure("Error", "unable to verify the first certificate", { code: "UNABLE_TO_VERIFY_LEAF_SIGNATURE" }),
   ])("for good: %s", (error) => {
     expect(classifyError(error)).toMatchObject(lasting);
+  });
+
+  test.each([
+    ["ProvisionedThroughputExceeded", passing],
+    ["ThrottlingError", passing],
+    ["RequestLimitExceeded", passing],
+    ["InternalServerError", passing],
+    ["TransactionConflict", passing],
+    ["AccessDenied", lasting],
+    ["ResourceNotFound", lasting],
+  ] as const)("of a statement in a batch is that of a request: %s", (Code, meaning) => {
+    const error = errorOfStatement({ Code, Message: "raw" });
+    expect(error.message).toBe("raw");
+    expect(classifyError(error)).toMatchObject(meaning);
+    expect(isRefusal(error)).toBe(false);
+  });
+
+  test("of a statement in a batch may be that a condition does not hold, or unknown", () => {
+    expect(isRefusal(errorOfStatement({ Code: "ConditionalCheckFailed" }))).toBe(true);
+    const tooLarge = errorOfStatement({
+      Code: "ValidationError",
+      Message: "Item size to update has exceeded the maximum allowed size",
+    });
+    expect(classifyError(tooLarge)).toMatchObject({ code: "TOO_LARGE" });
+    expect(classifyError(errorOfStatement({ Code: "DuplicateItem" }))).toBeUndefined();
+    expect(classifyError(errorOfStatement({}))).toMatchObject(passing);
   });
 
   test("of a request that is not valid lies in its message", () => {

@@ -4,6 +4,7 @@ import { callDamaged } from "@scrollback/conformance";
 import { startServer } from "@scrollback/conformance/servers";
 import fc from "fast-check";
 import { afterAll, expect, test } from "vitest";
+import { DynamoRecordLog } from "../src/dynamo-log.ts";
 import { createDynamoStores } from "../src/index.ts";
 import { keyOf } from "../src/item.ts";
 import { user } from "./messages.ts";
@@ -35,15 +36,20 @@ const value = fc.oneof(
   ),
   fc.string().map((text): AttributeValue => ({ S: text.toWellFormed() })),
 );
-const damage = fc.record({
+const anyDamage = fc.record({
   field: fc.constantFrom("h", "c", "c[0]", "x", "more"),
   /** Undefined: the attribute is not there. */
   value: fc.option(value, { nil: undefined }),
-  row: fc.constantFrom(1, 3),
+  /** The root, or the first or the last commit. */
+  row: fc.constantFrom(0, 1, 3),
 });
+
+/** A root has no list of texts. */
+const damage = anyDamage.filter(({ field, row }) => row > 0 || field !== "c[0]");
 
 test("C16 a thread with a damaged item is read, or is CORRUPT, at once, and is no failure of the backend", async () => {
   await using table = await makeTable((await server).url);
+  const log = new DynamoRecordLog({ client: table.raw, tableName: table.tableName, owned: false });
   await fc.assert(
     fc.asyncProperty(damage, async ({ field, value, row }) => {
       const id = randomUUID();
@@ -52,10 +58,11 @@ test("C16 a thread with a damaged item is read, or is CORRUPT, at once, and is n
       await store.commit({ append: [{ role: "system", content: "leading" }, user("a")], metadata: "title" });
       await store.addMessages([user("b"), user("c"), user("d")]);
       await store.addMessages([user("e")]);
+      const rows = (await log.read(id, Number.POSITIVE_INFINITY, 10, true)).reverse();
       await table.raw.send(
         new UpdateItemCommand({
           TableName: table.tableName,
-          Key: keyOf(`t${id}`, row),
+          Key: keyOf(id, rows[row]?.number ?? 0),
           ConditionExpression: "attribute_exists(h)",
           ...(value === undefined
             ? { UpdateExpression: `REMOVE ${field}` }

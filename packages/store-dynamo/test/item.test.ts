@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
-import { RowChange } from "../src/amend.ts";
+import { RowChange, statementOf } from "../src/amend.ts";
 import { toItem, toRow, toSeconds } from "../src/item.ts";
 
 describe("an item", () => {
   test("holds a row under names of one letter, its texts as bytes", () => {
     const row = { number: 12, head: '{"v":1}', texts: ["1u{}", "", "ü"], expiresAt: 1_700_000_000_001 };
-    expect(toItem("tchat-1", row)).toEqual({
-      s: { S: "tchat-1" },
+    expect(toItem("chat-1", row)).toEqual({
+      s: { S: "chat-1" },
       n: { N: "12" },
       h: { S: '{"v":1}' },
       c: { L: [{ B: Buffer.from("1u{}") }, { B: Buffer.alloc(0) }, { B: Buffer.from("ü") }] },
@@ -20,7 +20,7 @@ describe("an item", () => {
     expect(toRow(item)).toEqual({ number: 1, head: "", texts: [], expiresAt: undefined });
   });
 
-  test("gives the row back, from bytes that are part of others too", () => {
+  test("returns the row, also from bytes that are part of others", () => {
     const row = { number: 2 ** 53 - 1, head: "h", texts: ["text", "", "💬"], expiresAt: 5_000 };
     const item = toItem("t", row);
     expect(toRow(item)).toEqual(row);
@@ -28,7 +28,7 @@ describe("an item", () => {
     expect(toRow({ ...item, c: { L: [{ B: bytes }] } }).texts).toEqual(["text"]);
   });
 
-  test("of another kind of value has a blank text in its place", () => {
+  test("with a text of the wrong type has a blank text in its place", () => {
     expect(toRow({ n: { N: "1" }, c: { L: [{ S: "text" }, { NULL: true }] } }).texts).toEqual(["", ""]);
   });
 
@@ -39,35 +39,43 @@ describe("an item", () => {
     [1_000, "1"],
     [1_001, "2"],
     [Number.MAX_SAFE_INTEGER, "9007199254741"],
-  ])("expires %d ms after the epoch in second %s", (milliseconds, seconds) => {
+  ])("that expires %d ms after 1970 began is kept until second %s", (milliseconds, seconds) => {
     expect(toSeconds(milliseconds)).toEqual({ N: seconds });
   });
 });
 
-describe("a row's amendments", () => {
+describe("the amendments of a row", () => {
   const updatesOf = (...amendments: Parameters<RowChange["add"]>[0][]) => {
     const change = new RowChange();
     for (const amendment of amendments) change.add(amendment);
-    return [...change.updates()];
+    return [...change.updates()].map((update) => statementOf("chats", "chat-1", 7, update));
   };
-  const row = { from: 1, to: 1 };
+  const key = [{ S: "chat-1" }, { N: "7" }];
 
-  test("come to one update where they can", () => {
-    expect(
-      updatesOf({ ...row, blank: "all" }, { ...row, blank: { from: 0, to: 9 } }, { ...row, expiresAt: 1 }),
-    ).toEqual([
-      {
-        UpdateExpression: "SET x = :x REMOVE c",
-        ConditionExpression: "attribute_exists(s)",
-        ExpressionAttributeValues: { ":x": { N: "1" } },
-      },
+  test("are one update where they can be", () => {
+    expect(updatesOf({ blank: "all" }, { blank: { from: 0, to: 9 } }, { expiresAt: 1 })).toEqual([
+      { Statement: 'UPDATE "chats" SET x=? REMOVE c WHERE s=? AND n=?', Parameters: [{ N: "1" }, ...key] },
     ]);
-    expect(updatesOf(row)).toEqual([]);
+    expect(updatesOf({})).toEqual([]);
   });
 
-  test("keep within what DynamoDB takes an expression", () => {
-    const updates = updatesOf({ ...row, blank: { from: 18_000, to: 19_000 } });
-    expect(updates).toHaveLength(4);
-    for (const { UpdateExpression = "" } of updates) expect(UpdateExpression.length).toBeLessThan(4_096);
+  test("extend it on the condition that it expires, and late enough", () => {
+    expect(
+      updatesOf({ extend: { to: 9_001, atLeast: 5_001 } }, { extend: { to: null, atLeast: 0 } }),
+    ).toEqual([
+      {
+        Statement: 'UPDATE "chats" SET x=? WHERE s=? AND n=? AND x >= ? AND x < ?',
+        Parameters: [{ N: "10" }, ...key, { N: "6" }, { N: "10" }],
+      },
+      { Statement: 'UPDATE "chats" REMOVE x WHERE s=? AND n=? AND x >= ?', Parameters: [...key, { N: "0" }] },
+    ]);
+  });
+
+  test("fit the statements that DynamoDB takes, for the longest name of a table too", () => {
+    const change = new RowChange();
+    change.add({ blank: { from: 9_000, to: 10_000 } });
+    const statements = [...change.updates()].map((update) => statementOf("x".repeat(255), "a", 7, update));
+    expect(statements).toHaveLength(4);
+    for (const { Statement = "" } of statements) expect(Statement.length).toBeLessThan(8_192);
   });
 });

@@ -20,11 +20,13 @@ afterAll(async () => {
   await (await server).stop();
 });
 
-const newStream = () => `t${crypto.randomUUID()}`;
+const newStream = () => crypto.randomUUID();
+/** The number of a row that a driver inserts today. */
+const TODAY = Date.now() * 2048;
 const wholeStream = (stream: string) => log.read(stream, Number.POSITIVE_INFINITY, 1_000_000, false);
 
 describe("a log", () => {
-  test("keeps no row for less long than it was told, and at most a second longer", async () => {
+  test("keeps a row at least as long as it was told, and at most a second longer", async () => {
     const stream = newStream();
     for (const [number, expiresAt] of [
       [1, 5_000],
@@ -35,11 +37,13 @@ describe("a log", () => {
       await log.insert(stream, { number, head: "h", texts: [], expiresAt });
     }
     expect((await wholeStream(stream)).map((row) => row.expiresAt)).toEqual([undefined, 6_000, 6_000, 5_000]);
-    await log.amend(stream, [{ from: 1, to: 4, extendTo: 5_001 }]);
+    await log.amend(stream, [{ from: 1, to: 5, extend: { to: 5_001, atLeast: 5_000 } }]);
+    expect((await wholeStream(stream)).map((row) => row.expiresAt)).toEqual([undefined, 6_000, 6_000, 6_000]);
+    await log.amend(stream, [{ from: 1, to: 5, extend: { to: 9_000, atLeast: 6_001 } }]);
     expect((await wholeStream(stream)).map((row) => row.expiresAt)).toEqual([undefined, 6_000, 6_000, 6_000]);
   });
 
-  test("past 1 MB a page is read whole, and no further than asked", async () => {
+  test("reads on past pages of 1 MB, and no further than asked", async () => {
     const stream = newStream();
     const text = "x".repeat(300 * 1024);
     for (let number = 1; number <= 9; number++)
@@ -58,46 +62,95 @@ describe("a log", () => {
     }
   });
 
-  test("a range of any length is amended, and what is not there stays so", async () => {
+  test("amends 25 rows with one request, missing ones included, and one row without a lookup", async () => {
+    const stream = newStream();
+    for (let row = 0; row < 60; row++) {
+      await log.insert(stream, { number: TODAY + row, head: "h", texts: ["text"] });
+    }
+    for (const [from, to, requests] of [
+      [0, 25, 1],
+      [25, 60, 2],
+      [55, 75, 1],
+      [59, 60, 1],
+      [60, 60, 0],
+    ] as const) {
+      sent.length = 0;
+      await log.amend(stream, [{ from: TODAY + from, to: TODAY + to, blank: "all", expiresAt: 1_000 }]);
+      expect(sent).toEqual(Array(requests).fill("BatchExecuteStatement"));
+    }
+    const rows = await wholeStream(stream);
+    expect(rows).toHaveLength(60);
+    expect(new Set(rows.map(({ expiresAt }) => expiresAt))).toEqual(new Set([1_000]));
+  });
+
+  test("looks up the rows of a wide range by one query", async () => {
+    const stream = newStream();
+    const numbers = [1, TODAY, TODAY + 500, TODAY + 1_000, Number.MAX_SAFE_INTEGER];
+    for (const number of numbers) await log.insert(stream, { number, head: "h", texts: ["text"] });
+    sent.length = 0;
+    await log.amend(stream, [
+      { from: 2, to: TODAY + 600, blank: "all" },
+      { from: 2, to: Number.MAX_SAFE_INTEGER, expiresAt: 1_000 },
+      { from: TODAY + 700, to: TODAY + 701, blank: "all" },
+    ]);
+    expect(sent).toEqual(["Query", "BatchExecuteStatement"]);
+    expect(
+      (await wholeStream(stream)).map(({ number, texts, expiresAt }) => [number, texts, expiresAt]),
+    ).toEqual([
+      [Number.MAX_SAFE_INTEGER, ["text"], undefined],
+      [TODAY + 1_000, ["text"], 1_000],
+      [TODAY + 500, [], 1_000],
+      [TODAY, [], 1_000],
+      [1, ["text"], undefined],
+    ]);
+  });
+
+  test("amends a range of more rows than a request and a page of keys take", async () => {
     const stream = newStream();
     const count = 1_200;
-    for (let from = 1; from <= count; from += 100) {
+    for (let from = 0; from < count; from += 100) {
       await Promise.all(
         Array.from({ length: 100 }, (_, index) =>
-          log.insert(stream, { number: 2 * (from + index), head: "h", texts: ["text"] }),
+          log.insert(stream, { number: TODAY + 2 * (from + index), head: "h", texts: ["text"] }),
         ),
       );
     }
-    await log.amend(stream, [{ from: 3, to: 2 * count - 2, blank: "all" }]);
+    await log.amend(stream, [{ from: TODAY + 1, to: TODAY + 2 * count - 2, blank: "all" }]);
     const rows = await wholeStream(stream);
     expect(rows).toHaveLength(count);
-    const left = rows.filter(({ texts }) => texts.length > 0).map((row) => row.number);
-    expect(left).toEqual([2 * count, 2]);
-    sent.length = 0;
-    await log.amend(stream, [{ from: 1, to: 10, expiresAt: 1_000 }]);
-    expect(sent).toEqual(Array(10).fill("UpdateItem"));
-    expect((await wholeStream(stream)).map((row) => row.number)).toHaveLength(count);
+    const left = rows.filter(({ texts }) => texts.length > 0).map((row) => row.number - TODAY);
+    expect(left).toEqual([2 * count - 2, 0]);
   });
 
-  test("texts of a row are blanked by their index, however many", async () => {
+  test("blanks texts of a row by their index, however many", async () => {
     const stream = newStream();
     const texts = Array.from({ length: 2_000 }, (_, index) => `text ${index}`);
     await log.insert(stream, { number: 1, head: "h", texts });
-    await log.amend(stream, [{ from: 1, to: 1, blank: { from: 10, to: 1_990 } }]);
+    sent.length = 0;
+    await log.amend(stream, [{ from: 1, to: 2, blank: { from: 10, to: 1_990 } }]);
+    expect(sent).toEqual(Array(8).fill("BatchExecuteStatement"));
     const [row] = await wholeStream(stream);
     expect(row?.texts).toEqual(texts.map((text, index) => (index < 10 || index >= 1_990 ? text : "")));
   });
 
-  test("one amendment of a row costs one request, with its expiry", async () => {
+  test("blanks no text past the end of a row's texts", async () => {
+    const stream = newStream();
+    await log.insert(stream, { number: 1, head: "h", texts: ["one", "two"] });
+    await log.insert(stream, { number: 2, head: "h", texts: [] });
+    await log.amend(stream, [{ from: 1, to: 3, blank: { from: 1, to: 3 } }]);
+    expect((await wholeStream(stream)).map(({ texts }) => texts)).toEqual([[], ["one", "two"]]);
+  });
+
+  test("makes several amendments of a row with one statement", async () => {
     const stream = newStream();
     await log.insert(stream, { number: 1, head: "h", texts: ["text"] });
     sent.length = 0;
     await log.amend(stream, [
-      { from: 1, to: 1, blank: "all" },
-      { from: 1, to: 1, blank: { from: 0, to: 1 } },
-      { from: 1, to: 1, expiresAt: 7_000 },
+      { from: 1, to: 2, blank: "all" },
+      { from: 1, to: 2, blank: { from: 0, to: 1 } },
+      { from: 1, to: 2, expiresAt: 7_000 },
     ]);
-    expect(sent).toEqual(["UpdateItem"]);
+    expect(sent).toEqual(["BatchExecuteStatement"]);
     expect(await wholeStream(stream)).toEqual([{ number: 1, head: "h", texts: [], expiresAt: 7_000 }]);
   });
 });

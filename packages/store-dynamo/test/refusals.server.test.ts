@@ -88,27 +88,58 @@ describe.concurrent("a request that is refused for a moment", () => {
     expect(await store.listMessages()).toEqual([user("1")]);
   });
 
-  test("a clear goes on through throttling, without starting over", async () => {
+  /** Refuses 25 statements of a batch, not the batch. */
+  const refused = (Code: string): Answer => ({
+    status: 200,
+    body: { Responses: Array(25).fill({ Error: { Code, Message: Code } }) },
+  });
+
+  test.each([
+    ["of a batch", refusal("ProvisionedThroughputExceededException")],
+    ["of its statements", refused("ProvisionedThroughputExceeded")],
+    ["of its statements, under another name", refused("ThrottlingError")],
+    ["of its statements, of the account", refused("RequestLimitExceeded")],
+  ])("a clear continues after the throttling %s, without a new attempt", async (_, throttled) => {
     await using gateway = await newGateway();
     await using stores = storesBehind(gateway);
     const store = stores.open();
     for (let row = 0; row < 60; row++) await store.addMessages([user(`secret ${row}`)]);
     gateway.seen.length = 0;
     let asked = 0;
-    const throttled = refusal("ProvisionedThroughputExceededException");
-    gateway.answer = (action) => (action === "UpdateItem" && asked++ % 3 !== 0 ? throttled : undefined);
+    gateway.answer = (action) =>
+      action === "BatchExecuteStatement" && asked++ % 3 !== 0 ? throttled : undefined;
     await store.clear();
-    // A second attempt would begin with a look at the thread.
-    expect(new Set(gateway.seen)).toEqual(new Set(["PutItem", "UpdateItem"]));
+    // A second attempt would begin with a read of the thread.
+    expect(new Set(gateway.seen)).toEqual(new Set(["PutItem", "BatchExecuteStatement"]));
     expect(await rawAccess(table).dump(store.threadId)).not.toContain("secret");
   });
 
-  test("a clear that fails after its record was inserted is finished by its repetition", async () => {
+  test("a clear whose statements fail for another reason fails with it, and its repetition completes it", async () => {
+    await using gateway = await newGateway();
+    await using stores = storesBehind(gateway);
+    const store = stores.open();
+    await store.addMessages([user("secret")]);
+    const clear = () => store.clear({ operationId: "clear" });
+    for (const [code, retryable] of [
+      ["AccessDenied", false],
+      ["ResourceNotFound", false],
+    ] as const) {
+      gateway.answer = (action) => (action === "BatchExecuteStatement" ? refused(code) : undefined);
+      expect(await rejection(clear())).toMatchObject({ code: "UNAVAILABLE", retryable });
+    }
+    refuseFirst(gateway, "BatchExecuteStatement", 2, refused("InternalServerError"));
+    await clear();
+    expect(await rawAccess(table).dump(store.threadId)).not.toContain("secret");
+  });
+
+  test("a clear that fails after its row was inserted is completed by its repetition", async () => {
     await using gateway = await newGateway();
     await using stores = storesBehind(gateway);
     const store = stores.open();
     for (let row = 0; row < 20; row++) await store.addMessages([user(`secret ${row}`)]);
-    refuseFirst(gateway, "UpdateItem", 16, refusal("InternalServerError", "Internal server error", 500));
+    const failure = refusal("InternalServerError", "Internal server error", 500);
+    // The SDK sends each request twice.
+    refuseFirst(gateway, "BatchExecuteStatement", 2, failure);
     await store.clear();
     expect(await rawAccess(table).dump(store.threadId)).not.toContain("secret");
   });

@@ -21,3 +21,8 @@ export function watchRequests(
   );
   return () => count;
 }
+
+/** The permission that a request needs, as policies name it. The adapter sends no PartiQL but updates. */
+export function permissionFor(action: string): string {
+  return action === "BatchExecuteStatement" ? "PartiQLUpdate" : action;
+}

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import {
   CreateTableCommand,
   type CreateTableCommandInput,
@@ -6,6 +7,7 @@ import {
   UpdateTimeToLiveCommand,
 } from "@aws-sdk/client-dynamodb";
 import { startServer } from "@scrollback/conformance/servers";
+import { type Clock, createStores, RecordLogDriver } from "@scrollback/store-core";
 import { afterAll, describe, expect, test } from "vitest";
 import { DynamoRecordLog } from "../src/dynamo-log.ts";
 import { createDynamoStores } from "../src/index.ts";
@@ -34,6 +36,8 @@ async function describeTable(TableName: string) {
 }
 
 const expiring = { AttributeName: "x", TimeToLiveStatus: "ENABLED" };
+
+const DAY = 24 * 60 * 60 * 1_000;
 
 describe("setup", () => {
   test("makes the table of the definition, billed by request, that expires items", async () => {
@@ -121,14 +125,48 @@ describe("setup", () => {
     await using stores = createDynamoStores({ url });
     await stores.setup();
     const log = new DynamoRecordLog({ client: await raw, tableName: TableName, owned: false });
-    const DAY = 24 * 60 * 60 * 1_000;
     for (const number of [1, 2, 3, 4]) {
       const expiresAt = number < 3 ? Date.now() - DAY : Date.now() + DAY;
-      await log.insert("ta", { number, head: "h", texts: ["text"], ...(number < 4 && { expiresAt }) });
+      await log.insert("a", { number, head: "h", texts: ["text"], ...(number < 4 && { expiresAt }) });
     }
-    const numbers = async () => (await log.read("ta", 10, 10, true)).map(({ number }) => number);
+    const numbers = async () => (await log.read("a", 10, 10, true)).map(({ number }) => number);
     await expect.poll(numbers, { timeout: 30_000, interval: 200 }).toEqual([4, 3]);
   });
+
+  test("lets the server delete rows of threads that are written to before and after, which stay whole", async () => {
+    const { TableName, url } = await ownTable();
+    await using stores = createDynamoStores({ url, maxMessages: 5 });
+    await stores.setup();
+    const log = new DynamoRecordLog({ client: await raw, tableName: TableName, owned: false });
+    // A process of 40 days ago: what it dated has expired by now.
+    const past: Clock = {
+      wall: () => Date.now() - 40 * DAY,
+      monotonic: () => performance.now(),
+      sleep: (ms) => sleep(ms),
+    };
+    const driver = new RecordLogDriver(log, { clock: past });
+    await createStores(driver, { ttlMs: DAY })
+      .open("expired")
+      .addMessages([user("1")]);
+    const trimmed = createStores(driver, { maxMessages: 5 }).open("trimmed");
+    for (let number = 1; number <= 100; number++) await trimmed.addMessages([user(`${number}`)]);
+    const datedRows = async () => {
+      const rows = [
+        ...(await log.read("trimmed", Number.POSITIVE_INFINITY, 1_000, true)),
+        ...(await log.read("expired", Number.POSITIVE_INFINITY, 1_000, true)),
+      ];
+      return rows.filter(({ expiresAt }) => expiresAt !== undefined).length;
+    };
+    // The server deletes 20 items in 10 seconds.
+    await expect.poll(datedRows, { timeout: 90_000, interval: 500 }).toBe(0);
+    const kept = ["96", "97", "98", "99", "100"].map(user);
+    expect(await stores.open("trimmed").listMessages()).toEqual(kept);
+    await stores.open("trimmed").addMessages([user("101")]);
+    expect(await stores.open("trimmed").listMessages()).toEqual([...kept.slice(1), user("101")]);
+    expect(await stores.open("expired").listMessages()).toEqual([]);
+    await stores.open("expired").addMessages([user("new")]);
+    expect(await stores.open("expired").listMessages()).toEqual([user("new")]);
+  }, 120_000);
 
   test("is not needed for a table that is there", async () => {
     await using table = await makeTable((await server).url);

@@ -1,36 +1,37 @@
 import type { LogRow } from "@scrollback/store-core";
 
-/** A row of a log as its collection holds it. */
+/** A row of a log, as its collection holds it. */
 export interface RowDocument {
   /** The stream and the number, see {@link keyOf}. */
   readonly _id: string;
   readonly head: string;
-  /** `""` stands where a text was blanked; where all were, there are none. */
+  /** `""` stands where a text was blanked. Empty once all texts were. */
   readonly texts: readonly string[];
-  /** What the TTL index looks at. */
+  /** The field of the TTL index. */
   readonly expiresAt?: Date;
 }
 
-/** Every safe integer has at most so many digits. */
+/** The digits of the largest safe integer, and of the number after it, where the last range may end. */
 const KEY_DIGITS = 16;
-/** The last moment that a Date can tell. */
+/** The last moment, and the distance of the first one from 1970, that a Date can hold. */
 const LAST_MOMENT = 8.64e15;
 
 /**
- * The key of a row: the stream, `:`, the number in fixed width, so that the keys of a stream lie side by side in the order
- * of their numbers. No stream has a `:` left in it, so the keys of another stream never lie among them.
+ * The key of a row: the stream (a thread id) with `%` and `:` escaped, `:`, the number in fixed width. So the keys of a
+ * stream are adjacent and in the order of their numbers, and no key of another stream is between them.
  */
 export function keyOf(stream: string, number: number): string {
   return `${stream.replace(/[%:]/g, encodeURIComponent)}:${String(number).padStart(KEY_DIGITS, "0")}`;
 }
 
-/** The filter for the rows `from` to `to`, inclusive. */
-export function keysFrom(stream: string, from: number, to: number): { $gte: string; $lte: string } {
-  return { $gte: keyOf(stream, from), $lte: keyOf(stream, Math.min(to, Number.MAX_SAFE_INTEGER)) };
+/** The filter for the rows `from` to `to - 1`. */
+export function keysFrom(stream: string, from: number, to: number): { $gte: string; $lt: string } {
+  return { $gte: keyOf(stream, from), $lt: keyOf(stream, Math.min(to, Number.MAX_SAFE_INTEGER + 1)) };
 }
 
+/** Times that a Date cannot hold become the nearest one that it can. */
 export function toDate(milliseconds: number): Date {
-  return new Date(Math.min(milliseconds, LAST_MOMENT));
+  return new Date(Math.max(-LAST_MOMENT, Math.min(milliseconds, LAST_MOMENT)));
 }
 
 export function toDocument(stream: string, { number, head, texts, expiresAt }: LogRow): RowDocument {
@@ -43,8 +44,8 @@ export function toDocument(stream: string, { number, head, texts, expiresAt }: L
 }
 
 /**
- * Reads a document back; one that was asked for without its texts has none. What is of another kind than it must be is as
- * if it were not there, a text as if it were blank.
+ * Reads a document back. Texts are empty where the document was read without them. A field of the wrong type counts as
+ * absent, a text of the wrong type as blank.
  */
 export function toRow({ _id, head, texts, expiresAt }: Partial<Record<keyof RowDocument, unknown>>): LogRow {
   return {

@@ -22,7 +22,7 @@ const capabilities: RecordLogCapabilities = Object.freeze({
   maxRowBytes: 8 * 1024 ** 2,
 });
 
-/** How long closing waits for the client, which says goodbye to a server that may hang. It goes on by itself. */
+/** How long `close` waits for the client, which still sends a request to a server that may hang. The client closes anyway. */
 const CLOSE_MS = 500;
 
 /** More than any row has. */
@@ -30,7 +30,7 @@ const MAX_TEXTS = 2 ** 31 - 1;
 
 type Update = AnyBulkWriteOperation<RowDocument>;
 
-/** The record log on MongoDB: one document a row, in one collection, under `_id` alone. `document.ts` states the layout. */
+/** The record log on MongoDB: one document a row, in one collection, with `_id` as the only key. `document.ts` has the layout. */
 export class MongoRecordLog implements RecordLog {
   readonly capabilities = capabilities;
   readonly target: DriverTarget;
@@ -62,13 +62,14 @@ export class MongoRecordLog implements RecordLog {
   }
 
   async read(stream: string, below: number, limit: number, heads: boolean): Promise<LogRow[]> {
-    const filter = { _id: keysFrom(stream, 1, below - 1) };
+    const filter = { _id: keysFrom(stream, 1, below) };
     // As many in one batch as fit one reply.
     const options = { limit, batchSize: limit, ...(heads && { projection: { texts: 0 } }) };
     const found = await this.#send((rows) => rows.find(filter, options).sort({ _id: -1 }).toArray());
     return found.map(toRow);
   }
 
+  /** One request, however many amendments and rows. */
   async amend(stream: string, amendments: readonly Amendment[]): Promise<void> {
     const updates = amendments.flatMap((amendment) => updatesOf(stream, amendment));
     if (updates.length > 0) await this.#send((rows) => rows.bulkWrite(updates, { ordered: false }));
@@ -118,26 +119,29 @@ export class MongoRecordLog implements RecordLog {
   }
 }
 
-function updatesOf(stream: string, { from, to, blank, expiresAt, extendTo }: Amendment): Update[] {
+function updatesOf(stream: string, { from, to, blank, expiresAt, extend }: Amendment): Update[] {
   const keys = { _id: keysFrom(stream, from, to) };
   const updates: Update[] = [];
-  // By name, as the server might go by the expiry instead.
+  // Names the index, because the server might choose the one on the expiry instead.
   const add = (filter: object, update: UpdateFilter<RowDocument> | object[]) =>
     updates.push({ updateMany: { filter: { ...keys, ...filter }, update, hint: { _id: 1 } } });
   const until = expiresAt === undefined ? {} : { expiresAt: toDate(expiresAt) };
   if (typeof blank === "object") add({}, [{ $set: { texts: withBlank(blank.from, blank.to), ...until } }]);
   else if (blank === "all") add({}, { $set: { texts: [], ...until } });
   else if (expiresAt !== undefined) add({}, { $set: until });
-  if (extendTo === null) add({}, { $unset: { expiresAt: "" } });
-  else if (extendTo !== undefined) {
-    const extended = { expiresAt: toDate(extendTo) };
-    // Rows that never expire have no date to compare.
-    add({ expiresAt: { $lt: extended.expiresAt } }, { $set: extended });
+  if (extend) {
+    // A comparison with a date never matches a row without one: rows that never expire stay.
+    const atLeast = { $gte: toDate(extend.atLeast) };
+    if (extend.to === null) add({ expiresAt: atLeast }, { $unset: { expiresAt: "" } });
+    else {
+      const extended = toDate(extend.to);
+      add({ expiresAt: { ...atLeast, $lt: extended } }, { $set: { expiresAt: extended } });
+    }
   }
   return updates;
 }
 
-/** The texts before `from`, blanks, and the texts from `to` on: one value, as the server takes long for many paths. */
+/** The texts before `from`, blanks, and the texts from `to` on: one value, because the server is slow with many paths. */
 function withBlank(from: number, to: number): object {
   const before = from > 0 ? [{ $slice: ["$texts", from] }] : [];
   const blanks = { $literal: Array<string>(to - from).fill("") };

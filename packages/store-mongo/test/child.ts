@@ -47,8 +47,8 @@ const jobs: Record<string, () => Promise<void>> = {
   },
 
   /**
-   * Changes a thread without end, until it is killed, and says the name of each change when it is acknowledged: batches of
-   * five, one in four so large that it is staged in parts; every tenth change drops all but itself.
+   * Changes a thread until it is killed, and prints the name of each change when it is acknowledged: batches of five, one in
+   * four so large that it is inserted in fragments; every tenth change drops all but itself.
    */
   async change() {
     const [threadId = "", name] = rest;

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { keyOf, keysFrom, toDocument, toRow } from "../src/document.ts";
 
-/** Streams that are made to collide: short, of the characters that mean something in a key, and digits. */
+/** Streams that may collide: short, made of digits and of the characters that have a meaning in a key. */
 const stream = fc.string({
   unit: fc.constantFrom("a", ":", "%", "3", "A", "2", "5", "0", "/", "\0", "$", ".", "é", "😀"),
   minLength: 1,
@@ -22,39 +22,50 @@ describe("keys", () => {
     );
   });
 
-  test("of no other stream lie in the range of a stream", () => {
-    const range = keysFrom;
+  /** Whether a key is in a range, as the server compares. */
+  const isIn = ({ $gte, $lt }: ReturnType<typeof keysFrom>, key: string) =>
+    order($gte, key) <= 0 && order(key, $lt) < 0;
+
+  test("of a range are those from its first number up to the one before its end", () => {
+    fc.assert(
+      fc.property(stream, number, number, number, (name, from, to, at) => {
+        expect(isIn(keysFrom(name, from, to), keyOf(name, at))).toBe(from <= at && at < to);
+      }),
+    );
+    const last = keyOf("a", Number.MAX_SAFE_INTEGER);
+    expect(isIn(keysFrom("a", 1, Number.POSITIVE_INFINITY), last)).toBe(true);
+    expect(isIn(keysFrom("a", 1, Number.MAX_SAFE_INTEGER + 1), last)).toBe(true);
+    expect(isIn(keysFrom("a", 1, Number.MAX_SAFE_INTEGER), last)).toBe(false);
+  });
+
+  test("of no other stream are in the range of a stream", () => {
     fc.assert(
       fc.property(stream, stream, number, (name, other, at) => {
         fc.pre(name !== other);
-        const { $gte, $lte } = range(name, 0, Number.POSITIVE_INFINITY);
-        const key = keyOf(other, at);
-        expect(order($gte, key) <= 0 && order(key, $lte) <= 0).toBe(false);
+        expect(isIn(keysFrom(name, 0, Number.POSITIVE_INFINITY), keyOf(other, at))).toBe(false);
       }),
       { numRuns: 20_000 },
     );
-    // A stream that goes on as the keys of another one do.
-    const { $gte, $lte } = range("a", 0, Number.POSITIVE_INFINITY);
-    const key = keyOf("a:5", 1);
-    expect(order($gte, key) <= 0 && order(key, $lte) <= 0).toBe(false);
+    // A stream whose name continues as the keys of another one do.
+    expect(isIn(keysFrom("a", 0, Number.POSITIVE_INFINITY), keyOf("a:5", 1))).toBe(false);
   });
 
-  test("show an ordinary stream as it is", () => {
-    expect(keyOf("tchat-1", 42)).toBe("tchat-1:0000000000000042");
-    expect(keyOf("t50%:a", Number.MAX_SAFE_INTEGER)).toBe("t50%25%3Aa:9007199254740991");
+  test("show an ordinary stream unchanged", () => {
+    expect(keyOf("chat-1", 42)).toBe("chat-1:0000000000000042");
+    expect(keyOf("50%:a", Number.MAX_SAFE_INTEGER)).toBe("50%25%3Aa:9007199254740991");
   });
 });
 
 describe("a document", () => {
-  test("gives back its row", () => {
+  test("returns its row", () => {
     const row = { number: 7, head: "{}", texts: ["1u{}", ""], expiresAt: 1_700_000_000_123 };
-    expect(toDocument("t:a", row)).toEqual({
-      _id: "t%3Aa:0000000000000007",
+    expect(toDocument("b:a", row)).toEqual({
+      _id: "b%3Aa:0000000000000007",
       head: "{}",
       texts: ["1u{}", ""],
       expiresAt: new Date(1_700_000_000_123),
     });
-    expect(toRow(toDocument("t:a", row))).toEqual(row);
+    expect(toRow(toDocument("b:a", row))).toEqual(row);
     expect(toRow(toDocument("a", { number: 1, head: "", texts: [] }))).toEqual({
       number: 1,
       head: "",
@@ -62,16 +73,18 @@ describe("a document", () => {
     });
   });
 
-  test("holds an expiry past all dates as the last one", () => {
-    const { expiresAt } = toRow(toDocument("a", { number: 1, head: "", texts: [], expiresAt: 2 ** 54 }));
-    expect(expiresAt).toBe(8.64e15);
+  test("holds an expiry past all dates as the last one, and one before all dates as the first", () => {
+    const kept = (expiresAt: number) =>
+      toRow(toDocument("a", { number: 1, head: "", texts: [], expiresAt })).expiresAt;
+    expect(kept(2 ** 54)).toBe(8.64e15);
+    expect(kept(-(2 ** 54))).toBe(-8.64e15);
   });
 
-  test("that was asked for without its texts is a row without any", () => {
+  test("that was read without its texts is a row without texts", () => {
     expect(toRow({ _id: "a:0000000000000001", head: "h" }).texts).toEqual([]);
   });
 
-  test("of another kind of value is a row without it", () => {
+  test("with a field of the wrong type is a row without it", () => {
     const damaged = { _id: "a:0000000000000001", head: 1, texts: ["1u", null, ["text"]], expiresAt: "soon" };
     expect(toRow(damaged)).toEqual({ number: 1, head: "", texts: ["1u", "", ""] });
     expect(toRow({ ...damaged, texts: { 0: "1u" } }).texts).toEqual([]);

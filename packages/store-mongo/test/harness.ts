@@ -1,7 +1,7 @@
 import { type Harness, type RawAccess, TcpProxy } from "@scrollback/conformance";
 import type { RunningServer } from "@scrollback/conformance/servers";
 import { RecordLogDriver } from "@scrollback/store-core";
-import { keyOf, keysFrom } from "../src/document.ts";
+import { keysFrom } from "../src/document.ts";
 import { MongoRecordLog } from "../src/mongo-log.ts";
 import { parseOptions } from "../src/options.ts";
 import { connect, type Namespace } from "./client.ts";
@@ -49,23 +49,15 @@ const everything = {
 function rawAccess({ rows }: TestCollection, namespace: Namespace): RawAccess {
   return {
     async dump(threadId) {
-      const keys = await rows.find({}, { projection: { _id: 1 } }).toArray();
-      const own = keyOf(`t${threadId}`, 0).replace(/0+$/, "");
-      // The stream of a part begins with its token, then names the thread.
-      const isOwn = (key: string) => key.replace(/^p[^/]*\//, "t").slice(0, -16) === own;
-      const texts: string[] = [];
-      for (const { _id } of keys.filter((row) => isOwn(row._id))) {
-        const row = await rows.findOne({ _id });
-        texts.push(row?.head ?? "", ...(row?.texts ?? []).map(String));
-      }
-      return texts.join("\n");
+      const found = await rows.find({ _id: keysFrom(threadId, 1, Number.POSITIVE_INFINITY) }).toArray();
+      return found.flatMap(({ head, texts }) => [head, ...texts.map(String)]).join("\n");
     },
     async plant(threadId, sequence, record) {
       const driver = connect(namespace);
       const view = await driver.read({ ...everything, threadId, metadata: false });
       await driver.close();
       const found = view.entries.find((entry) => entry.sequence === sequence)?.record ?? "";
-      const keys = keysFrom(`t${threadId}`, 1, Number.POSITIVE_INFINITY);
+      const keys = keysFrom(threadId, 1, Number.POSITIVE_INFINITY);
       const row = await rows.findOne({ _id: keys, texts: found });
       if (found === "" || !row) throw new Error(`there is no message ${sequence} in ${threadId}`);
       await rows.updateOne({ _id: row._id }, { $set: { [`texts.${row.texts.indexOf(found)}`]: record } });

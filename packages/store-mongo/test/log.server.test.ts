@@ -25,11 +25,11 @@ afterAll(async () => {
   await (await server).stop();
 });
 
-const newStream = () => `t${crypto.randomUUID()}`;
+const newStream = () => crypto.randomUUID();
 const whole = (stream: string) => log.read(stream, Number.POSITIVE_INFINITY, 10_000, false);
 
 describe("a log", () => {
-  test("keeps what an insert found there, also what is past its expiry", async () => {
+  test("keeps the row that an insert found, also one past its expiry", async () => {
     const stream = newStream();
     const first = { number: 1, head: "first", texts: ["a"], expiresAt: Date.now() - 1_000 };
     expect(await log.insert(stream, first)).toBe(true);
@@ -37,7 +37,7 @@ describe("a log", () => {
     expect(await whole(stream)).toEqual([first]);
   });
 
-  test("reads as many rows as are asked for in one query, and pages by itself past one reply's size", async () => {
+  test("reads the rows asked for in one query, and continues past the size of one reply", async () => {
     const stream = newStream();
     const many = Array.from({ length: 600 }, (_, index) => ({
       _id: keyOf(stream, index + 1),
@@ -67,12 +67,33 @@ describe("a log", () => {
     for (let at = 1; at <= 9; at++) await log.insert(stream, { number: at, head: "h", texts: ["a", "b"] });
     takeNames(sent);
     await log.amend(stream, [
-      { from: 1, to: 3, blank: "all", expiresAt: Date.now() + 1e8 },
-      { from: 5, to: 5, blank: { from: 1, to: 2 } },
-      { from: 6, to: 9, extendTo: Date.now() + 1e9 },
-      { from: 6, to: 9, extendTo: null },
+      { from: 1, to: 4, blank: "all", expiresAt: Date.now() + 1e8 },
+      { from: 5, to: 6, blank: { from: 1, to: 2 } },
+      { from: 6, to: 10, extend: { to: Date.now() + 1e9, atLeast: Date.now() } },
+      { from: 6, to: 10, extend: { to: null, atLeast: 0 } },
     ]);
     await log.amend(stream, []);
     expect(takeNames(sent)).toEqual(["update"]);
+  });
+
+  test("extends only rows that expire in the given range of time, to a time past all dates too", async () => {
+    const stream = newStream();
+    const now = Date.now();
+    for (const [number, expiresAt] of [
+      [1, now + 1_000],
+      [2, now + 2_000],
+      [3, undefined],
+    ] as const) {
+      await log.insert(stream, { number, head: "h", texts: [], expiresAt });
+    }
+    const expiries = async () => (await whole(stream)).map((row) => row.expiresAt).reverse();
+    await log.amend(stream, [{ from: 1, to: 4, extend: { to: 2 ** 54, atLeast: now + 1_001 } }]);
+    expect(await expiries()).toEqual([now + 1_000, 8.64e15, undefined]);
+    await log.amend(stream, [{ from: 1, to: 4, extend: { to: null, atLeast: 2 ** 54 } }]);
+    expect(await expiries(), "the last date counts as any later time").toEqual([
+      now + 1_000,
+      undefined,
+      undefined,
+    ]);
   });
 });

@@ -1,6 +1,8 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { startServer } from "@scrollback/conformance/servers";
-import { createStores, RecordLogDriver } from "@scrollback/store-core";
+import { type Clock, createStores, RecordLogDriver } from "@scrollback/store-core";
 import { afterAll, describe, expect, onTestFinished, test } from "vitest";
+import { keyOf, keysFrom } from "../src/document.ts";
 import { createMongoStores } from "../src/index.ts";
 import { MongoRecordLog } from "../src/mongo-log.ts";
 import { parseOptions } from "../src/options.ts";
@@ -12,6 +14,8 @@ const server = startServer("mongodb");
 afterAll(async () => (await server).stop());
 
 const HOUR = 60 * 60 * 1_000;
+/** Rows below this number are roots. */
+const FIRST_ROW = 2 ** 20;
 
 async function ownCollection(): Promise<TestCollection> {
   const collection = makeCollection((await server).url);
@@ -71,7 +75,14 @@ describe("setup", () => {
 });
 
 describe("expiry", () => {
-  test("every row of a thread that expires carries a date, and no row of another does", async () => {
+  /** The rows of a thread without its root, by number. */
+  const rowsOf = ({ rows }: TestCollection, threadId: string) =>
+    rows
+      .find({ _id: keysFrom(threadId, FIRST_ROW, Number.POSITIVE_INFINITY) })
+      .sort({ _id: 1 })
+      .toArray();
+
+  test("every row of a thread that expires has a date, and no row of another thread has", async () => {
     const collection = await ownCollection();
     const before = Date.now();
     await using brief = createMongoStores({ ...optionsOf(collection), ttlMs: 3 * HOUR });
@@ -79,23 +90,24 @@ describe("expiry", () => {
     await brief.open("brief").commit({ append: users(3), metadata: "title" });
     await brief.open("brief").addMessages(Array.from({ length: 5 }, () => user("x".repeat(3 * 1024 ** 2))));
     await lasting.open("lasting").addMessages(users(3));
-    const rows = await collection.rows.find({}, { projection: { texts: 0 } }).toArray();
-    const dates = rows.filter(({ _id }) => _id.includes("brief")).map(({ expiresAt }) => Number(expiresAt));
-    expect(dates.length).toBeGreaterThan(4);
-    // A row outlives its thread by a day at the least.
-    for (const date of dates) expect(date).toBeGreaterThanOrEqual(before + 27 * HOUR);
-    for (const date of dates) expect(date).toBeLessThan(before + 28 * HOUR);
-    expect(rows.filter(({ _id }) => _id.includes("lasting")).map(({ expiresAt }) => expiresAt)).toEqual([
-      undefined,
-    ]);
+    const dates = (await rowsOf(collection, "brief")).map(({ expiresAt }) => Number(expiresAt));
+    expect(dates.length).toBeGreaterThan(3);
+    // Rows are kept for ttlMs or 24 hours, and 3 days, longer than the thread.
+    const kept = 3 * HOUR + 24 * HOUR + 72 * HOUR;
+    for (const date of dates) expect(date).toBeGreaterThanOrEqual(before + kept);
+    for (const date of dates) expect(date).toBeLessThan(before + kept + HOUR);
+    const root = await collection.rows.findOne({ _id: keyOf("brief", 1) });
+    expect(Number(root?.expiresAt)).toBe((dates[0] ?? 0) + 30 * 24 * HOUR);
+    const undated = await collection.rows.find({ expiresAt: { $exists: false } }).toArray();
+    expect(undated.map(({ _id }) => _id.split(":")[0])).toEqual(["lasting", "lasting"]);
   });
 
-  test("what was trimmed is blanked in place, and given a date once its key is not needed", async () => {
+  test("dead rows are blanked in place, and get a date when their keys are not needed", async () => {
     const collection = await ownCollection();
     await using stores = createMongoStores({ ...optionsOf(collection), maxMessages: 5 });
     const store = stores.open("a");
     for (let number = 1; number <= 200; number++) await store.addMessages([user(`text ${number}`)]);
-    const rows = await collection.rows.find().sort({ _id: 1 }).toArray();
+    const rows = await rowsOf(collection, "a");
     const blank = rows.filter(({ texts }) => texts.length === 0);
     expect(blank.length).toBeGreaterThan(200 - 5 - 64);
     const dated = rows.filter(({ expiresAt }) => expiresAt !== undefined);
@@ -103,15 +115,19 @@ describe("expiry", () => {
     // The newest 64 operation ids are still needed.
     expect(dated.length).toBeLessThanOrEqual(200 - 64);
     expect(dated).toEqual(blank.slice(0, dated.length));
-    for (const { expiresAt } of dated) expect(Number(expiresAt)).toBeGreaterThan(Date.now() + 23 * HOUR);
+    for (const { expiresAt } of dated) expect(Number(expiresAt)).toBeGreaterThan(Date.now() + 47 * HOUR);
   });
 
-  test("the server deletes what is past its date, and only that, and the thread stays whole", async () => {
+  test("the server deletes rows past their date, and only those, and the thread stays whole", async () => {
     const collection = await ownCollection();
-    // A process whose clock is two days behind, so that what it wrote is over by now.
-    const past = { wall: () => Date.now() - 48 * HOUR, monotonic: () => performance.now() };
+    // A process of 40 days ago: what it dated has expired by now.
+    const past: Clock = {
+      wall: () => Date.now() - 40 * 24 * HOUR,
+      monotonic: () => performance.now(),
+      sleep: (ms) => sleep(ms),
+    };
     const log = new MongoRecordLog(parseOptions(optionsOf(collection)).place);
-    const driver = new RecordLogDriver(log, past);
+    const driver = new RecordLogDriver(log, { clock: past });
     await createStores(driver, { ttlMs: HOUR }).open("expired").addMessages(users(4));
     const trimmed = createStores(driver, { maxMessages: 5 }).open("trimmed");
     for (let number = 1; number <= 150; number++) await trimmed.addMessages([user(`${number}`)]);
@@ -123,11 +139,14 @@ describe("expiry", () => {
     await stores.setup();
     // The server looks once a minute.
     await expect.poll(count, { timeout: 100_000, interval: 500 }).toBeLessThan(before - 50);
-    expect(await stores.open("expired").read()).toEqual({ entries: [], revision: null });
+    expect(await rowsOf(collection, "expired")).toEqual([]);
+    expect(await stores.open("expired").read()).toMatchObject({ entries: [], revision: null });
     expect(await stores.open("lasting").listMessages()).toEqual(users(3));
     const kept = ["146", "147", "148", "149", "150"].map(user);
     expect(await stores.open("trimmed").listMessages()).toEqual(kept);
     await stores.open("trimmed").addMessages([user("151")]);
     expect(await stores.open("trimmed").listMessages()).toEqual([...kept, user("151")]);
+    await stores.open("expired").addMessages(users(1));
+    expect(await stores.open("expired").listMessages()).toEqual(users(1));
   }, 120_000);
 });

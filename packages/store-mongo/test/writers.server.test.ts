@@ -79,7 +79,7 @@ test("a process killed 20 times in the middle of its changes leaves whole change
     // The change that was under way may have been made.
     expect([acknowledged, acknowledged + 1]).toContain(Number(last));
   }
-  // What the dead have left behind goes with later commits: parts are given up after 64, and collected every 32nd.
+  // Later commits blank what the dead processes left: uploads are given up after 64 commits and blanked at every 32nd.
   await store.clear();
   for (let number = 0; number < 64 + 32; number++)
     await store.addMessages([{ role: "user", content: "after" }]);

@@ -23,6 +23,7 @@ const capabilities: DriverCapabilities = Object.freeze({
   backend: "redis",
   maxMessageBytes: 16 * 1024 ** 2,
   maxCommitBytes: 64 * 1024 ** 2,
+  maxCommitMessages: Number.POSITIVE_INFINITY,
   sharing: "network",
   expiry: true,
   trimmedWithinCommits: 0,

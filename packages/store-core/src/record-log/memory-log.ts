@@ -2,24 +2,36 @@ import type { Amendment, LogRow, RecordLog, RecordLogCapabilities } from "./reco
 
 class Stream {
   readonly rows = new Map<number, LogRow>();
-  /** The highest number that was ever inserted. */
-  top = 0;
+  /** The numbers of the rows, in order. */
+  readonly #numbers: number[] = [];
 
-  /** The rows from `from` to `to`, highest first. */
+  insert(row: LogRow): void {
+    this.rows.set(row.number, row);
+    this.#numbers.splice(this.#indexOf(row.number), 0, row.number);
+  }
+
+  delete(number: number): void {
+    if (this.rows.delete(number)) this.#numbers.splice(this.#indexOf(number), 1);
+  }
+
+  /** The rows `from` to `to - 1`, highest first. */
   *between(from: number, to: number): Generator<LogRow> {
-    // Where few of the numbers have a row, those are sorted out.
-    const isSparse = this.top > 2 * this.rows.size + 1_000;
-    if (isSparse) {
-      for (const number of [...this.rows.keys()].sort((one, other) => other - one)) {
-        const row = this.rows.get(number);
-        if (row && number >= from && number <= to) yield row;
-      }
-      return;
+    for (let index = this.#indexOf(to) - 1; index >= 0; index--) {
+      const row = this.rows.get(this.#numbers[index] ?? 0);
+      if (!row || row.number < from) return;
+      yield row;
     }
-    for (let number = Math.min(to, this.top); number >= from; number--) {
-      const row = this.rows.get(number);
-      if (row) yield row;
+  }
+
+  /** The index of the first number that is not below `number`. */
+  #indexOf(number: number): number {
+    let [low, high] = [0, this.#numbers.length];
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((this.#numbers[middle] ?? 0) < number) low = middle + 1;
+      else high = middle;
     }
+    return low;
   }
 }
 
@@ -42,17 +54,16 @@ export class MemoryRecordLog implements RecordLog {
   }
 
   async insert(stream: string, row: LogRow): Promise<boolean | LogRow> {
-    const { rows } = this.#stream(stream);
-    const taken = rows.get(row.number);
+    const own = this.#stream(stream);
+    const taken = own.rows.get(row.number);
     if (taken) return taken;
-    rows.set(row.number, row);
-    this.#stream(stream).top = Math.max(this.#stream(stream).top, row.number);
+    own.insert(row);
     return true;
   }
 
   async read(stream: string, below: number, limit: number): Promise<LogRow[]> {
     const found: LogRow[] = [];
-    for (const row of this.#stream(stream).between(1, below - 1)) {
+    for (const row of this.#stream(stream).between(1, below)) {
       if (found.length >= limit) break;
       found.push(row);
     }
@@ -60,12 +71,14 @@ export class MemoryRecordLog implements RecordLog {
   }
 
   async amend(stream: string, amendments: readonly Amendment[]): Promise<void> {
-    for (const { from, to, blank, expiresAt, extendTo } of amendments) {
-      for (const row of this.#stream(stream).between(from, to)) {
-        this.#stream(stream).rows.set(row.number, {
+    const own = this.#stream(stream);
+    for (const amendment of amendments) {
+      const { from, to, blank } = amendment;
+      for (const row of own.between(from, to)) {
+        own.rows.set(row.number, {
           ...row,
-          texts: row.texts.map((text, index) => (isBlanked(blank, index) ? "" : text)),
-          expiresAt: amendedExpiry(row.expiresAt, expiresAt, extendTo),
+          texts: blank ? row.texts.map((text, index) => (isBlanked(blank, index) ? "" : text)) : row.texts,
+          expiresAt: amendedExpiry(row.expiresAt, amendment),
         });
       }
     }
@@ -80,15 +93,17 @@ export class MemoryRecordLog implements RecordLog {
   /** Deletes what expired before `now`, as a backend does at a time of its own. Returns how many rows went. */
   sweep(now: number): number {
     let swept = 0;
-    for (const { rows } of this.#streams.values()) {
-      for (const [number, { expiresAt }] of rows) {
-        if (expiresAt !== undefined && expiresAt <= now && rows.delete(number)) swept++;
+    for (const stream of this.#streams.values()) {
+      for (const { number, expiresAt } of [...stream.rows.values()]) {
+        if (expiresAt === undefined || expiresAt > now) continue;
+        stream.delete(number);
+        swept++;
       }
     }
     return swept;
   }
 
-  /** All rows of the streams whose name ends in `suffix`, for whoever looks behind the driver. */
+  /** All rows of the streams whose name ends in `suffix`, for tests that look behind the driver. */
   rowsOf(suffix: string): LogRow[] {
     return [...this.#streams]
       .filter(([name]) => name.endsWith(suffix))
@@ -113,12 +128,11 @@ export class MemoryRecordLog implements RecordLog {
 /** What an amendment makes of a row's `expiresAt`; undefined: never. */
 export function amendedExpiry(
   before: number | undefined,
-  expiresAt: Amendment["expiresAt"],
-  extendTo: Amendment["extendTo"],
+  { expiresAt, extend }: Pick<Amendment, "expiresAt" | "extend">,
 ): number | undefined {
   if (expiresAt !== undefined) return expiresAt;
-  if (before === undefined || extendTo === null) return undefined;
-  return extendTo === undefined ? before : Math.max(before, extendTo);
+  if (before === undefined || !extend || before < extend.atLeast) return before;
+  return extend.to === null ? undefined : Math.max(before, extend.to);
 }
 
 /** Whether an amendment blanks the text at an index. */

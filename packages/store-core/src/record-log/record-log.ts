@@ -2,66 +2,72 @@ import type { DriverCapabilities, DriverTarget, ErrorClass } from "../driver.ts"
 
 /** One row of a log. */
 export interface LogRow {
-  /** Its place in the stream, from 1. */
+  /** The row's number in its stream: an integer from 1 to `Number.MAX_SAFE_INTEGER`. Numbers have large gaps. */
   readonly number: number;
   /** A few hundred bytes that stay as long as the row does. Opaque to the log. */
   readonly head: string;
-  /** The content, text by text; `""` stands where one was blanked. Opaque to the log. */
+  /** The content. `""` stands where a text was blanked. Opaque to the log. */
   readonly texts: readonly string[];
-  /** From when on the backend may delete the row, in milliseconds since the epoch; absent: never. */
+  /** The backend may delete the row from this time on, in milliseconds since 1970. Absent: never. */
   readonly expiresAt?: number | undefined;
 }
 
-/** A change to rows that are there, `from` to `to` inclusive. Numbers without a row are passed over. */
+/**
+ * A change to the existing rows `from` to `to - 1`. Numbers without a row are skipped: an amendment never creates a row.
+ * Every range in this contract includes `from` and excludes `to`.
+ */
 export interface Amendment {
   readonly from: number;
   readonly to: number;
-  /** Which texts to replace by `""`: `"all"`, or those at index `from` to `to - 1`. Left out: none. */
+  /** The texts to replace by `""`: `"all"`, or those at index `from` to `to - 1`. Default: none. */
   readonly blank?: "all" | { readonly from: number; readonly to: number };
-  /** From when on the backend may delete the rows, in milliseconds since the epoch. Left out: as it was. */
+  /** Sets the rows' `expiresAt`, in milliseconds since 1970. Default: unchanged. Not together with `extend`. */
   readonly expiresAt?: number;
   /**
-   * Moves the rows' `expiresAt` further away, `null`: to never. Rows that have none, or a later one, stay as they are: a
-   * writer that is late must never shorten a life. Not together with `expiresAt`.
+   * Moves `expiresAt` to `to` (`null`: never), only in rows that expire at `atLeast` or later and before `to`. Rows that
+   * never expire stay as they are: an amendment that arrives late must never shorten the time that a row is kept.
    */
-  readonly extendTo?: number | null;
+  readonly extend?: { readonly to: number | null; readonly atLeast: number };
 }
 
 /** What a {@link RecordLog} can do, as frozen plain data. */
 export interface RecordLogCapabilities
   extends Pick<DriverCapabilities, "backend" | "sharing" | "roundTrips"> {
-  /** The largest row in UTF-8 bytes, its key aside: at least 64 KiB. What is larger is split. */
+  /** The largest row in UTF-8 bytes, its key not counted: at least 64 KiB. Larger content is split across rows. */
   readonly maxRowBytes: number;
 }
 
 /**
- * The smallest thing that a backend can be: rows under the keys (stream, number) that can be inserted if absent and read
- * backwards. `RecordLogDriver` makes a driver of it, with every promise of the protocol. No transactions, no locks, no
+ * The smallest contract that a backend can fulfil: rows under the keys (stream, number) that can be inserted if absent and
+ * read backwards. `RecordLogDriver` makes a driver of it, with every promise of the protocol. No transactions, no locks, no
  * secondary index.
  *
- * A stream is a well-formed string of 1 to 1,100 bytes with any characters; streams never meet. Rows are deleted by nobody
- * but the backend, at some time after their `expiresAt`, all at once or one by one; a backend that cannot delete by itself
- * leaves them. Verbs throw the backend's raw errors.
+ * A stream is a thread id: a well-formed string of 1 to 1,024 bytes with any characters. Streams never mix. Only the backend deletes
+ * rows, at any time after their `expiresAt`, in any order; a backend that cannot delete by itself keeps them. Verbs throw
+ * the backend's raw errors.
  */
 export interface RecordLog {
   readonly capabilities: RecordLogCapabilities;
   /** As `Driver.target`. */
   readonly target?: DriverTarget | undefined;
   /**
-   * Inserts a row unless its key has one (also one that is past its `expiresAt` and still there). Atomic, durable when it
-   * returns, and seen by every read that starts after.
+   * Inserts a row unless its key is taken, also by a row that is past its `expiresAt` and not yet deleted. Atomic, durable
+   * when it returns, and seen by every read that starts later.
    *
-   * @returns `true` once the row is inserted. Where its key was taken: the row that has it, if the backend hands that over
-   *   with its refusal and so saves the loser a read; else `false`.
+   * @returns `true` once the row is inserted. Where the key was taken: the row that holds it, if the backend returns that
+   *   with its refusal (which saves the caller a read), else `false`.
    */
   insert(stream: string, row: LogRow): Promise<boolean | LogRow>;
   /**
-   * The rows with the highest numbers below `below` (Infinity: from the end), highest first: `limit` of them, or as many
-   * as there are, whether past their `expiresAt` or not. Sees every insert that returned before. `heads`: texts are not
-   * looked at and may be left out.
+   * Returns the rows with the highest numbers below `below` (Infinity: from the end), highest first: `limit` of them, or as
+   * many as exist, whether past their `expiresAt` or not. Sees every insert that returned before. With `heads` the caller
+   * does not look at the texts, so they may be left out.
    */
   read(stream: string, below: number, limit: number, heads: boolean): Promise<LogRow[]>;
-  /** Amends rows. Need not be atomic; may be repeated, and run beside others, in any order. */
+  /**
+   * Amends rows, in one request where the backend allows it. Each row is amended atomically; the amendments as a whole need
+   * not be. May be repeated, and may run beside others in any order. All is done when it returns.
+   */
   amend(stream: string, amendments: readonly Amendment[]): Promise<void>;
   close(): Promise<void>;
   setup?(): Promise<void>;

@@ -1,0 +1,313 @@
+import { REMEMBERED_OPERATIONS } from "../driver.ts";
+import { StoreError } from "../errors.ts";
+import { decodeHead, decodeHeadIfSound, FIRST_ROW, type Head, type RowRange, textCountOf } from "./format.ts";
+import type { LogRow, RecordLog } from "./record-log.ts";
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+/** What is known of a log is trusted for this long, measured by two clocks. */
+const TRUSTED_MS = 5 * MINUTE;
+/** How many rows a writer reads that knows nothing: the remembered commits, and a few rows between them. */
+const ROWS_AT_FIRST = REMEMBERED_OPERATIONS + 16;
+/** How many rows a writer reads that knew the end a while ago. */
+const ROWS_TO_CATCH_UP = 8;
+const RUNS_KEPT = 128;
+
+/** By how much the clocks of writers and of the backend may differ. */
+const CLOCK_DIFFERENCE_MS = 24 * HOUR;
+/** A row that was inserted within this time of its promised expiry proves nothing: rows below may be deleted already. */
+export const SOLID_MARGIN_MS = CLOCK_DIFFERENCE_MS + 2 * HOUR;
+
+/** The clocks of a driver. Tests give their own. */
+export interface Clock {
+  /** Milliseconds since 1970. */
+  wall(): number;
+  /** Milliseconds that never go back. */
+  monotonic(): number;
+  /** Waits for at most `ms` milliseconds: a random part of it, so that writers do not come back together. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+}
+
+/** One moment by both clocks. */
+export interface Moment {
+  readonly wall: number;
+  readonly monotonic: number;
+}
+
+export function momentOf(clock: Clock): Moment {
+  return { wall: clock.wall(), monotonic: clock.monotonic() };
+}
+
+/** Whether less than five minutes have passed since a moment, by either clock. */
+export function isRecent(clock: Clock, since: Moment): boolean {
+  return Math.abs(clock.wall() - since.wall) < TRUSTED_MS && clock.monotonic() - since.monotonic < TRUSTED_MS;
+}
+
+/** What stays known of a row below the end. */
+export interface Link
+  extends Pick<
+    Head,
+    | "number"
+    | "token"
+    | "predecessor"
+    | "incarnation"
+    | "n"
+    | "operationId"
+    | "digest"
+    | "start"
+    | "kinds"
+    | "back"
+    | "fragments"
+  > {
+  /** How many texts the row has. */
+  readonly textCount: number;
+  /** The rows of the uploads that were open when this row was inserted. */
+  readonly openRows: readonly RowRange[];
+}
+
+export function linkOf(head: Head): Link {
+  const { number, token, predecessor, incarnation, n, operationId, digest, start, kinds, back, fragments } =
+    head;
+  const openRows = head.uploads?.flatMap(([, , rows]) => rows) ?? [];
+  return {
+    ...{ number, token, predecessor, incarnation, n, operationId, digest, start, kinds, back, fragments },
+    textCount: textCountOf(head),
+    openRows,
+  };
+}
+
+/** The messages `from` to `to - 1`, which the thread has, and the row that holds them. */
+export interface Run {
+  readonly from: number;
+  readonly to: number;
+  readonly link: Link;
+}
+
+/** Whether a thread is there after a row: `now` is the caller's clock. */
+export function isAlive(head: Head | undefined, now: number): head is Head {
+  return head !== undefined && head.n > 0 && !head.closed && now < never(head.expiresAt);
+}
+
+/** An absent time is never. */
+export function never(time: number | undefined): number {
+  return time ?? Number.POSITIVE_INFINITY;
+}
+
+/** What of a row the thread shows, if everything from `low` on is in higher rows. */
+export function runOf(link: Link, end: Head, low: number): Run | undefined {
+  const { start = 0, kinds = "" } = link;
+  const from = Math.max(start, end.bounds[0]);
+  const to = Math.min(start + kinds.length, low);
+  return from < to ? { from, to, link } : undefined;
+}
+
+/** What a process knows of a stream. Grows with each row that is linked to the end. */
+export class Chain {
+  /** The newest row that is no root. */
+  end: Head | undefined;
+  /** The newest root. */
+  root: { readonly head: Head; readonly expiresAt: number | undefined } | undefined;
+  /** Whether the newest root was looked for, which is only done where the thread is not there. */
+  knowsRoot = false;
+  /** When the end was known to be the end. */
+  learned: Moment;
+  /** The rows linked down from the end, lowest first: at least those of the remembered commits. */
+  links: Link[] = [];
+  /** The newest messages, lowest first, without a gap up to the end. */
+  top: Run[] = [];
+  /** The oldest messages, lowest first, without a gap from the first on. */
+  bottom: Run[] = [];
+
+  constructor(learned: Moment) {
+    this.learned = learned;
+  }
+
+  /** Links a row that was inserted on the end, or on the root. */
+  append(head: Head): void {
+    if (head.predecessor !== this.end?.token) {
+      this.links = [];
+      this.top = [];
+      this.bottom = [];
+    }
+    this.end = head;
+    const link = linkOf(head);
+    this.links.push(link);
+    if (this.links.length > 4 * ROWS_AT_FIRST) this.links.splice(0, this.links.length - this.#needed());
+    if (head.start === undefined) return;
+    this.top = cutRuns(this.top, head.bounds[0], head.start);
+    this.bottom = cutRuns(this.bottom, head.bounds[0], head.start);
+    const run = runOf(link, head, head.bounds[1]);
+    if (run) this.top.push(run);
+    if (this.top.length > 2 * RUNS_KEPT) this.top.splice(0, this.top.length - RUNS_KEPT);
+  }
+
+  /** The commits whose operation ids are remembered, newest first. */
+  *remembered(): Generator<Link> {
+    const n = this.end?.n ?? 0;
+    for (let index = this.links.length - 1; index >= 0; index--) {
+      const link = this.links[index];
+      if (!link || link.n <= n - REMEMBERED_OPERATIONS) return;
+      if (link.operationId !== undefined) yield link;
+    }
+  }
+
+  /** The row of the oldest remembered commit; undefined where there is no commit. */
+  oldestRemembered(): number | undefined {
+    let oldest: number | undefined;
+    for (const { number } of this.remembered()) oldest = number;
+    return oldest;
+  }
+
+  /** Whether the links lead down to all remembered commits. */
+  knowsRemembered(): boolean {
+    const [lowest] = this.links;
+    if (!this.end || !lowest) return true;
+    const oldest = Math.max(1, this.end.n - REMEMBERED_OPERATIONS + 1);
+    // Other rows with the same count are above the commit's.
+    return lowest.n < oldest || (lowest.n === oldest && lowest.operationId !== undefined);
+  }
+
+  /** How many of the newest links are needed. */
+  #needed(): number {
+    const n = this.end?.n ?? 0;
+    const index = this.links.findIndex((link) => link.n > n - REMEMBERED_OPERATIONS);
+    return this.links.length - Math.max(0, index);
+  }
+}
+
+/** Runs without what lies below `first`, and from `next` on. Shares the array where nothing changes but its ends. */
+function cutRuns(runs: Run[], first: number, next: number): Run[] {
+  for (let last = runs.at(-1); last && last.to > next; last = runs.at(-1)) {
+    runs.pop();
+    if (last.from < next) runs.push({ ...last, to: next });
+  }
+  let gone = 0;
+  while (gone < runs.length && (runs[gone]?.to ?? 0) <= first) gone++;
+  if (gone > 0) runs.splice(0, gone);
+  const [lowest] = runs;
+  if (lowest && lowest.from < first) runs[0] = { ...lowest, from: first };
+  return runs;
+}
+
+/** Whether `head` was inserted on `below`. */
+function isLinked(head: Link, below: Link): boolean {
+  return (
+    head.number === below.number + 1 &&
+    head.incarnation === below.incarnation &&
+    head.predecessor === below.token
+  );
+}
+
+/**
+ * Brings what is known up to the end: by a few rows where the end was known a while ago, else by all that a writer needs.
+ *
+ * @throws StoreError `CORRUPT` where a row that is needed is damaged or missing.
+ */
+export async function learn(
+  log: RecordLog,
+  stream: string,
+  clock: Clock,
+  known: Chain | undefined,
+): Promise<Chain> {
+  const learned = momentOf(clock);
+  if (known?.end) {
+    const rows = await log.read(stream, Number.POSITIVE_INFINITY, ROWS_TO_CATCH_UP, true);
+    if (catchUp(known, rows)) {
+      known.learned = learned;
+      if (!isAlive(known.end, clock.wall())) await learnRoot(log, stream, known);
+      return known;
+    }
+  }
+  return await learnAll(log, stream, clock);
+}
+
+/** Links the rows above the known end, highest first; false where they do not lead down to it. */
+export function catchUp(known: Chain, rows: readonly LogRow[]): boolean {
+  const { end } = known;
+  const at = rows.findIndex(({ number }) => number === end?.number);
+  if (!end || at < 0) return false;
+  const heads = rows.slice(0, at + 1).map(({ number, head }) => decodeHead(number, head));
+  if (heads.at(-1)?.token !== end.token) return false;
+  for (let index = 1; index < heads.length; index++) {
+    const [head, below] = [heads[index - 1], heads[index]];
+    if (!head || !below || !isLinked(linkOf(head), linkOf(below))) return false;
+  }
+  for (const head of heads.slice(0, -1).reverse()) known.append(head);
+  return true;
+}
+
+/** Links one row to the known end; false where it was not inserted on it. */
+export function linkRow(known: Chain, row: LogRow): boolean {
+  const head = decodeHeadIfSound(row);
+  if (!head || !known.end || !isLinked(linkOf(head), linkOf(known.end))) return false;
+  known.append(head);
+  return true;
+}
+
+async function learnAll(log: RecordLog, stream: string, clock: Clock): Promise<Chain> {
+  const chain = new Chain(momentOf(clock));
+  let rows = await log.read(stream, Number.POSITIVE_INFINITY, ROWS_AT_FIRST, true);
+  let isWhole = rows.length < ROWS_AT_FIRST;
+  while (linkBelow(chain, rows) && !isWhole && !chain.knowsRemembered()) {
+    rows = await log.read(stream, chain.links[0]?.number ?? 0, ROWS_AT_FIRST, true);
+    isWhole = rows.length < ROWS_AT_FIRST;
+  }
+  if (isAlive(chain.end, clock.wall())) {
+    if (!chain.knowsRemembered()) {
+      const { number } = chain.links[0] ?? chain.end;
+      throw new StoreError("CORRUPT", `log row ${number} cannot be used: the row below it is missing`);
+    }
+    chain.top = topOf(chain.end, chain.links);
+    return chain;
+  }
+  await learnRoot(log, stream, chain, isWhole ? rows : undefined);
+  return chain;
+}
+
+/** Looks for the newest root: among rows that reach down to it, or by a read. */
+async function learnRoot(
+  log: RecordLog,
+  stream: string,
+  chain: Chain,
+  rows?: readonly LogRow[],
+): Promise<void> {
+  const roots = rows ?? (await log.read(stream, FIRST_ROW, 1, true));
+  const newest = roots.find(({ number }) => number < FIRST_ROW);
+  chain.root = newest && { head: decodeHead(newest.number, newest.head), expiresAt: newest.expiresAt };
+  chain.knowsRoot = true;
+}
+
+/** Adds rows, highest first, below the links of a chain; false where one is not linked. */
+function linkBelow(chain: Chain, rows: readonly LogRow[]): boolean {
+  const below: Link[] = [];
+  let [above] = chain.links;
+  let isBroken = false;
+  for (const { number, head: text } of rows) {
+    if (number < FIRST_ROW) break;
+    const head = decodeHead(number, text);
+    const link = linkOf(head);
+    isBroken = above !== undefined && !isLinked(above, link);
+    if (isBroken) break;
+    chain.end ??= head;
+    below.push(link);
+    above = link;
+  }
+  chain.links = [...below.reverse(), ...chain.links];
+  return !isBroken;
+}
+
+/** The newest messages, as far as links tell of them. */
+function topOf(end: Head, links: readonly Link[]): Run[] {
+  const byNumber = new Map(links.map((link) => [link.number, link]));
+  const runs: Run[] = [];
+  let low = end.bounds[1];
+  for (let row = end.newest; row !== undefined && low > end.bounds[0]; ) {
+    const link = byNumber.get(row);
+    const run = link && runOf(link, end, low);
+    if (!run) break;
+    runs.push(run);
+    low = run.from;
+    row = run.link.back;
+  }
+  return runs.reverse();
+}

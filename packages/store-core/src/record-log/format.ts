@@ -1,0 +1,315 @@
+import { StoreError } from "../errors.ts";
+
+/** Rows `from` to `to - 1`. Every range of the record log includes `from` and excludes `to`. */
+export type RowRange = readonly [from: number, to: number];
+/** The texts `from` to `to - 1` of a row. */
+export type TextRange = readonly [row: number, from: number, to: number];
+/** Where a text is: at `index` of the `count` texts of a row. */
+export type Spot = readonly [row: number, index: number, count: number];
+/** A row that holds one piece of each of the texts `from` to `to - 1` of a commit. */
+export type Fragment = readonly [row: number, from: number, to: number];
+/** Fragments that were inserted for a commit that is not there yet: its token, `n` when it began, the rows. */
+export type Upload = readonly [token: string, n: number, rows: readonly RowRange[]];
+
+/** Rows below this number are roots. */
+export const FIRST_ROW = 2 ** 20;
+/** A commit has at most this many messages; see `maxCommitMessages` of the capabilities. */
+export const MAX_TEXTS = 10_000;
+const MAX_LIST = 4_096;
+/** The last time that a `Date` can hold, in milliseconds since 1970. */
+export const LAST_MOMENT = 8.64e15;
+const FORMAT_VERSION = 1;
+
+class Malformed extends Error {}
+
+/**
+ * One type of field: its JSON, and the check of what is read. Row numbers are written as their distance below `origin`, which
+ * is the row's own number (for a root: the number of its first row), because most of them are near it.
+ */
+interface FieldType<T> {
+  readonly name: string;
+  encode(value: T, origin: number): unknown;
+  /** @throws Malformed */
+  decode(json: unknown, origin: number): T;
+}
+
+function checked<T>(name: string, isValid: (json: unknown) => boolean): FieldType<T> {
+  return {
+    name,
+    encode: (value) => value,
+    decode(json) {
+      if (!isValid(json)) throw new Malformed(`must be ${name}`);
+      return json as T;
+    },
+  };
+}
+
+const text = (max: number) =>
+  checked<string>(
+    `a string of 1 to ${max} characters`,
+    (json) => typeof json === "string" && json.length > 0 && json.length <= max,
+  );
+const count = checked<number>(
+  "an integer from 0",
+  (json) => Number.isSafeInteger(json) && (json as number) >= 0,
+);
+const time = checked<number>(
+  "a time in milliseconds since 1970",
+  (json) => Number.isFinite(json) && Math.abs(json as number) <= LAST_MOMENT,
+);
+const kinds = checked<string>(
+  `at most ${MAX_TEXTS} letters of s, u, o and t`,
+  (json) => typeof json === "string" && json.length <= MAX_TEXTS && /^[suot]*$/.test(json),
+);
+const yes = checked<1>("1", (json) => json === 1);
+
+const row: FieldType<number> = {
+  name: "the distance to a row below",
+  encode: (value, origin) => origin - value,
+  decode(json, origin) {
+    const value = origin - count.decode(json, origin);
+    if (value < FIRST_ROW) throw new Malformed("must be the distance to a row below");
+    return value;
+  },
+};
+const rowBelow: FieldType<number> = {
+  ...row,
+  decode(json, origin) {
+    const value = row.decode(json, origin);
+    if (value === origin) throw new Malformed(`must be ${row.name}`);
+    return value;
+  },
+};
+const range: FieldType<RowRange> = {
+  name: "rows as [distance, length]",
+  encode: ([from, to], origin) => [origin - from, to - from],
+  decode(json, origin) {
+    const [from, length] = pair.decode(json, origin);
+    if (length === 0 || length > origin - from + 1) throw new Malformed("must be rows up to this one");
+    return [from, from + length];
+  },
+};
+const pair = tuple<[number, number]>("[distance, length]", row, count);
+
+function tuple<T extends readonly unknown[]>(
+  name: string,
+  ...types: { [K in keyof T]: FieldType<T[K]> }
+): FieldType<T> {
+  return {
+    name,
+    encode: (values, origin) => types.map((type, index) => type.encode(values[index], origin)),
+    decode(json, origin) {
+      if (!Array.isArray(json) || json.length !== types.length) throw new Malformed(`must be ${name}`);
+      return types.map((type, index) => type.decode(json[index], origin)) as unknown as T;
+    },
+  };
+}
+
+function list<T>(type: FieldType<T>, max = MAX_LIST): FieldType<readonly T[]> {
+  const name = `at most ${max} of ${type.name}`;
+  return {
+    name,
+    encode: (values, origin) => values.map((value) => type.encode(value, origin)),
+    decode(json, origin) {
+      if (!Array.isArray(json) || json.length > max) throw new Malformed(`must be ${name}`);
+      return json.map((one) => type.decode(one, origin));
+    },
+  };
+}
+
+const spots = list<Spot>(tuple("[distance, index, count]", row, count, count), 1_024);
+const textRanges = list<TextRange>(tuple("[distance, from, to]", row, count, count));
+const fragments = list<Fragment>(tuple("[distance, from, to]", row, count, count));
+const uploads = list<Upload>(tuple("[token, n, rows]", text(64), count, list(range)), 64);
+const bounds = tuple<readonly [first: number, next: number]>("[first, next]", count, count);
+const pinned = tuple<readonly [sequence: number, spots: readonly Spot[]]>("[sequence, spots]", count, spots);
+
+interface Field<T, Required extends boolean> {
+  readonly key: string;
+  readonly type: FieldType<T>;
+  readonly isRequired: Required;
+  readonly doc: string;
+}
+const required = <T>(key: string, type: FieldType<T>, doc: string): Field<T, true> => ({
+  key,
+  type,
+  isRequired: true,
+  doc,
+});
+const optional = <T>(key: string, type: FieldType<T>, doc: string): Field<T, false> => ({
+  key,
+  type,
+  isRequired: false,
+  doc,
+});
+
+/** The fields of a head. The encoder, the decoder, the checks and the page of the format are made of this table. */
+export const headFields = {
+  token: required("t", text(64), "A random token of this row."),
+  predecessor: optional("p", text(64), "The token of the row that this one was built on. Absent in a root."),
+  root: required("r", count, "The number of the incarnation's root."),
+  incarnation: required(
+    "i",
+    text(64),
+    "A random token of the thread's incarnation; it begins its revisions.",
+  ),
+  n: required("n", count, "How many commits the incarnation has."),
+  at: required("a", time, "Log time: the writer's clock or the predecessor's log time, whichever is later."),
+  base: optional("b", count, "In a root: the number of the incarnation's first row."),
+  createdAt: required("h", time, "When the incarnation's first commit was made, by its writer's clock."),
+  operationId: optional("o", text(1_024), "In a commit: its operation id."),
+  digest: optional("d", text(64), "In a commit: the digest of its change."),
+  committedAt: optional("c", time, "In a commit: when it was made, by its writer's clock."),
+  start: optional("s", count, "In a commit: the sequence number of its first message."),
+  kinds: optional("k", kinds, "In a commit: the kinds of its messages, one letter each."),
+  setsMetadata: optional("y", yes, "In a commit: its last text is the thread's metadata."),
+  back: optional("l", rowBelow, "In a commit: the nearest lower row that had messages of the thread then."),
+  fragments: optional("f", fragments, "In a commit: the rows that hold its texts in pieces."),
+  bounds: required("x", bounds, "The thread's sequence numbers, without the pinned message."),
+  pinned: optional("g", pinned, "The pinned message."),
+  metadata: optional("m", spots, "Where the metadata is."),
+  newest: optional("u", row, "The row of the newest message. Absent: no message but perhaps a pinned one."),
+  edge: required("e", row, "The row of the oldest message, or of the last commit that left none."),
+  bottom: required("w", row, "No row below is needed, except those of the pinned message and the metadata."),
+  cut: optional("q", row, "The last row that dropped messages from the end."),
+  expiresAt: optional("X", time, "The thread expires at this time. Absent: never."),
+  keptUntil: optional("K", time, "Rows inserted from here on expire at this time. Absent: never."),
+  promisedUntil: optional("P", time, "No needed row expires before this time. Absent: none ever expires."),
+  blank: optional("D", textRanges, "Dead texts that may not be blank yet."),
+  free: optional("F", list(range), "Dead rows that may not be blank yet."),
+  spent: optional("S", list(range), "Dead rows that are blank, and whose keys are still needed."),
+  uploads: optional("U", uploads, "Uploads that no commit has taken yet."),
+  closed: optional("z", yes, "The incarnation ends here; nothing is built on this row."),
+} as const;
+
+type Fields = typeof headFields;
+type ValueOf<F> = F extends Field<infer T, boolean> ? T : never;
+
+/** A row's head, decoded. What a field means is said in {@link headFields}. */
+export type Head = { readonly number: number } & {
+  readonly [K in keyof Fields as Fields[K]["isRequired"] extends true ? K : never]: ValueOf<Fields[K]>;
+} & {
+  readonly [K in keyof Fields as Fields[K]["isRequired"] extends true ? never : K]?:
+    | ValueOf<Fields[K]>
+    | undefined;
+};
+
+type AnyField = Field<unknown, boolean>;
+const table = Object.entries(headFields) as unknown as readonly (readonly [keyof Fields, AnyField])[];
+const byKey = new Map(table.map(([name, field]) => [field.key, [name, field.type] as const]));
+const requiredNames = table.filter(([, { isRequired }]) => isRequired).map(([name]) => name);
+
+function originOf(number: number, base: unknown): number {
+  return number < FIRST_ROW ? count.decode(base, 0) : number;
+}
+
+/** Writes a head as compact JSON; fields that are absent, or lists without entries, are left out. */
+export function encodeHead(head: Head): string {
+  const origin = originOf(head.number, head.base);
+  const json: Record<string, unknown> = { v: FORMAT_VERSION };
+  for (const [name, { key, type }] of table) {
+    const value = head[name];
+    if (value === undefined || (Array.isArray(value) && value.length === 0)) continue;
+    json[key] = type.encode(value, origin);
+  }
+  return JSON.stringify(json);
+}
+
+/** Reads a head back. @throws StoreError `CORRUPT` where a field is damaged, or of a newer format version. */
+export function decodeHead(number: number, text: string): Head {
+  const corrupt = (problem: string, cause?: unknown) =>
+    new StoreError("CORRUPT", `log row ${number} cannot be read: ${problem}`, { cause });
+  let json: Record<string, unknown>;
+  try {
+    json = JSON.parse(text);
+  } catch (cause) {
+    throw corrupt("its head is not JSON", cause);
+  }
+  if (json?.v !== FORMAT_VERSION) {
+    throw corrupt(
+      typeof json?.v === "number"
+        ? `it has format version ${json.v}, this package reads up to ${FORMAT_VERSION}; upgrade @scrollback/store-core`
+        : "its head is not Scrollback's",
+    );
+  }
+  const head: Record<string, unknown> = { number };
+  let name = "base";
+  try {
+    const origin = originOf(number, json.b);
+    for (const key in json) {
+      const field = byKey.get(key);
+      if (!field) continue;
+      name = field[0];
+      head[name] = field[1].decode(json[key], origin);
+    }
+    for (name of requiredNames) if (head[name] === undefined) throw new Malformed("is missing");
+  } catch (cause) {
+    if (!(cause instanceof Malformed)) throw cause;
+    throw corrupt(`the field ${name} of its head ${cause.message}`);
+  }
+  const decoded = head as unknown as Head;
+  const problem = contradictionIn(decoded);
+  if (problem !== undefined) throw corrupt(problem);
+  return decoded;
+}
+
+/** Reads a head back; undefined where it is damaged. */
+export function decodeHeadIfSound({ number, head }: { number: number; head: string }): Head | undefined {
+  try {
+    return decodeHead(number, head);
+  } catch {
+    return undefined;
+  }
+}
+
+/** What no field alone can tell: fields that belong together, and bounds that one gives another. */
+function contradictionIn(head: Head): string | undefined {
+  const { number, bounds, pinned, start = 0, kinds = "" } = head;
+  const isRoot = number < FIRST_ROW;
+  if (isRoot !== (head.base !== undefined) || isRoot === (head.predecessor !== undefined))
+    return "its head mixes a root and a row";
+  if (isRoot && (head.base ?? 0) < FIRST_ROW) return "its head has a first row among the roots";
+  const commit = [head.operationId, head.digest, head.committedAt, head.start];
+  const isCommit = head.operationId !== undefined;
+  if (commit.some((field) => (field !== undefined) !== isCommit)) return "its head has half a commit";
+  if (isCommit && (head.n === 0 || isRoot)) return "its head has a commit that is not counted";
+  if (bounds[0] < 1 || bounds[0] > bounds[1]) return "its head has impossible sequence numbers";
+  if (pinned && (pinned[0] < 1 || pinned[0] >= bounds[0] || pinned[1].length === 0))
+    return "its head has an impossible pinned message";
+  if (isCommit && (start < 1 || start + kinds.length !== bounds[1]))
+    return "its head has messages without a sequence number";
+  if (head.newest === number && kinds === "") return "its head has a newest message that it does not hold";
+  if (head.metadata?.length === 0) return "its head has metadata in no place";
+  for (const [, from, to] of head.fragments ?? []) {
+    if (from >= to || to > textCountOf(head)) return "its head has fragments of other texts";
+  }
+  for (const [, index, size] of [...(pinned?.[1] ?? []), ...(head.metadata ?? [])]) {
+    if (index >= size) return "its head names a text that its row cannot have";
+  }
+  for (const [, from, to] of head.blank ?? []) {
+    if (from >= to || to > MAX_TEXTS + 1) return "its head has texts to blank that cannot exist";
+  }
+  return undefined;
+}
+
+/** How many texts a commit's row has. */
+export function textCountOf({ kinds = "", setsMetadata }: Pick<Head, "kinds" | "setsMetadata">): number {
+  return kinds.length + (setsMetadata ?? 0);
+}
+
+/** The names, keys, types and meanings of a head's fields, for the page that documents the format. */
+export function describeHead(): {
+  name: string;
+  key: string;
+  type: string;
+  required: boolean;
+  doc: string;
+}[] {
+  return table.map(([name, { key, type, isRequired, doc }]) => ({
+    name,
+    key,
+    type: type.name,
+    required: isRequired,
+    doc,
+  }));
+}

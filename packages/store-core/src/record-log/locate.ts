@@ -1,0 +1,184 @@
+import { type Chain, type Link, linkOf, type Run, runOf } from "./chain.ts";
+import { decodeHead, decodeHeadIfSound, type Head } from "./format.ts";
+import { isInRanges } from "./ranges.ts";
+import type { LogRow, RecordLog } from "./record-log.ts";
+
+const FIRST_WINDOW = 64;
+const LARGEST_WINDOW = 512;
+
+/** Thrown by a plan that needs a message which nothing known tells of. */
+export class NotLocated extends Error {
+  readonly sequence: number;
+  /** The message must be found from the end: all above it are needed too. */
+  readonly isFromEnd: boolean;
+
+  constructor(sequence: number, isFromEnd: boolean) {
+    super();
+    this.sequence = sequence;
+    this.isFromEnd = isFromEnd;
+  }
+}
+
+/** Thrown where a row that is needed is missing: the end has changed since it was read, or the thread is damaged. */
+export class MissingRow extends Error {
+  readonly row: number;
+
+  constructor(row: number) {
+    super();
+    this.row = row;
+  }
+}
+
+/** The run that holds a message. @throws NotLocated */
+export function locate(chain: Chain, sequence: number): Run {
+  const run = runIn(chain.bottom, sequence) ?? runIn(chain.top, sequence);
+  if (!run) throw new NotLocated(sequence, false);
+  return run;
+}
+
+/** As {@link locate}, where all messages above must be known too. @throws NotLocated */
+export function locateFromEnd(chain: Chain, sequence: number): Run {
+  const run = runIn(chain.top, sequence);
+  if (!run) throw new NotLocated(sequence, true);
+  return run;
+}
+
+function runIn(runs: readonly Run[], sequence: number): Run | undefined {
+  let [low, high] = [0, runs.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((runs[middle]?.to ?? 0) <= sequence) low = middle + 1;
+    else high = middle;
+  }
+  const run = runs[low];
+  return run && run.from <= sequence ? run : undefined;
+}
+
+/**
+ * Reads rows until it is known more of where a message is: from the end down or from the first message up, whichever is
+ * nearer.
+ *
+ * @throws MissingRow
+ */
+export async function readTowards(
+  log: RecordLog,
+  stream: string,
+  chain: Chain,
+  { sequence, isFromEnd }: NotLocated,
+): Promise<void> {
+  const { end } = chain;
+  if (!end) throw new RangeError("a thread that is not there has no messages");
+  const low = chain.top[0]?.from ?? end.bounds[1];
+  const high = chain.bottom.at(-1)?.to ?? end.bounds[0];
+  if (isFromEnd || low - sequence <= sequence - high) await readDown(log, stream, chain, end);
+  else await readUp(log, stream, chain, end, low);
+}
+
+async function readDown(log: RecordLog, stream: string, chain: Chain, end: Head): Promise<void> {
+  const [lowest] = chain.top;
+  const row = lowest ? lowest.link.back : end.newest;
+  if (row === undefined) throw new MissingRow(end.edge);
+  const rows = await log.read(stream, row + 1, FIRST_WINDOW, true);
+  const runs = walkDown(rows, end, row, lowest?.from ?? end.bounds[1], end.bounds[0]);
+  if (runs.length === 0) throw new MissingRow(row);
+  chain.top = [...runs.reverse(), ...chain.top];
+}
+
+async function readUp(log: RecordLog, stream: string, chain: Chain, end: Head, low: number): Promise<void> {
+  const known = chain.bottom.at(-1);
+  const from = known?.link.number ?? end.edge;
+  const first = known?.to ?? end.bounds[0];
+  for (let size = FIRST_WINDOW; ; size = Math.min(LARGEST_WINDOW, size * 2)) {
+    const rows = await log.read(stream, from + size, size, false);
+    const [lowest] = chain.top;
+    const back = lowest?.link.back ?? 0;
+    const highest = back >= from && back < from + size ? { row: back, to: low } : highestLive(rows, end);
+    const runs = highest ? walkDown(rows, end, highest.row, highest.to, first) : [];
+    if (runs.at(-1)?.from === first) {
+      chain.bottom.push(...runs.reverse());
+      return;
+    }
+    if (from + size > end.number) throw new MissingRow(from);
+    if (size === LARGEST_WINDOW) return await readDown(log, stream, chain, end);
+  }
+}
+
+/**
+ * Whether a thread has a message, its pinned message or its metadata in a row. Reads down from the end as far as it must.
+ *
+ * @throws MissingRow
+ */
+export async function isNeeded(log: RecordLog, stream: string, chain: Chain, row: number): Promise<boolean> {
+  const { end } = chain;
+  if (!end) return false;
+  if ([...(end.pinned?.[1] ?? []), ...(end.metadata ?? [])].some(([spot]) => spot === row)) return true;
+  for (;;) {
+    const [lowest] = chain.top;
+    if (chain.top.some(({ link }) => link.number === row)) return true;
+    const next = lowest ? lowest.link.back : end.newest;
+    if (next === undefined || next < row || (lowest && lowest.from <= end.bounds[0])) return false;
+    await readDown(log, stream, chain, end);
+  }
+}
+
+/** Follows the rows that `row` names, down to message `first`: what it meets of the thread, highest first. */
+function walkDown(
+  rows: readonly LogRow[],
+  end: Head,
+  row: number | undefined,
+  low: number,
+  first: number,
+): Run[] {
+  const byNumber = new Map(rows.map((one) => [one.number, one]));
+  const runs: Run[] = [];
+  for (let [next, to] = [row, low]; next !== undefined && to > first; ) {
+    const found = byNumber.get(next);
+    if (!found) break;
+    const run = runOf(linkOf(decodeHead(found.number, found.head)), end, to);
+    if (!run) throw new MissingRow(next);
+    const from = Math.max(run.from, first);
+    if (from < run.to) runs.push({ ...run, from });
+    to = run.from;
+    next = run.link.back;
+  }
+  return runs;
+}
+
+/**
+ * Finds the highest of rows that is certainly part of the thread, and the end of the messages that it holds. Such a row
+ *
+ * - is linked: the row above was inserted on it, or a higher row names it as the one that held the messages before. A row
+ *   that was inserted under a freed key by a writer that came too late is neither;
+ * - was not dropped: it has a text that is neither blank nor listed as dead. What a head lists no more is blank.
+ *
+ * Everything below such a row is then found exactly, because a row names the row before it, and a thread that still has the
+ * messages of a row has all below them.
+ */
+export function highestLive(rows: readonly LogRow[], end: Head): { row: number; to: number } | undefined {
+  const named = new Set<number>();
+  let above: Link | undefined;
+  for (const row of rows) {
+    const head = decodeHeadIfSound(row);
+    const link = head?.incarnation === end.incarnation ? linkOf(head) : undefined;
+    const isLinked =
+      row.number === end.number ||
+      named.has(row.number) ||
+      (link && above?.number === row.number + 1 && above.predecessor === link.token);
+    above = link;
+    if (!link || link.start === undefined || isInRanges(end.free ?? [], row.number)) continue;
+    const to = endOfLive(link, row.texts, end);
+    if (to === undefined) continue;
+    if (isLinked) return { row: row.number, to };
+    if (link.back !== undefined) named.add(link.back);
+  }
+  return undefined;
+}
+
+function endOfLive({ number, start = 0, kinds = "" }: Link, texts: readonly string[], end: Head) {
+  const listed = (end.blank ?? []).filter(([row]) => row === number);
+  for (let index = kinds.length - 1; index >= 0 && start + index >= end.bounds[0]; index--) {
+    const isDead = (texts[index] ?? "") === "" || listed.some(([, from, to]) => from <= index && index < to);
+    if (!isDead) return start + index + 1;
+  }
+  return undefined;
+}

@@ -1,0 +1,315 @@
+import { type CommitRequest, REMEMBERED_OPERATIONS } from "../driver.ts";
+import type { MessageKind } from "../message.ts";
+import { kindOfRecord } from "../record.ts";
+import { type CommitPlan, type Extent, isWithin, planCommit } from "../trimming.ts";
+import type { Chain } from "./chain.ts";
+import {
+  FIRST_ROW,
+  type Fragment,
+  type Head,
+  type RowRange,
+  type Spot,
+  type TextRange,
+  type Upload,
+} from "./format.ts";
+import { spotsOf, textRangesOf } from "./fragments.ts";
+import { locate, locateFromEnd } from "./locate.ts";
+import { isInRanges, mergeRanges, rowAlone, subtractRanges } from "./ranges.ts";
+
+/** The number of the row that is inserted on `head`. */
+export function nextNumber(head: Head): number {
+  return head.number < FIRST_ROW ? (head.base ?? 0) : head.number + 1;
+}
+
+/** The lowest row that a thread needs, or that is listed as dead. */
+export function lowestRow(head: Head): number {
+  const rows = [
+    head.bottom,
+    ...(head.uploads ?? []).flatMap(([, , ranges]) => ranges.map(([from]) => from)),
+    ...[...(head.pinned?.[1] ?? []), ...(head.metadata ?? [])].map(([row]) => row),
+    ...[...(head.free ?? []), ...(head.spent ?? [])].map(([from]) => from),
+  ];
+  return rows.reduce((lowest, row) => Math.min(lowest, row));
+}
+
+/** The row after `head` that repeats its state and commits nothing. */
+export function repeatHead(head: Head, token: string, changes: Partial<Head>): Head {
+  const { operationId, digest, committedAt, start, kinds, setsMetadata, back, fragments, base, ...state } =
+    head;
+  return { ...state, number: nextNumber(head), token, predecessor: head.token, ...changes };
+}
+
+/** What a commit's row holds: its head, and its texts, `""` for those that the commit itself trims. */
+export interface PlannedRow {
+  readonly head: Head;
+  readonly texts: readonly string[];
+}
+
+/** What the planner does not decide. */
+export interface PlanOptions {
+  readonly token: string;
+  /** The writer's clock. */
+  readonly now: number;
+  /** Log time. */
+  readonly at: number;
+  readonly expiresAt: number | undefined;
+  readonly keptUntil: number | undefined;
+  readonly promisedUntil: number | undefined;
+  /** The upload whose fragments hold the commit's texts, and those fragments. */
+  readonly upload: { readonly token: string; readonly fragments: readonly Fragment[] } | undefined;
+  /** What is blank and not freed yet, where a collection has just been made of the head that the row is built on. */
+  readonly collected: { readonly spent: readonly RowRange[] } | undefined;
+}
+
+/**
+ * Plans the row of a commit on `base`: what the thread is after it, and which texts and rows are dead then.
+ *
+ * @throws NotLocated for a message that the plan has to know.
+ */
+export function planRow(chain: Chain, base: Head, request: CommitRequest, options: PlanOptions): PlannedRow {
+  const number = nextNumber(base);
+  const before: Extent = { pinned: base.pinned?.[0] ?? null, first: base.bounds[0], next: base.bounds[1] };
+  const plan = planCommit(before, request, request, (sequence, kept) =>
+    kindAt(chain, request, sequence, kept),
+  );
+  const { kept, extent } = plan;
+  const kinds = request.append.map(kindOfRecord).join("");
+  const setsMetadata = typeof request.metadata === "string";
+  const own = { number, fragments: options.upload?.fragments };
+  const count = kinds.length + (setsMetadata ? 1 : 0);
+  const texts = request.append.map((record, index) => (isWithin(extent, kept.next + index) ? record : ""));
+  if (setsMetadata) texts.push(request.metadata ?? "");
+
+  const pinned = pinnedAfter(chain, base, plan, own, count);
+  const metadata = setsMetadata
+    ? spotsOf(own, kinds.length, count)
+    : request.metadata === null
+      ? undefined
+      : base.metadata;
+  const uploads = uploadsAfter(base, request, options.upload?.token);
+  const spots = [...(pinned?.[1] ?? []), ...(metadata ?? [])];
+  /** Rows below the commit's own that messages need or may need. */
+  const open = [
+    ...uploads.open.flatMap(([, , rows]) => rows),
+    ...(own.fragments ?? []).map(([row]) => rowAlone(row)),
+  ];
+  const dropped = afterDrop(chain, base, request, plan, number, open);
+  const trimmed = afterTrim(chain, plan, own, dropped, pinned, open);
+  const dead = subtractRanges([...dropped.dead, ...trimmed.dead], open);
+  const { bottom } = trimmed;
+  const places = deadPlaces(base, spots, dead, bottom);
+  const trimmedAtOnce = own.fragments
+    ? texts.flatMap((text, index) => (text === "" ? textRangesOf(own, index, index + 1).slice(1) : []))
+    : [];
+  const newest = kinds !== "" ? number : extent.next > extent.first ? dropped.newest : undefined;
+  const { collected } = options;
+  const head: Head = {
+    number,
+    token: options.token,
+    predecessor: base.token,
+    root: base.root,
+    incarnation: base.incarnation,
+    n: base.n + 1,
+    at: options.at,
+    createdAt: base.n === 0 ? options.now : base.createdAt,
+    operationId: request.operationId,
+    digest: request.digest,
+    committedAt: options.now,
+    start: kept.next,
+    kinds,
+    setsMetadata: setsMetadata ? 1 : undefined,
+    back: dropped.newest,
+    fragments: own.fragments,
+    bounds: [extent.first, extent.next],
+    pinned,
+    metadata,
+    newest,
+    edge: trimmed.edge,
+    bottom,
+    cut: request.drop === 0 ? base.cut : number,
+    expiresAt: options.expiresAt,
+    keptUntil: options.keptUntil,
+    promisedUntil: options.promisedUntil,
+    blank: [
+      ...(collected ? [] : (base.blank ?? [])),
+      ...dropped.blank,
+      ...trimmed.blank,
+      ...places.blank,
+      ...trimmedAtOnce,
+    ],
+    free: mergeRanges([
+      ...(collected ? [] : (base.free ?? [])),
+      ...subtractRanges(
+        dead,
+        spots.map(([row]) => rowAlone(row)),
+      ),
+      ...places.free,
+      ...uploads.gone,
+      // A row without content is never read; only its key is needed.
+      ...(count === 0 ? [rowAlone(number)] : []),
+    ]),
+    spent: collected ? collected.spent : base.spent,
+    uploads: uploads.open,
+  };
+  return { head, texts: own.fragments ? texts.map((text) => (text === "" ? "" : PLACEHOLDER)) : texts };
+}
+
+/** Stands in a commit's row for a text that is in fragments. */
+const PLACEHOLDER = "#";
+
+function kindAt(chain: Chain, request: CommitRequest, sequence: number, kept: Extent): MessageKind {
+  if (sequence === kept.pinned) return "s";
+  const appended = request.append[sequence - kept.next];
+  if (appended !== undefined) return kindOfRecord(appended);
+  const { link } = locate(chain, sequence);
+  return (link.kinds?.[sequence - (link.start ?? 0)] ?? "o") as MessageKind;
+}
+
+interface Own {
+  readonly number: number;
+  readonly fragments: readonly Fragment[] | undefined;
+}
+
+function pinnedAfter(
+  chain: Chain,
+  base: Head,
+  { kept, extent }: CommitPlan,
+  own: Own,
+  count: number,
+): Head["pinned"] {
+  const { pinned } = extent;
+  if (pinned === null) return undefined;
+  if (pinned === base.pinned?.[0]) return base.pinned;
+  if (pinned >= kept.next) return [pinned, spotsOf(own, pinned - kept.next, count)];
+  const { link } = locate(chain, pinned);
+  return [pinned, spotsOf(link, pinned - (link.start ?? 0), link.textCount)];
+}
+
+function uploadsAfter(
+  base: Head,
+  request: CommitRequest,
+  own: string | undefined,
+): { open: Upload[]; gone: RowRange[] } {
+  const others = (base.uploads ?? []).filter(([token]) => token !== own);
+  const isGone = ([, n]: Upload) => request.drop === "all" || n <= base.n + 1 - REMEMBERED_OPERATIONS;
+  return {
+    open: others.filter((upload) => !isGone(upload)),
+    gone: others.filter(isGone).flatMap(([, , rows]) => rows),
+  };
+}
+
+interface AfterDrop {
+  /** The row of the newest message that is left. */
+  readonly newest: number | undefined;
+  readonly edge: number;
+  readonly bottom: number;
+  readonly dead: readonly RowRange[];
+  readonly blank: readonly TextRange[];
+}
+
+function afterDrop(
+  chain: Chain,
+  base: Head,
+  request: CommitRequest,
+  { kept }: CommitPlan,
+  number: number,
+  open: readonly RowRange[],
+): AfterDrop {
+  const { edge, bottom, newest } = base;
+  if (kept.next === kept.first) {
+    // No message is left below this row.
+    return {
+      newest: undefined,
+      edge: number,
+      bottom: lowestOf(number, bottom, open),
+      dead: [[bottom, number]],
+      blank: [],
+    };
+  }
+  if (request.drop === 0 || kept.next === base.bounds[1])
+    return { newest, edge, bottom, dead: [], blank: [] };
+  const { link } = locateFromEnd(chain, kept.next - 1);
+  const { start = 0, kinds = "" } = link;
+  const fragments = chain.top
+    .filter(({ from }) => from >= kept.next)
+    .flatMap((run) => (run.link.fragments ?? []).map(([row]) => rowAlone(row)));
+  return {
+    newest: link.number,
+    edge,
+    bottom,
+    dead: [[link.number + 1, number], ...fragments],
+    blank: kept.next < start + kinds.length ? textRangesOf(link, kept.next - start, kinds.length) : [],
+  };
+}
+
+/** The lowest of `row` and of `others` from `bottom` on. */
+function lowestOf(row: number, bottom: number, others: readonly RowRange[]): number {
+  return others.reduce((lowest, [from]) => (from >= bottom ? Math.min(lowest, from) : lowest), row);
+}
+
+function afterTrim(
+  chain: Chain,
+  { kept, extent }: CommitPlan,
+  own: Own,
+  dropped: AfterDrop,
+  pinned: Head["pinned"],
+  open: readonly RowRange[],
+): { edge: number; bottom: number; dead: readonly RowRange[]; blank: readonly TextRange[] } {
+  const { edge, bottom } = dropped;
+  if (extent.first <= kept.first) return { edge, bottom, dead: [], blank: [] };
+  const link = extent.first < kept.next ? locate(chain, extent.first).link : undefined;
+  const newEdge = link?.number ?? own.number;
+  // A commit above the new edge may have fragments below it: they were open uploads when the edge was inserted.
+  const above = link ? [...(link.fragments ?? []).map(([row]) => rowAlone(row)), ...link.openRows] : open;
+  const start = link?.start ?? 0;
+  const pinnedIndex = pinned?.[1][0]?.[0] === link?.number ? pinned?.[1][0]?.[1] : undefined;
+  const from = Math.max(0, kept.first - start);
+  const blank =
+    link && from < extent.first - start
+      ? without(from, extent.first - start, pinnedIndex).flatMap(([low, high]) =>
+          textRangesOf(link, low, high),
+        )
+      : [];
+  return {
+    edge: newEdge,
+    bottom: lowestOf(newEdge, bottom, above),
+    dead: subtractRanges([[bottom, newEdge]], above),
+    blank,
+  };
+}
+
+function without(from: number, to: number, index: number | undefined): [from: number, to: number][] {
+  if (index === undefined || index < from || index >= to) return [[from, to]];
+  return (
+    [
+      [from, index],
+      [index + 1, to],
+    ] as [number, number][]
+  ).filter(([low, high]) => low < high);
+}
+
+/**
+ * What dies with the places of the pinned message and the metadata: those that are left, and the other texts of rows that
+ * are dead but for a place that stays.
+ */
+function deadPlaces(
+  base: Head,
+  live: readonly Spot[],
+  dead: readonly RowRange[],
+  bottom: number,
+): { blank: TextRange[]; free: RowRange[] } {
+  const blank: TextRange[] = [];
+  const free: RowRange[] = [];
+  for (const [row, , count] of live) {
+    if (!isInRanges(dead, row)) continue;
+    const kept = live.filter((spot) => spot[0] === row).map(([, index]) => rowAlone(index));
+    for (const [from, to] of subtractRanges([[0, count]], kept)) blank.push([row, from, to]);
+  }
+  for (const [row, index, count] of [...(base.pinned?.[1] ?? []), ...(base.metadata ?? [])]) {
+    if (live.some((spot) => spot[0] === row && spot[1] === index)) continue;
+    const isLastOfRow = (count === 1 || row < bottom) && !live.some((spot) => spot[0] === row);
+    if (isLastOfRow) free.push(rowAlone(row));
+    else blank.push([row, index, index + 1]);
+  }
+  return { blank, free };
+}

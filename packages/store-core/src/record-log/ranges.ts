@@ -1,0 +1,44 @@
+import type { RowRange } from "./format.ts";
+
+/** The range of one row. */
+export function rowAlone(row: number): RowRange {
+  return [row, row + 1];
+}
+
+/** Sorts ranges and joins those that touch. Empty ones are left out. */
+export function mergeRanges(ranges: readonly RowRange[]): RowRange[] {
+  const merged: [number, number][] = [];
+  const sorted = ranges.filter(([from, to]) => from < to).sort((one, other) => one[0] - other[0]);
+  for (const [from, to] of sorted) {
+    const last = merged.at(-1);
+    if (last && from <= last[1]) last[1] = Math.max(last[1], to);
+    else merged.push([from, to]);
+  }
+  return merged;
+}
+
+/** What of `ranges` is not in `others`. */
+export function subtractRanges(ranges: readonly RowRange[], others: readonly RowRange[]): RowRange[] {
+  const cuts = mergeRanges(others);
+  return ranges.flatMap(([from, to]) => {
+    const left: RowRange[] = [];
+    let start = from;
+    for (const [low, high] of cuts) {
+      if (high <= start) continue;
+      if (low >= to) break;
+      if (start < low) left.push([start, low]);
+      start = high;
+    }
+    if (start < to) left.push([start, to]);
+    return left;
+  });
+}
+
+/** What of `ranges` lies below `row`. */
+export function rangesBelow(ranges: readonly RowRange[], row: number): RowRange[] {
+  return ranges.flatMap(([from, to]): RowRange[] => (from < row ? [[from, Math.min(to, row)]] : []));
+}
+
+export function isInRanges(ranges: readonly RowRange[], row: number): boolean {
+  return ranges.some(([from, to]) => from <= row && row < to);
+}

@@ -1,0 +1,311 @@
+import { formatRevision, type ReadRequest, type ThreadView } from "../driver.ts";
+import { StoreError } from "../errors.ts";
+import { countOf, type Extent, firstOf, lastOf, selectRange } from "../trimming.ts";
+import { type Clock, isAlive, isRecent, type Link, linkOf, momentOf } from "./chain.ts";
+import { decodeHead, decodeHeadIfSound, FIRST_ROW, type Head, type Spot } from "./format.ts";
+import { highestLive } from "./locate.ts";
+import type { LogRow, RecordLog } from "./record-log.ts";
+
+const PAGE_ROWS = 256;
+/** A reader that waits for more finds a few new rows, and asks often. */
+const ROWS_AFTER = 32;
+/** How many rows more than are needed are read: some of them hold no message. */
+const ROWS_TO_SPARE = 4;
+/** A thread that lacks more messages than this is reported as a whole, not message by message. */
+const MOST_MISSING = 10_000;
+const MAX_ATTEMPTS = 100;
+const NOTHING: ThreadView = Object.freeze({ revision: null, count: 0, first: 0, last: 0, entries: [] });
+
+/** Where a page ended: the next older page may begin there. */
+export interface PageHint {
+  readonly incarnation: string;
+  /** The number of the end when the page was read. */
+  readonly seen: number;
+  /** All messages before `sequence` are in `row` or below. */
+  readonly sequence: number;
+  readonly row: number;
+  /** How many messages the rows of the page had on average. */
+  readonly density: number;
+}
+
+/** What a reader may guess before it has seen the end: saves a round trip when right, costs a request when wrong. */
+export interface ReadHints {
+  /** The end as a writer of this process last saw it. */
+  readonly end: Head | undefined;
+  readonly page: PageHint | undefined;
+}
+
+/**
+ * Reads one revision of a thread: the end, then down from row to row, each of which names the next. A text that should be
+ * there and is not means that a commit came between: then it reads the end again and goes on with all rows that it has seen,
+ * so that a busy writer cannot hold it up. Where the end is the same, the text is damaged or missing, and its record is `""`.
+ */
+export async function readThread(
+  log: RecordLog,
+  stream: string,
+  request: ReadRequest,
+  clock: Clock,
+  hints: ReadHints,
+): Promise<{ view: ThreadView; page: PageHint | undefined }> {
+  let began = momentOf(clock);
+  let reader = new RowReader(log, stream);
+  let before: Head | undefined;
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+    if (attempt > 0 && request.signal?.aborted) break;
+    if (!isRecent(clock, began)) {
+      began = momentOf(clock);
+      reader = new RowReader(log, stream);
+    }
+    const read = new ThreadRead(reader, request, hints);
+    const end = await read.readEnd();
+    if (!isAlive(end, clock.wall())) return { view: NOTHING, page: undefined };
+    const isSame = before?.token === end.token;
+    const view = await read.readView(end, isSame);
+    // Rows may have been deleted meanwhile, because the thread has expired.
+    if (!isAlive(end, clock.wall())) return { view: NOTHING, page: undefined };
+    if (view && (read.isWhole || isSame)) return { view, page: read.page };
+    before = end;
+  }
+  throw new StoreError(
+    "UNAVAILABLE",
+    `the thread changed during each of ${MAX_ATTEMPTS} attempts to read it`,
+    {
+      retryable: true,
+    },
+  );
+}
+
+/** The rows of a stream that one call has read. A row never changes but that texts become blank, so the first look counts. */
+class RowReader {
+  readonly #log: RecordLog;
+  readonly #stream: string;
+  readonly #rows = new Map<number, LogRow>();
+
+  constructor(log: RecordLog, stream: string) {
+    this.#log = log;
+    this.#stream = stream;
+  }
+
+  /** Reads rows below a number, highest first, whether they are known or not. */
+  async read(below: number, limit: number): Promise<LogRow[]> {
+    const rows = await this.#log.read(this.#stream, below, limit, false);
+    return rows.map((row) => {
+      const known = this.#rows.get(row.number);
+      if (known && known.head === row.head) return known;
+      this.#rows.set(row.number, row);
+      return row;
+    });
+  }
+
+  /** The row of a number, read with so many rows below it where it is not known. */
+  async row(number: number, limit: number): Promise<LogRow | undefined> {
+    if (!this.#rows.has(number)) await this.read(number + 1, limit);
+    return this.#rows.get(number);
+  }
+
+  known(number: number): LogRow | undefined {
+    return this.#rows.get(number);
+  }
+}
+
+/** One attempt to read a revision. */
+class ThreadRead {
+  isWhole = true;
+  page: PageHint | undefined;
+  readonly #reader: RowReader;
+  readonly #request: ReadRequest;
+  readonly #hints: ReadHints;
+  readonly #guesses: readonly Promise<unknown>[];
+
+  constructor(reader: RowReader, request: ReadRequest, hints: ReadHints) {
+    this.#reader = reader;
+    this.#request = request;
+    this.#hints = hints;
+    this.#guesses = this.#guess();
+  }
+
+  async readEnd(): Promise<Head | undefined> {
+    const { limit, before, after } = this.#request;
+    const density = this.#hints.page?.density ?? 1;
+    const most = after === undefined ? PAGE_ROWS : ROWS_AFTER;
+    const wanted = before === undefined ? Math.min(rowsFor(limit, density), most) + 1 : 2;
+    const [[newest]] = await Promise.all([
+      this.#reader.read(Number.POSITIVE_INFINITY, wanted),
+      ...this.#guesses,
+    ]);
+    return newest && newest.number >= FIRST_ROW ? decodeHead(newest.number, newest.head) : undefined;
+  }
+
+  /** @param isLast whether what is missing is missing for good. */
+  async readView(end: Head, isLast: boolean): Promise<ThreadView | undefined> {
+    const request = this.#request;
+    const extent: Extent = { pinned: end.pinned?.[0] ?? null, first: end.bounds[0], next: end.bounds[1] };
+    const range = selectRange(extent, request);
+    const found = await this.#readRun(end, range, isLast);
+    if (!found) return undefined;
+    const [pinned, metadata] = [
+      range.pinned !== null && end.pinned ? await this.#textAt(end.pinned[1]) : undefined,
+      request.metadata && end.metadata ? await this.#textAt(end.metadata) : undefined,
+    ];
+    const entries = Array.from({ length: Math.max(0, range.next - range.first) }, (_, index) => ({
+      sequence: range.first + index,
+      record: found.get(range.first + index) ?? "",
+    }));
+    if (range.pinned !== null) entries.unshift({ sequence: range.pinned, record: pinned ?? "" });
+    this.isWhole = metadata !== "" && entries.every(({ record }) => record !== "");
+    return {
+      revision: formatRevision(end.incarnation, end.n),
+      count: countOf(extent),
+      first: firstOf(extent),
+      last: lastOf(extent),
+      entries,
+      ...(metadata !== undefined && { metadata }),
+    };
+  }
+
+  /** The records of the messages that a range has, by sequence number; undefined where rows are missing. */
+  async #readRun(end: Head, range: Extent, isLast: boolean): Promise<Map<number, string> | undefined> {
+    const found = new Map<number, string>();
+    if (range.first >= range.next) return found;
+    const start = await this.#startOf(end, range);
+    let { row, low } = start;
+    let [rows, messages] = [0, 0];
+    /** The last row that is known to have dropped messages, of those not passed yet. */
+    let { cut } = end;
+    while (low > range.first && row !== undefined) {
+      const density = messages / Math.max(1, rows) || (this.#hints.page?.density ?? 1);
+      const next = await this.#reader.row(row, rowsFor(low - range.first, density) + ROWS_TO_SPARE);
+      const head = next && decodeHeadIfSound(next);
+      if (!head || head.incarnation !== end.incarnation) {
+        if (!isLast) {
+          this.isWhole = false;
+          return undefined;
+        }
+        ({ row } = await this.#passDamage(row, cut ?? 0, end));
+        continue;
+      }
+      cut = head.cut;
+      const link = linkOf(head);
+      const { start: first = 0, kinds = "" } = link;
+      const from = Math.max(first, range.first);
+      const to = Math.min(first + kinds.length, low, range.next);
+      const texts = await this.#textsOf(next, link, from - first, to - first);
+      texts.forEach((text, index) => {
+        found.set(from + index, text);
+      });
+      if (from < to) {
+        rows += 1;
+        messages += kinds.length;
+        this.page = {
+          incarnation: end.incarnation,
+          seen: end.number,
+          sequence: range.first,
+          row,
+          density: messages / rows,
+        };
+      }
+      low = Math.min(low, kinds === "" ? low : first);
+      row = kinds === "" ? head.newest : link.back;
+    }
+    const missing = range.next - range.first - found.size;
+    if (missing > MOST_MISSING) {
+      throw new StoreError("CORRUPT", `log row ${end.number} tells of ${missing} messages that are nowhere`);
+    }
+    return found;
+  }
+
+  /** The row that a walk down to a range begins with, and the message before which it stands. */
+  async #startOf(end: Head, range: Extent): Promise<{ row: number | undefined; low: number }> {
+    const hint = this.#hints.page;
+    const isUsable =
+      hint !== undefined &&
+      hint.incarnation === end.incarnation &&
+      (end.cut ?? 0) <= hint.seen &&
+      hint.sequence >= range.next &&
+      hint.sequence > end.bounds[0];
+    if (isUsable) return { row: hint.row, low: hint.sequence };
+    // The oldest messages are in the lowest rows, if few commits were without a message.
+    const [first, next] = end.bounds;
+    const below = end.edge + (range.next - first) + ROWS_TO_SPARE;
+    if (range.next - first < PAGE_ROWS && below < end.number && next - range.next > PAGE_ROWS) {
+      const highest = highestLive(await this.#reader.read(below, below - end.edge), end);
+      if (highest && highest.to >= range.next) return { row: highest.row, low: highest.to };
+    }
+    return { row: end.newest, low: next };
+  }
+
+  /**
+   * The next row that can be read below one that is damaged. What the damaged row dropped only its own head tells: where it
+   * may have dropped something, what is below could be dropped too.
+   */
+  async #passDamage(row: number, cut: number, end: Head): Promise<{ row: number | undefined }> {
+    const corrupt = () => new StoreError("CORRUPT", `log row ${row} is damaged or missing`);
+    if (row <= cut) throw corrupt();
+    for (let below = row; below > Math.max(cut, end.bottom); ) {
+      const [next] = await this.#reader.read(below, 1);
+      if (!next || next.number < Math.max(cut, end.bottom)) return { row: undefined };
+      const head = decodeHeadIfSound(next);
+      if (head?.incarnation === end.incarnation) return { row: head.kinds ? head.number : head.newest };
+      if (next.number <= cut) throw corrupt();
+      below = next.number;
+    }
+    return { row: undefined };
+  }
+
+  /** The texts `from` to `to - 1` of a row; `""` for one that is blank, or of which a piece is missing. */
+  async #textsOf(row: LogRow, { fragments }: Link, from: number, to: number): Promise<string[]> {
+    const texts: string[] = [];
+    for (let index = from; index < to; index++) {
+      if (!fragments) {
+        texts.push(row.texts[index] ?? "");
+        continue;
+      }
+      const pieces = fragments.filter(([, first, end]) => first <= index && index < end);
+      texts.push(
+        await this.#joined(pieces.map(([number, first, end]) => [number, index - first, end - first])),
+      );
+    }
+    return texts;
+  }
+
+  async #textAt(spots: readonly Spot[]): Promise<string> {
+    return await this.#joined(spots.length === 1 ? spots : spots.slice(1));
+  }
+
+  async #joined(spots: readonly Spot[]): Promise<string> {
+    // Fragments were inserted one after the other: one request reads those that are left.
+    const pieces: string[] = [];
+    for (const [index, [row, at]] of spots.entries()) {
+      const last = spots.at(-1)?.[0] ?? row;
+      if (index === 0 && !this.#reader.known(row) && last > row)
+        await this.#reader.read(last + 1, last - row + 1);
+      pieces.push((await this.#reader.row(row, 1))?.texts[at] ?? "");
+    }
+    return pieces.includes("") ? "" : pieces.join("");
+  }
+
+  /** Asks for the rows of the pinned message and the metadata beside the end, where they are likely to be needed. */
+  #guess(): Promise<unknown>[] {
+    const { end } = this.#hints;
+    if (!end) return [];
+    const { limit } = this.#request;
+    const extent: Extent = { pinned: end.pinned?.[0] ?? null, first: end.bounds[0], next: end.bounds[1] };
+    const rows = [
+      ...(end.pinned && selectRange(extent, this.#request).pinned !== null
+        ? [end.pinned[1].at(-1)?.[0]]
+        : []),
+      ...(end.metadata && this.#request.metadata ? [end.metadata.at(-1)?.[0]] : []),
+    ];
+    const isFar = (row: number | undefined) =>
+      row !== undefined && row <= end.number - Math.min(limit, PAGE_ROWS) && !this.#reader.known(row);
+    return [...new Set(rows)].filter(isFar).map((row) => this.#reader.row(row ?? 0, 1));
+  }
+}
+
+/**
+ * How many rows to read for so many messages. Rows of large commits are large, so no more than are likely to be needed; at
+ * least twice what is needed on average, as too few cost a round trip.
+ */
+function rowsFor(messages: number, density: number): number {
+  return Math.min(PAGE_ROWS, Math.ceil(messages * Math.min(1, 2 / density)));
+}

@@ -1,0 +1,500 @@
+// Exceeds 300 lines because every step of a commit is here, in its order: the order is what makes it sound.
+import { LRUCache } from "lru-cache";
+import { type CommitOutcome, type CommitRequest, formatRevision } from "../driver.ts";
+import { newEpoch as newToken } from "../epoch.ts";
+import { StoreError } from "../errors.ts";
+import {
+  type Chain,
+  type Clock,
+  isAlive,
+  isRecent,
+  learn,
+  linkRow,
+  type Moment,
+  momentOf,
+  never,
+  SOLID_MARGIN_MS,
+} from "./chain.ts";
+import { blankDead, COLLECT_EVERY, planCollection } from "./collect.ts";
+import {
+  decodeHeadIfSound,
+  encodeHead,
+  FIRST_ROW,
+  type Fragment,
+  type Head,
+  LAST_MOMENT,
+  type Upload,
+} from "./format.ts";
+import { fitsRow, layOut } from "./fragments.ts";
+import { isNeeded, MissingRow, NotLocated, readTowards } from "./locate.ts";
+import { lowestRow, nextNumber, type PlannedRow, type PlanOptions, planRow, repeatHead } from "./plan.ts";
+import { mergeRanges, rowAlone } from "./ranges.ts";
+import type { Amendment, LogRow, RecordLog } from "./record-log.ts";
+
+const HOUR = 60 * 60 * 1_000;
+/** A thread expires this long before its rows may be deleted. */
+const EXPIRY_MARGIN_MS = 72 * HOUR;
+/** A freed key may be taken again after this time. */
+const FREED_MS = 48 * HOUR;
+const ROOT_LIFE_MS = 30 * 24 * HOUR;
+/** How much longer than needed a raised expiry is at least, so that raises are rare. */
+const RAISE_AHEAD_MS = 24 * HOUR;
+/** So many rows fit between two milliseconds of the clock that first rows are numbered by. */
+const ROWS_PER_MS = 2_048;
+const MAX_ATTEMPTS = 200;
+const LONGEST_PAUSE_MS = 100;
+const FIRST_PAUSE_MS = 25;
+const MAX_UPLOADS = 8;
+/** An upload whose rows lie in more ranges than this has too many other writers between its own inserts. */
+const MAX_UPLOAD_RANGES = 64;
+/** A head with more entries of dead texts and rows is collected at once. */
+const MAX_DEAD_ENTRIES = 128;
+
+/** Thrown to begin an attempt again: what it knows is no longer true, or too old. */
+class StartOver extends Error {}
+
+/** An insert of this process whose outcome is not known. */
+interface Attempt {
+  readonly number: number;
+  readonly token: string;
+  readonly incarnation: string;
+  readonly n: number;
+  readonly digest: string;
+}
+
+/** What a process remembers of one stream. */
+export class StreamMemory {
+  chain: Chain | undefined;
+  /** The attempts of commits whose outcome is not known, by operation id. */
+  readonly attempts = new LRUCache<string, Attempt[]>({ max: 128 });
+
+  attemptsOf(operationId: string): Attempt[] {
+    const attempts = this.attempts.get(operationId) ?? [];
+    this.attempts.set(operationId, attempts);
+    return attempts;
+  }
+}
+
+/** One commit to one stream: `commit()` is called once. */
+export class CommitWriter {
+  readonly #log: RecordLog;
+  readonly #clock: Clock;
+  readonly #stream: string;
+  readonly #request: CommitRequest;
+  readonly #memory: StreamMemory;
+  /** The token of the upload that this commit has begun. */
+  #upload: string | undefined;
+  /** When the attempt under way began. */
+  #began: Moment;
+  /** Whether the attempt goes by what was known before it, so that the end may be another. */
+  #isCached = false;
+  /** Whether the row that won the last attempt was returned: the next attempt goes by it. */
+  #isShown = false;
+
+  constructor(log: RecordLog, clock: Clock, stream: string, request: CommitRequest, memory: StreamMemory) {
+    this.#log = log;
+    this.#clock = clock;
+    this.#stream = stream;
+    this.#request = request;
+    this.#memory = memory;
+    this.#began = momentOf(clock);
+  }
+
+  async commit(): Promise<CommitOutcome> {
+    let known = this.#memory.chain;
+    this.#isCached =
+      known !== undefined && isRecent(this.#clock, known.learned) && isAlive(known.end, this.#clock.wall());
+    let missing: string | undefined;
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+      if (attempt > 1) await this.#pause(attempt - 2);
+      // What an attempt leaves behind when it fails is true, but may not be the end.
+      this.#memory.chain = undefined;
+      // A writer that lost twice had better look at the end than at the winner of each number.
+      this.#isCached ||= this.#isShown && attempt === 1;
+      this.#isShown = false;
+      const chain: Chain =
+        this.#isCached && known ? known : await learn(this.#log, this.#stream, this.#clock, known);
+      known = chain;
+      this.#began = momentOf(this.#clock);
+      try {
+        const outcome = await this.#attempt(chain);
+        this.#memory.chain = chain;
+        return outcome;
+      } catch (error) {
+        if (error instanceof MissingRow) {
+          // The same end a second time: the row is not missing because another commit came between.
+          if (missing === chain.end?.token && isAlive(chain.end, this.#clock.wall())) {
+            throw new StoreError("CORRUPT", `log row ${error.row} is missing`);
+          }
+          missing = chain.end?.token;
+          known = undefined;
+        } else if (!(error instanceof StartOver)) {
+          this.#memory.chain = chain;
+          chain.learned = { wall: Number.NEGATIVE_INFINITY, monotonic: Number.NEGATIVE_INFINITY };
+          throw error;
+        }
+        this.#isCached = false;
+      }
+    }
+    throw new StoreError("UNAVAILABLE", `the thread has too many writers: ${MAX_ATTEMPTS} attempts lost`, {
+      retryable: true,
+    });
+  }
+
+  async #attempt(chain: Chain): Promise<CommitOutcome> {
+    const request = this.#request;
+    const now = this.#began.wall;
+    if (!this.#isCached && !isRecent(this.#clock, chain.learned)) throw new StartOver();
+    const current = isAlive(chain.end, now) ? chain.end : undefined;
+    if (!current && !chain.knowsRoot) throw new StartOver();
+    const recorded = current && (await this.#findRecordedOutcome(chain, current));
+    if (recorded) return recorded;
+    const revision = current ? formatRevision(current.incarnation, current.n) : null;
+    if (request.expectedRevision !== undefined && request.expectedRevision !== revision) {
+      // Another process may have committed since.
+      if (this.#isCached) throw new StartOver();
+      return { outcome: "revision-conflict", revision };
+    }
+    let base = current ?? (await this.#begin(chain, now));
+    base = await this.#raise(chain, base, now);
+    const upload = await this.#uploadTexts(chain, base, now);
+    if (upload) base = upload.base;
+    const planned = await this.#plan(chain, base, now, upload);
+    return await this.#insertCommit(chain, planned);
+  }
+
+  /** The outcome of this operation, where it has been committed or used before. */
+  async #findRecordedOutcome(chain: Chain, current: Head): Promise<CommitOutcome | undefined> {
+    const { operationId, digest, drop } = this.#request;
+    let same: { readonly n: number; readonly digest?: string | undefined } | undefined;
+    for (const link of chain.remembered()) {
+      if (link.operationId === operationId) same = link;
+    }
+    same ??= await this.#findAttempt(chain, current);
+    if (!same) return undefined;
+    const revision = formatRevision(current.incarnation, same.n);
+    if (same.digest !== digest) {
+      return {
+        outcome: "operation-conflict",
+        revision: formatRevision(current.incarnation, current.n),
+      };
+    }
+    // The first time may have ended before everything was blank.
+    if (drop === "all") await this.#amend(blankDead(current));
+    this.#memory.attempts.delete(operationId);
+    return { outcome: "repeated", revision };
+  }
+
+  /** Of the attempts whose outcome is not known, the one that was made. */
+  async #findAttempt(chain: Chain, current: Head): Promise<Attempt | undefined> {
+    const attempts = this.#memory.attempts.get(this.#request.operationId) ?? [];
+    for (const attempt of [...attempts]) {
+      if (attempt.number > current.number || attempt.incarnation !== current.incarnation) continue;
+      const isMade = await this.#isMade(chain, current, attempt);
+      if (isMade === undefined) throw outcomeUnknown();
+      if (isMade) return attempt;
+      attempts.splice(attempts.indexOf(attempt), 1);
+    }
+    return undefined;
+  }
+
+  /**
+   * Whether an attempt's row is part of the thread, whatever holds its key now. The row above tells, by the token of the row
+   * that it was inserted on. Where it was freed since, a row that the thread needs tells too: such a key is never freed.
+   * Undefined: nothing tells any more.
+   */
+  async #isMade(chain: Chain, current: Head, { number, token }: Attempt): Promise<boolean | undefined> {
+    if (number === current.number) return token === current.token;
+    const above = chain.links.find((link) => link.number === number + 1);
+    if (above) return above.predecessor === token;
+    const rows = await this.#log.read(this.#stream, number + 2, 2, true);
+    const heads = rows.map(decodeHeadIfSound).filter((head) => head?.incarnation === current.incarnation);
+    const next = heads.find((head) => head?.number === number + 1);
+    if (next) return next.predecessor === token;
+    if (!(await isNeeded(this.#log, this.#stream, chain, number))) return undefined;
+    return heads.some((head) => head?.number === number && head.token === token);
+  }
+
+  /** Makes the ground for the first commit of an incarnation: a root, after the last incarnation is closed. */
+  async #begin(chain: Chain, now: number): Promise<Head> {
+    const { end, root } = chain;
+    const isNewest = end !== undefined && (!root || end.number >= (root.head.base ?? 0));
+    const open = isNewest ? end : root?.head;
+    if (open && !open.closed) {
+      if (open.n === 0 && now < never(open.promisedUntil) - SOLID_MARGIN_MS) return open;
+      // After this time its rows may be gone, and the next key with them.
+      if (now < never(open.keptUntil) + SOLID_MARGIN_MS) {
+        await this.#insertPlain(chain, repeatHead(open, newToken(), { closed: 1 }), []);
+      }
+    }
+    if (root) await this.#keepRoot(root.head, root.expiresAt, now);
+    const at = Math.max(now, open?.at ?? 0);
+    const keptUntil = this.#wantedUntil(open ? never(open.keptUntil) : 0, at);
+    const highest = Math.max(end?.number ?? 0, open ? nextNumber(open) : 0);
+    const base = Math.max(Math.floor(now) * ROWS_PER_MS, highest + 2, FIRST_ROW);
+    const token = newToken();
+    const head: Head = {
+      number: root ? root.head.number + 1 : 1,
+      token,
+      root: root ? root.head.number + 1 : 1,
+      incarnation: token,
+      n: 0,
+      at,
+      base,
+      createdAt: now,
+      bounds: [1, 1],
+      edge: base,
+      bottom: base,
+      expiresAt: 0,
+      keptUntil: finite(keptUntil),
+      promisedUntil: finite(keptUntil),
+      // All rows of the incarnations before.
+      free: end ? [[Math.min(lowestRow(end), end.number), highest + 1]] : [],
+    };
+    await this.#insertPlain(chain, head, []);
+    return head;
+  }
+
+  /** A root that is about to be deleted is kept, so that the next root's number is certainly new. */
+  async #keepRoot({ number, token }: Head, expiresAt: number | undefined, now: number): Promise<void> {
+    if (expiresAt === undefined || now <= expiresAt - SOLID_MARGIN_MS) return;
+    const until = now + ROOT_LIFE_MS;
+    await this.#amend([{ from: number, to: number + 1, extend: { to: until, atLeast: 0 } }]);
+    const [row] = await this.#log.read(this.#stream, FIRST_ROW, 1, true);
+    const isKept = row && decodeHeadIfSound(row)?.token === token && never(row.expiresAt) >= until;
+    if (!isKept) throw new StartOver();
+  }
+
+  /** How long rows are to be kept, so that the promise lasts for more than this commit. */
+  #wantedUntil(before: number, at: number): number {
+    const { ttlMs } = this.#request;
+    if (ttlMs === undefined) return Number.POSITIVE_INFINITY;
+    return Math.max(before, at + ttlMs + Math.max(ttlMs, RAISE_AHEAD_MS) + EXPIRY_MARGIN_MS);
+  }
+
+  /**
+   * Promises a later expiry where this commit needs it: a row that says so, by which all later rows are kept as long; then
+   * all needed rows are extended; the commit's row claims it.
+   */
+  async #raise(chain: Chain, base: Head, now: number): Promise<Head> {
+    const { ttlMs } = this.#request;
+    const at = Math.max(now, base.at);
+    const needed = ttlMs === undefined ? Number.POSITIVE_INFINITY : at + ttlMs + EXPIRY_MARGIN_MS;
+    if (needed <= never(base.promisedUntil)) return base;
+    let raised = base;
+    if (needed > never(base.keptUntil)) {
+      const number = nextNumber(base);
+      raised = repeatHead(base, newToken(), {
+        at,
+        keptUntil: finite(this.#wantedUntil(never(base.keptUntil), at)),
+        free: mergeRanges([...(base.free ?? []), rowAlone(number)]),
+      });
+      await this.#insertPlain(chain, raised, []);
+    }
+    const until = never(raised.keptUntil);
+    const from = Math.min(lowestRow(raised), chain.oldestRemembered() ?? raised.number);
+    await this.#amend([
+      { from, to: nextNumber(raised), extend: { to: nullable(until), atLeast: never(base.promisedUntil) } },
+      {
+        from: raised.root,
+        to: raised.root + 1,
+        extend: { to: nullable(until + ROOT_LIFE_MS), atLeast: 0 },
+      },
+    ]);
+    this.#startOverUnlessRecent(this.#began);
+    return { ...raised, promisedUntil: finite(until) };
+  }
+
+  /** Inserts the texts as fragments where they do not fit the commit's row, or the rest of them. */
+  async #uploadTexts(
+    chain: Chain,
+    base: Head,
+    now: number,
+  ): Promise<(NonNullable<PlanOptions["upload"]> & { readonly base: Head }) | undefined> {
+    const texts = [...this.#request.append, ...(this.#request.metadata ? [this.#request.metadata] : [])];
+    const { maxRowBytes } = this.#log.capabilities;
+    if (fitsRow(texts, maxRowBytes)) return undefined;
+    const pieces = layOut(texts, maxRowBytes);
+    let end = base;
+    let own: Upload | undefined = base.uploads?.find(([token]) => token === this.#upload);
+    const token = own?.[0] ?? newToken();
+    this.#upload = token;
+    for (let index = own ? rowsOf(own).length : 0; index < pieces.length; index++) {
+      const number = nextNumber(end);
+      const rows = mergeRanges([...(own?.[2] ?? []), rowAlone(number)]);
+      own = [token, own?.[1] ?? end.n, rows];
+      if (rows.length > MAX_UPLOAD_RANGES) {
+        throw new StoreError(
+          "UNAVAILABLE",
+          "the thread has too many writers for a commit of this size; try again",
+          { retryable: true },
+        );
+      }
+      const others = (end.uploads ?? []).filter((upload) => upload[0] !== token);
+      const evicted = others.slice(0, Math.max(0, others.length + 1 - MAX_UPLOADS));
+      const head = repeatHead(end, newToken(), {
+        at: Math.max(now, end.at),
+        uploads: [...others.slice(evicted.length), own],
+        free: mergeRanges([...(end.free ?? []), ...evicted.flatMap(([, , ranges]) => ranges)]),
+        promisedUntil: base.promisedUntil,
+      });
+      await this.#insertPlain(chain, head, pieces[index]?.texts ?? []);
+      end = head;
+      const gone = evicted.flatMap(([, , ranges]) => ranges);
+      await this.#amend(gone.map(([from, to]) => ({ from, to, blank: "all" })));
+    }
+    const rows = own ? rowsOf(own) : [];
+    const fragments = pieces.map(({ from, to }, index): Fragment => [rows[index] ?? 0, from, to]);
+    return { token, fragments, base: end };
+  }
+
+  async #plan(chain: Chain, base: Head, now: number, upload: PlanOptions["upload"]): Promise<PlannedRow> {
+    const at = Math.max(now, base.at);
+    const { ttlMs } = this.#request;
+    const options = {
+      token: newToken(),
+      now,
+      at,
+      expiresAt: ttlMs === undefined ? undefined : finite(at + ttlMs),
+      keptUntil: base.keptUntil,
+      promisedUntil: base.promisedUntil,
+      upload,
+    };
+    const plan = async (collected: PlanOptions["collected"]) => {
+      for (;;) {
+        try {
+          return planRow(chain, base, this.#request, { ...options, collected });
+        } catch (error) {
+          if (!(error instanceof NotLocated)) throw error;
+          await readTowards(this.#log, this.#stream, chain, error);
+        }
+      }
+    };
+    const { blank = [], free = [] } = base;
+    const isDue = (base.n + 1) % COLLECT_EVERY === 0 || blank.length + free.length > MAX_DEAD_ENTRIES;
+    const first = await plan(undefined);
+    if (!isDue) return first;
+    const oldest = chain.oldestRemembered() ?? nextNumber(base);
+    const { amendments, spent } = planCollection(base, oldest, at + FREED_MS);
+    await this.#amend(amendments);
+    return await plan({ spent });
+  }
+
+  async #insertCommit(chain: Chain, { head, texts }: PlannedRow): Promise<CommitOutcome> {
+    const { operationId, digest, drop } = this.#request;
+    // Reads may have taken days.
+    this.#startOverUnlessRecent(this.#began);
+    const attempts = this.#memory.attemptsOf(operationId);
+    const { number, token, incarnation, n } = head;
+    const own = { number, token, incarnation, n, digest };
+    attempts.push(own);
+    const sent = momentOf(this.#clock);
+    const taken = await this.#insert(head, texts);
+    if (taken !== true) this.#lose(chain, taken, sent);
+    if (!isRecent(this.#clock, sent)) return await this.#confirm(head, attempts, own);
+    chain.append(head);
+    chain.learned = sent;
+    if (drop === "all") await this.#amend(blankDead(head));
+    this.#memory.attempts.delete(operationId);
+    return { outcome: "committed", revision: formatRevision(incarnation, n) };
+  }
+
+  /**
+   * Finds out whether a row that was inserted late is part of the thread: its key may have been free again. Where it is not,
+   * it is blanked, and the commit starts over.
+   */
+  async #confirm(head: Head, attempts: Attempt[], attempt: Attempt): Promise<CommitOutcome> {
+    const { number, incarnation, n } = head;
+    const chain = await learn(this.#log, this.#stream, this.#clock, undefined);
+    const { end } = chain;
+    // Later than that, rows below may have been deleted, so a link proves nothing.
+    const isProof =
+      end?.incarnation === incarnation &&
+      end.number >= number &&
+      this.#clock.wall() < never(end.promisedUntil) - SOLID_MARGIN_MS;
+    const isMade = isProof && (await this.#isMade(chain, end, attempt));
+    if (!isMade) {
+      // It is not part of the thread, or nothing of it is needed any more.
+      await this.#amend([{ from: number, to: number + 1, blank: "all" }]);
+      if (isMade === undefined) throw outcomeUnknown();
+      attempts.splice(attempts.indexOf(attempt), 1);
+      throw new StartOver();
+    }
+    if (this.#request.drop === "all" && end) await this.#amend(blankDead(end));
+    this.#memory.attempts.delete(this.#request.operationId);
+    return { outcome: "committed", revision: formatRevision(incarnation, n) };
+  }
+
+  /** Inserts a row that commits nothing. @throws StartOver where another row was first, or the insert was late. */
+  async #insertPlain(chain: Chain, head: Head, texts: readonly string[]): Promise<void> {
+    this.#startOverUnlessRecent(this.#began);
+    const sent = momentOf(this.#clock);
+    const taken = await this.#insert(head, texts);
+    if (taken !== true) this.#lose(chain, taken, sent);
+    if (!isRecent(this.#clock, sent)) {
+      if (texts.length > 0) {
+        await this.#amend([{ from: head.number, to: head.number + 1, blank: "all" }]);
+        this.#upload = undefined;
+      }
+      throw new StartOver();
+    }
+    if (head.number < FIRST_ROW) chain.root = { head, expiresAt: this.#expiryOf(head) };
+    else chain.append(head);
+  }
+
+  /** Another row was first. Where the backend returned it, the next attempt may go by it. */
+  #lose(chain: Chain, taken: false | LogRow, sent: Moment): never {
+    this.#isShown = taken !== false && linkRow(chain, taken);
+    if (this.#isShown) chain.learned = sent;
+    throw new StartOver();
+  }
+
+  async #insert(head: Head, texts: readonly string[]): Promise<boolean | LogRow> {
+    const { number } = head;
+    if (!Number.isSafeInteger(number)) {
+      throw new StoreError("CORRUPT", `log row ${number - 1} is damaged: no row can follow it`);
+    }
+    return await this.#log.insert(this.#stream, {
+      number,
+      head: encodeHead(head),
+      texts,
+      expiresAt: this.#expiryOf(head),
+    });
+  }
+
+  #expiryOf({ number, keptUntil }: Head): number | undefined {
+    return keptUntil !== undefined && number < FIRST_ROW ? keptUntil + ROOT_LIFE_MS : keptUntil;
+  }
+
+  async #amend(amendments: readonly Amendment[]): Promise<void> {
+    if (amendments.length > 0) await this.#log.amend(this.#stream, amendments);
+  }
+
+  #startOverUnlessRecent(since: Moment): void {
+    if (!isRecent(this.#clock, since)) throw new StartOver();
+  }
+
+  async #pause(lost: number): Promise<void> {
+    await this.#clock.sleep(Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** lost), this.#request.signal);
+  }
+}
+
+function outcomeUnknown(): StoreError {
+  return new StoreError(
+    "UNAVAILABLE",
+    "the commit's outcome is unknown: its row was found, but no longer the row after it; read the thread to see whether it was made",
+  );
+}
+
+function rowsOf([, , ranges]: Upload): number[] {
+  return ranges.flatMap(([from, to]) => Array.from({ length: to - from }, (_, index) => from + index));
+}
+
+/** A head leaves a time out that is never. So is one that no `Date` can hold. */
+function finite(time: number): number | undefined {
+  return time > LAST_MOMENT ? undefined : time;
+}
+
+function nullable(time: number): number | null {
+  return finite(time) ?? null;
+}

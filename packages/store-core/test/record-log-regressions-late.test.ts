@@ -1,0 +1,120 @@
+import { describe, expect, test } from "vitest";
+import type { Change } from "../src/index.ts";
+import { addEach, contentsOf, DAY, holdBack, Scene, user } from "./record-log-scenes.ts";
+
+// Processes whose clock is wrong, and requests and replies that arrive days late.
+
+describe("a process whose clock is 24 hours behind", () => {
+  /** It writes and trims between two commits of a process that trusts what it knows. */
+  async function writeBesideSlowClock() {
+    const scene = new Scene();
+    const [right, behind] = [scene.open({ maxMessages: 10 }), scene.open({ maxMessages: 10, behind: DAY })];
+    const revisions = [await right.store.addMessages([user("first")])];
+    for (let index = 0; index < 200; index++) {
+      revisions.push(await behind.store.addMessages([user(`behind ${index}`)]));
+    }
+    scene.wait(0);
+    revisions.push(await right.store.addMessages([user("last")]));
+    return { revisions, kept: await contentsOf(scene.open().store) };
+  }
+
+  test("C17 never makes another process lose an acknowledged commit", async () => {
+    const { kept } = await writeBesideSlowClock();
+    expect(kept.at(-1)).toBe("last");
+    expect(kept).toHaveLength(10);
+  });
+
+  test("C5 never makes a revision come twice", async () => {
+    const { revisions } = await writeBesideSlowClock();
+    expect(revisions.filter((revision, index) => revisions.indexOf(revision) < index)).toEqual([]);
+  });
+});
+
+test("C17 a row that arrives ten days late hides no message of the thread's next incarnation", async () => {
+  const scene = new Scene();
+  const options = { ttlMs: DAY };
+  const [late, other] = [scene.open(options), scene.open(options)];
+  await addEach(late.store, 3, "expired ");
+  const held = holdBack(late.log, ({ verb }) => verb === "insert");
+  const adding = late.store.addMessages([user("late")]);
+  await held.isReached;
+  scene.wait(10 * DAY);
+  const added = await addEach(other.store, 2, "before ");
+  held.release();
+  await adding;
+  added.push("late", ...(await addEach(other.store, 5, "after ")));
+  expect(await contentsOf(other.store)).toEqual(added);
+});
+
+describe("a process that is paused for three days", () => {
+  /** A paused process commits, or does not know whether it did. */
+  async function outcomeOf(commit: Promise<unknown>): Promise<"committed" | "unknown"> {
+    try {
+      await commit;
+      return "committed";
+    } catch (error) {
+      expect(error).toMatchObject({
+        code: "UNAVAILABLE",
+        message: expect.stringMatching("outcome is unknown"),
+      });
+      return "unknown";
+    }
+  }
+
+  test("C17 hides no message when its insert arrives on a key that was freed", async () => {
+    const scene = new Scene();
+    const [paused, other] = [scene.open(), scene.open()];
+    const added = await addEach(paused.store, 10, "first ");
+    const replaced = ["paused 0", "paused 1", "paused 2"];
+    const held = holdBack(paused.log, ({ verb }) => verb === "insert");
+    const committing = outcomeOf(paused.store.commit({ drop: 3, append: replaced.map(user) }));
+    await held.isReached;
+    await other.store.commit({ metadata: "a title" });
+    await other.store.commit({ metadata: null });
+    for (let day = 0; day < 3; day++) {
+      added.push(...(await addEach(other.store, 100, `day ${day}, `)));
+      scene.wait(DAY + 1);
+    }
+    held.release();
+    if ((await committing) === "committed") added.splice(-3, 3, ...replaced);
+    expect(await contentsOf(other.store)).toEqual(added);
+    expect(await contentsOf(paused.store)).toEqual(added);
+  });
+
+  test.each<[string, Change]>([
+    ["drops a message", { drop: 1 }],
+    ["sets the metadata", { metadata: "a title" }],
+  ])("C2 does not damage its message when its reply is late and the next commit %s", async (_, change) => {
+    const scene = new Scene();
+    const [paused, other] = [scene.open(), scene.open()];
+    const added = await addEach(paused.store, 3, "first ");
+    const held = holdBack(paused.log, ({ verb }) => verb === "insert", "reply");
+    const adding = outcomeOf(paused.store.addMessages([user("paused 0"), user("paused 1")]));
+    await held.isReached;
+    await other.store.commit(change);
+    await other.store.commit({ metadata: "another title" });
+    added.push("paused 0", ...(change.drop ? [] : ["paused 1"]));
+    for (let day = 0; day < 3; day++) {
+      added.push(...(await addEach(other.store, 100, `day ${day}, `)));
+      scene.wait(DAY + 1);
+    }
+    held.release();
+    await adding;
+    expect(await contentsOf(other.store)).toEqual(added);
+  });
+});
+
+test("C11 an amendment that arrives ten days late damages no message of the next incarnation", async () => {
+  const scene = new Scene();
+  const options = { ttlMs: DAY };
+  const [late, other] = [scene.open(options), scene.open(options)];
+  await addEach(late.store, 3, "expired ");
+  const held = holdBack(late.log, ({ verb }) => verb === "amend");
+  const clearing = late.store.clear();
+  await held.isReached;
+  scene.wait(10 * DAY);
+  const added = await addEach(other.store, 5, "live ");
+  held.release();
+  await clearing;
+  expect(await contentsOf(other.store)).toEqual(added);
+});

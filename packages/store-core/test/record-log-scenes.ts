@@ -1,0 +1,183 @@
+import { setImmediate } from "node:timers/promises";
+import {
+  type Amendment,
+  type Clock,
+  createMemoryStores,
+  createStores,
+  type LogRow,
+  MemoryRecordLog,
+  type MessageStore,
+  type RecordLog,
+  RecordLogDriver,
+  type StoreOptions,
+} from "../src/index.ts";
+
+export const HOUR = 60 * 60 * 1_000;
+export const DAY = 24 * HOUR;
+/** The thread that every scene is about. */
+const THREAD = "thread";
+
+/** One request of a process to the log. */
+export type LogRequest = { readonly stream: string } & (
+  | { readonly verb: "insert"; readonly row: LogRow }
+  | { readonly verb: "read"; readonly limit: number; rows: readonly LogRow[] }
+  | { readonly verb: "amend"; readonly amendments: readonly Amendment[] }
+);
+
+type Hook = (request: LogRequest) => Promise<unknown> | undefined;
+
+/** The log as one process reaches it: records each request, and lets a test act before a request takes effect or after. */
+export class WatchedLog implements RecordLog {
+  readonly capabilities;
+  readonly requests: LogRequest[] = [];
+  /** Runs before a request takes effect. */
+  before: Hook = () => undefined;
+  /** Runs when a request has taken effect and its reply is on the way. */
+  after: Hook = () => undefined;
+  /** What a row reads as. */
+  show: (row: LogRow) => LogRow = (row) => row;
+  /** Whether inserts and amendments succeed without an effect. */
+  isFrozen = false;
+  readonly #log: MemoryRecordLog;
+
+  constructor(log: MemoryRecordLog) {
+    this.#log = log;
+    this.capabilities = log.capabilities;
+  }
+
+  async insert(stream: string, row: LogRow): Promise<boolean | LogRow> {
+    return await this.#send({ verb: "insert", stream, row }, async () =>
+      this.isFrozen ? true : await this.#log.insert(stream, row),
+    );
+  }
+
+  async read(stream: string, below: number, limit: number): Promise<LogRow[]> {
+    const request: LogRequest = { verb: "read", stream, limit, rows: [] };
+    return await this.#send(request, async () => {
+      const rows = (await this.#log.read(stream, below, limit)).map((row) => this.show(row));
+      request.rows = rows;
+      return rows;
+    });
+  }
+
+  async amend(stream: string, amendments: readonly Amendment[]): Promise<void> {
+    await this.#send({ verb: "amend", stream, amendments }, async () => {
+      if (!this.isFrozen) await this.#log.amend(stream, amendments);
+    });
+  }
+
+  async close(): Promise<void> {}
+
+  classifyError(): { code: "UNAVAILABLE"; message: string } {
+    return { code: "UNAVAILABLE", message: "the connection is lost" };
+  }
+
+  /** How many requests of a verb were sent. */
+  count(verb: LogRequest["verb"]): number {
+    return this.requests.filter((request) => request.verb === verb).length;
+  }
+
+  async #send<T>(request: LogRequest, run: () => Promise<T>): Promise<T> {
+    this.requests.push(request);
+    await this.before(request);
+    const result = await run();
+    await this.after(request);
+    return result;
+  }
+}
+
+/** One process: a driver of its own, and its store of the thread. */
+export interface Process {
+  readonly log: WatchedLog;
+  readonly store: MessageStore;
+}
+
+/** What a process of a scene is opened with. */
+export interface ProcessOptions extends StoreOptions {
+  /** By how many milliseconds the clock of the process is behind. */
+  readonly behind?: number;
+}
+
+/** Processes that share one log, and a clock that moves only when told to. */
+export class Scene {
+  readonly rows: MemoryRecordLog;
+  now = Date.UTC(2030, 0, 1);
+
+  constructor(maxRowBytes?: number) {
+    this.rows = new MemoryRecordLog(maxRowBytes);
+  }
+
+  open({ behind = 0, ...options }: ProcessOptions = {}): Process {
+    const clock: Clock = {
+      wall: () => this.now - behind,
+      monotonic: () => this.now,
+      sleep: async () => void (await setImmediate()),
+    };
+    const log = new WatchedLog(this.rows);
+    return { log, store: createStores(new RecordLogDriver(log, { clock }), options).open(THREAD) };
+  }
+
+  /** Lets time pass; then the backend deletes all rows that have expired. */
+  wait(ms: number): void {
+    this.now += ms;
+    this.rows.sweep(this.now);
+  }
+
+  /** All texts that the backend holds. */
+  textsAtRest(): string {
+    return this.rows
+      .rowsOf(THREAD)
+      .flatMap((row) => row.texts)
+      .join("\n");
+  }
+
+  /** The UTF-8 bytes of all heads and texts that the backend holds. */
+  bytesAtRest(): number {
+    return this.rows.rowsOf(THREAD).reduce((sum, row) => sum + bytesOf(row), 0);
+  }
+}
+
+export function bytesOf({ head, texts }: LogRow): number {
+  return Buffer.byteLength(head) + texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
+}
+
+/** A thread in the memory driver, which tells what the same commits must come to. */
+export function openReference(options: StoreOptions): MessageStore {
+  return createMemoryStores(options).open(THREAD);
+}
+
+/** The first request that matches waits before it takes effect, or with `"reply"` its reply waits. */
+export function holdBack(
+  log: WatchedLog,
+  isHeld: (request: LogRequest) => boolean,
+  what: "request" | "reply" = "request",
+): { readonly isReached: Promise<void>; release(): void } {
+  const reached = Promise.withResolvers<void>();
+  const released = Promise.withResolvers<void>();
+  const hook: Hook = (request) => {
+    if (!isHeld(request)) return undefined;
+    if (what === "request") log.before = () => undefined;
+    else log.after = () => undefined;
+    reached.resolve();
+    return released.promise;
+  };
+  if (what === "request") log.before = hook;
+  else log.after = hook;
+  return { isReached: reached.promise, release: released.resolve };
+}
+
+export const system = (content: string) => ({ role: "system" as const, content });
+export const user = (content: string) => ({ role: "user" as const, content });
+export const assistant = (content: string) => ({ role: "assistant" as const, content });
+
+/** The messages of a thread, as their text. */
+export async function contentsOf(store: MessageStore): Promise<string[]> {
+  return (await store.listMessages()).map(({ content }) => String(content));
+}
+
+/** Adds so many user messages, each in a commit of its own. */
+export async function addEach(store: MessageStore, count: number, prefix: string): Promise<string[]> {
+  const contents = Array.from({ length: count }, (_, index) => `${prefix}${index}`);
+  for (const content of contents) await store.addMessages([user(content)]);
+  return contents;
+}
