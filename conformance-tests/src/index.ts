@@ -26,5 +26,22 @@ export type {
 } from "./harness.ts";
 export type { RecordLogHarness } from "./record-log/harness.ts";
 export { type RecordLogOptions, runRecordLog } from "./record-log/run-record-log.ts";
+export {
+  describeFailedRun,
+  type FailedRun,
+  type Fault as SimulatedFault,
+  faults as simulatedFaults,
+  formatReport,
+  type ProfileName,
+  profileNames,
+  runSimulation,
+  type SimulateOptions,
+  SimulationFailure,
+  type SimulationOptions,
+  type SimulationReport,
+  type SimulationResult,
+  shrink,
+  simulate,
+} from "./simulator/index.ts";
 export { runConformance, runHistory } from "./suite.ts";
 export { type ProxyCounters, type ProxyMode, TcpProxy } from "./tcp-proxy.ts";

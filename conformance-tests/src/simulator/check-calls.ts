@@ -1,0 +1,159 @@
+import {
+  type CommitOutcome,
+  countOf,
+  firstOf,
+  lastOf,
+  type ReadRequest,
+  type Revision,
+  StoreError,
+  selectRange,
+  type ThreadView,
+} from "@scrollback/store-core";
+import type { SimulatedCall } from "./client.ts";
+import { SimulationFailure } from "./failure.ts";
+import { ConnectionLost } from "./network.ts";
+import type { Operation } from "./operation.ts";
+import type { ThreadState } from "./reference.ts";
+import type { HistoryEntry, ThreadModel } from "./thread-model.ts";
+
+/** Checks what a read returned: it must be one state of the thread, of some moment of the call. */
+export function checkRead(
+  model: ThreadModel,
+  call: SimulatedCall,
+  request: Omit<ReadRequest, "signal">,
+  view: ThreadView,
+): void {
+  const moment = momentOf(model, call, view.revision);
+  if (!moment) {
+    const seen = momentsOf(model, call).map(({ state }) => state?.revision ?? null);
+    throw new SimulationFailure(
+      "fresh reads",
+      `a read returned ${view.revision}, the thread was at ${seen.slice(0, 8).join(", ")}`,
+    );
+  }
+  const expected = viewOf(view.revision === null ? undefined : moment.state, request);
+  const problem = differenceOf(view, expected);
+  if (problem) throw new SimulationFailure("content", `a read of ${view.revision} returned ${problem}`);
+}
+
+/** Checks how a commit ended. */
+export function checkOutcome(
+  model: ThreadModel,
+  call: SimulatedCall,
+  operation: Operation,
+  { outcome, revision }: CommitOutcome,
+): void {
+  const { id, commits, expectedRevision } = operation;
+  if (outcome === "committed" || outcome === "repeated") {
+    const commit = commits.find((one) => one.revision === revision);
+    if (!commit)
+      throw new SimulationFailure(
+        "acknowledged",
+        `${id} was ${outcome} as ${revision}, but is not in the thread`,
+      );
+    if (outcome === "committed" && commit.step <= call.since)
+      throw new SimulationFailure("exactly once", `${id} was committed as ${revision} before it was called`);
+    return;
+  }
+  if (outcome === "operation-conflict") {
+    // The id was used, whatever has come since; so the revision may be one of a moment ago.
+    if (revision === null || !model.wasAt(revision) || !model.wasReused(operation))
+      throw new SimulationFailure(
+        "exactly once",
+        `${id} was refused at ${revision}, but was not used before`,
+      );
+    return;
+  }
+  if (!momentOf(model, call, revision))
+    throw new SimulationFailure(
+      "fresh reads",
+      `${id} ended with ${outcome} at ${revision}, which was not current`,
+    );
+  if (expectedRevision === undefined || expectedRevision === revision)
+    throw new SimulationFailure(
+      "compare and set",
+      `${id} expected ${expectedRevision} and was refused at it`,
+    );
+}
+
+/** An outage is the only error that a call may end with. Says whether the outcome of a commit is not known. */
+export function checkError(error: unknown): "unavailable" | "unknown" {
+  if (error instanceof ConnectionLost) return "unavailable";
+  if (StoreError.is(error, "UNAVAILABLE"))
+    return !error.retryable && error.message.includes("outcome is unknown") ? "unknown" : "unavailable";
+  if (error instanceof SimulationFailure) throw error;
+  const failure = new SimulationFailure("errors", `a call failed with ${error}`);
+  failure.cause = error;
+  throw failure;
+}
+
+/** The moment of a call at which the thread was at a revision, by the clock of the caller. */
+function momentOf(
+  model: ThreadModel,
+  call: SimulatedCall,
+  revision: Revision | null,
+): HistoryEntry | undefined {
+  const { lowestWall, highestWall } = call;
+  const { history } = model;
+  for (let index = history.length - 1; index >= 0; index--) {
+    const entry = history[index] as HistoryEntry;
+    const { state, expiresAt } = entry;
+    const isIt =
+      revision === null
+        ? !state || (expiresAt !== undefined && highestWall >= expiresAt)
+        : state?.revision === revision && !(expiresAt !== undefined && lowestWall >= expiresAt);
+    if (isIt) return entry;
+    if (entry.step <= call.since) return undefined;
+  }
+  return undefined;
+}
+
+function momentsOf({ history }: ThreadModel, { since }: SimulatedCall): HistoryEntry[] {
+  const first = history.findLastIndex(({ step }) => step <= since);
+  return history.slice(Math.max(0, first));
+}
+
+function viewOf(
+  state: ThreadState | undefined,
+  { limit, before, after, metadata }: Omit<ReadRequest, "signal">,
+): ThreadView {
+  if (!state) return { revision: null, count: 0, first: 0, last: 0, entries: [] };
+  const { extent } = state;
+  const range = selectRange(extent, { limit, before, after });
+  const entries: { sequence: number; record: string }[] = [];
+  if (range.pinned !== null && state.pinned)
+    entries.push({ sequence: range.pinned, record: state.pinned.text.record });
+  for (let sequence = range.first; sequence < range.next; sequence++) {
+    const record = state.messages[sequence - extent.first]?.text.record ?? "";
+    entries.push({ sequence, record });
+  }
+  return {
+    revision: state.revision,
+    count: countOf(extent),
+    first: firstOf(extent),
+    last: lastOf(extent),
+    entries,
+    ...(metadata && state.metadata && { metadata: state.metadata.text.record }),
+  };
+}
+
+/** Where two views differ; undefined where they are the same. */
+function differenceOf(view: ThreadView, expected: ThreadView): string | undefined {
+  if (view.entries.length !== expected.entries.length)
+    return `${view.entries.length} messages, not ${expected.entries.length}`;
+  for (const [index, { sequence, record }] of expected.entries.entries()) {
+    const entry = view.entries[index];
+    if (entry?.sequence !== sequence || entry.record !== record)
+      return `message ${entry?.sequence} ${brief(entry?.record)}, not ${sequence} ${brief(record)}`;
+  }
+  if (view.metadata !== expected.metadata)
+    return `the metadata ${brief(view.metadata)}, not ${brief(expected.metadata)}`;
+  if (view.count !== expected.count) return `a count of ${view.count}, not ${expected.count}`;
+  if (expected.count > 0 && (view.first !== expected.first || view.last !== expected.last))
+    return `bounds ${view.first} to ${view.last}, not ${expected.first} to ${expected.last}`;
+  return undefined;
+}
+
+function brief(text: string | undefined): string {
+  return text === undefined ? "absent" : JSON.stringify(text.slice(0, 40));
+}

@@ -1,0 +1,149 @@
+import type { Head } from "@scrollback/store-core";
+import { SimulationFailure } from "./failure.ts";
+import type { Counters } from "./faults.ts";
+import { DAY } from "./network.ts";
+import { type Commit, nameOf, type Operation, type Text } from "./operation.ts";
+import { placedIn, rowsOf, type ThreadState } from "./reference.ts";
+import type { StoredRow } from "./stored-rows.ts";
+import type { ThreadModel } from "./thread-model.ts";
+
+/** After so many commits the rows of an upload that came to nothing are blank: 64, and two collections. */
+const UPLOAD_COMMITS = 128;
+/** Rows of the newest commits stay for a while, dead or not. */
+const RECENT_COMMITS = 130;
+/** Freed rows may be deleted within this time, by any clock. */
+const FREED_WITHIN = 8 * DAY;
+
+/** Looks at the rows as they lie at the backend. */
+export class RestChecks {
+  readonly #model: ThreadModel;
+  readonly #texts: ReadonlyMap<string, Text>;
+  readonly #counters: Counters;
+  readonly #trimmedWithinCommits: number;
+
+  constructor(
+    model: ThreadModel,
+    texts: ReadonlyMap<string, Text>,
+    counters: Counters,
+    trimmedWithinCommits: number,
+  ) {
+    this.#model = model;
+    this.#texts = texts;
+    this.#counters = counters;
+    this.#trimmedWithinCommits = trimmedWithinCommits;
+  }
+
+  /** After a drop of all was acknowledged: no text of before is readable, except what the thread still has. */
+  checkCleared({ id, commits }: Operation): void {
+    const last = commits.at(-1);
+    const end = this.#model.endHead;
+    if (!last || end?.incarnation !== last.incarnation) return;
+    for (const stored of this.#model.rows.all()) {
+      const { head, insertedAt } = stored;
+      if (!head || insertedAt >= last.step - 1 || head.incarnation !== end.incarnation) continue;
+      if (!isChecked(stored)) continue;
+      const text = this.#deadText(stored, last);
+      if (text !== undefined)
+        throw new SimulationFailure(
+          "clear",
+          `row ${stored.number} still has ${text} after the drop of all ${id}`,
+        );
+    }
+  }
+
+  /** What was trimmed or dropped so many commits ago is gone; so are old uploads; and dead rows do not pile up. */
+  checkCollected(end: Head, state: ThreadState, operation: Operation): void {
+    let [rows, freed] = [0, 0];
+    for (const stored of this.#model.rows.all()) {
+      const { head } = stored;
+      if (!head || head.base !== undefined || !isChecked(stored)) continue;
+      this.#checkGone(stored, head, end);
+      if (stored.isFreed) {
+        freed += 1;
+        this.#checkFreed(stored);
+      } else if (head.incarnation === end.incarnation && head.n <= end.n - RECENT_COMMITS) {
+        rows += 1;
+      }
+    }
+    this.#counters.largest("most freed rows at rest", freed);
+    const needed = rowsOf(state).size;
+    this.#counters.largest("most dead rows at rest", rows - needed);
+    const isQuiet = operation.drop === 0 && (end.uploads ?? []).length === 0;
+    const isBusy = (end.free ?? []).some(([from, to]) => to - from > 160);
+    if (isQuiet && !isBusy && rows > 2 * needed + 12)
+      throw new SimulationFailure("rows at rest", `${rows} old rows for ${needed} that are needed`);
+  }
+
+  /** What the thread has is stored. */
+  checkStored(state: ThreadState): void {
+    for (const { text, spots } of placedIn(state)) {
+      for (const { row, index } of spots) {
+        const stored = this.#model.rows.get(row)?.row.texts[index];
+        const isThere = spots.length > 1 ? (stored ?? "") !== "" : stored === text.record;
+        if (!isThere)
+          throw new SimulationFailure(
+            "stored",
+            `row ${row} no longer has ${text.name}, which is in the thread`,
+          );
+      }
+    }
+  }
+
+  /** No needed row expires before the head says so. */
+  checkPromise(end: Head, state: ThreadState): void {
+    const { promisedUntil: promised = Number.POSITIVE_INFINITY } = end;
+    for (const number of [...rowsOf(state), end.root]) {
+      const expiresAt = this.#model.rows.get(number)?.row.expiresAt ?? Number.POSITIVE_INFINITY;
+      if (expiresAt < promised)
+        throw new SimulationFailure(
+          "promise",
+          `row ${number} expires at ${expiresAt}, though row ${end.number} promises ${promised}`,
+        );
+    }
+  }
+
+  #checkGone(stored: StoredRow, head: Head, end: Head): void {
+    for (const stands of stored.row.texts) {
+      const text = stands.length > 1 ? this.#texts.get(nameOf(stands) ?? "") : undefined;
+      if (!text || text.uses > 0) continue;
+      const { diedAt } = text;
+      const isLate = diedAt
+        ? diedAt.incarnation === end.incarnation && end.n - diedAt.n >= this.#trimmedWithinCommits
+        : head.incarnation === end.incarnation && end.n - head.n > UPLOAD_COMMITS;
+      if (isLate)
+        throw new SimulationFailure(
+          "trimmed text",
+          `row ${stored.number} still has ${text.name} at commit ${end.n}; it died at ${diedAt?.n ?? "its upload"}`,
+        );
+    }
+  }
+
+  #checkFreed({ number, row, isExtendedLate }: StoredRow): void {
+    if (isExtendedLate) {
+      this.#counters.count("freed rows that a late amendment keeps");
+      return;
+    }
+    const { now } = this.#model;
+    if (row.expiresAt === undefined || row.expiresAt > now + FREED_WITHIN)
+      throw new SimulationFailure("freed rows", `row ${number} was freed and expires at ${row.expiresAt}`);
+  }
+
+  /** A text of a row that is not blank, and had died when a commit was made. */
+  #deadText({ row }: StoredRow, { incarnation, n }: Commit): string | undefined {
+    for (const stands of row.texts) {
+      const text = stands.length > 1 ? this.#texts.get(nameOf(stands) ?? "") : undefined;
+      if (!text || text.uses > 0) continue;
+      const { diedAt } = text;
+      if (!diedAt || diedAt.incarnation !== incarnation || diedAt.n <= n) return text.name;
+    }
+    return undefined;
+  }
+}
+
+/**
+ * Whether nothing excuses a row for what it holds. A row that was inserted too late to be part of the thread is blanked by its
+ * writer; it stays where the writer died or never heard that it was inserted.
+ */
+function isChecked({ isLinked, origin }: StoredRow): boolean {
+  return isLinked || (origin?.call?.ended === "resolved" && !origin.isEcho);
+}

@@ -1,0 +1,48 @@
+/** What can go wrong in a simulated run. Each can be left out, which is how a failing seed is made small. */
+export const faults = [
+  /** A client dies between two requests; its last request may take effect later all the same. */
+  "crashes",
+  /** A request is lost before it has an effect. */
+  "lost requests",
+  /** A request has its effect, and the reply is lost. */
+  "lost replies",
+  /** The client is told that a request failed before it has its effect. */
+  "late effects",
+  /** A request has its effect twice, and the reply is that of the second time. */
+  "doubled requests",
+  /** A write stays under way for days. */
+  "days under way",
+  /** A client's process stands still, for up to days. */
+  "pauses",
+  /** Like a pause, and the monotonic clock stands still too. */
+  "frozen clocks",
+  /** A request or a reply takes minutes to days. */
+  "slow requests",
+  /** A read sees its first half earlier than its second. */
+  "torn reads",
+  /** Amendments are made row by row, in any order, some later than others. */
+  "torn amendments",
+  /** Clocks differ. */
+  "wrong clocks",
+  /** Clocks are set while they run. */
+  "clock jumps",
+  /** The backend deletes expired rows. */
+  "deletion",
+  /** Nobody writes for hours to weeks. */
+  "silences",
+] as const;
+export type Fault = (typeof faults)[number];
+
+/** Counts by name. */
+export class Counters {
+  readonly counts = new Map<string, number>();
+
+  count(name: string, by = 1): void {
+    this.counts.set(name, (this.counts.get(name) ?? 0) + by);
+  }
+
+  /** Keeps the largest value that was ever given. */
+  largest(name: string, value: number): void {
+    if (value > (this.counts.get(name) ?? Number.NEGATIVE_INFINITY)) this.counts.set(name, value);
+  }
+}

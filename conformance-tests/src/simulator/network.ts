@@ -1,0 +1,177 @@
+import type { Random } from "../observed/random.ts";
+import type { SimulatedClient } from "./client.ts";
+import { SimulationFailure } from "./failure.ts";
+import type { Counters, Fault } from "./faults.ts";
+import type { Scheduler } from "./scheduler.ts";
+
+/** More requests than any call needs. */
+const MOST_REQUESTS = 3_000;
+
+export const SECOND = 1_000;
+export const MINUTE = 60 * SECOND;
+export const HOUR = 60 * MINUTE;
+export const DAY = 24 * HOUR;
+
+/** How often requests fail and how often they are slow: factors for the rates below. */
+export interface NetworkOptions {
+  readonly faultFactor: number;
+  readonly delayFactor: number;
+  /** Of the writes. */
+  readonly daysUnderWay: number;
+  readonly without: ReadonlySet<Fault>;
+}
+
+/** What a client gets instead of a reply. */
+export class ConnectionLost extends Error {
+  override readonly name = "ConnectionLost";
+}
+
+/**
+ * A request's effect at the backend. It calls `reply` when it is complete, at once or later. `isEcho`: it happens for the
+ * second time.
+ */
+export type Effect<T> = (reply: (value: T) => void, isEcho: boolean) => void;
+
+/** Splits each request into sending, effect and reply, and lets all go wrong that can go wrong between. */
+export class Network {
+  /** With false, every request works, and within 50 ms. */
+  isFaulty = true;
+  /** Called when a client crashes, with the client's next life begun. */
+  onCrash: (client: SimulatedClient) => void = () => undefined;
+  readonly #scheduler: Scheduler;
+  readonly #random: Random;
+  readonly #counters: Counters;
+  readonly #options: NetworkOptions;
+
+  constructor(scheduler: Scheduler, random: Random, counters: Counters, options: NetworkOptions) {
+    this.#scheduler = scheduler;
+    this.#random = random;
+    this.#counters = counters;
+    this.#options = options;
+  }
+
+  /** Whether a fault happens now that happens with this probability. */
+  strikes(fault: Fault, probability: number): boolean {
+    if (!this.isFaulty || this.#options.without.has(fault)) return false;
+    if (!this.#random.chance(probability)) return false;
+    this.#counters.count(fault);
+    return true;
+  }
+
+  send<T>(
+    client: SimulatedClient,
+    request: { readonly isWrite: boolean; readonly number: number; readonly words: () => string },
+    effect: Effect<T>,
+  ): Promise<T> {
+    const scheduler = this.#scheduler;
+    const { faultFactor: factor, daysUnderWay } = this.#options;
+    const { number } = request;
+    const words = scheduler.trace && request.words();
+    scheduler.step("sent", client.index, number, words);
+    for (const call of client.calls) {
+      call.requests += 1;
+      if (call.requests > MOST_REQUESTS)
+        scheduler.fail(new SimulationFailure("requests", `a call made ${call.requests} requests`));
+    }
+    return new Promise<T>((resolve, reject) => {
+      const happens = (time: number, then: (value: T) => void, isEcho = false) =>
+        scheduler.at(time, () => {
+          scheduler.step("effect", client.index, number, words);
+          effect(then, isEcho);
+        });
+      const fails = (time: number) =>
+        client.schedule(time, () => {
+          scheduler.step("lost", client.index, number, words);
+          reject(new ConnectionLost("the connection was lost"));
+        });
+      const replies = (time: number, value: T) =>
+        client.schedule(time, () => {
+          scheduler.step("reply", client.index, number, words);
+          resolve(value);
+        });
+      const nothing = () => undefined;
+
+      if (this.strikes("crashes", 0.004 * factor)) {
+        if (this.#random.chance(0.5)) happens(scheduler.now + this.#delay(), nothing);
+        return this.#crash(client);
+      }
+      const isDisturbed = () => {
+        for (const call of client.calls) call.isDisturbed = true;
+      };
+      let leaves = scheduler.now;
+      if (this.#pauses(client)) {
+        isDisturbed();
+        // A process can stop just before a request leaves it, or just after.
+        if (this.#random.chance(0.5)) leaves = client.pausedUntil;
+      }
+      let arrives = leaves + this.#delay();
+      if (request.isWrite && this.strikes("days under way", daysUnderWay)) {
+        arrives += (1 + this.#random.next() * 12) * DAY;
+        isDisturbed();
+        if (this.#random.chance(0.5)) {
+          happens(arrives, nothing);
+          return this.#crash(client);
+        }
+      }
+      if (arrives - leaves > 5 * SECOND) isDisturbed();
+      if (this.strikes("lost requests", 0.02 * factor)) {
+        isDisturbed();
+        return fails(arrives);
+      }
+      if (this.strikes("lost replies", 0.03 * factor)) {
+        isDisturbed();
+        return happens(arrives, () => fails(scheduler.now + this.#delay()));
+      }
+      if (this.strikes("late effects", 0.02 * factor)) {
+        isDisturbed();
+        happens(arrives + this.#random.next() * 2 * MINUTE, nothing);
+        return fails(leaves + this.#random.next() * 8 * SECOND);
+      }
+      if (this.strikes("doubled requests", 0.01 * factor)) {
+        isDisturbed();
+        happens(arrives, nothing);
+        return happens(
+          arrives + this.#echoDelay(),
+          (value) => replies(scheduler.now + this.#delay(), value),
+          true,
+        );
+      }
+      happens(arrives, (value) => replies(scheduler.now + this.#delay(), value));
+    });
+  }
+
+  #crash(client: SimulatedClient): void {
+    client.crash();
+    this.onCrash(client);
+  }
+
+  #pauses(client: SimulatedClient): boolean {
+    const length = this.#longTime(() => this.strikes("pauses", 0.5));
+    if (length === 0) return false;
+    client.pause(length, this.strikes("frozen clocks", 0.5));
+    return true;
+  }
+
+  #delay(): number {
+    const long = this.#longTime(() => this.strikes("slow requests", 0.75));
+    if (long > 0) return long;
+    // Most requests take a few milliseconds, some a few seconds.
+    const isSlow = this.isFaulty && this.#random.chance(0.08);
+    return isSlow ? this.#random.next() * 3 * SECOND : 1 + this.#random.next() * 20;
+  }
+
+  /** 0, and now and then minutes, hours or days. */
+  #longTime(happens: () => boolean): number {
+    const { delayFactor: factor } = this.#options;
+    const chance = this.#random.next();
+    if (chance >= 0.02 * factor || !happens()) return 0;
+    if (chance < 0.002 * factor) return this.#random.next() * 8 * DAY;
+    if (chance < 0.006 * factor) return this.#random.next() * 30 * HOUR;
+    return this.#random.next() * 20 * MINUTE;
+  }
+
+  /** A client sends a request again after seconds, rarely minutes. */
+  #echoDelay(): number {
+    return this.#random.chance(0.9) ? this.#random.next() * 2 * SECOND : this.#random.next() * 10 * MINUTE;
+  }
+}

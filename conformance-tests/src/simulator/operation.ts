@@ -1,0 +1,104 @@
+import { type CommitRequest, formatRecord, type MessageKind, type Revision } from "@scrollback/store-core";
+import type { SimulatedCall } from "./client.ts";
+
+/** A text of the workload: a message or metadata. Its record begins with its name, and a long one repeats it. */
+export interface Text {
+  readonly name: string;
+  readonly kind: MessageKind | "m";
+  readonly record: string;
+  /** How many places of the current state hold it. */
+  uses: number;
+  /** Where it was dropped, trimmed or replaced last. */
+  diedAt: { readonly incarnation: string; readonly n: number } | undefined;
+}
+
+/** A commit that took place. */
+export interface Commit {
+  readonly revision: Revision;
+  readonly incarnation: string;
+  readonly n: number;
+  readonly caller: string | undefined;
+  /** The step of the thread's history that it made. */
+  readonly step: number;
+}
+
+/** A change that callers try to make until they know what came of it. */
+export interface Operation {
+  readonly id: string;
+  readonly digest: string;
+  readonly threadId: string;
+  readonly drop: number | "all";
+  readonly append: readonly Text[];
+  /** As in a request. */
+  readonly metadata: Text | null | undefined;
+  readonly settings: Pick<CommitRequest, "maxMessages" | "trimming" | "ttlMs">;
+  /** The revision to expect, where the operation expects one. */
+  readonly expectedRevision: Revision | null | undefined;
+  readonly newEpoch: string;
+  /** The commits that it made: more than one only where the first was long ago. */
+  readonly commits: Commit[];
+}
+
+const nameInRecord = /<([^<>]+)>/;
+
+/** Makes a text; one with `length` has about so many characters. */
+export function createText(name: string, kind: MessageKind | "m", length = 0): Text {
+  const mark = `<${name}>`;
+  const body = length > mark.length ? mark.repeat(Math.ceil(length / mark.length)) : mark;
+  return { name, kind, record: formatRecord(kind, body), uses: 0, diedAt: undefined };
+}
+
+/** The name of the text that a stored text is, or is a piece of; undefined where it is too short to tell. */
+export function nameOf(stored: string): string | undefined {
+  // A longer name has no room in a record of the workload.
+  return nameInRecord.exec(stored.slice(0, 80))?.[1];
+}
+
+/** The request that makes an operation's commit. */
+export function requestOf(operation: Operation): CommitRequest {
+  const { id, digest, threadId, drop, append, metadata, settings, expectedRevision, newEpoch } = operation;
+  return {
+    threadId,
+    operationId: id,
+    digest,
+    newEpoch,
+    expectedRevision,
+    drop,
+    append: append.map(({ record }) => record),
+    metadata: metadata === null ? null : metadata?.record,
+    ...settings,
+    signal: undefined,
+  };
+}
+
+/** What tells operations apart: an id can be used again, for another change. */
+export function keyOf({ id, digest }: { readonly id: string; readonly digest: string }): string {
+  return `${id}/${digest}`;
+}
+
+/** What an operation says in the trace. */
+export function describeOperation({
+  id,
+  drop,
+  append,
+  metadata,
+  settings,
+  expectedRevision,
+}: Operation): string {
+  const kinds = append.map(({ kind }) => kind).join("");
+  const parts = [
+    `commit ${id}`,
+    drop === 0 ? "" : `drop ${drop}`,
+    kinds && `append ${kinds}`,
+    metadata === undefined ? "" : metadata === null ? "no metadata" : "metadata",
+    `max ${settings.maxMessages} ${settings.trimming}`,
+    `ttl ${settings.ttlMs}`,
+    expectedRevision === undefined ? "" : `expected ${expectedRevision}`,
+  ];
+  return parts.filter((part) => part !== "").join(", ");
+}
+
+/** Whose commit a row would be: the caller, not the client, because a caller's own attempts must never both count. */
+export function callerOf(call: SimulatedCall | undefined): string | undefined {
+  return call?.caller;
+}

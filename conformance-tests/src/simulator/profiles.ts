@@ -1,0 +1,164 @@
+import type { Trimming } from "@scrollback/store-core";
+import { Random } from "../observed/random.ts";
+import { DAY, HOUR, MINUTE, SECOND } from "./network.ts";
+import { LARGEST_SKEW } from "./thread-model.ts";
+
+/**
+ * What a run is like.
+ *
+ * - `steady`: common faults, several clients.
+ * - `calm`: few faults, many commits.
+ * - `quiet`: one client and no faults, to count requests.
+ * - `wild`: pauses are five times as common; threads expire and begin anew.
+ * - `slow`: days lie between commits, and writes are under way for days.
+ * - `deep`: many messages, and deep drops.
+ * - `brief`: threads expire after seconds.
+ * - `large`: most commits do not fit a row.
+ * - `hostile`: somebody damages rows of one thread; another thread must not notice.
+ */
+export const profileNames = [
+  "steady",
+  "calm",
+  "quiet",
+  "wild",
+  "slow",
+  "deep",
+  "brief",
+  "large",
+  "hostile",
+] as const;
+export type ProfileName = (typeof profileNames)[number];
+
+export interface Profile {
+  readonly name: ProfileName;
+  readonly clients: number;
+  /** How many calls a client makes at once. */
+  readonly actors: number;
+  readonly acts: number;
+  /** Factors on how often requests fail, and on how often they are slow. */
+  readonly faultFactor: number;
+  readonly delayFactor: number;
+  /** The share of writes that are under way for days. */
+  readonly daysUnderWay: number;
+  readonly largestSkew: number;
+  readonly maxRowBytes: number;
+  readonly returnsWinner: boolean;
+  readonly omitsTexts: boolean;
+  /** Stores with different settings write to the same thread; each commit picks of these. */
+  readonly ttls: readonly (number | undefined)[];
+  readonly limits: readonly (number | undefined)[];
+  readonly trimmings: readonly Trimming[];
+  readonly kinds: readonly ("s" | "u" | "o" | "t")[];
+  readonly isDeep: boolean;
+  /** The share of reads among the acts. */
+  readonly reads: number;
+  /** The time between two acts of an actor: a share of acts that waits up to so long, in order. */
+  readonly waits: readonly (readonly [share: number, upTo: number])[];
+  /** How often everybody is silent for long, per act. */
+  readonly silences: number;
+}
+
+const ordinaryWaits: Profile["waits"] = [
+  [0.9, 2 * SECOND],
+  [0.96, 10 * MINUTE],
+  [0.98, 3 * HOUR],
+  [0.992, 30 * HOUR],
+  [1, 12 * DAY],
+];
+const slowWaits: Profile["waits"] = [
+  [0.75, 2 * SECOND],
+  [0.97, 10 * HOUR],
+  [0.995, 2 * DAY],
+  [1, 40 * DAY],
+];
+const mixedTtls = [[undefined], [undefined], [HOUR, 7 * DAY], [undefined, HOUR, 7 * DAY, 30 * DAY]] as const;
+const slowTtls = [
+  [7 * DAY],
+  [HOUR, 7 * DAY],
+  [HOUR, 30 * DAY],
+  [7 * DAY, undefined],
+  [HOUR, 7 * DAY, 30 * DAY, undefined],
+] as const;
+const wildTtls = [
+  [undefined, HOUR, 7 * DAY, 30 * DAY],
+  [HOUR, 30 * DAY],
+] as const;
+const briefTtls = [
+  [2 * SECOND, 10 * SECOND],
+  [5 * SECOND, HOUR],
+  [20 * SECOND, MINUTE, undefined],
+] as const;
+/** How often each profile is picked. */
+const weights: readonly (readonly [ProfileName, number])[] = [
+  ["steady", 4],
+  ["calm", 2],
+  ["wild", 6],
+  ["slow", 6],
+  ["deep", 2],
+  ["brief", 2],
+  ["large", 3],
+  ["hostile", 1],
+];
+
+/** What a seed's run is like. */
+export function profileOf(seed: number, wanted: ProfileName | undefined): Profile {
+  const random = new Random(`profile ${seed}`);
+  const drawn = drawName(random);
+  const name = wanted ?? drawn;
+  const one = <T>(values: readonly T[]): T => values[random.below(values.length)] as T;
+  const isWild = name === "wild";
+  const isSlow = name === "slow";
+  const isLarge = name === "large";
+  const isQuiet = name === "quiet";
+  const isDeep = name === "deep";
+  const ttls = isSlow
+    ? one(slowTtls)
+    : isWild
+      ? one(wildTtls)
+      : name === "brief"
+        ? one(briefTtls)
+        : one(mixedTtls);
+  const isLong = random.chance(0.1);
+  return {
+    name,
+    clients: isQuiet ? 1 : 2 + random.below(3),
+    actors: random.chance(0.3) && !isQuiet ? 2 : 1,
+    acts: isLarge || name === "hostile" ? 300 : isLong ? 3_000 : 500,
+    faultFactor: isQuiet ? 0 : name === "calm" ? 0.1 : 1,
+    delayFactor: isQuiet ? 0 : name === "calm" ? 0.02 : isWild ? 5 : 1,
+    daysUnderWay: isSlow ? 0.02 : 0,
+    largestSkew: isQuiet || random.chance(0.25) ? 0 : LARGEST_SKEW,
+    // A head takes up to 16 KiB of a row; what is left for texts is small, so that small commits are cut.
+    maxRowBytes: isLarge ? 16 * 1024 + one([200, 500, 2_000]) : 64 * 1024,
+    returnsWinner: random.chance(0.5),
+    omitsTexts: random.chance(0.5),
+    ttls: isQuiet ? one([[undefined], [HOUR], [7 * DAY]]) : ttls,
+    limits: isDeep
+      ? [100 + random.below(60)]
+      : isQuiet
+        ? [one([undefined, 10, 40])]
+        : one([
+            [undefined],
+            [1, 3, 8, 40],
+            [1, 3, 8, 40],
+            [10, undefined, 150],
+            [10, undefined, 150],
+            [40, 8],
+          ]),
+    trimmings: one([["turns"], ["turns", "exact"]]),
+    kinds: random.chance(0.33) ? ["u", "u", "o"] : ["u", "u", "o", "t", "s"],
+    isDeep,
+    reads: 0.25,
+    waits: isQuiet ? [[1, 2 * SECOND]] : isSlow ? slowWaits : ordinaryWaits,
+    silences: isWild ? 0.01 : 0,
+  };
+}
+
+function drawName(random: Random): ProfileName {
+  let left = random.below(weights.reduce((sum, [, weight]) => sum + weight, 0));
+  for (const [name, weight] of weights) {
+    left -= weight;
+    if (left < 0) return name;
+  }
+  return "steady";
+}

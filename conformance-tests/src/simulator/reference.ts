@@ -1,0 +1,109 @@
+import {
+  type CommitPlan,
+  EMPTY_EXTENT,
+  type Extent,
+  isWithin,
+  type MessageKind,
+  planCommit,
+  type Revision,
+} from "@scrollback/store-core";
+import type { Operation, Text } from "./operation.ts";
+
+/** A text in the place that a commit gave it. */
+export interface Placed {
+  readonly text: Text;
+  /** Its place in the row of its commit, then those of its pieces, where it has been cut. */
+  readonly spots: readonly { readonly row: number; readonly index: number }[];
+}
+
+/** A thread after a commit, as the protocol says that it must be. */
+export interface ThreadState {
+  readonly revision: Revision;
+  readonly extent: Extent;
+  /** The messages `extent.first` to `extent.next - 1`. */
+  readonly messages: readonly Placed[];
+  readonly pinned: Placed | undefined;
+  readonly metadata: Placed | undefined;
+}
+
+/** Where a commit put the texts of its operation: by their index, metadata last. */
+export type Placement = (text: Text, index: number) => Placed;
+
+export interface AppliedCommit {
+  readonly plan: CommitPlan;
+  readonly state: ThreadState;
+  /** All that the commit wrote. */
+  readonly written: readonly Text[];
+  /** What the commit made unreadable, of the thread before it and of what it wrote. */
+  readonly dead: readonly Text[];
+}
+
+/** Applies an operation to a state; undefined: to a thread that is not there. */
+export function apply(
+  before: ThreadState | undefined,
+  operation: Operation,
+  revision: Revision,
+  place: Placement,
+): AppliedCommit {
+  const extent = before?.extent ?? EMPTY_EXTENT;
+  const appended = operation.append.map(place);
+  const placedAt = (sequence: number, kept: Extent): Placed | undefined => {
+    if (sequence >= kept.next) return appended[sequence - kept.next];
+    if (sequence === extent.pinned) return before?.pinned;
+    return before?.messages[sequence - extent.first];
+  };
+  const plan = planCommit(
+    extent,
+    operation,
+    operation.settings,
+    (sequence, kept) => (placedAt(sequence, kept)?.text.kind ?? "o") as MessageKind,
+  );
+  const { first, next, pinned } = plan.extent;
+  const messages: Placed[] = [];
+  for (let sequence = first; sequence < next; sequence++) {
+    const placed = placedAt(sequence, plan.kept);
+    if (placed) messages.push(placed);
+  }
+  const set = operation.metadata ? place(operation.metadata, appended.length) : undefined;
+  const state = {
+    revision,
+    extent: plan.extent,
+    messages,
+    pinned: pinned === null ? undefined : placedAt(pinned, plan.kept),
+    metadata: operation.metadata === undefined ? before?.metadata : set,
+  };
+  const written = [...appended, ...(set ? [set] : [])].map(({ text }) => text);
+  return { plan, state, written, dead: deadTexts(before, appended, plan, state) };
+}
+
+function deadTexts(
+  before: ThreadState | undefined,
+  appended: readonly Placed[],
+  { kept, extent }: CommitPlan,
+  after: ThreadState,
+): Text[] {
+  const dead: Text[] = [];
+  if (before) {
+    const { pinned, first } = before.extent;
+    const dies = (sequence: number) => sequence >= kept.next || !isWithin(extent, sequence);
+    before.messages.forEach(({ text }, index) => {
+      if (dies(first + index)) dead.push(text);
+    });
+    if (before.pinned && pinned !== null && dies(pinned)) dead.push(before.pinned.text);
+    if (before.metadata && before.metadata !== after.metadata) dead.push(before.metadata.text);
+  }
+  appended.forEach(({ text }, index) => {
+    if (!isWithin(extent, kept.next + index)) dead.push(text);
+  });
+  return dead;
+}
+
+/** The numbers of the rows that a state needs. */
+export function rowsOf(state: ThreadState): Set<number> {
+  return new Set(placedIn(state).flatMap(({ spots }) => spots.map(({ row }) => row)));
+}
+
+/** All texts of a state. */
+export function placedIn({ messages, pinned, metadata }: ThreadState): Placed[] {
+  return [...(pinned ? [pinned] : []), ...messages, ...(metadata ? [metadata] : [])];
+}

@@ -1,0 +1,79 @@
+import { faults } from "./faults.ts";
+import { runSimulation, type SimulationOptions, type SimulationResult } from "./simulation.ts";
+
+/** How many other seeds are tried with a fault left out, as the run is another one then. */
+const OTHER_SEEDS = 30;
+
+/**
+ * Looks for a smaller run that breaks the same rule: fewer acts, fewer clients, fewer faults. Ends after `budgetMs` of real
+ * time with the smallest that it found.
+ */
+export async function shrink(
+  failing: SimulationOptions,
+  rule: string,
+  budgetMs: number,
+): Promise<SimulationOptions> {
+  const end = performance.now() + budgetMs;
+  const isOver = () => performance.now() >= end;
+  const fails = async (options: SimulationOptions) => {
+    if (isOver()) return false;
+    return (await runSimulation(options)).failure?.rule === rule;
+  };
+  /** The same with other options: under this seed if it fails, else under another one. */
+  const withOptions = async (changed: SimulationOptions): Promise<SimulationOptions | undefined> => {
+    for (let other = 0; other <= OTHER_SEEDS && !isOver(); other++) {
+      const options = { ...changed, seed: changed.seed + other * 1_000_003 };
+      if (await fails(options)) return options;
+    }
+    return undefined;
+  };
+
+  const { profile } = await runSimulation(failing);
+  let smallest: SimulationOptions = { ...failing, profile };
+  smallest = await fewerActs(smallest, fails);
+  for (const clients of [1, 2, 3]) {
+    if (clients >= (smallest.clients ?? Number.POSITIVE_INFINITY)) break;
+    const found = await withOptions({ ...smallest, clients });
+    if (!found) continue;
+    smallest = found;
+    break;
+  }
+  for (const fault of faults) {
+    const without = [...(smallest.without ?? []), fault];
+    smallest = (await withOptions({ ...smallest, without })) ?? smallest;
+  }
+  return await fewerActs(smallest, fails);
+}
+
+/** A run with fewer acts is the beginning of the same run, so halving finds about the fewest. */
+async function fewerActs(
+  options: SimulationOptions,
+  fails: (options: SimulationOptions) => Promise<boolean>,
+): Promise<SimulationOptions> {
+  let [low, high] = [0, options.acts ?? 4_096];
+  while (high - low > 1) {
+    const middle = (low + high) >>> 1;
+    if (await fails({ ...options, acts: middle })) high = middle;
+    else low = middle;
+  }
+  return { ...options, acts: high };
+}
+
+/** A failed run in words: how to replay it, what was wrong, the newest steps. */
+export function describeFailedRun(options: SimulationOptions, result: SimulationResult, lines = 60): string {
+  const { failure, trace, profile, steps, hash } = result;
+  const { seed, acts, clients, without = [] } = options;
+  const replay = [
+    `--seed ${seed} --profile ${profile}`,
+    acts === undefined ? "" : `--acts ${acts}`,
+    clients === undefined ? "" : `--clients ${clients}`,
+    without.length > 0 ? `--without "${without.join(",")}"` : "",
+  ];
+  return [
+    `seed ${seed}, profile ${profile}: ${failure?.message ?? "nothing was wrong"}`,
+    `replay: node conformance-tests/simulate.ts --replay ${replay.filter((part) => part !== "").join(" ")}`,
+    `${steps} steps, trace ${hash}; the newest steps:`,
+    ...trace.slice(-lines),
+    ...(failure?.cause instanceof Error ? [String(failure.cause.stack)] : []),
+  ].join("\n");
+}

@@ -1,0 +1,43 @@
+import type { ProfileName } from "./profiles.ts";
+import { addResult, emptyReport, type SimulationReport } from "./report.ts";
+import { runSimulation, type SimulationOptions } from "./simulation.ts";
+
+export interface SimulateOptions extends Pick<SimulationOptions, "createDriver"> {
+  /** Runs begin until they took so many steps together. */
+  readonly steps: number;
+  /** The first run's; the others count up from it. Default: random. */
+  readonly seed?: number;
+  /** From one seed to the next; for several processes that share the work. Default 1. */
+  readonly stride?: number;
+  /** Default: what each seed draws. */
+  readonly profile?: ProfileName;
+  /** No run begins after so many milliseconds. Default: no limit. */
+  readonly timeout?: number;
+  /** No run begins after so many runs failed. Default 1. */
+  readonly maxFailures?: number;
+}
+
+/**
+ * Runs simulations one after the other until they took `steps` steps, or one fails. The report names the seed of a run that
+ * failed; the same seed replays it, step by step.
+ */
+export async function simulate(options: SimulateOptions): Promise<SimulationReport> {
+  const { steps, stride = 1, profile, createDriver, maxFailures = 1 } = options;
+  const { timeout = Number.POSITIVE_INFINITY } = options;
+  const report = emptyReport();
+  const start = performance.now();
+  let seed = options.seed ?? randomSeed();
+  while (report.steps < steps && report.failures.length < maxFailures) {
+    if (performance.now() - start >= timeout) break;
+    const one = { seed, ...(profile && { profile }), ...(createDriver && { createDriver }) };
+    addResult(report, one, await runSimulation(one));
+    seed += stride;
+  }
+  report.duration = performance.now() - start;
+  return report;
+}
+
+/** A seed of 9 digits at most. */
+export function randomSeed(): number {
+  return Math.floor(Math.random() * 1e9);
+}

@@ -1,0 +1,272 @@
+import { type Clock, type Driver, type RecordLog, RecordLogDriver } from "@scrollback/store-core";
+import { Random } from "../observed/random.ts";
+import { Actor, type Stage } from "./actor.ts";
+import { type RowListener, SimulatedBackend } from "./backend.ts";
+import { RestChecks } from "./check-rest.ts";
+import { SimulatedClient } from "./client.ts";
+import { CostTable } from "./costs.ts";
+import { SimulationFailure } from "./failure.ts";
+import { Counters, type Fault } from "./faults.ts";
+import { damageRows } from "./hostile.ts";
+import { DAY, HOUR, MINUTE, Network, SECOND } from "./network.ts";
+import { type Profile, type ProfileName, profileOf } from "./profiles.ts";
+import { Scheduler } from "./scheduler.ts";
+import { StoredRows } from "./stored-rows.ts";
+import { SimulatedThread } from "./thread.ts";
+import { ThreadModel } from "./thread-model.ts";
+import { Workload } from "./workload.ts";
+
+const START = Date.UTC(2026, 0, 1);
+const COLLECT_EVERY = 32;
+
+export interface SimulationOptions {
+  readonly seed: number;
+  /** Default: what the seed draws. */
+  readonly profile?: ProfileName;
+  /** How many acts the clients make together. Default: what the profile says. Fewer are a beginning of the same run. */
+  readonly acts?: number;
+  /** Default: what the seed draws, 2 to 4. */
+  readonly clients?: number;
+  /** Faults to leave out. */
+  readonly without?: readonly Fault[];
+  /** Whether the result has a trace: the newest steps in words. */
+  readonly isTraced?: boolean;
+  /** The driver to simulate. Default: `RecordLogDriver`. */
+  readonly createDriver?: (log: RecordLog, clock: Clock) => Driver;
+}
+
+export interface SimulationResult {
+  readonly seed: number;
+  readonly profile: ProfileName;
+  readonly steps: number;
+  /** The same for the same seed and options. */
+  readonly hash: string;
+  /** What was found wrong; absent in a good run. */
+  readonly failure?: SimulationFailure;
+  readonly counters: Counters;
+  readonly costs: CostTable;
+  /** Sizes of heads in bytes: how many had so many, in steps of 64 bytes. */
+  readonly headSizes: ReadonlyMap<number, number>;
+  readonly trace: readonly string[];
+}
+
+/** Runs one simulation: several clients with drivers of their own, one backend, one or two threads. */
+export async function runSimulation(options: SimulationOptions): Promise<SimulationResult> {
+  return await new Simulation(options).run();
+}
+
+class Simulation {
+  readonly #options: SimulationOptions;
+  readonly #profile: Profile;
+  readonly #scheduler: Scheduler;
+  readonly #random: Random;
+  readonly #counters = new Counters();
+  readonly #costs = new CostTable();
+  readonly #network: Network;
+  readonly #backend: SimulatedBackend;
+  readonly #clients: SimulatedClient[];
+  readonly #actors = new Map<SimulatedClient, Actor[]>();
+  readonly #workload: Workload;
+  readonly #threads: SimulatedThread[];
+  readonly #headSizes = new Map<number, number>();
+  readonly #stage: Stage;
+  #actsLeft: number;
+  #silentUntil = 0;
+
+  constructor(options: SimulationOptions) {
+    const { seed, isTraced = false } = options;
+    this.#options = options;
+    this.#profile = profileOf(seed, options.profile);
+    const { acts, clients, largestSkew, faultFactor, delayFactor, daysUnderWay } = this.#profile;
+    const without = new Set(options.without);
+    this.#actsLeft = options.acts ?? acts;
+    this.#scheduler = new Scheduler(START, isTraced);
+    this.#random = new Random(`workload ${seed}`);
+    const skew = () => (without.has("wrong clocks") ? 0 : (this.#random.next() * 2 - 1) * largestSkew);
+    this.#network = new Network(this.#scheduler, new Random(`network ${seed}`), this.#counters, {
+      ...{ faultFactor, delayFactor, daysUnderWay, without },
+    });
+    this.#network.isFaulty = faultFactor > 0;
+    this.#backend = new SimulatedBackend(
+      this.#scheduler,
+      this.#network,
+      new Random(`backend ${seed}`),
+      this.#counters,
+      { ...this.#profile, skew: skew() },
+    );
+    const { createDriver = (log, clock) => new RecordLogDriver(log, { clock }) } = options;
+    this.#clients = Array.from(
+      { length: options.clients ?? clients },
+      (_, index) =>
+        new SimulatedClient(index + 1, this.#scheduler, skew(), this.#random, (client) =>
+          createDriver(this.#backend.logFor(client), client.clock),
+        ),
+    );
+    this.#workload = new Workload(this.#random, this.#profile, this.#driver.capabilities);
+    this.#threads = this.#createThreads();
+    this.#stage = {
+      ...{ scheduler: this.#scheduler, random: this.#random, counters: this.#counters },
+      ...{ workload: this.#workload, costs: this.#costs, threads: this.#threads },
+      nextAct: () => this.#nextAct(),
+      beforeAct: (client) => {
+        if (this.#network.strikes("clock jumps", 0.004)) client.setClock(skew());
+      },
+    };
+    this.#network.onCrash = (client) => this.#restart(client);
+  }
+
+  async run(): Promise<SimulationResult> {
+    let failure: SimulationFailure | undefined;
+    try {
+      for (const client of this.#clients) this.#startActors(client, SECOND);
+      this.#sweepAgain();
+      if (this.#profile.name === "hostile") this.#damageAgain();
+      await this.#scheduler.run();
+      this.#checkNothingHangs();
+      await this.#checkCalm();
+    } catch (error) {
+      failure = asFailure(error);
+    }
+    return {
+      seed: this.#options.seed,
+      profile: this.#profile.name,
+      steps: this.#scheduler.steps,
+      hash: this.#scheduler.hash,
+      ...(failure && { failure }),
+      counters: this.#counters,
+      costs: this.#costs,
+      headSizes: this.#headSizes,
+      trace: this.#scheduler.trace ?? [],
+    };
+  }
+
+  get #driver(): Driver {
+    const [client] = this.#clients;
+    if (!client) throw new RangeError("clients must be a positive integer");
+    return client.driver;
+  }
+
+  #createThreads(): SimulatedThread[] {
+    const ids =
+      this.#profile.name === "hostile" || this.#random.chance(0.15) ? ["thread", "other"] : ["thread"];
+    return ids.map((threadId, index) => {
+      const isDamaged = this.#profile.name === "hostile" && index === 0;
+      return isDamaged ? this.#createDamaged(threadId) : this.#createThread(threadId);
+    });
+  }
+
+  #createDamaged(threadId: string): SimulatedThread {
+    const rows = new StoredRows();
+    const ignores: RowListener = { step: 0, onInsert: () => undefined, onDelete: () => undefined };
+    this.#backend.add(threadId, rows, ignores);
+    return new SimulatedThread(threadId, rows);
+  }
+
+  #createThread(threadId: string): SimulatedThread {
+    const { operations, texts } = this.#workload;
+    const model = new ThreadModel({
+      ...{ threadId, operations, scheduler: this.#scheduler, counters: this.#counters },
+      oldestNeeded: () =>
+        Math.min(
+          ...this.#clients.flatMap(({ calls }) => [...calls].map(({ since }) => since)),
+          Number.POSITIVE_INFINITY,
+        ),
+    });
+    const { trimmedWithinCommits } = this.#driver.capabilities;
+    const rest = new RestChecks(model, texts, this.#counters, trimmedWithinCommits);
+    model.onCommit = ({ head, row }, state, operation, end) => {
+      if (!head) return;
+      this.#measureHead(row.head);
+      if (head.promisedUntil !== end?.promisedUntil && model.possibleState) rest.checkPromise(head, state);
+      if (head.n % COLLECT_EVERY !== 0) return;
+      rest.checkCollected(head, state, operation);
+      if (model.livingState) rest.checkStored(state);
+    };
+    this.#backend.add(threadId, model.rows, model);
+    return new SimulatedThread(threadId, model.rows, { model, rest });
+  }
+
+  #measureHead(head: string): void {
+    const bytes = Buffer.byteLength(head);
+    this.#counters.largest("largest head, bytes", bytes);
+    const size = Math.ceil(bytes / 64) * 64;
+    this.#headSizes.set(size, (this.#headSizes.get(size) ?? 0) + 1);
+  }
+
+  #startActors(client: SimulatedClient, within: number): void {
+    const actors = Array.from({ length: this.#profile.actors }, () => new Actor(this.#stage, client));
+    this.#actors.set(client, actors);
+    for (const actor of actors) actor.start(this.#scheduler.now + this.#random.next() * within);
+  }
+
+  #restart(client: SimulatedClient): void {
+    for (const actor of this.#actors.get(client) ?? []) actor.die();
+    if (this.#actsLeft > 0) this.#startActors(client, 5 * MINUTE);
+  }
+
+  /** When the next act is to be; all acts of a silence begin at nearly the same time after it. */
+  #nextAct(): number | undefined {
+    if (--this.#actsLeft <= 0) return undefined;
+    const { now } = this.#scheduler;
+    const random = this.#random;
+    if (this.#network.strikes("silences", this.#profile.silences)) {
+      const kind = random.next();
+      this.#silentUntil = now + random.next() * (kind < 0.3 ? 3 * HOUR : kind < 0.65 ? 50 * DAY : 8 * DAY);
+    }
+    if (this.#silentUntil > now) return this.#silentUntil + random.next() * 40;
+    const kind = random.next();
+    const [, upTo] = this.#profile.waits.find(([share]) => kind < share) ?? [1, SECOND];
+    return now + random.next() * upTo;
+  }
+
+  #sweepAgain(): void {
+    this.#backend.sweep();
+    if (this.#actsLeft <= 0) return;
+    const wait = this.#random.chance(0.2) ? 3 * MINUTE : 6 * HOUR;
+    this.#scheduler.at(this.#scheduler.now + this.#random.next() * wait, () => this.#sweepAgain());
+  }
+
+  #damageAgain(): void {
+    const [thread] = this.#threads;
+    if (thread) damageRows(thread.rows, this.#random, this.#scheduler);
+    if (this.#actsLeft <= 0) return;
+    this.#scheduler.at(this.#scheduler.now + this.#random.next() * 20 * SECOND, () => this.#damageAgain());
+  }
+
+  #checkNothingHangs(): void {
+    for (const { index, calls } of this.#clients) {
+      for (const { operationId = "a read", requests } of calls)
+        throw new SimulationFailure(
+          "hangs",
+          `${operationId} of client ${index} never ended, after ${requests} requests`,
+        );
+    }
+  }
+
+  /** Without faults, everybody reads what the thread is, and anybody can go on. */
+  async #checkCalm(): Promise<void> {
+    this.#network.isFaulty = false;
+    for (const thread of this.#threads) {
+      for (const client of this.#clients) {
+        const look = new Actor(this.#stage, client).lookCalmly(thread);
+        look.catch((error) => this.#scheduler.fail(error));
+      }
+    }
+    await this.#scheduler.run();
+    this.#checkNothingHangs();
+    for (const thread of this.#threads) {
+      const { model, rest } = thread;
+      if (model?.livingState) rest?.checkStored(model.livingState);
+    }
+  }
+}
+
+function asFailure(error: unknown): SimulationFailure {
+  if (error instanceof SimulationFailure) return error;
+  const failure = new SimulationFailure(
+    "crash",
+    error instanceof Error ? (error.stack ?? "") : String(error),
+  );
+  failure.cause = error;
+  return failure;
+}

@@ -1,0 +1,283 @@
+import {
+  type Extent,
+  formatRevision,
+  type Head,
+  REMEMBERED_OPERATIONS,
+  type Revision,
+} from "@scrollback/store-core";
+import type { RowListener } from "./backend.ts";
+import { SimulationFailure } from "./failure.ts";
+import type { Counters } from "./faults.ts";
+import { HOUR, MINUTE } from "./network.ts";
+import { keyOf, type Operation, type Text } from "./operation.ts";
+import { apply, placedIn, rowsOf, type ThreadState } from "./reference.ts";
+import type { Scheduler } from "./scheduler.ts";
+import { type StoredRow, StoredRows } from "./stored-rows.ts";
+
+/** No clock is further off than this. */
+export const LARGEST_SKEW = 12 * HOUR;
+/** Between planning a row and sending its insert a writer lets this much time pass at most. */
+const PLANNING_MS = 6 * MINUTE;
+
+/** The thread from one step on. */
+export interface HistoryEntry {
+  readonly step: number;
+  /** Undefined: there is no thread. */
+  readonly state: ThreadState | undefined;
+  /** The thread reads as empty from this time on, by the reader's clock. Undefined: never. */
+  readonly expiresAt: number | undefined;
+}
+
+export interface ThreadModelOptions {
+  readonly threadId: string;
+  readonly scheduler: Scheduler;
+  readonly counters: Counters;
+  readonly operations: ReadonlyMap<string, Operation>;
+  /** The first step of the history that a call may still be compared with. */
+  readonly oldestNeeded: () => number;
+}
+
+/**
+ * What a thread must be, followed row by row. A commit takes place when its row is inserted on the thread's end; the state
+ * that the protocol demands is computed then, and the head must say the same. A row that is not inserted on the end must
+ * have no effect.
+ */
+export class ThreadModel implements RowListener {
+  readonly threadId: string;
+  readonly rows = new StoredRows();
+  history: HistoryEntry[] = [{ step: 0, state: undefined, expiresAt: undefined }];
+  /** The newest row of the thread, which the next one must be built on. */
+  end: StoredRow | undefined;
+  /** Told of every commit, with the head that it was built on. */
+  onCommit: (row: StoredRow, state: ThreadState, operation: Operation, base: Head | undefined) => void = () =>
+    undefined;
+  readonly #options: ThreadModelOptions;
+  readonly #roots = new Map<string, Head>();
+  /** The tokens of the roots that have a first row. */
+  readonly #begun = new Set<string>();
+  readonly #revisions = new Set<Revision>();
+  /** By id: the newest commit of each, whatever its change. */
+  readonly #newest = new Map<string, { incarnation: string; n: number; caller: string | undefined }>();
+  /** By id: the changes that took place under it. */
+  readonly #digests = new Map<string, Set<string>>();
+  #step = 0;
+  /** The state whose texts are counted as used. */
+  #counted: ThreadState | undefined;
+
+  constructor(options: ThreadModelOptions) {
+    this.threadId = options.threadId;
+    this.#options = options;
+  }
+
+  get step(): number {
+    return this.#step;
+  }
+
+  get current(): HistoryEntry {
+    return this.history.at(-1) as HistoryEntry;
+  }
+
+  get now(): number {
+    return this.#options.scheduler.now;
+  }
+
+  get state(): ThreadState | undefined {
+    return this.current.state;
+  }
+
+  /** The state of the thread, unless every client must take it for expired. */
+  get possibleState(): ThreadState | undefined {
+    const { state, expiresAt = Number.POSITIVE_INFINITY } = this.current;
+    return this.now - LARGEST_SKEW < expiresAt ? state : undefined;
+  }
+
+  /** The state of the thread, if no client may take it for expired. */
+  get livingState(): ThreadState | undefined {
+    const { state, expiresAt = Number.POSITIVE_INFINITY } = this.current;
+    return this.now + LARGEST_SKEW < expiresAt ? state : undefined;
+  }
+
+  /** The head of the thread's newest row, where a driver wrote it. */
+  get endHead(): Head | undefined {
+    return this.end?.head;
+  }
+
+  /** Whether another change took place under the id of an operation. */
+  wasReused({ id, digest }: Operation): boolean {
+    return [...(this.#digests.get(id) ?? [])].some((other) => other !== digest);
+  }
+
+  /** Whether the thread was at a revision once. */
+  wasAt(revision: Revision): boolean {
+    return this.#revisions.has(revision);
+  }
+
+  onInsert(row: StoredRow): void {
+    const { head } = row;
+    const { counters, scheduler } = this.#options;
+    if (!head) return;
+    const end = this.endHead;
+    const isNext = end !== undefined && head.predecessor === end.token && row.number === end.number + 1;
+    const root = this.#roots.get(head.predecessor ?? "");
+    row.isLinked = head.base !== undefined || isNext || (root !== undefined && this.#isFirstOf(root, row));
+    if (head.base !== undefined) {
+      this.#roots.set(head.token, head);
+      counters.count("roots");
+    } else if (!row.isLinked) {
+      scheduler.note(() => `row ${row.number} is not part of the thread`);
+      counters.count(head.operationId ? "late commits" : "late rows");
+    } else {
+      if (!isNext) this.#begun.add(head.predecessor ?? "");
+      this.#link(row, head, isNext ? end : undefined);
+    }
+  }
+
+  /** @param end the row that it was inserted on; undefined for the first row of an incarnation. */
+  #link(row: StoredRow, head: Head, end: Head | undefined): void {
+    if (end && head.closed) {
+      this.#close(row, head, end);
+    } else if (head.operationId !== undefined) {
+      this.#commit(row, head, end);
+    } else {
+      const n = end?.n ?? 0;
+      if (head.n !== n) this.#fail("count", `row ${row.number} counts ${head.n} commits, there are ${n}`);
+      this.#options.counters.count(row.row.texts.length > 0 ? "fragments" : "raises");
+      this.#move(row, end && this.state, head);
+    }
+  }
+
+  onDelete({ number }: StoredRow): void {
+    const state = this.livingState;
+    if (state && rowsOf(state).has(number))
+      this.#fail("deletion", `row ${number} was deleted, which a living thread needs`);
+  }
+
+  #isFirstOf(root: Head, row: StoredRow): boolean {
+    return (
+      row.number === root.base &&
+      row.number === this.rows.highest &&
+      !this.#begun.has(root.token) &&
+      this.#isOver(row)
+    );
+  }
+
+  /** Whether the writer of a row may have taken the thread for dead. */
+  #isOver({ origin }: StoredRow): boolean {
+    const end = this.endHead;
+    if (!end || end.closed || end.n === 0) return true;
+    if (end.expiresAt === undefined) return false;
+    return (
+      (origin?.latestWall ?? 0) >= end.expiresAt ||
+      this.#options.scheduler.now - LARGEST_SKEW >= end.expiresAt
+    );
+  }
+
+  #close(row: StoredRow, head: Head, end: Head): void {
+    const isDead =
+      end.n === 0 || (row.origin?.latestWall ?? 0) >= (end.expiresAt ?? Number.POSITIVE_INFINITY);
+    if (!isDead) this.#fail("block", `row ${row.number} closed a thread that was alive`);
+    this.#options.counters.count("blocks");
+    this.#move(row, undefined, head);
+  }
+
+  #commit(row: StoredRow, head: Head, end: Head | undefined): void {
+    const { counters, operations, scheduler } = this.#options;
+    const before = end && end.n > 0 ? this.state : undefined;
+    const expected = before && end ? end.n + 1 : 1;
+    if (head.n !== expected) this.#fail("count", `commit ${head.n} in the place of commit ${expected}`);
+    if (before && end) this.#checkAlive(row, end);
+    const revision = formatRevision(head.incarnation, head.n);
+    if (this.#revisions.has(revision)) this.#fail("revision", `revision ${revision} was given again`);
+    this.#revisions.add(revision);
+    const id = head.operationId ?? "";
+    const operation: Operation | undefined = operations.get(keyOf({ id, digest: head.digest ?? "" }));
+    if (!operation) this.#fail("content", `row ${row.number} has a change that nobody asked for`);
+    this.#checkOnce(id, head, row.origin?.call?.caller);
+    if (operation.expectedRevision !== undefined && operation.expectedRevision !== (before?.revision ?? null))
+      this.#fail("compare and set", `${id} expected ${operation.expectedRevision}, not ${before?.revision}`);
+
+    const pieces = (index: number) =>
+      (head.fragments ?? [])
+        .filter(([, from, to]) => from <= index && index < to)
+        .map(([fragment, from]) => ({ row: fragment, index: index - from }));
+    const applied = apply(before, operation, revision, (text, index) => ({
+      text,
+      spots: [{ row: row.number, index }, ...pieces(index)],
+    }));
+    this.#checkHead(head, operation, applied.plan.kept.next, applied.state);
+    if (!before) this.#expire(head);
+    for (const text of applied.written) text.uses += 1;
+    for (const text of applied.dead) this.#die(text, head);
+    this.#counted = applied.state;
+    const digests = this.#digests.get(id) ?? new Set();
+    this.#digests.set(id, digests.add(operation.digest));
+    operation.commits.push({
+      revision,
+      incarnation: head.incarnation,
+      n: head.n,
+      caller: row.origin?.call?.caller,
+      step: this.#step + 1,
+    });
+    counters.count("commits");
+    if (operation.drop === "all") counters.count("drops of all");
+    if (head.fragments) counters.count("large commits");
+    scheduler.note(() => `${revision} is now ${JSON.stringify(applied.state.extent)}`);
+    this.#move(row, applied.state, head);
+    this.onCommit(row, applied.state, operation, end);
+  }
+
+  /** A thread that has expired for a writer must begin anew. */
+  #checkAlive(row: StoredRow, { expiresAt = Number.POSITIVE_INFINITY }: Head): void {
+    const wall = row.origin?.earliestWall ?? 0;
+    if (wall - PLANNING_MS > expiresAt)
+      this.#fail("expiry", `row ${row.number} goes on with a thread that has expired`);
+  }
+
+  #checkOnce(id: string, { incarnation, n }: Head, caller: string | undefined): void {
+    const last = this.#newest.get(id);
+    const isRepeat =
+      last?.incarnation === incarnation &&
+      (n - last.n < REMEMBERED_OPERATIONS || (caller !== undefined && last.caller === caller));
+    if (isRepeat) this.#fail("exactly once", `${id} took place as commit ${last.n} and as commit ${n}`);
+    this.#newest.set(id, { incarnation, n, caller });
+  }
+
+  #checkHead(head: Head, { append, settings }: Operation, start: number, { extent }: ThreadState): void {
+    const says: Extent = { first: head.bounds[0], next: head.bounds[1], pinned: head.pinned?.[0] ?? null };
+    if (says.first !== extent.first || says.next !== extent.next || says.pinned !== extent.pinned)
+      this.#fail("trimming", `the head says ${JSON.stringify(says)}, not ${JSON.stringify(extent)}`);
+    const kinds = append.map(({ kind }) => kind).join("");
+    if (head.start !== start || (head.kinds ?? "") !== kinds)
+      this.#fail("content", `the head says ${head.start} ${head.kinds}, not ${start} ${kinds}`);
+    const expiresAt = settings.ttlMs === undefined ? undefined : head.at + settings.ttlMs;
+    if (head.expiresAt !== expiresAt)
+      this.#fail("expiry", `the head says ${head.expiresAt}, not ${expiresAt}`);
+  }
+
+  /** The texts of an earlier incarnation are dead. */
+  #expire(head: Head): void {
+    if (this.#counted) for (const { text } of placedIn(this.#counted)) this.#die(text, head);
+    this.#counted = undefined;
+  }
+
+  #die(text: Text, { incarnation, n }: Head): void {
+    text.uses -= 1;
+    text.diedAt = { incarnation, n };
+  }
+
+  #move(row: StoredRow, state: ThreadState | undefined, head: Head): void {
+    this.end = row;
+    if (row.origin?.call) row.origin.call.rows += 1;
+    const expiresAt = state ? head.expiresAt : undefined;
+    this.#step += 1;
+    this.history.push({ step: this.#step, state, expiresAt });
+    if (this.history.length < 1_000) return;
+    const oldest = this.#options.oldestNeeded();
+    const keepFrom = this.history.findLastIndex(({ step }) => step <= oldest);
+    this.history = this.history.slice(Math.max(0, Math.min(keepFrom, this.history.length - 100)));
+  }
+
+  #fail(rule: string, message: string): never {
+    throw new SimulationFailure(rule, message);
+  }
+}

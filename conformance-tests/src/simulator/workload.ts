@@ -1,0 +1,164 @@
+import type { DriverCapabilities, ReadRequest, Revision } from "@scrollback/store-core";
+import type { Random } from "../observed/random.ts";
+import { createText, keyOf, type Operation, type Text } from "./operation.ts";
+import type { Profile } from "./profiles.ts";
+
+/** What an operation is made for: where the thread stands, as far as the test knows. */
+export interface Ground {
+  readonly threadId: string;
+  readonly revision: Revision | null;
+  /** The sequence number that the next message gets. */
+  readonly next: number;
+}
+
+const addition = { drop: 0, metadata: undefined, expectedRevision: undefined } as const;
+
+/** Draws the operations of a run, and keeps all of them by what tells them apart. */
+export class Workload {
+  readonly operations = new Map<string, Operation>();
+  readonly texts = new Map<string, Text>();
+  /** Operations whose caller died or gave up. */
+  readonly orphans: Operation[] = [];
+  readonly #random: Random;
+  readonly #profile: Profile;
+  readonly #limits: Pick<DriverCapabilities, "maxCommitMessages" | "maxCommitBytes">;
+  /** The threads that have had an operation. */
+  readonly #begun = new Set<string>();
+  #count = 0;
+
+  constructor(
+    random: Random,
+    profile: Profile,
+    limits: Pick<DriverCapabilities, "maxCommitMessages" | "maxCommitBytes">,
+  ) {
+    this.#random = random;
+    this.#profile = profile;
+    this.#limits = limits;
+  }
+
+  /** A name that no other caller has. */
+  callerName(): string {
+    return `caller ${++this.#count}`;
+  }
+
+  /** The next operation of a thread: most append a message or two. */
+  draw(ground: Ground): Operation {
+    const random = this.#random;
+    const id = this.#id();
+    const size = random.next();
+    const count = size < 0.6 ? 1 : size < 0.8 ? 2 : size < 0.86 ? 4 + random.below(6) : 0;
+    const drop = this.#drawDrop();
+    const meta = random.next();
+    const setsMetadata = (count === 0 && drop === 0) || meta < 0.15;
+    const metadata = setsMetadata ? this.#text(`${id}:m`, "m", 1) : meta < 0.18 ? null : undefined;
+    const isClear = drop === "all" && random.chance(0.5);
+    return this.#create(ground, id, {
+      drop,
+      append: this.#drawMessages(ground, id, count, setsMetadata),
+      metadata: isClear ? null : metadata,
+      expectedRevision: this.#drawExpected(ground.revision),
+    });
+  }
+
+  /** Takes the newest message off, as a store's `popMessage` does. */
+  drawPop(ground: Ground, expectedRevision: Revision | null): Operation {
+    const change = { drop: 1, append: [], metadata: undefined, expectedRevision };
+    return this.#create(ground, this.#id(), change);
+  }
+
+  /** Adds one message. */
+  drawAppend(ground: Ground): Operation {
+    const id = this.#id();
+    return this.#create(ground, id, { ...addition, append: [this.#text(`${id}:0`, "u", 2)] });
+  }
+
+  /** Another change under an id that was used before. */
+  drawReuse(ground: Ground, { id }: Operation): Operation {
+    const name = `${id}.${++this.#count}`;
+    return this.#create(ground, id, { ...addition, append: [this.#text(name, "u", 2)] });
+  }
+
+  drawRead(next: number): Pick<ReadRequest, "limit" | "before" | "after" | "metadata"> {
+    const random = this.#random;
+    const kind = random.next();
+    const all = Number.POSITIVE_INFINITY;
+    const whole = { limit: all, before: undefined, after: undefined, metadata: true };
+    if (kind < 0.4) return whole;
+    const limit = 1 + random.below(random.chance(0.2) ? 200 : 20);
+    if (kind < 0.65) return { ...whole, limit, metadata: random.chance(0.5) };
+    const sequence = random.below(Math.max(1, next)) + random.below(3);
+    if (kind < 0.8) return { ...whole, limit, before: sequence, metadata: false };
+    if (kind < 0.92) return { ...whole, limit, after: sequence, metadata: random.chance(0.3) };
+    return { ...whole, limit: 0 };
+  }
+
+  #id(): string {
+    return `o${++this.#count}`;
+  }
+
+  #create(
+    { threadId }: Ground,
+    id: string,
+    change: Pick<Operation, "drop" | "append" | "metadata" | "expectedRevision">,
+  ): Operation {
+    const { ttls, limits, trimmings } = this.#profile;
+    const operation: Operation = {
+      id,
+      digest: `digest-${++this.#count}`.padEnd(22, "-"),
+      threadId,
+      ...change,
+      settings: {
+        maxMessages: this.#one(limits),
+        trimming: this.#one(trimmings) ?? "turns",
+        ttlMs: this.#one(ttls),
+      },
+      newEpoch: `epoch${this.#count}`.padEnd(16, "-"),
+      commits: [],
+    };
+    this.operations.set(keyOf(operation), operation);
+    return operation;
+  }
+
+  #drawMessages({ threadId }: Ground, id: string, wanted: number, setsMetadata: boolean): Text[] {
+    const { maxCommitMessages } = this.#limits;
+    const count = Math.min(wanted, maxCommitMessages - (setsMetadata ? 1 : 0));
+    const isFirst = count > 0 && !this.#begun.has(threadId);
+    if (isFirst) this.#begun.add(threadId);
+    return Array.from({ length: count }, (_, index) => {
+      const kind = isFirst && index === 0 ? "s" : (this.#one(this.#profile.kinds) ?? "u");
+      return this.#text(`${id}:${index}`, kind, count + 1);
+    });
+  }
+
+  /** @param share the text is one of so many that must fit a commit. */
+  #text(name: string, kind: Text["kind"], share: number): Text {
+    const room = this.#profile.name === "large" ? (this.#limits.maxCommitBytes * 0.7) / share : 0;
+    // Small ones, ones that fill a row, and ones that need several.
+    const size = this.#random.next() ** 2 * Math.min(room, 6_000);
+    const text = createText(name, kind, size);
+    this.texts.set(name, text);
+    return text;
+  }
+
+  #drawDrop(): number | "all" {
+    const random = this.#random;
+    const { isDeep } = this.#profile;
+    const kind = random.next();
+    if (kind < 0.8) return 0;
+    if (kind < 0.9) return 1;
+    if (kind < 0.93) return 2 + random.below(6);
+    if (kind < (isDeep ? 0.94 : 0.935)) return isDeep ? 40 + random.below(60) : 120;
+    return kind < (isDeep ? 0.942 : 0.95) ? "all" : 0;
+  }
+
+  #drawExpected(revision: Revision | null): Revision | null | undefined {
+    const kind = this.#random.next();
+    if (kind < 0.05) return revision;
+    if (kind < 0.06) return null;
+    return kind < 0.07 ? "AAAAAAAAAAAAAAAA.7" : undefined;
+  }
+
+  #one<T>(values: readonly T[]): T | undefined {
+    return values[this.#random.below(values.length)];
+  }
+}

@@ -1,0 +1,30 @@
+import { type Clock, type Driver, type RecordLog, RecordLogDriver } from "@scrollback/store-core";
+
+/** A driver that forgets all that it knows before each commit, so also that it may have made the commit before. */
+export function brokenDriver(log: RecordLog, clock: Clock): Driver {
+  const driver = new RecordLogDriver(log, { clock });
+  let attempts = 0;
+  return {
+    capabilities: driver.capabilities,
+    // A retry comes under another operation id, but with the rows that the simulator knows the operation by.
+    commit: (request) => new RecordLogDriver(renaming(log, ++attempts), { clock }).commit(request),
+    read: (request) => driver.read(request),
+    close: () => driver.close(),
+    classifyError: (error) => driver.classifyError(error),
+  };
+}
+
+/** A log that hides who made which commit from those who read it. */
+function renaming(log: RecordLog, attempt: number): RecordLog {
+  return {
+    capabilities: log.capabilities,
+    insert: (stream, row) => log.insert(stream, row),
+    read: async (stream, below, limit, heads) => {
+      const rows = await log.read(stream, below, limit, heads);
+      return rows.map((row) => ({ ...row, head: row.head.replace(/"o":"(o\d+)"/, `"o":"$1-${attempt}"`) }));
+    },
+    amend: (stream, amendments) => log.amend(stream, amendments),
+    close: () => log.close(),
+    classifyError: (error) => log.classifyError(error),
+  };
+}
