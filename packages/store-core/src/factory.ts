@@ -9,13 +9,14 @@ import {
   isOneOf,
   isPositiveInteger,
 } from "./arguments.ts";
-import { type Codec, jsonCodec } from "./codec.ts";
+import { type Codec, encodeText, jsonCodec } from "./codec.ts";
 import { Connection } from "./connection.ts";
 import type { Driver } from "./driver.ts";
 import type { StoreError } from "./errors.ts";
 import { type ChatMessage, chatMessageTraits, type MessageTraits } from "./message.ts";
 import { offerSpans } from "./opentelemetry.ts";
 import { PortableStore } from "./portable-store.ts";
+import { formatRecord } from "./record.ts";
 import { parseState, type StoreSettings } from "./state.ts";
 import type { MessageStore } from "./store.ts";
 import type { Trimming } from "./trimming.ts";
@@ -44,6 +45,12 @@ export interface StoreFactory<M = ChatMessage> extends AsyncDisposable {
   open(threadId?: string): MessageStore<M>;
   /** The store of a serialised state, without I/O. @throws StoreError `INVALID_STATE`, also for nothing. */
   restore(state: unknown): MessageStore<M>;
+  /**
+   * How many bytes a value takes as a thread's metadata, encoded by the factory's codec; at most 256 KiB fit. No I/O.
+   *
+   * @throws StoreError `INVALID_ARGUMENT` for a value that cannot be stored, `TOO_LARGE` past a limit of the codec's own.
+   */
+  metadataSize(metadata: unknown): number;
   /** Makes what the backend needs (tables, indexes); can run twice and at once from two processes. */
   setup(): Promise<void>;
   /** Frees what the factory opened; a client that was handed in stays open. Twice is the same as once. */
@@ -94,6 +101,10 @@ export function createStores<M = ChatMessage>(
       const settings = connection.settingsFor(parsed);
       if (parsed.thread) driver.importThread?.(parsed.threadId, parsed.thread);
       return new PortableStore(connection, parsed.threadId, settings);
+    },
+    metadataSize(metadata) {
+      const write = { threadId: "size", operationId: "size", kind: "m", index: 0 } as const;
+      return Buffer.byteLength(formatRecord("m", encodeText(codec, metadata, write)));
     },
     async setup() {
       connection.assertOpen();

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import {
+  type Codec,
   createMemoryStores,
   createStores,
   MemoryDriver,
@@ -37,6 +38,29 @@ test("settings are what was given, frozen", () => {
   const { settings } = createMemoryStores({ maxMessages: 5, ttlMs: 1_000 });
   expect(settings).toEqual({ backend: "memory", maxMessages: 5, ttlMs: 1_000 });
   expect(Object.isFrozen(settings)).toBe(true);
+});
+
+test.each([1, 2])(
+  "metadataSize is to the byte what a codec makes of metadata (%i times its JSON)",
+  async (times) => {
+    const codec: Codec = {
+      encode: (value) => JSON.stringify(value).repeat(times),
+      decode: (text) => JSON.parse(text.slice(0, text.length / times)),
+    };
+    const stores = createMemoryStores({ codec });
+    const largest = "x".repeat((256 * 1024 - stores.metadataSize("")) / times);
+    expect(stores.metadataSize(largest)).toBe(256 * 1024);
+    await stores.open("t").commit({ metadata: largest });
+    await expect(stores.open("t").commit({ metadata: `${largest}x` })).rejects.toMatchObject({
+      code: "TOO_LARGE",
+    });
+  },
+);
+
+test("metadataSize refuses what cannot be stored", () => {
+  expect(() => createMemoryStores().metadataSize(() => 1)).toThrow(
+    expect.objectContaining({ code: "INVALID_ARGUMENT" }),
+  );
 });
 
 test("a thread id left out is a UUID of version 7, rising with time", async () => {
