@@ -3,11 +3,11 @@ import { pause, type Revision, StoreError, type StoreFactory } from "@scrollback
 import { nextStamp } from "./clock.ts";
 import type { Directories } from "./directory/directories.ts";
 import { Known } from "./known.ts";
-import { copyOf, isEmpty, mergeScopes, type Scopes, setValue, splitScopes, temporaryOf } from "./scopes.ts";
+import { refresh, show } from "./live-session.ts";
+import { copyOf, isEmpty, type Scopes, splitScopes } from "./scopes.ts";
 import type { Session, SessionEvent, SessionKey } from "./session.ts";
 import {
   explained,
-  formatPlace,
   type Head,
   messageOf,
   nextHead,
@@ -17,7 +17,7 @@ import {
   storable,
   writeFor,
 } from "./session-thread.ts";
-import { checkRoom, type Shared, type SharedStates } from "./shared-state.ts";
+import type { SharedPair, SharedStates } from "./shared-state.ts";
 import { nameOf, threads } from "./threads.ts";
 
 /** How many of the newest events are looked through for one that may have been appended before. */
@@ -42,11 +42,6 @@ interface KnownHead {
 interface Ground extends KnownHead {
   /** The event that it takes the place of, and those after that; empty where it is a new one. */
   readonly replaced: readonly SessionEvent[];
-}
-
-interface SharedPair {
-  readonly app: Shared;
-  readonly user: Shared;
 }
 
 /** An append under way. */
@@ -98,25 +93,30 @@ export class Appender {
         known = await this.#catchUp(append, true);
         continue;
       }
-      show(append, head, revision);
+      show(session, event, head, revision);
       this.#note(key, head, known.head);
       await this.written(key, { revision, head }, base);
       return;
     }
   }
 
-  /** Applies the deltas of a write of this process that was just committed. */
-  async written(
-    key: SessionKey,
-    known: KnownHead,
-    base: { readonly app?: Shared; readonly user?: Shared },
-  ): Promise<void> {
+  /**
+   * Applies the deltas of a write of this process that was just committed.
+   *
+   * @throws StoreError `TOO_LARGE` when others have filled a state since it was weighed.
+   */
+  async written(key: SessionKey, known: KnownHead, base: Partial<SharedPair>): Promise<void> {
     const { shared } = this.#parts;
     const { pending } = known.head;
     const apply = async (threadId: string, scope: "app" | "user") => {
       const write = named(key, writeFor(pending, scope));
       const basis = base[scope];
-      if (write && basis) await shared.apply(threadId, write, basis);
+      if (!write || !basis) return;
+      try {
+        await shared.apply(threadId, write, basis);
+      } catch (error) {
+        throw StoreError.is(error, "TOO_LARGE") ? filledMeanwhile(scope, error) : error;
+      }
     };
     await Promise.all([
       apply(threads.app(key.appName), "app"),
@@ -143,19 +143,20 @@ export class Appender {
     return { ...app, ...user };
   }
 
-  /** What is known of the states that an event changes; read where that is nothing. Nothing where they have no room. */
-  async #basis({ key, delta }: Append): Promise<{ app?: Shared; user?: Shared }> {
+  /** The states that an event changes. @throws StoreError `TOO_LARGE` when one of them has no room for it. */
+  async #basis({ key, delta }: Append): Promise<Partial<SharedPair>> {
     const { shared } = this.#parts;
-    const base: { app?: Shared; user?: Shared } = {};
-    if (!isEmpty(delta.app)) {
-      base.app = await shared.known(threads.app(key.appName));
-      checkRoom("appendEvent: the state of the app", base.app, delta.app);
-    }
-    if (!isEmpty(delta.user)) {
-      base.user = await shared.known(threads.user(key.appName, key.userId));
-      checkRoom("appendEvent: the state of the user", base.user, delta.user);
-    }
-    return base;
+    const basisOf = async (threadId: string, scope: "app" | "user") =>
+      isEmpty(delta[scope])
+        ? undefined
+        : {
+            [scope]: await shared.withRoom(`appendEvent: the state of the ${scope}`, threadId, delta[scope]),
+          };
+    const [app, user] = await Promise.all([
+      basisOf(threads.app(key.appName), "app"),
+      basisOf(threads.user(key.appName, key.userId), "user"),
+    ]);
+    return { ...app, ...user };
   }
 
   /** The revision of the session after the event, or undefined when something came between. */
@@ -257,36 +258,16 @@ function named<T extends { readonly source: string }>(key: SessionKey, write: T 
   return write && { ...write, source: `${nameOf(key.userId)}:${nameOf(key.sessionId)}:${write.source}` };
 }
 
-/** Brings a session object up to date after its own event. */
-function show({ session, event }: Append, head: Head, revision: Revision): void {
-  const index = session.events.findIndex(({ id }) => id === event.id);
-  if (index < 0) session.events.push(event);
-  else session.events[index] = event;
-  for (const [key, value] of Object.entries(event.actions?.stateDelta ?? {}))
-    setValue(session.state, key, value);
-  session.lastUpdateTime = head.lastUpdateTime;
-  session.revision = formatPlace(head, revision);
-}
-
-/** Brings a session object up to date after what others have done. Its temporary keys stay. */
-function refresh(
-  session: Session,
-  head: Head,
-  revision: Revision,
-  recent: readonly SessionEvent[],
-  { app, user }: SharedPair,
-): void {
-  const held = new Set(session.events.map(({ id }) => id));
-  session.events.push(...recent.filter(({ id }) => !held.has(id)));
-  const state = mergeScopes(app.content.values, user.content.values, head.state);
-  for (const [key, value] of Object.entries(temporaryOf(session.state))) setValue(state, key, value);
-  session.state = state;
-  session.lastUpdateTime = head.lastUpdateTime;
-  session.revision = formatPlace(head, revision);
-}
-
 function missing({ sessionId }: SessionKey): StoreError {
   return new StoreError("NOT_FOUND", `appendEvent: there is no session "${sessionId}"; create it first`);
+}
+
+function filledMeanwhile(scope: "app" | "user", cause: StoreError): StoreError {
+  return new StoreError(
+    "TOO_LARGE",
+    `the state of the ${scope} was filled by others at the same moment: the session is written, what it sets for the ${scope} is not; get the session again and make room`,
+    { cause },
+  );
 }
 
 function stale(): StoreError {

@@ -23,7 +23,7 @@ import {
   readSession,
   type SessionView,
 } from "./session-thread.ts";
-import { checkRoom, type Shared, SharedStates } from "./shared-state.ts";
+import { type Shared, type SharedPair, SharedStates } from "./shared-state.ts";
 import { threads } from "./threads.ts";
 
 const MAX_ATTEMPTS = 20;
@@ -89,8 +89,10 @@ export class SessionService implements AsyncDisposable {
     const appThread = threads.app(appName);
     const userThread = threads.user(appName, userId);
     const [app, user] = await Promise.all([this.#shared.load(appThread), this.#shared.load(userThread)]);
-    if (!isEmpty(initial.app)) checkRoom("createSession: the state of the app", app, initial.app);
-    if (!isEmpty(initial.user)) checkRoom("createSession: the state of the user", user, initial.user);
+    if (!isEmpty(initial.app))
+      this.#shared.checkRoom("createSession: the state of the app", app, initial.app);
+    if (!isEmpty(initial.user))
+      this.#shared.checkRoom("createSession: the state of the user", user, initial.user);
     const stamp = nextStamp(Math.max(app.content.clock, user.content.clock));
     const head = newHead(this.#now(), initial, stamp);
     const revision = await this.#create({ appName, userId, sessionId }, head);
@@ -187,7 +189,8 @@ export class SessionService implements AsyncDisposable {
    *
    * @returns the event.
    * @throws StoreError `NOT_FOUND` when there is no such session, `CONFLICT` for a stale session (see `staleWriter`) and
-   *   for an id that another event has (see `usedEventId`), `TOO_LARGE` for a state that does not fit.
+   *   for an id that another event has (see `usedEventId`), `TOO_LARGE` for a state that does not fit: nothing is written
+   *   then, but where others have filled the state of the app or the user at the same moment, of which the error tells.
    */
   async appendEvent(request: AppendEventRequest): Promise<SessionEvent> {
     checkAppend(request);
@@ -273,7 +276,7 @@ export class SessionService implements AsyncDisposable {
     { appName, userId, sessionId }: SessionKey,
     { head, revision }: Pick<SessionView, "head" | "revision">,
     events: readonly SessionEvent[],
-    { app, user }: { app: Shared; user: Shared },
+    { app, user }: SharedPair,
   ): Session {
     return {
       id: sessionId,

@@ -1,11 +1,14 @@
-import { jsonCodec, pause, type Revision, StoreError, type StoreFactory } from "@scrollback/store-core";
+import { pause, type Revision, StoreError, type StoreFactory } from "@scrollback/store-core";
+import { nextStamp } from "./clock.ts";
 import { Known } from "./known.ts";
 import { ownValue, type Values } from "./scopes.ts";
 
 /** How many of the newest finished writes are remembered by name. */
 const REMEMBERED = 64;
-/** Leaves room below the 256 KiB of a thread's metadata for what others write at the same time. */
+/** Leaves room below the 256 KiB of a thread's metadata for small deltas, of which each writer may add one unseen. */
 const MAX_BYTES = 192 * 1024;
+/** A delta of up to this many bytes, encoded, is weighed against what the process remembers, without a read. */
+const SMALL_DELTA = 4 * 1024;
 const MAX_ATTEMPTS = 1_000;
 
 /** The delta of one event for an app or a user. */
@@ -36,6 +39,12 @@ export interface Shared {
   readonly content: Content;
 }
 
+/** The states that a session sees beside its own. */
+export interface SharedPair {
+  readonly app: Shared;
+  readonly user: Shared;
+}
+
 const NOTHING: Content = { version: 1, values: {}, stamps: {}, clock: 0, finished: [], finishes: 0 };
 
 /**
@@ -59,15 +68,43 @@ export class SharedStates {
     return shared;
   }
 
-  /** What this process knew last of it; read where that is nothing. */
-  async known(threadId: string): Promise<Shared> {
-    return this.#known.get(threadId) ?? (await this.load(threadId));
+  /**
+   * The state that a delta is to be applied to, with room for it: as it is now, or for a small delta as this process
+   * remembers it.
+   *
+   * @param name what the error calls the state.
+   * @throws StoreError `TOO_LARGE` when it does not fit.
+   */
+  async withRoom(name: string, threadId: string, delta: Values): Promise<Shared> {
+    const known = this.#known.get(threadId);
+    const isSmall = known !== undefined && this.#stores.metadataSize(delta) <= SMALL_DELTA;
+    if (isSmall && this.#fits(known, delta)) return known;
+    const shared = await this.load(threadId);
+    this.checkRoom(name, shared, delta);
+    return shared;
+  }
+
+  /** @throws StoreError `TOO_LARGE` when a state has no room for a delta; one past its limit may still shrink. */
+  checkRoom(name: string, shared: Shared, delta: Values): void {
+    if (this.#fits(shared, delta)) return;
+    const bytes = this.#sizeWith(shared, delta);
+    throw new StoreError("TOO_LARGE", `${name}: ${bytes} bytes encoded, at most ${MAX_BYTES} fit`);
+  }
+
+  #fits(shared: Shared, delta: Values): boolean {
+    const bytes = this.#sizeWith(shared, delta);
+    return bytes <= MAX_BYTES || bytes <= this.#stores.metadataSize(shared.content);
+  }
+
+  #sizeWith({ content }: Shared, delta: Values): number {
+    return this.#stores.metadataSize(withValues(content, delta, nextStamp(content.clock)));
   }
 
   /**
    * Applies the delta of an event that was just appended, once, whatever the clocks say.
    *
    * @param base what was known of the state before the event was appended.
+   * @throws StoreError `TOO_LARGE` when others have filled the state since.
    */
   async apply(threadId: string, write: SharedWrite, base: Shared): Promise<void> {
     await this.#change(threadId, ({ content }) => {
@@ -79,24 +116,33 @@ export class SharedStates {
     });
   }
 
-  /** Applies the delta of an event whose writer may have died before it did, but for keys that were set since. */
+  /**
+   * Applies the delta of an event whose writer may have died before it did, but for keys that were set since. A delta that
+   * the state has no room for is left out.
+   */
   async finish(threadId: string, write: SharedWrite): Promise<Shared> {
-    return await this.#change(threadId, ({ content }) => {
-      const next = newerOf(content, write);
-      return (
-        next && {
-          ...next,
-          finished: [...content.finished, write.source].slice(-REMEMBERED),
-          finishes: content.finishes + 1,
-        }
-      );
-    });
+    try {
+      return await this.#change(threadId, ({ content }) => {
+        const next = newerOf(content, write);
+        return (
+          next && {
+            ...next,
+            finished: [...content.finished, write.source].slice(-REMEMBERED),
+            finishes: content.finishes + 1,
+          }
+        );
+      });
+    } catch (error) {
+      // Whoever reads the session is not to fail for what others have filled the state with.
+      if (!StoreError.is(error, "TOO_LARGE")) throw error;
+      return await this.load(threadId);
+    }
   }
 
   async #change(threadId: string, change: (shared: Shared) => Content | undefined): Promise<Shared> {
     return await this.#inTurn(threadId, async () => {
       const store = this.#stores.open(threadId);
-      let shared = await this.known(threadId);
+      let shared = this.#known.get(threadId) ?? (await this.load(threadId));
       for (let attempt = 0; ; attempt++) {
         const content = change(shared);
         if (content === undefined) return shared;
@@ -108,7 +154,10 @@ export class SharedStates {
           return shared;
         } catch (error) {
           this.#known.delete(threadId);
-          if (!StoreError.is(error, "CONFLICT") || attempt >= MAX_ATTEMPTS) throw error;
+          // What was remembered may have been larger than what is there.
+          const isOutdated =
+            StoreError.is(error, "CONFLICT") || (StoreError.is(error, "TOO_LARGE") && attempt === 0);
+          if (!isOutdated || attempt >= MAX_ATTEMPTS) throw error;
         }
         await pause(Math.min(attempt, 3));
         shared = await this.load(threadId);
@@ -129,13 +178,6 @@ export class SharedStates {
       if (this.#turns.get(threadId) === turn) this.#turns.delete(threadId);
     }
   }
-}
-
-/** @throws StoreError `TOO_LARGE` when a state would not have room for a delta. */
-export function checkRoom(name: string, { content }: Shared, delta: Values): void {
-  const bytes = Buffer.byteLength(jsonCodec.encode({ ...content.values, ...delta }));
-  if (bytes <= MAX_BYTES) return;
-  throw new StoreError("TOO_LARGE", `${name}: ${bytes} bytes in all, at most ${MAX_BYTES} fit`);
 }
 
 function overwritten(content: Content, write: SharedWrite): Content {

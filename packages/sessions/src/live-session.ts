@@ -1,0 +1,33 @@
+import type { Revision } from "@scrollback/store-core";
+import { mergeScopes, setValue, temporaryOf } from "./scopes.ts";
+import type { Session, SessionEvent } from "./session.ts";
+import { formatPlace, type Head } from "./session-thread.ts";
+import type { SharedPair } from "./shared-state.ts";
+
+/** Brings a session object up to date after its own event. */
+export function show(session: Session, event: SessionEvent, head: Head, revision: Revision): void {
+  const index = session.events.findIndex(({ id }) => id === event.id);
+  if (index < 0) session.events.push(event);
+  else session.events[index] = event;
+  for (const [key, value] of Object.entries(event.actions?.stateDelta ?? {}))
+    setValue(session.state, key, value);
+  session.lastUpdateTime = head.lastUpdateTime;
+  session.revision = formatPlace(head, revision);
+}
+
+/** Brings a session object up to date after what others have done. Its temporary keys stay. */
+export function refresh(
+  session: Session,
+  head: Head,
+  revision: Revision,
+  recent: readonly SessionEvent[],
+  { app, user }: SharedPair,
+): void {
+  const held = new Set(session.events.map(({ id }) => id));
+  session.events.push(...recent.filter(({ id }) => !held.has(id)));
+  const state = mergeScopes(app.content.values, user.content.values, head.state);
+  for (const [key, value] of Object.entries(temporaryOf(session.state))) setValue(state, key, value);
+  session.state = state;
+  session.lastUpdateTime = head.lastUpdateTime;
+  session.revision = formatPlace(head, revision);
+}

@@ -1,0 +1,178 @@
+import { aesGcmCodec, createStores, type Driver, MemoryDriver } from "@scrollback/store-core";
+import { describe, expect, test } from "vitest";
+import { event, setting } from "../src/contract/values.ts";
+import { type Session, SessionService } from "../src/index.ts";
+import { WatchedDriver } from "./watched-driver.ts";
+
+const app = { appName: "app" };
+const ada = { ...app, userId: "ada" };
+const key = { ...ada, sessionId: "s" };
+const bob = { ...app, userId: "bob", sessionId: "b" };
+const serviceOn = (driver: Driver) => new SessionService({ stores: createStores(driver) });
+const tooLarge = {
+  name: "StoreError",
+  code: "TOO_LARGE",
+  message: expect.stringMatching(/state of the app/),
+};
+const half = "x".repeat(150_000);
+
+/** Every call that meets a session works, for a process that knows nothing. */
+async function expectUsable(make: () => SessionService): Promise<void> {
+  const read = await make().getSession(key);
+  expect(read?.id).toBe("s");
+  expect((await make().listSessions(app)).sessions.map(({ id }) => id).sort()).toEqual(["b", "s"]);
+  expect((await make().listSessions(ada)).sessions).toHaveLength(1);
+  if (read) await make().appendEvent({ session: read, event: event() });
+  await make().deleteSession(key);
+  expect(await make().getSession(key)).toBeUndefined();
+  expect((await make().listSessions(app)).sessions.map(({ id }) => id)).toEqual(["b"]);
+}
+
+describe.each(["app", "user"])("the state of the %s", (scope) => {
+  const refused = { ...tooLarge, message: expect.stringMatching(`state of the ${scope}`) };
+
+  test("is weighed with all that is stored for it: many small keys are refused before anything is written", async () => {
+    const driver = new MemoryDriver();
+    const sessions = serviceOn(driver);
+    const session = await sessions.createSession(key);
+    await sessions.createSession(bob);
+    const many = Object.fromEntries(Array.from({ length: 9_000 }, (_, n) => [`${scope}:k${n}`, 1]));
+    const before = await sessions.getSession(key);
+    await expect(sessions.appendEvent({ session, event: setting(many) })).rejects.toMatchObject(refused);
+    expect(await serviceOn(driver).getSession(key)).toEqual(before);
+    const other = { ...ada, sessionId: "t" };
+    await expect(sessions.createSession({ ...other, state: many })).rejects.toMatchObject(refused);
+    expect(await sessions.getSession(other)).toBeUndefined();
+    await expectUsable(() => serviceOn(driver));
+  });
+
+  test("is weighed as it is now, not as a process remembers it", async () => {
+    const driver = new MemoryDriver();
+    const [one, two] = [serviceOn(driver), serviceOn(driver)];
+    const session = await one.createSession(key);
+    const other = await two.createSession({ ...ada, sessionId: "b" });
+    await one.appendEvent({ session, event: setting({ [`${scope}:first`]: half }) });
+    const second = setting({ [`${scope}:second`]: half });
+    await expect(two.appendEvent({ session: other, event: second })).rejects.toMatchObject(refused);
+    expect((await one.getSession({ ...ada, sessionId: "b" }))?.events).toEqual([]);
+  });
+
+  test("that others have made smaller has room again, also where a process remembers it full", async () => {
+    const driver = new MemoryDriver();
+    const [one, two] = [serviceOn(driver), serviceOn(driver)];
+    const session = await one.createSession(key);
+    await one.appendEvent({ session, event: setting({ [`${scope}:full`]: "x".repeat(196_000) }) });
+    const other = await two.getSession(key);
+    if (!other) throw new Error("it was created");
+    await two.appendEvent({ session: other, event: setting({ [`${scope}:full`]: null }) });
+    await expect(
+      one.appendEvent({ session: other, event: setting({ [`${scope}:more`]: "x".repeat(2_000) }) }),
+    ).resolves.toBeDefined();
+  });
+
+  test("is weighed as the codec encodes it", async () => {
+    const driver = new MemoryDriver();
+    const codec = aesGcmCodec({ keys: [{ id: "k", key: new Uint8Array(32).fill(7) }] });
+    const make = () => new SessionService({ stores: createStores(driver, { codec }) });
+    const sessions = make();
+    const session = await sessions.createSession(key);
+    await sessions.createSession(bob);
+    const large = setting({ [`${scope}:large`]: "x ".repeat(97_500) });
+    await expect(sessions.appendEvent({ session, event: large })).rejects.toMatchObject(refused);
+    expect((await make().getSession(key))?.events).toEqual([]);
+    await sessions.appendEvent({ session, event: setting({ [`${scope}:fits`]: "x ".repeat(70_000) }) });
+    await expectUsable(make);
+  });
+
+  test("can be made smaller when it is past its limit", async () => {
+    const driver = new MemoryDriver();
+    const services = Array.from({ length: 20 }, () => serviceOn(driver));
+    const sessions = await Promise.all(
+      services.map((service, n) => service.createSession({ ...ada, sessionId: String(n) })),
+    );
+    const [first] = sessions;
+    if (!first) throw new Error("it was created");
+    await services[0]?.appendEvent({
+      session: first,
+      event: setting({ [`${scope}:full`]: "x".repeat(196_000) }),
+    });
+    // Each remembers a state that was empty.
+    for (const [n, session] of sessions.entries()) {
+      const small = setting({ [`${scope}:${n}`]: "x".repeat(1_000) });
+      if (n > 0) await services[n]?.appendEvent({ session, event: small });
+    }
+    const [service] = services;
+    const full = setting({ [`${scope}:more`]: "x".repeat(10_000) });
+    await expect(service?.appendEvent({ session: first, event: full })).rejects.toMatchObject(refused);
+    await service?.appendEvent({
+      session: first,
+      event: setting({ [`${scope}:full`]: "x".repeat(190_000) }),
+    });
+    await service?.appendEvent({ session: first, event: setting({ [`${scope}:full`]: null }) });
+    await service?.appendEvent({ session: first, event: full });
+  });
+});
+
+describe("two processes that fill the state of the app at the same moment", () => {
+  /** Two sessions, each with an event that had room when it was weighed; what the two appends came to. */
+  async function fillTogether(driver: MemoryDriver) {
+    let arrived = 0;
+    let open = () => {};
+    const both = new Promise<void>((resolve) => {
+      open = resolve;
+    });
+    const appends = [key, bob].map(async (place, n) => {
+      const watched = new WatchedDriver(driver);
+      const service = serviceOn(watched);
+      const session = await service.createSession(place);
+      const commit = watched.commit.bind(watched);
+      watched.commit = async (request) => {
+        if (request.threadId.startsWith("sessions:session:")) {
+          arrived += 1;
+          if (arrived === 2) open();
+          await both;
+        }
+        // The other one's is there first.
+        if (n === 0 && request.threadId.startsWith("sessions:app:"))
+          await expect
+            .poll(async () => (await driver.read({ ...request, limit: 0, metadata: true } as never)).metadata)
+            .toContain("second");
+        return await commit(request);
+      };
+      const delta = { [n === 0 ? "app:first" : "app:second"]: half, own: n };
+      await service.appendEvent({ session, event: setting(delta, { id: `event-of-${n}` }) });
+    });
+    return await Promise.allSettled(appends);
+  }
+
+  test("say which of them came too late, and nothing fails after it", async () => {
+    const driver = new MemoryDriver();
+    const [first, second] = await fillTogether(driver);
+    expect(second).toMatchObject({ status: "fulfilled" });
+    expect(first).toMatchObject({ status: "rejected", reason: tooLarge });
+    const read = await serviceOn(driver).getSession(key);
+    expect(read?.events.map(({ id }) => id)).toEqual(["event-of-0"]);
+    expect(read?.state).toEqual({ own: 0, "app:second": half });
+    await expectUsable(() => serviceOn(driver));
+    expect(Object.keys(await serviceOn(driver).getAppState(app))).toEqual(["second"]);
+  });
+
+  test("what came too late is set when there is room again, while its event is the newest", async () => {
+    const driver = new MemoryDriver();
+    await fillTogether(driver);
+    const service = serviceOn(driver);
+    const session = await service.getSession(bob);
+    if (session) await service.appendEvent({ session, event: setting({ "app:second": null }) });
+    expect((await serviceOn(driver).getSession(key))?.state["app:first"]).toBe(half);
+    expect(await service.getAppState(app)).toEqual({ first: half, second: null });
+  });
+});
+
+test("an event that was refused can be made smaller and appended under its id", async () => {
+  const sessions = serviceOn(new MemoryDriver());
+  const session: Session = await sessions.createSession(key);
+  const refused = setting({ "app:a": "x".repeat(300_000) }, { id: "one" });
+  await expect(sessions.appendEvent({ session, event: refused })).rejects.toMatchObject(tooLarge);
+  await sessions.appendEvent({ session, event: setting({ "app:a": 1 }, { id: "one" }) });
+  expect(await sessions.getAppState(app)).toEqual({ a: 1 });
+});
