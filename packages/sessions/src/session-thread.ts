@@ -6,13 +6,14 @@ import {
   StoreError,
   type StoreFactory,
 } from "@scrollback/store-core";
+import { FORMAT_VERSION, parseMetadata } from "./format.ts";
 import { copyOf, type Scopes, type Values } from "./scopes.ts";
 import type { Session, SessionEvent } from "./session.ts";
 import type { SharedWrite } from "./shared-state.ts";
 
 /** The metadata of a session's thread, replaced with every event. Its messages are the events. */
 export interface Head {
-  readonly version: 1;
+  readonly version: typeof FORMAT_VERSION;
   /** Random, new for each session that is created, also where one of the same id was deleted. */
   readonly life: string;
   /** How many events there are. */
@@ -53,14 +54,14 @@ export async function readSession(
   limit?: number,
 ): Promise<SessionView | { readonly revision: Revision | null; readonly head?: undefined }> {
   const page = await stores.open(threadId).read(limit === undefined ? {} : { limit });
-  const head = page.metadata as Head | undefined;
+  const head = parseMetadata<Head>(threadId, page.metadata);
   if (page.revision === null || head === undefined) return { revision: page.revision };
   return { revision: page.revision, head, events: page.entries.map(({ message }) => eventOf(message)) };
 }
 
 export function newHead(lastUpdateTime: number, { app, user, session }: Scopes, stamp: number): Head {
   const life = randomBytes(6).toString("base64url");
-  const head: Head = { version: 1, life, events: 0, lastUpdateTime, state: session };
+  const head: Head = { version: FORMAT_VERSION, life, events: 0, lastUpdateTime, state: session };
   return withPending(head, stamp, app, user);
 }
 

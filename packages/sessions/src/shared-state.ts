@@ -1,5 +1,6 @@
 import { pause, type Revision, StoreError, type StoreFactory } from "@scrollback/store-core";
 import { nextStamp } from "./clock.ts";
+import { FORMAT_VERSION, parseMetadata } from "./format.ts";
 import { Known } from "./known.ts";
 import { ownValue, type Values } from "./scopes.ts";
 
@@ -21,7 +22,7 @@ export interface SharedWrite {
 }
 
 interface Content {
-  readonly version: 1;
+  readonly version: typeof FORMAT_VERSION;
   readonly values: Values;
   /** For each key the stamp of the write that set it. Stamps of a key only grow. */
   readonly stamps: Record<string, number>;
@@ -45,7 +46,14 @@ export interface SharedPair {
   readonly user: Shared;
 }
 
-const NOTHING: Content = { version: 1, values: {}, stamps: {}, clock: 0, finished: [], finishes: 0 };
+const NOTHING: Content = {
+  version: FORMAT_VERSION,
+  values: {},
+  stamps: {},
+  clock: 0,
+  finished: [],
+  finishes: 0,
+};
 
 /**
  * The states of apps and users: a thread each, whose metadata is all of it, replaced by compare-and-set. Writers of this
@@ -63,7 +71,7 @@ export class SharedStates {
   /** The state as it is now, in one read. */
   async load(threadId: string): Promise<Shared> {
     const { revision, metadata } = await this.#stores.open(threadId).read({ limit: 0 });
-    const shared = { revision, content: (metadata as Content | undefined) ?? NOTHING };
+    const shared = { revision, content: parseMetadata<Content>(threadId, metadata) ?? NOTHING };
     this.#known.set(threadId, shared);
     return shared;
   }

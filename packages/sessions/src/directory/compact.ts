@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { type ChatMessage, StoreError, type StoreFactory } from "@scrollback/store-core";
+import { FORMAT_VERSION, parseMetadata } from "../format.ts";
 import { threads } from "../threads.ts";
 import { compareNewest, type Entry, isCurrent, keyOf, type Note, toStored } from "./entry.ts";
 import {
@@ -64,7 +65,7 @@ async function rebuild(stores: StoreFactory, { root, notes }: Directory): Promis
   }
   await closeRun();
   const free = [...spare, ...retired].map(({ id, revision }) => ({ id, revision }));
-  return { version: 1, compactions: root.compactions + 1, leaves: next, retired: free };
+  return { version: FORMAT_VERSION, compactions: root.compactions + 1, leaves: next, retired: free };
 }
 
 /** Which leaves the notes change, and their small neighbours. */
@@ -136,7 +137,7 @@ async function commitRoot(
       if (!StoreError.is(error, "CONFLICT") || attempt >= MAX_ATTEMPTS) throw error;
     }
     const page = await store.read();
-    const compactions = (page.metadata as Root | undefined)?.compactions ?? 0;
+    const compactions = parseMetadata<Root>(threadId, page.metadata)?.compactions ?? 0;
     if (compactions !== from.root.compactions) throw new Outdated("another compaction was first");
     revision = page.revision;
     append = page.entries

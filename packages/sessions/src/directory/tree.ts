@@ -1,4 +1,5 @@
 import type { ChatMessage, Revision, StoreFactory } from "@scrollback/store-core";
+import { FORMAT_VERSION, parseMetadata } from "../format.ts";
 import { threads } from "../threads.ts";
 import {
   compareNewest,
@@ -24,7 +25,7 @@ export interface LeafRef {
 
 /** The metadata of a directory's thread. */
 export interface Root {
-  readonly version: 1;
+  readonly version: typeof FORMAT_VERSION;
   /** Grows with each compaction. */
   readonly compactions: number;
   /** Newest first. */
@@ -33,7 +34,7 @@ export interface Root {
   readonly retired: readonly Pick<LeafRef, "id" | "revision">[];
 }
 
-const EMPTY_ROOT: Root = { version: 1, compactions: 0, leaves: [], retired: [] };
+const EMPTY_ROOT: Root = { version: FORMAT_VERSION, compactions: 0, leaves: [], retired: [] };
 
 /** A directory at one moment: sorted leaves, and the notes that are not in them yet. */
 export interface Directory {
@@ -50,7 +51,7 @@ export async function readDirectory(stores: StoreFactory, threadId: string): Pro
   const { entries, revision, metadata } = await stores.open(threadId).read();
   return {
     revision,
-    root: (metadata as Root | undefined) ?? EMPTY_ROOT,
+    root: parseMetadata<Root>(threadId, metadata) ?? EMPTY_ROOT,
     notes: joinAll(entries.map(({ message }) => noteOf(message))),
     noteCount: entries.length,
     last: entries.at(-1)?.sequence ?? 0,
