@@ -11,7 +11,7 @@ export class Connection<M> {
   readonly traits: MessageTraits<M>;
   readonly onCorruptRecord: ((error: StoreError) => void) | undefined;
   readonly #given: StoreSettings;
-  #closing: Promise<void> | undefined;
+  readonly #closing: { started?: Promise<void> };
 
   constructor(
     driver: Driver,
@@ -21,13 +21,21 @@ export class Connection<M> {
       traits: MessageTraits<M>;
       onCorruptRecord: ((error: StoreError) => void) | undefined;
     },
+    closing: { started?: Promise<void> } = {},
   ) {
     this.driver = driver;
     this.codec = how.codec;
     this.traits = how.traits;
     this.onCorruptRecord = how.onCorruptRecord;
     this.#given = given;
+    this.#closing = closing;
     this.settingsFor({});
+  }
+
+  /** The same connection for messages of another type; closed together with this one. */
+  withTraits<N>(traits: MessageTraits<N>): Connection<N> {
+    const { driver, codec, onCorruptRecord } = this;
+    return new Connection<N>(driver, this.#given, { codec, traits, onCorruptRecord }, this.#closing);
   }
 
   /**
@@ -54,12 +62,13 @@ export class Connection<M> {
   }
 
   assertOpen(): void {
-    if (this.#closing) throw new StoreError("CLOSED", "the store factory was closed; create a new one");
+    if (this.#closing.started)
+      throw new StoreError("CLOSED", "the store factory was closed; create a new one");
   }
 
   /** What a verb's error is to the user: a StoreError with the raw error as cause. */
   toStoreError(error: unknown): StoreError {
-    if (this.#closing)
+    if (this.#closing.started)
       return new StoreError("CLOSED", "the store factory was closed meanwhile", { cause: error });
     if (StoreError.is(error)) return error;
     const { backend } = this.driver.capabilities;
@@ -70,7 +79,7 @@ export class Connection<M> {
   }
 
   close(): Promise<void> {
-    this.#closing ??= this.driver.close();
-    return this.#closing;
+    this.#closing.started ??= this.driver.close();
+    return this.#closing.started;
   }
 }

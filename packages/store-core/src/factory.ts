@@ -46,6 +46,12 @@ export interface StoreFactory<M = ChatMessage> extends AsyncDisposable {
   /** The store of a serialised state, without I/O. @throws StoreError `INVALID_STATE`, also for nothing. */
   restore(state: unknown): MessageStore<M>;
   /**
+   * The same threads, settings and connection for messages of another type, without I/O. Closing one factory closes both.
+   *
+   * @throws StoreError `INVALID_ARGUMENT` for what are no traits.
+   */
+  withTraits<N>(traits: MessageTraits<N>): StoreFactory<N>;
+  /**
    * How many bytes a value takes as a thread's metadata, encoded by the factory's codec; at most 256 KiB fit. No I/O.
    *
    * @throws StoreError `INVALID_ARGUMENT` for a value that cannot be stored, `TOO_LARGE` past a limit of the codec's own.
@@ -85,10 +91,14 @@ export function createStores<M = ChatMessage>(
     ...(trimming !== undefined && { trimming }),
     ...(ttlMs !== undefined && { ttlMs }),
   };
-  const connection = new Connection<M>(driver, given, { codec, traits, onCorruptRecord });
   offerSpans();
+  return factoryOf(new Connection<M>(driver, given, { codec, traits, onCorruptRecord }));
+}
+
+function factoryOf<M>(connection: Connection<M>): StoreFactory<M> {
+  const { driver, codec } = connection;
   return {
-    settings: Object.freeze({ backend: driver.capabilities.backend, ...given }),
+    settings: Object.freeze({ backend: driver.capabilities.backend, ...connection.settingsFor({}) }),
     open(threadId = uuidV7()) {
       connection.assertOpen();
       const problem = isId(threadId);
@@ -101,6 +111,12 @@ export function createStores<M = ChatMessage>(
       const settings = connection.settingsFor(parsed);
       if (parsed.thread) driver.importThread?.(parsed.threadId, parsed.thread);
       return new PortableStore(connection, parsed.threadId, settings);
+    },
+    withTraits<N>(traits: MessageTraits<N>) {
+      connection.assertOpen();
+      const problem = storeOptionChecks.traits(traits);
+      if (problem) invalid(`withTraits: traits ${problem}`);
+      return factoryOf(connection.withTraits(traits));
     },
     metadataSize(metadata) {
       const write = { threadId: "size", operationId: "size", kind: "m", index: 0 } as const;

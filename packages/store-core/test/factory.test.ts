@@ -3,7 +3,9 @@ import {
   type Codec,
   createMemoryStores,
   createStores,
+  gzipCodec,
   MemoryDriver,
+  type MessageTraits,
   openStores,
   type StoreOptions,
 } from "../src/index.ts";
@@ -56,6 +58,29 @@ test.each([1, 2])(
     });
   },
 );
+
+test("withTraits gives the same threads for messages of another type, and closes with the first", async () => {
+  const stores = createMemoryStores({ ttlMs: 5_000, codec: gzipCodec() });
+  const traits: MessageTraits<{ by: "user" | "assistant" }> = {
+    role: (message) => message.by,
+    toolCalls: () => [],
+    toolResults: () => [],
+  };
+  const other = stores.withTraits(traits);
+  expect(other.settings).toEqual(stores.settings);
+  await other.open("t").addMessages([{ by: "user" }]);
+  await expect(stores.open("t").addMessages([{ by: "user" } as never])).rejects.toMatchObject({
+    code: "INVALID_ARGUMENT",
+  });
+  expect(await stores.open("t").listMessages()).toEqual([{ by: "user" }]);
+  expect(() => stores.withTraits({} as never)).toThrow(
+    expect.objectContaining({ code: "INVALID_ARGUMENT", message: expect.stringContaining("traits") }),
+  );
+  const store = stores.open("t");
+  await other.close();
+  await expect(store.listMessages()).rejects.toMatchObject({ code: "CLOSED" });
+  expect(() => stores.withTraits(traits)).toThrow(expect.objectContaining({ code: "CLOSED" }));
+});
 
 test("metadataSize refuses what cannot be stored", () => {
   expect(() => createMemoryStores().metadataSize(() => 1)).toThrow(
