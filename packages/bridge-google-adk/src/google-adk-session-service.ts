@@ -9,16 +9,15 @@ import {
   type ListSessionsRequest,
   type ListSessionsResponse,
 } from "@google/adk";
-import { type Session, SessionService } from "@scrollback/sessions";
-import type { StoreFactory } from "@scrollback/store-core";
+import { type Session, SessionService, type SessionServiceOptions } from "@scrollback/sessions";
 import { toAdkEvent, toSessionEvent } from "./event.ts";
 
 const PAGE = 100;
 
 /** What a {@link GoogleAdkSessionService} takes. */
 export interface GoogleAdkSessionServiceOptions {
-  /** Where sessions are kept: any backend, without `maxMessages`. They are not closed. */
-  stores: StoreFactory;
+  /** Where sessions are kept: a store factory of any backend and any message type, without `maxMessages`. It is not closed. */
+  stores: SessionServiceOptions["stores"];
 }
 
 /** An ADK session as this service gives it. Times are in milliseconds, as ADK for TypeScript has them. */

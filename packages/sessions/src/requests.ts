@@ -121,7 +121,7 @@ export function checkAppend(request: unknown): void {
 
 /** Checks the options of the service. @throws StoreError `INVALID_ARGUMENT`. */
 export function checkServiceOptions(options: unknown): void {
-  const isStores = hasMethods("open", "restore", "close");
+  const isStores = hasMethods("withTraits");
   checkOptions("SessionService", options, {
     stores: isStores,
     staleWriter: isOneOf("reject", "reload"),

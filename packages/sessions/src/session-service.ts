@@ -1,4 +1,10 @@
-import { pause, type Revision, StoreError, type StoreFactory } from "@scrollback/store-core";
+import {
+  chatMessageTraits,
+  pause,
+  type Revision,
+  StoreError,
+  type StoreFactory,
+} from "@scrollback/store-core";
 import { Appender } from "./appender.ts";
 import { nextStamp } from "./clock.ts";
 import { Directories } from "./directory/directories.ts";
@@ -30,8 +36,11 @@ const MAX_ATTEMPTS = 20;
 
 /** What a {@link SessionService} takes. */
 export interface SessionServiceOptions {
-  /** Where sessions are kept: any backend, without `maxMessages`. With `ttlMs` a session expires that long after its last event. */
-  stores: StoreFactory;
+  /**
+   * Where sessions are kept: a store factory of any backend and any message type, without `maxMessages`. With `ttlMs` a
+   * session expires that long after its last event.
+   */
+  stores: Pick<StoreFactory, "settings" | "withTraits">;
   /**
    * What `appendEvent` does with a session to which someone else has appended meanwhile: `"reject"` (the default) throws
    * `CONFLICT`, `"reload"` brings the session up to date and appends to that.
@@ -67,7 +76,8 @@ export class SessionService implements AsyncDisposable {
   /** Does no I/O. @throws StoreError `INVALID_ARGUMENT` for a wrong option, or stores that trim. */
   constructor(options: SessionServiceOptions) {
     checkServiceOptions(options);
-    const { stores, staleWriter = "reject", usedEventId = "refuse" } = options;
+    const { staleWriter = "reject", usedEventId = "refuse" } = options;
+    const stores = options.stores.withTraits(chatMessageTraits);
     this.#stores = stores;
     this.#now = options.now ?? (() => Date.now() / 1_000);
     this.#shared = new SharedStates(stores);
