@@ -4,12 +4,13 @@ import { nextStamp } from "./clock.ts";
 import type { Directories } from "./directory/directories.ts";
 import { Known } from "./known.ts";
 import { refresh, show } from "./live-session.ts";
-import { copyOf, isEmpty, type Scopes, splitScopes } from "./scopes.ts";
+import { copyOf, type Scopes, splitScopes } from "./scopes.ts";
 import type { Session, SessionEvent, SessionKey } from "./session.ts";
 import {
   explained,
   type Head,
   messageOf,
+  missing,
   nextHead,
   parsePlace,
   readSession,
@@ -82,7 +83,7 @@ export class Appender {
         ? { ...settled, replaced: [] }
         : await this.#catchUp(append, isHeld);
     for (let attempt = 0; known !== undefined; attempt++) {
-      const base = await this.#basis(append);
+      const base = await this.#parts.shared.basisOf("appendEvent", key, delta);
       const clock = Math.max(base.app?.content.clock ?? 0, base.user?.content.clock ?? 0);
       const count = known.head.events + (known.replaced.length > 0 ? 0 : 1);
       const head = nextHead(known.head, count, stored, delta, nextStamp(clock));
@@ -101,28 +102,29 @@ export class Appender {
   }
 
   /**
-   * Applies the deltas of a write of this process that was just committed.
+   * Applies the deltas of a write of this process that was just committed, and gives the states that it had something for.
    *
    * @throws StoreError `TOO_LARGE` when others have filled a state since it was weighed.
    */
-  async written(key: SessionKey, known: KnownHead, base: Partial<SharedPair>): Promise<void> {
+  async written(key: SessionKey, known: KnownHead, base: Partial<SharedPair>): Promise<Partial<SharedPair>> {
     const { shared } = this.#parts;
     const { pending } = known.head;
     const apply = async (threadId: string, scope: "app" | "user") => {
       const write = named(key, writeFor(pending, scope));
       const basis = base[scope];
-      if (!write || !basis) return;
+      if (!write || !basis) return undefined;
       try {
-        await shared.apply(threadId, write, basis);
+        return { [scope]: await shared.apply(threadId, write, basis) };
       } catch (error) {
         throw StoreError.is(error, "TOO_LARGE") ? filledMeanwhile(scope, error) : error;
       }
     };
-    await Promise.all([
+    const [app, user] = await Promise.all([
       apply(threads.app(key.appName), "app"),
       apply(threads.user(key.appName, key.userId), "user"),
     ]);
     this.#settled.set(threads.session(key.appName, key.userId, key.sessionId), known);
+    return { ...app, ...user };
   }
 
   /** Finishes what the newest write of a session has left to do, and gives the states that it had something for. */
@@ -140,22 +142,6 @@ export class Appender {
     ]);
     const threadId = threads.session(key.appName, key.userId, key.sessionId);
     this.#settled.set(threadId, { revision, head: copyOf("state", head) });
-    return { ...app, ...user };
-  }
-
-  /** The states that an event changes. @throws StoreError `TOO_LARGE` when one of them has no room for it. */
-  async #basis({ key, delta }: Append): Promise<Partial<SharedPair>> {
-    const { shared } = this.#parts;
-    const basisOf = async (threadId: string, scope: "app" | "user") =>
-      isEmpty(delta[scope])
-        ? undefined
-        : {
-            [scope]: await shared.withRoom(`appendEvent: the state of the ${scope}`, threadId, delta[scope]),
-          };
-    const [app, user] = await Promise.all([
-      basisOf(threads.app(key.appName), "app"),
-      basisOf(threads.user(key.appName, key.userId), "user"),
-    ]);
     return { ...app, ...user };
   }
 
@@ -199,10 +185,11 @@ export class Appender {
       );
     }
     if (!isThere && isStale && staleWriter === "reject") throw stale();
-    if (isThere || isStale) {
+    // One that was only updated is not stale, and has another title or state.
+    if (isThere || revision !== parsePlace(session).revision) {
       if (missed === head.events) session.events = [];
       const recent = events.slice(events.length - missed);
-      refresh(session, head, revision, recent, await this.#load(key));
+      refresh(session, head, revision, recent, await this.#parts.shared.loadPair(key));
     }
     return isThere ? undefined : { revision, head, replaced: index < 0 ? [] : events.slice(index) };
   }
@@ -214,7 +201,7 @@ export class Appender {
     let limit: number | undefined = thorough ? LOOKED_THROUGH : 0;
     for (;;) {
       const view = await readSession(this.#parts.stores, threadId, limit);
-      if (view.head === undefined) throw missing(key);
+      if (view.head === undefined) throw missing("appendEvent", key);
       const { life, events: count } = view.head;
       const isStale = life !== place.life || count !== place.events;
       const missed = life === place.life ? count - place.events : count;
@@ -228,15 +215,6 @@ export class Appender {
       if (isFound || !isHeld || view.events.length >= count) return { ...view, missed, isStale };
       limit = undefined;
     }
-  }
-
-  async #load({ appName, userId }: SessionKey): Promise<SharedPair> {
-    const { shared } = this.#parts;
-    const [app, user] = await Promise.all([
-      shared.load(threads.app(appName)),
-      shared.load(threads.user(appName, userId)),
-    ]);
-    return { app, user };
   }
 
   #note({ appName, userId, sessionId }: SessionKey, head: Head, before: Head): void {
@@ -256,10 +234,6 @@ export class Appender {
 /** Sources are named for all sessions of an app, not only within theirs. */
 function named<T extends { readonly source: string }>(key: SessionKey, write: T | undefined): T | undefined {
   return write && { ...write, source: `${nameOf(key.userId)}:${nameOf(key.sessionId)}:${write.source}` };
-}
-
-function missing({ sessionId }: SessionKey): StoreError {
-  return new StoreError("NOT_FOUND", `appendEvent: there is no session "${sessionId}"; create it first`);
 }
 
 function filledMeanwhile(scope: "app" | "user", cause: StoreError): StoreError {

@@ -9,6 +9,7 @@ export type {
   Session,
   SessionEvent,
   SessionKey,
+  UpdateSessionRequest,
 } from "./session.ts";
 export { SessionService, type SessionServiceOptions } from "./session-service.ts";
 export { State } from "./state.ts";

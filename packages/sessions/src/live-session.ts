@@ -1,8 +1,27 @@
 import type { Revision } from "@scrollback/store-core";
 import { mergeScopes, setValue, temporaryOf } from "./scopes.ts";
-import type { Session, SessionEvent } from "./session.ts";
-import { formatPlace, type Head } from "./session-thread.ts";
+import type { Session, SessionEvent, SessionKey } from "./session.ts";
+import { formatPlace, type Head, type SessionView } from "./session-thread.ts";
 import type { SharedPair } from "./shared-state.ts";
+
+/** A session object of what was read. */
+export function sessionOf(
+  { appName, userId, sessionId }: SessionKey,
+  { head, revision }: Pick<SessionView, "head" | "revision">,
+  events: readonly SessionEvent[],
+  { app, user }: SharedPair,
+): Session {
+  return {
+    id: sessionId,
+    appName,
+    userId,
+    ...(head.title !== undefined && { title: head.title }),
+    state: mergeScopes(app.content.values, user.content.values, head.state),
+    events: [...events],
+    lastUpdateTime: head.lastUpdateTime,
+    revision: formatPlace(head, revision),
+  };
+}
 
 /** Brings a session object up to date after its own event. */
 export function show(session: Session, event: SessionEvent, head: Head, revision: Revision): void {
@@ -11,8 +30,7 @@ export function show(session: Session, event: SessionEvent, head: Head, revision
   else session.events[index] = event;
   for (const [key, value] of Object.entries(event.actions?.stateDelta ?? {}))
     setValue(session.state, key, value);
-  session.lastUpdateTime = head.lastUpdateTime;
-  session.revision = formatPlace(head, revision);
+  moveTo(session, head, revision);
 }
 
 /** Brings a session object up to date after what others have done. Its temporary keys stay. */
@@ -28,6 +46,12 @@ export function refresh(
   const state = mergeScopes(app.content.values, user.content.values, head.state);
   for (const [key, value] of Object.entries(temporaryOf(session.state))) setValue(state, key, value);
   session.state = state;
+  moveTo(session, head, revision);
+}
+
+function moveTo(session: Session, head: Head, revision: Revision): void {
+  if (head.title === undefined) delete session.title;
+  else session.title = head.title;
   session.lastUpdateTime = head.lastUpdateTime;
   session.revision = formatPlace(head, revision);
 }

@@ -42,6 +42,8 @@ const isValues: Check = (value) => {
     : "must be a plain object";
 };
 
+const isTitleOrNull: Check = (value) => (value === null ? undefined : isId(value));
+
 const checks = {
   appName: isId,
   userId: isId,
@@ -51,14 +53,17 @@ const checks = {
   pageToken: isToken,
   order: isOneOf("desc", "asc"),
 };
-type Field = keyof typeof checks | "config";
+type Field = keyof typeof checks | "title" | "config";
 
 const configChecks = { numRecentEvents: isCount, afterTimestamp: isTime };
 
+const ofNew = { state: isValues, title: isId, sessionId: isSessionIdOrBlank };
+
 const requests = {
-  createSession: fields(["appName", "userId"], { state: isValues, sessionId: isSessionIdOrBlank }),
-  getOrCreateSession: fields(["appName", "userId"], { state: isValues, sessionId: isSessionIdOrBlank }),
+  createSession: fields(["appName", "userId"], ofNew),
+  getOrCreateSession: fields(["appName", "userId"], ofNew),
   getSession: fields(["appName", "userId", "sessionId"], { config: isObject }),
+  updateSession: fields(["appName", "userId", "sessionId"], { title: isTitleOrNull, state: isValues }),
   deleteSession: fields(["appName", "userId", "sessionId"]),
   listSessions: fields(["appName"], {
     userId: checks.userId,

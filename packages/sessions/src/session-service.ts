@@ -1,16 +1,11 @@
-import {
-  chatMessageTraits,
-  pause,
-  type Revision,
-  StoreError,
-  type StoreFactory,
-} from "@scrollback/store-core";
+import { chatMessageTraits, StoreError, type StoreFactory } from "@scrollback/store-core";
 import { Appender } from "./appender.ts";
 import { nextStamp } from "./clock.ts";
 import { Directories } from "./directory/directories.ts";
 import { parseToken } from "./directory/page-token.ts";
+import { sessionOf } from "./live-session.ts";
 import { checkAppend, checkRequest, checkServiceOptions } from "./requests.ts";
-import { copyOf, isEmpty, mergeScopes, setValue, splitScopes, type Values } from "./scopes.ts";
+import { copyOf, setValue, splitScopes, type Values } from "./scopes.ts";
 import type {
   AppendEventRequest,
   CreateSessionRequest,
@@ -20,16 +15,11 @@ import type {
   Session,
   SessionEvent,
   SessionKey,
+  UpdateSessionRequest,
 } from "./session.ts";
-import {
-  explained,
-  formatPlace,
-  type Head,
-  newHead,
-  readSession,
-  type SessionView,
-} from "./session-thread.ts";
-import { type Shared, type SharedPair, SharedStates } from "./shared-state.ts";
+import { newHead, readSession } from "./session-thread.ts";
+import { createThread, updateThread, type WriteParts } from "./session-writes.ts";
+import { type Shared, SharedStates } from "./shared-state.ts";
 import { threads } from "./threads.ts";
 
 const MAX_ATTEMPTS = 20;
@@ -72,6 +62,7 @@ export class SessionService implements AsyncDisposable {
   readonly #shared: SharedStates;
   readonly #directories: Directories;
   readonly #appender: Appender;
+  readonly #parts: WriteParts;
 
   /** Does no I/O. @throws StoreError `INVALID_ARGUMENT` for a wrong option, or stores that trim. */
   constructor(options: SessionServiceOptions) {
@@ -82,8 +73,9 @@ export class SessionService implements AsyncDisposable {
     this.#now = options.now ?? (() => Date.now() / 1_000);
     this.#shared = new SharedStates(stores);
     this.#directories = new Directories(stores);
-    const parts = { stores, shared: this.#shared, directories: this.#directories, staleWriter, usedEventId };
-    this.#appender = new Appender(parts);
+    const parts = { stores, shared: this.#shared, directories: this.#directories };
+    this.#appender = new Appender({ ...parts, staleWriter, usedEventId });
+    this.#parts = { ...parts, appender: this.#appender };
   }
 
   /**
@@ -96,31 +88,17 @@ export class SessionService implements AsyncDisposable {
     const { appName, userId } = request;
     const sessionId = request.sessionId?.trim() || this.#stores.open().threadId;
     const initial = splitScopes(copyOf("createSession: state", request.state ?? {}));
-    const appThread = threads.app(appName);
-    const userThread = threads.user(appName, userId);
-    const [app, user] = await Promise.all([this.#shared.load(appThread), this.#shared.load(userThread)]);
-    if (!isEmpty(initial.app))
-      this.#shared.checkRoom("createSession: the state of the app", app, initial.app);
-    if (!isEmpty(initial.user))
-      this.#shared.checkRoom("createSession: the state of the user", user, initial.user);
-    const stamp = nextStamp(Math.max(app.content.clock, user.content.clock));
-    const head = newHead(this.#now(), initial, stamp);
-    const revision = await this.#create({ appName, userId, sessionId }, head);
-    const session: Session = {
-      id: sessionId,
-      appName,
-      userId,
-      state: mergeScopes(
-        { ...app.content.values, ...initial.app },
-        { ...user.content.values, ...initial.user },
-        initial.session,
-      ),
-      events: [],
-      lastUpdateTime: head.lastUpdateTime,
-      revision: formatPlace(head, revision),
-    };
-    for (const [key, value] of Object.entries(initial.temp)) setValue(session.state, key, value);
-    await this.#appender.written({ appName, userId, sessionId }, { revision, head }, { app, user });
+    const key = { appName, userId, sessionId };
+    const before = await this.#shared.loadPair(key);
+    this.#shared.checkRoom("createSession", before, initial);
+    const stamp = nextStamp(Math.max(before.app.content.clock, before.user.content.clock));
+    const head = newHead(this.#now(), request.title, initial, stamp);
+    const view = { head, revision: await createThread(this.#parts, key, head) };
+    const session = sessionOf(key, view, [], {
+      ...before,
+      ...(await this.#appender.written(key, view, before)),
+    });
+    for (const [name, value] of Object.entries(initial.temp)) setValue(session.state, name, value);
     return session;
   }
 
@@ -139,7 +117,7 @@ export class SessionService implements AsyncDisposable {
       afterTimestamp === undefined
         ? view.events
         : view.events.filter(({ timestamp }) => timestamp >= afterTimestamp);
-    return this.#sessionOf(key, view, events, { app, user, ...(await this.#appender.finish(key, view)) });
+    return sessionOf(key, view, events, { app, user, ...(await this.#appender.finish(key, view)) });
   }
 
   /** The session of this id, made where there is none (then with `state`). Of several calls at once one makes it. */
@@ -187,7 +165,7 @@ export class SessionService implements AsyncDisposable {
       },
     );
     const sessions = page.sessions.map(async ({ key, shared, ...view }) =>
-      this.#sessionOf(key, view, [], { ...shared, ...(await this.#appender.finish(key, view)) }),
+      sessionOf(key, view, [], { ...shared, ...(await this.#appender.finish(key, view)) }),
     );
     return { ...page, sessions: await Promise.all(sessions) };
   }
@@ -207,6 +185,24 @@ export class SessionService implements AsyncDisposable {
     const { session, event } = request;
     if (event.partial !== true) await this.#appender.append(session, event);
     return event;
+  }
+
+  /**
+   * Sets the title of a session and values of its state, without an event: neither is `lastUpdateTime` moved, nor does a
+   * session that was read before become stale. The title and the session's own state are one atomic commit; `app:` and
+   * `user:` values follow, exactly once each, also when this process dies in between.
+   *
+   * @returns the session with its merged state, without events.
+   * @throws StoreError `NOT_FOUND` when there is no such session, `TOO_LARGE` as `appendEvent` does.
+   */
+  async updateSession(request: UpdateSessionRequest): Promise<Session> {
+    checkRequest("updateSession", request);
+    const key = trimmed(request);
+    const delta = splitScopes(copyOf("updateSession: state", request.state ?? {}));
+    const view = await updateThread(this.#parts, key, { title: request.title, delta });
+    const session = sessionOf(key, view, [], await this.#shared.loadPair(key));
+    for (const [name, value] of Object.entries(delta.temp)) setValue(session.state, name, value);
+    return session;
   }
 
   /** Removes a session, its events and its own state; the state of app and user stays. A missing one is none to remove. */
@@ -247,56 +243,6 @@ export class SessionService implements AsyncDisposable {
   /** The same as {@link SessionService.flush}: what was opened is the stores', and stays open. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.flush();
-  }
-
-  /** Notes the session first: one that is noted and not there does no harm, one that is there and not noted would be lost. */
-  async #create({ appName, userId, sessionId }: SessionKey, head: Head): Promise<Revision> {
-    const { life, events, lastUpdateTime: time } = head;
-    const store = this.#stores.open(threads.session(appName, userId, sessionId));
-    let expectedRevision: Revision | null = null;
-    await this.#directories.noteNow(appName, { time, sessionId, userId, life, events, was: [] });
-    for (let attempt = 0; ; attempt++) {
-      try {
-        return String(await store.commit({ metadata: head }, { expectedRevision }));
-      } catch (error) {
-        if (!StoreError.is(error, "CONFLICT") || attempt >= MAX_ATTEMPTS)
-          throw explained("createSession", error);
-      }
-      const view = await readSession(this.#stores, store.threadId, 0);
-      if (view.head !== undefined) {
-        const { life: owner, events: count, lastUpdateTime } = view.head;
-        const was = [time, lastUpdateTime];
-        this.#directories.note(appName, {
-          time: lastUpdateTime,
-          sessionId,
-          userId,
-          life: owner,
-          events: count,
-          was,
-        });
-        throw new StoreError("CONFLICT", `createSession: sessionId "${sessionId}" already exists`);
-      }
-      // There was one, which was deleted.
-      expectedRevision = view.revision;
-      await pause(0);
-    }
-  }
-
-  #sessionOf(
-    { appName, userId, sessionId }: SessionKey,
-    { head, revision }: Pick<SessionView, "head" | "revision">,
-    events: readonly SessionEvent[],
-    { app, user }: SharedPair,
-  ): Session {
-    return {
-      id: sessionId,
-      appName,
-      userId,
-      state: mergeScopes(app.content.values, user.content.values, head.state),
-      events: [...events],
-      lastUpdateTime: head.lastUpdateTime,
-      revision: formatPlace(head, revision),
-    };
   }
 }
 

@@ -8,7 +8,7 @@ import {
 } from "@scrollback/store-core";
 import { FORMAT_VERSION, parseMetadata } from "./format.ts";
 import { copyOf, type Scopes, type Values } from "./scopes.ts";
-import type { Session, SessionEvent } from "./session.ts";
+import type { Session, SessionEvent, SessionKey } from "./session.ts";
 import type { SharedWrite } from "./shared-state.ts";
 
 /** The metadata of a session's thread, replaced with every event. Its messages are the events. */
@@ -19,6 +19,7 @@ export interface Head {
   /** How many events there are. */
   readonly events: number;
   readonly lastUpdateTime: number;
+  readonly title?: string;
   /** The session's own keys. */
   readonly state: Values;
   /** What the newest write has for the app and the user. It may be applied already. */
@@ -59,10 +60,15 @@ export async function readSession(
   return { revision: page.revision, head, events: page.entries.map(({ message }) => eventOf(message)) };
 }
 
-export function newHead(lastUpdateTime: number, { app, user, session }: Scopes, stamp: number): Head {
+export function newHead(
+  lastUpdateTime: number,
+  title: string | undefined,
+  { app, user, session }: Scopes,
+  stamp: number,
+): Head {
   const life = randomBytes(6).toString("base64url");
   const head: Head = { version: FORMAT_VERSION, life, events: 0, lastUpdateTime, state: session };
-  return withPending(head, stamp, app, user);
+  return withPending(titled(head, title), stamp, app, user);
 }
 
 /** The head after an event was added, or took the place of another. */
@@ -73,10 +79,29 @@ export function nextHead(
   delta: Scopes,
   stamp: number,
 ): Head {
-  const { version, life } = head;
-  const state = { ...head.state, ...delta.session };
-  const next: Head = { version, life, events, lastUpdateTime: event.timestamp, state };
-  return withPending(next, stamp, delta.app, delta.user);
+  return changedHead({ ...head, events, lastUpdateTime: event.timestamp }, delta, stamp);
+}
+
+/** The head after its session was updated. */
+export function updatedHead(
+  head: Head,
+  title: string | null | undefined,
+  delta: Scopes,
+  stamp: number,
+): Head {
+  return changedHead(titled(head, title), delta, stamp);
+}
+
+function changedHead(head: Head, { app, user, session }: Scopes, stamp: number): Head {
+  const { pending: _applied, ...rest } = head;
+  return withPending({ ...rest, state: { ...head.state, ...session } }, stamp, app, user);
+}
+
+/** A head with a new title, without one for null. */
+function titled(head: Head, title: string | null | undefined): Head {
+  if (title === undefined) return head;
+  const { title: _before, ...rest } = head;
+  return title === null ? rest : { ...rest, title };
 }
 
 function withPending(head: Head, stamp: number, app: Values, user: Values): Head {
@@ -116,6 +141,10 @@ export function explained(method: string, error: unknown): unknown {
   if (!StoreError.is(error, "TOO_LARGE")) return error;
   const message = `${method}: the event, or the state of the session (the metadata), is too large: ${error.message}`;
   return new StoreError("TOO_LARGE", message, { cause: error });
+}
+
+export function missing(method: string, { sessionId }: SessionKey): StoreError {
+  return new StoreError("NOT_FOUND", `${method}: there is no session "${sessionId}"; create it first`);
 }
 
 export function formatPlace({ life, events }: Pick<Head, "life" | "events">, revision: Revision): string {

@@ -37,6 +37,8 @@ export interface Session {
   id: string;
   appName: string;
   userId: string;
+  /** What lists show it by; absent where it has none. */
+  title?: string;
   /** The session's own keys, `app:…` and `user:…`, merged; `temp:…` only until it is read again. */
   state: Record<string, unknown>;
   /** Oldest first; as many as were asked for. */
@@ -53,7 +55,17 @@ export interface CreateSessionRequest {
   userId: string;
   /** Default, also for a blank one: a new UUID v7. */
   sessionId?: string | undefined;
+  /** 1 to 1,024 bytes. Default none. */
+  title?: string | undefined;
   /** Split by scope, like an event's `stateDelta`. Default none. */
+  state?: Record<string, unknown> | undefined;
+}
+
+/** What {@link SessionService.updateSession} takes. */
+export interface UpdateSessionRequest extends SessionKey {
+  /** The new title, 1 to 1,024 bytes; null removes it. Default: it stays. */
+  title?: string | null | undefined;
+  /** Values to set, split by scope, like an event's `stateDelta`. Default none. */
   state?: Record<string, unknown> | undefined;
 }
 

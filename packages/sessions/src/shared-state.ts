@@ -2,7 +2,9 @@ import { pause, type Revision, StoreError, type StoreFactory } from "@scrollback
 import { nextStamp } from "./clock.ts";
 import { FORMAT_VERSION, parseMetadata } from "./format.ts";
 import { Known } from "./known.ts";
-import { ownValue, type Values } from "./scopes.ts";
+import { isEmpty, ownValue, type Scopes, type Values } from "./scopes.ts";
+import type { SessionKey } from "./session.ts";
+import { threads } from "./threads.ts";
 
 /** How many of the newest finished writes are remembered by name. */
 const REMEMBERED = 64;
@@ -76,30 +78,58 @@ export class SharedStates {
     return shared;
   }
 
+  /** The states of an app and of a user as they are now. */
+  async loadPair({ appName, userId }: Pick<SessionKey, "appName" | "userId">): Promise<SharedPair> {
+    const [app, user] = await Promise.all([
+      this.load(threads.app(appName)),
+      this.load(threads.user(appName, userId)),
+    ]);
+    return { app, user };
+  }
+
   /**
-   * The state that a delta is to be applied to, with room for it: as it is now, or for a small delta as this process
-   * remembers it.
+   * The states that a delta is to be applied to, with room for it: as they are now, or for a small delta as this process
+   * remembers them.
    *
-   * @param name what the error calls the state.
+   * @param method what the error begins with.
    * @throws StoreError `TOO_LARGE` when it does not fit.
    */
-  async withRoom(name: string, threadId: string, delta: Values): Promise<Shared> {
+  async basisOf(method: string, key: SessionKey, delta: Scopes): Promise<Partial<SharedPair>> {
+    const basisOf = async (scope: "app" | "user", threadId: string) =>
+      isEmpty(delta[scope])
+        ? undefined
+        : { [scope]: await this.#withRoom(method, scope, threadId, delta[scope]) };
+    const [app, user] = await Promise.all([
+      basisOf("app", threads.app(key.appName)),
+      basisOf("user", threads.user(key.appName, key.userId)),
+    ]);
+    return { ...app, ...user };
+  }
+
+  /** @throws StoreError `TOO_LARGE` when a state has no room for its part of a delta. */
+  checkRoom(method: string, pair: SharedPair, delta: Scopes): void {
+    for (const scope of ["app", "user"] as const) this.#checkRoom(method, scope, pair[scope], delta[scope]);
+  }
+
+  async #withRoom(method: string, scope: "app" | "user", threadId: string, delta: Values): Promise<Shared> {
     const known = this.#known.get(threadId);
     const isSmall = known !== undefined && this.#stores.metadataSize(delta) <= SMALL_DELTA;
     if (isSmall && this.#fits(known, delta)) return known;
     const shared = await this.load(threadId);
-    this.checkRoom(name, shared, delta);
+    this.#checkRoom(method, scope, shared, delta);
     return shared;
   }
 
-  /** @throws StoreError `TOO_LARGE` when a state has no room for a delta; one past its limit may still shrink. */
-  checkRoom(name: string, shared: Shared, delta: Values): void {
+  #checkRoom(method: string, scope: "app" | "user", shared: Shared, delta: Values): void {
     if (this.#fits(shared, delta)) return;
     const bytes = this.#sizeWith(shared, delta);
-    throw new StoreError("TOO_LARGE", `${name}: ${bytes} bytes encoded, at most ${MAX_BYTES} fit`);
+    const problem = `the state of the ${scope} takes ${bytes} bytes encoded, at most ${MAX_BYTES} fit`;
+    throw new StoreError("TOO_LARGE", `${method}: ${problem}`);
   }
 
+  /** Whether a state has room for a delta. One past its limit may still shrink, and stay as it is. */
   #fits(shared: Shared, delta: Values): boolean {
+    if (isEmpty(delta)) return true;
     const bytes = this.#sizeWith(shared, delta);
     return bytes <= MAX_BYTES || bytes <= this.#stores.metadataSize(shared.content);
   }
@@ -114,8 +144,8 @@ export class SharedStates {
    * @param base what was known of the state before the event was appended.
    * @throws StoreError `TOO_LARGE` when others have filled the state since.
    */
-  async apply(threadId: string, write: SharedWrite, base: Shared): Promise<void> {
-    await this.#change(threadId, ({ content }) => {
+  async apply(threadId: string, write: SharedWrite, base: Shared): Promise<Shared> {
+    return await this.#change(threadId, ({ content }) => {
       if (content.finished.includes(write.source)) return undefined;
       // Past that many it may have been finished and forgotten. Then the stamps tell.
       return content.finishes - base.content.finishes > REMEMBERED

@@ -225,6 +225,39 @@ describe("a process dies while it creates a session", () => {
   );
 });
 
+describe("a process dies while it updates a session", () => {
+  test.each([0, 1, 2, 3, 4])("after %i commits all of it is set or nothing", async (commits) => {
+    const driver = new MemoryDriver();
+    const sessions = serviceOn(driver);
+    await sessions.createSession({ ...key, title: "Before" });
+    const died = await dyingAfter(commits, driver, async (service, arm) => {
+      arm();
+      await service.updateSession({ ...key, title: "After", state: { n: 1, "app:n": 1, "user:n": 1 } });
+    });
+    // The last thing it does is a read.
+    expect(died).toBe(commits <= 3);
+    const read = await serviceOn(driver).getSession(key);
+    const isSet = commits > 0;
+    expect(read?.title).toBe(isSet ? "After" : "Before");
+    expect(read?.state).toEqual(isSet ? { n: 1, "app:n": 1, "user:n": 1 } : {});
+    expect(await sessions.getAppState(app)).toEqual(isSet ? { n: 1 } : {});
+  });
+
+  test("what a dead process had for the app and the user is theirs, also when the session is updated next", async () => {
+    const driver = new MemoryDriver();
+    const sessions = serviceOn(driver);
+    await sessions.createSession(key);
+    await dyingAfter(1, driver, async (service, arm) => {
+      const session = await service.getSession(key);
+      arm();
+      if (session) await service.appendEvent({ session, event: setting({ "app:n": 1, "user:n": 1 }) });
+    });
+    await serviceOn(driver).updateSession({ ...key, title: "After", state: { "app:m": 2 } });
+    expect(await sessions.getAppState(app)).toEqual({ n: 1, m: 2 });
+    expect(await sessions.getUserState(ada)).toEqual({ n: 1 });
+  });
+});
+
 describe("a process dies while it deletes a session", () => {
   test.each([0, 1, 2, 3])(
     "after %i commits it is there whole or not at all, and can be made again",

@@ -8,6 +8,7 @@ export type ContractService = Pick<
   | "getOrCreateSession"
   | "listSessions"
   | "appendEvent"
+  | "updateSession"
   | "deleteSession"
   | "getUserState"
   | "getAppState"

@@ -7,6 +7,7 @@ import { getting } from "./getting.ts";
 import { listing } from "./listing.ts";
 import { scoping } from "./scoping.ts";
 import { sharing } from "./sharing.ts";
+import { updating } from "./updating.ts";
 
 export type {
   ContractService,
@@ -21,6 +22,7 @@ export const sessionContract: readonly ContractTest[] = [
   ...creating,
   ...getting,
   ...appending,
+  ...updating,
   ...scoping,
   ...listing,
   ...sharing,

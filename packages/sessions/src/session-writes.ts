@@ -1,0 +1,101 @@
+import { pause, type Revision, StoreError, type StoreFactory } from "@scrollback/store-core";
+import type { Appender } from "./appender.ts";
+import { nextStamp } from "./clock.ts";
+import type { Directories } from "./directory/directories.ts";
+import type { Scopes } from "./scopes.ts";
+import type { SessionKey } from "./session.ts";
+import {
+  explained,
+  type Head,
+  missing,
+  readSession,
+  type SessionView,
+  updatedHead,
+} from "./session-thread.ts";
+import type { SharedStates } from "./shared-state.ts";
+import { threads } from "./threads.ts";
+
+const MAX_CREATE_ATTEMPTS = 20;
+const MAX_UPDATE_ATTEMPTS = 1_000;
+
+/** What writes without an event work with. */
+export interface WriteParts {
+  readonly stores: StoreFactory;
+  readonly shared: SharedStates;
+  readonly directories: Directories;
+  readonly appender: Appender;
+}
+
+/**
+ * Writes the head of a new session. Notes the session first: one that is noted and not there does no harm, one that is
+ * there and not noted would be lost.
+ *
+ * @throws StoreError `CONFLICT` where there is a session.
+ */
+export async function createThread(
+  { stores, directories }: WriteParts,
+  { appName, userId, sessionId }: SessionKey,
+  head: Head,
+): Promise<Revision> {
+  const { life, events, lastUpdateTime: time } = head;
+  const store = stores.open(threads.session(appName, userId, sessionId));
+  let expectedRevision: Revision | null = null;
+  await directories.noteNow(appName, { time, sessionId, userId, life, events, was: [] });
+  for (let attempt = 0; ; attempt++) {
+    try {
+      return String(await store.commit({ metadata: head }, { expectedRevision }));
+    } catch (error) {
+      if (!StoreError.is(error, "CONFLICT") || attempt >= MAX_CREATE_ATTEMPTS)
+        throw explained("createSession", error);
+    }
+    const view = await readSession(stores, store.threadId, 0);
+    if (view.head !== undefined) {
+      const { life: owner, events: count, lastUpdateTime } = view.head;
+      const was = [time, lastUpdateTime];
+      directories.note(appName, {
+        time: lastUpdateTime,
+        sessionId,
+        userId,
+        life: owner,
+        events: count,
+        was,
+      });
+      throw new StoreError("CONFLICT", `createSession: sessionId "${sessionId}" already exists`);
+    }
+    // There was one, which was deleted.
+    expectedRevision = view.revision;
+    await pause(0);
+  }
+}
+
+/**
+ * Sets the title and values of a session, whoever else writes to it meanwhile.
+ *
+ * @throws StoreError `NOT_FOUND` where there is none, `TOO_LARGE`.
+ */
+export async function updateThread(
+  { stores, shared, appender }: WriteParts,
+  key: SessionKey,
+  { title, delta }: { readonly title: string | null | undefined; readonly delta: Scopes },
+): Promise<Pick<SessionView, "revision" | "head">> {
+  const store = stores.open(threads.session(key.appName, key.userId, key.sessionId));
+  for (let attempt = 0; ; attempt++) {
+    const view = await readSession(stores, store.threadId, 0);
+    if (view.head === undefined) throw missing("updateSession", key);
+    await appender.finish(key, view);
+    const base = await shared.basisOf("updateSession", key, delta);
+    const clock = Math.max(base.app?.content.clock ?? 0, base.user?.content.clock ?? 0);
+    const head = updatedHead(view.head, title, delta, nextStamp(clock));
+    let revision: Revision;
+    try {
+      revision = String(await store.commit({ metadata: head }, { expectedRevision: view.revision }));
+    } catch (error) {
+      if (!StoreError.is(error, "CONFLICT") || attempt >= MAX_UPDATE_ATTEMPTS)
+        throw explained("updateSession", error);
+      await pause(Math.min(attempt, 3));
+      continue;
+    }
+    await appender.written(key, { revision, head }, base);
+    return { revision, head };
+  }
+}
