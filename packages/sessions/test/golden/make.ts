@@ -1,0 +1,79 @@
+/**
+ * `node test/golden/make.ts` writes what sessions of today's format look like in a database, and what was given out for them.
+ * Once for each version of the format: a file that is there is never written again, as sessions like them exist.
+ */
+import { constants, copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { MessageStore } from "@scrollback/store-core";
+import { createSqliteStores } from "@scrollback/store-sqlite";
+import { compact } from "../../src/directory/compact.ts";
+import { SessionService } from "../../src/index.ts";
+import { threads } from "../../src/threads.ts";
+import { app, events, factsOf, rome } from "./scene.ts";
+
+const directory = mkdtempSync(join(tmpdir(), "scrollback-golden-"));
+const path = join(directory, "chats.db");
+const stores = createSqliteStores({ url: `sqlite:${path}` });
+let made = 1_700_000_000;
+const sessions = new SessionService({ stores, now: () => made++ });
+
+// Enough of them for a leaf, one that is no longer used, and notes in front of them.
+await sessions.createSession({
+  ...rome,
+  title: "Rome",
+  state: { "app:greeting": "Hallo", "user:since": new Date(0), own: 1 },
+});
+const many = Array.from({ length: 140 }, (_, n) => ({
+  ...app,
+  userId: n % 2 ? "ada" : "bob",
+  sessionId: `s${n}`,
+}));
+for (const key of many.slice(0, 130)) await sessions.createSession(key);
+await sessions.flush();
+await compact(stores, threads.directoryOfApp(app.appName));
+for (const key of many.slice(0, 130)) {
+  const session = await sessions.getSession(key);
+  const event = { id: "1", author: "user", timestamp: made++, content: "Hi" };
+  if (session) await sessions.appendEvent({ session, event });
+  // A note for each.
+  await sessions.flush();
+}
+await compact(stores, threads.directoryOfApp(app.appName));
+for (const key of many.slice(130)) await sessions.createSession(key);
+for (const key of many.slice(0, 5)) await sessions.deleteSession(key);
+for (const event of events.slice(0, 3)) {
+  const session = await sessions.getSession(rome);
+  if (session) await sessions.appendEvent({ session, event });
+}
+
+/** A process that dies before it has written what its event sets for the app and the user. */
+const dying = {
+  settings: stores.settings,
+  withTraits: () => ({ ...stores, open: (threadId?: string) => dead(stores.open(threadId)) }) as never,
+};
+function dead(store: MessageStore): MessageStore {
+  if (!/^sessions:(app|user):/.test(store.threadId)) return store;
+  return Object.assign(Object.create(store), {
+    read: store.read.bind(store),
+    commit: () => Promise.reject(new Error("dead")),
+  });
+}
+for (const event of events.slice(3)) {
+  const session = await sessions.getSession(rome);
+  await new SessionService({ stores: dying })
+    .appendEvent({ session: session as never, event })
+    .catch(() => {});
+}
+await sessions.flush();
+const copy = join(directory, "copy.db");
+// What is given out is asked of a copy, as asking finishes what the dead process has left.
+await stores.close();
+copyFileSync(path, copy);
+const copied = createSqliteStores({ url: `sqlite:${copy}` });
+const facts = await factsOf(new SessionService({ stores: copied }));
+await copied.close();
+copyFileSync(path, join(import.meta.dirname, "sessions-1.sqlite"), constants.COPYFILE_EXCL);
+const text = `${JSON.stringify(facts, null, 2)}\n`;
+writeFileSync(join(import.meta.dirname, "sessions-1.json"), text, { flag: "wx" });
+rmSync(directory, { recursive: true });
