@@ -8,6 +8,7 @@ import {
 import { describe, expect, test } from "vitest";
 import { AgentThread, ChatAgent, openaiResponses, type ThreadStore } from "../src/index.ts";
 import { asked, failureOf, scripted } from "./models.ts";
+import { ways } from "./ways.ts";
 
 const json = (value: unknown) => JSON.parse(JSON.stringify(value));
 
@@ -161,6 +162,24 @@ describe("deserializeThread", () => {
     const error = await failureOf(new ChatAgent({ model: scripted() }).deserializeThread(state));
     expect(error).toMatchObject({ code: "INVALID_STATE", message: expect.stringContaining(problem) });
   });
+
+  test.each(["1unull", "1u7", '1u{"role":"user"}'])(
+    "a record that is no message (%s) is INVALID_STATE",
+    async (record) => {
+      const agent = new ChatAgent({ model: scripted("Hello.", "Never asked.") });
+      const thread = agent.getNewThread();
+      await agent.run("Hi", { thread });
+      const state = json(await thread.serialize());
+      state.storeState.thread.messages[0] = record;
+      const resumed = await agent.deserializeThread(state);
+      for (const runIt of Object.values(ways)) {
+        expect(await failureOf(runIt(agent, "Again", { thread: resumed }))).toMatchObject({
+          code: "INVALID_STATE",
+          message: expect.stringContaining("message 0"),
+        });
+      }
+    },
+  );
 
   test("a failing store is wrapped with its cause, and nothing of its text is shown", async () => {
     const failure = new Error("connect redis://:hunter2@host");

@@ -73,7 +73,10 @@ export interface ChatAgentOptions {
    * it comes to write and the thread was written to since it was read. `"append"`: it adds its messages anyway.
    */
   onConflict?: OnConflict;
-  /** For histories that the model's provider keeps. Excludes `stores`. */
+  /**
+   * For histories that the model's provider keeps. Excludes `stores`: a new thread would not know where its history belongs.
+   * An application with both has two agents, or gives a thread its store (`getNewThread({ messageStore })`).
+   */
   serviceThread?: ServiceThread;
   /** Told of what failed without failing a run. Default: a process warning. */
   onError?: (error: unknown, context: ErrorContext) => void;

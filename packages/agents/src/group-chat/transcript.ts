@@ -6,6 +6,7 @@ import {
   type Revision,
   StoreError,
 } from "@scrollback/store-core";
+import { checkStored } from "../thread/check-messages.ts";
 import { channelKey } from "./channels/channel.ts";
 import { type ChatProgress, parseProgress } from "./chat-state.ts";
 import { copyOf, entered } from "./participant.ts";
@@ -64,6 +65,7 @@ export class Transcript {
     const { groupChat, ...others } = readMetadata(metadata);
     const progress = groupChat === undefined ? null : parseProgress(groupChat, "metadata.groupChat");
     const { threadId } = this.#store;
+    checkStored(entries.map(({ message }) => message));
     this.#messages = entries.map(({ sequence, message }) =>
       message.id === undefined ? { ...message, id: channelKey(threadId, String(sequence)) } : message,
     );

@@ -1,6 +1,7 @@
 import { type ChatMessage, type Revision, StoreError, type WriteOptions } from "@scrollback/store-core";
 import type { ContextProvider } from "../context/context-provider.ts";
 import { serializeProviders } from "../context/provider-states.ts";
+import { checkStored } from "./check-messages.ts";
 import { openStore, type StoreSource } from "./store-source.ts";
 import type { ThreadState } from "./thread-state.ts";
 import { type History, hasRevisions, readHistory, type ThreadStore, toStoreError } from "./thread-store.ts";
@@ -94,6 +95,7 @@ export class Conversation {
     const store = await this.openStore();
     try {
       const history = await readHistory(store, this.#revision, signal);
+      checkStored(history.messages);
       this.#revision = history.revision;
       return history;
     } catch (error) {

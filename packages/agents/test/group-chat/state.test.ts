@@ -55,6 +55,20 @@ describe("serialize and restore", () => {
     });
   });
 
+  test.each(["1unull", "1u7", '1u{"role":"user"}'])(
+    "a record that is no message (%s) is INVALID_STATE",
+    async (record) => {
+      const state = json(await saved());
+      state.history.thread.messages[0] = record;
+      const chat = fresh();
+      expect(await failureOf(chat.restore(state))).toMatchObject({
+        code: "INVALID_STATE",
+        message: expect.stringContaining("message 0"),
+      });
+      await chat.restore(await saved());
+    },
+  );
+
   test("a restored chat is the same: history, views, next speaker, flag", async () => {
     const chat = fresh();
     await chat.restore(await saved());
