@@ -50,6 +50,10 @@ class AdkService implements ContractService {
     return appended as Event as never;
   }
 
+  async updateSession(): Promise<Session> {
+    throw new Error("it has no updateSession");
+  }
+
   async deleteSession(request: Parameters<ContractService["deleteSession"]>[0]) {
     await this.#service.deleteSession(request);
   }
