@@ -73,7 +73,7 @@ describe("threadCreated", () => {
     });
     const thread = agent.getNewThread({ messageStore: createMemoryStores().open("t") });
     expect(String(await failureOf(agent.run("one", { thread })))).toContain("not now");
-    expect(await thread.messageStore?.listMessages()).toEqual([]);
+    expect(await thread.messageStore?.listMessages()).toEqual([{ role: "user", content: "one" }]);
     broken = false;
     await agent.run("one", { thread });
     expect(told).toEqual(["t", "second t"]);

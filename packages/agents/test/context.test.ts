@@ -135,7 +135,7 @@ describe("invoking and invoked", () => {
     expect(await failureOf(agent.run("Hi", { thread }))).toBe(failure);
     expect(heard).toEqual(["A", failure, undefined, "B", failure, undefined]);
     expect(model.doGenerateCalls).toHaveLength(0);
-    expect(await stores.open("t").listMessages()).toEqual([]);
+    expect(await stores.open("t").listMessages()).toEqual([{ role: "user", content: "Hi" }]);
   });
 
   test("invoked is called after a failure of the model too, with the error and no response", async () => {

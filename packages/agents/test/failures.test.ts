@@ -21,15 +21,16 @@ function approvalIn(messages: readonly ChatMessage[]): string {
 }
 
 describe.each(Object.entries(ways))("%s", (_name, runIt) => {
-  test("a run whose model fails rejects with the model's error and stores nothing", async () => {
+  test("a run whose model fails rejects with the model's error, and the next goes on behind what it has finished", async () => {
     const failure = new Error("the model is out");
     const model = scripted(weatherCall("Ghent"), { error: failure }, "Fine now.");
     const agent = new ChatAgent({ model, tools: weatherTools().tools });
     const thread = agent.getNewThread({ messageStore: stores.open("t") });
     expect(await failureOf(runIt(agent, "Hello", { thread }))).toBe(failure);
-    expect(await stores.open("t").read()).toMatchObject({ entries: [], revision: null });
+    const kept = ["user: Hello", "assistant: [tool-call]", "tool: [tool-result]"];
+    expect(await listOf("t")).toEqual(kept);
     await runIt(agent, "Again", { thread });
-    expect(await listOf("t")).toEqual(["user: Again", "assistant: Fine now."]);
+    expect(await listOf("t")).toEqual([...kept, "user: Again", "assistant: Fine now."]);
   });
 
   test("a provider's answer that ends in an error is a failed run", async () => {
@@ -57,10 +58,10 @@ describe.each(Object.entries(ways))("%s", (_name, runIt) => {
     const thread = agent.getNewThread({ messageStore: stores.open("t") });
     const error = await failureOf(runIt(agent, "Hello", { thread }));
     expect(StoreError.is(error, "UNAVAILABLE")).toBe(true);
-    expect(await listOf("t")).toEqual([]);
+    expect(await listOf("t")).toEqual(["user: Hello"]);
   });
 
-  test("a cancelled run rejects with ABORTED at once, also when nobody listens, and stores nothing", async () => {
+  test("a cancelled run rejects with ABORTED at once, also when nobody listens, and stores no answer", async () => {
     const never = scripted(() => new Promise<never>(() => {}));
     const agent = new ChatAgent({ model: never });
     const thread = agent.getNewThread({ messageStore: stores.open("t") });
@@ -71,7 +72,7 @@ describe.each(Object.entries(ways))("%s", (_name, runIt) => {
     const error = await running;
     expect(StoreError.is(error, "ABORTED")).toBe(true);
     expect((error as Error).cause).toBe(reason);
-    expect(await listOf("t")).toEqual([]);
+    expect(await listOf("t")).toEqual(["user: Hello"]);
     expect(
       StoreError.is(await failureOf(runIt(agent, "x", { signal: AbortSignal.abort() })), "ABORTED"),
     ).toBe(true);
@@ -102,7 +103,7 @@ describe.each(Object.entries(ways))("%s", (_name, runIt) => {
     expect(StoreError.is(error, "ABORTED")).toBe(true);
     await ended;
     await new Promise((resolve) => setTimeout(resolve, 20));
-    expect(await listOf("t")).toEqual([]);
+    expect(await listOf("t")).toEqual(["user: go"]);
   });
 
   test("so does one that was approved", async () => {
@@ -135,10 +136,10 @@ describe.each(Object.entries(ways))("%s", (_name, runIt) => {
     expect(await failureOf(running)).toMatchObject({ code: "ABORTED" });
     await ended;
     await new Promise((resolve) => setTimeout(resolve, 20));
-    expect(await listOf("t")).toEqual(before);
+    expect(await listOf("t")).toEqual([...before, "tool: [tool-approval-response]"]);
   });
 
-  test("a run that is cancelled with its last step is cancelled", async () => {
+  test("a run that is cancelled with its last step is cancelled, and the step stays", async () => {
     const abort = new AbortController();
     const agent = new ChatAgent({
       model: scripted("Hello."),
@@ -152,6 +153,6 @@ describe.each(Object.entries(ways))("%s", (_name, runIt) => {
       }
     });
     expect(StoreError.is(error, "ABORTED")).toBe(true);
-    expect(await listOf("t")).toEqual([]);
+    expect(await listOf("t")).toEqual(["user: Hi", "assistant: Hello."]);
   });
 });

@@ -59,7 +59,7 @@ describe("a custom store of the four methods alone", () => {
     });
     const agent = new ChatAgent({ model });
     await agent.run("one", { thread: agent.getNewThread({ messageStore: store }) });
-    expect(lines(store.messages)).toEqual(["user: in between", "user: one", "assistant: answer"]);
+    expect(lines(store.messages)).toEqual(["user: one", "user: in between", "assistant: answer"]);
   });
 
   test("a function that returns none is refused, for a new thread and for a restored one", async () => {

@@ -71,7 +71,7 @@ describe.each(Object.entries(ways))("%s", (_name, runIt) => {
     ]);
   });
 
-  test("tools run, and their calls and results are stored with the turn, in one write", async () => {
+  test("tools run, and their calls and results are stored with the answer, in one write", async () => {
     const model = scripted(weatherCall("Ghent"), "21 degrees.");
     const weather = weatherTools();
     const driver = new WatchedDriver();
@@ -85,7 +85,7 @@ describe.each(Object.entries(ways))("%s", (_name, runIt) => {
       "tool: [tool-result]",
       "assistant: 21 degrees.",
     ]);
-    expect(driver.commits.map((commit) => commit.append.length)).toEqual([4]);
+    expect(driver.commits.map((commit) => commit.append.length)).toEqual([1, 3]);
   });
 
   test("a turn with tool calls goes back to the model exactly as the AI SDK itself would send it", async () => {

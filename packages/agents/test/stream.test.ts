@@ -38,13 +38,13 @@ describe("runStream", () => {
     const agent = new ChatAgent({ model: scripted("Hello there.") });
     const thread = agent.getNewThread({ messageStore: stores.open("t") });
     for await (const part of agent.runStream("Hi", { thread })) {
-      if (part.type !== "finish") expect(await listOf("t")).toEqual([]);
+      if (part.type !== "finish") expect(await listOf("t")).toEqual(["user: Hi"]);
       else break;
     }
     expect(await listOf("t")).toEqual(["user: Hi", "assistant: Hello there."]);
   });
 
-  test("a reader that stops early has cancelled the run: the model is stopped, providers hear ABORTED, nothing is stored", async () => {
+  test("a reader that stops early has cancelled the run: the model is stopped, providers hear ABORTED, no answer is stored", async () => {
     const model = scripted("Hello there, a long answer.", "Again.");
     const heard: unknown[] = [];
     const agent = new ChatAgent({
@@ -53,12 +53,12 @@ describe("runStream", () => {
     });
     const thread = agent.getNewThread({ messageStore: stores.open("t") });
     for await (const part of agent.runStream("Hi", { thread })) if (part.type === "text-delta") break;
-    expect(await listOf("t")).toEqual([]);
+    expect(await listOf("t")).toEqual(["user: Hi"]);
     expect(StoreError.is(heard[0], "ABORTED")).toBe(true);
     expect(heard[1]).toBeUndefined();
     expect(model.doStreamCalls[0]?.abortSignal?.aborted).toBe(true);
     await agent.run("Hi again", { thread });
-    expect(await listOf("t")).toEqual(["user: Hi again", "assistant: Again."]);
+    expect(await listOf("t")).toEqual(["user: Hi", "user: Hi again", "assistant: Again."]);
   });
 
   test("begins with the first part that is asked for", async () => {

@@ -6,10 +6,11 @@ import { restoreProviders } from "../context/provider-states.ts";
 import { AgentThread, conversationOf } from "../thread/agent-thread.ts";
 import { checkMessages } from "../thread/check-messages.ts";
 import type { Conversation } from "../thread/conversation.ts";
-import { restoreStore } from "../thread/store-source.ts";
+import { restoreStore, storeById } from "../thread/store-source.ts";
 import { parseThreadState } from "../thread/thread-state.ts";
 import { isThreadStore, type ThreadStore } from "../thread/thread-store.ts";
 import { heardBy } from "./hearing.ts";
+import { type AgentInput, messagesOf } from "./input.ts";
 import {
   type ChatAgentOptions,
   checkAgentOptions,
@@ -21,9 +22,7 @@ import { guarded, warn } from "./report.ts";
 import { type AgentResult, abortedError, Run, type RunningAgent } from "./run.ts";
 import { type SpokenPart, speak } from "./speak.ts";
 import { stoppable } from "./stoppable.ts";
-
-/** What a run is asked: a user's text, a message, or several. */
-export type AgentInput = string | ChatMessage | readonly ChatMessage[];
+import { StreamProgress } from "./stream-progress.ts";
 
 const DEFAULT_MAX_STEPS = 20;
 const threadOptionChecks = Object.freeze({
@@ -110,11 +109,12 @@ export class ChatAgent implements AsyncDisposable {
   }
 
   /**
-   * Asks the model, lets it use its tools, and stores input and answer in the thread, as one write.
+   * Stores the input in the thread, asks the model, lets it use its tools, and stores the answer behind the input. An input
+   * that an earlier run has stored and not answered is not stored again: a run that failed can be tried again, with the same
+   * input or with none, and goes on from the last finished step.
    *
    * @throws StoreError `INVALID_ARGUMENT`, `CONFLICT` when another run was on the thread, `ABORTED`, what the store
-   *   throws; and what the model or a context provider throws, as it is. Nothing is stored then, but with `persist:
-   *   "eachStep"` the whole steps before.
+   *   throws; and what the model or a context provider throws, as it is. The input and the finished steps stay then.
    */
   async run(input: AgentInput, options: RunOptions = {}): Promise<AgentResult> {
     checkRunOptions("run", options);
@@ -145,6 +145,7 @@ export class ChatAgent implements AsyncDisposable {
     const stop = new AbortController();
     const signal = options.signal ? AbortSignal.any([options.signal, stop.signal]) : stop.signal;
     const { run, finish } = this.#begin(input, options, signal);
+    const progress = new StreamProgress();
     let isOver = false;
     try {
       const call = await run.prepare();
@@ -153,6 +154,7 @@ export class ChatAgent implements AsyncDisposable {
       for await (const part of result.stream) {
         if (part.type === "error") throw part.error;
         if (part.type === "abort") throw abortedError(signal);
+        progress.note(part);
         if (part.type === "finish") last = part;
         else yield* stoppable(part, stop);
       }
@@ -166,9 +168,9 @@ export class ChatAgent implements AsyncDisposable {
       if (last) yield last;
     } catch (error) {
       isOver = true;
-      throw await run.fail(error);
+      throw await run.fail(error, progress);
     } finally {
-      if (!isOver) await run.fail(abortedError(stop.signal));
+      if (!isOver) await run.fail(abortedError(stop.signal), progress);
       await finish();
     }
   }
@@ -262,8 +264,11 @@ export class ChatAgent implements AsyncDisposable {
   ): { run: Run; finish: () => Promise<void> } {
     const messages = messagesOf(input);
     const { thread } = options;
-    const conversation = thread && conversationOf(thread);
-    const isOneOff = conversation === undefined;
+    const isOneOff = !(thread instanceof AgentThread);
+    const { stores } = this.#options;
+    const opened =
+      typeof thread === "string" ? new AgentThread({ messageStore: storeById(stores, thread) }) : thread;
+    const conversation = opened && conversationOf(opened);
     if (conversation) this.#attachTo(conversation);
     const providers = conversation?.providers ?? this.#makeProviders();
     const run = new Run({
@@ -274,6 +279,7 @@ export class ChatAgent implements AsyncDisposable {
       providers,
       signal,
       persist: options.persist ?? this.#running.persist ?? "onSuccess",
+      persistPartial: options.persistPartial ?? this.#running.persistPartial ?? false,
       onConflict: options.onConflict ?? this.#running.onConflict ?? "fail",
     });
     const madeForRun = isOneOff && typeof this.#options.contextProviders === "function";
@@ -285,15 +291,4 @@ export class ChatAgent implements AsyncDisposable {
       },
     };
   }
-}
-
-function messagesOf(input: AgentInput): readonly ChatMessage[] {
-  const messages: readonly ChatMessage[] =
-    typeof input === "string"
-      ? [{ role: "user", content: input }]
-      : Array.isArray(input)
-        ? [...input]
-        : [input as ChatMessage];
-  checkMessages("input", messages);
-  return messages;
 }

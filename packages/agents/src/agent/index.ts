@@ -1,4 +1,5 @@
-export { type AgentInput, ChatAgent } from "./chat-agent.ts";
+export { ChatAgent } from "./chat-agent.ts";
+export type { AgentInput } from "./input.ts";
 export type { ResponseMessage } from "./model-messages.ts";
 export type {
   ChatAgentOptions,

@@ -4,7 +4,9 @@ import {
   checkOptions,
   hasMethods,
   invalid,
+  isBoolean,
   isFunction,
+  isId,
   isObject,
   isOneOf,
   isPositiveInteger,
@@ -32,7 +34,7 @@ export interface HistoryReducer {
   reduce(messages: readonly ChatMessage[], options?: { signal?: AbortSignal }): Promise<ChatMessage[]>;
 }
 
-/** When a run's messages are stored: once it succeeded, or after each of the model's steps. */
+/** When the answer of a run is stored: at its end, or after each of the model's steps. */
 export type Persist = "onSuccess" | "eachStep";
 
 /** What becomes of a run whose thread was written to by another meanwhile. */
@@ -64,13 +66,19 @@ export interface ChatAgentOptions {
   /** How often the model is asked in one run at most, a whole number from 1 on. Default 20. */
   maxSteps?: number;
   /**
-   * `"onSuccess"`, the default: a run is stored once, whole, after it succeeded. `"eachStep"`: after each step in which
-   * every tool call has its result, so that a run that fails later keeps what its tools did.
+   * When the answer is stored. `"onSuccess"`, the default: in one write when the run ends. `"eachStep"`: after each step in
+   * which every tool call has its result, so that what tools did is kept when the process dies. The input is stored before
+   * the model is asked, and the finished steps of a run that fails or is cancelled are kept, in both.
    */
   persist?: Persist;
   /**
+   * Whether the text of a step that failed or was cancelled is stored, too: what was streamed of it, as an assistant's
+   * message with `metadata: { partial: true }`. The model sees it once a user's message follows. Default false.
+   */
+  persistPartial?: boolean;
+  /**
    * `"fail"`, the default: a run is refused with `CONFLICT` while another is under way on the same thread object, or when
-   * it comes to write and the thread was written to since it was read. `"append"`: it adds its messages anyway.
+   * it comes to write and the thread was written to since it was read or written to. `"append"`: it adds its messages anyway.
    */
   onConflict?: OnConflict;
   /**
@@ -84,12 +92,17 @@ export interface ChatAgentOptions {
 
 /** What a run takes. */
 export interface RunOptions {
-  /** The conversation that the run goes on with. Default: none; nothing is kept. */
-  thread?: AgentThread;
+  /**
+   * The conversation that the run goes on with, or its id in the agent's `stores`, which then must be a store factory.
+   * Default: none; nothing is kept.
+   */
+  thread?: AgentThread | string;
   /** Cancels the run, which then rejects with `ABORTED`. A write that has begun is finished. */
   signal?: AbortSignal;
   /** Default: the agent's. */
   persist?: Persist;
+  /** Default: the agent's. */
+  persistPartial?: boolean;
   /** Default: the agent's. */
   onConflict?: OnConflict;
 }
@@ -101,9 +114,12 @@ const isModel: Check = (value) =>
 
 const runChecks = Object.freeze({
   thread: (value: unknown) =>
-    value instanceof AgentThread ? undefined : "must be an AgentThread, as getNewThread() returns it",
+    value instanceof AgentThread || isId(value) === undefined
+      ? undefined
+      : "must be an AgentThread, as getNewThread() returns it, or the id of a thread",
   signal: isSignal,
   persist: isOneOf("onSuccess", "eachStep"),
+  persistPartial: isBoolean,
   onConflict: isOneOf("fail", "append"),
 });
 
@@ -118,6 +134,7 @@ const agentChecks: Readonly<Record<keyof ChatAgentOptions, Check>> = Object.free
   contextProviders: isContextProviders,
   maxSteps: isPositiveInteger,
   persist: runChecks.persist,
+  persistPartial: runChecks.persistPartial,
   onConflict: runChecks.onConflict,
   serviceThread: hasMethods("send", "receive"),
   onError: isFunction,

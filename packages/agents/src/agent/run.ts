@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { setImmediate } from "node:timers/promises";
 import { type ChatMessage, invalid, type Revision, StoreError, untilAborted } from "@scrollback/store-core";
 import {
   type FinishReason,
@@ -14,9 +15,11 @@ import {
 import type { ContextProvider } from "../context/context-provider.ts";
 import { Invocations } from "../context/invocations.ts";
 import type { Conversation } from "../thread/conversation.ts";
-import { isWhole, splitOpenExchange } from "./exchange.ts";
+import { isWhole } from "./exchange.ts";
 import { type ResponseMessage, toModelMessages, withoutUndefined } from "./model-messages.ts";
 import type { ChatAgentOptions, OnConflict, Persist } from "./options.ts";
+import type { StreamProgress } from "./stream-progress.ts";
+import { partialAnswer, turnOf } from "./turn.ts";
 
 /** What a run gives back. */
 export interface AgentResult {
@@ -47,6 +50,7 @@ export interface RunRequest {
   readonly providers: readonly ContextProvider[];
   readonly signal: AbortSignal | undefined;
   readonly persist: Persist;
+  readonly persistPartial: boolean;
   readonly onConflict: OnConflict;
 }
 
@@ -68,6 +72,7 @@ export interface ModelCall {
   readonly providerOptions?: NonNullable<ModelMessage["providerOptions"]>;
   readonly stopWhen: StopCondition<ToolSet>;
   readonly prepareStep: PrepareStepFunction<ToolSet>;
+  readonly onStepEnd: (step: StepResult<ToolSet>) => void;
 }
 
 /**
@@ -79,9 +84,17 @@ export class Run {
   readonly #invocations: Invocations;
   readonly #operation = randomUUID();
   #revision: Revision | null | undefined;
-  /** How many of the response's messages are stored; undefined while not even the input is. */
-  #stored: number | undefined;
+  /** How many of the response's messages are stored. */
+  #stored = 0;
   #writes = 0;
+  /** Whether the input is stored, and no write has failed since. */
+  #isStoring = false;
+  /** What had been said when the step began that is under way. */
+  #said: readonly ResponseMessage[] = [];
+  /** What had been said after so many steps, where every tool call had its result. */
+  readonly #whole = new Map<number, readonly ResponseMessage[]>();
+  /** The text of an answer that the provider ended with an error. */
+  #failedText = "";
 
   /** @throws StoreError `CONFLICT` when another run has the thread. */
   constructor(request: RunRequest) {
@@ -109,12 +122,14 @@ export class Run {
 
   async #prepare(): Promise<ModelCall> {
     const { agent, conversation, input, signal } = this.#request;
-    const history = await this.#history();
+    const turn = turnOf(await this.#history(), input, conversation !== undefined);
+    if (!turn.isStored) await this.#write(input);
+    this.#isStoring = true;
     await conversation?.announce();
     await this.#invocations.ask(input);
-    const { settled, open } = splitOpenExchange(history, input);
+    const { settled, open } = turn;
     const seen = agent.reducer && conversation && settled.length > 0 ? await this.#reduce(settled) : settled;
-    const messages = toModelMessages([...seen, ...this.#invocations.messages, ...open, ...input]);
+    const messages = toModelMessages([...seen, ...this.#invocations.messages, ...open]);
     if (messages.length === 0) invalid("input: must hold a message, as nothing was said before it");
     const instructions = [agent.instructions, ...this.#invocations.instructions].filter(Boolean).join("\n");
     const { tools } = this.#invocations;
@@ -129,9 +144,14 @@ export class Run {
       ...(signal && { abortSignal: signal }),
       ...(id !== undefined && { providerOptions: this.#sendId(id) }),
       stopWhen: isStepCount(agent.maxSteps),
-      prepareStep: async ({ responseMessages }) => {
+      prepareStep: async ({ responseMessages, stepNumber }) => {
+        this.#said = responseMessages;
+        this.#noteStep(stepNumber, responseMessages);
         await this.#completeStep(responseMessages);
         return undefined;
+      },
+      onStepEnd: ({ stepNumber, finishReason, response }) => {
+        if (finishReason !== "error") this.#noteStep(stepNumber + 1, [...this.#said, ...response.messages]);
       },
     };
   }
@@ -167,26 +187,30 @@ export class Run {
     );
   }
 
+  #noteStep(steps: number, messages: readonly ResponseMessage[]): void {
+    if (isWhole(messages)) this.#whole.set(steps, messages);
+  }
+
   /** Before each further step: stores those before it, where that is asked for and no tool call is open. */
   async #completeStep(messages: readonly ResponseMessage[]): Promise<void> {
-    const { conversation, persist, signal } = this.#request;
+    const { persist, signal } = this.#request;
     // The SDK goes on for a while with a run that its caller was told is over.
     if (signal?.aborted) throw abortedError(signal);
-    if (persist !== "eachStep" || !conversation || this.#isKeptByService || messages.length === 0) return;
-    if (isWhole(messages)) await this.#store(messages);
+    if (persist === "eachStep" && isWhole(messages)) await this.#store(messages);
   }
 
   /** Stores what the model said, and tells the providers. */
   async complete({ messages, lastStep, usage }: ModelOutcome): Promise<AgentResult> {
-    const { conversation, input, signal } = this.#request;
+    const { input, signal } = this.#request;
     if (signal?.aborted) throw abortedError(signal);
     const { text, finishReason } = lastStep;
     if (finishReason === "error") {
+      this.#failedText = text;
       throw new StoreError("UNAVAILABLE", "model: the provider ended its answer with an error");
     }
     const response = withoutUndefined(messages);
     if (this.#isKeptByService) await this.#receiveId(lastStep);
-    else if (conversation) await this.#store(response);
+    else await this.#store(response);
     await this.#invocations.tell({ request: [...input], response });
     return { text, messages: response, finishReason, usage };
   }
@@ -210,10 +234,14 @@ export class Run {
   }
 
   async #store(messages: readonly ResponseMessage[]): Promise<void> {
-    const { conversation, input, onConflict } = this.#request;
-    const rest = withoutUndefined(messages.slice(this.#stored ?? 0));
-    const added: ChatMessage[] = this.#stored === undefined ? [...input, ...rest] : rest;
-    if (!conversation || added.length === 0) return;
+    await this.#write(withoutUndefined(messages.slice(this.#stored)));
+    this.#stored = messages.length;
+  }
+
+  /** Adds messages to the conversation, where there is one that is kept here. */
+  async #write(added: readonly ChatMessage[]): Promise<void> {
+    const { conversation, onConflict } = this.#request;
+    if (!conversation || this.#isKeptByService || added.length === 0) return;
     const isChecked = onConflict === "fail" && this.#revision !== undefined;
     this.#writes += 1;
     try {
@@ -222,16 +250,39 @@ export class Run {
         ...(isChecked && { expectedRevision: this.#revision ?? null }),
       });
     } catch (error) {
+      this.#isStoring = false;
       if (!isChecked || !StoreError.is(error, "CONFLICT")) throw error;
-      const problem = "thread: it was written to since this run read it; what this run said was not added";
+      const problem =
+        "thread: it was written to since this run read it; what this run had to add was not added";
       throw new StoreError("CONFLICT", problem, { cause: error });
     }
-    this.#stored = messages.length;
   }
 
-  /** Tells the providers of a failure, and says what the caller is to hear. */
-  async fail(error: unknown): Promise<unknown> {
+  /**
+   * Keeps what a failed run has finished, and with `persistPartial` what it has begun to say.
+   *
+   * @param progress how much of it was handed out; without it all that is finished counts.
+   */
+  async #keep(progress: StreamProgress | undefined): Promise<void> {
+    if (!this.#isStoring) return;
+    // The SDK tells of a step's end a moment after the part that says so.
+    await setImmediate();
+    const { steps = Number.POSITIVE_INFINITY, text = this.#failedText } = progress ?? {};
+    const [, finished = []] = [...this.#whole].findLast(([count]) => count <= steps) ?? [];
+    const kept: ChatMessage[] = withoutUndefined(finished.slice(this.#stored));
+    const isBehind = this.#stored <= finished.length;
+    if (this.#request.persistPartial && isBehind && text !== "") kept.push(partialAnswer(text));
+    try {
+      await this.#write(kept);
+    } catch (error) {
+      this.#request.agent.onError(error, { source: "thread" });
+    }
+  }
+
+  /** Keeps what was finished, tells the providers of a failure, and says what the caller is to hear. */
+  async fail(error: unknown, progress?: StreamProgress): Promise<unknown> {
     const { input, signal } = this.#request;
+    await this.#keep(progress);
     const isAborted = signal?.aborted === true && !StoreError.is(error, "ABORTED");
     const heard = isAborted && signal ? abortedError(signal) : error;
     await this.#invocations.tell({ request: [...input], error: heard });
@@ -241,6 +292,7 @@ export class Run {
 
 /** Whatever an aborted run failed with, its caller hears `ABORTED`. */
 export function abortedError(signal: AbortSignal): StoreError {
-  const problem = "signal: the run was aborted; only steps that were whole before are stored, if any";
+  const problem =
+    "signal: the run was aborted; what is stored is its input, and the steps that were finished before";
   return new StoreError("ABORTED", problem, { cause: signal.reason });
 }

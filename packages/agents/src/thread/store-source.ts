@@ -29,6 +29,13 @@ export async function openStore(source: StoreSource | undefined): Promise<Thread
   }
 }
 
+/** The store of a thread of a source. @throws StoreError `INVALID_ARGUMENT` for a source that knows no ids. */
+export function storeById(source: StoreSource | undefined, threadId: string): ThreadStore {
+  return source && typeof source !== "function"
+    ? source.open(threadId)
+    : invalid("thread: an id is one of the agent's stores, which must be a store factory");
+}
+
 /**
  * The store of a thread that was saved, from a source or from a store that is given.
  *

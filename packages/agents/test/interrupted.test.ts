@@ -1,0 +1,350 @@
+import {
+  type ChatMessage,
+  createMemoryStores,
+  createStores,
+  type StoreFactory,
+} from "@scrollback/store-core";
+import { beforeEach, describe, expect, test } from "vitest";
+import { ChatAgent } from "../src/index.ts";
+import { asked, failureOf, lines, scripted, weatherCall, weatherTools } from "./models.ts";
+import { WatchedDriver } from "./watched-driver.ts";
+import { ways } from "./ways.ts";
+
+let stores: StoreFactory;
+beforeEach(() => {
+  stores = createMemoryStores();
+});
+
+const listOf = async (threadId: string) => lines(await stores.open(threadId).listMessages());
+const persistModes = ["onSuccess", "eachStep"] as const;
+const both = Object.keys(ways).flatMap((way) => persistModes.map((persist) => [way, persist] as const));
+const out = new Error("the model is out");
+
+describe.each(both)('%s, persist "%s"', (way, persist) => {
+  const runIt = ways[way as keyof typeof ways];
+
+  test("the input is stored before the model is asked", async () => {
+    const seen: string[][] = [];
+    const model = scripted(async () => {
+      seen.push(await listOf("t"));
+      return "Hello.";
+    });
+    const agent = new ChatAgent({ model, persist });
+    const thread = agent.getNewThread({ messageStore: stores.open("t") });
+    await runIt(agent, "Hi", { thread });
+    await runIt(agent, [{ role: "user", content: "Bye" }], { thread });
+    expect(seen).toEqual([["user: Hi"], ["user: Hi", "assistant: Hello.", "user: Bye"]]);
+    expect(await listOf("t")).toHaveLength(4);
+  });
+
+  test("a failing model loses neither the input nor the steps that were finished", async () => {
+    const model = scripted(weatherCall("Ghent"), weatherCall("Bruges"), { error: out });
+    const agent = new ChatAgent({ model, tools: weatherTools().tools, persist });
+    const thread = agent.getNewThread({ messageStore: stores.open("t") });
+    expect(await failureOf(runIt(agent, "Compare", { thread }))).toBe(out);
+    expect(await listOf("t")).toEqual([
+      "user: Compare",
+      "assistant: [tool-call]",
+      "tool: [tool-result]",
+      "assistant: [tool-call]",
+      "tool: [tool-result]",
+    ]);
+  });
+
+  test("a run that is tried again doubles nothing, and its tools do not run again", async () => {
+    const weather = weatherTools();
+    const model = scripted({ error: out }, weatherCall("Ghent"), { error: out }, "21 degrees.");
+    const agent = new ChatAgent({
+      model,
+      tools: weather.tools,
+      persist,
+      contextProviders: [{ invoking: async () => ({ messages: [{ role: "user", content: "by the way" }] }) }],
+    });
+    for (let attempt = 0; attempt < 3; attempt++) {
+      // As a restarted process would.
+      const thread = agent.getNewThread({ messageStore: stores.open("t") });
+      const running = runIt(agent, "How warm?", { thread });
+      if (attempt < 2) expect(await failureOf(running)).toBe(out);
+      else await running;
+    }
+    expect(await listOf("t")).toEqual([
+      "user: How warm?",
+      "assistant: [tool-call]",
+      "tool: [tool-result]",
+      "assistant: 21 degrees.",
+    ]);
+    expect(weather.asked).toEqual(["Ghent"]);
+    expect(asked(model)).toEqual([
+      "user: by the way",
+      "user: How warm?",
+      "assistant: [tool-call]",
+      "tool: [tool-result]",
+    ]);
+  });
+
+  test("an approval whose run failed is tried again, in one exchange", async () => {
+    const weather = weatherTools();
+    const model = scripted(weatherCall("Ghent"), { error: out }, "21 degrees.");
+    const agent = new ChatAgent({
+      model,
+      persist,
+      tools: { weather: { ...weather.tools.weather, needsApproval: true } as never },
+      contextProviders: [{ invoking: async () => ({ messages: [{ role: "user", content: "by the way" }] }) }],
+    });
+    const thread = agent.getNewThread({ messageStore: stores.open("t") });
+    await runIt(agent, "How warm?", { thread });
+    const [, request] = await stores.open("t").listMessages();
+    const approvalId = (typeof request?.content === "string" ? [] : (request?.content ?? [])).flatMap(
+      (part) => (part.type === "tool-approval-request" ? [part.approvalId] : []),
+    )[0] as string;
+    const approval: ChatMessage = {
+      role: "tool",
+      content: [{ type: "tool-approval-response", approvalId, approved: true }],
+    };
+    expect(await failureOf(runIt(agent, approval, { thread }))).toBe(out);
+    await runIt(agent, approval, { thread });
+    expect(weather.asked).toEqual(["Ghent"]);
+    expect(await listOf("t")).toEqual([
+      "user: How warm?",
+      "assistant: [tool-call] [tool-approval-request]",
+      "tool: [tool-approval-response]",
+      "tool: [tool-result]",
+      "assistant: 21 degrees.",
+    ]);
+    expect(asked(model)).toEqual([
+      "user: How warm?",
+      "user: by the way",
+      "assistant: [tool-call]",
+      "tool: [tool-result]",
+    ]);
+  });
+
+  test("the same words again, in a new turn or under another id, are another message", async () => {
+    const model = scripted("Yes?", "Yes!", { error: out }, "Once more.");
+    const agent = new ChatAgent({ model, persist });
+    const thread = agent.getNewThread({ messageStore: stores.open("t") });
+    await runIt(agent, "Hello", { thread });
+    await runIt(agent, "Hello", { thread });
+    const message = (id: string): ChatMessage => ({ id, role: "user", content: "Hello" });
+    await failureOf(runIt(agent, message("1"), { thread }));
+    await runIt(agent, message("2"), { thread });
+    expect(await listOf("t")).toEqual([
+      "user: Hello",
+      "assistant: Yes?",
+      "user: Hello",
+      "assistant: Yes!",
+      "user: Hello",
+      "user: Hello",
+      "assistant: Once more.",
+    ]);
+  });
+
+  test("a run without input goes on with the one that was stored", async () => {
+    const agent = new ChatAgent({ model: scripted({ error: out }, "Hello."), persist });
+    const thread = agent.getNewThread({ messageStore: stores.open("t") });
+    await failureOf(runIt(agent, "Hi", { thread }));
+    await runIt(agent, [], { thread });
+    expect(await listOf("t")).toEqual(["user: Hi", "assistant: Hello."]);
+  });
+
+  test("a provider that fails, and an abort, lose no input either", async () => {
+    const agent = new ChatAgent({ model: scripted(() => new Promise<never>(() => {})), persist });
+    const thread = agent.getNewThread({ messageStore: stores.open("t") });
+    const abort = new AbortController();
+    const running = failureOf(runIt(agent, "Hi", { thread, signal: abort.signal }));
+    setTimeout(() => abort.abort(), 20);
+    expect(await running).toMatchObject({ code: "ABORTED" });
+    expect(await listOf("t")).toEqual(["user: Hi"]);
+    const failing = new ChatAgent({
+      model: scripted(),
+      persist,
+      contextProviders: [
+        {
+          invoking: async () => {
+            throw out;
+          },
+        },
+      ],
+    });
+    const other = failing.getNewThread({ messageStore: stores.open("u") });
+    expect(await failureOf(runIt(failing, "Hi", { thread: other }))).toBe(out);
+    expect(await listOf("u")).toEqual(["user: Hi"]);
+  });
+
+  test("a store that fails keeps the model from being asked", async () => {
+    const driver = new WatchedDriver();
+    const model = scripted("Never.");
+    const agent = new ChatAgent({ model, persist });
+    const store = createStores(driver).open("t");
+    const thread = agent.getNewThread({ messageStore: store });
+    driver.commit = async () => {
+      throw new Error("cut");
+    };
+    expect(await failureOf(runIt(agent, "Hi", { thread }))).toMatchObject({ code: "UNAVAILABLE" });
+    expect(asked(model)).toEqual([]);
+  });
+
+  test("what a failed run cannot keep is reported, and the run's own failure is told", async () => {
+    const errors: unknown[] = [];
+    const driver = new WatchedDriver();
+    const agent = new ChatAgent({
+      model: scripted(async ({ prompt }) => {
+        if (prompt.length < 2) return weatherCall("Ghent");
+        await createStores(driver)
+          .open("t")
+          .addMessages([{ role: "user", content: "in between" }]);
+        throw out;
+      }),
+      tools: weatherTools().tools,
+      onError: (error, { source }) => errors.push([source, (error as { code?: string }).code]),
+    });
+    const thread = agent.getNewThread({ messageStore: createStores(driver).open("t") });
+    expect(await failureOf(runIt(agent, "Hi", { thread }))).toBe(out);
+    expect(errors).toEqual([["thread", "CONFLICT"]]);
+  });
+});
+
+describe("persistPartial", () => {
+  /** What the model was asked last without streaming. */
+  const generated = (model: ReturnType<typeof scripted>) =>
+    lines((model.doGenerateCalls.at(-1)?.prompt ?? []) as ChatMessage[]);
+  const partial = (text: string) => ({
+    role: "assistant",
+    content: [{ type: "text", text }],
+    metadata: { partial: true },
+  });
+
+  /** Reads a stream up to its nth piece of text. */
+  async function stopAt(agent: ChatAgent, deltas: number, options: Parameters<ChatAgent["runStream"]>[1]) {
+    let read = 0;
+    for await (const part of agent.runStream("Tell me", options)) {
+      if (part.type === "text-delta" && ++read === deltas) break;
+    }
+  }
+
+  test.each(persistModes)(
+    'keeps the text that was read of a stopped step, marked (persist "%s")',
+    async (persist) => {
+      const model = scripted(
+        { calls: [{ id: "c", name: "weather", input: { city: "Ghent" } }], text: "Let me see. " },
+        "It is warm today.",
+      );
+      const agent = new ChatAgent({ model, tools: weatherTools().tools, persist, persistPartial: true });
+      const thread = agent.getNewThread({ messageStore: stores.open("t") });
+      // "Let ", "me ", "see. ", then "It ", "is ".
+      await stopAt(agent, 5, { thread });
+      expect(await listOf("t")).toEqual([
+        "user: Tell me",
+        "assistant: Let me see.  [tool-call]",
+        "tool: [tool-result]",
+        "assistant: It is ",
+      ]);
+      expect((await stores.open("t").listMessages()).at(-1)).toStrictEqual(partial("It is "));
+    },
+  );
+
+  test("keeps what a failing stream has said", async () => {
+    const model = scripted("x");
+    model.doStream = async () => ({
+      stream: new ReadableStream({
+        start(controller) {
+          controller.enqueue({ type: "stream-start", warnings: [] });
+          controller.enqueue({ type: "text-start", id: "1" });
+          controller.enqueue({ type: "text-delta", id: "1", delta: "Once upon " });
+          controller.enqueue({ type: "error", error: out });
+          controller.close();
+        },
+      }),
+    });
+    const agent = new ChatAgent({ model });
+    const thread = agent.getNewThread({ messageStore: stores.open("t") });
+    expect(await failureOf(ways.runStream(agent, "Tell me", { thread, persistPartial: true }))).toBe(out);
+    expect(await listOf("t")).toEqual(["user: Tell me", "assistant: Once upon "]);
+  });
+
+  test("without it, and where nothing was said, there is no such message", async () => {
+    const agent = new ChatAgent({ model: scripted("It is warm today.", { error: out }) });
+    const thread = agent.getNewThread({ messageStore: stores.open("t") });
+    await stopAt(agent, 2, { thread });
+    expect(await listOf("t")).toEqual(["user: Tell me"]);
+    await failureOf(ways.runStream(agent, "Tell me", { thread, persistPartial: true }));
+    expect(await listOf("t")).toEqual(["user: Tell me"]);
+  });
+
+  test("a message after it shows it to the model; a run that is tried again answers anew", async () => {
+    const model = scripted("It is warm today.", "It is cold today.", "Because of the wind.", "Really.");
+    const agent = new ChatAgent({ model, persistPartial: true });
+    const thread = agent.getNewThread({ messageStore: stores.open("t") });
+    await stopAt(agent, 2, { thread });
+    await agent.run("Tell me", { thread });
+    expect(generated(model)).toEqual(["user: Tell me"]);
+    expect(await listOf("t")).toEqual(["user: Tell me", "assistant: It is ", "assistant: It is cold today."]);
+    await stopAt(agent, 3, { thread });
+    await agent.run("Go on", { thread });
+    expect(generated(model)).toEqual([
+      "user: Tell me",
+      "assistant: It is cold today.",
+      "user: Tell me",
+      "assistant: Because of the ",
+      "user: Go on",
+    ]);
+  });
+
+  test("is kept of an answer that a provider ended with an error", async () => {
+    const model = scripted("partial");
+    const generate = model.doGenerate;
+    model.doGenerate = async (call) => ({
+      ...(await generate(call)),
+      finishReason: { unified: "error", raw: "boom" },
+    });
+    const agent = new ChatAgent({ model, persistPartial: true });
+    const thread = agent.getNewThread({ messageStore: stores.open("t") });
+    expect(await failureOf(agent.run("Tell me", { thread }))).toMatchObject({ code: "UNAVAILABLE" });
+    expect((await stores.open("t").listMessages()).at(-1)).toStrictEqual(partial("partial"));
+  });
+});
+
+describe.each(Object.entries(ways))("%s with the id of a thread", (_name, runIt) => {
+  test("goes on with that thread of the agent's stores, in any process", async () => {
+    const model = scripted("Hello, Alice.", "You are Alice.");
+    const closed: string[] = [];
+    const make = () =>
+      new ChatAgent({
+        model,
+        stores,
+        contextProviders: () => [{ close: async () => void closed.push("closed") }],
+      });
+    await runIt(make(), "I am Alice.", { thread: "chat-1" });
+    await runIt(make(), "Who am I?", { thread: "chat-1" });
+    expect(asked(model)).toEqual(["user: I am Alice.", "assistant: Hello, Alice.", "user: Who am I?"]);
+    expect(await listOf("chat-1")).toHaveLength(4);
+    expect(closed, "providers of the thread are closed with the run").toHaveLength(2);
+  });
+
+  test("of two runs at once one is refused before its model is asked", async () => {
+    let calls = 0;
+    const model = scripted(async () => {
+      calls += 1;
+      await new Promise((resolve) => setTimeout(resolve, 30));
+      return "answer";
+    });
+    const agent = new ChatAgent({ model, stores });
+    const outcomes = await Promise.allSettled(
+      ["A", "B"].map((name) => runIt(agent, name, { thread: "chat-1" })),
+    );
+    expect(outcomes.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
+    expect(calls).toBe(1);
+    expect(await listOf("chat-1")).toHaveLength(2);
+  });
+
+  test("is refused where it names no thread", async () => {
+    const of = async (agent: ChatAgent, thread: string) =>
+      await failureOf(async () => await runIt(agent, "Hi", { thread }));
+    const invalid = { code: "INVALID_ARGUMENT", message: expect.stringContaining("thread") };
+    expect(await of(new ChatAgent({ model: scripted() }), "chat-1")).toMatchObject(invalid);
+    expect(
+      await of(new ChatAgent({ model: scripted(), stores: () => stores.open() }), "chat-1"),
+    ).toMatchObject(invalid);
+    expect(await of(new ChatAgent({ model: scripted(), stores }), "")).toMatchObject(invalid);
+  });
+});
