@@ -4,6 +4,9 @@ import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { clauses } from "../conformance-tests/src/clauses/index.ts";
+import { commonFaults } from "../conformance-tests/src/faults/faults.ts";
+import { suiteDigest } from "../conformance-tests/src/matrix.ts";
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, "..");
@@ -83,4 +86,21 @@ test("every link between the project's own pages leads somewhere", async () => {
 
 test("PROTOCOL.md names the suite's tests as they are, and README holds the matrix as the suite wrote it", async () => {
   await run(bin("node"), ["scripts/pages.ts", "--check"], { cwd: root });
+});
+
+test.each(globSync("docs/matrix*.md", { cwd: root }).sort())("%s is as new as the suite", async (file) => {
+  const declared = Object.entries(clauses).flatMap(([id, clause]) => {
+    const names: string[] = [];
+    clause.declare((title) => names.push(`${id} ${title}`));
+    return names;
+  });
+  const remedy = `${file} is of another suite; run npm ${file === "docs/matrix.md" ? "test" : "run test:compatibility"}`;
+  const [, suite] = /^<!-- suite (\w+) -->$/m.exec(await readFile(join(root, file), "utf8")) ?? [];
+  expect(suite, remedy).toBe(suiteDigest(declared));
+});
+
+test("docs/faults-measured.md has every fault", async () => {
+  const table = await readFile(join(root, "docs/faults-measured.md"), "utf8");
+  const measured = [...table.matchAll(/^\| (.*?) \|/gm)].map((match) => match[1]);
+  expect(measured).toEqual(expect.arrayContaining(Object.keys(commonFaults)));
 });

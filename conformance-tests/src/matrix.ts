@@ -1,9 +1,12 @@
+import { hash } from "node:crypto";
 import type { ServerInfo } from "./harness.ts";
 
 /** How one test of the suite ended on one backend. */
 export interface ClauseResult {
   readonly clause: string;
   readonly title: string;
+  /** The name of the test, e.g. `"C1 order survives clients whose clocks are wrong"`. */
+  readonly test: string;
   readonly backend: string;
   /** Absent where the harness could not be made. */
   readonly server?: ServerInfo;
@@ -115,12 +118,18 @@ export function formatMatrix(results: readonly ClauseResult[]): string {
   return [...lines.map(format), ...(notes.length > 0 ? ["", ...notes] : [])].join("\n");
 }
 
-/** The matrix as a Markdown table with its notes. */
+/** What a suite is known by: a digest of the names of its tests, whatever their order and however often each was run. */
+export function suiteDigest(tests: Iterable<string>): string {
+  return hash("sha256", JSON.stringify([...new Set(tests)].sort()), "hex").slice(0, 16);
+}
+
+/** The matrix as a Markdown table with its notes, and with a comment that says which suite it is of. */
 export function toMarkdown(results: readonly ClauseResult[]): string {
   const { header, rows, notes } = matrixOf(results);
   const table = [markdownLine(header), markdownLine(header.map(() => "---")), ...rows.map(markdownLine)];
   const legend = "✓ tests passed, ✗ tests failed, – nothing to test.";
-  return [...table, "", legend, ...notes.map((note) => `<br>${note}`), ""].join("\n");
+  const suite = `<!-- suite ${suiteDigest(results.map(({ test }) => test))} -->`;
+  return [...table, "", legend, ...notes.map((note) => `<br>${note}`), "", suite, ""].join("\n");
 }
 
 function markdownLine(cells: readonly string[]): string {

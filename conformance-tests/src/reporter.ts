@@ -64,7 +64,7 @@ export class MatrixReporter implements Reporter {
         if (!conformance && !fault) continue;
         const outcome = outcomeOf(test);
         if (!outcome) isWhole = false;
-        else if (conformance) results.push({ ...conformance, outcome });
+        else if (conformance) results.push({ ...conformance, test: test.name, outcome });
         else if (fault) faults.push({ ...fault, outcome: faultOutcome(outcome, fault.figure) });
       }
     }

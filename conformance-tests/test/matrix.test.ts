@@ -1,12 +1,19 @@
 import { describe, expect, test } from "vitest";
-import { type ClauseResult, formatMatrix, toMarkdown } from "../src/matrix.ts";
+import { type ClauseResult, formatMatrix, suiteDigest, toMarkdown } from "../src/matrix.ts";
 
 const result = (
   clause: string,
   backend: string,
   outcome: ClauseResult["outcome"],
   server?: ClauseResult["server"],
-): ClauseResult => ({ clause, title: `${clause}'s title`, backend, outcome, ...(server && { server }) });
+): ClauseResult => ({
+  clause,
+  title: `${clause}'s title`,
+  test: `${clause} keeps its promise`,
+  backend,
+  outcome,
+  ...(server && { server }),
+});
 
 const redis = { product: "Redis", version: "8.0.6" };
 const results: ClauseResult[] = [
@@ -50,7 +57,16 @@ describe("the matrix", () => {
         "<br>¹ Some tests left out: no network.",
         "<br>² Some tests left out: no clock.",
         "",
+        `<!-- suite ${suiteDigest(["Model", "C2", "C10"].map((clause) => `${clause} keeps its promise`))} -->`,
+        "",
       ].join("\n"),
     );
+  });
+
+  test("names the suite that it is of by the tests' names, in any order", () => {
+    expect(suiteDigest(["a", "b", "a"])).toBe(suiteDigest(["b", "a"]));
+    expect(suiteDigest(["a", "b"])).not.toBe(suiteDigest(["a", "c"]));
+    expect(suiteDigest(["a", "b"])).not.toBe(suiteDigest(["a"]));
+    expect(suiteDigest(["a"])).toMatch(/^[\da-f]{16}$/);
   });
 });
