@@ -204,6 +204,57 @@ describe.each(both)('%s, persist "%s"', (way, persist) => {
   });
 });
 
+describe.each(Object.entries(ways))("%s that is aborted while it stores", (_name, runIt) => {
+  /** A store whose nth write takes a while, and aborts the run when it begins. */
+  function slowAt(nth: number, abort: AbortController) {
+    const driver = new WatchedDriver();
+    const commit = driver.commit.bind(driver);
+    let writes = 0;
+    driver.commit = async (request) => {
+      if (++writes === nth) {
+        abort.abort();
+        await new Promise((resolve) => setTimeout(resolve, 30));
+      }
+      return await commit(request);
+    };
+    return createStores(driver);
+  }
+
+  test.each([1, 2])("its write %i is finished, and nothing is stored twice", async (nth) => {
+    const abort = new AbortController();
+    stores = slowAt(nth, abort);
+    const agent = new ChatAgent({
+      model: scripted(weatherCall("Ghent"), "Never."),
+      tools: weatherTools().tools,
+      persist: "eachStep",
+      persistPartial: true,
+      onConflict: "append",
+    });
+    const thread = agent.getNewThread({ messageStore: stores.open("t") });
+    const { signal } = abort;
+    expect(await failureOf(runIt(agent, "Hi", { thread, signal }))).toMatchObject({ code: "ABORTED" });
+    await new Promise((resolve) => setTimeout(resolve, 60));
+    const all = ["user: Hi", "assistant: [tool-call]", "tool: [tool-result]"];
+    expect(await listOf("t")).toEqual(nth === 1 ? all.slice(0, 1) : all);
+  });
+
+  test("before it has begun to, nothing is stored", async () => {
+    const abort = new AbortController();
+    const driver = new WatchedDriver();
+    const read = driver.read.bind(driver);
+    driver.read = async (request) => {
+      abort.abort();
+      return await read(request);
+    };
+    const agent = new ChatAgent({ model: scripted("Never.") });
+    const thread = agent.getNewThread({ messageStore: createStores(driver).open("t") });
+    const { signal } = abort;
+    expect(await failureOf(runIt(agent, "Hi", { thread, signal }))).toMatchObject({ code: "ABORTED" });
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(driver.commits).toEqual([]);
+  });
+});
+
 describe("persistPartial", () => {
   /** What the model was asked last without streaming. */
   const generated = (model: ReturnType<typeof scripted>) =>

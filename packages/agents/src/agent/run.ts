@@ -87,8 +87,8 @@ export class Run {
   /** How many of the response's messages are stored. */
   #stored = 0;
   #writes = 0;
-  /** Whether the input is stored, and no write has failed since. */
-  #isStoring = false;
+  /** Whether the input is stored, no write has failed since, and none is under way. */
+  #canWrite = false;
   /** What had been said when the step began that is under way. */
   #said: readonly ResponseMessage[] = [];
   /** What had been said after so many steps, where every tool call had its result. */
@@ -122,12 +122,14 @@ export class Run {
 
   async #prepare(): Promise<ModelCall> {
     const { agent, conversation, input, signal } = this.#request;
-    const turn = turnOf(await this.#history(), input, conversation !== undefined);
-    if (!turn.isStored) await this.#write(input);
-    this.#isStoring = true;
+    const history = await this.#history();
+    const { settled, open, isStored } = turnOf(history, input, conversation !== undefined);
+    // The caller was told that it is over.
+    if (signal?.aborted) throw abortedError(signal);
+    if (!isStored) await this.#write(input);
+    this.#canWrite = true;
     await conversation?.announce();
     await this.#invocations.ask(input);
-    const { settled, open } = turn;
     const seen = agent.reducer && conversation && settled.length > 0 ? await this.#reduce(settled) : settled;
     const messages = toModelMessages([...seen, ...this.#invocations.messages, ...open]);
     if (messages.length === 0) invalid("input: must hold a message, as nothing was said before it");
@@ -244,13 +246,14 @@ export class Run {
     if (!conversation || this.#isKeptByService || added.length === 0) return;
     const isChecked = onConflict === "fail" && this.#revision !== undefined;
     this.#writes += 1;
+    this.#canWrite = false;
     try {
       this.#revision = await conversation.add(added, {
         operationId: `${this.#operation}/${this.#writes}`,
         ...(isChecked && { expectedRevision: this.#revision ?? null }),
       });
+      this.#canWrite = true;
     } catch (error) {
-      this.#isStoring = false;
       if (!isChecked || !StoreError.is(error, "CONFLICT")) throw error;
       const problem =
         "thread: it was written to since this run read it; what this run had to add was not added";
@@ -264,7 +267,7 @@ export class Run {
    * @param progress how much of it was handed out; without it all that is finished counts.
    */
   async #keep(progress: StreamProgress | undefined): Promise<void> {
-    if (!this.#isStoring) return;
+    if (!this.#canWrite) return;
     // The SDK tells of a step's end a moment after the part that says so.
     await setImmediate();
     const { steps = Number.POSITIVE_INFINITY, text = this.#failedText } = progress ?? {};
@@ -292,7 +295,6 @@ export class Run {
 
 /** Whatever an aborted run failed with, its caller hears `ABORTED`. */
 export function abortedError(signal: AbortSignal): StoreError {
-  const problem =
-    "signal: the run was aborted; what is stored is its input, and the steps that were finished before";
+  const problem = "signal: the run was aborted; its input stays stored, and the steps that were finished";
   return new StoreError("ABORTED", problem, { cause: signal.reason });
 }
