@@ -73,7 +73,7 @@ describe.each(Object.keys(folders) as PackageName[])("%s", (name) => {
       expect(Object.keys(entry)).toEqual(["types", "default"]);
     }
     if (name === "@scrollback/store-core") {
-      expect(Object.keys(manifest.dependencies)).toEqual(["superjson"]);
+      expect(Object.keys(manifest.dependencies)).toEqual(["lru-cache", "superjson"]);
       expect(manifest.peerDependenciesMeta).toEqual({ "@opentelemetry/api": { optional: true } });
     } else expect(manifest.peerDependencies).toHaveProperty("@scrollback/store-core");
   });

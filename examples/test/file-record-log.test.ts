@@ -204,12 +204,14 @@ describe("sweepFiles", () => {
     expect(await readdir(directory)).toEqual(["notes.txt"]);
   });
 
-  test("sweeps the rows of a thread that is gone for long, and the thread begins anew", async () => {
+  test("sweeps the rows of a thread that expired long ago, its root last, and the thread begins again", async () => {
     const stores = createFileStores(directory, { ttlMs: 1 });
     const store = stores.open("chat");
     await store.addMessages([{ role: "user", content: "secret" }]);
     expect(await sweepFiles(directory), "its keys are needed for a while").toBe(0);
-    expect(await sweepFiles(directory, Date.now() + 48 * HOUR_MS)).toBe(1);
+    expect(await sweepFiles(directory, Date.now() + 5 * 24 * HOUR_MS)).toBe(1);
+    expect(await contents()).not.toContain("secret");
+    expect(await sweepFiles(directory, Date.now() + 35 * 24 * HOUR_MS)).toBe(1);
     expect(await contents()).toBe("");
     await createFileStores(directory)
       .open("chat")

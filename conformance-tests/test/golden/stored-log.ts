@@ -1,12 +1,12 @@
 import { type LogRow, MemoryRecordLog } from "@scrollback/store-core";
 
-/** What a golden file has of a log: its rows, by stream. */
+/** The rows of a log in a golden file, by stream. */
 export type StoredLog = Readonly<Record<string, readonly LogRow[]>>;
 
-/** Small rows, so that a message of a few kilobytes is cut into parts. */
-const MAX_ROW_BYTES = 10 * 1024;
+/** Smaller than rows of a log may be: beside a head 3 KiB fit, so that a message of some kilobytes is split across rows. */
+const MAX_ROW_BYTES = 19 * 1024;
 
-/** A log that knows its streams by name. */
+/** A log that remembers the names of its streams. */
 export class NamedLog extends MemoryRecordLog {
   readonly #streams = new Set<string>();
 
@@ -29,7 +29,7 @@ export class NamedLog extends MemoryRecordLog {
   }
 }
 
-/** A log that holds these rows. */
+/** A log with these rows. */
 export async function logOf(stored: StoredLog): Promise<MemoryRecordLog> {
   const log = new MemoryRecordLog(MAX_ROW_BYTES);
   for (const [stream, rows] of Object.entries(stored)) {

@@ -55,8 +55,8 @@ export class RowChange {
       yield {
         clauses: some.map((index) => `SET c[${index}]=?`).join(" "),
         values: some.map(() => BLANK),
-        // A text set past the list's end would be added to it.
-        condition: "AND size(c) > ?",
+        // A text set past the list's end would be added to it, and one in another type, which is damage, would be refused.
+        condition: "AND attribute_type(c, 'L') AND size(c) > ?",
         conditionValues: [{ N: String(some.at(-1)) }],
       };
     }

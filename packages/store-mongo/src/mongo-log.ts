@@ -126,9 +126,13 @@ function updatesOf(stream: string, { from, to, blank, expiresAt, extend }: Amend
   const add = (filter: object, update: UpdateFilter<RowDocument> | object[]) =>
     updates.push({ updateMany: { filter: { ...keys, ...filter }, update, hint: { _id: 1 } } });
   const until = expiresAt === undefined ? {} : { expiresAt: toDate(expiresAt) };
-  if (typeof blank === "object") add({}, [{ $set: { texts: withBlank(blank.from, blank.to), ...until } }]);
-  else if (blank === "all") add({}, { $set: { texts: [], ...until } });
-  else if (expiresAt !== undefined) add({}, { $set: until });
+  if (typeof blank === "object") {
+    // The server refuses to take a slice of texts of another type, which are damaged.
+    const isList = { texts: { $type: "array" } };
+    add(isList, [{ $set: { texts: withBlank(blank.from, blank.to), ...until } }]);
+  }
+  if (blank === "all") add({}, { $set: { texts: [], ...until } });
+  if (!blank && expiresAt !== undefined) add({}, { $set: until });
   if (extend) {
     // A comparison with a date never matches a row without one: rows that never expire stay.
     const atLeast = { $gte: toDate(extend.atLeast) };

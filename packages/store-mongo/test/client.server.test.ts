@@ -165,7 +165,9 @@ describe("concerns", () => {
     const sent = watchCommands(place.client);
     await using stores = createStores(new RecordLogDriver(new MongoRecordLog(place)));
     await stores.open().addMessages(users(1));
-    expect(sent).toMatchObject([{ readConcern: { level: "local" } }, { writeConcern: { w: 1 } }]);
+    // A read, a root and the commit.
+    const written = { writeConcern: { w: 1 } };
+    expect(sent).toMatchObject([{ readConcern: { level: "local" } }, written, written]);
   });
 
   test.each([

@@ -1,6 +1,13 @@
 import { REMEMBERED_OPERATIONS } from "../driver.ts";
-import { StoreError } from "../errors.ts";
-import { decodeHead, decodeHeadIfSound, FIRST_ROW, type Head, type RowRange, textCountOf } from "./format.ts";
+import {
+  decodeHead,
+  decodeHeadIfSound,
+  FIRST_ROW,
+  type Head,
+  type LinkHead,
+  type RowRange,
+  textCountOf,
+} from "./format.ts";
 import type { LogRow, RecordLog } from "./record-log.ts";
 
 const MINUTE = 60_000;
@@ -65,7 +72,7 @@ export interface Link
   readonly openRows: readonly RowRange[];
 }
 
-export function linkOf(head: Head): Link {
+export function linkOf(head: LinkHead): Link {
   const { number, token, predecessor, incarnation, n, operationId, digest, start, kinds, back, fragments } =
     head;
   const openRows = head.uploads?.flatMap(([, , rows]) => rows) ?? [];
@@ -86,6 +93,19 @@ export interface Run {
 /** Whether a thread is there after a row: `now` is the caller's clock. */
 export function isAlive(head: Head | undefined, now: number): head is Head {
   return head !== undefined && head.n > 0 && !head.closed && now < never(head.expiresAt);
+}
+
+/** Thrown where a row that is needed is missing: the end has changed since it was read, or the thread is damaged. */
+export class MissingRow extends Error {
+  readonly row: number;
+  /** The token of the end that needs the row. */
+  readonly end: string;
+
+  constructor(row: number, end: Head) {
+    super();
+    this.row = row;
+    this.end = end.token;
+  }
 }
 
 /** An absent time is never. */
@@ -201,7 +221,8 @@ function isLinked(head: Link, below: Link): boolean {
 /**
  * Brings what is known up to the end: by a few rows where the end was known a while ago, else by all that a writer needs.
  *
- * @throws StoreError `CORRUPT` where a row that is needed is damaged or missing.
+ * @throws StoreError `CORRUPT` where a row that is needed is damaged.
+ * @throws MissingRow
  */
 export async function learn(
   log: RecordLog,
@@ -254,8 +275,7 @@ async function learnAll(log: RecordLog, stream: string, clock: Clock): Promise<C
   }
   if (isAlive(chain.end, clock.wall())) {
     if (!chain.knowsRemembered()) {
-      const { number } = chain.links[0] ?? chain.end;
-      throw new StoreError("CORRUPT", `log row ${number} cannot be used: the row below it is missing`);
+      throw new MissingRow((chain.links[0] ?? chain.end).number - 1, chain.end);
     }
     chain.top = topOf(chain.end, chain.links);
     return chain;

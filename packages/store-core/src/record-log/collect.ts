@@ -1,5 +1,5 @@
 import type { Head, RowRange } from "./format.ts";
-import { mergeRanges, rangesBelow } from "./ranges.ts";
+import { mergeRanges, rangesBelow, rowAlone, subtractRanges } from "./ranges.ts";
 import type { Amendment } from "./record-log.ts";
 
 /** A commit blanks and frees what is dead when its count is a multiple of this. */
@@ -12,8 +12,9 @@ export interface Collection {
   readonly spent: readonly RowRange[];
 }
 
-/** Blanks all that a head declares dead. */
-export function blankDead({ blank = [], free = [] }: Head): Amendment[] {
+/** Blanks all that a head declares dead. Its own row is declared dead only where it has no text. */
+export function blankDead({ number, blank = [], free: listed = [] }: Head): Amendment[] {
+  const free = subtractRanges(listed, [rowAlone(number)]);
   return [
     ...blank.map(([row, from, to]) => ({ from: row, to: row + 1, blank: { from, to } })),
     ...free.map(([from, to]) => ({ from, to, blank: "all" as const })),

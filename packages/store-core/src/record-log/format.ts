@@ -197,6 +197,10 @@ export type Head = { readonly number: number } & {
 type AnyField = Field<unknown, boolean>;
 const table = Object.entries(headFields) as unknown as readonly (readonly [keyof Fields, AnyField])[];
 const byKey = new Map(table.map(([name, field]) => [field.key, [name, field.type] as const]));
+/** All heads have the same shape, which makes them cheap to make and to read. */
+const emptyHead: Readonly<Record<string, unknown>> = Object.fromEntries(
+  table.map(([name]) => [name, undefined]),
+);
 const requiredNames = table.filter(([, { isRequired }]) => isRequired).map(([name]) => name);
 
 function originOf(number: number, base: unknown): number {
@@ -215,24 +219,30 @@ export function encodeHead(head: Head): string {
   return JSON.stringify(json);
 }
 
-/** Reads a head back. @throws StoreError `CORRUPT` where a field is damaged, or of a newer format version. */
-export function decodeHead(number: number, text: string): Head {
-  const corrupt = (problem: string, cause?: unknown) =>
-    new StoreError("CORRUPT", `log row ${number} cannot be read: ${problem}`, { cause });
+function corrupt(number: number, problem: string, cause?: unknown): StoreError {
+  return new StoreError("CORRUPT", `log row ${number} cannot be read: ${problem}`, { cause });
+}
+
+function parse(number: number, text: string): Record<string, unknown> {
   let json: Record<string, unknown>;
   try {
     json = JSON.parse(text);
   } catch (cause) {
-    throw corrupt("its head is not JSON", cause);
+    throw corrupt(number, "its head is not JSON", cause);
   }
-  if (json?.v !== FORMAT_VERSION) {
-    throw corrupt(
-      typeof json?.v === "number"
-        ? `it has format version ${json.v}, this package reads up to ${FORMAT_VERSION}; upgrade @scrollback/store-core`
-        : "its head is not Scrollback's",
-    );
-  }
-  const head: Record<string, unknown> = { number };
+  if (json?.v === FORMAT_VERSION) return json;
+  throw corrupt(
+    number,
+    typeof json?.v === "number"
+      ? `it has format version ${json.v}, this package reads up to ${FORMAT_VERSION}; upgrade @scrollback/store-core`
+      : "its head is not Scrollback's",
+  );
+}
+
+/** Reads a head back. @throws StoreError `CORRUPT` where a field is damaged, or of a newer format version. */
+export function decodeHead(number: number, text: string): Head {
+  const json = parse(number, text);
+  const head: Record<string, unknown> = { ...emptyHead, number };
   let name = "base";
   try {
     const origin = originOf(number, json.b);
@@ -245,12 +255,42 @@ export function decodeHead(number: number, text: string): Head {
     for (name of requiredNames) if (head[name] === undefined) throw new Malformed("is missing");
   } catch (cause) {
     if (!(cause instanceof Malformed)) throw cause;
-    throw corrupt(`the field ${name} of its head ${cause.message}`);
+    throw corrupt(number, `the field ${name} of its head ${cause.message}`);
   }
   const decoded = head as unknown as Head;
   const problem = contradictionIn(decoded);
-  if (problem !== undefined) throw corrupt(problem);
+  if (problem !== undefined) throw corrupt(number, problem);
   return decoded;
+}
+
+/** The fields that are asked of a row below the end. */
+const linkNames = [
+  ...["token", "predecessor", "incarnation", "n", "operationId", "digest", "start", "kinds"],
+  ...["setsMetadata", "back", "fragments", "uploads"],
+] as const satisfies readonly (keyof Fields)[];
+const emptyLinkHead = Object.fromEntries(linkNames.map((name) => [name, undefined]));
+const linkFields = linkNames.map((name) => [name, headFields[name] as AnyField] as const);
+
+/** A head without its state. */
+export type LinkHead = Pick<Head, "number" | (typeof linkNames)[number]>;
+
+/** Reads of a head only what is asked of a row below the end, at half the price. @throws StoreError `CORRUPT` */
+export function decodeLinkHead(number: number, text: string): LinkHead {
+  const json = parse(number, text);
+  const head: Record<string, unknown> = { ...emptyLinkHead, number };
+  for (const [name, { key, type, isRequired }] of linkFields) {
+    const value = json[key];
+    if (value === undefined && !isRequired) continue;
+    try {
+      head[name] = type.decode(value, number);
+    } catch (cause) {
+      throw corrupt(
+        number,
+        `the field ${name} of its head ${cause instanceof Malformed ? cause.message : ""}`,
+      );
+    }
+  }
+  return head as unknown as LinkHead;
 }
 
 /** Reads a head back; undefined where it is damaged. */

@@ -1,31 +1,20 @@
-import { type Chain, type Link, linkOf, type Run, runOf } from "./chain.ts";
-import { decodeHead, decodeHeadIfSound, type Head } from "./format.ts";
+import { type Chain, type Link, linkOf, MissingRow, type Run, runOf } from "./chain.ts";
+import { decodeHeadIfSound, decodeLinkHead, type Head } from "./format.ts";
 import { isInRanges } from "./ranges.ts";
 import type { LogRow, RecordLog } from "./record-log.ts";
 
-const FIRST_WINDOW = 64;
+const FIRST_WINDOW = 96;
 const LARGEST_WINDOW = 512;
 
-/** Thrown by a plan that needs a message which nothing known tells of. */
-export class NotLocated extends Error {
+/** Thrown by a plan that needs a message which nothing known tells of. Not an Error, whose stack would cost more than the plan. */
+export class NotLocated {
   readonly sequence: number;
   /** The message must be found from the end: all above it are needed too. */
   readonly isFromEnd: boolean;
 
   constructor(sequence: number, isFromEnd: boolean) {
-    super();
     this.sequence = sequence;
     this.isFromEnd = isFromEnd;
-  }
-}
-
-/** Thrown where a row that is needed is missing: the end has changed since it was read, or the thread is damaged. */
-export class MissingRow extends Error {
-  readonly row: number;
-
-  constructor(row: number) {
-    super();
-    this.row = row;
   }
 }
 
@@ -77,10 +66,10 @@ export async function readTowards(
 async function readDown(log: RecordLog, stream: string, chain: Chain, end: Head): Promise<void> {
   const [lowest] = chain.top;
   const row = lowest ? lowest.link.back : end.newest;
-  if (row === undefined) throw new MissingRow(end.edge);
+  if (row === undefined) throw new MissingRow(end.edge, end);
   const rows = await log.read(stream, row + 1, FIRST_WINDOW, true);
   const runs = walkDown(rows, end, row, lowest?.from ?? end.bounds[1], end.bounds[0]);
-  if (runs.length === 0) throw new MissingRow(row);
+  if (runs.length === 0) throw new MissingRow(row, end);
   chain.top = [...runs.reverse(), ...chain.top];
 }
 
@@ -98,7 +87,7 @@ async function readUp(log: RecordLog, stream: string, chain: Chain, end: Head, l
       chain.bottom.push(...runs.reverse());
       return;
     }
-    if (from + size > end.number) throw new MissingRow(from);
+    if (from + size > end.number) throw new MissingRow(from, end);
     if (size === LARGEST_WINDOW) return await readDown(log, stream, chain, end);
   }
 }
@@ -134,8 +123,8 @@ function walkDown(
   for (let [next, to] = [row, low]; next !== undefined && to > first; ) {
     const found = byNumber.get(next);
     if (!found) break;
-    const run = runOf(linkOf(decodeHead(found.number, found.head)), end, to);
-    if (!run) throw new MissingRow(next);
+    const run = runOf(linkOf(decodeLinkHead(found.number, found.head)), end, to);
+    if (!run) throw new MissingRow(next, end);
     const from = Math.max(run.from, first);
     if (from < run.to) runs.push({ ...run, from });
     to = run.from;

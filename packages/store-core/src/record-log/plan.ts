@@ -21,13 +21,12 @@ export function nextNumber(head: Head): number {
   return head.number < FIRST_ROW ? (head.base ?? 0) : head.number + 1;
 }
 
-/** The lowest row that a thread needs, or that is listed as dead. */
+/** The lowest row that a thread needs for what it shows. */
 export function lowestRow(head: Head): number {
   const rows = [
     head.bottom,
     ...(head.uploads ?? []).flatMap(([, , ranges]) => ranges.map(([from]) => from)),
     ...[...(head.pinned?.[1] ?? []), ...(head.metadata ?? [])].map(([row]) => row),
-    ...[...(head.free ?? []), ...(head.spent ?? [])].map(([from]) => from),
   ];
   return rows.reduce((lowest, row) => Math.min(lowest, row));
 }
@@ -98,8 +97,9 @@ export function planRow(chain: Chain, base: Head, request: CommitRequest, option
   const dead = subtractRanges([...dropped.dead, ...trimmed.dead], open);
   const { bottom } = trimmed;
   const places = deadPlaces(base, spots, dead, bottom);
+  // They are in the fragments all the same, which were inserted before it was known.
   const trimmedAtOnce = own.fragments
-    ? texts.flatMap((text, index) => (text === "" ? textRangesOf(own, index, index + 1).slice(1) : []))
+    ? blankRunsOf(texts).flatMap(([from, to]) => textRangesOf(own, from, to).slice(1))
     : [];
   const newest = kinds !== "" ? number : extent.next > extent.first ? dropped.newest : undefined;
   const { collected } = options;
@@ -152,6 +152,10 @@ export function planRow(chain: Chain, base: Head, request: CommitRequest, option
     uploads: uploads.open,
   };
   return { head, texts: own.fragments ? texts.map((text) => (text === "" ? "" : PLACEHOLDER)) : texts };
+}
+
+function blankRunsOf(texts: readonly string[]): RowRange[] {
+  return mergeRanges(texts.flatMap((text, index) => (text === "" ? [rowAlone(index)] : [])));
 }
 
 /** Stands in a commit's row for a text that is in fragments. */

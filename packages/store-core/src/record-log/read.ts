@@ -181,7 +181,9 @@ class ThreadRead {
           this.isWhole = false;
           return undefined;
         }
-        ({ row } = await this.#passDamage(row, cut ?? 0, end));
+        const below = await this.#passDamage(row, cut ?? 0, end);
+        row = below?.kinds ? below.number : below?.newest;
+        low = Math.min(low, below?.bounds[1] ?? low);
         continue;
       }
       cut = head.cut;
@@ -238,18 +240,16 @@ class ThreadRead {
    * The next row that can be read below one that is damaged. What the damaged row dropped only its own head tells: where it
    * may have dropped something, what is below could be dropped too.
    */
-  async #passDamage(row: number, cut: number, end: Head): Promise<{ row: number | undefined }> {
-    const corrupt = () => new StoreError("CORRUPT", `log row ${row} is damaged or missing`);
-    if (row <= cut) throw corrupt();
-    for (let below = row; below > Math.max(cut, end.bottom); ) {
+  async #passDamage(row: number, cut: number, end: Head): Promise<Head | undefined> {
+    const lowest = Math.max(cut, end.bottom);
+    for (let below = row; ; ) {
+      if (below <= cut) throw new StoreError("CORRUPT", `log row ${below} is damaged or missing`);
       const [next] = await this.#reader.read(below, 1);
-      if (!next || next.number < Math.max(cut, end.bottom)) return { row: undefined };
+      if (!next || next.number < lowest) return undefined;
       const head = decodeHeadIfSound(next);
-      if (head?.incarnation === end.incarnation) return { row: head.kinds ? head.number : head.newest };
-      if (next.number <= cut) throw corrupt();
+      if (head?.incarnation === end.incarnation) return head;
       below = next.number;
     }
-    return { row: undefined };
   }
 
   /** The texts `from` to `to - 1` of a row; `""` for one that is blank, or of which a piece is missing. */

@@ -10,6 +10,7 @@ import {
   isRecent,
   learn,
   linkRow,
+  MissingRow,
   type Moment,
   momentOf,
   never,
@@ -26,7 +27,7 @@ import {
   type Upload,
 } from "./format.ts";
 import { fitsRow, layOut } from "./fragments.ts";
-import { isNeeded, MissingRow, NotLocated, readTowards } from "./locate.ts";
+import { isNeeded, NotLocated, readTowards } from "./locate.ts";
 import { lowestRow, nextNumber, type PlannedRow, type PlanOptions, planRow, repeatHead } from "./plan.ts";
 import { mergeRanges, rowAlone } from "./ranges.ts";
 import type { Amendment, LogRow, RecordLog } from "./record-log.ts";
@@ -50,6 +51,8 @@ const MAX_UPLOAD_RANGES = 64;
 /** A head with more entries of dead texts and rows is collected at once. */
 const MAX_DEAD_ENTRIES = 128;
 
+const LONG_AGO: Moment = { wall: Number.NEGATIVE_INFINITY, monotonic: Number.NEGATIVE_INFINITY };
+
 /** Thrown to begin an attempt again: what it knows is no longer true, or too old. */
 class StartOver extends Error {}
 
@@ -60,6 +63,8 @@ interface Attempt {
   readonly incarnation: string;
   readonly n: number;
   readonly digest: string;
+  /** The row was inserted, but so late that it may not be part of the thread. */
+  isLate: boolean;
 }
 
 /** What a process remembers of one stream. */
@@ -107,30 +112,26 @@ export class CommitWriter {
     let missing: string | undefined;
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       if (attempt > 1) await this.#pause(attempt - 2);
-      // What an attempt leaves behind when it fails is true, but may not be the end.
-      this.#memory.chain = undefined;
       // A writer that lost twice had better look at the end than at the winner of each number.
       this.#isCached ||= this.#isShown && attempt === 1;
       this.#isShown = false;
-      const chain: Chain =
-        this.#isCached && known ? known : await learn(this.#log, this.#stream, this.#clock, known);
-      known = chain;
-      this.#began = momentOf(this.#clock);
       try {
-        const outcome = await this.#attempt(chain);
-        this.#memory.chain = chain;
+        // What is known when an attempt fails is true, but may not lead to the end.
+        this.#memory.chain = undefined;
+        if (!this.#isCached || !known) known = await learn(this.#log, this.#stream, this.#clock, known);
+        this.#began = momentOf(this.#clock);
+        const outcome = await this.#attempt(known);
+        this.#memory.chain = known;
         return outcome;
       } catch (error) {
         if (error instanceof MissingRow) {
-          // The same end a second time: the row is not missing because another commit came between.
-          if (missing === chain.end?.token && isAlive(chain.end, this.#clock.wall())) {
-            throw new StoreError("CORRUPT", `log row ${error.row} is missing`);
-          }
-          missing = chain.end?.token;
+          // The same end a second time: it is not missing because another commit came between.
+          if (missing === error.end) throw new StoreError("CORRUPT", `log row ${error.row} is missing`);
+          missing = error.end;
           known = undefined;
         } else if (!(error instanceof StartOver)) {
-          this.#memory.chain = chain;
-          chain.learned = { wall: Number.NEGATIVE_INFINITY, monotonic: Number.NEGATIVE_INFINITY };
+          this.#memory.chain = known;
+          if (known) known.learned = LONG_AGO;
           throw error;
         }
         this.#isCached = false;
@@ -191,8 +192,9 @@ export class CommitWriter {
     for (const attempt of [...attempts]) {
       if (attempt.number > current.number || attempt.incarnation !== current.incarnation) continue;
       const isMade = await this.#isMade(chain, current, attempt);
-      if (isMade === undefined) throw outcomeUnknown();
       if (isMade) return attempt;
+      if (attempt.isLate) await this.#blankRow(attempt.number);
+      if (isMade === undefined) throw outcomeUnknown();
       attempts.splice(attempts.indexOf(attempt), 1);
     }
     return undefined;
@@ -248,8 +250,8 @@ export class CommitWriter {
       expiresAt: 0,
       keptUntil: finite(keptUntil),
       promisedUntil: finite(keptUntil),
-      // All rows of the incarnations before.
-      free: end ? [[Math.min(lowestRow(end), end.number), highest + 1]] : [],
+      // All rows of the incarnations before, and those that came too late to be part of one.
+      free: highest > 0 ? [[FIRST_ROW, highest + 1]] : [],
     };
     await this.#insertPlain(chain, head, []);
     return head;
@@ -386,12 +388,12 @@ export class CommitWriter {
     this.#startOverUnlessRecent(this.#began);
     const attempts = this.#memory.attemptsOf(operationId);
     const { number, token, incarnation, n } = head;
-    const own = { number, token, incarnation, n, digest };
+    const own = { number, token, incarnation, n, digest, isLate: false };
     attempts.push(own);
     const sent = momentOf(this.#clock);
     const taken = await this.#insert(head, texts);
     if (taken !== true) this.#lose(chain, taken, sent);
-    if (!isRecent(this.#clock, sent)) return await this.#confirm(head, attempts, own);
+    if (!isRecent(this.#clock, sent)) return await this.#confirm(head, own);
     chain.append(head);
     chain.learned = sent;
     if (drop === "all") await this.#amend(blankDead(head));
@@ -403,8 +405,9 @@ export class CommitWriter {
    * Finds out whether a row that was inserted late is part of the thread: its key may have been free again. Where it is not,
    * it is blanked, and the commit starts over.
    */
-  async #confirm(head: Head, attempts: Attempt[], attempt: Attempt): Promise<CommitOutcome> {
+  async #confirm(head: Head, attempt: Attempt): Promise<CommitOutcome> {
     const { number, incarnation, n } = head;
+    attempt.isLate = true;
     const chain = await learn(this.#log, this.#stream, this.#clock, undefined);
     const { end } = chain;
     // Later than that, rows below may have been deleted, so a link proves nothing.
@@ -415,8 +418,9 @@ export class CommitWriter {
     const isMade = isProof && (await this.#isMade(chain, end, attempt));
     if (!isMade) {
       // It is not part of the thread, or nothing of it is needed any more.
-      await this.#amend([{ from: number, to: number + 1, blank: "all" }]);
+      await this.#blankRow(number);
       if (isMade === undefined) throw outcomeUnknown();
+      const attempts = this.#memory.attemptsOf(this.#request.operationId);
       attempts.splice(attempts.indexOf(attempt), 1);
       throw new StartOver();
     }
@@ -433,7 +437,7 @@ export class CommitWriter {
     if (taken !== true) this.#lose(chain, taken, sent);
     if (!isRecent(this.#clock, sent)) {
       if (texts.length > 0) {
-        await this.#amend([{ from: head.number, to: head.number + 1, blank: "all" }]);
+        await this.#blankRow(head.number);
         this.#upload = undefined;
       }
       throw new StartOver();
@@ -468,6 +472,10 @@ export class CommitWriter {
 
   async #amend(amendments: readonly Amendment[]): Promise<void> {
     if (amendments.length > 0) await this.#log.amend(this.#stream, amendments);
+  }
+
+  async #blankRow(number: number): Promise<void> {
+    await this.#amend([{ from: number, to: number + 1, blank: "all" }]);
   }
 
   #startOverUnlessRecent(since: Moment): void {

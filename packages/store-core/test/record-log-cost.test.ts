@@ -1,0 +1,63 @@
+import { expect, test } from "vitest";
+import { type CommitRequest, formatRecord, MemoryRecordLog, RecordLogDriver } from "../src/index.ts";
+
+/** A thread that keeps so many messages, one a commit, and trims at each. */
+class FullThread {
+  readonly #driver = new RecordLogDriver(new MemoryRecordLog());
+  readonly #kept: number;
+  #commits = 0;
+
+  constructor(kept: number) {
+    this.#kept = kept;
+  }
+
+  async fill(): Promise<this> {
+    while (this.#commits < this.#kept + 256) await this.#commit();
+    return this;
+  }
+
+  /** The processor time of so many commits, in microseconds. */
+  async measure(commits: number): Promise<number> {
+    const before = process.cpuUsage();
+    for (let commit = 0; commit < commits; commit++) await this.#commit();
+    const { user, system } = process.cpuUsage(before);
+    return user + system;
+  }
+
+  async #commit(): Promise<void> {
+    this.#commits += 1;
+    const request: CommitRequest = {
+      threadId: "t",
+      operationId: `00000000-0000-0000-0000-${String(this.#commits).padStart(12, "0")}`,
+      digest: "a".repeat(22),
+      newEpoch: "unused",
+      expectedRevision: undefined,
+      drop: 0,
+      append: [formatRecord(this.#commits % 2 === 0 ? "o" : "u", JSON.stringify({ text: "x".repeat(400) }))],
+      metadata: undefined,
+      maxMessages: this.#kept,
+      trimming: "turns",
+      ttlMs: undefined,
+      signal: undefined,
+    };
+    await this.#driver.commit(request);
+  }
+}
+
+/** The least of many measurements is the one that other work on the machine disturbed least. */
+const ROUNDS = 40;
+const COMMITS_A_ROUND = 256;
+
+test("C12 a commit to a thread of 100,000 messages takes the processor time of one to a thread of 1,000", async () => {
+  const threads = await Promise.all([10, 1_000, 100_000].map((kept) => new FullThread(kept).fill()));
+  const least = threads.map(() => Number.POSITIVE_INFINITY);
+  for (let round = 0; round < ROUNDS; round++) {
+    for (const [index, thread] of threads.entries()) {
+      least[index] = Math.min(least[index] ?? 0, await thread.measure(COMMITS_A_ROUND));
+    }
+  }
+  const [few = 0, some = 0, many = 0] = least;
+  expect(many / some, `${least} microseconds for ${COMMITS_A_ROUND} commits`).toBeLessThan(1.2);
+  // A thread of 10 is known as a whole; of longer ones, each commit has one more row of the oldest to read.
+  expect(many / few, `${least} microseconds for ${COMMITS_A_ROUND} commits`).toBeLessThan(1.5);
+}, 120_000);
