@@ -4,10 +4,9 @@ import { findPackageJSON } from "node:module";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import {
-  type AttributeValue,
   BatchWriteItemCommand,
   DeleteTableCommand,
-  GetItemCommand,
+  QueryCommand,
   type WriteRequest,
 } from "@aws-sdk/client-dynamodb";
 import { Redis } from "ioredis";
@@ -77,10 +76,14 @@ const kinds: Readonly<Record<Remote, Kind>> = {
     copyThread: (place, from, to) =>
       onMongo(place, async (client) => {
         const rows = client.db(MONGO_DATABASE).collection<{ _id: string }>(containerOf(place));
-        const keyOf = (threadId: string) => `t${threadId}:${"1".padStart(16, "0")}`;
-        const row = await rows.findOne({ _id: keyOf(from) });
-        if (!row) throw new Error(`no thread ${from} to copy`);
-        await rows.insertMany(to.map((threadId) => ({ ...row, _id: keyOf(threadId) })));
+        // The keys are the thread's id, a colon and a number. A semicolon follows the colon.
+        const found = await rows.find({ _id: { $gte: `${from}:`, $lt: `${from};` } }).toArray();
+        if (found.length === 0) throw new Error(`no thread ${from} to copy`);
+        await rows.insertMany(
+          to.flatMap((threadId) =>
+            found.map((row) => ({ ...row, _id: threadId + row._id.slice(from.length) })),
+          ),
+        );
       }),
     remove: async (places) => {
       for (const place of places) {
@@ -95,16 +98,20 @@ const kinds: Readonly<Record<Remote, Kind>> = {
     async copyThread(place, from, to) {
       const client = dynamoClient(place.url);
       const TableName = containerOf(place);
-      const keyOf = (threadId: string) => ({ s: { S: `t${threadId}` }, n: { N: "1" } });
-      const { Item } = await client.send(new GetItemCommand({ TableName, Key: keyOf(from) }));
-      if (!Item) throw new Error(`no thread ${from} to copy`);
-      const put = (threadId: string): WriteRequest => ({
-        PutRequest: { Item: { ...(Item as Record<string, AttributeValue>), ...keyOf(threadId) } },
-      });
-      const waiting = [...to];
+      const { Items = [] } = await client.send(
+        new QueryCommand({
+          TableName,
+          KeyConditionExpression: "s = :s",
+          ExpressionAttributeValues: { ":s": { S: from } },
+        }),
+      );
+      if (Items.length === 0) throw new Error(`no thread ${from} to copy`);
+      const waiting = to.flatMap((threadId): WriteRequest[] =>
+        Items.map((item) => ({ PutRequest: { Item: { ...item, s: { S: threadId } } } })),
+      );
       const work = async () => {
         while (waiting.length > 0) {
-          let requests: WriteRequest[] | undefined = waiting.splice(0, BATCH_WRITE).map(put);
+          let requests: WriteRequest[] | undefined = waiting.splice(0, BATCH_WRITE);
           while (requests?.length) {
             const command: BatchWriteItemCommand = new BatchWriteItemCommand({
               RequestItems: { [TableName]: requests },

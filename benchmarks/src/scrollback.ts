@@ -1,8 +1,8 @@
 import type { StoreFactory } from "@scrollback/store-core";
 import type { Contestant } from "./backend.ts";
 
-/** What a record log keeps beside the messages of a commit, in bytes; the raw clients of such backends write as many. */
-export const HEAD_BYTES = 185;
+/** What a record log keeps beside the messages of a commit, in bytes. The raw clients of such backends write as many. */
+export const HEAD_BYTES = 280;
 
 /** Ours, the same on every backend. */
 export function scrollback(stores: StoreFactory, backend: string): Contestant {

@@ -29,7 +29,7 @@ const head = "h".repeat(HEAD_BYTES);
  * @param numbers how many commits each thread has.
  */
 function raw(rows: Collection<RawRow>, numbers: Map<string, number>): Contestant {
-  const keyOf = (threadId: string, number: number) => `t${threadId}:${String(number).padStart(16, "0")}`;
+  const keyOf = (threadId: string, number: number) => `${threadId}:${String(number).padStart(16, "0")}`;
   const insert = (threadId: string, messages: readonly ChatMessage[]) => {
     const number = (numbers.get(threadId) ?? 0) + 1;
     numbers.set(threadId, number);

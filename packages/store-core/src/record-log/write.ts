@@ -448,7 +448,8 @@ export class CommitWriter {
 
   /** Another row was first. Where the backend returned it, the next attempt may go by it. */
   #lose(chain: Chain, taken: false | LogRow, sent: Moment): never {
-    this.#isShown = taken !== false && linkRow(chain, taken);
+    // A row that was returned days ago is no longer the end.
+    this.#isShown = taken !== false && isRecent(this.#clock, sent) && linkRow(chain, taken);
     if (this.#isShown) chain.learned = sent;
     throw new StartOver();
   }
