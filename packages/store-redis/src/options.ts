@@ -59,7 +59,7 @@ function isPercentEncoded(text: string): boolean {
 
 const redisOptionChecks = Object.freeze({
   url: isRedisUrl,
-  client: hasMethods("defineCommand", "lrange", "pipeline", "disconnect"),
+  client: hasMethods("call", "lrange", "pipeline", "disconnect"),
   keyPrefix: isId,
   ...storeOptionChecks,
 });

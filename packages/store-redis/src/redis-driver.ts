@@ -16,7 +16,7 @@ import {
 import { classifyError, withoutArguments } from "./errors.ts";
 import { incomplete, parseFooter, threadKeys, unreadable } from "./keys.ts";
 import { type RedisClient, targetOf } from "./options.ts";
-import { commitScript, defineScript, type RunScript, readRangeScript } from "./scripts.ts";
+import { commitScript, readRangeScript, runScript } from "./scripts.ts";
 import { untilReady } from "./until-ready.ts";
 
 const capabilities: DriverCapabilities = Object.freeze({
@@ -47,8 +47,6 @@ export class RedisDriver implements Driver {
   readonly #client: RedisClient;
   readonly #keyPrefix: string;
   readonly #owned: boolean;
-  readonly #runCommit: RunScript;
-  readonly #runReadRange: RunScript;
   #lastConnectionError: unknown;
 
   /** @param owned whether the client was opened for this driver alone, which then watches over it and closes it. */
@@ -57,8 +55,6 @@ export class RedisDriver implements Driver {
     this.#keyPrefix = how.keyPrefix ?? "scrollback";
     this.#owned = how.owned;
     this.target = targetOf(how.client);
-    this.#runCommit = defineScript(how.client, commitScript);
-    this.#runReadRange = defineScript(how.client, readRangeScript);
     if (this.#owned) {
       // Commands tell only that the connection failed; why is told here, and the next call passes it on.
       how.client.on("error", (error: unknown) => {
@@ -89,7 +85,8 @@ export class RedisDriver implements Driver {
       String(request.ttlMs ?? 0),
       ...append,
     ];
-    const reply = await this.#send(request, () => this.#runCommit(messages, meta, values));
+    const run = () => runScript(this.#client, commitScript, [messages, meta], values);
+    const reply = await this.#send(request, run);
     const [outcome, detail] = reply as [string, string | null];
     if (outcome === "unreadable") throw unreadable(threadId, detail ?? "");
     if (outcome === "incomplete") throw incomplete(threadId);
@@ -146,7 +143,8 @@ export class RedisDriver implements Driver {
       String(after ?? before ?? Number.MAX_SAFE_INTEGER),
       String(Math.min(limit, Number.MAX_SAFE_INTEGER)),
     ];
-    const reply = await this.#send(request, () => this.#runReadRange(messages, meta, values));
+    const run = () => runScript(this.#client, readRangeScript, [messages, meta], values);
+    const reply = await this.#send(request, run);
     const [footer, records = [], revision = null, metadata = null] = reply as [
       string?,
       string[]?,

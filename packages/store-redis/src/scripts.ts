@@ -5,29 +5,38 @@ import type { RedisClient } from "./options.ts";
 /** A script as its file has it: what it takes and returns stands at its top. */
 export interface Script {
   readonly lua: string;
-  /** The command under which a client knows it: of the text, so that two versions of this package share a client. */
-  readonly command: string;
+  /** The SHA-1 digest of the text, under which a server caches it. */
+  readonly digest: string;
 }
 
 function load(file: string): Script {
   const lua = readFileSync(new URL(`./scripts/${file}.lua`, import.meta.url), "utf8");
-  const digest = createHash("sha1").update(lua).digest("hex").slice(0, 12);
-  return { lua, command: `scrollback:${file}:${digest}` };
+  return { lua, digest: createHash("sha1").update(lua).digest("hex") };
 }
 
 export const commitScript = load("commit");
 export const readRangeScript = load("read-range");
 
-/** Runs a script with its two keys and arguments in one round trip. Values are Redis' own: strings, null, lists. */
-export type RunScript = (messages: string, meta: string, values: readonly string[]) => Promise<unknown>;
-
 /**
- * Makes a script a command of the client, which sends the text on a connection's first use, then its digest, and the
- * text again where the server has forgotten it.
+ * Runs a script with its two keys and arguments: by its digest, and by its text where the server does not have it, which
+ * takes one round trip more. Not by a client's `defineCommand`, which tracks connections that it sent a text on: a node of a
+ * cluster that redirected the command instead of running it then fails the next ones with NOSCRIPT.
+ *
+ * @returns Redis' own values: strings, null, lists.
  */
-export function defineScript(client: RedisClient, { command, lua }: Script): RunScript {
-  client.defineCommand(command, { numberOfKeys: 2, lua });
+export async function runScript(
+  client: RedisClient,
+  { lua, digest }: Script,
+  keys: readonly [messages: string, meta: string],
+  values: readonly string[],
+): Promise<unknown> {
   // One array, not one parameter a value: a call with a hundred thousand parameters overflows the stack.
-  const run: (values: readonly string[]) => Promise<unknown> = Reflect.get(client, command).bind(client);
-  return (messages, meta, values) => run([messages, meta, ...values]);
+  const run = (command: string, script: string) =>
+    client.call(command, [script, keys.length, ...keys, ...values]);
+  try {
+    return await run("evalsha", digest);
+  } catch (error) {
+    if (!(error instanceof Error && error.message.startsWith("NOSCRIPT"))) throw error;
+    return await run("eval", lua);
+  }
 }
