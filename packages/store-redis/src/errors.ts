@@ -34,6 +34,18 @@ const unsupported: ErrorClass = {
   message:
     "redis: the server does not know a command that the stores need; it must be Redis 6.2 or later, or Valkey, with scripts allowed",
 };
+/** What the server may refuse a new connection, and says without a word of its own. */
+const refusals: readonly (readonly [RegExp, ErrorClass])[] = [
+  [
+    /^ERR (DB index is out of range|invalid DB index|SELECT is not allowed)/,
+    lasting("the server does not have the database that url or client names; name another one"),
+  ],
+  [
+    /^ERR (AUTH <password> called without any password|Client sent AUTH, but no password)/,
+    lasting("the server has no password set; remove the password from url, or name the right server"),
+  ],
+  [/^ERR Client names cannot/, lasting("the server refused connectionName of client; give another one")],
+];
 const unreachable = passing("the server could not be reached, or the connection was lost; see cause");
 const refused = lasting(
   "TLS failed, most often because the server's certificate is of an unknown authority; see cause",
@@ -73,6 +85,8 @@ function classifyAnswer(message: string): ErrorClass | undefined {
   // What a server says that is asked more than a little before a login has succeeded.
   if (/^ERR Protocol error: unauthenticated/.test(message)) return answers.NOAUTH;
   if (/The user executing the script can't|ACL failure in script/.test(message)) return answers.NOPERM;
+  const refusal = refusals.find(([pattern]) => pattern.test(message));
+  if (refusal) return refusal[1];
   // Before version 7 a script's error says where in the script, then what.
   const word = /^(?:ERR .*@user_script:.*?: -?)?([A-Z]+) /.exec(message)?.[1];
   return word === undefined ? undefined : answers[word];

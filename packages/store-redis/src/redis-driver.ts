@@ -14,6 +14,7 @@ import {
   type ThreadView,
 } from "@scrollback/store-core";
 import { classifyError, withoutArguments } from "./errors.ts";
+import { Handshake } from "./handshake.ts";
 import { incomplete, parseFooter, threadKeys, unreadable } from "./keys.ts";
 import { type RedisClient, targetOf } from "./options.ts";
 import { commitScript, readRangeScript, runScript } from "./scripts.ts";
@@ -47,6 +48,7 @@ export class RedisDriver implements Driver {
   readonly #client: RedisClient;
   readonly #keyPrefix: string;
   readonly #owned: boolean;
+  readonly #handshake: Handshake;
   #lastConnectionError: unknown;
 
   /** @param owned whether the client was opened for this driver alone, which then watches over it and closes it. */
@@ -54,6 +56,7 @@ export class RedisDriver implements Driver {
     this.#client = how.client;
     this.#keyPrefix = how.keyPrefix ?? "scrollback";
     this.#owned = how.owned;
+    this.#handshake = new Handshake(how.client, how.owned);
     this.target = targetOf(how.client);
     if (this.#owned) {
       // Commands tell only that the connection failed; why is told here, and the next call passes it on.
@@ -157,6 +160,7 @@ export class RedisDriver implements Driver {
   async #send<T>({ signal }: CommitRequest | ReadRequest, command: () => Promise<T>): Promise<T> {
     try {
       await untilReady(this.#client);
+      await this.#handshake.ensure();
       signal?.throwIfAborted();
       return await command();
     } catch (error) {

@@ -35,6 +35,13 @@ describe("what a server's answer means", () => {
     ["NOAUTH Authentication required.", lasting],
     ["ERR Protocol error: unauthenticated multibulk length", lasting],
     ["WRONGPASS invalid username-password pair or user is disabled.", lasting],
+    [
+      "ERR AUTH <password> called without any password configured for the default user. Are you sure?",
+      lasting,
+    ],
+    ["ERR DB index is out of range", lasting],
+    ["ERR SELECT is not allowed in cluster mode", lasting],
+    ["ERR Client names cannot contain spaces, newlines or special characters.", lasting],
     ["NOPERM this user has no permissions to run the 'evalsha' command", lasting],
     [
       "ERR The user executing the script can't run this command or subcommand script: e6, on @user_script:39.",

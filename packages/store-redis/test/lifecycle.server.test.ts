@@ -111,6 +111,38 @@ describe.each(majors)("a client of $major that was handed in", ({ Redis }) => {
     }
   });
 
+  test("reaches only the database that it names", async () => {
+    const keyPrefix = randomUUID();
+    const zero = createRedisStores({ client: opened(new Redis(server.url)), keyPrefix });
+    for (const options of [
+      {},
+      { enableOfflineQueue: false, lazyConnect: true },
+      { enableReadyCheck: false },
+    ]) {
+      const client = opened(new Redis(server.url, { ...options, db: 99 }));
+      const store = createRedisStores({ client, keyPrefix }).open("a");
+      const refused = { code: "UNAVAILABLE", retryable: false, message: expect.stringContaining("database") };
+      await expect(store.addMessages(users(1))).rejects.toMatchObject(refused);
+      await expect(store.listMessages()).rejects.toMatchObject(refused);
+      client.disconnect(true);
+      await once(client, "close");
+      await expect(store.addMessages(users(1))).rejects.toMatchObject(refused);
+    }
+    const seven = createRedisStores({ client: opened(new Redis(server.url, { db: 7 })), keyPrefix });
+    await seven.open("a").addMessages(users(2));
+    expect(await zero.open("a").listMessages()).toEqual([]);
+    expect(await seven.open("a").listMessages()).toEqual(users(2));
+  });
+
+  test("is not used where the server refuses its name", async () => {
+    const client = opened(new Redis(server.url, { connectionName: "two words" }));
+    await expect(createRedisStores({ client }).open().listMessages()).rejects.toMatchObject({
+      code: "UNAVAILABLE",
+      retryable: false,
+      message: expect.stringContaining("connectionName"),
+    });
+  });
+
   test("serves two factories", async () => {
     const client = opened(new Redis(server.url));
     const keyPrefix = randomUUID();

@@ -89,5 +89,35 @@ export function declareOwnClientTests(major: string): void {
       await seven.open("a").addMessages([user("seven")]);
       expect(await zero.open("a").listMessages()).toEqual([user("zero")]);
     });
+
+    test("writes and reads nothing anywhere else where the server has no such database", async () => {
+      const keyPrefix = randomUUID();
+      await using zero = createRedisStores({ url: server.url, keyPrefix });
+      await zero.open("a").addMessages([user("zero")]);
+      await using beyond = createRedisStores({ url: new URL("/99", server.url).href, keyPrefix });
+      const store = beyond.open("a");
+      const calls = [() => store.addMessages([user("lost")]), () => store.listMessages(), () => store.read()];
+      // All at once on a new connection, and again on one that is known.
+      for (const errors of [
+        await Promise.all(calls.map((call) => rejection(call()))),
+        [await rejection(store.read())],
+      ])
+        for (const error of errors)
+          expect(error).toMatchObject({
+            code: "UNAVAILABLE",
+            retryable: false,
+            message: expect.stringContaining("database"),
+          });
+      expect(await zero.open("a").listMessages()).toEqual([user("zero")]);
+    });
+
+    test("a password for a server that has none is refused", async () => {
+      await using open = await startServer("redis");
+      await using stores = createRedisStores({ url: `redis://:swordfish@${open.host}:${open.port}` });
+      const error = await rejection(stores.open().addMessages([user("a")]));
+      expect(error).toMatchObject({ code: "UNAVAILABLE", retryable: false });
+      expect(error.message).toContain("no password");
+      expect(inspect(error, { depth: null, showHidden: true })).not.toContain("swordfish");
+    });
   });
 }
