@@ -35,7 +35,7 @@ export interface Harness {
   readonly raw: RawAccess;
   /** How many requests `driver` has sent to the backend so far. Required where `capabilities.roundTrips` are not 0. */
   requestCount?(): number;
-  /** What must stand in no error message and no state: passwords, hosts that only this test knows. Default none. */
+  /** What must stand in no error message and no state: passwords, keys. Default none. */
   readonly secrets?: readonly string[];
   /** A client whose connection goes through a proxy that can break it. For backends with a network. */
   readonly faults?: FaultyConnection;

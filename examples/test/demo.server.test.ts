@@ -160,7 +160,7 @@ describe("what cannot be used is refused before anything starts", () => {
     ["an unknown scheme", ["--store", "nonsense:x"], "demo: openStores: url must begin with"],
     ["a store of one process", ["--store", "memory:"], "give a file like sqlite:chats.db"],
     ["no directory", ["--store", "sqlite:/no/such/directory/chats.db"], "create it first"],
-    ["a server that is not there", ["--store", "redis://:hush@127.0.0.1:1"], "could not be reached"],
+    ["a server that is not there", ["--store", "redis://:hush@127.0.0.1:1"], "127.0.0.1:1 (ECONNREFUSED)"],
     ["no such file", ["--file", "/no/such/file.jsonl"], "demo: /no/such/file.jsonl: cannot be read"],
     ["a file of something else", ["--file", "package.json"], "demo: package.json, line 1: "],
     ["an empty file", ["--file", "/dev/null"], "holds no message"],

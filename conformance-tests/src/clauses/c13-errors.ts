@@ -27,7 +27,7 @@ const calls: Record<string, (store: MessageStore) => Promise<unknown>> = {
 export const errors: Clause = {
   title: "Errors",
   declare(test) {
-    test("an outage is UNAVAILABLE, never an empty history, and passes", async (backend) => {
+    test("an outage is UNAVAILABLE, names the server, is never an empty history, and passes", async (backend) => {
       const { proxy, connect } = backend.requireNetwork();
       const stores = createStores(connect());
       const store = stores.open();
@@ -48,6 +48,7 @@ export const errors: Clause = {
       for (const { name, error } of failed) {
         expect(error.retryable, `${name} may be tried again`).toBe(true);
         expect(error.cause, `the raw error of ${name}`).toBeDefined();
+        expect(error.message, `${name} names a server, host:port, and the cause`).toMatch(/\S:\d+ \(.+\)/);
         for (const secret of ["secret", ...(backend.harness.secrets ?? [])]) {
           expect(error.message, name).not.toContain(secret);
         }

@@ -1,12 +1,13 @@
 import { connect as connectSocket, type Socket } from "node:net";
-import type {
-  CommitOutcome,
-  CommitRequest,
-  Driver,
-  DriverCapabilities,
-  ErrorClass,
-  ReadRequest,
-  ThreadView,
+import {
+  type CommitOutcome,
+  type CommitRequest,
+  type Driver,
+  type DriverCapabilities,
+  type ErrorClass,
+  type ReadRequest,
+  type ThreadView,
+  unreachable,
 } from "@scrollback/store-core";
 import { onLine } from "./lines.ts";
 import type { Reply, Request } from "./server.ts";
@@ -68,7 +69,7 @@ export class LoopbackDriver implements Driver {
 
   classifyError(error: unknown): ErrorClass | undefined {
     if (!(error instanceof ConnectionLost)) return undefined;
-    return { code: "UNAVAILABLE", retryable: true, message: "loopback: the connection was lost" };
+    return unreachable("loopback", [{ server: `127.0.0.1:${this.#port}`, error }]);
   }
 
   async #ask(verb: Request["verb"], argument: unknown): Promise<unknown> {

@@ -73,3 +73,4 @@ export {
   type Trimming,
   trim,
 } from "./trimming.ts";
+export { type ConnectionFailure, unreachable } from "./unreachable.ts";

@@ -16,6 +16,7 @@ import {
   type RecordLogCapabilities,
 } from "@scrollback/store-core";
 import { RowChange, statementOf, type Update } from "./amend.ts";
+import { endpointOf } from "./endpoint.ts";
 import { classifyError, errorOfStatement, isRefusal, isThrottled, withoutRequest } from "./errors.ts";
 import { type Item, MAX_ROW_BYTES, toItem, toRow } from "./item.ts";
 import type { DynamoConnection } from "./options.ts";
@@ -49,6 +50,8 @@ export class DynamoRecordLog implements RecordLog {
   readonly #tableName: string;
   readonly #owned: boolean;
   readonly #closing = new AbortController();
+  /** Known once a request has failed. */
+  #endpoint: string | undefined;
 
   constructor({ client, tableName, owned }: DynamoConnection) {
     this.#client = client;
@@ -98,7 +101,7 @@ export class DynamoRecordLog implements RecordLog {
   }
 
   classifyError(error: unknown): ErrorClass | undefined {
-    return classifyError(error);
+    return classifyError(error, this.#endpoint);
   }
 
   /** The items `from` to `below - 1`, highest first, page after page of 1 MB. */
@@ -194,6 +197,7 @@ export class DynamoRecordLog implements RecordLog {
     try {
       return await request({ abortSignal: this.#closing.signal });
     } catch (error) {
+      this.#endpoint ??= await endpointOf(this.#client);
       throw withoutRequest(error);
     }
   }

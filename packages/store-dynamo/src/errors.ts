@@ -1,12 +1,11 @@
 import type { BatchStatementError } from "@aws-sdk/client-dynamodb";
-import type { ErrorClass } from "@scrollback/store-core";
+import { type ErrorClass, unreachable } from "@scrollback/store-core";
 import { PARTITION_KEY, SORT_KEY } from "./item.ts";
 
 const throttled = passing(
   "requests are throttled: the table, or the partition of a busy thread, is at the limit of its throughput",
 );
 const troubled = passing("the service failed to answer; see cause");
-const unreachable = passing("the service could not be reached, or the connection was lost; see cause");
 const refused = lasting(
   "the credentials were refused; check the AWS SDK's credentials, and that the machine's clock is right",
 );
@@ -34,9 +33,6 @@ const meanings: Readonly<Record<string, ErrorClass>> = {
   TransactionInProgressException: troubled,
   ReplicatedWriteConflictException: passing("another region wrote to the thread at the same time"),
   ResourceInUseException: passing("the table is being made, changed or deleted"),
-  TimeoutError: unreachable,
-  RequestTimeout: unreachable,
-  RequestTimeoutException: unreachable,
   ResourceNotFoundException: lasting(
     "the table does not exist in this account and region; run setup(), or make it from the definition in the package's documentation",
   ),
@@ -74,17 +70,22 @@ function lasting(problem: string): ErrorClass {
   return { code: "UNAVAILABLE", message: `dynamodb: ${problem}`, retryable: false };
 }
 
-/** See `RecordLog.classifyError`. */
-export function classifyError(error: unknown): ErrorClass | undefined {
+/** Of the SDK, and of a service that got no whole request. */
+const timeouts: ReadonlySet<string> = new Set(["TimeoutError", "RequestTimeout", "RequestTimeoutException"]);
+
+/** See `RecordLog.classifyError`. `server`: where the requests go. */
+export function classifyError(error: unknown, server?: string): ErrorClass | undefined {
   if (!(error instanceof Error)) return undefined;
   const { name, message } = error;
   if (isThrottled(error)) return throttled;
+  const lost = () => unreachable("dynamodb", [{ server, error }]);
+  if (timeouts.has(name)) return lost();
   if (Object.hasOwn(meanings, name)) return meanings[name];
   if (name === "ValidationException") return classifyRefusal(message);
   if (message === "Region is missing") return noRegion;
   const code = Reflect.get(error, "code");
   if (typeof code === "string" && /CERT|SELF_SIGNED|ERR_TLS|ERR_SSL|UNABLE_TO/.test(code)) return certificate;
-  if (typeof code === "string" && /^E[A-Z_]+$/.test(code) && !code.startsWith("ERR_")) return unreachable;
+  if (typeof code === "string" && /^E[A-Z_]+$/.test(code) && !code.startsWith("ERR_")) return lost();
   return statusOf(error) >= 500 ? troubled : undefined;
 }
 

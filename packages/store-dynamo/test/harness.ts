@@ -38,7 +38,7 @@ export function dynamoHarnesses(starting: Promise<RunningServer>): () => Promise
       childProcess: { module, data: table.url },
       raw: rawAccess(table),
       requestCount,
-      secrets: [secret, new URL(endpoint).host],
+      secrets: [secret],
       faults: { connect: () => connect(faulty), proxy, childProcess: { module, data: faulty } },
       async close() {
         await driver.close();

@@ -1,6 +1,6 @@
-import type { ErrorClass } from "@scrollback/store-core";
+import { type ConnectionFailure, type ErrorClass, unreachable } from "@scrollback/store-core";
 
-const unreachable = passing("the server could not be reached, or the connection was lost; see cause");
+const cutOff = passing("the server could not reach another one; see cause");
 const failover = passing("the server is no primary or shuts down; a failover is under way");
 const slow = passing("the server did not finish in time");
 const unconfirmed = passing("too few members confirmed the write in time");
@@ -50,8 +50,8 @@ const DUPLICATE_KEY = 11000;
 
 /** What the server's answers mean, by their codes. */
 const answers: Readonly<Record<number, ErrorClass>> = {
-  6: unreachable, // HostUnreachable
-  7: unreachable, // HostNotFound
+  6: cutOff, // HostUnreachable
+  7: cutOff, // HostNotFound
   11: login, // UserNotFound
   13: forbidden, // Unauthorized
   18: login, // AuthenticationFailed
@@ -62,7 +62,7 @@ const answers: Readonly<Record<number, ErrorClass>> = {
   79: unsatisfiable, // UnknownReplWriteConcern
   85: otherIndex, // IndexOptionsConflict
   86: otherIndex, // IndexKeySpecsConflict
-  89: unreachable, // NetworkTimeout
+  89: cutOff, // NetworkTimeout
   91: failover, // ShutdownInProgress
   100: unsatisfiable, // UnsatisfiableWriteConcern
   112: overloaded, // WriteConflict
@@ -78,7 +78,7 @@ const answers: Readonly<Record<number, ErrorClass>> = {
   365: overloaded, // TemporarilyUnavailable
   462: overloaded, // IngressRequestRateLimitExceeded
   8000: atlas, // AtlasError
-  9001: unreachable, // SocketException
+  9001: cutOff, // SocketException
   10058: failover, // LegacyNotPrimary
   10107: failover, // NotWritablePrimary
   10334: tooLarge, // BSONObjectTooLarge
@@ -92,17 +92,21 @@ const answers: Readonly<Record<number, ErrorClass>> = {
   17420: tooLarge, // of an update's outcome
 };
 
-/** What the driver's own errors mean, by their names: the client may be of another copy of the driver. */
-const failures: Readonly<Record<string, ErrorClass>> = {
-  MongoNetworkError: unreachable,
-  MongoNetworkTimeoutError: unreachable,
-  MongoServerSelectionError: unreachable,
-  MongoPoolClearedError: unreachable,
-  MongoPoolClosedError: unreachable,
-  MongoServerClosedError: unreachable,
+/** The driver's own errors for want of a connection, by their names: the client may be of another copy of the driver. */
+const connectionErrors: ReadonlySet<string> = new Set([
+  "MongoNetworkError",
+  "MongoNetworkTimeoutError",
+  "MongoServerSelectionError",
+  "MongoPoolClearedError",
+  "MongoPoolClosedError",
+  "MongoServerClosedError",
   // Another call found no server, and has the client connect anew.
-  MongoTopologyClosedError: unreachable,
-  MongoClientClosedError: unreachable,
+  "MongoTopologyClosedError",
+  "MongoClientClosedError",
+]);
+
+/** What the driver's other errors mean. */
+const failures: Readonly<Record<string, ErrorClass>> = {
   MongoWaitQueueTimeoutError: exhausted,
   MongoCompatibilityError: tooOld,
 };
@@ -117,22 +121,41 @@ export function foundNoServer(error: unknown): boolean {
   return error instanceof Error && error.name === "MongoServerSelectionError";
 }
 
-/** See `Driver.classifyError`. `owned`: whether the client is the stores' own, which only they close. */
-export function classifyError(error: unknown, owned: boolean): ErrorClass | undefined {
+/**
+ * See `Driver.classifyError`.
+ *
+ * @param owned whether the client is the stores' own, which only they close.
+ * @param servers what it connects to.
+ */
+export function classifyError(error: unknown, owned: boolean, servers?: string): ErrorClass | undefined {
   if (!(error instanceof Error)) return undefined;
   if (isCertificateError(error)) return untrusted;
   const { name } = error;
+  const lost = () => unreachable("mongodb", connectionFailures(error, servers));
   // Of a socket, which the driver lets through where a write fails on a connection that is being lost; or of a look-up.
   if (!name.startsWith("Mongo"))
     return /^query|^getaddrinfo|^(?:write|read|connect)$/.test(String(propertyOf(error, "syscall")))
-      ? unreachable
+      ? lost()
       : undefined;
-  if (name === "MongoNotConnectedError") return owned ? unreachable : closed;
+  if (name === "MongoNotConnectedError") return owned ? lost() : closed;
   const code = propertyOf(error, "code");
   // The driver's own errors in an amendment all become this one, without a code.
-  if (name === "MongoBulkWriteError" && code === undefined) return unreachable;
+  if (name === "MongoBulkWriteError" && code === undefined) return lost();
   const answer = typeof code === "number" ? answers[code] : undefined;
-  return answer ?? failures[name] ?? (isPassing(error) ? again : undefined);
+  if (answer) return answer;
+  if (connectionErrors.has(name)) return lost();
+  return failures[name] ?? (isPassing(error) ? again : undefined);
+}
+
+/** Where no server was found, each that was looked for tells its own reason. */
+function connectionFailures(error: Error, servers: string | undefined): ConnectionFailure[] {
+  const looked: unknown = Reflect.get(Object(propertyOf(error, "reason")), "servers");
+  const failures = looked instanceof Map ? [...looked] : [];
+  if (failures.length === 0) return [{ server: servers, error }];
+  return failures.map(([server, description]) => ({
+    server: String(server),
+    error: Reflect.get(Object(description), "error") ?? error,
+  }));
 }
 
 /** Whether the server says that the same request may be sent again, with whatever code. */

@@ -85,7 +85,8 @@ export class MongoRecordLog implements RecordLog {
   }
 
   classifyError(error: unknown): ErrorClass | undefined {
-    return classifyError(error, this.#place.owned);
+    const { hosts, srvHost } = this.#place.client.options;
+    return classifyError(error, this.#place.owned, srvHost ?? hosts.join(", "));
   }
 
   async #send<T>(request: (rows: Collection<RowDocument>) => Promise<T>): Promise<T> {

@@ -28,7 +28,6 @@ export function mongoHarnesses(starting: Promise<RunningServer>): () => Promise<
       childProcess: { module, data: namespace },
       raw: rawAccess(collection, namespace),
       requestCount: () => sent.length,
-      secrets: [new URL(faulty.url).host],
       faults: { connect: () => connect(faulty), proxy, childProcess: { module, data: faulty } },
       async close() {
         await driver.close();

@@ -1,4 +1,4 @@
-import type { ErrorClass } from "@scrollback/store-core";
+import { type ErrorClass, unreachable } from "@scrollback/store-core";
 
 /** The server's answers by the word that they begin with. */
 const answers: Readonly<Record<string, ErrorClass>> = {
@@ -46,10 +46,14 @@ const refusals: readonly (readonly [RegExp, ErrorClass])[] = [
   ],
   [/^ERR Client names cannot/, lasting("the server refused connectionName of client; give another one")],
 ];
-const unreachable = passing("the server could not be reached, or the connection was lost; see cause");
+const redirected = passing("the cluster redirected the call too often; see cause");
 const refused = lasting(
   "TLS failed, most often because the server's certificate is of an unknown authority; see cause",
 );
+
+/** What OpenSSL says of an answer that is not TLS. */
+export const PLAIN_SERVER = "ERR_SSL_WRONG_VERSION_NUMBER";
+const PLAIN_SERVER_CODES: ReadonlySet<string> = new Set([PLAIN_SERVER, "ERR_SSL_PACKET_LENGTH_TOO_LONG"]);
 
 function passing(problem: string): ErrorClass {
   return { code: "UNAVAILABLE", message: `redis: ${problem}`, retryable: true };
@@ -59,26 +63,38 @@ function lasting(problem: string): ErrorClass {
   return { code: "UNAVAILABLE", message: `redis: ${problem}`, retryable: false };
 }
 
-/** See `Driver.classifyError`. */
-export function classifyError(error: unknown): ErrorClass | undefined {
+/** See `Driver.classifyError`. `server`: what the client connects to, as far as it is known. */
+export function classifyError(error: unknown, server?: string): ErrorClass | undefined {
   if (!(error instanceof Error)) return undefined;
   const { name, message } = error;
   if (name === "ReplyError") return classifyAnswer(message);
-  if (name === "MaxRetriesPerRequestError") return classifyError(error.cause) ?? unreachable;
-  if (name === "ClusterAllFailedError")
-    return classifyError(propertyOf(error, "lastNodeError")) ?? unreachable;
+  if (isUnreachable(error)) {
+    const root = error.cause ?? propertyOf(error, "lastNodeError");
+    return classifyError(root, server) ?? unreachable("redis", [{ server, error: root ?? error }]);
+  }
+  if (message.startsWith("Too many Cluster redirections")) return redirected;
   const code = propertyOf(error, "code");
-  if (typeof code === "string" && /CERT|SELF_SIGNED|ERR_TLS|ERR_SSL|UNABLE_TO/.test(code)) return refused;
-  return typeof propertyOf(error, "syscall") === "string" ||
-    name === "AbortError" ||
-    lostConnection.test(message)
-    ? unreachable
-    : undefined;
+  if (typeof code !== "string") return undefined;
+  if (PLAIN_SERVER_CODES.has(code)) {
+    const problem = `${server ?? "the server"} answers without TLS; begin url with redis://, or name its TLS port`;
+    return lasting(problem);
+  }
+  return /CERT|SELF_SIGNED|ERR_TLS|ERR_SSL|UNABLE_TO/.test(code) ? refused : undefined;
+}
+
+/** Whether an error of ioredis says that it has no connection; why may be told elsewhere. */
+export function isUnreachable(error: unknown): error is Error {
+  if (!(error instanceof Error)) return false;
+  return (
+    ["MaxRetriesPerRequestError", "ClusterAllFailedError", "AbortError"].includes(error.name) ||
+    typeof propertyOf(error, "syscall") === "string" ||
+    lostConnection.test(error.message)
+  );
 }
 
 /** What ioredis says of a connection that it lost or never had, where the error has no name of its own. */
 const lostConnection =
-  /^(Connection is closed|Command timed out|Stream isn't writeable|Cluster isn't ready|Cluster is |Too many Cluster redirections|None of startup nodes|All sentinels are unreachable|Failed to refresh slots cache)/;
+  /^(Connection is closed|Command timed out|Stream isn't writeable|Cluster isn't ready|Cluster is |None of startup nodes|All sentinels are unreachable|Failed to refresh slots cache)/;
 
 function classifyAnswer(message: string): ErrorClass | undefined {
   if (/\bunknown (Redis )?command\b/i.test(message)) return unsupported;

@@ -10,6 +10,7 @@ import {
   storeOptionChecks,
 } from "@scrollback/store-core";
 import { type Cluster, Redis } from "ioredis";
+import { refusePlainServer } from "./plain-server.ts";
 
 /** A client of ioredis, version 5 or 6: for a server, Sentinel or a cluster. */
 export type RedisClient = Redis | Cluster;
@@ -100,7 +101,7 @@ export function targetOf(client: RedisClient): DriverTarget | undefined {
 function openClient(text: string): Redis {
   const url = new URL(text);
   const [username, password] = [decodeURIComponent(url.username), decodeURIComponent(url.password)];
-  return new Redis({
+  const client = new Redis({
     host: url.hostname.replace(/^\[|\]$/g, ""),
     port: Number(url.port || 6379),
     db: Number(url.pathname.slice(1)),
@@ -121,6 +122,8 @@ function openClient(text: string): Redis {
     enableReadyCheck: false,
     disableClientInfo: true,
   });
+  if (url.protocol === "rediss:") refusePlainServer(client);
+  return client;
 }
 
 /** Short while calls may be waiting, which is for 5 seconds; long once nobody does. Jittered: all clients lost it at once. */

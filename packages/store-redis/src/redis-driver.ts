@@ -13,7 +13,8 @@ import {
   selectRange,
   type ThreadView,
 } from "@scrollback/store-core";
-import { classifyError, withoutArguments } from "./errors.ts";
+import { type ConnectionWatch, watchConnection } from "./connection-errors.ts";
+import { classifyError, isUnreachable, withoutArguments } from "./errors.ts";
 import { Handshake } from "./handshake.ts";
 import { incomplete, parseFooter, threadKeys, unreadable } from "./keys.ts";
 import { type RedisClient, targetOf } from "./options.ts";
@@ -49,7 +50,7 @@ export class RedisDriver implements Driver {
   readonly #keyPrefix: string;
   readonly #owned: boolean;
   readonly #handshake: Handshake;
-  #lastConnectionError: unknown;
+  readonly #connection: ConnectionWatch;
 
   /** @param owned whether the client was opened for this driver alone, which then watches over it and closes it. */
   constructor(how: { client: RedisClient; keyPrefix?: string | undefined; owned: boolean }) {
@@ -58,15 +59,7 @@ export class RedisDriver implements Driver {
     this.#owned = how.owned;
     this.#handshake = new Handshake(how.client, how.owned);
     this.target = targetOf(how.client);
-    if (this.#owned) {
-      // Commands tell only that the connection failed; why is told here, and the next call passes it on.
-      how.client.on("error", (error: unknown) => {
-        if (!isLostConnection(error)) this.#lastConnectionError = withoutArguments(error);
-      });
-      how.client.on("ready", () => {
-        this.#lastConnectionError = undefined;
-      });
-    }
+    this.#connection = watchConnection(how.client);
   }
 
   async commit(request: CommitRequest): Promise<CommitOutcome> {
@@ -113,7 +106,7 @@ export class RedisDriver implements Driver {
   }
 
   classifyError(error: unknown): ErrorClass | undefined {
-    return classifyError(error);
+    return classifyError(error, this.#connection.server);
   }
 
   async #readList(request: ReadRequest): Promise<ThreadView> {
@@ -164,20 +157,21 @@ export class RedisDriver implements Driver {
       signal?.throwIfAborted();
       return await command();
     } catch (error) {
-      throw this.#owned ? this.#afterFailure(error) : withoutArguments(error);
+      throw this.#afterFailure(error);
     }
   }
 
   #afterFailure(error: unknown): unknown {
-    if (isLostConnection(error)) error.cause ??= this.#lastConnectionError;
-    // A connection that has gone silent may never tell: the next attempt gets a new one.
-    if (error instanceof Error && error.message === "Command timed out") this.#client.disconnect(true);
+    if (!isUnreachable(error)) return withoutArguments(error);
+    if (this.#owned && error.message === "Command timed out") {
+      // A connection that has gone silent may never tell: the next attempt gets a new one.
+      this.#connection.error = withoutArguments(error);
+      this.#client.disconnect(true);
+    } else if (error !== this.#connection.error) {
+      error.cause ??= this.#connection.error;
+    }
     return withoutArguments(error);
   }
-}
-
-function isLostConnection(error: unknown): error is Error {
-  return error instanceof Error && error.name === "MaxRetriesPerRequestError";
 }
 
 /** Where the newest records begin in the list, counted from its end. The footer is one element more. */

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
+import { TcpProxy } from "@scrollback/conformance";
 import { type RunningServer, startServer } from "@scrollback/conformance/servers";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { createRedisStores } from "../src/index.ts";
 import { majors, opened } from "./clients.ts";
 import { users } from "./messages.ts";
@@ -29,8 +30,30 @@ test("a certificate of an unknown CA is refused, and the error says so", async (
   });
 });
 
-test("a server that speaks no TLS is UNAVAILABLE, not empty", async () => {
-  await using plain = await startServer("redis");
-  await using stores = createRedisStores({ url: plain.url.replace("redis:", "rediss:") });
-  await expect(stores.open().listMessages()).rejects.toMatchObject({ code: "UNAVAILABLE" });
+describe("a server that speaks no TLS", () => {
+  test("is told at once, and is not UNAVAILABLE for a while only", async () => {
+    await using plain = await startServer("redis", { password: "hunter2" });
+    const url = plain.url.replace("redis:", "rediss:");
+    await using stores = createRedisStores({ url });
+    const start = performance.now();
+    await expect(stores.open().listMessages()).rejects.toMatchObject({
+      code: "UNAVAILABLE",
+      retryable: false,
+      message: expect.stringMatching(`${plain.port} .*TLS.*redis://`),
+    });
+    expect(performance.now() - start).toBeLessThan(3_000);
+  });
+
+  test("is not confused with a TLS server that hangs", async () => {
+    const proxy = new TcpProxy();
+    onTestFinished(() => proxy.close());
+    const port = await proxy.forward(server);
+    proxy.set({ kind: "hang" });
+    await using stores = createRedisStores({ url: `rediss://127.0.0.1:${port}` });
+    await expect(stores.open().listMessages()).rejects.toMatchObject({
+      code: "UNAVAILABLE",
+      retryable: true,
+      message: expect.stringContaining(`127.0.0.1:${port} (timeout)`),
+    });
+  });
 });
