@@ -136,6 +136,21 @@ export const lifecycle: Clause = {
       await store.addMessages(numbered(1));
     });
 
+    test("setup asks the backend each time, and fails in an outage", async (backend) => {
+      const { proxy, connect } = backend.requireNetwork();
+      const stores = createStores(connect());
+      for (let round = 0; round < 2; round++) {
+        const { requestBytes } = proxy.counters;
+        await stores.setup();
+        expect(proxy.counters.requestBytes, "bytes of requests").toBeGreaterThan(requestBytes);
+      }
+      proxy.set({ kind: "down" });
+      const outages = [stores, createStores(connect())].map((one) => rejection(one.setup(), "UNAVAILABLE"));
+      for (const error of await Promise.all(outages)) expect(error.retryable).toBe(true);
+      proxy.set({ kind: "pass" });
+      await stores.setup();
+    });
+
     test("capabilities and settings are frozen plain data", async (backend) => {
       const { capabilities } = backend.driver;
       expect(Object.isFrozen(capabilities)).toBe(true);

@@ -134,7 +134,10 @@ export interface Driver {
   read(request: ReadRequest): Promise<ThreadView>;
   /** Frees what the driver opened; a client that was handed in stays open. Called once; waits for nothing that hangs. */
   close(): Promise<void>;
-  /** Makes tables or indexes. Can run twice, and at once from two processes. Absent where there is nothing to make. */
+  /**
+   * Makes tables or indexes. Can run twice, and at once from two processes. Absent where there is nothing to make. store-core
+   * sends a commit after it that expects a wrong revision, so that a backend that cannot be used is told.
+   */
   setup?(): Promise<void>;
   /** Says what a raw error thrown by a verb means. Errors it does not know: undefined, taken as `UNAVAILABLE`, not retryable. */
   classifyError(error: unknown): ErrorClass | undefined;

@@ -11,12 +11,15 @@ import {
 } from "./arguments.ts";
 import { type Codec, encodeText, jsonCodec } from "./codec.ts";
 import { Connection } from "./connection.ts";
-import type { Driver } from "./driver.ts";
+import { digestOf } from "./digest.ts";
+import { type CommitRequest, type Driver, formatRevision } from "./driver.ts";
+import { newEpoch } from "./epoch.ts";
 import type { StoreError } from "./errors.ts";
 import { type ChatMessage, chatMessageTraits, type MessageTraits } from "./message.ts";
 import { offerSpans } from "./opentelemetry.ts";
 import { PortableStore } from "./portable-store.ts";
 import { formatRecord } from "./record.ts";
+import { withRetries } from "./retry.ts";
 import { parseState, type StoreSettings } from "./state.ts";
 import type { MessageStore } from "./store.ts";
 import type { Trimming } from "./trimming.ts";
@@ -57,7 +60,17 @@ export interface StoreFactory<M = ChatMessage> extends AsyncDisposable {
    * @throws StoreError `INVALID_ARGUMENT` for a value that cannot be stored, `TOO_LARGE` past a limit of the codec's own.
    */
   metadataSize(metadata: unknown): number;
-  /** Makes what the backend needs (tables, indexes); can run twice and at once from two processes. */
+  /**
+   * Makes what the backend needs (tables, indexes), and proves that the stores can work: the call by which a server's start
+   * fails early. Sends at least one request each time where there is a backend to ask, and writes no message. Can run twice,
+   * and at once from two processes. An outage is ridden out for 5 seconds.
+   *
+   * @throws StoreError `UNAVAILABLE` when nothing answers, or when a login, a permission, a database or a table is refused or
+   *   missing: the message says which; `UNSUPPORTED` for a server or tables that the adapter cannot use.
+   * @example
+   * const stores = await openStores(process.env.DATABASE_URL);
+   * await stores.setup();
+   */
   setup(): Promise<void>;
   /** Frees what the factory opened; a client that was handed in stays open. Twice is the same as once. */
   close(): Promise<void>;
@@ -122,16 +135,38 @@ function factoryOf<M>(connection: Connection<M>): StoreFactory<M> {
       const write = { threadId: "size", operationId: "size", kind: "m", index: 0 } as const;
       return Buffer.byteLength(formatRecord("m", encodeText(codec, metadata, write)));
     },
-    async setup() {
-      connection.assertOpen();
-      try {
-        await driver.setup?.();
-      } catch (error) {
-        throw connection.toStoreError(error);
-      }
-    },
+    setup: () =>
+      withRetries(async () => {
+        connection.assertOpen();
+        try {
+          await driver.setup?.();
+          await driver.commit(refusedCommit());
+        } catch (error) {
+          throw connection.toStoreError(error);
+        }
+      }),
     close: () => connection.close(),
     [Symbol.asyncDispose]: () => connection.close(),
+  };
+}
+
+/** A commit that takes all the way to the backend and is refused there: it expects a revision that no thread is at. */
+function refusedCommit(): CommitRequest {
+  const id = uuidV7();
+  const epoch = newEpoch();
+  return {
+    threadId: id,
+    operationId: id,
+    digest: digestOf("all", [], undefined),
+    newEpoch: epoch,
+    expectedRevision: formatRevision(epoch, 1),
+    drop: "all",
+    append: [],
+    metadata: undefined,
+    maxMessages: undefined,
+    trimming: "turns",
+    ttlMs: undefined,
+    signal: undefined,
   };
 }
 

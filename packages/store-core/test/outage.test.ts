@@ -1,5 +1,11 @@
 import { afterEach, expect, test, vi } from "vitest";
-import { createStores, type Driver, type ErrorClass, MemoryDriver } from "../src/index.ts";
+import {
+  type CommitOutcome,
+  createStores,
+  type Driver,
+  type ErrorClass,
+  MemoryDriver,
+} from "../src/index.ts";
 
 /** A memory driver whose verbs first ask `fail`, with how many calls there were, whether to throw. */
 function failing(fail: (calls: number) => ErrorClass | undefined) {
@@ -71,6 +77,28 @@ test("C13 an error that the driver does not know is UNAVAILABLE and tried once",
   driver.classifyError = () => undefined;
   await expect(createStores(driver).open().read()).rejects.toMatchObject({ code: "UNAVAILABLE", cause: raw });
   expect(state.calls).toBe(1);
+});
+
+test("C14 setup rides out a short outage, and asks the backend where the driver has nothing to set up", async () => {
+  const { driver, state } = failing((calls) => (calls < 4 ? passing : undefined));
+  await createStores(driver).setup();
+  expect(state.calls).toBe(4);
+});
+
+test("C14 setup fails at once where the backend refuses, and writes nothing where it does not", async () => {
+  const refusing = failing(() => lasting);
+  await expect(createStores(refusing.driver).setup()).rejects.toMatchObject(lasting);
+  expect(refusing.state.calls).toBe(1);
+  const { driver } = failing(() => undefined);
+  const outcomes: CommitOutcome[] = [];
+  const { commit } = driver;
+  driver.commit = async (request) => {
+    const outcome = await commit(request);
+    outcomes.push(outcome);
+    return outcome;
+  };
+  await createStores(driver).setup();
+  expect(outcomes).toEqual([{ outcome: "revision-conflict", revision: null }]);
 });
 
 test("C14 a call that is under way when the factory closes ends as CLOSED", async () => {

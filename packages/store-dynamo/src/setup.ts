@@ -1,19 +1,22 @@
 import { isDeepStrictEqual } from "node:util";
 import {
+  ConditionalCheckFailedException,
   CreateTableCommand,
   type CreateTableCommandInput,
   DescribeTableCommand,
   DescribeTimeToLiveCommand,
   type DynamoDBClient,
+  PutItemCommand,
   ResourceInUseException,
   ResourceNotFoundException,
   type TableDescription,
+  UpdateItemCommand,
   UpdateTimeToLiveCommand,
   waitUntilTableExists,
 } from "@aws-sdk/client-dynamodb";
 import { StoreError } from "@scrollback/store-core";
 import { otherTable } from "./errors.ts";
-import { PARTITION_KEY, SORT_KEY, TTL_ATTRIBUTE } from "./item.ts";
+import { keyOf, PARTITION_KEY, SORT_KEY, TTL_ATTRIBUTE } from "./item.ts";
 
 const LONGEST_WAIT_S = 120;
 
@@ -35,9 +38,19 @@ export function tableDefinition(tableName: string) {
 
 /**
  * Makes the table unless it is there, billed by request, waits until it is active, and has DynamoDB delete what expired. A
- * table that is there is changed in nothing else.
+ * table that is there is changed in nothing else. Whoever may not look at tables may still use one that others have made.
+ * At last it is tried whether writes are allowed.
  */
 export async function setUpTable(client: DynamoDBClient, tableName: string): Promise<void> {
+  try {
+    await make(client, tableName);
+  } catch (error) {
+    if (!(error instanceof Error && error.name === "AccessDeniedException")) throw error;
+  }
+  await tryWrites(client, tableName);
+}
+
+async function make(client: DynamoDBClient, tableName: string): Promise<void> {
   const found = await describe(client, tableName);
   if (!found) await create(client, tableName);
   else if (!hasOurKeys(found)) throw new StoreError(otherTable.code, otherTable.message);
@@ -101,4 +114,21 @@ async function hasExpiry(client: DynamoDBClient, tableName: string): Promise<boo
     );
   }
   return true;
+}
+
+/** Writes to a row that is never there, on condition that it is, so that nothing is written. */
+async function tryWrites(client: DynamoDBClient, tableName: string): Promise<void> {
+  const key = keyOf("setup", 0);
+  const impossible = { TableName: tableName, ConditionExpression: `attribute_exists(${PARTITION_KEY})` };
+  const writes = [
+    () => client.send(new PutItemCommand({ ...impossible, Item: key })),
+    () => client.send(new UpdateItemCommand({ ...impossible, Key: key })),
+  ];
+  for (const write of writes) {
+    try {
+      await write();
+    } catch (error) {
+      if (!(error instanceof ConditionalCheckFailedException)) throw error;
+    }
+  }
 }

@@ -4,6 +4,7 @@ import {
   type CreateTableCommandInput,
   DescribeTableCommand,
   DescribeTimeToLiveCommand,
+  ScanCommand,
   UpdateTimeToLiveCommand,
 } from "@aws-sdk/client-dynamodb";
 import { startServer } from "@scrollback/conformance/servers";
@@ -12,7 +13,7 @@ import { afterAll, describe, expect, test } from "vitest";
 import { DynamoRecordLog } from "../src/dynamo-log.ts";
 import { createDynamoStores } from "../src/index.ts";
 import { tableDefinition } from "../src/setup.ts";
-import { openGateway } from "./gateway.ts";
+import { openGateway, refusal } from "./gateway.ts";
 import { user } from "./messages.ts";
 import { inProcess } from "./processes.ts";
 import { clientOf, makeTable, newTableName, urlOf } from "./table.ts";
@@ -91,17 +92,50 @@ describe("setup", () => {
       "DescribeTable",
       "DescribeTimeToLive",
       "UpdateTimeToLive",
+      "PutItem",
+      "UpdateItem",
+      "Query",
     ]);
   });
 
-  test("asks for nothing but looks where all is there", async () => {
+  test.each(["Query", "PutItem", "UpdateItem"])("tells that %s is not allowed", async (denied) => {
+    const { TableName } = await ownTable();
+    await using gateway = await openGateway((await server).url);
+    gateway.answer = (action) => (action === denied ? refusal("AccessDeniedException") : undefined);
+    await using stores = createDynamoStores({ url: urlOf(TableName, gateway.url) });
+    await expect(stores.setup()).rejects.toMatchObject({
+      code: "UNAVAILABLE",
+      retryable: false,
+      message: expect.stringContaining("policy"),
+    });
+  });
+
+  test("needs no permission to make a table that is there, and tells that one is missing", async () => {
+    const { TableName, url } = await ownTable();
+    await using gateway = await openGateway((await server).url);
+    const allowed = ["Query", "PutItem", "UpdateItem"];
+    gateway.answer = (action) => (allowed.includes(action) ? undefined : refusal("AccessDeniedException"));
+    await using stores = createDynamoStores({ url: urlOf(TableName, gateway.url) });
+    await expect(stores.setup()).rejects.toMatchObject({
+      code: "UNAVAILABLE",
+      retryable: false,
+      message: expect.stringContaining("table does not exist"),
+    });
+    await using maker = createDynamoStores({ url });
+    await maker.setup();
+    await stores.setup();
+    const { Count } = await (await raw).send(new ScanCommand({ TableName }));
+    expect(Count).toBe(0);
+  });
+
+  test("only looks, and tries what it would change, where all is there", async () => {
     const { TableName, url } = await ownTable();
     await using stores = createDynamoStores({ url });
     await stores.setup();
     await using gateway = await openGateway((await server).url);
     await using again = createDynamoStores({ url: urlOf(TableName, gateway.url) });
     await again.setup();
-    expect(gateway.seen).toEqual(["DescribeTable", "DescribeTimeToLive"]);
+    expect(gateway.seen).toEqual(["DescribeTable", "DescribeTimeToLive", "PutItem", "UpdateItem", "Query"]);
   });
 
   test("gives a table that was made without it its expiry, and changes nothing else", async () => {

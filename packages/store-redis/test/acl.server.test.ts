@@ -82,6 +82,23 @@ describe.each(["redis", "redis-7", "redis-6.2", "valkey"] as const)("on %s", (na
     },
   );
 
+  test("setup tells what a user may not do, and sends nothing more than stores do", async () => {
+    const setup = async (...rules: string[]) => {
+      await using stores = createRedisStores({ url: await urlOfUser(...rules), keyPrefix: "chats" });
+      await stores.setup();
+    };
+    const rules = commands.map((command) => `+${command}`);
+    await setup(...rules);
+    const denied = {
+      code: "UNAVAILABLE",
+      retryable: false,
+      message: expect.stringContaining("permissions"),
+    };
+    for (const readOnly of ["+@read", "+@read +eval +evalsha"])
+      await expect(setup(...readOnly.split(" "))).rejects.toMatchObject(denied);
+    await expect(setup(...rules, "resetkeys", "~other:*")).rejects.toMatchObject(denied);
+  });
+
   test("another prefix is out of reach", async () => {
     const url = await urlOfUser(...commands.map((command) => `+${command}`));
     await using stores = createRedisStores({ url, keyPrefix: "other" });

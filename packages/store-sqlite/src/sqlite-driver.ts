@@ -55,14 +55,7 @@ export class SqliteDriver implements Driver {
 
   async commit(request: CommitRequest): Promise<CommitOutcome> {
     const open = await this.#open();
-    const deadline = performance.now() + BUSY_DEADLINE_MS;
-    const outcome = await this.#inTurn(() =>
-      this.#whenFree(
-        () => open.transactions.write(() => commitThread(open.statements, request)),
-        deadline,
-        request.signal,
-      ),
-    );
+    const outcome = await this.#write(open, () => commitThread(open.statements, request), request.signal);
     if (request.drop === "all" && request.append.length === 0) await this.#emptyLog(open);
     return outcome;
   }
@@ -77,7 +70,9 @@ export class SqliteDriver implements Driver {
   }
 
   async setup(): Promise<void> {
-    await this.#open();
+    const open = await this.#open();
+    // There is no such thread. SQLite refuses the attempt where it may not write, which it does not for a transaction.
+    await this.#write(open, () => open.statements.deleteThread.run(0));
   }
 
   async close(): Promise<void> {
@@ -113,6 +108,12 @@ export class SqliteDriver implements Driver {
       if ("path" in this.#source) database.close();
       throw error;
     }
+  }
+
+  /** Runs a step in a write transaction, after the writes that were asked for before. */
+  #write<T>({ transactions }: OpenDatabase, step: () => T, signal?: AbortSignal): Promise<T> {
+    const deadline = performance.now() + BUSY_DEADLINE_MS;
+    return this.#inTurn(() => this.#whenFree(() => transactions.write(step), deadline, signal));
   }
 
   #inTurn<T>(turn: () => Promise<T>): Promise<T> {

@@ -47,6 +47,7 @@ describe("a client that was handed in", () => {
       retryable: false,
       message: expect.stringContaining("read-only"),
     });
+    expect(await failure(readers.setup())).toMatchObject({ message: expect.stringContaining("read-only") });
     client.close();
   });
 
