@@ -33,9 +33,9 @@ export function commitThread(statements: Statements, request: CommitRequest): Co
   if (request.expectedRevision !== undefined && request.expectedRevision !== revision) {
     return { outcome: "revision-conflict", revision };
   }
-  if (found && !thread) removeThread(statements, found.key);
+  if (found && !thread) statements.detachThread.run(detachedId(found.key), found.key);
   const committed = apply(statements, thread, request, now);
-  sweep(statements, now, SWEPT_MESSAGES + request.append.length);
+  sweepExpired(statements, now, SWEPT_MESSAGES + request.append.length);
   return { outcome: "committed", revision: committed };
 }
 
@@ -89,15 +89,25 @@ function writeExpiry(
   return thread.key;
 }
 
-/** Removes at most so many messages of the thread that expired first, and with the last of them the thread. */
-function sweep(statements: Statements, now: number, messages: number): void {
+/** The id of a thread that waits to be removed beside its successor: longer than any that a thread can have. */
+function detachedId(key: number): string {
+  return String(key).padStart(1_025, "0");
+}
+
+/**
+ * Removes at most so many messages of the thread that expired first, and with the last of them the thread; to be run in a
+ * write transaction. Returns whether any had expired by `now`. With 0 those count that were written to again or are removed
+ * in part.
+ */
+export function sweepExpired(statements: Statements, now: number, messages: number): boolean {
   const expired = statements.findExpired.get(now);
-  if (!expired) return;
+  if (!expired) return false;
   const key = Number(expired.key);
   const isLeft = statements.deleteOldestMessages.run(key, key, messages).changes !== 0;
   // With 0 it stays expired, should the clock go back: some of its messages are gone.
   if (isLeft) statements.setExpiry.run(0, key);
   else removeThread(statements, key);
+  return true;
 }
 
 function removeThread(statements: Statements, key: number): void {

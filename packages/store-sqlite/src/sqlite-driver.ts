@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import {
   type CommitOutcome,
   type CommitRequest,
@@ -10,7 +11,7 @@ import {
   StoreError,
   type ThreadView,
 } from "@scrollback/store-core";
-import { commitThread } from "./commit.ts";
+import { commitThread, sweepExpired } from "./commit.ts";
 import { classifySqliteError, isBusy } from "./errors.ts";
 import { connect, type OpenDatabase, prepareDatabase } from "./open-database.ts";
 import { IN_MEMORY, type SqliteSource } from "./options.ts";
@@ -18,6 +19,8 @@ import { readThread } from "./read.ts";
 
 /** How long a verb tries while others hold the lock; the message of `SQLITE_BUSY` in errors.ts says so. */
 const BUSY_DEADLINE_MS = 10_000;
+/** How many messages of an expired thread a clear removes in one step, which takes some milliseconds. */
+const SWEPT_AT_ONCE = 1_000;
 /** How long a clear tries to empty the log, from which any reader at work keeps it. */
 const EMPTY_LOG_DEADLINE_MS = 1_000;
 
@@ -56,7 +59,7 @@ export class SqliteDriver implements Driver {
   async commit(request: CommitRequest): Promise<CommitOutcome> {
     const open = await this.#open();
     const outcome = await this.#write(open, () => commitThread(open.statements, request), request.signal);
-    if (request.drop === "all" && request.append.length === 0) await this.#emptyLog(open);
+    if (request.drop === "all" && request.append.length === 0) await this.#removeContent(open);
     return outcome;
   }
 
@@ -136,10 +139,17 @@ export class SqliteDriver implements Driver {
   }
 
   /**
-   * What a clear dropped still stands in the write-ahead log, and in the file until the log is copied there. The commit has
-   * happened by now, so a failure is none of the clear's: the log is emptied by a later checkpoint then.
+   * What the thread was before it expired may still be there, and what a clear dropped still stands in the write-ahead log,
+   * and in the file until the log is copied there. The commit has happened by now, so a failure is none of the clear's: later
+   * commits and a later checkpoint do it then.
    */
-  async #emptyLog({ statements }: OpenDatabase): Promise<void> {
+  async #removeContent(open: OpenDatabase): Promise<void> {
+    const { statements } = open;
+    try {
+      while (await this.#write(open, () => sweepExpired(statements, 0, SWEPT_AT_ONCE))) await setImmediate();
+    } catch {
+      return;
+    }
     const deadline = performance.now() + EMPTY_LOG_DEADLINE_MS;
     while (!this.#closed && performance.now() < deadline) {
       try {

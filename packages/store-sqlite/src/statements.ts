@@ -42,6 +42,7 @@ export function prepareStatements(database: DatabaseSync, prefix: string) {
     findExpired: sql("SELECT key FROM $threads WHERE expires_at <= ? LIMIT 1"),
     insertThread: sql("INSERT INTO $threads (id, epoch, expires_at) VALUES (?, ?, ?)"),
     setExpiry: sql("UPDATE $threads SET expires_at = ? WHERE key = ?"),
+    detachThread: sql("UPDATE $threads SET id = ?, expires_at = 0 WHERE key = ?"),
     deleteThread: sql("DELETE FROM $threads WHERE key = ?"),
 
     // A record may be megabytes; its kind stands at its head.

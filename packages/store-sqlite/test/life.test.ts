@@ -1,5 +1,6 @@
 import { existsSync, readdirSync } from "node:fs";
 import { basename } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import { createStores } from "@scrollback/store-core";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { createSqliteStores } from "../src/index.ts";
@@ -99,6 +100,46 @@ describe("expiry", () => {
     await lasting.open("lasting").addMessages([user("tick")]);
     vi.setSystemTime(start);
     expect(await brief.open("large").listMessages()).toEqual([]);
+  });
+
+  describe("a thread of 100,000 messages that expired", () => {
+    const count = 100_000;
+    const left = () => Number(scratch.query("SELECT count(*) AS count FROM scrollback_messages")[0]?.count);
+    const makeExpired = async () => {
+      vi.useFakeTimers({ toFake: ["Date"] });
+      await using stores = createSqliteStores({ url: scratch.url, ttlMs: 1_000 });
+      await stores.open("a").commit({ append: users(count), metadata: "title" });
+      vi.setSystemTime(Date.now() + 1_001);
+    };
+    test("is begun anew, and its old messages go a few at a time", async () => {
+      await makeExpired();
+      await using stores = createSqliteStores({ url: scratch.url });
+      const store = stores.open("a");
+      await store.addMessages([user("anew")]);
+      expect(left()).toBeGreaterThan(count - 200);
+      expect(await store.read()).toMatchObject({ entries: [{ sequence: 1, message: user("anew") }] });
+      for (let commit = 0; commit <= count / 100; commit++) await store.commit({ metadata: commit });
+      expect(left()).toBe(1);
+      expect(scratch.query("SELECT id FROM scrollback_threads")).toEqual([{ id: "a" }]);
+      expect(await store.listMessages()).toEqual([user("anew")]);
+    });
+
+    test("is cleared with the event loop running, and then nothing of it is left", async () => {
+      await makeExpired();
+      await using stores = createSqliteStores({ url: scratch.url });
+      const clearing = stores.open("a").clear();
+      const seen = new Set<number>();
+      let isDone = false;
+      const watching = (async () => {
+        for (; !isDone; await setImmediate()) seen.add(left());
+      })();
+      await clearing;
+      isDone = true;
+      await watching;
+      expect(seen.size).toBeGreaterThan(count / 1_000 / 4);
+      expect(left()).toBe(0);
+      expect(scratch.query("SELECT * FROM scrollback_metadata")).toEqual([]);
+    });
   });
 
   test("a write without ttlMs removes the expiry, and the longest ttlMs is no overflow", async () => {
