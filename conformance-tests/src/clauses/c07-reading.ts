@@ -244,7 +244,18 @@ export const reading: Clause = {
       await lasting.addMessages(numbered(3, "new"));
       expect(textsOfPage(await lasting.read({ after: newer ?? "" }))).toEqual(textsOf(numbered(3, "new")));
       expect(textsOfPage(await lasting.read({ after: newer ?? "", limit: 2 }))).toEqual(["new 1", "new 2"]);
-      expect(textsOfPage(await lasting.read({ before: older ?? "" }))).toEqual([]);
+      for (const options of [
+        { before: older ?? "" },
+        { before: newer ?? "" },
+        { after: newer ?? "", limit: 0 },
+      ]) {
+        const page = await lasting.read(options);
+        expect(page.entries).toEqual([]);
+        expect(page.older, "older than an expired thread's cursor").toBeUndefined();
+        expect(textsOfPage(await lasting.read({ after: page.newer ?? "" }))).toEqual(
+          textsOf(numbered(3, "new")),
+        );
+      }
     });
 
     test("reads page fully past every backend's page size", async (backend) => {

@@ -7,8 +7,29 @@ export interface CursorPlace {
   readonly sequence: number;
 }
 
+/** The part of a thread between two cursors; at most one of them is given. */
+export interface CursorRange {
+  readonly before: CursorPlace | undefined;
+  readonly after: CursorPlace | undefined;
+}
+
+/**
+ * A range's ends as sequence numbers of the thread that is at `revision`. A cursor of a thread that has expired stands
+ * before its first message.
+ */
+export function boundsAt(
+  revision: Revision | null,
+  { before, after }: CursorRange,
+): { before: number | undefined; after: number | undefined } {
+  const isKnown = ({ epoch }: CursorPlace) => revision === null || epoch === epochOf(revision);
+  return {
+    before: before && (isKnown(before) ? before.sequence : 1),
+    after: after && (isKnown(after) ? after.sequence : 0),
+  };
+}
+
 /** The part of a revision that is the same from a thread's first commit until it expires. */
-export function epochOf(revision: Revision): string {
+function epochOf(revision: Revision): string {
   return revision.slice(0, revision.lastIndexOf("."));
 }
 

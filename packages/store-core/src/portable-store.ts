@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { checkOptions, invalid, isCount, isId, isSignal, isString } from "./arguments.ts";
 import { encodeText } from "./codec.ts";
 import type { Connection } from "./connection.ts";
-import { type CursorPlace, epochOf, formatCursor, parseCursor } from "./cursor.ts";
+import { boundsAt, type CursorRange, formatCursor, parseCursor } from "./cursor.ts";
 import { digestOf } from "./digest.ts";
 import type { CommitOutcome, ThreadView } from "./driver.ts";
 import { newEpoch } from "./epoch.ts";
@@ -38,10 +38,8 @@ const listChecks = { limit: isCount, signal: isSignal };
 const readChecks = { ...listChecks, before: isString, after: isString };
 const popChecks = { signal: isSignal };
 
-interface ReadRange {
+interface ReadRange extends CursorRange {
   readonly limit: number;
-  readonly before: CursorPlace | undefined;
-  readonly after: CursorPlace | undefined;
   readonly metadata: boolean;
 }
 
@@ -105,8 +103,9 @@ export class PortableStore<M> implements MessageStore<M> {
     const after = options.after === undefined ? undefined : parseCursor("after", options.after);
     const threadId = this.#threadId;
     return await this.#observed("read", "read", threadId, async (call) => {
-      const view = await this.#read(threadId, { limit, before, after, metadata: true }, signal, call);
-      return this.#pageOf(threadId, view, before, after);
+      const range = { limit, before, after, metadata: true };
+      const view = await this.#read(threadId, range, signal, call);
+      return this.#pageOf(threadId, view, range);
     });
   }
 
@@ -308,30 +307,16 @@ export class PortableStore<M> implements MessageStore<M> {
   ): Promise<ThreadView> {
     const { driver } = this.#connection;
     const { maxMessages, trimming = "turns" } = this.#settings;
-    const request = {
-      threadId,
-      limit: range.limit,
-      before: range.before?.sequence,
-      after: range.after?.sequence,
-      metadata: range.metadata,
-      signal,
-    };
+    const { limit, metadata } = range;
     const read = async () => {
-      const view = await driver.read(request);
-      const epoch = (range.before ?? range.after)?.epoch;
-      if (view.revision !== null && epoch !== undefined && epoch !== epochOf(view.revision)) {
-        // The cursor is of a thread that has expired: everything now here is newer than it.
-        return range.before
-          ? { ...view, entries: [] }
-          : await this.#read(
-              threadId,
-              { ...range, after: { epoch: epochOf(view.revision), sequence: 0 } },
-              signal,
-              call,
-            );
+      const bounds = { before: range.before?.sequence, after: range.after?.sequence };
+      let view = await driver.read({ threadId, limit, ...bounds, metadata, signal });
+      const { before, after } = boundsAt(view.revision, range);
+      if (before !== bounds.before || after !== bounds.after) {
+        view = await driver.read({ threadId, limit, before, after, metadata, signal });
       }
       if (maxMessages === undefined || view.count <= maxMessages) return view;
-      return await readTrimmed(driver, request, maxMessages, trimming);
+      return await readTrimmed(driver, threadId, range, { maxMessages, trimming, signal });
     };
     const view = await this.#call(read, signal, call);
     if (call)
@@ -343,12 +328,7 @@ export class PortableStore<M> implements MessageStore<M> {
     return view;
   }
 
-  #pageOf(
-    threadId: string,
-    view: ThreadView,
-    before: CursorPlace | undefined,
-    after: CursorPlace | undefined,
-  ): ThreadPage<M> {
+  #pageOf(threadId: string, view: ThreadView, range: CursorRange): ThreadPage<M> {
     const { revision } = view;
     const page: ThreadPage<M> = { entries: this.#decode(threadId, view), revision };
     const { metadata } = view;
@@ -359,7 +339,8 @@ export class PortableStore<M> implements MessageStore<M> {
     }
     if (revision === null || view.count === 0) return page;
     // Where an empty page lies: behind `after`, in front of `before`, or at the end.
-    const boundary = after ? after.sequence + 1 : (before?.sequence ?? view.last + 1);
+    const { before = view.last + 1, after } = boundsAt(revision, range);
+    const boundary = after === undefined ? before : after + 1;
     const start = view.entries[0]?.sequence ?? boundary;
     const end = view.entries.at(-1)?.sequence ?? boundary - 1;
     if (view.first < start) page.older = formatCursor(revision, start);

@@ -1,3 +1,4 @@
+import { boundsAt, type CursorRange } from "./cursor.ts";
 import type { Driver, ReadRequest, ThreadView } from "./driver.ts";
 import { kindOfRecord } from "./record.ts";
 import {
@@ -25,10 +26,16 @@ function extentOf({ count, first, last }: ThreadView): Extent {
  */
 export async function readTrimmed(
   driver: Driver,
-  request: ReadRequest,
-  maxMessages: number,
-  trimming: Trimming,
+  threadId: string,
+  range: CursorRange & Pick<ReadRequest, "limit" | "metadata">,
+  how: {
+    readonly maxMessages: number;
+    readonly trimming: Trimming;
+    readonly signal: AbortSignal | undefined;
+  },
 ): Promise<ThreadView> {
+  const { maxMessages, trimming, signal } = how;
+  const request = { threadId, metadata: range.metadata, signal };
   for (;;) {
     const window = await driver.read({ ...request, limit: maxMessages, before: undefined, after: undefined });
     const leading = await driver.read({ ...request, limit: 1, before: undefined, after: 0, metadata: false });
@@ -38,7 +45,7 @@ export async function readTrimmed(
     const trimmed = trim(extentOf(window), maxMessages, trimming, (sequence) =>
       kindOfRecord(entries.get(sequence)?.record ?? ""),
     );
-    const wanted = selectRange(trimmed, request);
+    const wanted = selectRange(trimmed, { limit: range.limit, ...boundsAt(window.revision, range) });
     return {
       ...window,
       count: countOf(trimmed),
