@@ -37,7 +37,8 @@ export interface DriverCapabilities {
  * 4. Drop, append, set the metadata, trim (`planCommit` says which sequence numbers stay), set or remove the expiry.
  * 5. The revision becomes `formatRevision(epoch, n + 1)`, and operation id, digest and revision are remembered.
  *
- * When the promise rejects, the commit happened as a whole or not at all. The same request may then come again.
+ * When the promise rejects, the commit happened as a whole or not at all. The same request may then come again, with another
+ * `newEpoch`.
  */
 export interface CommitRequest {
   /** Any well-formed string of 1 to 1,024 bytes. */
@@ -46,7 +47,10 @@ export interface CommitRequest {
   readonly operationId: string;
   /** A digest of what is dropped, appended and set; 22 characters of base64url. */
   readonly digest: string;
-  /** The epoch to begin with if the thread is gone: random, 16 characters of base64url. */
+  /**
+   * The epoch to begin with if the thread is gone: random, 16 characters of base64url. Another one each time that
+   * store-core sends the commit again, so that no revision returns when the thread expired in between.
+   */
   readonly newEpoch: string;
   /** Undefined: whatever the revision. `null`: only if the thread is gone. */
   readonly expectedRevision: Revision | null | undefined;

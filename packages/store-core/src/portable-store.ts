@@ -199,7 +199,6 @@ export class PortableStore<M> implements MessageStore<M> {
       threadId,
       operationId,
       digest: digestOf(drop, append, metadata),
-      newEpoch: newEpoch(),
       expectedRevision,
       drop,
       append,
@@ -211,7 +210,9 @@ export class PortableStore<M> implements MessageStore<M> {
     };
     return await this.#observed("commit", caller, threadId, async (call) => {
       weigh(call, append, metadata);
-      const outcome = await this.#call(() => driver.commit(request), signal, call);
+      // A new epoch for each attempt: the thread may have expired since the last one.
+      const attempt = () => driver.commit({ ...request, newEpoch: newEpoch() });
+      const outcome = await this.#call(attempt, signal, call);
       return this.#revisionOf(outcome, operationId);
     });
   }

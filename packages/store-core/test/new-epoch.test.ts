@@ -1,0 +1,28 @@
+import { expect, test } from "vitest";
+import { createStores, type Driver, MemoryDriver } from "../src/index.ts";
+
+test("C5 a commit that is sent again after its thread expired makes no revision that was there before", async () => {
+  const driver: Driver = new MemoryDriver();
+  const { commit } = driver;
+  const seen: (string | null)[] = [];
+  const reader = createStores(driver).open("t");
+  // The first attempt's reply is lost, and the thread expires before the second.
+  driver.commit = async (request) => {
+    const outcome = await commit.call(driver, request);
+    if (seen.length > 0) return outcome;
+    seen.push((await reader.read()).revision);
+    await new Promise((resolve) => setTimeout(resolve, 60));
+    expect((await reader.read()).revision).toBeNull();
+    throw new Error("the reply was lost");
+  };
+  driver.classifyError = () => ({ code: "UNAVAILABLE", message: "away", retryable: true });
+  const revision = await createStores(driver, { ttlMs: 50 })
+    .open("t")
+    .addMessages([{ role: "user", content: "hello" }]);
+  expect(seen[0]).toEqual(expect.any(String));
+  expect(revision).not.toBe(seen[0]);
+  const stale = reader.addMessages([{ role: "user", content: "stale" }], {
+    expectedRevision: seen[0] ?? null,
+  });
+  await expect(stale).rejects.toMatchObject({ code: "CONFLICT" });
+});
