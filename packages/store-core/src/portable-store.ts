@@ -14,7 +14,7 @@ import { formatRecord, parseRecord, type RecordKind, type RecordWrite } from "./
 import { pause, untilAborted, withRetries } from "./retry.ts";
 import { isNoState, parseState, type StoreSettings, type StoreState } from "./state.ts";
 import type { Change, MessageStore, ReadOptions, Revision, ThreadPage, WriteOptions } from "./store.ts";
-import { readTrimmed } from "./trimmed-view.ts";
+import { trimmedView } from "./trimmed-view.ts";
 
 const MAX_METADATA_BYTES = 256 * 1024;
 const MAX_POP_ATTEMPTS = 100;
@@ -314,10 +314,11 @@ export class PortableStore<M> implements MessageStore<M> {
       let view = await driver.read({ threadId, limit, ...bounds, metadata, signal });
       const { before, after } = boundsAt(view.revision, range);
       if (before !== bounds.before || after !== bounds.after) {
+        signal?.throwIfAborted();
         view = await driver.read({ threadId, limit, before, after, metadata, signal });
       }
       if (maxMessages === undefined || view.count <= maxMessages) return view;
-      return await readTrimmed(driver, threadId, range, { maxMessages, trimming, signal });
+      return await trimmedView(driver, threadId, view, range, { maxMessages, trimming }, signal);
     };
     const view = await this.#call(read, signal, call);
     if (call)

@@ -20,38 +20,73 @@ function extentOf({ count, first, last }: ThreadView): Extent {
     : { pinned: first, first: last - count + 2, next: last + 1 };
 }
 
+/** How often the newest messages and the leading one are read in the hope that no commit comes between. */
+const MAX_ATTEMPTS = 3;
+
+type Range = CursorRange & Pick<ReadRequest, "limit" | "metadata">;
+interface Settings {
+  readonly maxMessages: number;
+  readonly trimming: Trimming;
+}
+
 /**
- * Reads a thread that holds more than `maxMessages` as it will be once the next write has trimmed it. Costs one read of
- * the newest `maxMessages`, and one of the leading message where that is a system message.
+ * A thread that holds more than `maxMessages` as it will be once the next write has trimmed it.
+ *
+ * Where `view` has the whole thread it costs nothing more; with `"exact"` one read of the newest `maxMessages`; with
+ * `"turns"` another one of the leading message. While other writers commit between these two, they are read up to three
+ * times, and then the whole thread at once. The signal is checked before each request.
  */
-export async function readTrimmed(
+export async function trimmedView(
   driver: Driver,
   threadId: string,
-  range: CursorRange & Pick<ReadRequest, "limit" | "metadata">,
-  how: {
-    readonly maxMessages: number;
-    readonly trimming: Trimming;
-    readonly signal: AbortSignal | undefined;
-  },
+  view: ThreadView,
+  range: Range,
+  settings: Settings,
+  signal: AbortSignal | undefined,
 ): Promise<ThreadView> {
-  const { maxMessages, trimming, signal } = how;
-  const request = { threadId, metadata: range.metadata, signal };
-  for (;;) {
-    const window = await driver.read({ ...request, limit: maxMessages, before: undefined, after: undefined });
-    const leading = await driver.read({ ...request, limit: 1, before: undefined, after: 0, metadata: false });
-    // A commit came between the two.
+  const read = async (limit: number, after?: number): Promise<ThreadView> => {
+    signal?.throwIfAborted();
+    return await driver.read({
+      threadId,
+      limit,
+      before: undefined,
+      after,
+      metadata: range.metadata && after === undefined,
+      signal,
+    });
+  };
+  if (isWhole(view)) return trimView(view, view.entries, range, settings);
+  const { maxMessages, trimming } = settings;
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+    const window = await read(maxMessages);
+    if (isWhole(window) || trimming === "exact") return trimView(window, window.entries, range, settings);
+    const leading = await read(1, 0);
     if (leading.revision !== window.revision) continue;
-    const entries = new Map([...leading.entries, ...window.entries].map((entry) => [entry.sequence, entry]));
-    const trimmed = trim(extentOf(window), maxMessages, trimming, (sequence) =>
-      kindOfRecord(entries.get(sequence)?.record ?? ""),
-    );
-    const wanted = selectRange(trimmed, { limit: range.limit, ...boundsAt(window.revision, range) });
-    return {
-      ...window,
-      count: countOf(trimmed),
-      first: firstOf(trimmed),
-      last: lastOf(trimmed),
-      entries: [...entries.values()].filter((entry) => isWithin(wanted, entry.sequence)),
-    };
+    return trimView(window, [...leading.entries, ...window.entries], range, settings);
   }
+  const whole = await read(Number.POSITIVE_INFINITY);
+  return trimView(whole, whole.entries, range, settings);
+}
+
+const isWhole = ({ entries, count }: ThreadView) => entries.length === count;
+
+/** @param known the newest `maxMessages` of the thread and, for `"turns"`, its leading message; the rest as far as it is there. */
+function trimView(
+  view: ThreadView,
+  known: ThreadView["entries"],
+  range: Range,
+  { maxMessages, trimming }: Settings,
+): ThreadView {
+  const entries = new Map(known.map((entry) => [entry.sequence, entry]));
+  const trimmed = trim(extentOf(view), maxMessages, trimming, (sequence) =>
+    kindOfRecord(entries.get(sequence)?.record ?? ""),
+  );
+  const wanted = selectRange(trimmed, { limit: range.limit, ...boundsAt(view.revision, range) });
+  return {
+    ...view,
+    count: countOf(trimmed),
+    first: firstOf(trimmed),
+    last: lastOf(trimmed),
+    entries: [...entries.values()].filter((entry) => isWithin(wanted, entry.sequence)),
+  };
 }
