@@ -38,9 +38,13 @@ export function hasRevisions(store: ThreadStore): store is ThreadStore & Message
   return "read" in store && typeof store.read === "function";
 }
 
+/** How often a history is listed in the hope that no other writer commits meanwhile. */
+const MAX_ATTEMPTS = 3;
+
 /**
  * All messages and the revision that they are of. They are listed, not read, as a store may do more when it lists
- * (shorten its history, for one); a list between two equal revisions is of that revision.
+ * (shorten its history, for one); a list between two equal revisions is of that revision. Where other writers commit
+ * during each of three lists, the revision is the one before the last list: a compare-and-set against it fails.
  *
  * @param known the revision that the thread is thought to be at, to spare a request.
  */
@@ -53,10 +57,10 @@ export async function readHistory(
   if (!hasRevisions(store)) return { messages: await store.listMessages(options), revision: undefined };
   const current = async () => (await store.read({ limit: 0, ...options })).revision;
   let before = known === undefined ? await current() : known;
-  for (;;) {
+  for (let attempt = 1; ; attempt++) {
     const messages = await store.listMessages(options);
     const revision = await current();
-    if (revision === before) return { messages, revision };
+    if (revision === before || attempt === MAX_ATTEMPTS) return { messages, revision: before };
     before = revision;
   }
 }
