@@ -1,7 +1,7 @@
 import { inspect, types } from "node:util";
 
 // What clause C8 calls equal. Matchers of test frameworks come close, but take an own key "constructor" for the class of
-// an object, or ask for the class of an error, of which only name, message and cause are promised.
+// an object, or ask for the class of an error, of which only name, message, cause, code and errors are promised.
 
 /**
  * Where two values differ first: a path and both sides, for people to read; undefined where they are the same. Types,
@@ -33,6 +33,8 @@ const fieldsOf = (error: Error) => ({
   name: error.name,
   message: error.message,
   ...("cause" in error && { cause: error.cause }),
+  ...("code" in error && { code: error.code }),
+  ...("errors" in error && { errors: error.errors }),
 });
 
 /** What an object is made of: all of it as text, or its parts by key or place. */

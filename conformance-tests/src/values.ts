@@ -173,6 +173,17 @@ const table: Record<string, unknown> = {
     cause: new Error("inner", { cause: undefined }),
   }),
   "an error with a name of its own": namedError("OddError", "odd"),
+  "errors with a code": [
+    Object.assign(new Error("refused"), { code: "ECONNREFUSED" }),
+    Object.assign(new TypeError("7", { cause: undefined }), { code: 7 }),
+  ],
+  "an error of several errors": new AggregateError([new Error("one"), new Date(0)], "all failed", {
+    cause: 1n,
+  }),
+  "undefined in every object of plain JSON": {
+    role: undefined,
+    parts: [{ type: "text", providerOptions: undefined, executed: undefined }, [{ a: undefined }]],
+  },
   "an array buffer": bytes.slice(3, 17),
   "an empty array buffer": new ArrayBuffer(0),
   "a view into a part of a buffer": new Uint8Array(bytes, 5, 9),
@@ -255,6 +266,19 @@ export const refusedValues: Readonly<Record<string, unknown>> = {
   "a WeakMap": new WeakMap(),
   "a promise": Promise.resolve(1),
   "an array with a named property": Object.assign([1], { name: "a" }),
+  // biome-ignore lint/suspicious/noSparseArray: a hole and a name are as many keys as elements
+  "an array with a hole and a named property": Object.assign([1, , 3], { name: "a" }),
+  "an array with a symbol key": Object.assign([1], { [Symbol("a")]: 1 }),
+  "an instance of a class over Array": new (class Stack extends Array {})(),
+  "an instance of a class over Uint8Array": new (class Bytes extends Uint8Array {})(1),
+  "a date with a named property": Object.assign(new Date(0), { zone: "UTC" }),
+  "a map with a named property": Object.assign(new Map(), { name: "a" }),
+  "a set with a named property": Object.assign(new Set(), { name: "a" }),
+  "a regular expression with a named property": Object.assign(/a/, { name: "a" }),
+  "a URL with a named property": Object.assign(new URL("https://example.org"), { name: "a" }),
+  "bytes with a named property": Object.assign(new Uint8Array(3), { mediaType: "image/png" }),
+  "an array buffer with a named property": Object.assign(new ArrayBuffer(3), { mediaType: "image/png" }),
+  "an error of an error that cannot be carried": new AggregateError([Symbol("a")]),
   "nesting past all reason": nested(3_000),
   "an iterator": [1][Symbol.iterator](),
 };

@@ -85,9 +85,9 @@ export const sourceMutants: readonly SourceMutant[] = [
     [
       "lone surrogates are lost",
       "C8",
-      "codec.ts",
-      "return JSON.stringify(value);",
-      'return JSON.stringify(value).replaceAll(/\\\\ud[89a-f]../gi, "?");',
+      "plain-json.ts",
+      ": JSON.stringify(json);",
+      ': JSON.stringify(json).replaceAll(/\\\\ud[89a-f]../gi, "?");',
     ],
     [
       "exact trimming keeps one too many",

@@ -70,6 +70,20 @@ export const fidelity: Clause = {
       expect([withCause?.message, withCause && "cause" in withCause]).toEqual(["with", true]);
     });
 
+    test("of what clients hang on an error, only a code and the errors of an AggregateError are kept", async (backend) => {
+      const store = backend.store();
+      const failed = Object.assign(new Error("refused"), { code: "ECONNREFUSED", headers: "hunter2" });
+      const all = Object.assign(new AggregateError([failed], "all failed"), { request: () => "hunter2" });
+      await store.addMessages([carrying(all)]);
+      expect(await backend.harness.raw.dump(store.threadId)).not.toContain("hunter2");
+      const [read] = (await store.listMessages()).map(({ metadata }) => metadata as AggregateError);
+      expect(read).toBeInstanceOf(AggregateError);
+      expect(
+        differenceOf(read?.errors, [Object.assign(new Error("refused"), { code: "ECONNREFUSED" })]),
+      ).toBe(undefined);
+      expect(Object.keys(read ?? {})).toEqual([]);
+    });
+
     test("absent stays absent, undefined stays undefined, null stays null", async (backend) => {
       const store = backend.store();
       const messages: ChatMessage[] = [

@@ -1,8 +1,10 @@
-import { types } from "node:util";
-import { SuperJSON } from "superjson";
+import { isDeepStrictEqual, types } from "node:util";
 import { invalid } from "./arguments.ts";
+import { fieldsOf, isError, makeError } from "./error-fields.ts";
 import { StoreError } from "./errors.ts";
+import { MAX_DEPTH, parsePlain, stringifyPlain } from "./plain-json.ts";
 import type { RecordPlace, RecordWrite } from "./record.ts";
+import { Entries, isDifficult, refuseForeign, superjson, typedArrays } from "./superjson-rules.ts";
 
 /**
  * Turns a message (or a thread's metadata) into text and back.
@@ -32,8 +34,6 @@ export function encodeText(codec: Codec, value: unknown, write: RecordWrite): st
     : invalid("codec.encode must return well-formed text that is not empty");
 }
 
-/** Deeper nesting than this is refused: it would exhaust the stack of whoever reads it. */
-const MAX_DEPTH = 1_000;
 /**
  * superjson writes the whole path to each value that JSON has not. Where such values hold each other deep down, that is
  * quadratic in text and time: past so many characters, and so many more for each value, they are refused.
@@ -44,97 +44,6 @@ const MAX_HOLES = 100_000;
 /** What marks text that is superjson's; JSON never begins with it. */
 const SUPERJSON_MARK = "~";
 
-/**
- * Keys that JSON writes with an escape. V8 in Node 24 reads such a key wrongly after certain others (nodejs/node#63785),
- * so no key is ever written with one.
- */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what JSON escapes
-const escapedKey = /["\\\u0000-\u001f\ud800-\udfff]/;
-/** Keys that superjson cannot write: it throws, or its own paths would need an escape. */
-const superjsonKey = /[.\\]|^(?:__proto__|constructor|prototype)$/;
-const isDifficult = (key: string) => escapedKey.test(key) || superjsonKey.test(key);
-
-const typedArrays = new Map(
-  (
-    [
-      Int8Array,
-      Uint8Array,
-      Uint8ClampedArray,
-      Int16Array,
-      Uint16Array,
-      Int32Array,
-      Uint32Array,
-      Float32Array,
-      Float64Array,
-      BigInt64Array,
-      BigUint64Array,
-      // Not in Node 22.
-      ...("Float16Array" in globalThis ? [globalThis.Float16Array as unknown as typeof Float32Array] : []),
-    ] as const
-  ).map((type) => [type.name, type]),
-);
-
-/** Stands for an object with keys that superjson or JSON would not carry. An array, because superjson walks into those. */
-class Entries extends Array<[string, unknown]> {}
-
-const superjson = new SuperJSON();
-superjson.registerCustom<Entries, [string, never][]>(
-  {
-    isApplicable: (value): value is Entries => value instanceof Entries,
-    serialize: (pairs) => Array.from(pairs) as [string, never][],
-    deserialize: (pairs) => Object.fromEntries(pairs) as never,
-  },
-  "entries",
-);
-superjson.registerCustom<ArrayBuffer | ArrayBufferView, [string, string]>(
-  {
-    isApplicable: (value): value is ArrayBuffer | ArrayBufferView =>
-      types.isArrayBuffer(value) || types.isTypedArray(value),
-    serialize: (value) =>
-      types.isArrayBuffer(value)
-        ? ["ArrayBuffer", Buffer.from(value).toString("base64")]
-        : [
-            Buffer.isBuffer(value) ? "Uint8Array" : value.constructor.name,
-            Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString("base64"),
-          ],
-    deserialize: ([type, base64]) => {
-      // Anything else may claim a length that it has not.
-      if (typeof base64 !== "string") throw new TypeError("bytes must be base64");
-      const bytes = Uint8Array.from(Buffer.from(base64, "base64")).buffer;
-      if (type === "ArrayBuffer") return bytes;
-      const TypedArray = typedArrays.get(type);
-      if (!TypedArray) throw new TypeError("unknown kind of bytes");
-      return new TypedArray(bytes);
-    },
-  },
-  "bytes",
-);
-superjson.registerCustom<Date, null>(
-  {
-    isApplicable: (value): value is Date => types.isDate(value) && Number.isNaN(value.getTime()),
-    serialize: () => null,
-    deserialize: () => new Date(Number.NaN),
-  },
-  "invalid-date",
-);
-superjson.registerCustom<Error, never>(
-  {
-    isApplicable: (value): value is Error => value instanceof Error,
-    serialize: (error) =>
-      ("cause" in error ? [error.name, error.message, error.cause] : [error.name, error.message]) as never,
-    deserialize: (fields: readonly unknown[]) => {
-      const [name, message] = fields as [string, string];
-      const error = fields.length > 2 ? new Error(message, { cause: fields[2] }) : new Error(message);
-      if (error.name !== name)
-        Object.defineProperty(error, "name", { value: name, configurable: true, writable: true });
-      // The stack of whoever reads it would mislead.
-      error.stack = `${name}: ${message}`;
-      return error;
-    },
-  },
-  "error",
-);
-
 function refuse(path: readonly string[], problem: string): never {
   throw new StoreError("INVALID_ARGUMENT", `${path.join("") || "the value"} ${problem}`);
 }
@@ -144,37 +53,34 @@ function isPlainObject(value: object): value is Record<string, unknown> {
   return prototype === null || Object.getPrototypeOf(prototype) === null;
 }
 
-/** The values that superjson (with the rules above) carries and JSON does not, but for undefined and odd numbers. */
+/** The values of built-in classes that superjson (with the rules above) carries. */
 function isCarriedObject(value: object): boolean {
-  if (types.isTypedArray(value)) return Buffer.isBuffer(value) || typedArrays.has(value.constructor.name);
-  const prototype = Object.getPrototypeOf(value);
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (types.isTypedArray(value)) {
+    const TypedArray = typedArrays.get(value[Symbol.toStringTag]);
+    return prototype === Buffer.prototype || prototype === TypedArray?.prototype;
+  }
   return (
-    types.isNativeError(value) ||
-    value instanceof Error ||
+    isError(value) ||
     (types.isArrayBuffer(value) && prototype === ArrayBuffer.prototype) ||
     (types.isDate(value) && prototype === Date.prototype) ||
     (types.isRegExp(value) && prototype === RegExp.prototype) ||
+    (types.isMap(value) && prototype === Map.prototype) ||
+    (types.isSet(value) && prototype === Set.prototype) ||
     (value instanceof URL && prototype === URL.prototype)
   );
 }
 
-/** Whether plain JSON carries a value, as it does nearly every message. */
-function isPlainJson(value: unknown, depth: number): boolean {
-  if (typeof value === "string" || typeof value === "boolean" || value === null) return true;
-  if (typeof value === "number") return Number.isFinite(value) && !Object.is(value, -0);
-  if (typeof value !== "object" || depth > MAX_DEPTH) return false;
-  if (Array.isArray(value)) {
-    return (
-      Object.keys(value).length === value.length && value.every((inner) => isPlainJson(inner, depth + 1))
-    );
-  }
-  if (Object.getPrototypeOf(value) !== Object.prototype || Object.getOwnPropertySymbols(value).length > 0)
-    return false;
-  for (const key of Object.keys(value)) {
-    if (escapedKey.test(key) || !isPlainJson((value as Record<string, unknown>)[key], depth + 1))
-      return false;
-  }
-  return true;
+/** Whether somebody has given a value of a built-in class a property. */
+function hasAddedProperty(value: object): boolean {
+  if (!types.isTypedArray(value)) return Reflect.ownKeys(value).length > (types.isRegExp(value) ? 1 : 0);
+  const { buffer, byteOffset, byteLength, length } = value;
+  const TypedArray = typedArrays.get(value[Symbol.toStringTag]) ?? Uint8Array;
+  const same = Buffer.isBuffer(value)
+    ? Buffer.from(buffer, byteOffset, byteLength)
+    : new TypedArray(buffer as ArrayBuffer, byteOffset, length);
+  // Each element has a key, too many to list. This compares the elements in one step, as they are, and the other keys.
+  return !isDeepStrictEqual(value, same);
 }
 
 /** Where a walk through a value is, and what it has met. */
@@ -234,30 +140,43 @@ function hasPath(value: unknown): boolean {
 
 /** What an object holds, by the name it has in a path. */
 function insideOf(value: object, path: readonly string[]): readonly (readonly [string, unknown])[] {
-  if (value instanceof Error) return "cause" in value ? [["cause", value.cause]] : [];
-  if (isCarriedObject(value)) return [];
-  if (Array.isArray(value)) {
-    if (Object.keys(value).some((key) => !/^\d+$/.test(key))) {
-      refuse(path, "is an array with named properties, which cannot be stored");
-    }
-    if (value.length - Object.keys(value).length > MAX_HOLES) {
-      refuse(path, `is an array with more than ${MAX_HOLES} holes, which cannot be stored`);
-    }
-    return indexed(value);
+  if (isError(value)) {
+    const { name, message, code, ...inside } = fieldsOf(value);
+    return Object.entries(inside);
   }
-  if (types.isMap(value) && Object.getPrototypeOf(value) === Map.prototype) {
-    return indexed([...value.keys(), ...value.values()]);
-  }
-  if (types.isSet(value) && Object.getPrototypeOf(value) === Set.prototype) return indexed([...value]);
-  if (!isPlainObject(value)) {
-    refuse(
-      path,
-      `is an instance of ${value.constructor?.name || "a class"}, which cannot be stored; pass a plain object`,
-    );
-  }
-  if (Object.getOwnPropertySymbols(value).length > 0)
+  if (Object.getOwnPropertySymbols(value).length > 0) {
     refuse(path, "has a symbol as key, which cannot be stored");
-  return Object.entries(value);
+  }
+  if (Array.isArray(value)) return elementsOf(value, path);
+  if (isPlainObject(value)) return Object.entries(value);
+  if (!isCarriedObject(value)) refuseInstance(value, path);
+  if (hasAddedProperty(value)) {
+    refuse(path, `is a ${value.constructor.name} with named properties, which cannot be stored`);
+  }
+  if (types.isMap(value)) return indexed([...value.keys(), ...value.values()]);
+  return types.isSet(value) ? indexed([...value]) : [];
+}
+
+function elementsOf(value: readonly unknown[], path: readonly string[]): [string, unknown][] {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  // An Array.prototype, of whatever realm, is an array; a subclass' prototype is none.
+  if (!Array.isArray(prototype)) refuseInstance(value, path);
+  const keys = Object.keys(value);
+  if (keys.some((key) => !/^\d+$/.test(key))) {
+    refuse(path, "is an array with named properties, which cannot be stored");
+  }
+  if (value.length - keys.length > MAX_HOLES) {
+    refuse(path, `is an array with more than ${MAX_HOLES} holes, which cannot be stored`);
+  }
+  return indexed(value);
+}
+
+function refuseInstance(value: object, path: readonly string[]): never {
+  const name = value.constructor?.name || "a class";
+  return refuse(
+    path,
+    `is an instance of ${name}, which cannot be stored; pass a plain object or a plain array`,
+  );
 }
 
 function indexed(values: readonly unknown[]): [string, unknown][] {
@@ -274,13 +193,13 @@ function toCarried(value: unknown): unknown {
   if (types.isMap(value))
     return new Map(Array.from(value, ([key, inner]) => [toCarried(key), toCarried(inner)]));
   if (types.isSet(value)) return new Set(Array.from(value, toCarried));
-  if (value instanceof Error) {
-    const copy =
-      "cause" in value
-        ? new Error(value.message, { cause: toCarried(value.cause) })
-        : new Error(value.message);
-    copy.name = value.name;
-    return copy;
+  if (isError(value)) {
+    const { cause, errors, ...fields } = fieldsOf(value);
+    return makeError({
+      ...fields,
+      ...("cause" in value && { cause: toCarried(cause) }),
+      ...(errors && { errors: Array.from(errors, toCarried) }),
+    });
   }
   if (isCarriedObject(value))
     return Object.getPrototypeOf(value) === Date.prototype ? new Date(value as Date) : value;
@@ -289,32 +208,21 @@ function toCarried(value: unknown): unknown {
 }
 
 /**
- * Throws for what superjson reads and `encode` never writes: its typed arrays, which have as many elements as a number says,
- * and its shared references, of which values can be made that contain themselves.
+ * The codec used where no other is given: plain JSON where the value is plain JSON, superjson for the rest. A property
+ * whose value is undefined keeps a value on the path of plain JSON: it is null there, and its object lists it under the key
+ * `~undefined`.
  *
- * @param meta.values superjson's tree of types: a node is an object of nodes, or an array of a type and such an object.
- */
-function refuseForeign(meta: { readonly values?: unknown; readonly referentialEqualities?: unknown }): void {
-  if (meta.referentialEqualities !== undefined) throw new TypeError("shared references are not carried");
-  const open = [meta.values];
-  for (let node = open.pop(); node !== undefined; node = open.pop()) {
-    const [type, inside] = Array.isArray(node) ? node : [undefined, node];
-    if (Array.isArray(type) && type[0] !== "custom") throw new TypeError("unknown kind of value");
-    if (typeof inside === "object" && inside !== null) open.push(...Object.values(inside));
-  }
-}
-
-/**
- * The codec used where no other is given: plain JSON where the value is plain JSON, superjson for the rest.
- *
- * Carries all that JSON does, and Date, Map, Set, bigint, undefined, NaN, infinities, -0, URL, RegExp, Error (name,
- * message and cause), ArrayBuffer and typed arrays (as base64), nested up to 1,000 levels, under any key; not where these
- * are so deep in each other that their paths take more than 1 MiB and 256 characters for each. A Buffer comes back as a
- * Uint8Array, a hole in an array as undefined, a shared object as copies.
+ * Carries all that JSON does, and Date, Map, Set, bigint, undefined, NaN, infinities, -0, URL, RegExp, ArrayBuffer and
+ * typed arrays (as base64), nested up to 1,000 levels, under any key; not where these are so deep in each other that their
+ * paths take more than 1 MiB and 256 characters for each. A Buffer comes back as a Uint8Array, a hole in an array as
+ * undefined, a shared object as copies. An Error keeps its name, message and cause, a `code` that is a string or a number,
+ * and the `errors` of an AggregateError; its other properties are left out, as they may be secrets. Any other object of a
+ * class, a symbol as key, and named properties of arrays, dates, maps, sets, bytes and the like are `INVALID_ARGUMENT`.
  */
 export const jsonCodec = Object.freeze({
   encode(value: unknown): string {
-    if (isPlainJson(value, 1)) return JSON.stringify(value);
+    const plain = stringifyPlain(value);
+    if (plain !== undefined) return plain;
     checkValue(value, new Walk());
     const { json, meta } = superjson.serialize(toCarried(value));
     // Its record of shared references: reads give copies, and it takes equal bigints for one object.
@@ -322,7 +230,7 @@ export const jsonCodec = Object.freeze({
     return SUPERJSON_MARK + JSON.stringify({ json, meta });
   },
   decode(text: string): unknown {
-    if (!text.startsWith(SUPERJSON_MARK)) return JSON.parse(text);
+    if (!text.startsWith(SUPERJSON_MARK)) return parsePlain(text);
     const carried = JSON.parse(text.slice(1));
     refuseForeign(carried.meta ?? {});
     return superjson.deserialize(carried, { inPlace: true });

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import { runInNewContext } from "node:vm";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type Codec, createMemoryStores, jsonCodec, StoreError } from "../src/index.ts";
@@ -84,6 +85,40 @@ describe("C8 the codec carries", () => {
     );
   });
 
+  test("errors, with a code, and the errors of an AggregateError, and nothing else that clients hang on them", () => {
+    const failed = Object.assign(new Error("refused"), {
+      code: "ECONNREFUSED",
+      headers: { token: "hunter2" },
+    });
+    const all = new AggregateError([failed, new Date(0), "text"], "all failed", { cause: { at: 1n } });
+    const text = jsonCodec.encode({ all: Object.assign(all, { code: 7, request: () => "hunter2" }) });
+    expect(text).not.toContain("hunter2");
+    const decoded = (jsonCodec.decode(text) as { all: AggregateError & { code: number } }).all;
+    expect(decoded).toBeInstanceOf(AggregateError);
+    expect([decoded.name, decoded.message, decoded.cause, decoded.code]).toEqual([
+      "AggregateError",
+      "all failed",
+      { at: 1n },
+      7,
+    ]);
+    const [first, ...others] = decoded.errors;
+    expect(others).toStrictEqual([new Date(0), "text"]);
+    expect({ ...first }).toStrictEqual({ code: "ECONNREFUSED" });
+    expect([first.name, first.message, "cause" in first, "errors" in first]).toEqual([
+      "Error",
+      "refused",
+      false,
+      false,
+    ]);
+    // Encoded once more it is the same.
+    expect(jsonCodec.encode({ all: decoded })).toBe(text);
+    const foreign = runInNewContext('new RangeError("far")');
+    expect(roundTrip(foreign)).toMatchObject({ name: "RangeError", message: "far" });
+    // Errors of other kinds have lists of their own making.
+    const other = Object.assign(new Error("x"), { code: { secret: 1 }, errors: ["hunter2"] });
+    expect(jsonCodec.encode(other)).toBe(jsonCodec.encode(new Error("x")));
+  });
+
   test("errors, with name, message and cause, absent staying absent", () => {
     const decoded = roundTrip(new RangeError("far", { cause: { code: 1n } })) as Error;
     expect(decoded).toBeInstanceOf(Error);
@@ -106,6 +141,76 @@ describe("C8 the codec carries", () => {
   });
 });
 
+describe("C8 a property whose value is undefined", () => {
+  const message = {
+    role: "assistant",
+    content: [
+      { type: "text", text: "Hi", providerOptions: undefined },
+      {
+        type: "tool-call",
+        toolCallId: "1",
+        toolName: "t",
+        input: {},
+        providerExecuted: undefined,
+        n: undefined,
+      },
+    ],
+    id: undefined,
+  };
+
+  test("is listed beside the others, in JSON that anything reads", () => {
+    const text = jsonCodec.encode(message);
+    expect(text).toBe(
+      '{"role":"assistant","content":[' +
+        '{"type":"text","text":"Hi","providerOptions":null,"~undefined":["providerOptions"]},' +
+        '{"type":"tool-call","toolCallId":"1","toolName":"t","input":{},"providerExecuted":null,"n":null,' +
+        '"~undefined":["providerExecuted","n"]}' +
+        '],"id":null,"~undefined":["id"]}',
+    );
+    expect(jsonCodec.decode(text)).toStrictEqual(message);
+    expect(message).toHaveProperty("id");
+    const absentFirst = { id: undefined, role: "user", content: null };
+    expect(Object.keys(roundTrip(absentFirst) as object)).toEqual(["id", "role", "content"]);
+  });
+
+  test.each<[string, unknown]>([
+    ["in a list", [[{ a: undefined }], { b: [{ c: undefined }] }]],
+    ["beside what JSON lacks", { a: undefined, b: new Date(0), c: { d: undefined } }],
+    ["as an element of a list", { a: [undefined, { b: undefined }] }],
+    [
+      "under a difficult key",
+      Object.fromEntries([
+        ["__proto__", undefined],
+        ["\n", undefined],
+        ["a.b", undefined],
+      ]),
+    ],
+    ["beside __proto__", JSON.parse('{"__proto__":{"x":1},"a":{"__proto__":{"y":[]}}}')],
+    ["within __proto__", Object.fromEntries([["__proto__", { a: undefined }]])],
+    ["beside a key of the list's name", { "~undefined": ["a"], b: undefined, c: { "~undefined": [] } }],
+    ["beside text of the list's name", { "~undefined ": '"~undefined":["a"]', b: '{"~undefined":["c"]}' }],
+  ])("comes back %s", (_, value) => {
+    const decoded = roundTrip(value);
+    expect(isDeepStrictEqual(decoded, value)).toBe(true);
+    expect(jsonCodec.encode(decoded)).toBe(jsonCodec.encode(value));
+  });
+
+  test.each([
+    '{"~undefined":1}',
+    '{"~undefined":[1]}',
+    '{"a":1,"~undefined":["a"]}',
+    '{"~undefined":{"length":1e9}}',
+  ])("is not taken from %s", (text) => {
+    expect(() => jsonCodec.decode(text)).toThrow(TypeError);
+  });
+
+  test("pollutes no prototype", () => {
+    expect(() => jsonCodec.decode('{"a":{"~undefined":["__proto__"]}}')).toThrow(TypeError);
+    expect(() => jsonCodec.decode('{"a":{"~undefined":["toString"]}}')).toThrow(TypeError);
+    expect({}.toString).toBeTypeOf("function");
+  });
+});
+
 describe("C8 the codec refuses, naming the place", () => {
   class Point {
     x = 1;
@@ -117,7 +222,23 @@ describe("C8 the codec refuses, naming the place", () => {
     "a symbol": Symbol("s"),
     "a class instance": new Point(),
     "a subclass of Map": new (class extends Map {})(),
-    "a subclass of Array with a field": Object.assign([1], { extra: 1 }),
+    "an array with a field": Object.assign([1], { extra: 1 }),
+    "an array with a hole and a field": Object.assign(holes.slice(), { extra: 1, more: 2 }),
+    "an array with a symbol key": Object.assign([1], { [Symbol("s")]: 1 }),
+    "a subclass of Array": new (class Stack extends Array {})(),
+    "a list of a subclass beside what JSON lacks": class Stack extends Array {}.from([1n]),
+    "a Date with a field": Object.assign(new Date(0), { zone: "UTC" }),
+    "a Map with a field": Object.assign(new Map(), { extra: 1 }),
+    "a Set with a symbol key": Object.assign(new Set(), { [Symbol("s")]: 1 }),
+    "a RegExp with a field": Object.assign(/a/, { extra: 1 }),
+    "a URL with a field": Object.assign(new URL("https://example.com"), { extra: 1 }),
+    "an ArrayBuffer with a field": Object.assign(new ArrayBuffer(1), { extra: 1 }),
+    "bytes with a field": Object.assign(Uint8Array.of(1), { mediaType: "a/b" }),
+    "floats with a symbol key": Object.assign(Float64Array.of(Number.NaN), { [Symbol("s")]: 1 }),
+    "a Buffer with a field": Object.assign(Buffer.from("a"), { mediaType: "a/b" }),
+    "a subclass of Buffer": Object.setPrototypeOf(Buffer.from("a"), Object.create(Buffer.prototype)),
+    "a subclass of Uint8Array": new (class Bytes extends Uint8Array {})(1),
+    "an AggregateError of a function": new AggregateError([() => 1]),
     "a symbol key": { [Symbol("s")]: 1 },
     "a boxed number": Object(1),
     "a DataView": new DataView(new ArrayBuffer(1)),

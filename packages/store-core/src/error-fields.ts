@@ -1,0 +1,39 @@
+import { types } from "node:util";
+
+/** What of an error is stored. Nothing else, as the errors of HTTP clients carry credentials. */
+export interface ErrorFields {
+  readonly name: string;
+  readonly message: string;
+  /** Absent where the error has no cause; a cause may also be undefined. */
+  readonly cause?: unknown;
+  readonly code?: string | number;
+  /** Of an AggregateError. */
+  readonly errors?: readonly unknown[];
+}
+
+/** Whether a value is an error, of whatever realm. */
+export const isError = (value: unknown): value is Error =>
+  types.isNativeError(value) || value instanceof Error;
+
+export function fieldsOf(error: Error): ErrorFields {
+  const { name, message } = error;
+  const code = "code" in error ? error.code : undefined;
+  return {
+    name,
+    message,
+    ...("cause" in error && { cause: error.cause }),
+    ...((typeof code === "string" || typeof code === "number") && { code }),
+    ...(error instanceof AggregateError && Array.isArray(error.errors) && { errors: error.errors }),
+  };
+}
+
+export function makeError({ name, message, code, errors, ...rest }: ErrorFields): Error {
+  const error = errors ? new AggregateError(errors, message, rest) : new Error(message, rest);
+  if (error.name !== name) {
+    Object.defineProperty(error, "name", { value: name, configurable: true, writable: true });
+  }
+  if (code !== undefined) Object.assign(error, { code });
+  // The stack of whoever reads it would mislead.
+  error.stack = `${name}: ${message}`;
+  return error;
+}
