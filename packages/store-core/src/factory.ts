@@ -16,6 +16,7 @@ import { type CommitRequest, type Driver, formatRevision } from "./driver.ts";
 import { newEpoch } from "./epoch.ts";
 import type { StoreError } from "./errors.ts";
 import { type ChatMessage, chatMessageTraits, type MessageTraits } from "./message.ts";
+import { checkNodeVersion } from "./node-version.ts";
 import { offerSpans } from "./opentelemetry.ts";
 import { PortableStore } from "./portable-store.ts";
 import { formatRecord } from "./record.ts";
@@ -23,6 +24,8 @@ import { withRetries } from "./retry.ts";
 import { parseState, type StoreSettings } from "./state.ts";
 import type { MessageStore } from "./store.ts";
 import type { Trimming } from "./trimming.ts";
+
+checkNodeVersion();
 
 /** The options that every backend's factory takes. */
 export interface StoreOptions<M = ChatMessage> {

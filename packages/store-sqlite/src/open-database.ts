@@ -1,8 +1,8 @@
 import { closeSync, openSync } from "node:fs";
-import { DatabaseSync } from "node:sqlite";
 import { fileError } from "./errors.ts";
 import { IN_MEMORY, type SqliteSource } from "./options.ts";
 import { migrate } from "./schema.ts";
+import { DatabaseSync } from "./sqlite.ts";
 import { prepareStatements, type Statements } from "./statements.ts";
 import { Transactions } from "./transactions.ts";
 

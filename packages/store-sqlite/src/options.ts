@@ -1,5 +1,4 @@
 import { resolve } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import {
   type ChatMessage,
   type Check,
@@ -9,6 +8,7 @@ import {
   type StoreOptions,
   storeOptionChecks,
 } from "@scrollback/store-core";
+import { DatabaseSync } from "./sqlite.ts";
 
 /** What `createSqliteStores` takes: one of `url` and `client`, and the options of every backend. */
 export interface SqliteOptions<M = ChatMessage> extends StoreOptions<M> {

@@ -1,0 +1,32 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { expect, test } from "vitest";
+
+const run = promisify(execFile);
+
+/** Imports a package as a Node of that version does, which has no node:sqlite. */
+async function importOn(version: string, name: string): Promise<string> {
+  const claim = `Object.defineProperty(process, "versions", { value: { ...process.versions, node: "${version}" } });`;
+  const program = `await import("${name}").then(() => console.log("imported"), (error) => console.log(error.message));`;
+  const flags = ["--no-experimental-sqlite", "--input-type=module", "--eval", claim + program];
+  const { stdout } = await run(process.execPath, flags, { cwd: import.meta.dirname });
+  return stdout.trim();
+}
+
+test.each(["20.20.2", "22.5.0", "22.12.0"])(
+  "C13 on Node %s an import says in one sentence what is missing",
+  async (version) => {
+    for (const name of ["@scrollback/store-core", "@scrollback/store-sqlite"]) {
+      expect(await importOn(version, name)).toBe(
+        `Scrollback needs Node.js 22.13 or later; this is Node.js ${version}`,
+      );
+    }
+  },
+);
+
+test("C13 where Node has no SQLite, the import of the adapter says so, and the core needs none", async () => {
+  expect(await importOn("22.13.0", "@scrollback/store-core")).toBe("imported");
+  expect(await importOn("26.0.0", "@scrollback/store-sqlite")).toBe(
+    "store-sqlite: this Node.js has no node:sqlite; it was built or started without it",
+  );
+});
