@@ -123,7 +123,8 @@ test("openStores names the command that installs a missing adapter, and no part 
      await openStores("redis://:hunter2@127.0.0.1").catch((error) => console.log(error.code, error.message));`,
   );
   expect(output).toBe(
-    "UNSUPPORTED openStores: @scrollback/store-redis is not installed; run: npm install @scrollback/store-redis ioredis\n",
+    "UNSUPPORTED openStores: @scrollback/store-redis was not found; run: npm install @scrollback/store-redis ioredis; " +
+      'or, in a bundled program, give it: openStores(url, { adapters: { "redis": createRedisStores } })\n',
   );
 }, 120_000);
 

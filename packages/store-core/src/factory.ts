@@ -37,11 +37,19 @@ export interface StoreOptions<M = ChatMessage> {
   ttlMs?: number;
   /** How messages and metadata become text: {@link jsonCodec} (the default), `gzipCodec`, `aesGcmCodec`, or your own. */
   codec?: Codec;
-  /** What the library asks of a message. Default {@link chatMessageTraits}, for {@link ChatMessage}. */
+  /** What the library asks of a message. Default {@link chatMessageTraits}, for {@link ChatMessage}; other messages need theirs. */
   traits?: MessageTraits<M>;
   /** Called with the `CORRUPT` error of each record that cannot be read, which is then skipped. Default: reads throw it. */
   onCorruptRecord?: (error: StoreError) => void;
 }
+
+/**
+ * Makes `traits` required where messages are no {@link ChatMessage}. What an adapter's factory takes beside its options.
+ *
+ * @example
+ * export function createMyStores<M = ChatMessage>(options: MyOptions<M> & TraitsOption<M>): StoreFactory<M>;
+ */
+export type TraitsOption<M> = [M] extends [ChatMessage] ? unknown : { readonly traits: MessageTraits<M> };
 
 /** One backend, all threads of one namespace, one connection. */
 export interface StoreFactory<M = ChatMessage> extends AsyncDisposable {

@@ -28,13 +28,19 @@ export {
   type ThreadView,
 } from "./driver.ts";
 export { StoreError, type StoreErrorCode, type StoreErrorOptions } from "./errors.ts";
-export { createStores, type StoreFactory, type StoreOptions, storeOptionChecks } from "./factory.ts";
+export {
+  createStores,
+  type StoreFactory,
+  type StoreOptions,
+  storeOptionChecks,
+  type TraitsOption,
+} from "./factory.ts";
 export { type GzipCodecOptions, gzipCodec } from "./gzip-codec.ts";
 export { createMemoryStores } from "./memory.ts";
 export { MemoryDriver } from "./memory-driver.ts";
 export * from "./message.ts";
 export type { StoreCall, StoreRetry } from "./observation.ts";
-export { openStores } from "./open-stores.ts";
+export { type Adapter, type OpenOptions, openStores } from "./open-stores.ts";
 export {
   formatRecord,
   kindOfRecord,

@@ -1,5 +1,11 @@
 import { checkOptions } from "./arguments.ts";
-import { createStores, type StoreFactory, type StoreOptions, storeOptionChecks } from "./factory.ts";
+import {
+  createStores,
+  type StoreFactory,
+  type StoreOptions,
+  storeOptionChecks,
+  type TraitsOption,
+} from "./factory.ts";
 import { MemoryDriver } from "./memory-driver.ts";
 import type { ChatMessage } from "./message.ts";
 
@@ -14,7 +20,11 @@ import type { ChatMessage } from "./message.ts";
  * const store = stores.open("chat-1");
  * await store.addMessages([{ role: "user", content: "Hello" }]);
  */
-export function createMemoryStores<M = ChatMessage>(options: StoreOptions<M> = {}): StoreFactory<M> {
+export function createMemoryStores<M extends ChatMessage = ChatMessage>(): StoreFactory<M>;
+export function createMemoryStores<M = ChatMessage>(
+  options: StoreOptions<M> & TraitsOption<M>,
+): StoreFactory<M>;
+export function createMemoryStores(options: StoreOptions = {}): StoreFactory {
   checkOptions("createMemoryStores", options, storeOptionChecks);
   return createStores(new MemoryDriver(), options);
 }

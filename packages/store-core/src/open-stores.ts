@@ -1,88 +1,126 @@
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { checkOptions, invalid } from "./arguments.ts";
+import { type Check, checkOptions, invalid, isObject } from "./arguments.ts";
 import { StoreError } from "./errors.ts";
-import { type StoreFactory, type StoreOptions, storeOptionChecks } from "./factory.ts";
+import { type StoreFactory, type StoreOptions, storeOptionChecks, type TraitsOption } from "./factory.ts";
 import { createMemoryStores } from "./memory.ts";
 import type { ChatMessage } from "./message.ts";
 
-interface Adapter {
+/** Makes the stores of a URL: the `create…Stores` of an adapter's package. */
+export type Adapter<M = ChatMessage> = (
+  options: StoreOptions<M> & TraitsOption<M> & { readonly url: string },
+) => StoreFactory<M>;
+
+/** What {@link openStores} takes. */
+export interface OpenOptions<M = ChatMessage> extends StoreOptions<M> {
+  /**
+   * Adapters by their URLs' scheme, without the colon. They come before those that are loaded on demand, and so serve
+   * adapters of others, and bundled programs, in which nothing is loaded on demand. Default: none.
+   */
+  adapters?: Readonly<Record<string, Adapter<NoInfer<M>>>>;
+}
+
+/** An adapter that is loaded on demand. */
+interface AdapterPackage {
   readonly packageName: string;
   readonly create: string;
   readonly install: string;
 }
 
-const redis: Adapter = {
+const redis: AdapterPackage = {
   packageName: "@scrollback/store-redis",
   create: "createRedisStores",
   install: "@scrollback/store-redis ioredis",
 };
-const mongo: Adapter = {
+const mongo: AdapterPackage = {
   packageName: "@scrollback/store-mongo",
   create: "createMongoStores",
   install: "@scrollback/store-mongo mongodb",
 };
-const adapters: Readonly<Record<string, Adapter>> = {
-  "redis:": redis,
-  "rediss:": redis,
-  "mongodb:": mongo,
-  "mongodb+srv:": mongo,
-  "dynamodb:": {
+const packages: Readonly<Record<string, AdapterPackage>> = {
+  redis: redis,
+  rediss: redis,
+  mongodb: mongo,
+  "mongodb+srv": mongo,
+  dynamodb: {
     packageName: "@scrollback/store-dynamo",
     create: "createDynamoStores",
     install: "@scrollback/store-dynamo @aws-sdk/client-dynamodb",
   },
-  "sqlite:": {
+  sqlite: {
     packageName: "@scrollback/store-sqlite",
     create: "createSqliteStores",
     install: "@scrollback/store-sqlite",
   },
 };
 
+const isAdapters: Check = (value) =>
+  isObject(value) ??
+  (Object.entries(value as object).every(
+    ([scheme, adapter]) => /^[a-z][a-z0-9+.-]*$/.test(scheme) && typeof adapter === "function",
+  )
+    ? undefined
+    : "must have functions such as createSqliteStores, by schemes without a colon");
+
+const openOptionChecks: Readonly<Record<keyof OpenOptions, Check>> = {
+  ...storeOptionChecks,
+  adapters: isAdapters,
+};
+
 /**
  * Opens stores by URL: `memory:`, `sqlite:chats.db`, `sqlite::memory:`, `redis://…`, `rediss://…`, `mongodb://…`,
- * `mongodb+srv://…`, `dynamodb://…`. The adapter's package is loaded on demand, first as seen from this package, then as
- * seen from the working directory. No connection is made before the first call of a store.
+ * `mongodb+srv://…`, `dynamodb://…`, or another scheme that is among `adapters`. The adapter's package is loaded on demand,
+ * first as seen from this package, then as seen from the working directory. No connection is made before the first call of
+ * a store.
  *
- * @throws StoreError `INVALID_ARGUMENT` for a URL of another scheme or a wrong option, `UNSUPPORTED` when the adapter is
- *   not installed, with the command that installs it.
+ * A program that is bundled gives its adapters in `adapters`, as its bundler cannot see which package is loaded.
+ *
+ * @throws StoreError `INVALID_ARGUMENT` for a URL of another scheme or a wrong option, `UNSUPPORTED` when the adapter's
+ *   package is not found, with the command that installs it.
  * @example
  * const stores = await openStores("sqlite:chats.db", { maxMessages: 200 });
+ * @example
+ * const stores = await openStores(process.env.STORE_URL, { adapters: { postgres: createPostgresStores } });
  */
+export async function openStores<M extends ChatMessage = ChatMessage>(url: string): Promise<StoreFactory<M>>;
 export async function openStores<M = ChatMessage>(
   url: string,
-  options: StoreOptions<M> = {},
-): Promise<StoreFactory<M>> {
-  checkOptions("openStores", options, storeOptionChecks);
-  const scheme = typeof url === "string" ? /^[a-z][a-z+]*:/.exec(url)?.[0] : undefined;
-  if (scheme === "memory:") return createMemoryStores(options);
-  const adapter = scheme === undefined ? undefined : adapters[scheme];
+  options: OpenOptions<M> & TraitsOption<M>,
+): Promise<StoreFactory<M>>;
+export async function openStores(url: string, options: OpenOptions = {}): Promise<StoreFactory> {
+  checkOptions("openStores", options, openOptionChecks);
+  const { adapters = {}, ...storeOptions } = options;
+  const scheme = (typeof url === "string" && /^([a-z][a-z0-9+.-]*):/.exec(url)?.[1]) || "";
+  if (Object.hasOwn(adapters, scheme)) return adapters[scheme]?.({ url, ...storeOptions }) as StoreFactory;
+  if (scheme === "memory") return createMemoryStores(storeOptions);
+  const adapter = Object.hasOwn(packages, scheme) ? packages[scheme] : undefined;
   if (!adapter) {
-    return invalid(`openStores: url must begin with memory:, ${Object.keys(adapters).join(", ")}`);
+    const known = ["memory", ...Object.keys(packages), ...Object.keys(adapters)];
+    return invalid(`openStores: url must begin with ${known.map((one) => `${one}:`).join(", ")}`);
   }
-  const module = await load(adapter);
-  return (module[adapter.create] as (options: object) => StoreFactory<M>)({ url, ...options });
+  const module = await load(adapter, scheme);
+  return (module[adapter.create] as Adapter)({ url, ...storeOptions });
 }
 
-async function load({ packageName, install }: Adapter): Promise<Record<string, unknown>> {
+async function load(adapter: AdapterPackage, scheme: string): Promise<Record<string, unknown>> {
+  const { packageName, create, install } = adapter;
   try {
-    return await import(packageName);
+    return await import(/* @vite-ignore */ packageName);
   } catch (error) {
     if (!isMissing(error, packageName)) throw error;
   }
   try {
     // Where packages are strictly apart (pnpm, for one) only the application sees its adapters.
     const fromHere = createRequire(join(process.cwd(), "package.json"));
-    return await import(pathToFileURL(fromHere.resolve(packageName)).href);
+    return await import(/* @vite-ignore */ pathToFileURL(fromHere.resolve(packageName)).href);
   } catch (error) {
     if (!isMissing(error, packageName)) throw error;
     throw new StoreError(
       "UNSUPPORTED",
-      `openStores: ${packageName} is not installed; run: npm install ${install}`,
-      {
-        cause: error,
-      },
+      `openStores: ${packageName} was not found; run: npm install ${install}; or, in a bundled program, give it: ` +
+        `openStores(url, { adapters: { ${JSON.stringify(scheme)}: ${create} } })`,
+      { cause: error },
     );
   }
 }

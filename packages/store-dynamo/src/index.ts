@@ -1,4 +1,10 @@
-import { type ChatMessage, createStores, RecordLogDriver, type StoreFactory } from "@scrollback/store-core";
+import {
+  type ChatMessage,
+  createStores,
+  RecordLogDriver,
+  type StoreFactory,
+  type TraitsOption,
+} from "@scrollback/store-core";
 import { DynamoRecordLog } from "./dynamo-log.ts";
 import { type DynamoStoreOptions, parseOptions } from "./options.ts";
 
@@ -14,7 +20,9 @@ export type { DynamoStoreOptions } from "./options.ts";
  * const store = stores.open("chat-1");
  * await store.addMessages([{ role: "user", content: "Hello" }]);
  */
-export function createDynamoStores<M = ChatMessage>(options: DynamoStoreOptions<M>): StoreFactory<M> {
+export function createDynamoStores<M = ChatMessage>(
+  options: DynamoStoreOptions<M> & TraitsOption<M>,
+): StoreFactory<M> {
   const { connection, storeOptions } = parseOptions(options);
   return createStores(new RecordLogDriver(new DynamoRecordLog(connection)), storeOptions);
 }

@@ -1,4 +1,10 @@
-import { type ChatMessage, createStores, RecordLogDriver, type StoreFactory } from "@scrollback/store-core";
+import {
+  type ChatMessage,
+  createStores,
+  RecordLogDriver,
+  type StoreFactory,
+  type TraitsOption,
+} from "@scrollback/store-core";
 import { MongoRecordLog } from "./mongo-log.ts";
 import { type MongoStoreOptions, parseOptions } from "./options.ts";
 
@@ -14,7 +20,9 @@ export type { MongoStoreOptions } from "./options.ts";
  * const store = stores.open("chat-1");
  * await store.addMessages([{ role: "user", content: "Hello" }]);
  */
-export function createMongoStores<M = ChatMessage>(options: MongoStoreOptions<M>): StoreFactory<M> {
+export function createMongoStores<M = ChatMessage>(
+  options: MongoStoreOptions<M> & TraitsOption<M>,
+): StoreFactory<M> {
   const { place, storeOptions } = parseOptions(options);
   return createStores(new RecordLogDriver(new MongoRecordLog(place)), storeOptions);
 }

@@ -1,4 +1,4 @@
-import { type ChatMessage, createStores, type StoreFactory } from "@scrollback/store-core";
+import { type ChatMessage, createStores, type StoreFactory, type TraitsOption } from "@scrollback/store-core";
 import { checkRedisOptions, clientOf, type RedisStoreOptions } from "./options.ts";
 import { RedisDriver } from "./redis-driver.ts";
 
@@ -13,8 +13,10 @@ export type { RedisClient, RedisStoreOptions } from "./options.ts";
  * const store = stores.open("chat-1");
  * await store.addMessages([{ role: "user", content: "Hello" }]);
  */
-export function createRedisStores<M = ChatMessage>(options: RedisStoreOptions<M>): StoreFactory<M> {
+export function createRedisStores<M = ChatMessage>(
+  options: RedisStoreOptions<M> & TraitsOption<M>,
+): StoreFactory<M> {
   checkRedisOptions(options);
-  const { url, client, keyPrefix, ...storeOptions } = options ?? {};
+  const { url, client, keyPrefix, ...storeOptions }: RedisStoreOptions<M> = options ?? {};
   return createStores(new RedisDriver({ ...clientOf(url, client), keyPrefix }), storeOptions);
 }

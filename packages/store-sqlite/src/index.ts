@@ -1,4 +1,4 @@
-import { type ChatMessage, createStores, type StoreFactory } from "@scrollback/store-core";
+import { type ChatMessage, createStores, type StoreFactory, type TraitsOption } from "@scrollback/store-core";
 import { parseOptions, type SqliteOptions } from "./options.ts";
 import { SqliteDriver } from "./sqlite-driver.ts";
 
@@ -14,7 +14,9 @@ export type { SqliteOptions } from "./options.ts";
  * const store = stores.open("chat-1");
  * await store.addMessages([{ role: "user", content: "Hello" }]);
  */
-export function createSqliteStores<M = ChatMessage>(options: SqliteOptions<M>): StoreFactory<M> {
+export function createSqliteStores<M = ChatMessage>(
+  options: SqliteOptions<M> & TraitsOption<M>,
+): StoreFactory<M> {
   const { source, tablePrefix, storeOptions } = parseOptions(options);
   return createStores(new SqliteDriver(source, tablePrefix), storeOptions);
 }

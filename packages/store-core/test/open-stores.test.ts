@@ -1,0 +1,71 @@
+import { expect, expectTypeOf, test } from "vitest";
+import {
+  type ChatMessage,
+  createMemoryStores,
+  type MessageTraits,
+  openStores,
+  type StoreFactory,
+} from "../src/index.ts";
+
+interface Note {
+  text: string;
+}
+const traits: MessageTraits<Note> = { role: () => "user", toolCalls: () => [], toolResults: () => [] };
+
+test("adapters of others open their schemes, and come before those that are loaded", async () => {
+  const asked: object[] = [];
+  const adapter = (options: { url: string }): StoreFactory => {
+    asked.push(options);
+    return createMemoryStores();
+  };
+  const adapters = { postgres: adapter, "my+db-2.x": adapter, sqlite: adapter, memory: adapter };
+  for (const url of ["postgres://host/db", "my+db-2.x:here", "sqlite:chats.db", "memory:"]) {
+    const stores = await openStores(url, { adapters, maxMessages: 3 });
+    await stores.open("t").addMessages([{ role: "user", content: "hello" }]);
+    expect(asked.pop()).toEqual({ url, maxMessages: 3 });
+  }
+});
+
+test("a scheme that no adapter has is refused with those that there are", async () => {
+  const adapters = { postgres: () => createMemoryStores() };
+  for (const url of ["mysql://host", "constructor:", "postgres", "toString:"]) {
+    await expect(openStores(url, { adapters })).rejects.toMatchObject({
+      code: "INVALID_ARGUMENT",
+      message: expect.stringMatching(/memory:, .*sqlite:, postgres:$/),
+    });
+  }
+});
+
+test.each([[[]], [3], [{ "postgres:": createMemoryStores }], [{ postgres: "pg" }]])(
+  "adapters %j are refused",
+  async (adapters) => {
+    await expect(openStores("memory:", { adapters: adapters as never })).rejects.toMatchObject({
+      code: "INVALID_ARGUMENT",
+      message: expect.stringContaining("openStores: adapters must"),
+    });
+  },
+);
+
+test("messages that are no ChatMessage need traits", async () => {
+  // @ts-expect-error: traits are missing
+  createMemoryStores<Note>();
+  // @ts-expect-error: traits are missing
+  createMemoryStores<Note>({ maxMessages: 3 });
+  // @ts-expect-error: traits are missing
+  await openStores<Note>("memory:");
+  // @ts-expect-error: traits are missing
+  await openStores<Note>("memory:", { maxMessages: 3 });
+  expectTypeOf(createMemoryStores({ traits })).toEqualTypeOf<StoreFactory<Note>>();
+  // A generic function, as an adapter's is.
+  const adapters = { memory: createMemoryStores };
+  const withTraits = () => openStores("memory:", { traits, adapters });
+  expectTypeOf(withTraits).returns.resolves.toEqualTypeOf<StoreFactory<Note>>();
+  const without = () => openStores("memory:", { adapters });
+  expectTypeOf(without).returns.resolves.toEqualTypeOf<StoreFactory<ChatMessage>>();
+  expectTypeOf(await openStores("memory:")).toEqualTypeOf<StoreFactory<ChatMessage>>();
+  interface Titled extends ChatMessage {
+    title: string;
+  }
+  expectTypeOf(await openStores<Titled>("memory:")).toEqualTypeOf<StoreFactory<Titled>>();
+  expectTypeOf(createMemoryStores<Titled>({ maxMessages: 3 })).toEqualTypeOf<StoreFactory<Titled>>();
+});
