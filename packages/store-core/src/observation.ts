@@ -9,7 +9,7 @@ import type { StoreError } from "./errors.ts";
  * @example
  * import { tracingChannel } from "node:diagnostics_channel";
  *
- * tracingChannel<unknown, StoreCall>("scrollback:commit").subscribe({
+ * tracingChannel<object, StoreCall>("scrollback:commit").subscribe({
  *   asyncEnd: (call) => console.log(call.method, call.messages, call.error ?? "done"),
  * });
  */
@@ -48,8 +48,8 @@ export interface StoreRetry {
 
 /** The channels, by operation. */
 export const callChannels = Object.freeze({
-  commit: tracingChannel<unknown, StoreCall>("scrollback:commit"),
-  read: tracingChannel<unknown, StoreCall>("scrollback:read"),
+  commit: tracingChannel<object, StoreCall>("scrollback:commit"),
+  read: tracingChannel<object, StoreCall>("scrollback:read"),
 });
 export const retryChannel = channel("scrollback:retry");
 

@@ -79,7 +79,7 @@ function makeSpans(api: Api): void {
 }
 
 /** Runs what a channel traces within a context of OpenTelemetry. */
-class ActiveContext extends AsyncLocalStorage<unknown> {
+class ActiveContext extends AsyncLocalStorage<object> {
   readonly #api: Api;
 
   constructor(api: Api) {
@@ -87,11 +87,7 @@ class ActiveContext extends AsyncLocalStorage<unknown> {
     this.#api = api;
   }
 
-  override run<R, Args extends unknown[]>(
-    context: unknown,
-    callback: (...args: Args) => R,
-    ...args: Args
-  ): R {
+  override run<R, Args extends unknown[]>(context: object, callback: (...args: Args) => R, ...args: Args): R {
     return this.#api.context.with(context as OpenTelemetry.Context, () => callback(...args));
   }
 }

@@ -4,7 +4,7 @@ import { MemoryDriver, type StoreCall } from "../src/index.ts";
 import { observed } from "../src/observation.ts";
 
 // No factory is made here: nobody listens, whatever is installed.
-const reads = tracingChannel<unknown, StoreCall>("scrollback:read");
+const reads = tracingChannel<object, StoreCall>("scrollback:read");
 const driver = new MemoryDriver();
 /** As little as a call can do, so that what the channels add stands out. */
 const run = async () => 7;

@@ -5,8 +5,8 @@ import { createStores, type Driver, MemoryDriver, type StoreCall, type StoreRetr
 import { observed } from "../src/observation.ts";
 
 const calls = {
-  commit: tracingChannel<unknown, StoreCall>("scrollback:commit"),
-  read: tracingChannel<unknown, StoreCall>("scrollback:read"),
+  commit: tracingChannel<object, StoreCall>("scrollback:commit"),
+  read: tracingChannel<object, StoreCall>("scrollback:read"),
 };
 const cleanups: (() => void)[] = [];
 afterEach(() => {

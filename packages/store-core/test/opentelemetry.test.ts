@@ -208,7 +208,7 @@ test("a span is a child of the caller's, and the parent of what the backend's cl
 });
 
 test("a subscriber of a start can add to the span, which is the active one", async () => {
-  const commits = tracingChannel<unknown, StoreCall>("scrollback:commit");
+  const commits = tracingChannel<object, StoreCall>("scrollback:commit");
   const addThread = (call: unknown) => {
     trace.getActiveSpan()?.setAttribute("app.thread", (call as StoreCall).threadId);
   };
