@@ -1,0 +1,60 @@
+// Compiled by types.server.test.ts as a user's program is.
+import * as agents from "@scrollback/agents";
+import * as groupChat from "@scrollback/agents/group-chat";
+import * as googleAdk from "@scrollback/bridge-google-adk";
+import * as reducers from "@scrollback/reducers";
+import * as sessions from "@scrollback/sessions";
+import { type ChatMessage, createMemoryStores, type MessageTraits, openStores } from "@scrollback/store-core";
+import { createDynamoStores } from "@scrollback/store-dynamo";
+import { createMongoStores } from "@scrollback/store-mongo";
+import { createRedisStores } from "@scrollback/store-redis";
+import { createSqliteStores } from "@scrollback/store-sqlite";
+import { generateText, type ModelMessage, type UIMessage } from "ai";
+
+export const layers = [agents, groupChat, googleAdk, reducers, sessions];
+
+/** Messages of the AI SDK go in, and back to it. */
+export async function answer(url: string): Promise<string> {
+  const stores = await openStores<ModelMessage>(url);
+  const store = stores.open();
+  const { text, responseMessages } = await generateText({
+    model: "openai/gpt-5-mini",
+    messages: await store.listMessages(),
+  });
+  await store.addMessages(await responseMessages);
+  return text;
+}
+
+declare const traits: MessageTraits<UIMessage>;
+const url = "memory:";
+
+/** Other messages need traits. */
+export async function others(): Promise<UIMessage[][]> {
+  // @ts-expect-error: traits are missing
+  await openStores<UIMessage>(url);
+  // @ts-expect-error: traits are missing
+  createMemoryStores<UIMessage>();
+  // @ts-expect-error: traits are missing
+  createSqliteStores<UIMessage>({ url });
+  // @ts-expect-error: traits are missing
+  createRedisStores<UIMessage>({ url });
+  // @ts-expect-error: traits are missing
+  createMongoStores<UIMessage>({ url });
+  // @ts-expect-error: traits are missing
+  createDynamoStores<UIMessage>({ url });
+  const all = [
+    await openStores(url, { traits }),
+    createMemoryStores({ traits }),
+    createSqliteStores({ url, traits }),
+    createRedisStores({ url, traits }),
+    createMongoStores({ url, traits }),
+    createDynamoStores({ url, traits }),
+  ];
+  return await Promise.all(all.map((stores) => stores.open().listMessages()));
+}
+
+/** The default message needs none. */
+export async function chat(): Promise<ChatMessage[]> {
+  const adapters = { sqlite: createSqliteStores, redis: createRedisStores };
+  return await (await openStores(url, { adapters })).open().listMessages();
+}

@@ -1,0 +1,86 @@
+import { execFile } from "node:child_process";
+import { cp, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+const run = promisify(execFile);
+const root = join(import.meta.dirname, "..");
+const npm = (cwd: string, ...args: string[]) => run("npm", args, { cwd });
+
+const folders = [
+  "packages/store-core",
+  "packages/store-dynamo",
+  "packages/store-mongo",
+  "packages/store-redis",
+  "packages/store-sqlite",
+  "packages/reducers",
+  "packages/agents",
+  "packages/sessions",
+  "packages/bridge-google-adk",
+  "conformance-tests",
+];
+const clients = ["ai@7", "ioredis@6", "mongodb@7", "@aws-sdk/client-dynamodb@3"];
+/** Each under a name of its own, side by side. */
+const compilers = {
+  "5.4": "typescript-5.4@npm:typescript@5.4.5",
+  "5.9": "typescript-5.9@npm:typescript@5.9.3",
+  newest: "typescript-newest@npm:typescript@7",
+};
+const nodes = {
+  "22": "node-22@npm:@types/node@22",
+  "24": "node-24@npm:@types/node@24",
+  newest: "node-newest@npm:@types/node@26",
+};
+
+let app = "";
+
+beforeAll(async () => {
+  app = await mkdtemp(join(tmpdir(), "scrollback-types-"));
+  const packed = folders.map((folder) =>
+    npm(join(root, folder), "pack", "--json", "--pack-destination", app).then(({ stdout }) => {
+      const [result] = Object.values(JSON.parse(stdout)) as { filename: string }[];
+      return join(app, result?.filename ?? "missing");
+    }),
+  );
+  const tarballs = await Promise.all(packed);
+  await writeFile(join(app, "package.json"), JSON.stringify({ name: "app", private: true, type: "module" }));
+  const versions = [...Object.values(compilers), ...Object.values(nodes)];
+  await npm(app, "install", "--no-audit", "--no-fund", ...tarballs, ...clients, ...versions);
+  await cp(join(import.meta.dirname, "typed/program.ts"), join(app, "program.ts"));
+}, 600_000);
+afterAll(() => rm(app, { recursive: true, force: true }));
+
+describe.each(Object.keys(nodes))("with @types/node %s", (node) => {
+  beforeAll(async () => {
+    const types = join(app, "node_modules/@types/node");
+    await rm(types, { recursive: true, force: true });
+    await symlink(join(app, "node_modules", `node-${node}`), types);
+  });
+
+  const ways = Object.keys(compilers).flatMap((compiler) =>
+    // How modules are found has little to do with Node's types, and each program takes seconds.
+    (node === "newest" ? ["nodenext", "bundler"] : ["nodenext"]).map((resolution) => ({
+      compiler,
+      resolution,
+    })),
+  );
+  test.each(ways)(
+    "the packages' types are right to TypeScript $compiler, $resolution",
+    async ({ compiler, resolution }) => {
+      const tsc = join(app, "node_modules", `typescript-${compiler}`, "bin/tsc");
+      const module = resolution === "bundler" ? "esnext" : resolution;
+      const flags = `--noEmit --strict --target es2022 --lib es2023,esnext.disposable,dom --types node --skipLibCheck false --module ${module} --moduleResolution ${resolution}`;
+      const { stdout } = await run(process.execPath, [tsc, ...flags.split(" "), "program.ts"], {
+        cwd: app,
+      }).catch(({ stdout, stderr }: Record<"stdout" | "stderr", string>) => ({ stdout: stdout + stderr }));
+      // What is wrong in the types of other packages is theirs.
+      const errors = stdout
+        .split("\n")
+        .filter((line) => /^(program\.ts|.*@scrollback\/|error |Error: )/.test(line));
+      expect(errors).toEqual([]);
+    },
+    240_000,
+  );
+});
