@@ -22,6 +22,8 @@ export interface Stage {
   readonly workload: Workload;
   readonly costs: CostTable;
   readonly threads: readonly SimulatedThread[];
+  /** The share of retries that come after hours or days. */
+  readonly lateRetries: number;
   /** When an actor may act next; undefined: never, all acts of the run are done. */
   nextAct(): number | undefined;
   /** Called before each act. */
@@ -224,7 +226,8 @@ export class Actor {
   /** A store tries again within seconds, a user at any time. */
   #retryDelay(): number {
     const kind = this.#random.next();
-    const upTo = kind < 0.85 ? 3 * SECOND : kind < 0.95 ? 10 * MINUTE : 3 * DAY;
+    const { lateRetries } = this.#stage;
+    const upTo = kind < 0.9 - lateRetries ? 3 * SECOND : kind < 1 - lateRetries ? 10 * MINUTE : 3 * DAY;
     return this.#random.next() * upTo;
   }
 

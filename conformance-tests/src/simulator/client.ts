@@ -117,6 +117,11 @@ export class SimulatedClient {
     this.#driver = this.#createDriver(this);
   }
 
+  /** Begins anew without a fault, where nothing is under way. */
+  restart(): void {
+    if (this.calls.size === 0) this.#driver = this.#createDriver(this);
+  }
+
   /** Runs `run` at `time`, or as soon after it as the process runs; never in another life. */
   schedule(time: number, run: () => void): void {
     const { life } = this;

@@ -14,6 +14,9 @@ import { LARGEST_SKEW } from "./thread-model.ts";
  * - `deep`: many messages, and deep drops.
  * - `brief`: threads expire after seconds.
  * - `large`: most commits do not fit a row.
+ * - `silences`: bursts of commits, and silences that end about when rows expire; many writes are under way for days.
+ * - `busy`: clients commit all the time, so that dozens of commits pass while one is under way; few messages are kept.
+ * - `cold`: hundreds of messages are kept, drops are deep, and clients often know nothing.
  * - `hostile`: somebody damages rows of one thread; another thread must not notice.
  */
 export const profileNames = [
@@ -25,6 +28,9 @@ export const profileNames = [
   "deep",
   "brief",
   "large",
+  "silences",
+  "busy",
+  "cold",
   "hostile",
 ] as const;
 export type ProfileName = (typeof profileNames)[number];
@@ -49,13 +55,22 @@ export interface Profile {
   readonly limits: readonly (number | undefined)[];
   readonly trimmings: readonly Trimming[];
   readonly kinds: readonly ("s" | "u" | "o" | "t")[];
-  readonly isDeep: boolean;
-  /** The share of reads among the acts. */
-  readonly reads: number;
+  /** How deep drops are: `cold` threads are deeper than `deep` ones. */
+  readonly depth: "ordinary" | "deep" | "cold";
+  /** The share of texts that may not fit a row. */
+  readonly largeTexts: number;
   /** The time between two acts of an actor: a share of acts that waits up to so long, in order. */
   readonly waits: readonly (readonly [share: number, upTo: number])[];
   /** How often everybody is silent for long, per act. */
   readonly silences: number;
+  /** Whether silences end about when rows of the thread expire. */
+  readonly isAimed: boolean;
+  /** Whether the backend deletes what has expired often while clients act, and seldom in silences. */
+  readonly isSweptOften: boolean;
+  /** How often a client has a new driver, per act. */
+  readonly restarts: number;
+  /** The share of retries that come after hours or days. */
+  readonly lateRetries: number;
 }
 
 const ordinaryWaits: Profile["waits"] = [
@@ -88,6 +103,15 @@ const briefTtls = [
   [5 * SECOND, HOUR],
   [20 * SECOND, MINUTE, undefined],
 ] as const;
+const silentTtls = [
+  [HOUR],
+  [HOUR, HOUR, HOUR, 30 * DAY],
+  [HOUR, 7 * DAY],
+  [7 * DAY],
+  [20 * HOUR, 2 * DAY],
+  [7 * DAY, 30 * DAY, undefined],
+] as const;
+const busyTtls = [[undefined], [undefined], [7 * DAY], [2 * SECOND, undefined], [3 * SECOND]] as const;
 /** How often each profile is picked. */
 const weights: readonly (readonly [ProfileName, number])[] = [
   ["steady", 4],
@@ -97,6 +121,9 @@ const weights: readonly (readonly [ProfileName, number])[] = [
   ["deep", 2],
   ["brief", 2],
   ["large", 3],
+  ["silences", 4],
+  ["busy", 2],
+  ["cold", 1],
   ["hostile", 1],
 ];
 
@@ -110,32 +137,32 @@ export function profileOf(seed: number, wanted: ProfileName | undefined): Profil
   const isSlow = name === "slow";
   const isLarge = name === "large";
   const isQuiet = name === "quiet";
-  const isDeep = name === "deep";
-  const ttls = isSlow
-    ? one(slowTtls)
-    : isWild
-      ? one(wildTtls)
-      : name === "brief"
-        ? one(briefTtls)
-        : one(mixedTtls);
-  const isLong = random.chance(0.1);
+  const isSilent = name === "silences";
+  const isBusy = name === "busy";
+  const isCold = name === "cold";
+  const ttlsOf: Partial<Record<ProfileName, readonly Profile["ttls"][]>> = {
+    ...{ slow: slowTtls, wild: wildTtls, brief: briefTtls, silences: silentTtls, busy: busyTtls },
+    cold: [[undefined]],
+  };
+  const ttls = one(ttlsOf[name] ?? mixedTtls);
+  const isLong = random.chance(0.1) || isBusy || isCold;
   return {
     name,
     clients: isQuiet ? 1 : 2 + random.below(3),
     actors: random.chance(0.3) && !isQuiet ? 2 : 1,
-    acts: isLarge || name === "hostile" ? 300 : isLong ? 3_000 : 500,
+    acts: isLarge || name === "hostile" ? 300 : isLong ? 3_000 : isSilent ? 1_000 : 500,
     faultFactor: isQuiet ? 0 : name === "calm" ? 0.1 : 1,
     delayFactor: isQuiet ? 0 : name === "calm" ? 0.02 : isWild ? 5 : 1,
-    daysUnderWay: isSlow ? 0.02 : 0,
+    daysUnderWay: isSilent ? one([0.02, 0.08]) : isSlow ? 0.02 : 0,
     largestSkew: isQuiet || random.chance(0.25) ? 0 : LARGEST_SKEW,
     // A head takes up to 16 KiB of a row; what is left for texts is small, so that small commits are cut.
-    maxRowBytes: isLarge ? 16 * 1024 + one([200, 500, 2_000]) : 64 * 1024,
+    maxRowBytes: isLarge || isBusy ? 16 * 1024 + one([200, 500, 2_000]) : 64 * 1024,
     returnsWinner: random.chance(0.5),
     omitsTexts: random.chance(0.5),
     ttls: isQuiet ? one([[undefined], [HOUR], [7 * DAY]]) : ttls,
-    limits: isDeep
-      ? [100 + random.below(60)]
-      : isQuiet
+    limits:
+      limitsOf(name, random) ??
+      (isQuiet
         ? [one([undefined, 10, 40])]
         : one([
             [undefined],
@@ -144,14 +171,25 @@ export function profileOf(seed: number, wanted: ProfileName | undefined): Profil
             [10, undefined, 150],
             [10, undefined, 150],
             [40, 8],
-          ]),
+          ])),
     trimmings: one([["turns"], ["turns", "exact"]]),
     kinds: random.chance(0.33) ? ["u", "u", "o"] : ["u", "u", "o", "t", "s"],
-    isDeep,
-    reads: 0.25,
-    waits: isQuiet ? [[1, 2 * SECOND]] : isSlow ? slowWaits : ordinaryWaits,
-    silences: isWild ? 0.01 : 0,
+    depth: isCold ? "cold" : name === "deep" ? "deep" : "ordinary",
+    largeTexts: isLarge ? 1 : isBusy ? one([0, 0.05]) : 0,
+    waits: isBusy ? [[1, 30]] : isQuiet || isSilent ? [[1, 2 * SECOND]] : isSlow ? slowWaits : ordinaryWaits,
+    silences: isWild ? 0.01 : isSilent ? one([0.15, 0.04, 0.01]) : isBusy ? one([0.001, 0.01]) : 0,
+    isAimed: isSilent,
+    isSweptOften: isSilent || isBusy,
+    restarts: isCold ? 0.1 : isSilent ? 0.02 : 0,
+    lateRetries: isBusy ? 0.3 : 0.05,
   };
+}
+
+function limitsOf(name: ProfileName, random: Random): Profile["limits"] | undefined {
+  if (name === "deep") return [100 + random.below(60)];
+  if (name === "cold") return [400 + random.below(100), 380, undefined].slice(0, random.pick(1, 2, 3));
+  if (name === "busy") return random.pick([1], [3, 8], [8], [8, 60], [undefined]);
+  return undefined;
 }
 
 function drawName(random: Random): ProfileName {

@@ -8,7 +8,8 @@ import { CostTable } from "./costs.ts";
 import { SimulationFailure } from "./failure.ts";
 import { Counters, type Fault } from "./faults.ts";
 import { damageRows } from "./hostile.ts";
-import { DAY, HOUR, MINUTE, Network, SECOND } from "./network.ts";
+import { MINUTE, Network, SECOND } from "./network.ts";
+import { Pace } from "./pace.ts";
 import { type Profile, type ProfileName, profileOf } from "./profiles.ts";
 import { Scheduler } from "./scheduler.ts";
 import { StoredRows } from "./stored-rows.ts";
@@ -70,8 +71,8 @@ class Simulation {
   readonly #threads: SimulatedThread[];
   readonly #headSizes = new Map<number, number>();
   readonly #stage: Stage;
+  readonly #pace: Pace;
   #actsLeft: number;
-  #silentUntil = 0;
 
   constructor(options: SimulationOptions) {
     const { seed, isTraced = false } = options;
@@ -87,12 +88,13 @@ class Simulation {
       ...{ faultFactor, delayFactor, daysUnderWay, without },
     });
     this.#network.isFaulty = faultFactor > 0;
+    const backendSkew = skew();
     this.#backend = new SimulatedBackend(
       this.#scheduler,
       this.#network,
       new Random(`backend ${seed}`),
       this.#counters,
-      { ...this.#profile, skew: skew() },
+      { ...this.#profile, skew: backendSkew },
     );
     const { createDriver = (log, clock) => new RecordLogDriver(log, { clock }) } = options;
     this.#clients = Array.from(
@@ -104,11 +106,17 @@ class Simulation {
     );
     this.#workload = new Workload(this.#random, this.#profile, this.#driver.capabilities);
     this.#threads = this.#createThreads();
+    this.#pace = new Pace({
+      ...{ scheduler: this.#scheduler, random: this.#random, network: this.#network },
+      ...{ profile: this.#profile, clients: this.#clients, threads: this.#threads, skew: backendSkew },
+    });
     this.#stage = {
       ...{ scheduler: this.#scheduler, random: this.#random, counters: this.#counters },
       ...{ workload: this.#workload, costs: this.#costs, threads: this.#threads },
-      nextAct: () => this.#nextAct(),
+      lateRetries: this.#profile.lateRetries,
+      nextAct: () => (--this.#actsLeft > 0 ? this.#pace.nextAct() : undefined),
       beforeAct: (client) => {
+        if (this.#profile.restarts > 0 && this.#random.chance(this.#profile.restarts)) client.restart();
         if (this.#network.strikes("clock jumps", 0.004)) client.setClock(skew());
       },
     };
@@ -201,29 +209,14 @@ class Simulation {
 
   #restart(client: SimulatedClient): void {
     for (const actor of this.#actors.get(client) ?? []) actor.die();
-    if (this.#actsLeft > 0) this.#startActors(client, 5 * MINUTE);
-  }
-
-  /** When the next act is to be; all acts of a silence begin at nearly the same time after it. */
-  #nextAct(): number | undefined {
-    if (--this.#actsLeft <= 0) return undefined;
-    const { now } = this.#scheduler;
-    const random = this.#random;
-    if (this.#network.strikes("silences", this.#profile.silences)) {
-      const kind = random.next();
-      this.#silentUntil = now + random.next() * (kind < 0.3 ? 3 * HOUR : kind < 0.65 ? 50 * DAY : 8 * DAY);
-    }
-    if (this.#silentUntil > now) return this.#silentUntil + random.next() * 40;
-    const kind = random.next();
-    const [, upTo] = this.#profile.waits.find(([share]) => kind < share) ?? [1, SECOND];
-    return now + random.next() * upTo;
+    const within = this.#profile.isSweptOften && this.#random.chance(0.8) ? SECOND : 5 * MINUTE;
+    if (this.#actsLeft > 0) this.#startActors(client, within);
   }
 
   #sweepAgain(): void {
     this.#backend.sweep();
     if (this.#actsLeft <= 0) return;
-    const wait = this.#random.chance(0.2) ? 3 * MINUTE : 6 * HOUR;
-    this.#scheduler.at(this.#scheduler.now + this.#random.next() * wait, () => this.#sweepAgain());
+    this.#scheduler.at(this.#pace.nextSweep(), () => this.#sweepAgain());
   }
 
   #damageAgain(): void {

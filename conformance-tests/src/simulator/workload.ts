@@ -46,7 +46,17 @@ export class Workload {
     const random = this.#random;
     const id = this.#id();
     const size = random.next();
-    const count = size < 0.6 ? 1 : size < 0.8 ? 2 : size < 0.86 ? 4 + random.below(6) : 0;
+    const isCold = this.#profile.depth === "cold";
+    const count =
+      size < 0.6
+        ? 1
+        : size < 0.8
+          ? isCold
+            ? 4 + random.below(6)
+            : 2
+          : size < 0.86
+            ? 4 + random.below(6)
+            : 0;
     const drop = this.#drawDrop();
     const meta = random.next();
     const setsMetadata = (count === 0 && drop === 0) || meta < 0.15;
@@ -132,7 +142,9 @@ export class Workload {
 
   /** @param share the text is one of so many that must fit a commit. */
   #text(name: string, kind: Text["kind"], share: number): Text {
-    const room = this.#profile.name === "large" ? (this.#limits.maxCommitBytes * 0.7) / share : 0;
+    const { largeTexts } = this.#profile;
+    const isLarge = largeTexts === 1 || (largeTexts > 0 && this.#random.chance(largeTexts));
+    const room = isLarge ? (this.#limits.maxCommitBytes * 0.7) / share : 0;
     // Small ones, ones that fill a row, and ones that need several.
     const size = this.#random.next() ** 2 * Math.min(room, 6_000);
     const text = createText(name, kind, size);
@@ -142,11 +154,13 @@ export class Workload {
 
   #drawDrop(): number | "all" {
     const random = this.#random;
-    const { isDeep } = this.#profile;
+    const { depth } = this.#profile;
+    const isDeep = depth === "deep";
     const kind = random.next();
     if (kind < 0.8) return 0;
     if (kind < 0.9) return 1;
     if (kind < 0.93) return 2 + random.below(6);
+    if (depth === "cold") return kind < 0.935 ? 50 + random.below(400) : kind < 0.9355 ? "all" : 0;
     if (kind < (isDeep ? 0.94 : 0.935)) return isDeep ? 40 + random.below(60) : 120;
     return kind < (isDeep ? 0.942 : 0.95) ? "all" : 0;
   }

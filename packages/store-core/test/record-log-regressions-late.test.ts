@@ -104,6 +104,25 @@ describe("a process that is paused for three days", () => {
   });
 });
 
+test("C17 a refusal that arrives days late is not taken for the end of the thread", async () => {
+  const scene = new Scene();
+  const options = { maxMessages: 3 };
+  const [paused, other] = [scene.open(options), scene.open(options)];
+  await addEach(paused.store, 1, "first ");
+  await addEach(other.store, 1, "winner ");
+  // The row that won comes with the refusal.
+  const held = holdBack(paused.log, ({ verb }) => verb === "insert", "reply");
+  const adding = paused.store.addMessages([user("paused")]);
+  await held.isReached;
+  for (let day = 0; day < 3; day++) {
+    await addEach(other.store, 100, `day ${day}, `);
+    scene.wait(DAY + 1);
+  }
+  held.release();
+  await adding;
+  expect(await contentsOf(other.store)).toEqual(["day 2, 98", "day 2, 99", "paused"]);
+});
+
 test("C11 an amendment that arrives ten days late damages no message of the next incarnation", async () => {
   const scene = new Scene();
   const options = { ttlMs: DAY };

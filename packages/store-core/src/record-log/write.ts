@@ -392,7 +392,11 @@ export class CommitWriter {
     attempts.push(own);
     const sent = momentOf(this.#clock);
     const taken = await this.#insert(head, texts);
-    if (taken !== true) this.#lose(chain, taken, sent);
+    if (taken !== true) {
+      // A client that sent it twice may have been refused by its own row. Another's row is certainly there instead.
+      if (taken && decodeHeadIfSound(taken)?.token !== token) attempts.splice(attempts.indexOf(own), 1);
+      this.#lose(chain, taken, sent);
+    }
     if (!isRecent(this.#clock, sent)) return await this.#confirm(head, own);
     chain.append(head);
     chain.learned = sent;

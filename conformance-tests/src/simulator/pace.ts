@@ -1,0 +1,78 @@
+import type { Random } from "../observed/random.ts";
+import type { SimulatedClient } from "./client.ts";
+import { DAY, HOUR, MINUTE, type Network, SECOND } from "./network.ts";
+import type { Profile } from "./profiles.ts";
+import type { Scheduler } from "./scheduler.ts";
+import type { SimulatedThread } from "./thread.ts";
+
+/** Where the backend deletes often, it does so for so long after an act. */
+const SWEPT_OFTEN_MS = 10 * SECOND;
+
+export interface PaceOptions {
+  readonly scheduler: Scheduler;
+  readonly random: Random;
+  readonly network: Network;
+  readonly profile: Profile;
+  readonly clients: readonly SimulatedClient[];
+  readonly threads: readonly SimulatedThread[];
+  /** How far the backend's clock is ahead. */
+  readonly skew: number;
+}
+
+/** When acts follow each other, and when the backend deletes what has expired. */
+export class Pace {
+  readonly #options: PaceOptions;
+  #silentUntil = 0;
+  #lastAct = 0;
+
+  constructor(options: PaceOptions) {
+    this.#options = options;
+  }
+
+  /** When the next act is to be; all acts of a silence begin at nearly the same time after it. */
+  nextAct(): number {
+    const { random, network, profile, scheduler } = this.#options;
+    const { now } = scheduler;
+    this.#lastAct = now;
+    if (this.#silentUntil <= now && network.strikes("silences", profile.silences))
+      this.#silentUntil = now + this.#drawSilence();
+    if (this.#silentUntil > now) return this.#silentUntil + random.next() * 40;
+    const kind = random.next();
+    const [, upTo] = profile.waits.find(([share]) => kind < share) ?? [1, SECOND];
+    return now + random.next() * upTo;
+  }
+
+  /** When the backend deletes next. */
+  nextSweep(): number {
+    const { random, profile, scheduler } = this.#options;
+    const { now } = scheduler;
+    if (!profile.isSweptOften) return now + random.next() * (random.chance(0.2) ? 3 * MINUTE : 6 * HOUR);
+    if (this.#silentUntil > now && random.chance(0.3)) return this.#silentUntil + random.next() * SECOND;
+    const isOften = now - Math.max(this.#lastAct, this.#silentUntil) < SWEPT_OFTEN_MS;
+    return now + random.next() * (isOften ? 0.4 * SECOND : 12 * HOUR);
+  }
+
+  #drawSilence(): number {
+    const { random, profile } = this.#options;
+    if (profile.isAimed) return this.#aim() ?? (3 + random.next() * 32) * DAY;
+    const kind = random.next();
+    if (profile.name === "busy") return kind < 0.5 ? random.next() * 8 * SECOND : random.next() * 8 * DAY;
+    return random.next() * (kind < 0.3 ? 3 * HOUR : kind < 0.65 ? 50 * DAY : 8 * DAY);
+  }
+
+  /** How long it is to about when something of a thread expires, by any clock; undefined where nothing does. */
+  #aim(): number | undefined {
+    const { random, threads, clients, skew, scheduler } = this.#options;
+    const { model } = threads[random.below(threads.length)] ?? {};
+    const end = model?.endHead;
+    if (!model || !end) return undefined;
+    const times = [end.expiresAt, end.promisedUntil, end.keptUntil, model.rows.get(end.root)?.row.expiresAt];
+    const time = times[random.below(times.length)];
+    if (time === undefined) return undefined;
+    const skews = [0, skew, ...clients.map((client) => client.skew)];
+    const by = skews[random.below(skews.length)] ?? 0;
+    const off = (random.next() * 2 - 1) * random.pick(2 * DAY, DAY, HOUR, MINUTE, SECOND);
+    const length = time - by + off - scheduler.now;
+    return length > 0 && length < 100 * DAY ? length : undefined;
+  }
+}
