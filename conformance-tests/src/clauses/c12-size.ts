@@ -8,6 +8,8 @@ import { carrying, numbered, textsIn, user } from "../messages.ts";
 const KIB = 1_024;
 const MIB = 1_024 * KIB;
 const METADATA_LIMIT = 256 * KIB;
+/** A limit from here on is none that a test reaches. */
+const MANY_MESSAGES = 100_000;
 
 /** Text of so many bytes that no backend can make smaller by much. */
 const noise = (bytes: number) =>
@@ -89,7 +91,7 @@ export const size: Clause = {
     });
 
     test("past the limits: TOO_LARGE before any I/O, and nothing is written", async (backend) => {
-      const { maxMessageBytes, maxCommitBytes } = backend.driver.capabilities;
+      const { maxMessageBytes, maxCommitBytes, maxCommitMessages } = backend.driver.capabilities;
       const store = backend.store();
       await store.commit({ append: numbered(1), metadata: "kept" });
       const before = await store.read();
@@ -108,6 +110,9 @@ export const size: Clause = {
         );
         await tooLarge({ append: [...batch, messageOf(Math.min(maxMessageBytes, rest + 100))] }, "commit");
         await tooLarge({ append: [user("good")], metadata: "x".repeat(METADATA_LIMIT) }, "metadata");
+        if (maxCommitMessages < MANY_MESSAGES) {
+          await tooLarge({ append: numbered(maxCommitMessages + 1) }, `${maxCommitMessages} fit`);
+        }
       });
       expect(await store.read()).toStrictEqual(before);
       await store.addMessages([user("after")]);
@@ -123,6 +128,18 @@ export const size: Clause = {
       const page = await store.read();
       expect(page.entries[0]?.message.content === message.content).toBe(true);
       expect(page.metadata === metadata).toBe(true);
+      const { maxCommitMessages } = backend.driver.capabilities;
+      if (maxCommitMessages >= MANY_MESSAGES) return;
+      const full = backend.store();
+      await full.commit({ append: numbered(maxCommitMessages), metadata: "with them" });
+      const many = await full.read();
+      expect(many.metadata).toBe("with them");
+      expect(many.entries).toHaveLength(maxCommitMessages);
+      await full.addMessages([user("after")]);
+      expect((await full.listMessages({ limit: 2 })).map(({ content }) => content)).toEqual([
+        `message ${maxCommitMessages}`,
+        "after",
+      ]);
     });
 
     test("a commit sends as many requests as the capabilities say, whatever it holds", async (backend) => {

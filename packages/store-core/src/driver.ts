@@ -14,7 +14,7 @@ export interface DriverCapabilities {
   readonly maxMessageBytes: number;
   /** The largest sum of a commit's records and metadata in UTF-8 bytes. Past it: `TOO_LARGE`. */
   readonly maxCommitBytes: number;
-  /** The most messages of one commit; Infinity where there is no limit. Past it: `TOO_LARGE`. */
+  /** The most messages of one commit; `Number.MAX_SAFE_INTEGER` where there is no limit. Past it: `TOO_LARGE`. */
   readonly maxCommitMessages: number;
   /** Who can see a thread: only this driver object, all processes of one machine, or every client of a server. */
   readonly sharing: "driver" | "machine" | "network";

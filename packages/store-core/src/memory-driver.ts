@@ -39,7 +39,7 @@ const capabilities: DriverCapabilities = Object.freeze({
   backend: "memory",
   maxMessageBytes: 16 * 1024 ** 2,
   maxCommitBytes: 64 * 1024 ** 2,
-  maxCommitMessages: Number.POSITIVE_INFINITY,
+  maxCommitMessages: Number.MAX_SAFE_INTEGER,
   sharing: "driver",
   expiry: true,
   trimmedWithinCommits: 0,

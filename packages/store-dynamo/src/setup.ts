@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import {
+  BatchExecuteStatementCommand,
   ConditionalCheckFailedException,
   CreateTableCommand,
   type CreateTableCommandInput,
@@ -10,12 +11,12 @@ import {
   ResourceInUseException,
   ResourceNotFoundException,
   type TableDescription,
-  UpdateItemCommand,
   UpdateTimeToLiveCommand,
   waitUntilTableExists,
 } from "@aws-sdk/client-dynamodb";
 import { StoreError } from "@scrollback/store-core";
-import { otherTable } from "./errors.ts";
+import { statementOf } from "./amend.ts";
+import { errorOfStatement, isRefusal, otherTable } from "./errors.ts";
 import { keyOf, PARTITION_KEY, SORT_KEY, TTL_ATTRIBUTE } from "./item.ts";
 
 const LONGEST_WAIT_S = 120;
@@ -118,17 +119,22 @@ async function hasExpiry(client: DynamoDBClient, tableName: string): Promise<boo
 
 /** Writes to a row that is never there, on condition that it is, so that nothing is written. */
 async function tryWrites(client: DynamoDBClient, tableName: string): Promise<void> {
-  const key = keyOf("setup", 0);
-  const impossible = { TableName: tableName, ConditionExpression: `attribute_exists(${PARTITION_KEY})` };
-  const writes = [
-    () => client.send(new PutItemCommand({ ...impossible, Item: key })),
-    () => client.send(new UpdateItemCommand({ ...impossible, Key: key })),
-  ];
-  for (const write of writes) {
-    try {
-      await write();
-    } catch (error) {
-      if (!(error instanceof ConditionalCheckFailedException)) throw error;
-    }
+  const [stream, number] = ["setup", 0] as const;
+  try {
+    await client.send(
+      new PutItemCommand({
+        TableName: tableName,
+        Item: keyOf(stream, number),
+        ConditionExpression: `attribute_exists(${PARTITION_KEY})`,
+      }),
+    );
+  } catch (error) {
+    if (!(error instanceof ConditionalCheckFailedException)) throw error;
+  }
+  const update = statementOf(tableName, stream, number, { clauses: `REMOVE ${TTL_ATTRIBUTE}`, values: [] });
+  const { Responses = [] } = await client.send(new BatchExecuteStatementCommand({ Statements: [update] }));
+  for (const { Error: refused } of Responses) {
+    const error = refused && errorOfStatement(refused);
+    if (error && !isRefusal(error)) throw error;
   }
 }

@@ -93,12 +93,12 @@ describe("setup", () => {
       "DescribeTimeToLive",
       "UpdateTimeToLive",
       "PutItem",
-      "UpdateItem",
+      "BatchExecuteStatement",
       "Query",
     ]);
   });
 
-  test.each(["Query", "PutItem", "UpdateItem"])("tells that %s is not allowed", async (denied) => {
+  test.each(["Query", "PutItem", "BatchExecuteStatement"])("tells that %s is not allowed", async (denied) => {
     const { TableName } = await ownTable();
     await using gateway = await openGateway((await server).url);
     gateway.answer = (action) => (action === denied ? refusal("AccessDeniedException") : undefined);
@@ -113,7 +113,7 @@ describe("setup", () => {
   test("needs no permission to make a table that is there, and tells that one is missing", async () => {
     const { TableName, url } = await ownTable();
     await using gateway = await openGateway((await server).url);
-    const allowed = ["Query", "PutItem", "UpdateItem"];
+    const allowed = ["Query", "PutItem", "BatchExecuteStatement"];
     gateway.answer = (action) => (allowed.includes(action) ? undefined : refusal("AccessDeniedException"));
     await using stores = createDynamoStores({ url: urlOf(TableName, gateway.url) });
     await expect(stores.setup()).rejects.toMatchObject({
@@ -135,7 +135,13 @@ describe("setup", () => {
     await using gateway = await openGateway((await server).url);
     await using again = createDynamoStores({ url: urlOf(TableName, gateway.url) });
     await again.setup();
-    expect(gateway.seen).toEqual(["DescribeTable", "DescribeTimeToLive", "PutItem", "UpdateItem", "Query"]);
+    expect(gateway.seen).toEqual([
+      "DescribeTable",
+      "DescribeTimeToLive",
+      "PutItem",
+      "BatchExecuteStatement",
+      "Query",
+    ]);
   });
 
   test("gives a table that was made without it its expiry, and changes nothing else", async () => {

@@ -25,7 +25,7 @@ const capabilities: DriverCapabilities = Object.freeze({
   backend: "redis",
   maxMessageBytes: 16 * 1024 ** 2,
   maxCommitBytes: 64 * 1024 ** 2,
-  maxCommitMessages: Number.POSITIVE_INFINITY,
+  maxCommitMessages: Number.MAX_SAFE_INTEGER,
   sharing: "network",
   expiry: true,
   trimmedWithinCommits: 0,

@@ -48,7 +48,7 @@ export class SqliteDriver implements Driver {
       backend: "sqlite",
       maxMessageBytes: 16 * 1024 ** 2,
       maxCommitBytes: 64 * 1024 ** 2,
-      maxCommitMessages: Number.POSITIVE_INFINITY,
+      maxCommitMessages: Number.MAX_SAFE_INTEGER,
       sharing: isInMemory(source) ? "driver" : "machine",
       expiry: true,
       trimmedWithinCommits: 0,
