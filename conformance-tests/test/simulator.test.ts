@@ -55,7 +55,7 @@ describe("the rows of a stream", () => {
     const row = { number, head: "{}", texts: ["a", "b", "c"], expiresAt };
     return {
       ...{ number, row, heads: { ...row, texts: [] }, head: undefined, origin: undefined, insertedAt: 0 },
-      ...{ isLinked: true, isFreed: false, isExtendedLate: false },
+      ...{ isLinked: true, isFreed: false, isExtendedLate: false, isDoubled: false },
     };
   };
 
@@ -135,7 +135,7 @@ describe("the reference", () => {
 });
 
 describe("a simulation", () => {
-  const profiles = ["steady", "wild", "slow", "large", "hostile"] as const;
+  const profiles = ["steady", "wild", "slow", "large", "silences", "busy", "hostile"] as const;
 
   test.each(profiles)("of the profile %s replays exactly", async (profile) => {
     const options: SimulationOptions = { seed: 5, profile, acts: 150 };

@@ -47,6 +47,11 @@ export class Actor {
     this.#life = client.life;
   }
 
+  /** Whether it has no operation to try again. */
+  get isIdle(): boolean {
+    return this.#operation === undefined;
+  }
+
   start(time: number): void {
     if (this.#client.life !== this.#life) return;
     this.#client.schedule(time, () => {
@@ -130,13 +135,16 @@ export class Actor {
     try {
       outcome = await this.#client.driver.commit(requestOf(operation));
     } catch (error) {
-      return this.#failed(thread, call, error);
+      const ended = this.#failed(thread, call, error);
+      if (ended === "unknown") thread.rest?.checkUnknown(operation, call.since);
+      return ended;
     }
     this.#end(call, "resolved", () => `${operation.id} ${outcome.outcome} ${outcome.revision}`);
     counters.count(outcome.outcome);
     costs.afterCommit(before, call, operation, outcome);
     if (!thread.model || !thread.rest) return outcome;
     checkOutcome(thread.model, call, operation, outcome);
+    thread.rest.checkLateRows(call);
     const isDone = outcome.outcome === "committed" || outcome.outcome === "repeated";
     if (isDone && operation.drop === "all") thread.rest.checkCleared(operation);
     return outcome;

@@ -116,10 +116,12 @@ export class SimulatedBackend {
       client: client.index,
       call,
       ...walls,
+      sentAt,
       isEcho,
     });
     const call = client.callOf(name, head.operationId);
     const walls = client.possibleWalls();
+    const sentAt = this.#scheduler.now;
     const words = () => `insert ${describe(head)}`;
     return this.#network.send<boolean | LogRow>(
       client,
@@ -127,6 +129,7 @@ export class SimulatedBackend {
       (reply, isEcho) => {
         const winner = rows.get(row.number);
         if (winner) {
+          winner.isDoubled ||= winner.head?.token === head.token;
           this.#scheduler.note(() => `the key is taken by ${winner.head?.token ?? "a foreign row"}`);
           return reply(this.#options.returnsWinner ? winner.row : false);
         }
@@ -140,6 +143,7 @@ export class SimulatedBackend {
           isLinked: false,
           isFreed: false,
           isExtendedLate: false,
+          isDoubled: false,
         };
         rows.insert(stored);
         listener.onInsert(stored);

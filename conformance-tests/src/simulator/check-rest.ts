@@ -1,4 +1,5 @@
 import type { Head } from "@scrollback/store-core";
+import type { SimulatedCall } from "./client.ts";
 import { SimulationFailure } from "./failure.ts";
 import type { Counters } from "./faults.ts";
 import { DAY } from "./network.ts";
@@ -31,6 +32,36 @@ export class RestChecks {
     this.#texts = texts;
     this.#counters = counters;
     this.#trimmedWithinCommits = trimmedWithinCommits;
+  }
+
+  /** A commit whose row the thread has needed all the time is found, however long ago it was. */
+  checkUnknown({ id, commits }: Operation, since: number): void {
+    const { history, current } = this.#model;
+    const first = Math.max(
+      0,
+      history.findLastIndex(({ step }) => step <= since),
+    );
+    const moments = history.slice(first).map(({ state }) => state);
+    const commit = commits.find(({ row, step }) => {
+      return step <= since && moments.every((state) => state && rowsOf(state).has(row));
+    });
+    if (commit && current.expiresAt === undefined)
+      throw new SimulationFailure(
+        "known outcome",
+        `the outcome of ${id} was called unknown, it is ${commit.revision}`,
+      );
+  }
+
+  /** A call that has returned leaves no text in rows that it inserted too late. */
+  checkLateRows({ lateRows, operationId }: SimulatedCall): void {
+    for (const { number, row, isDoubled } of lateRows) {
+      if (
+        !isDoubled &&
+        this.#model.rows.get(number)?.row === row &&
+        row.texts.some((text) => text.length > 1)
+      )
+        throw new SimulationFailure("late text", `row ${number}, too late for ${operationId}, has its text`);
+    }
   }
 
   /** After a drop of all was acknowledged: no text of before is readable, except what the thread still has. */
@@ -110,6 +141,12 @@ export class RestChecks {
       const isLate = diedAt
         ? diedAt.incarnation === end.incarnation && end.n - diedAt.n >= this.#trimmedWithinCommits
         : head.incarnation === end.incarnation && end.n - head.n > UPLOAD_COMMITS;
+      const isOfBefore = stored.isLinked && head.incarnation !== end.incarnation;
+      if (isOfBefore && end.n >= this.#trimmedWithinCommits && stored.number < (this.#model.baseOf(end) ?? 0))
+        throw new SimulationFailure(
+          "text of before",
+          `row ${stored.number} still has ${text.name} of an earlier incarnation`,
+        );
       if (isLate)
         throw new SimulationFailure(
           "trimmed text",
@@ -144,6 +181,6 @@ export class RestChecks {
  * Whether nothing excuses a row for what it holds. A row that was inserted too late to be part of the thread is blanked by its
  * writer; it stays where the writer died or never heard that it was inserted.
  */
-function isChecked({ isLinked, origin }: StoredRow): boolean {
-  return isLinked || (origin?.call?.ended === "resolved" && !origin.isEcho);
+function isChecked({ isLinked, isDoubled, origin }: StoredRow): boolean {
+  return isLinked || (origin?.call?.ended === "resolved" && !origin.isEcho && !isDoubled);
 }

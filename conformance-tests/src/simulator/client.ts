@@ -1,6 +1,7 @@
 import type { Clock, Driver } from "@scrollback/store-core";
 import type { Random } from "../observed/random.ts";
 import type { Scheduler } from "./scheduler.ts";
+import type { StoredRow } from "./stored-rows.ts";
 
 /** A call of a driver's method, from its beginning to its end. */
 export interface SimulatedCall {
@@ -15,6 +16,8 @@ export interface SimulatedCall {
   requests: number;
   /** How many rows it has inserted into its thread. */
   rows: number;
+  /** Rows that it has inserted, but not into its thread. */
+  readonly lateRows: StoredRow[];
   /** Whether no other call of the client ran beside it, so that all requests are its own. */
   isAlone: boolean;
   /** The lowest and the highest that the client's clock has shown meanwhile. */
@@ -144,6 +147,7 @@ export class SimulatedClient {
       highestWall: wall,
       requests: 0,
       rows: 0,
+      lateRows: [],
       isAlone: this.calls.size === 0,
       isDisturbed: false,
       ended: undefined,

@@ -63,6 +63,7 @@ function plant(rows: StoredRows, { row }: StoredRow, highest: number, random: Ra
     isLinked: false,
     isFreed: false,
     isExtendedLate: false,
+    isDoubled: false,
   });
 }
 

@@ -18,6 +18,7 @@ export interface Commit {
   readonly incarnation: string;
   readonly n: number;
   readonly caller: string | undefined;
+  readonly row: number;
   /** The step of the thread's history that it made. */
   readonly step: number;
 }

@@ -47,16 +47,17 @@ export class Pace {
     const { random, profile, scheduler } = this.#options;
     const { now } = scheduler;
     if (!profile.isSweptOften) return now + random.next() * (random.chance(0.2) ? 3 * MINUTE : 6 * HOUR);
-    if (this.#silentUntil > now && random.chance(0.3)) return this.#silentUntil + random.next() * SECOND;
+    if (this.#silentUntil > now && random.chance(0.3)) return this.#silentUntil + random.next() * 60;
     const isOften = now - Math.max(this.#lastAct, this.#silentUntil) < SWEPT_OFTEN_MS;
-    return now + random.next() * (isOften ? 0.4 * SECOND : 12 * HOUR);
+    return now + random.next() * (isOften ? random.pick(30, 400) : 12 * HOUR);
   }
 
   #drawSilence(): number {
     const { random, profile } = this.#options;
-    if (profile.isAimed) return this.#aim() ?? (3 + random.next() * 32) * DAY;
+    if (profile.isAimed) return this.#aim() ?? (3 + random.next() * 40) * DAY;
     const kind = random.next();
-    if (profile.name === "busy") return kind < 0.5 ? random.next() * 8 * SECOND : random.next() * 8 * DAY;
+    if (profile.name === "busy")
+      return random.next() * (kind < 0.4 ? 8 * SECOND : kind < 0.7 ? 30 * HOUR : 8 * DAY);
     return random.next() * (kind < 0.3 ? 3 * HOUR : kind < 0.65 ? 50 * DAY : 8 * DAY);
   }
 

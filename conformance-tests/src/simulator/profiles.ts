@@ -80,6 +80,10 @@ const ordinaryWaits: Profile["waits"] = [
   [0.992, 30 * HOUR],
   [1, 12 * DAY],
 ];
+const coldWaits: Profile["waits"] = [
+  [0.998, 2 * SECOND],
+  [1, 3 * DAY],
+];
 const slowWaits: Profile["waits"] = [
   [0.75, 2 * SECOND],
   [0.97, 10 * HOUR],
@@ -148,9 +152,9 @@ export function profileOf(seed: number, wanted: ProfileName | undefined): Profil
   const isLong = random.chance(0.1) || isBusy || isCold;
   return {
     name,
-    clients: isQuiet ? 1 : 2 + random.below(3),
+    clients: isQuiet ? 1 : isCold ? 1 + random.below(3) : 2 + random.below(3),
     actors: random.chance(0.3) && !isQuiet ? 2 : 1,
-    acts: isLarge || name === "hostile" ? 300 : isLong ? 3_000 : isSilent ? 1_000 : 500,
+    acts: name === "hostile" ? 300 : isLarge ? 1_000 : isLong ? 3_000 : isSilent ? 1_000 : 500,
     faultFactor: isQuiet ? 0 : name === "calm" ? 0.1 : 1,
     delayFactor: isQuiet ? 0 : name === "calm" ? 0.02 : isWild ? 5 : 1,
     daysUnderWay: isSilent ? one([0.02, 0.08]) : isSlow ? 0.02 : 0,
@@ -176,19 +180,28 @@ export function profileOf(seed: number, wanted: ProfileName | undefined): Profil
     kinds: random.chance(0.33) ? ["u", "u", "o"] : ["u", "u", "o", "t", "s"],
     depth: isCold ? "cold" : name === "deep" ? "deep" : "ordinary",
     largeTexts: isLarge ? 1 : isBusy ? one([0, 0.05]) : 0,
-    waits: isBusy ? [[1, 30]] : isQuiet || isSilent ? [[1, 2 * SECOND]] : isSlow ? slowWaits : ordinaryWaits,
+    waits: isBusy
+      ? [[1, 30]]
+      : isQuiet || isSilent
+        ? [[1, 2 * SECOND]]
+        : isSlow
+          ? slowWaits
+          : isCold
+            ? coldWaits
+            : ordinaryWaits,
     silences: isWild ? 0.01 : isSilent ? one([0.15, 0.04, 0.01]) : isBusy ? one([0.001, 0.01]) : 0,
     isAimed: isSilent,
     isSweptOften: isSilent || isBusy,
-    restarts: isCold ? 0.1 : isSilent ? 0.02 : 0,
+    restarts: isCold ? one([0.3, 0.01]) : isSilent ? 0.02 : 0,
     lateRetries: isBusy ? 0.3 : 0.05,
   };
 }
 
 function limitsOf(name: ProfileName, random: Random): Profile["limits"] | undefined {
   if (name === "deep") return [100 + random.below(60)];
-  if (name === "cold") return [400 + random.below(100), 380, undefined].slice(0, random.pick(1, 2, 3));
-  if (name === "busy") return random.pick([1], [3, 8], [8], [8, 60], [undefined]);
+  // Now and then a commit trims nearly all.
+  if (name === "cold") return [...Array(random.pick(60, 150)).fill(random.pick(350, 500)), 60, 200];
+  if (name === "busy") return random.pick([1], [3, 8], [8], [undefined, 300], [undefined]);
   return undefined;
 }
 

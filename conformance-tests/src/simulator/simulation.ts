@@ -116,7 +116,10 @@ class Simulation {
       lateRetries: this.#profile.lateRetries,
       nextAct: () => (--this.#actsLeft > 0 ? this.#pace.nextAct() : undefined),
       beforeAct: (client) => {
-        if (this.#profile.restarts > 0 && this.#random.chance(this.#profile.restarts)) client.restart();
+        // Who tries again must be known to the driver that it tried with.
+        const isIdle = this.#actors.get(client)?.every((actor) => actor.isIdle);
+        if (isIdle && this.#profile.restarts > 0 && this.#random.chance(this.#profile.restarts))
+          client.restart();
         if (this.#network.strikes("clock jumps", 0.004)) client.setClock(skew());
       },
     };
@@ -182,13 +185,15 @@ class Simulation {
     });
     const { trimmedWithinCommits } = this.#driver.capabilities;
     const rest = new RestChecks(model, texts, this.#counters, trimmedWithinCommits);
-    model.onCommit = ({ head, row }, state, operation, end) => {
+    model.onCommit = ({ head, row }, state, operation) => {
       if (!head) return;
       this.#measureHead(row.head);
-      if (head.promisedUntil !== end?.promisedUntil && model.possibleState) rest.checkPromise(head, state);
       if (head.n % COLLECT_EVERY !== 0) return;
       rest.checkCollected(head, state, operation);
       if (model.livingState) rest.checkStored(state);
+    };
+    model.onRow = (head, state, end) => {
+      if (head.promisedUntil !== end?.promisedUntil && model.possibleState) rest.checkPromise(head, state);
     };
     this.#backend.add(threadId, model.rows, model);
     return new SimulatedThread(threadId, model.rows, { model, rest });

@@ -19,6 +19,8 @@ export interface StoredRow {
   isFreed: boolean;
   /** Whether an amendment that was late has extended its expiry, which may keep a freed row. */
   isExtendedLate: boolean;
+  /** Whether its insert had a second effect, so that its writer was told that the key is taken. */
+  isDoubled: boolean;
 }
 
 /** Who sent an insert, and when. */
@@ -29,6 +31,8 @@ export interface RowOrigin {
   /** The wall clock that the writer planned the row by lies between the two. */
   readonly earliestWall: number;
   readonly latestWall: number;
+  /** When the insert was sent, in simulated time. */
+  readonly sentAt: number;
   /** Whether this is the second effect of a request that was doubled. */
   readonly isEcho: boolean;
 }

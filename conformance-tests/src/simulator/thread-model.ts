@@ -8,6 +8,7 @@ import {
 import type { RowListener } from "./backend.ts";
 import { SimulationFailure } from "./failure.ts";
 import type { Counters } from "./faults.ts";
+import { Expiries, FreedKeys } from "./further-checks.ts";
 import { HOUR, MINUTE } from "./network.ts";
 import { keyOf, type Operation, type Text } from "./operation.ts";
 import { apply, placedIn, rowsOf, type ThreadState } from "./reference.ts";
@@ -48,9 +49,10 @@ export class ThreadModel implements RowListener {
   history: HistoryEntry[] = [{ step: 0, state: undefined, expiresAt: undefined }];
   /** The newest row of the thread, which the next one must be built on. */
   end: StoredRow | undefined;
-  /** Told of every commit, with the head that it was built on. */
-  onCommit: (row: StoredRow, state: ThreadState, operation: Operation, base: Head | undefined) => void = () =>
-    undefined;
+  /** Told of every commit. */
+  onCommit: (row: StoredRow, state: ThreadState, operation: Operation) => void = () => undefined;
+  /** Told of every row that is part of a living thread, with the head that it was built on. */
+  onRow: (head: Head, state: ThreadState, base: Head | undefined) => void = () => undefined;
   readonly #options: ThreadModelOptions;
   readonly #roots = new Map<string, Head>();
   /** The tokens of the roots that have a first row. */
@@ -60,6 +62,8 @@ export class ThreadModel implements RowListener {
   readonly #newest = new Map<string, { incarnation: string; n: number; caller: string | undefined }>();
   /** By id: the changes that took place under it. */
   readonly #digests = new Map<string, Set<string>>();
+  readonly #expiries = new Expiries();
+  readonly #freed = new FreedKeys();
   #step = 0;
   /** The state whose texts are counted as used. */
   #counted: ThreadState | undefined;
@@ -102,6 +106,11 @@ export class ThreadModel implements RowListener {
     return this.end?.head;
   }
 
+  /** The number of the first row after a head's root. */
+  baseOf({ root }: Head): number | undefined {
+    return this.rows.get(root)?.head?.base;
+  }
+
   /** Whether another change took place under the id of an operation. */
   wasReused({ id, digest }: Operation): boolean {
     return [...(this.#digests.get(id) ?? [])].some((other) => other !== digest);
@@ -120,10 +129,12 @@ export class ThreadModel implements RowListener {
     const isNext = end !== undefined && head.predecessor === end.token && row.number === end.number + 1;
     const root = this.#roots.get(head.predecessor ?? "");
     row.isLinked = head.base !== undefined || isNext || (root !== undefined && this.#isFirstOf(root, row));
+    this.#freed.check(row, this.now);
     if (head.base !== undefined) {
       this.#roots.set(head.token, head);
       counters.count("roots");
     } else if (!row.isLinked) {
+      if (!row.origin?.isEcho) row.origin?.call?.lateRows.push(row);
       scheduler.note(() => `row ${row.number} is not part of the thread`);
       counters.count(head.operationId ? "late commits" : "late rows");
     } else {
@@ -146,10 +157,11 @@ export class ThreadModel implements RowListener {
     }
   }
 
-  onDelete({ number }: StoredRow): void {
+  onDelete(row: StoredRow): void {
+    this.#freed.onDelete(row);
     const state = this.livingState;
-    if (state && rowsOf(state).has(number))
-      this.#fail("deletion", `row ${number} was deleted, which a living thread needs`);
+    if (state && rowsOf(state).has(row.number))
+      this.#fail("deletion", `row ${row.number} was deleted, which a living thread needs`);
   }
 
   #isFirstOf(root: Head, row: StoredRow): boolean {
@@ -205,6 +217,7 @@ export class ThreadModel implements RowListener {
       spots: [{ row: row.number, index }, ...pieces(index)],
     }));
     this.#checkHead(head, operation, applied.plan.kept.next, applied.state);
+    this.#expiries.check(operation.settings.ttlMs, head.expiresAt, !before);
     if (!before) this.#expire(head);
     for (const text of applied.written) text.uses += 1;
     for (const text of applied.dead) this.#die(text, head);
@@ -215,6 +228,7 @@ export class ThreadModel implements RowListener {
       revision,
       incarnation: head.incarnation,
       n: head.n,
+      row: row.number,
       caller: row.origin?.call?.caller,
       step: this.#step + 1,
     });
@@ -223,7 +237,7 @@ export class ThreadModel implements RowListener {
     if (head.fragments) counters.count("large commits");
     scheduler.note(() => `${revision} is now ${JSON.stringify(applied.state.extent)}`);
     this.#move(row, applied.state, head);
-    this.onCommit(row, applied.state, operation, end);
+    this.onCommit(row, applied.state, operation);
   }
 
   /** A thread that has expired for a writer must begin anew. */
@@ -266,11 +280,13 @@ export class ThreadModel implements RowListener {
   }
 
   #move(row: StoredRow, state: ThreadState | undefined, head: Head): void {
+    const end = this.endHead;
     this.end = row;
     if (row.origin?.call) row.origin.call.rows += 1;
     const expiresAt = state ? head.expiresAt : undefined;
     this.#step += 1;
     this.history.push({ step: this.#step, state, expiresAt });
+    if (state) this.onRow(head, state, end);
     if (this.history.length < 1_000) return;
     const oldest = this.#options.oldestNeeded();
     const keepFrom = this.history.findLastIndex(({ step }) => step <= oldest);

@@ -1,43 +1,47 @@
-import type { ProfileName } from "../../src/simulator/index.ts";
-import type { SourceChange } from "./mutate.ts";
+/**
+ * The simulator does not notice the absence of these rules (unnoticed.ts). They are kept by argument:
+ *
+ * - a raise is a row of its own: a writer that stops between extending and claiming would land on a key that was
+ *   deleted, and bring dropped messages back
+ * - only rows that were promised are extended: an extension that reaches freed rows keeps them, and their keys, for
+ *   as long as the thread
+ * - rows are kept as long as those of before: else rows and roots of an earlier incarnation could outlast those of
+ *   the thread, and be taken for its end
+ * - a root is kept while the next is inserted: of two writers that begin, one may see the root and one may not:
+ *   their roots would have different numbers, and both would win
+ * - a row names the token of the row below: expiries alone keep late rows out of the links that are read; the token
+ *   holds where the arithmetic is wrong, or a row is planted
+ * - a late row without a commit starts over: the next step looks at the time of the attempt again; without this one
+ *   what is known would hold a row that may be no part of the thread
+ * - a winner that is returned late is not the end: the key after it may have been freed and deleted since, so the
+ *   next insert would win on a thread that went on elsewhere
+ * - what was read over 5 minutes is not trusted: as above, for rows that a slow read returns
+ * - a row that is needed is part of the thread: such a row is its own proof; without it a caller would hear of an
+ *   unknown outcome where the log still tells it
+ * - freed keys are kept for 48 h: an insert that lands on a freed key is found and blanked, but its text is readable
+ *   until then, and stays if the writer dies
+ * - heads carry uploads: a commit would forget the uploads of others; their rows would keep texts until the thread is
+ *   trimmed past them
+ * - blank texts are no messages: a row whose messages were dropped and whose key is still there would be taken for
+ *   the highest of a window
+ * - texts listed as dead are no messages: as above, until the collection that blanks them
+ * - rows listed as dead have no messages: as above, for whole rows
+ * - rows that are not linked have no messages: a late row under a freed key names messages that it does not hold
+ * - what is known of the oldest messages ends where they were dropped: sequence numbers are given again after a
+ *   drop, and the rows known for them are the old ones
+ * - a reader does not trust rows that it read 5 minutes ago: a key that was read may have been deleted and taken by
+ *   another row since
+ * - a reader looks at the clock after it has read: rows may be deleted while a read is under way; what is missing
+ *   then must not be called damage
+ */
+import { type Mutant, off } from "./mutant.ts";
 
-/** A rule of the record log, switched off. */
-export interface Mutant {
-  readonly rule: string;
-  readonly changes: readonly SourceChange[];
-  readonly profile: ProfileName;
-  /** A run of the profile that notices it. Absent: the simulator does not notice it. */
-  readonly seed: number | undefined;
-}
-
-type Change = readonly [file: string, inside: string, from: string, to: string];
-
-function off(
-  rule: string,
-  where: ProfileName | readonly [ProfileName, seed: number],
-  ...changes: readonly Change[]
-): Mutant {
-  const [profile, seed] = typeof where === "string" ? [where, undefined] : where;
-  return {
-    rule,
-    profile,
-    seed,
-    changes: changes.map(([file, inside, from, to]) => ({ file: `${file}.ts`, inside, from, to })),
-  };
-}
-
+/** Rules whose absence the simulator notices. */
 export const mutants: readonly Mutant[] = [
-  off("a thread expires 72 h before its rows", "slow", ["write", "EXPIRY_MARGIN_MS", "72 * HOUR", "0"]),
   off(
-    "a raise is a row of its own",
-    "slow",
-    [
-      "write",
-      "#raise",
-      "repeatHead(base, newToken(), {",
-      "((_base, _token, { keptUntil }) => ({ ...base, keptUntil }))(base, newToken(), {",
-    ],
-    ["write", "#raise", "await this.#insertPlain(chain, raised, []);", ""],
+    "a thread expires 72 h before its rows",
+    ["silences", 1],
+    ["write", "EXPIRY_MARGIN_MS", "72 * HOUR", "0"],
   ),
   off(
     "a raise extends the rows",
@@ -54,21 +58,19 @@ export const mutants: readonly Mutant[] = [
     ["slow", 2],
     ["write", "#raise", "to: nullable(until + ROOT_LIFE_MS), atLeast: 0", "to: 0, atLeast: 0"],
   ),
-  off("an expiry is promised after the rows are extended", "slow", [
-    "write",
-    "#raise",
-    "        keptUntil: finite(this.#wantedUntil(never(base.keptUntil), at)),",
-    "        keptUntil: finite(this.#wantedUntil(never(base.keptUntil), at)),\n        promisedUntil: finite(this.#wantedUntil(never(base.keptUntil), at)),",
-  ]),
-  off("only rows that were promised are extended", "slow", [
-    "write",
-    "#raise",
-    "atLeast: never(base.promisedUntil)",
-    "atLeast: 0",
-  ]),
+  off(
+    "an expiry is promised after the rows are extended",
+    ["silences", 2],
+    [
+      "write",
+      "#raise",
+      "        keptUntil: finite(this.#wantedUntil(never(base.keptUntil), at)),",
+      "        keptUntil: finite(this.#wantedUntil(never(base.keptUntil), at)),\n        promisedUntil: finite(this.#wantedUntil(never(base.keptUntil), at)),",
+    ],
+  ),
   off(
     "an incarnation is closed before the next begins",
-    ["wild", 7],
+    ["silences", 1],
     [
       "write",
       "#begin",
@@ -89,45 +91,24 @@ export const mutants: readonly Mutant[] = [
   ),
   off(
     "a first row is above all rows",
-    ["wild", 13],
+    ["silences", 1],
     ["write", "#begin", "Math.floor(now) * ROWS_PER_MS, highest + 2,", "Math.floor(now) * ROWS_PER_MS,"],
   ),
-  off("a new root names all rows of before as dead", "brief", [
-    "write",
-    "#begin",
-    "free: highest > 0 ? [[FIRST_ROW, highest + 1]] : [],",
-    "free: [],",
-  ]),
-  off("rows are kept as long as those of before", "slow", [
-    "write",
-    "#begin",
-    "this.#wantedUntil(open ? never(open.keptUntil) : 0, at)",
-    "this.#wantedUntil(0, at)",
-  ]),
-  off("a root without commits is built on only while its rows are there", "slow", [
-    "write",
-    "#begin",
-    "open.n === 0 && now < never(open.promisedUntil) - SOLID_MARGIN_MS",
-    "open.n === 0",
-  ]),
-  off("a root is kept while the next is inserted", "slow", [
-    "write",
-    "#begin",
-    "if (root) await this.#keepRoot(root.head, root.expiresAt, now);",
-    "",
-  ]),
-  off("a row names the token of the row below", "wild", [
-    "chain",
-    "isLinked",
-    "head.predecessor === below.token",
-    "head.token !== below.token",
-  ]),
-  off("log time never goes back", "wild", [
-    "write",
-    "#plan",
-    "const at = Math.max(now, base.at);",
-    "const at = now;",
-  ]),
+  off(
+    "a new root names all rows of before as dead",
+    ["busy", 2],
+    ["write", "#begin", "free: highest > 0 ? [[FIRST_ROW, highest + 1]] : [],", "free: [],"],
+  ),
+  off(
+    "a root without commits is built on only while its rows are there",
+    ["silences", 1],
+    ["write", "#begin", "open.n === 0 && now < never(open.promisedUntil) - SOLID_MARGIN_MS", "open.n === 0"],
+  ),
+  off(
+    "log time never goes back",
+    ["silences", 1],
+    ["write", "#plan", "const at = Math.max(now, base.at);", "const at = now;"],
+  ),
   off(
     "what is known is trusted for 5 minutes",
     ["slow", 4],
@@ -138,61 +119,42 @@ export const mutants: readonly Mutant[] = [
       "known !== undefined && isAlive",
     ],
   ),
-  off("a commit that takes 5 minutes starts over", "wild", [
-    "write",
-    "#startOverUnlessRecent",
-    "if (!isRecent(this.#clock, since)) throw new StartOver();",
-    "if (!since) throw new StartOver();",
-  ]),
-  off("a late insert is checked", "slow", [
-    "write",
-    "#insertCommit",
-    "if (!isRecent(this.#clock, sent)) return await this.#confirm(head, own);",
-    "",
-  ]),
-  off("a late row without a commit starts over", "slow", [
-    "write",
-    "#insertPlain",
-    "if (!isRecent(this.#clock, sent)) {",
-    "if (!sent) {",
-  ]),
-  off("a late fragment is blanked", "large", [
-    "write",
-    "#insertPlain",
-    "if (texts.length > 0) {",
-    "if (texts.length < 0) {",
-  ]),
-  off("a row proves its chain only while the rows below are kept", "slow", [
-    "write",
-    "#confirm",
-    "this.#clock.wall() < never(end.promisedUntil) - SOLID_MARGIN_MS",
-    "end.n > 0",
-  ]),
-  off("a late row that is not part of the thread is blanked", "slow", [
-    "write",
-    "#confirm",
-    "await this.#blankRow(number);",
-    "",
-  ]),
-  off("a winner that is returned late is not the end", "wild", [
-    "write",
-    "#lose",
-    "isRecent(this.#clock, sent) && ",
-    "",
-  ]),
-  off("what was read over 5 minutes is not trusted", "wild", [
-    "write",
-    "#attempt",
-    "if (!this.#isCached && !isRecent(this.#clock, chain.learned)) throw new StartOver();",
-    "",
-  ]),
-  off("own attempts are remembered", "wild", ["write", "#insertCommit", "attempts.push(own);", ""]),
-  off("a row that is needed is part of the thread", "slow", [
-    "write",
-    "#isMade",
-    "if (!(await isNeeded(this.#log, this.#stream, chain, number))) return undefined;",
-    "return undefined;",
-  ]),
+  off(
+    "a commit that takes 5 minutes starts over",
+    ["silences", 2],
+    [
+      "write",
+      "#startOverUnlessRecent",
+      "if (!isRecent(this.#clock, since)) throw new StartOver();",
+      "if (!since) throw new StartOver();",
+    ],
+  ),
+  off(
+    "a late insert is checked",
+    ["silences", 1],
+    [
+      "write",
+      "#insertCommit",
+      "if (!isRecent(this.#clock, sent)) return await this.#confirm(head, own);",
+      "",
+    ],
+  ),
+  off(
+    "a late fragment is blanked",
+    ["large", 3],
+    ["write", "#insertPlain", "if (texts.length > 0) {", "if (texts.length < 0) {"],
+  ),
+  off(
+    "a row proves its chain only while the rows below are kept",
+    ["silences", 2],
+    ["write", "#confirm", "this.#clock.wall() < never(end.promisedUntil) - SOLID_MARGIN_MS", "end.n > 0"],
+  ),
+  off(
+    "a late row that is not part of the thread is blanked",
+    ["silences", 1],
+    ["write", "#confirm", "await this.#blankRow(number);", ""],
+  ),
+  off("own attempts are remembered", ["busy", 1], ["write", "#insertCommit", "attempts.push(own);", ""]),
   off(
     "64 operations are remembered",
     ["wild", 1],
@@ -203,7 +165,6 @@ export const mutants: readonly Mutant[] = [
     ["calm", 4],
     ["collect", "planCollection", "const due = rangesBelow(dead, oldest);", "const due = dead;"],
   ),
-  off("freed keys are kept for 48 h", "wild", ["write", "FREED_MS", "48 * HOUR", "0"]),
   off(
     "dead rows are collected",
     ["calm", 1],
@@ -229,18 +190,16 @@ export const mutants: readonly Mutant[] = [
     ["steady", 3],
     ["write", "#findRecordedOutcome", 'if (drop === "all") await this.#amend(blankDead(current));', ""],
   ),
-  off("a late drop of all blanks", "slow", [
-    "write",
-    "#confirm",
-    'if (this.#request.drop === "all" && end) await this.#amend(blankDead(end));',
-    "",
-  ]),
-  off("a drop of all ends uploads", ["large", 1], ["plan", "uploadsAfter", 'request.drop === "all" || ', ""]),
-  off("old uploads end", "large", ["plan", "uploadsAfter", "|| n <= base.n + 1 - REMEMBERED_OPERATIONS", ""]),
   off(
-    "heads carry uploads",
-    ["large", 9],
-    ["plan", "planRow", "uploads: uploads.open,", "uploads: undefined,"],
+    "a late drop of all blanks",
+    ["silences", 4],
+    ["write", "#confirm", 'if (this.#request.drop === "all" && end) await this.#amend(blankDead(end));', ""],
+  ),
+  off("a drop of all ends uploads", ["large", 1], ["plan", "uploadsAfter", 'request.drop === "all" || ', ""]),
+  off(
+    "old uploads end",
+    ["large", 1],
+    ["plan", "uploadsAfter", "|| n <= base.n + 1 - REMEMBERED_OPERATIONS", ""],
   ),
   off(
     "rows of uploads are not dead",
@@ -252,53 +211,16 @@ export const mutants: readonly Mutant[] = [
     ["calm", 1],
     ["plan", "planRow", "spots.map(([row]) => rowAlone(row)),", "[],"],
   ),
-  off("blank texts are no messages", "deep", ["locate", "endOfLive", '(texts[index] ?? "") === "" || ', ""]),
-  off("texts listed as dead are no messages", "deep", [
-    "locate",
-    "endOfLive",
-    " || listed.some(([, from, to]) => from <= index && index < to)",
-    "",
-  ]),
-  off("rows listed as dead have no messages", "deep", [
-    "locate",
-    "highestLive",
-    " || isInRanges(end.free ?? [], row.number)",
-    "",
-  ]),
-  off("rows that are not linked have no messages", "deep", [
-    "locate",
-    "highestLive",
-    "if (isLinked) return",
-    "if (isLinked || link) return",
-  ]),
   off(
     "what is known of the newest messages ends where they were dropped",
     ["deep", 1],
     ["chain", "append", "this.top = cutRuns(this.top, head.bounds[0], head.start);", ""],
   ),
-  off("what is known of the oldest messages ends where they were dropped", "deep", [
-    "chain",
-    "append",
-    "this.bottom = cutRuns(this.bottom, head.bounds[0], head.start);",
-    "",
-  ]),
   off(
     "a reader begins again where a text is missing",
     ["steady", 9],
     ["read", "readThread", "if (view && (read.isWhole || isSame))", "if (view)"],
   ),
-  off("a reader does not trust rows that it read 5 minutes ago", "slow", [
-    "read",
-    "readThread",
-    "if (!isRecent(clock, began)) {",
-    "if (!began) {",
-  ]),
-  off("a reader looks at the clock after it has read", "slow", [
-    "read",
-    "readThread",
-    "    // Rows may have been deleted meanwhile, because the thread has expired.\n    if (!isAlive(end, clock.wall())) return { view: NOTHING, page: undefined };\n",
-    "",
-  ]),
   off(
     "a page hint ends with a drop",
     ["deep", 1],

@@ -126,7 +126,11 @@ export class CommitWriter {
       } catch (error) {
         if (error instanceof MissingRow) {
           // The same end a second time: it is not missing because another commit came between.
-          if (missing === error.end) throw new StoreError("CORRUPT", `log row ${error.row} is missing`);
+          if (missing === error.end)
+            throw new StoreError(
+              "CORRUPT",
+              `log row ${error.row} is missing, or the row above was not inserted on it`,
+            );
           missing = error.end;
           known = undefined;
         } else if (!(error instanceof StartOver)) {

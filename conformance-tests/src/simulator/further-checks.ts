@@ -1,0 +1,45 @@
+import { SimulationFailure } from "./failure.ts";
+import { HOUR } from "./network.ts";
+import type { StoredRow } from "./stored-rows.ts";
+
+/** A freed key is deleted 48 h later, by a clock that may be 24 h ahead of the writer's. */
+const LONGEST_REQUEST_MS = 20 * HOUR;
+
+/** The keys of a thread that were freed and are deleted. */
+export class FreedKeys {
+  /** By number: the incarnation that freed it. The rows of a later one may begin anywhere. */
+  readonly #incarnations = new Map<number, string | undefined>();
+
+  onDelete({ number, head, isFreed }: StoredRow): void {
+    if (isFreed) this.#incarnations.set(number, head?.incarnation);
+  }
+
+  /** Such a key stays taken for as long as an insert is under way, unless that takes days. */
+  check({ number, head, origin }: StoredRow, now: number): void {
+    const age = now - (origin?.sentAt ?? 0);
+    const isFreed = head !== undefined && this.#incarnations.get(number) === head.incarnation;
+    if (isFreed && age < LONGEST_REQUEST_MS)
+      throw new SimulationFailure(
+        "freed keys",
+        `key ${number} was free again for an insert that was under way for ${age} ms`,
+      );
+  }
+}
+
+/** The newest expiry of an incarnation, by the ttl that it was made with. */
+export class Expiries {
+  readonly #times = new Map<number | undefined, number>();
+
+  /** @param isFirst whether the commit is the first of its incarnation. */
+  check(ttlMs: number | undefined, expiresAt: number | undefined, isFirst: boolean): void {
+    if (isFirst) this.#times.clear();
+    if (expiresAt === undefined) return;
+    const earlier = this.#times.get(ttlMs) ?? 0;
+    if (expiresAt < earlier)
+      throw new SimulationFailure(
+        "expiry",
+        `a commit expires at ${expiresAt}, one of before with the same ttl at ${earlier}`,
+      );
+    this.#times.set(ttlMs, expiresAt);
+  }
+}
