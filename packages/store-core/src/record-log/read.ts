@@ -254,17 +254,21 @@ class ThreadRead {
 
   /** The texts `from` to `to - 1` of a row; `""` for one that is blank, or of which a piece is missing. */
   async #textsOf(row: LogRow, { fragments }: Link, from: number, to: number): Promise<string[]> {
-    const texts: string[] = [];
-    for (let index = from; index < to; index++) {
-      if (!fragments) {
-        texts.push(row.texts[index] ?? "");
-        continue;
+    const length = Math.max(0, to - from);
+    if (!fragments) return Array.from({ length }, (_, index) => row.texts[from + index] ?? "");
+    const needed = fragments.filter(([, first, end]) => first < to && from < end);
+    await this.#readAll(needed.map(([number]) => number));
+    const texts = Array<string>(length).fill("");
+    const missing = new Set<number>();
+    for (const [number, first, end] of needed) {
+      const pieces = this.#reader.known(number)?.texts ?? [];
+      for (let index = Math.max(from, first); index < Math.min(to, end); index++) {
+        const piece = pieces[index - first] ?? "";
+        if (piece === "") missing.add(index - from);
+        else texts[index - from] += piece;
       }
-      const pieces = fragments.filter(([, first, end]) => first <= index && index < end);
-      texts.push(
-        await this.#joined(pieces.map(([number, first, end]) => [number, index - first, end - first])),
-      );
     }
+    for (const index of missing) texts[index] = "";
     return texts;
   }
 
@@ -273,15 +277,18 @@ class ThreadRead {
   }
 
   async #joined(spots: readonly Spot[]): Promise<string> {
-    // Fragments were inserted one after the other: one request reads those that are left.
-    const pieces: string[] = [];
-    for (const [index, [row, at]] of spots.entries()) {
-      const last = spots.at(-1)?.[0] ?? row;
-      if (index === 0 && !this.#reader.known(row) && last > row)
-        await this.#reader.read(last + 1, last - row + 1);
-      pieces.push((await this.#reader.row(row, 1))?.texts[at] ?? "");
-    }
+    await this.#readAll(spots.map(([row]) => row));
+    const pieces = spots.map(([row, at]) => this.#reader.known(row)?.texts[at] ?? "");
     return pieces.includes("") ? "" : pieces.join("");
+  }
+
+  /** Reads rows that are not known, many with one request: fragments were inserted one after the other. */
+  async #readAll(rows: readonly number[]): Promise<void> {
+    const lowest = rows.reduce((low, row) => Math.min(low, row), Number.POSITIVE_INFINITY);
+    for (const row of rows.toSorted((one, other) => other - one)) {
+      if (this.#reader.known(row)) continue;
+      await this.#reader.read(row + 1, Math.min(PAGE_ROWS, row - lowest + 1));
+    }
   }
 
   /** Asks for the rows of the pinned message and the metadata beside the end, where they are likely to be needed. */

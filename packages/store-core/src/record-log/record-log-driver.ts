@@ -9,14 +9,15 @@ import type {
   ReadRequest,
   ThreadView,
 } from "../driver.ts";
-import { pauseUpTo } from "../retry.ts";
+import { pauseUpTo, untilAborted } from "../retry.ts";
+import { Operations } from "./attempts.ts";
 import type { Clock } from "./chain.ts";
 import { COLLECT_EVERY } from "./collect.ts";
 import { MAX_TEXTS } from "./format.ts";
 import { maxCommitBytes, maxTexts } from "./fragments.ts";
 import { type PageHint, readThread } from "./read.ts";
 import type { RecordLog } from "./record-log.ts";
-import { CommitWriter, StreamMemory } from "./write.ts";
+import { CommitWriter, type StreamMemory } from "./write.ts";
 
 /** How many threads a driver remembers the newest rows of. */
 const CACHE_SIZE = 1_000;
@@ -48,6 +49,7 @@ export class RecordLogDriver implements Driver {
   readonly #clock: Clock;
   readonly #memories = new LRUCache<string, StreamMemory>({ max: CACHE_SIZE });
   readonly #pages = new LRUCache<string, PageHint>({ max: CACHE_SIZE });
+  readonly #operations = new Operations();
   /** Commits of one process to one thread queue up instead of competing. */
   readonly #queues = new Map<string, Promise<unknown>>();
 
@@ -73,19 +75,29 @@ export class RecordLogDriver implements Driver {
   setup?: () => Promise<void>;
 
   async commit(request: CommitRequest): Promise<CommitOutcome> {
-    const { threadId } = request;
+    const { threadId, operationId, signal } = request;
+    const key = `${operationId.length}/${operationId}/${threadId}`;
+    const operation = this.#operations.begin(key, this.#clock.monotonic());
+    let isSettled = false;
     const before = this.#queues.get(threadId);
     const commit = (async () => {
       await before?.catch(() => undefined);
-      const memory = this.#memories.get(threadId) ?? new StreamMemory();
+      const memory = this.#memories.get(threadId) ?? { chain: undefined };
       this.#memories.set(threadId, memory);
-      return await new CommitWriter(this.#log, this.#clock, threadId, request, memory).commit();
+      return await new CommitWriter(this.#log, this.#clock, request, memory, operation).commit();
     })();
-    this.#queues.set(threadId, commit);
+    // A commit that nobody waits for any more must not hold up the next one.
+    const turn = untilAborted(() => commit, signal);
+    turn.catch(() => undefined);
+    this.#queues.set(threadId, turn);
     try {
-      return await commit;
+      const outcome = await commit;
+      // A conflict does not tell what became of an earlier attempt.
+      isSettled = outcome.outcome === "committed" || outcome.outcome === "repeated";
+      return outcome;
     } finally {
-      if (this.#queues.get(threadId) === commit) this.#queues.delete(threadId);
+      this.#operations.end(key, this.#clock.monotonic(), isSettled);
+      if (this.#queues.get(threadId) === turn) this.#queues.delete(threadId);
     }
   }
 
@@ -100,6 +112,7 @@ export class RecordLogDriver implements Driver {
   async close(): Promise<void> {
     this.#memories.clear();
     this.#pages.clear();
+    this.#operations.clear();
     await this.#log.close();
   }
 

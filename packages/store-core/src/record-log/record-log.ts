@@ -44,7 +44,8 @@ export interface RecordLogCapabilities
  *
  * A stream is a thread id: a well-formed string of 1 to 1,024 bytes with any characters. Streams never mix. Only the backend deletes
  * rows, at any time after their `expiresAt`, in any order; a backend that cannot delete by itself keeps them. Verbs throw
- * the backend's raw errors.
+ * the backend's raw errors. Every verb must settle: a request without a reply fails after a few seconds, because the next
+ * commit to the thread waits for it.
  */
 export interface RecordLog {
   readonly capabilities: RecordLogCapabilities;

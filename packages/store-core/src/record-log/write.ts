@@ -1,8 +1,8 @@
 // Exceeds 300 lines because every step of a commit is here, in its order: the order is what makes it sound.
-import { LRUCache } from "lru-cache";
 import { type CommitOutcome, type CommitRequest, formatRevision } from "../driver.ts";
 import { newEpoch as newToken } from "../epoch.ts";
 import { StoreError } from "../errors.ts";
+import type { Attempt, Operation } from "./attempts.ts";
 import {
   type Chain,
   type Clock,
@@ -56,28 +56,9 @@ const LONG_AGO: Moment = { wall: Number.NEGATIVE_INFINITY, monotonic: Number.NEG
 /** Thrown to begin an attempt again: what it knows is no longer true, or too old. */
 class StartOver extends Error {}
 
-/** An insert of this process whose outcome is not known. */
-interface Attempt {
-  readonly number: number;
-  readonly token: string;
-  readonly incarnation: string;
-  readonly n: number;
-  readonly digest: string;
-  /** The row was inserted, but so late that it may not be part of the thread. */
-  isLate: boolean;
-}
-
 /** What a process remembers of one stream. */
-export class StreamMemory {
+export interface StreamMemory {
   chain: Chain | undefined;
-  /** The attempts of commits whose outcome is not known, by operation id. */
-  readonly attempts = new LRUCache<string, Attempt[]>({ max: 128 });
-
-  attemptsOf(operationId: string): Attempt[] {
-    const attempts = this.attempts.get(operationId) ?? [];
-    this.attempts.set(operationId, attempts);
-    return attempts;
-  }
 }
 
 /** One commit to one stream: `commit()` is called once. */
@@ -87,8 +68,7 @@ export class CommitWriter {
   readonly #stream: string;
   readonly #request: CommitRequest;
   readonly #memory: StreamMemory;
-  /** The token of the upload that this commit has begun. */
-  #upload: string | undefined;
+  readonly #operation: Operation;
   /** When the attempt under way began. */
   #began: Moment;
   /** Whether the attempt goes by what was known before it, so that the end may be another. */
@@ -96,12 +76,19 @@ export class CommitWriter {
   /** Whether the row that won the last attempt was returned: the next attempt goes by it. */
   #isShown = false;
 
-  constructor(log: RecordLog, clock: Clock, stream: string, request: CommitRequest, memory: StreamMemory) {
+  constructor(
+    log: RecordLog,
+    clock: Clock,
+    request: CommitRequest,
+    memory: StreamMemory,
+    operation: Operation,
+  ) {
     this.#log = log;
     this.#clock = clock;
-    this.#stream = stream;
+    this.#stream = request.threadId;
     this.#request = request;
     this.#memory = memory;
+    this.#operation = operation;
     this.#began = momentOf(clock);
   }
 
@@ -186,13 +173,12 @@ export class CommitWriter {
     }
     // The first time may have ended before everything was blank.
     if (drop === "all") await this.#amend(blankDead(current));
-    this.#memory.attempts.delete(operationId);
     return { outcome: "repeated", revision };
   }
 
   /** Of the attempts whose outcome is not known, the one that was made. */
   async #findAttempt(chain: Chain, current: Head): Promise<Attempt | undefined> {
-    const attempts = this.#memory.attempts.get(this.#request.operationId) ?? [];
+    const { attempts } = this.#operation;
     for (const attempt of [...attempts]) {
       if (attempt.number > current.number || attempt.incarnation !== current.incarnation) continue;
       const isMade = await this.#isMade(chain, current, attempt);
@@ -322,9 +308,11 @@ export class CommitWriter {
     if (fitsRow(texts, maxRowBytes)) return undefined;
     const pieces = layOut(texts, maxRowBytes);
     let end = base;
-    let own: Upload | undefined = base.uploads?.find(([token]) => token === this.#upload);
+    const { digest } = this.#request;
+    const begun = this.#operation.upload?.digest === digest ? this.#operation.upload : undefined;
+    let own: Upload | undefined = base.uploads?.find((upload) => upload[0] === begun?.token);
     const token = own?.[0] ?? newToken();
-    this.#upload = token;
+    this.#operation.upload = { token, digest };
     for (let index = own ? rowsOf(own).length : 0; index < pieces.length; index++) {
       const number = nextNumber(end);
       const rows = mergeRanges([...(own?.[2] ?? []), rowAlone(number)]);
@@ -387,10 +375,10 @@ export class CommitWriter {
   }
 
   async #insertCommit(chain: Chain, { head, texts }: PlannedRow): Promise<CommitOutcome> {
-    const { operationId, digest, drop } = this.#request;
+    const { digest, drop } = this.#request;
+    const { attempts } = this.#operation;
     // Reads may have taken days.
     this.#startOverUnlessRecent(this.#began);
-    const attempts = this.#memory.attemptsOf(operationId);
     const { number, token, incarnation, n } = head;
     const own = { number, token, incarnation, n, digest, isLate: false };
     attempts.push(own);
@@ -405,7 +393,6 @@ export class CommitWriter {
     chain.append(head);
     chain.learned = sent;
     if (drop === "all") await this.#amend(blankDead(head));
-    this.#memory.attempts.delete(operationId);
     return { outcome: "committed", revision: formatRevision(incarnation, n) };
   }
 
@@ -428,12 +415,11 @@ export class CommitWriter {
       // It is not part of the thread, or nothing of it is needed any more.
       await this.#blankRow(number);
       if (isMade === undefined) throw outcomeUnknown();
-      const attempts = this.#memory.attemptsOf(this.#request.operationId);
+      const { attempts } = this.#operation;
       attempts.splice(attempts.indexOf(attempt), 1);
       throw new StartOver();
     }
     if (this.#request.drop === "all" && end) await this.#amend(blankDead(end));
-    this.#memory.attempts.delete(this.#request.operationId);
     return { outcome: "committed", revision: formatRevision(incarnation, n) };
   }
 
@@ -446,7 +432,7 @@ export class CommitWriter {
     if (!isRecent(this.#clock, sent)) {
       if (texts.length > 0) {
         await this.#blankRow(head.number);
-        this.#upload = undefined;
+        this.#operation.upload = undefined;
       }
       throw new StartOver();
     }

@@ -1,0 +1,68 @@
+import { REMEMBERED_MS } from "../driver.ts";
+
+/** An insert of this process whose outcome is not known. */
+export interface Attempt {
+  readonly number: number;
+  readonly token: string;
+  readonly incarnation: string;
+  readonly n: number;
+  readonly digest: string;
+  /** The row was inserted, but so late that it may not be part of the thread. */
+  isLate: boolean;
+}
+
+/** What a process remembers of one operation until it knows how the operation ended. */
+export interface Operation {
+  readonly attempts: Attempt[];
+  /** The upload of its texts, and the digest of the change that they belong to. */
+  upload: { readonly token: string; readonly digest: string } | undefined;
+}
+
+interface Entry extends Operation {
+  /** Calls that are under way. */
+  calls: number;
+  /** When the last call ended, by the monotonic clock. */
+  ended: number;
+}
+
+/** How many operations are remembered of which no call is under way. */
+const OPERATIONS_KEPT = 1_000;
+
+/**
+ * The operations whose outcome is not known. None is forgotten while a call is under way, or while a store may still send it
+ * again: then its commit could be made twice.
+ */
+export class Operations {
+  readonly #entries = new Map<string, Entry>();
+
+  /** Begins a call. */
+  begin(key: string, now: number): Operation {
+    const entry = this.#entries.get(key) ?? { attempts: [], upload: undefined, calls: 0, ended: now };
+    entry.calls += 1;
+    this.#entries.delete(key);
+    this.#entries.set(key, entry);
+    return entry;
+  }
+
+  /** Ends a call. `isSettled`: the outcome is known. */
+  end(key: string, now: number, isSettled: boolean): void {
+    const entry = this.#entries.get(key);
+    if (!entry) return;
+    entry.calls -= 1;
+    entry.ended = now;
+    if (entry.calls > 0) return;
+    if (isSettled || (entry.attempts.length === 0 && !entry.upload)) this.#entries.delete(key);
+    if (this.#entries.size > OPERATIONS_KEPT) this.#forget(now);
+  }
+
+  clear(): void {
+    this.#entries.clear();
+  }
+
+  #forget(now: number): void {
+    for (const [key, { calls, ended }] of this.#entries) {
+      if (this.#entries.size <= OPERATIONS_KEPT) return;
+      if (calls === 0 && ended < now - REMEMBERED_MS) this.#entries.delete(key);
+    }
+  }
+}
