@@ -190,8 +190,8 @@ export const sourceMutants: readonly SourceMutant[] = [
       "the pieces of a text are joined in reverse",
       "C12",
       "read.ts",
-      'pieces.join("")',
-      'pieces.reverse().join("")',
+      "else texts[index - from] += piece;",
+      "else texts[index - from] = piece + (texts[index - from] ?? '');",
     ],
   ]),
   ...on("sqlite", "store-sqlite/src/", [

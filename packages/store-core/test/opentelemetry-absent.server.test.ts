@@ -41,7 +41,7 @@ beforeAll(async () => {
   // A copy, as Node.js would look for packages beside what a link leads to.
   await cp(join(import.meta.dirname, "../dist"), join(copy, "dist"), { recursive: true });
   await cp(join(import.meta.dirname, "../package.json"), join(copy, "package.json"));
-  await link("superjson");
+  for (const dependency of ["lru-cache", "superjson"]) await link(dependency);
   await writeFile(join(folder, "main.mjs"), program);
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));

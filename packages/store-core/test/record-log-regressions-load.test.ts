@@ -91,20 +91,6 @@ test("C15 a commit that hangs and was aborted does not hold up the next one", as
   expect((await store.listMessages()).map(({ content }) => content)).toEqual(["first", "next"]);
 });
 
-test("C12 an upload goes on where it stopped when a request is lost", async () => {
-  let inserts = 0;
-  const log = gated(new MemoryRecordLog(64 * 1024), {
-    before: () => {
-      if (++inserts % 10 === 0) throw lost;
-    },
-  });
-  const store = createStores(new RecordLogDriver(log)).open("t");
-  await store.addMessages(Array.from({ length: 30 }, (_, index) => user(`${index}`.padEnd(40_000))));
-  // A root, 30 fragments, the commit, and those that were lost.
-  expect(inserts).toBeLessThan(45);
-  expect(await store.listMessages()).toHaveLength(30);
-});
-
 test("C7 the fragments of a batch are read together", async () => {
   const log = gated(new MemoryRecordLog(64 * 1024), {});
   const store = createStores(new RecordLogDriver(log)).open("t");

@@ -14,8 +14,6 @@ export interface Attempt {
 /** What a process remembers of one operation until it knows how the operation ended. */
 export interface Operation {
   readonly attempts: Attempt[];
-  /** The upload of its texts, and the digest of the change that they belong to. */
-  upload: { readonly token: string; readonly digest: string } | undefined;
 }
 
 interface Entry extends Operation {
@@ -37,7 +35,7 @@ export class Operations {
 
   /** Begins a call. */
   begin(key: string, now: number): Operation {
-    const entry = this.#entries.get(key) ?? { attempts: [], upload: undefined, calls: 0, ended: now };
+    const entry = this.#entries.get(key) ?? { attempts: [], calls: 0, ended: now };
     entry.calls += 1;
     this.#entries.delete(key);
     this.#entries.set(key, entry);
@@ -51,7 +49,7 @@ export class Operations {
     entry.calls -= 1;
     entry.ended = now;
     if (entry.calls > 0) return;
-    if (isSettled || (entry.attempts.length === 0 && !entry.upload)) this.#entries.delete(key);
+    if (isSettled || entry.attempts.length === 0) this.#entries.delete(key);
     if (this.#entries.size > OPERATIONS_KEPT) this.#forget(now);
   }
 

@@ -69,6 +69,8 @@ export class CommitWriter {
   readonly #request: CommitRequest;
   readonly #memory: StreamMemory;
   readonly #operation: Operation;
+  /** The token of the upload that this commit has begun. */
+  #upload: string | undefined;
   /** When the attempt under way began. */
   #began: Moment;
   /** Whether the attempt goes by what was known before it, so that the end may be another. */
@@ -308,11 +310,9 @@ export class CommitWriter {
     if (fitsRow(texts, maxRowBytes)) return undefined;
     const pieces = layOut(texts, maxRowBytes);
     let end = base;
-    const { digest } = this.#request;
-    const begun = this.#operation.upload?.digest === digest ? this.#operation.upload : undefined;
-    let own: Upload | undefined = base.uploads?.find((upload) => upload[0] === begun?.token);
+    let own: Upload | undefined = base.uploads?.find(([token]) => token === this.#upload);
     const token = own?.[0] ?? newToken();
-    this.#operation.upload = { token, digest };
+    this.#upload = token;
     for (let index = own ? rowsOf(own).length : 0; index < pieces.length; index++) {
       const number = nextNumber(end);
       const rows = mergeRanges([...(own?.[2] ?? []), rowAlone(number)]);
@@ -432,7 +432,7 @@ export class CommitWriter {
     if (!isRecent(this.#clock, sent)) {
       if (texts.length > 0) {
         await this.#blankRow(head.number);
-        this.#operation.upload = undefined;
+        this.#upload = undefined;
       }
       throw new StartOver();
     }
