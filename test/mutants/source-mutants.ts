@@ -59,7 +59,13 @@ export const sourceMutants: readonly SourceMutant[] = [
       "if (total > maxCommitBytes)",
       "if (total < 0)",
     ],
-    ["closed factories go on", "C14", "connection.ts", "if (this.#closing) throw", "if (!this) throw"],
+    [
+      "closed factories go on",
+      "C14",
+      "connection.ts",
+      "if (this.#closing.started)\n      throw",
+      "if (!this)\n      throw",
+    ],
     ["signals are not listened to", "C15", "retry.ts", "if (!signal) return", "if (signal !== null) return"],
     [
       "records of any version are read",
@@ -131,8 +137,8 @@ export const sourceMutants: readonly SourceMutant[] = [
       "an error is an empty list",
       "C13",
       "portable-store.ts",
-      "const view = await this.#read(threadId, range, signal, call);",
-      "const view = await this.#read(threadId, range, signal, call).catch(() => ({ revision: null, count: 0, first: 0, last: 0, entries: [] }));",
+      "const view = await this.#read(threadId, range, signal, call);\n      return this.#decode(",
+      "const view = await this.#read(threadId, range, signal, call).catch(() => ({ revision: null, count: 0, first: 0, last: 0, entries: [] }));\n      return this.#decode(",
     ],
     [
       "what fails is not tried again",
