@@ -4,7 +4,7 @@ import { describe, expect, test, vi } from "vitest";
 import { compact } from "../src/directory/compact.ts";
 import { readDirectory } from "../src/directory/tree.ts";
 import { SessionService } from "../src/index.ts";
-import { app, expectOrder, filled, idsOf, move, nameOf, ofApp, sorted } from "./listed.ts";
+import { app, expectOrder, filled, idsOf, move, nameOf, ofApp, sorted, withoutSorting } from "./listed.ts";
 import { WatchedDriver } from "./watched-driver.ts";
 
 test("any history of creations, moves and deletions is listed in order, on pages of any size, before and after sorting", async () => {
@@ -49,9 +49,33 @@ test("any history of creations, moves and deletions is listed in order, on pages
   );
 });
 
+test("a note that is written after a newer one was sorted in does not take the session back", async () => {
+  const stores = createMemoryStores();
+  const second = new SessionService({ stores });
+  const times = await withoutSorting(async () => {
+    const { sessions: first, times } = await filled(stores, 140, (n) => n);
+    await move(first, nameOf(3), 50);
+    await move(second, nameOf(3), 100);
+    await second.flush();
+    await compact(stores, ofApp);
+    expect((await readDirectory(stores, ofApp)).noteCount).toBe(0);
+    await first.flush();
+    return times.set(nameOf(3), 100);
+  });
+  await expectOrder(stores, times);
+  await withoutSorting(async () => {
+    const { sessions } = await filled(stores, 140, (n) => n, "later");
+    await sessions.flush();
+  });
+  await compact(stores, ofApp);
+  const { root } = await readDirectory(stores, ofApp);
+  expect(root.leaves.reduce((sum, { count }) => sum + count, 0)).toBe(280);
+});
+
 test("sessions of one time come by id, though they lie in several leaves", async () => {
   const stores = createMemoryStores();
-  const { times } = await filled(stores, 700, (n) => (n % 7 === 0 ? n : 5));
+  const { times } = await withoutSorting(() => filled(stores, 700, (n) => (n % 7 === 0 ? n : 5)));
+  await compact(stores, ofApp);
   await expectOrder(stores, times);
   expect((await readDirectory(stores, ofApp)).root.leaves.length).toBeGreaterThan(1);
 });

@@ -40,14 +40,19 @@ export async function move(
 }
 
 /** A service on a directory of so many sessions, whose times are given. */
-export async function filled(stores: StoreFactory, count: number, timeOf: (n: number) => number) {
+export async function filled(
+  stores: StoreFactory,
+  count: number,
+  timeOf: (n: number) => number,
+  prefix = "",
+) {
   let now = 0;
   const sessions = new SessionService({ stores, now: () => now });
   const times = new Map<string, number>();
   for (let n = 0; n < count; n++) {
     now = timeOf(n);
-    times.set(nameOf(n), now);
-    await sessions.createSession({ ...app, userId: "ada", sessionId: nameOf(n) });
+    times.set(prefix + nameOf(n), now);
+    await sessions.createSession({ ...app, userId: "ada", sessionId: prefix + nameOf(n) });
   }
   await sessions.flush();
   return { sessions, times };

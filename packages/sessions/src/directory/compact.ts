@@ -46,7 +46,8 @@ async function rebuild(stores: StoreFactory, { root, notes }: Directory): Promis
   let run: Entry[] = [];
   const moved = [...notes.values()].filter((note) => !note.removed);
   const closeRun = async () => {
-    for (const entries of chunks(run.sort(compareNewest))) next.push(await writeLeaf(stores, entries, spare));
+    for (const entries of chunks(newestOfEach(run).sort(compareNewest)))
+      next.push(await writeLeaf(stores, entries, spare));
     run = [];
   };
   for (let index = 0; index < Math.max(1, leaves.length); index++) {
@@ -80,6 +81,16 @@ function touchedLeaves(leaves: readonly LeafRef[], notes: ReadonlyMap<string, No
     }
   }
   return touched;
+}
+
+/** Of two entries of a session, which a slow note leaves, the one with more events. */
+function newestOfEach(entries: readonly Entry[]): Entry[] {
+  const newest = new Map<string, Entry>();
+  for (const entry of entries) {
+    const other = newest.get(keyOf(entry));
+    if (!other || other.life !== entry.life || other.events < entry.events) newest.set(keyOf(entry), entry);
+  }
+  return [...newest.values()];
 }
 
 /** Full from the old end on: what is new mostly comes at the other one. */

@@ -86,7 +86,7 @@ export class Directories {
     const entries: Entry[] = [];
     for await (const entry of walk(this.#stores, directory, order, undefined)) entries.push(entry);
     const compare = order === "desc" ? compareNewest : compareOldest;
-    const found = (await this.#look(threadId, distinct(entries), look))
+    const found = distinct(await this.#look(threadId, entries, look))
       .sort((a, b) => compare(a.position, b.position))
       .filter(({ position }) => !after || compare(position, after) > 0);
     const page = found.slice(0, limit);
@@ -108,13 +108,9 @@ export class Directories {
       for (; batch.length < limit - found.length && !next.done; next = await entries.next())
         batch.push(next.value);
       last = batch.at(-1);
-      const seen = new Set(found.map(({ entry }) => keyOf(entry)));
-      const met = await this.#look(
-        threadId,
-        distinct(batch).filter((entry) => !seen.has(keyOf(entry))),
-        look,
-      );
-      for (const one of met) {
+      for (const one of await this.#look(threadId, batch, look)) {
+        const isListed = found.some(({ position }) => keyOf(position) === keyOf(one.position));
+        if (isListed) continue;
         if (one.position.time === one.entry.time || !(await this.#has(directory, one.position)))
           found.push(one);
       }
@@ -130,11 +126,14 @@ export class Directories {
     return false;
   }
 
-  /** Looks at the sessions of entries, all at once, and notes what the directory had wrong. */
+  /** Looks at the sessions of entries, all at once and each once, and notes what the directory had wrong. */
   async #look<T>(threadId: string, entries: readonly Entry[], look: Look<T>) {
-    const looked = await Promise.all(entries.map(async (entry) => ({ entry, session: await look(entry) })));
+    const looks = new Map<string, ReturnType<Look<T>>>();
+    for (const entry of entries) if (!looks.has(keyOf(entry))) looks.set(keyOf(entry), look(entry));
+    await Promise.all(looks.values());
     const found: Found<T & { readonly head: HeadOf }>[] = [];
-    for (const { entry, session } of looked) {
+    for (const entry of entries) {
+      const session = await looks.get(keyOf(entry));
       if (session) {
         const { life, events, lastUpdateTime: time } = session.head;
         const position = { time, sessionId: entry.sessionId, userId: entry.userId };
@@ -172,9 +171,9 @@ export class Directories {
   }
 }
 
-/** The first entry of each session. */
-function distinct(entries: readonly Entry[]): Entry[] {
-  return [...new Map([...entries].reverse().map((entry) => [keyOf(entry), entry])).values()].reverse();
+/** One of each session. */
+function distinct<F extends { readonly position: Position }>(found: readonly F[]): F[] {
+  return [...new Map(found.map((one) => [keyOf(one.position), one])).values()];
 }
 
 function answer<T>(

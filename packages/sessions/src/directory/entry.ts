@@ -60,7 +60,10 @@ function isOutdated(later: Note, earlier: Note): boolean {
 
 /** Whether an entry of a leaf still counts beside the note that there is of its session. */
 export function isCurrent(entry: Entry, note: Note | undefined): boolean {
-  return note === undefined || (note.removed === true && note.life !== entry.life);
+  if (note === undefined) return true;
+  if (note.life !== entry.life) return note.removed === true;
+  // The note's writer was slow, and a newer note has been sorted in already.
+  return !note.removed && note.events < entry.events;
 }
 
 /** All notes of a directory by session, the ones of one session joined. */
