@@ -72,6 +72,24 @@ test("a note that is written after a newer one was sorted in does not take the s
   expect(root.leaves.reduce((sum, { count }) => sum + count, 0)).toBe(280);
 });
 
+test("a late note of a session that was deleted does not move the one made anew", async () => {
+  const stores = createMemoryStores();
+  const second = new SessionService({ stores });
+  const times = await withoutSorting(async () => {
+    const { sessions: first, times } = await filled(stores, 140, (n) => n);
+    await move(second, nameOf(3), 50);
+    await first.deleteSession({ ...app, userId: "ada", sessionId: nameOf(3) });
+    await new SessionService({ stores, now: () => 100 }).createSession({
+      ...app,
+      userId: "ada",
+      sessionId: nameOf(3),
+    });
+    await second.flush();
+    return times.set(nameOf(3), 100);
+  });
+  await expectOrder(stores, times);
+});
+
 test("sessions of one time come by id, though they lie in several leaves", async () => {
   const stores = createMemoryStores();
   const { times } = await withoutSorting(() => filled(stores, 700, (n) => (n % 7 === 0 ? n : 5)));

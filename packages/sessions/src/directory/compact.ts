@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { type ChatMessage, StoreError, type StoreFactory } from "@scrollback/store-core";
 import { FORMAT_VERSION, parseMetadata } from "../format.ts";
 import { threads } from "../threads.ts";
-import { compareNewest, type Entry, isCurrent, keyOf, type Note, toStored } from "./entry.ts";
+import { compareNewest, type Entry, isCurrent, lifeKeyOf, type Note, toStored } from "./entry.ts";
 import {
   type Directory,
   indexOfLeaf,
@@ -59,7 +59,7 @@ async function rebuild(stores: StoreFactory, { root, notes }: Directory): Promis
     }
     if (leaf) {
       const entries = await readLeaf(stores, leaf);
-      run.push(...entries.filter((entry) => isCurrent(entry, notes.get(keyOf(entry)))));
+      run.push(...entries.filter((entry) => isCurrent(entry, notes.get(lifeKeyOf(entry)))));
       retired.push(leaf);
     }
     run.push(...moved.filter((note) => indexOfLeaf(leaves, note) === index));
@@ -83,12 +83,12 @@ function touchedLeaves(leaves: readonly LeafRef[], notes: ReadonlyMap<string, No
   return touched;
 }
 
-/** Of two entries of a session, which a slow note leaves, the one with more events. */
+/** Of two entries of a life, which a slow note leaves, the one with more events. */
 function newestOfEach(entries: readonly Entry[]): Entry[] {
   const newest = new Map<string, Entry>();
   for (const entry of entries) {
-    const other = newest.get(keyOf(entry));
-    if (!other || other.life !== entry.life || other.events < entry.events) newest.set(keyOf(entry), entry);
+    const other = newest.get(lifeKeyOf(entry));
+    if (!other || other.events < entry.events) newest.set(lifeKeyOf(entry), entry);
   }
   return [...newest.values()];
 }

@@ -1,13 +1,21 @@
 import type { StoreFactory } from "@scrollback/store-core";
 import { threads } from "../threads.ts";
-import { compareNewest, compareOldest, type Entry, keyOf, type Note, type Position } from "./entry.ts";
+import {
+  compareNewest,
+  compareOldest,
+  type Entry,
+  keyOf,
+  lifeKeyOf,
+  type Note,
+  type Position,
+} from "./entry.ts";
 import { NoteQueue } from "./note-queue.ts";
 import { formatToken } from "./page-token.ts";
 import { countAtMost, type Directory, Outdated, readDirectory, walk } from "./tree.ts";
 
 /** Directories up to this size are sorted anew with each list, by what the sessions themselves say. */
 const SMALL = 64;
-/** An entry whose session is not there goes after an hour: its session may be just being created. */
+/** An entry whose life of the session is not there goes after an hour: it may be just being created. */
 const ABANDONED_AFTER_MS = 3_600_000;
 const MAX_ATTEMPTS = 10;
 const MOST_QUEUES = 1_000;
@@ -22,7 +30,8 @@ interface HeadOf {
 
 interface Found<T> {
   readonly entry: Entry;
-  readonly position: Position;
+  /** Where the session says that it stands. */
+  readonly position: Omit<Entry, "notedAt">;
   readonly session: T;
 }
 
@@ -86,7 +95,12 @@ export class Directories {
     const entries: Entry[] = [];
     for await (const entry of walk(this.#stores, directory, order, undefined)) entries.push(entry);
     const compare = order === "desc" ? compareNewest : compareOldest;
-    const found = distinct(await this.#look(threadId, entries, look))
+    const looked = await this.#look(threadId, entries, look);
+    const noted = new Set(entries.map(lifeKeyOf));
+    const distinct = [...new Map(looked.map((one) => [keyOf(one.entry), one])).values()];
+    for (const one of distinct)
+      if (!noted.has(lifeKeyOf(one.position))) this.#correct(threadId, one.position);
+    const found = distinct
       .sort((a, b) => compare(a.position, b.position))
       .filter(({ position }) => !after || compare(position, after) > 0);
     const page = found.slice(0, limit);
@@ -109,10 +123,11 @@ export class Directories {
         batch.push(next.value);
       last = batch.at(-1);
       for (const one of await this.#look(threadId, batch, look)) {
-        const isListed = found.some(({ position }) => keyOf(position) === keyOf(one.position));
-        if (isListed) continue;
-        if (one.position.time === one.entry.time || !(await this.#has(directory, one.position)))
-          found.push(one);
+        if (found.some(({ position }) => keyOf(position) === keyOf(one.position))) continue;
+        const isInPlace = one.position.time === one.entry.time;
+        if (!isInPlace && (await this.#has(directory, one.position))) continue;
+        found.push(one);
+        if (!isInPlace) this.#correct(threadId, one.position);
       }
     }
     return answer(found, last, !next.done, order);
@@ -136,18 +151,19 @@ export class Directories {
       const session = await looks.get(keyOf(entry));
       if (session) {
         const { life, events, lastUpdateTime: time } = session.head;
-        const position = { time, sessionId: entry.sessionId, userId: entry.userId };
+        const position = { time, sessionId: entry.sessionId, userId: entry.userId, life, events };
         found.push({ entry, position, session });
-        if (time !== entry.time) this.#correct(threadId, { ...position, life, events, was: [entry.time] });
-      } else if (Date.now() - entry.notedAt > ABANDONED_AFTER_MS) {
-        this.#correct(threadId, { ...entry, was: [entry.time], removed: true });
+        if (life === entry.life && time !== entry.time) this.#correct(threadId, position, [entry.time]);
       }
+      const isAbandoned =
+        session?.head.life !== entry.life && Date.now() - entry.notedAt > ABANDONED_AFTER_MS;
+      if (isAbandoned) this.#correct(threadId, { ...entry, removed: true }, [entry.time]);
     }
     return found;
   }
 
-  #correct(threadId: string, note: Omit<Note, "notedAt">): void {
-    this.#queue(threadId).add({ ...note, notedAt: Date.now() });
+  #correct(threadId: string, note: Omit<Note, "notedAt" | "was">, was: readonly number[] = []): void {
+    this.#queue(threadId).add({ ...note, was, notedAt: Date.now() });
   }
 
   #both(appName: string, userId: string): NoteQueue[] {
@@ -169,11 +185,6 @@ export class Directories {
   #forgetIdle(): void {
     for (const [threadId, queue] of this.#queues) if (queue.isIdle) this.#queues.delete(threadId);
   }
-}
-
-/** One of each session. */
-function distinct<F extends { readonly position: Position }>(found: readonly F[]): F[] {
-  return [...new Map(found.map((one) => [keyOf(one.position), one])).values()];
 }
 
 function answer<T>(

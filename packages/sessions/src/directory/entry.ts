@@ -45,7 +45,15 @@ export function keyOf({ sessionId, userId }: Position): string {
   return JSON.stringify([userId, sessionId]);
 }
 
-/** Two notes of one session as one; `later` was written later. */
+/**
+ * What tells entries apart. The lives of a session have an entry each: nothing in their notes says which life came
+ * first, so a late note of an ended life must not take the place of a later one.
+ */
+export function lifeKeyOf({ sessionId, userId, life }: Omit<Entry, "notedAt">): string {
+  return JSON.stringify([userId, sessionId, life]);
+}
+
+/** Two notes of one life as one; `later` was written later. */
 export function joinNotes(earlier: Note | undefined, later: Note): Note {
   if (!earlier) return later;
   const was = [...new Set([...earlier.was, ...later.was])];
@@ -54,23 +62,20 @@ export function joinNotes(earlier: Note | undefined, later: Note): Note {
 
 /** Whether a note that was written later tells of an earlier moment: its writer was slow. */
 function isOutdated(later: Note, earlier: Note): boolean {
-  if (later.life !== earlier.life) return later.removed === true;
   return !later.removed && (earlier.removed === true || later.events < earlier.events);
 }
 
-/** Whether an entry of a leaf still counts beside the note that there is of its session. */
+/** Whether an entry of a leaf still counts beside the note that there is of its life. */
 export function isCurrent(entry: Entry, note: Note | undefined): boolean {
-  if (note === undefined) return true;
-  if (note.life !== entry.life) return note.removed === true;
-  // The note's writer was slow, and a newer note has been sorted in already.
-  return !note.removed && note.events < entry.events;
+  // The writer of a note of fewer events was slow, and a newer note has been sorted in already.
+  return note === undefined || (!note.removed && note.events < entry.events);
 }
 
-/** All notes of a directory by session, the ones of one session joined. */
+/** All notes of a directory, the ones of one life joined. */
 export function joinAll(notes: Iterable<Note>): Map<string, Note> {
   const joined = new Map<string, Note>();
   for (const note of notes) {
-    const key = keyOf(note);
+    const key = lifeKeyOf(note);
     joined.set(key, joinNotes(joined.get(key), note));
   }
   return joined;

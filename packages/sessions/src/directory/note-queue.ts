@@ -1,6 +1,6 @@
 import { type ChatMessage, StoreError, type StoreFactory } from "@scrollback/store-core";
 import { compact } from "./compact.ts";
-import { joinNotes, keyOf, type Note } from "./entry.ts";
+import { joinNotes, lifeKeyOf, type Note } from "./entry.ts";
 
 /** How long a note that nobody waits for may wait for others. */
 const DELAY_MS = 1_000;
@@ -61,7 +61,7 @@ export class NoteQueue {
   }
 
   #put(note: Note): void {
-    const key = keyOf(note);
+    const key = lifeKeyOf(note);
     this.#waiting.set(key, joinNotes(this.#waiting.get(key), note));
   }
 

@@ -8,7 +8,7 @@ import {
   fromStored,
   isCurrent,
   joinAll,
-  keyOf,
+  lifeKeyOf,
   type Note,
   type Position,
   type StoredEntry,
@@ -91,9 +91,10 @@ export async function* walk(
     const leaf = leaves[index];
     const entries = leaf ? await readLeaf(stores, leaf) : [];
     const here = moved.filter((note) => indexOfLeaf(leaves, note) === index);
-    return [...entries.filter((entry) => isCurrent(entry, directory.notes.get(keyOf(entry)))), ...here].sort(
-      compareNewest,
-    );
+    return [
+      ...entries.filter((entry) => isCurrent(entry, directory.notes.get(lifeKeyOf(entry)))),
+      ...here,
+    ].sort(compareNewest);
   };
   if (order === "desc") {
     for (let index = after ? indexOfLeaf(leaves, after) : 0; index < Math.max(1, leaves.length); index++) {
