@@ -14,11 +14,14 @@ export class FreedKeys {
     if (isFreed) this.#incarnations.set(number, head?.incarnation);
   }
 
-  /** Such a key stays taken for as long as an insert is under way, unless that takes days. */
+  /**
+   * Such a key stays taken for as long as an insert is under way, unless that takes days. A block commits nothing: it may
+   * take the first key of an expired thread of which only the root is left.
+   */
   check({ number, head, origin }: StoredRow, now: number): void {
     const age = now - (origin?.sentAt ?? 0);
     const isFreed = head !== undefined && this.#incarnations.get(number) === head.incarnation;
-    if (isFreed && age < LONGEST_REQUEST_MS)
+    if (isFreed && !head.closed && age < LONGEST_REQUEST_MS)
       throw new SimulationFailure(
         "freed keys",
         `key ${number} was free again for an insert that was under way for ${age} ms`,
