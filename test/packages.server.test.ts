@@ -17,6 +17,7 @@ const folders = {
   "@scrollback/store-redis": "packages/store-redis",
   "@scrollback/store-sqlite": "packages/store-sqlite",
   "@scrollback/agents": "packages/agents",
+  "@scrollback/collections": "packages/collections",
   "@scrollback/sessions": "packages/sessions",
   "@scrollback/bridge-google-adk": "packages/bridge-google-adk",
   "@scrollback/conformance": "conformance-tests",

@@ -17,6 +17,7 @@ const folders = [
   "packages/store-sqlite",
   "packages/reducers",
   "packages/agents",
+  "packages/collections",
   "packages/sessions",
   "packages/bridge-google-adk",
   "conformance-tests",

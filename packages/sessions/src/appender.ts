@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
+import { nameOf } from "@scrollback/collections";
 import { pause, type Revision, StoreError, type StoreFactory } from "@scrollback/store-core";
 import { nextStamp } from "./clock.ts";
-import type { Directories } from "./directory/directories.ts";
+import type { Directories } from "./directories.ts";
 import { Known } from "./known.ts";
 import { refresh, show } from "./live-session.ts";
 import { copyOf, type Scopes, splitScopes } from "./scopes.ts";
@@ -19,7 +20,7 @@ import {
   writeFor,
 } from "./session-thread.ts";
 import type { SharedPair, SharedStates } from "./shared-state.ts";
-import { nameOf, threads } from "./threads.ts";
+import { threads } from "./threads.ts";
 
 /** How many of the newest events are looked through for one that may have been appended before. */
 const LOOKED_THROUGH = 64;
@@ -224,7 +225,7 @@ export class Appender {
       time,
       sessionId,
       userId,
-      life,
+      incarnation: life,
       events,
       was: [before.lastUpdateTime],
     });

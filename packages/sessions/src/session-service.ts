@@ -1,9 +1,9 @@
 import { chatMessageTraits, StoreError, type StoreFactory } from "@scrollback/store-core";
 import { Appender } from "./appender.ts";
 import { nextStamp } from "./clock.ts";
-import { Directories } from "./directory/directories.ts";
-import { parseToken } from "./directory/page-token.ts";
+import { Directories } from "./directories.ts";
 import { sessionOf } from "./live-session.ts";
+import { parseToken } from "./page-token.ts";
 import { checkAppend, checkRequest, checkServiceOptions } from "./requests.ts";
 import { copyOf, setValue, splitScopes, type Values } from "./scopes.ts";
 import type {
@@ -215,8 +215,8 @@ export class SessionService implements AsyncDisposable {
     // What it still owes to the app and the user is theirs.
     await this.#appender.finish({ appName, userId, sessionId }, view);
     await this.#stores.open(threadId).clear();
-    const { life, events, lastUpdateTime: time } = view.head;
-    const note = { time, sessionId, userId, life, events, was: [time], removed: true as const };
+    const { life: incarnation, events, lastUpdateTime: time } = view.head;
+    const note = { time, sessionId, userId, incarnation, events, was: [time], removed: true as const };
     await this.#directories.noteNow(appName, note);
   }
 
@@ -237,7 +237,7 @@ export class SessionService implements AsyncDisposable {
    * keeps the process alive that long). Call it before the stores are closed. The service can be used on after it.
    */
   async flush(): Promise<void> {
-    await this.#directories.settle();
+    await this.#directories.flush();
   }
 
   /** The same as {@link SessionService.flush}: what was opened is the stores', and stays open. */

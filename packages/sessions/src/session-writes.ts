@@ -1,7 +1,7 @@
 import { pause, type Revision, StoreError, type StoreFactory } from "@scrollback/store-core";
 import type { Appender } from "./appender.ts";
 import { nextStamp } from "./clock.ts";
-import type { Directories } from "./directory/directories.ts";
+import type { Directories } from "./directories.ts";
 import type { Scopes } from "./scopes.ts";
 import type { SessionKey } from "./session.ts";
 import {
@@ -40,7 +40,7 @@ export async function createThread(
   const { life, events, lastUpdateTime: time } = head;
   const store = stores.open(threads.session(appName, userId, sessionId));
   let expectedRevision: Revision | null = null;
-  await directories.noteNow(appName, { time, sessionId, userId, life, events, was: [] });
+  await directories.noteNow(appName, { time, sessionId, userId, incarnation: life, events, was: [] });
   for (let attempt = 0; ; attempt++) {
     try {
       return String(await store.commit({ metadata: head }, { expectedRevision }));
@@ -56,7 +56,7 @@ export async function createThread(
         time: lastUpdateTime,
         sessionId,
         userId,
-        life: owner,
+        incarnation: owner,
         events: count,
         was,
       });

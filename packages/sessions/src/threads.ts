@@ -1,7 +1,4 @@
-import { hash } from "node:crypto";
-
-/** Longer names are hashed, so that every thread id fits whatever the names are. */
-const LONGEST_NAME = 200;
+import { nameOf } from "@scrollback/collections";
 
 /**
  * The threads of sessions, see docs/sessions.md. No two names meet: colons and what else could part them are escaped, and
@@ -17,9 +14,3 @@ export const threads = {
     `sessions:directory-of-user:${nameOf(appName)}:${nameOf(userId)}`,
   leaf: (id: string) => `sessions:leaf:${id}`,
 };
-
-/** A name as a part of an id: itself where it is short and plain. */
-export function nameOf(name: string): string {
-  const escaped = encodeURIComponent(name);
-  return escaped.length <= LONGEST_NAME ? escaped : `#${hash("sha256", name, "base64url")}`;
-}

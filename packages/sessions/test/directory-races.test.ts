@@ -1,9 +1,19 @@
 import { createStores, MemoryDriver } from "@scrollback/store-core";
 import { expect, test, vi } from "vitest";
-import { compact } from "../src/directory/compact.ts";
-import { readDirectory } from "../src/directory/tree.ts";
 import { SessionService } from "../src/index.ts";
-import { app, expectOrder, filled, idsOf, move, nameOf, ofApp, sorted, withoutSorting } from "./listed.ts";
+import {
+  app,
+  compact,
+  expectOrder,
+  filled,
+  idsOf,
+  move,
+  nameOf,
+  ofApp,
+  readDirectory,
+  sorted,
+  withoutSorting,
+} from "./listed.ts";
 import { WatchedDriver } from "./watched-driver.ts";
 
 test.each([0, 1, 2, 3, 4])(
@@ -20,7 +30,7 @@ test.each([0, 1, 2, 3, 4])(
     await expectOrder(stores, times);
     await compact(stores, ofApp);
     await expectOrder(stores, times);
-    expect((await readDirectory(stores, ofApp)).noteCount).toBe(0);
+    expect((await readDirectory(stores, ofApp)).notes).toEqual([]);
   },
 );
 

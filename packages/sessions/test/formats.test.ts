@@ -1,9 +1,9 @@
 import { createMemoryStores, type StoreFactory } from "@scrollback/store-core";
 import { beforeEach, describe, expect, test } from "vitest";
 import { event, setting } from "../src/contract/values.ts";
-import { compact } from "../src/directory/compact.ts";
 import { type Session, SessionService } from "../src/index.ts";
 import { threads } from "../src/threads.ts";
+import { compact } from "./listed.ts";
 
 const app = { appName: "app" };
 const ada = { ...app, userId: "ada" };

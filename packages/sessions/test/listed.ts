@@ -1,11 +1,17 @@
 import type { StoreFactory } from "@scrollback/store-core";
 import { expect, vi } from "vitest";
 import { event } from "../src/contract/values.ts";
+import { Directories } from "../src/directories.ts";
 import { type ListSessionsRequest, SessionService } from "../src/index.ts";
 import { threads } from "../src/threads.ts";
 
 export const app = { appName: "app" };
 export const ofApp = threads.directoryOfApp("app");
+/** Sorts the notes of a directory into its leaves. */
+export const compact = (stores: StoreFactory, threadId: string) => new Directories(stores).compact(threadId);
+/** A directory as it is stored. */
+export const readDirectory = (stores: StoreFactory, threadId: string) =>
+  new Directories(stores).read(threadId);
 export const nameOf = (n: number) => `s${String(n).padStart(4, "0")}`;
 
 /** The ids on all pages. */

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { MessageStore } from "@scrollback/store-core";
 import { createSqliteStores } from "@scrollback/store-sqlite";
-import { compact } from "../../src/directory/compact.ts";
+import { Directories } from "../../src/directories.ts";
 import { SessionService } from "../../src/index.ts";
 import { threads } from "../../src/threads.ts";
 import { app, events, factsOf, rome } from "./scene.ts";
@@ -31,7 +31,7 @@ const many = Array.from({ length: 140 }, (_, n) => ({
 }));
 for (const key of many.slice(0, 130)) await sessions.createSession(key);
 await sessions.flush();
-await compact(stores, threads.directoryOfApp(app.appName));
+await new Directories(stores).compact(threads.directoryOfApp(app.appName));
 for (const key of many.slice(0, 130)) {
   const session = await sessions.getSession(key);
   const event = { id: "1", author: "user", timestamp: made++, content: "Hi" };
@@ -39,7 +39,7 @@ for (const key of many.slice(0, 130)) {
   // A note for each.
   await sessions.flush();
 }
-await compact(stores, threads.directoryOfApp(app.appName));
+await new Directories(stores).compact(threads.directoryOfApp(app.appName));
 for (const key of many.slice(130)) await sessions.createSession(key);
 for (const key of many.slice(0, 5)) await sessions.deleteSession(key);
 for (const event of events.slice(0, 3)) {

@@ -1,0 +1,22 @@
+/** The clocks, timers and random numbers that directories use. Tests and simulations give their own. */
+export interface DirectoryClock {
+  /** Milliseconds since 1970. */
+  wall(): number;
+  /** Milliseconds that never go back. */
+  monotonic(): number;
+  /** Calls `run` once, `ms` milliseconds from now, and keeps the process alive until then. Returns a function that cancels it. */
+  timer(ms: number, run: () => void): () => void;
+  /** A random number from 0, below 1. */
+  random(): number;
+}
+
+/** The clocks and timers of this process. */
+export const systemDirectoryClock: DirectoryClock = Object.freeze({
+  wall: () => Date.now(),
+  monotonic: () => performance.now(),
+  timer(ms: number, run: () => void) {
+    const timer = setTimeout(run, ms);
+    return () => clearTimeout(timer);
+  },
+  random: () => Math.random(),
+});

@@ -1,0 +1,166 @@
+import { randomBytes } from "node:crypto";
+import { type ChatMessage, StoreError } from "@scrollback/store-core";
+import { FORMAT_VERSION } from "../format.ts";
+import { compareNewest } from "./position.ts";
+import { type DirectoryRules, type Incarnate, incarnationText, type Sorting } from "./rules.ts";
+import {
+  indexOfLeaf,
+  type LeafRef,
+  OutdatedError,
+  type RetiredLeaf,
+  type Root,
+  type Snapshot,
+  type Tree,
+} from "./tree.ts";
+
+/** A directory with fewer notes than this is left as it is. */
+export const ENOUGH_NOTES = 128;
+const MAX_LEAF = 256;
+/** A leaf with fewer entries than this is joined with a neighbour that is written anyway. */
+const SMALL_LEAF = 64;
+const MAX_ATTEMPTS = 20;
+
+/** Sorts the notes of directories into their leaves. */
+export class Compactor<N, E extends Incarnate> {
+  readonly #tree: Tree<N, E>;
+  readonly #rules: DirectoryRules<N, E>;
+
+  constructor(tree: Tree<N, E>, rules: DirectoryRules<N, E>) {
+    this.#tree = tree;
+    this.#rules = rules;
+  }
+
+  /**
+   * Sorts a directory's notes into its leaves, when there are enough of them. Leaves are written first, as new threads or
+   * over retired ones, and become part of the directory by the one commit that also takes the notes away. A compaction
+   * that loses the race for that commit changes nothing.
+   */
+  async compact(threadId: string): Promise<void> {
+    const snapshot = await this.#tree.read(threadId);
+    if (snapshot.notes.length < ENOUGH_NOTES) return;
+    try {
+      const sorting = this.#rules.sort(snapshot.notes);
+      await this.commitRoot(threadId, snapshot, await this.rebuild(snapshot, sorting), sorting.carried);
+    } catch (error) {
+      // Another compaction is under way.
+      if (!(error instanceof OutdatedError) && !StoreError.is(error, "CONFLICT")) throw error;
+    }
+  }
+
+  /** Writes the leaves that the notes change. Leaves that are replaced are retired. */
+  async rebuild({ root }: Snapshot<N>, sorting: Sorting<E>): Promise<Root> {
+    const { leaves } = root;
+    const changed = this.#changedLeaves(leaves, sorting);
+    const spare = [...root.retired];
+    const next: LeafRef[] = [];
+    const retired: LeafRef[] = [];
+    let run: E[] = [];
+    const closeRun = async () => {
+      for (const entries of chunks(newestOfEach(run).sort(compareNewest)))
+        next.push(await this.#writeLeaf(entries, spare));
+      run = [];
+    };
+    for (let index = 0; index < Math.max(1, leaves.length); index++) {
+      const leaf = leaves[index];
+      if (leaf && !changed.has(index)) {
+        await closeRun();
+        next.push(leaf);
+        continue;
+      }
+      if (leaf) {
+        const entries = await this.#tree.readLeaf(leaf);
+        run.push(...entries.filter((entry) => sorting.keeps(entry)));
+        retired.push(leaf);
+      }
+      run.push(...sorting.placed.filter((entry) => indexOfLeaf(leaves, entry) === index));
+    }
+    await closeRun();
+    const free = [...spare, ...retired].map(({ id, revision }) => ({ id, revision }));
+    return { version: FORMAT_VERSION, compactions: root.compactions + 1, leaves: next, retired: free };
+  }
+
+  /** The leaves that the notes change, and their small neighbours. */
+  #changedLeaves(leaves: readonly LeafRef[], { placed, outdated, isScattered }: Sorting<E>): Set<number> {
+    if (isScattered) return new Set(leaves.keys());
+    const changed = new Set<number>();
+    for (const position of [...placed, ...outdated]) changed.add(indexOfLeaf(leaves, position));
+    for (const index of [...changed]) {
+      for (const neighbour of [index - 1, index + 1]) {
+        if ((leaves[neighbour]?.count ?? MAX_LEAF) < SMALL_LEAF) changed.add(neighbour);
+      }
+    }
+    return changed;
+  }
+
+  /** Writes a leaf over a retired one, or as a new thread where no retired leaf is available. */
+  async #writeLeaf(entries: readonly E[], spare: RetiredLeaf[]): Promise<LeafRef> {
+    const { layout, stores } = this.#tree;
+    const [first] = entries;
+    if (!first) throw new RangeError("a leaf has entries");
+    const message = noteMessage(entries.map((entry) => layout.encodeEntry(entry)));
+    for (;;) {
+      const leaf = spare.shift() ?? { id: randomBytes(12).toString("base64url"), revision: null };
+      try {
+        const options = { expectedRevision: leaf.revision };
+        const revision = await stores.open(layout.leafThread(leaf.id)).replaceMessages([message], options);
+        const { order, key } = first;
+        return { id: leaf.id, revision: String(revision), count: entries.length, first: { order, key } };
+      } catch (error) {
+        // A compaction that lost its race wrote over it, or it has expired. No root names it.
+        if (!StoreError.is(error, "CONFLICT")) throw error;
+      }
+    }
+  }
+
+  /** Replaces the root and drops the notes, except those that were added since `from` was read. */
+  async commitRoot(
+    threadId: string,
+    from: Snapshot<N>,
+    root: Root,
+    carried: readonly unknown[] = [],
+  ): Promise<void> {
+    const store = this.#tree.stores.open(threadId);
+    const metadata = this.#tree.storedRoot(root);
+    const kept = carried.map(noteMessage);
+    let { revision } = from;
+    let append: ChatMessage[] = kept;
+    for (let attempt = 0; ; attempt++) {
+      try {
+        await store.commit({ drop: "all", append, metadata }, { expectedRevision: revision });
+        return;
+      } catch (error) {
+        if (!StoreError.is(error, "CONFLICT") || attempt >= MAX_ATTEMPTS) throw error;
+      }
+      const page = await store.read();
+      const { compactions } = this.#tree.parseRoot(threadId, page.metadata);
+      if (compactions !== from.root.compactions) throw new OutdatedError("another compaction was first");
+      revision = page.revision;
+      const newer = page.entries.filter(({ sequence }) => sequence > from.last);
+      append = [...kept, ...newer.map(({ message }) => noteMessage(message.metadata))];
+    }
+  }
+}
+
+/** A stored note, or the entries of a leaf, as a message. */
+export function noteMessage(stored: unknown): ChatMessage {
+  return { role: "user", content: "", metadata: stored };
+}
+
+/** Of two entries of an incarnation, which a slow writer leaves, the one with the higher version. */
+function newestOfEach<E extends Incarnate>(entries: readonly E[]): E[] {
+  const newest = new Map<string, E>();
+  for (const entry of entries) {
+    const other = newest.get(incarnationText(entry));
+    if (!other || other.version < entry.version) newest.set(incarnationText(entry), entry);
+  }
+  return [...newest.values()];
+}
+
+/** Full from the old end on, as most changes are at the new one. */
+function chunks<E>(entries: readonly E[]): E[][] {
+  const pieces: E[][] = [];
+  for (let end = entries.length; end > 0; end -= MAX_LEAF) {
+    pieces.unshift(entries.slice(Math.max(0, end - MAX_LEAF), end));
+  }
+  return pieces;
+}

@@ -1,0 +1,136 @@
+import type { Revision, StoreFactory } from "@scrollback/store-core";
+import { FORMAT_VERSION, parseMetadata } from "../format.ts";
+import { compareNewest, compareOldest, type Direction, type Position } from "./position.ts";
+import type { DirectoryLayout, Incarnate, Overlay } from "./rules.ts";
+
+/** A leaf as the root names it: a thread, and the revision at which it holds what the root means. */
+export interface LeafRef {
+  readonly id: string;
+  readonly revision: Revision;
+  readonly count: number;
+  /** Its first entry. The leaf has all from there to the next leaf's first; the first leaf also has what is before it. */
+  readonly first: Position;
+}
+
+/** A leaf that no longer belongs to the directory; a later compaction may write over it. */
+export type RetiredLeaf = Pick<LeafRef, "id" | "revision">;
+
+/** The metadata of a directory's thread. */
+export interface Root {
+  readonly version: typeof FORMAT_VERSION;
+  /** Grows with each compaction. */
+  readonly compactions: number;
+  /** Newest first. */
+  readonly leaves: readonly LeafRef[];
+  readonly retired: readonly RetiredLeaf[];
+}
+
+const EMPTY_ROOT: Root = { version: FORMAT_VERSION, compactions: 0, leaves: [], retired: [] };
+
+/** A directory at one revision: sorted leaves, and the notes that are not in them yet. */
+export interface Snapshot<N> {
+  readonly revision: Revision | null;
+  readonly root: Root;
+  /** In the order of the log. */
+  readonly notes: readonly N[];
+  /** The sequence number of the newest note. */
+  readonly last: number;
+}
+
+/** The threads of directories of one layout. */
+export class Tree<N, E extends Incarnate> {
+  readonly stores: StoreFactory;
+  readonly layout: DirectoryLayout<N, E>;
+
+  constructor(stores: StoreFactory, layout: DirectoryLayout<N, E>) {
+    this.stores = stores;
+    this.layout = layout;
+  }
+
+  /** Reads a directory's thread. */
+  async read(threadId: string, signal?: AbortSignal): Promise<Snapshot<N>> {
+    const { entries, revision, metadata } = await this.stores.open(threadId).read(signal ? { signal } : {});
+    return {
+      revision,
+      root: this.parseRoot(threadId, metadata),
+      notes: entries.map(({ message }) => this.layout.decodeNote(message.metadata)),
+      last: entries.at(-1)?.sequence ?? 0,
+    };
+  }
+
+  parseRoot(threadId: string, metadata: unknown): Root {
+    const stored = parseMetadata<Root>(threadId, metadata) ?? EMPTY_ROOT;
+    const leaves = stored.leaves.map((leaf) => ({ ...leaf, first: this.layout.decodePosition(leaf.first) }));
+    return { ...stored, leaves };
+  }
+
+  storedRoot(root: Root): unknown {
+    const leaves = root.leaves.map((leaf) => ({ ...leaf, first: this.layout.encodePosition(leaf.first) }));
+    return { ...root, leaves };
+  }
+
+  /** The entries of a leaf, newest first. An expired leaf has none, as its members have expired too. */
+  async readLeaf(leaf: LeafRef, signal?: AbortSignal): Promise<E[]> {
+    const page = await this.stores.open(this.layout.leafThread(leaf.id)).read(signal ? { signal } : {});
+    if (page.revision === null) return [];
+    if (page.revision !== leaf.revision) throw new OutdatedError("a leaf has changed");
+    const stored = (page.entries[0]?.message.metadata ?? []) as unknown[];
+    return stored.map((entry) => this.layout.decodeEntry(entry));
+  }
+
+  /** The entries of a directory behind `after`, in the direction asked for. Reads each leaf when it comes to it. */
+  async *walk(
+    { leaves }: Pick<Root, "leaves">,
+    overlay: Overlay<E>,
+    direction: Direction,
+    after: Position | undefined,
+    signal?: AbortSignal,
+  ): AsyncGenerator<E> {
+    const entriesOf = async (index: number): Promise<E[]> => {
+      const leaf = leaves[index];
+      const entries = leaf ? await this.readLeaf(leaf, signal) : [];
+      const placed = overlay.placed.filter((entry) => indexOfLeaf(leaves, entry) === index);
+      return [...entries.filter((entry) => overlay.keeps(entry)), ...placed].sort(compareNewest);
+    };
+    if (direction === "desc") {
+      for (let index = after ? indexOfLeaf(leaves, after) : 0; index < Math.max(1, leaves.length); index++) {
+        for (const entry of await entriesOf(index)) {
+          if (!after || compareNewest(entry, after) > 0) yield entry;
+        }
+      }
+      return;
+    }
+    // Ties are by ascending key in both directions, and entries of one order number may be in several leaves.
+    let ties: E[] = [];
+    const takeTies = () => {
+      const sorted = ties.sort(compareOldest).filter((entry) => !after || compareOldest(entry, after) > 0);
+      ties = [];
+      return sorted;
+    };
+    const from = after ? leaves.findLastIndex((leaf) => leaf.first.order >= after.order) : leaves.length - 1;
+    for (let index = Math.max(0, from); index >= 0; index--) {
+      for (const entry of (await entriesOf(index)).reverse()) {
+        if (ties[0] && ties[0].order !== entry.order) yield* takeTies();
+        ties.push(entry);
+      }
+    }
+    yield* takeTies();
+  }
+}
+
+/** Thrown when a leaf was written over since the root was read. */
+export class OutdatedError extends Error {}
+
+/** The index of the leaf that a position belongs to. */
+export function indexOfLeaf(leaves: readonly LeafRef[], position: Position): number {
+  let low = 0;
+  let high = leaves.length;
+  // Finds the last leaf whose first entry is not behind the position.
+  while (high - low > 1) {
+    const middle = (low + high) >> 1;
+    const leaf = leaves[middle];
+    if (leaf && compareNewest(leaf.first, position) <= 0) low = middle;
+    else high = middle;
+  }
+  return low;
+}

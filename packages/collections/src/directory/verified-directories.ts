@@ -1,0 +1,240 @@
+import type { StoreFactory } from "@scrollback/store-core";
+import { type DirectoryClock, systemDirectoryClock } from "../clock.ts";
+import { Compactor } from "./compact.ts";
+import { compareNewest, compareOldest, type Direction, keyText, type Position } from "./position.ts";
+import { Queues } from "./queues.ts";
+import { incarnationText, type Sorting } from "./rules.ts";
+import { OutdatedError, type Snapshot, Tree } from "./tree.ts";
+import {
+  joinNotes,
+  type VerifiedEntry,
+  type VerifiedLayout,
+  type VerifiedNote,
+  verifiedRules,
+} from "./verified-notes.ts";
+
+/** A directory of up to 64 members is sorted at each list, by what the members themselves hold. */
+const SMALL = 64;
+/** An entry without its incarnation of the member is removed after an hour; before that, it may be under creation. */
+const ABANDONED_AFTER_MS = 3_600_000;
+const MAX_ATTEMPTS = 10;
+
+/** What a list learns of a member by reading it. */
+export interface Verified extends Pick<VerifiedEntry, "incarnation" | "version" | "order"> {}
+
+/** Reads a member; undefined where there is none. */
+export type Verify<T extends Verified> = (position: Position) => Promise<T | undefined>;
+
+interface Found<T> {
+  readonly entry: VerifiedEntry;
+  /** Where the member itself says that it is. */
+  readonly position: Omit<VerifiedEntry, "notedAt">;
+  readonly member: T;
+}
+
+/** What {@link VerifiedDirectories.page} takes. */
+export interface VerifiedPageRequest {
+  readonly direction: Direction;
+  readonly after?: Position | undefined;
+  readonly limit: number;
+}
+
+/** One page of a directory. `next` is where the next page begins; absent on the last page. */
+export interface VerifiedPage<T> {
+  readonly members: T[];
+  readonly next?: Position;
+}
+
+/** What {@link VerifiedDirectories} take. */
+export interface VerifiedDirectoriesOptions {
+  readonly stores: StoreFactory;
+  readonly layout: VerifiedLayout;
+  /** Default: the clocks of this process. */
+  readonly clock?: DirectoryClock | undefined;
+}
+
+/**
+ * Directories whose lists read every member that they return, so an entry may lag behind its member by a second. A note
+ * is one request that a write does not wait for, except the note of a creation, which is written first.
+ */
+export class VerifiedDirectories {
+  readonly #tree: Tree<VerifiedNote, VerifiedEntry>;
+  readonly #compactor: Compactor<VerifiedNote, VerifiedEntry>;
+  readonly #rules: ReturnType<typeof verifiedRules>;
+  readonly #queues: Queues<VerifiedNote>;
+  readonly #clock: DirectoryClock;
+
+  /** Does no I/O. */
+  constructor({ stores, layout, clock = systemDirectoryClock }: VerifiedDirectoriesOptions) {
+    this.#clock = clock;
+    this.#rules = verifiedRules(layout);
+    this.#tree = new Tree(stores, layout);
+    this.#compactor = new Compactor(this.#tree, this.#rules);
+    this.#queues = new Queues<VerifiedNote>((threadId) => ({
+      stores,
+      threadId,
+      clock,
+      keyOf: incarnationText,
+      join: joinNotes,
+      encode: layout.encodeNote,
+      compact: () => this.compact(threadId),
+    }));
+  }
+
+  /** Notes a member and returns when the note is written. */
+  async noteNow(threadId: string, note: Omit<VerifiedNote, "notedAt">): Promise<void> {
+    await this.#queues.of(threadId).addNow({ ...note, notedAt: this.#clock.wall() });
+  }
+
+  /** Notes a member that has moved, within a second. */
+  note(threadId: string, note: Omit<VerifiedNote, "notedAt">): void {
+    this.#queues.of(threadId).add({ ...note, notedAt: this.#clock.wall() });
+  }
+
+  /** Returns when all notes are written. */
+  async flush(): Promise<void> {
+    await this.#queues.flush();
+  }
+
+  /** Sorts the notes of a directory into its leaves, where there are at least 128. Happens by itself. */
+  async compact(threadId: string): Promise<void> {
+    await this.#compactor.compact(threadId);
+  }
+
+  /** A directory as it is stored, for tests and diagnosis. */
+  async read(threadId: string): Promise<Snapshot<VerifiedNote>> {
+    return await this.#tree.read(threadId);
+  }
+
+  /** A page of a directory. Reads the members of the page; in a small directory all of them. */
+  async page<T extends Verified>(
+    threadId: string,
+    request: VerifiedPageRequest,
+    verify: Verify<T>,
+  ): Promise<VerifiedPage<T>> {
+    await this.#queues.existing(threadId)?.write();
+    for (let attempt = 0; ; attempt++) {
+      const { root, notes } = await this.#tree.read(threadId);
+      const view = { leaves: root.leaves, sorting: this.#rules.sort(notes) };
+      const noted = new Set(notes.map(incarnationText)).size;
+      const most = root.leaves.reduce((sum, leaf) => sum + leaf.count, noted);
+      try {
+        return most <= SMALL
+          ? await this.#sorted(threadId, view, request, verify)
+          : await this.#asNoted(threadId, view, request, verify);
+      } catch (error) {
+        if (!(error instanceof OutdatedError) || attempt >= MAX_ATTEMPTS) throw error;
+      }
+    }
+  }
+
+  async #sorted<T extends Verified>(
+    threadId: string,
+    view: View,
+    { direction, after, limit }: VerifiedPageRequest,
+    verify: Verify<T>,
+  ) {
+    const entries: VerifiedEntry[] = [];
+    for await (const entry of this.#walk(view, direction, undefined)) entries.push(entry);
+    const compare = direction === "desc" ? compareNewest : compareOldest;
+    const verified = await this.#verify(threadId, entries, verify);
+    const noted = new Set(entries.map(incarnationText));
+    const distinct = [...new Map(verified.map((one) => [keyText(one.entry), one])).values()];
+    for (const one of distinct)
+      if (!noted.has(incarnationText(one.position))) this.#correct(threadId, one.position);
+    const found = distinct
+      .sort((a, b) => compare(a.position, b.position))
+      .filter(({ position }) => !after || compare(position, after) > 0);
+    const page = found.slice(0, limit);
+    return pageOf(page, page.at(-1)?.position, found.length > limit);
+  }
+
+  async #asNoted<T extends Verified>(
+    threadId: string,
+    view: View,
+    { direction, after, limit }: VerifiedPageRequest,
+    verify: Verify<T>,
+  ) {
+    const entries = this.#walk(view, direction, after);
+    const found: Found<T>[] = [];
+    let last: VerifiedEntry | undefined;
+    let next = await entries.next();
+    while (found.length < limit && !next.done) {
+      const batch: VerifiedEntry[] = [];
+      for (; batch.length < limit - found.length && !next.done; next = await entries.next())
+        batch.push(next.value);
+      last = batch.at(-1);
+      for (const one of await this.#verify(threadId, batch, verify)) {
+        if (found.some(({ position }) => keyText(position) === keyText(one.position))) continue;
+        const isInPlace = one.position.order === one.entry.order;
+        if (!isInPlace && (await this.#has(view, one.position))) continue;
+        found.push(one);
+        if (!isInPlace) this.#correct(threadId, one.position);
+      }
+    }
+    return pageOf(found, last, !next.done);
+  }
+
+  #walk({ leaves, sorting }: View, direction: Direction, after: Position | undefined) {
+    return this.#tree.walk({ leaves }, sorting, direction, after);
+  }
+
+  /** Whether the directory has an entry at a position. */
+  async #has(view: View, { order, key }: Position): Promise<boolean> {
+    for await (const entry of this.#walk(view, "desc", { order, key: key.slice(0, -1) })) {
+      const compared = compareNewest(entry, { order, key });
+      if (compared >= 0) return compared === 0;
+    }
+    return false;
+  }
+
+  /** Reads the members of entries, all at once and each once, and notes where the directory is wrong. */
+  async #verify<T extends Verified>(
+    threadId: string,
+    entries: readonly VerifiedEntry[],
+    verify: Verify<T>,
+  ): Promise<Found<T>[]> {
+    const reads = new Map<string, ReturnType<Verify<T>>>();
+    for (const entry of entries) {
+      const { order, key } = entry;
+      if (!reads.has(keyText(entry))) reads.set(keyText(entry), verify({ order, key }));
+    }
+    await Promise.all(reads.values());
+    const found: Found<T>[] = [];
+    for (const entry of entries) {
+      const member = await reads.get(keyText(entry));
+      if (member) {
+        const { incarnation, version, order } = member;
+        const position = { order, key: entry.key, incarnation, version };
+        found.push({ entry, position, member });
+        if (incarnation === entry.incarnation && order !== entry.order)
+          this.#correct(threadId, position, [entry.order]);
+      }
+      const isAbandoned =
+        member?.incarnation !== entry.incarnation && this.#clock.wall() - entry.notedAt > ABANDONED_AFTER_MS;
+      if (isAbandoned) {
+        const { order, key, incarnation, version } = entry;
+        this.#correct(threadId, { order, key, incarnation, version, removed: true }, [order]);
+      }
+    }
+    return found;
+  }
+
+  #correct(threadId: string, note: Omit<VerifiedNote, "notedAt" | "was">, was: readonly number[] = []): void {
+    this.note(threadId, { ...note, was });
+  }
+}
+
+interface View {
+  readonly leaves: Snapshot<VerifiedNote>["root"]["leaves"];
+  readonly sorting: Sorting<VerifiedEntry>;
+}
+
+function pageOf<T>(
+  found: readonly Found<T>[],
+  last: Position | undefined,
+  hasMore: boolean,
+): VerifiedPage<T> {
+  const members = found.map(({ member }) => member);
+  return hasMore && last ? { members, next: { order: last.order, key: last.key } } : { members };
+}

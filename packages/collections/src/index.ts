@@ -1,0 +1,14 @@
+export { type DirectoryClock, systemDirectoryClock } from "./clock.ts";
+export type { Direction, Key, Position } from "./directory/position.ts";
+export type { DirectoryLayout } from "./directory/rules.ts";
+export type { LeafRef, RetiredLeaf, Root, Snapshot } from "./directory/tree.ts";
+export {
+  type Verified,
+  VerifiedDirectories,
+  type VerifiedDirectoriesOptions,
+  type VerifiedPage,
+  type VerifiedPageRequest,
+  type Verify,
+} from "./directory/verified-directories.ts";
+export type { VerifiedEntry, VerifiedLayout, VerifiedNote } from "./directory/verified-notes.ts";
+export { nameOf } from "./names.ts";

@@ -1,0 +1,164 @@
+import {
+  type DirectoryClock,
+  type Position as GenericPosition,
+  VerifiedDirectories,
+  type VerifiedEntry,
+  type VerifiedLayout,
+  type VerifiedNote,
+} from "@scrollback/collections";
+import type { StoreFactory } from "@scrollback/store-core";
+import { formatToken } from "./page-token.ts";
+import { threads } from "./threads.ts";
+
+/** Where a session is in a directory. */
+export interface Position {
+  readonly time: number;
+  readonly sessionId: string;
+  readonly userId: string;
+}
+
+/** A session has moved, or is gone. */
+export interface SessionNote extends Position {
+  readonly incarnation: string;
+  readonly events: number;
+  /** The times that it may have had before. */
+  readonly was: readonly number[];
+  readonly removed?: true;
+}
+
+/** A note as it is stored. */
+interface StoredNote extends Position {
+  readonly life: string;
+  readonly events: number;
+  readonly was: readonly number[];
+  readonly notedAt: number;
+  readonly removed?: true;
+}
+
+/** An entry as a leaf stores it. */
+type StoredEntry = readonly [
+  time: number,
+  sessionId: string,
+  userId: string,
+  life: string,
+  events: number,
+  notedAt: number,
+];
+
+const layout: VerifiedLayout = {
+  leafThread: threads.leaf,
+  encodeNote({ order, key, incarnation: life, version: events, notedAt, was, removed }): StoredNote {
+    return {
+      ...storedPosition({ order, key }),
+      life,
+      events,
+      was,
+      ...(removed && { removed }),
+      notedAt,
+    };
+  },
+  decodeNote(stored): VerifiedNote {
+    const { was, removed, ...note } = stored as StoredNote;
+    return { ...entryOf(note), was, ...(removed && { removed }) };
+  },
+  encodeEntry({ order, key, incarnation, version, notedAt }): StoredEntry {
+    const [sessionId = "", userId = ""] = key;
+    return [order, sessionId, userId, incarnation, version, notedAt];
+  },
+  decodeEntry(stored) {
+    const [time, sessionId, userId, life, events, notedAt] = stored as StoredEntry;
+    return entryOf({ time, sessionId, userId, life, events, notedAt });
+  },
+  encodePosition: storedPosition,
+  decodePosition: (stored) => genericPosition(stored as Position),
+};
+
+function entryOf({ life, events, notedAt, ...position }: Omit<StoredNote, "was" | "removed">): VerifiedEntry {
+  return { ...genericPosition(position), incarnation: life, version: events, notedAt };
+}
+
+function genericPosition({ time, sessionId, userId }: Position): GenericPosition {
+  return { order: time, key: [sessionId, userId] };
+}
+
+function storedPosition({ order: time, key }: GenericPosition): Position {
+  const [sessionId = "", userId = ""] = key;
+  return { time, sessionId, userId };
+}
+
+/** Reads a session; undefined for one that is not there. */
+export type Look<T> = (position: Position) => Promise<(T & { readonly head: HeadOf }) | undefined>;
+interface HeadOf {
+  readonly life: string;
+  readonly events: number;
+  readonly lastUpdateTime: number;
+}
+
+/** What {@link Directories.page} is asked for. */
+export interface PageRequest {
+  readonly order: "desc" | "asc";
+  readonly after: Position | undefined;
+  readonly limit: number;
+}
+
+/** The directories of all sessions of an app, and of all sessions of a user. */
+export class Directories {
+  readonly #directories: VerifiedDirectories;
+
+  constructor(stores: StoreFactory, clock?: DirectoryClock) {
+    this.#directories = new VerifiedDirectories({ stores, layout, clock });
+  }
+
+  /** Notes a session in both of its directories and returns when the notes are written. */
+  async noteNow(appName: string, note: SessionNote): Promise<void> {
+    const generic = genericNote(note);
+    await Promise.all(
+      directoriesOf(appName, note).map((threadId) => this.#directories.noteNow(threadId, generic)),
+    );
+  }
+
+  /** Notes a session that has moved, within a second. */
+  note(appName: string, note: SessionNote): void {
+    for (const threadId of directoriesOf(appName, note)) this.#directories.note(threadId, genericNote(note));
+  }
+
+  /** Returns when all notes are written. */
+  async flush(): Promise<void> {
+    await this.#directories.flush();
+  }
+
+  /** Sorts the notes of a directory into its leaves, where there are at least 128. Happens by itself. */
+  async compact(threadId: string): Promise<void> {
+    await this.#directories.compact(threadId);
+  }
+
+  /** A directory as it is stored, for tests and diagnosis. */
+  async read(threadId: string) {
+    return await this.#directories.read(threadId);
+  }
+
+  /** A page of a directory. Reads the sessions of the page; in a small directory all of them. */
+  async page<T>(
+    threadId: string,
+    { order: direction, after, limit }: PageRequest,
+    look: Look<T>,
+  ): Promise<{ sessions: (T & { readonly head: HeadOf })[]; nextPageToken?: string }> {
+    const request = { direction, limit, after: after && genericPosition(after) };
+    const { members, next } = await this.#directories.page(threadId, request, async (position) => {
+      const session = await look(storedPosition(position));
+      if (!session) return undefined;
+      const { life: incarnation, events: version, lastUpdateTime: order } = session.head;
+      return { incarnation, version, order, session };
+    });
+    const sessions = members.map(({ session }) => session);
+    return next ? { sessions, nextPageToken: formatToken(direction, storedPosition(next)) } : { sessions };
+  }
+}
+
+function directoriesOf(appName: string, { userId }: Position): string[] {
+  return [threads.directoryOfApp(appName), threads.directoryOfUser(appName, userId)];
+}
+
+function genericNote({ incarnation, events: version, was, removed, ...position }: SessionNote) {
+  return { ...genericPosition(position), incarnation, version, was, ...(removed && { removed }) };
+}
