@@ -10,6 +10,9 @@ import type { FaultyConnection, Harness } from "./harness.ts";
 import type { JobInput, JobName, JobResult } from "./jobs.ts";
 import { type RemoteJob, type RemoteOptions, runInProcess } from "./processes.ts";
 
+/** The verbs of a record log of which its driver makes each of its own. */
+const logVerbs = { commit: "`insert` and `amend`", read: "`read`" } as const;
+
 /** What {@link Backend} needs of the test that it is made for. */
 export interface RunningTest {
   /** Ends the test as left out; the matrix shows the reason. */
@@ -79,6 +82,22 @@ export class Backend implements AsyncDisposable {
     const before = this.harness.requestCount?.();
     await operation();
     return before === undefined ? undefined : (this.harness.requestCount?.() ?? 0) - before;
+  }
+
+  /**
+   * Runs `operation` and asserts that it sends as many requests as `capabilities.roundTrips` say of a driver's verb. A
+   * failure names the unit, and what an author of an adapter has to look at.
+   */
+  async expectRequests(
+    verb: keyof Driver["capabilities"]["roundTrips"],
+    what: string,
+    operation: () => unknown,
+  ): Promise<void> {
+    const look = `look at \`${verb}\` of the driver, or of a record log at ${logVerbs[verb]}`;
+    expect(
+      await this.requestsOf(operation),
+      `requests of ${what}, against capabilities.roundTrips.${verb}; ${look}`,
+    ).toBe(this.driver.capabilities.roundTrips[verb]);
   }
 
   /** Runs `operation` and asserts that it asked nothing of the backend, as far as requests can be counted. */

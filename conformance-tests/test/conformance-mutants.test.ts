@@ -8,16 +8,18 @@ const TIMEOUT_MS = 170_000;
 /** The clauses of the tests that ended so, by backend. */
 const failed = new Map<string, Set<string>>();
 const passed = new Map<string, Set<string>>();
-/** The titles of the tests that failed, by backend. */
+/** The titles of the tests that failed, and what they said, by backend. */
 const killers = new Map<string, string[]>();
+const told = new Map<string, string>();
 
 beforeAll(async () => {
   const config = join(import.meta.dirname, "mutants/vitest.config.ts");
   const env = { CONFORMANCE_HISTORY_SECONDS: "5" };
-  for (const { backend, title, status } of await outcomesOf(config, { env, timeout: TIMEOUT_MS })) {
+  for (const { backend, title, status, messages } of await outcomesOf(config, { env, timeout: TIMEOUT_MS })) {
     const outcomes = status === "failed" ? failed : status === "passed" ? passed : undefined;
     outcomes?.set(backend, (outcomes.get(backend) ?? new Set()).add(title.split(" ")[0] ?? ""));
     if (status === "failed") killers.set(backend, [...(killers.get(backend) ?? []), title]);
+    told.set(backend, (told.get(backend) ?? "") + messages.join("\n"));
   }
   const width = Math.max(...mutants.map(({ name }) => name.length));
   const lines = mutants.map(({ name, breaks }) => {
@@ -39,5 +41,12 @@ test.each(mutants.map(({ name, breaks }) => [name, breaks] as const))(
     expect([...(failed.get(name) ?? [])]).toEqual([breaks]);
     // Else it may be that nothing of it works.
     expect([...(passed.get(name) ?? [])], "tests of the clause that pass").toEqual([breaks]);
+  },
+);
+
+test.each(mutants.flatMap(({ name, says }) => (says ? [[name, says] as const] : [])))(
+  "what a backend that %s fails with says %s",
+  (name, says) => {
+    expect(told.get(name)).toMatch(says);
   },
 );

@@ -37,11 +37,12 @@ export async function runVitest(
   return output;
 }
 
-/** How a test ended: the outermost group that it is in, its title and its status. */
+/** How a test ended: the outermost group that it is in, its title, its status, and what its failures say. */
 export interface NestedOutcome {
   readonly backend: string;
   readonly title: string;
   readonly status: string;
+  readonly messages: readonly string[];
 }
 
 interface Report {
@@ -51,6 +52,7 @@ interface Report {
       readonly ancestorTitles: readonly string[];
       readonly title: string;
       readonly status: string;
+      readonly failureMessages?: readonly string[];
     }[];
   }[];
 }
@@ -73,10 +75,11 @@ export async function outcomesOf(
     const { testResults }: Report = JSON.parse(text);
     return testResults.flatMap(({ message, assertionResults }) => {
       if (assertionResults.length === 0) throw new Error(`a file did not run: ${message}`);
-      return assertionResults.map(({ ancestorTitles, title, status }) => ({
+      return assertionResults.map(({ ancestorTitles, title, status, failureMessages = [] }) => ({
         backend: ancestorTitles[0] ?? "",
         title,
         status,
+        messages: failureMessages,
       }));
     });
   } finally {

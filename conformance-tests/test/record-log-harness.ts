@@ -1,21 +1,23 @@
 import { setImmediate as later } from "node:timers/promises";
-import { MemoryRecordLog, RecordLogDriver } from "@scrollback/store-core";
+import { MemoryRecordLog, type RecordLog, RecordLogDriver } from "@scrollback/store-core";
 import type { Harness } from "../src/harness.ts";
 import { GatedLog } from "../src/record-log/gated-log.ts";
 
-/** The record log in memory: two drivers on one log are like two processes on one server. */
-export async function recordLogHarness(): Promise<Harness> {
+/**
+ * The record log in memory: two drivers on one log are like two processes on one server. `wrap` stands between the requests
+ * that are counted and the driver.
+ */
+export async function recordLogHarness(wrap: (log: RecordLog) => RecordLog = (log) => log): Promise<Harness> {
   const log = new MemoryRecordLog();
   let requests = 0;
   // Each request is sent a little later, so that others come between two requests.
-  const driver = new RecordLogDriver(
-    new GatedLog(log, {
-      async before() {
-        requests++;
-        await later();
-      },
-    }),
-  );
+  const counted = new GatedLog(log, {
+    async before() {
+      requests++;
+      await later();
+    },
+  });
+  const driver = new RecordLogDriver(wrap(counted));
   return {
     driver,
     server: { product: "Node.js", version: process.versions.node },

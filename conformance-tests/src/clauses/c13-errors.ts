@@ -8,6 +8,7 @@ import {
 } from "@scrollback/store-core";
 import { expect } from "vitest";
 import type { Clause } from "../clause.ts";
+import { DEADLINE_MS } from "../deadline.ts";
 import { rejection, thrown } from "../errors.ts";
 import { numbered, textsIn, user } from "../messages.ts";
 
@@ -77,6 +78,29 @@ export const errors: Clause = {
       expect(popped).toStrictEqual(user("message 2"));
       expect(await textsIn(one)).toEqual(["message 1", "message 2", "during"]);
       expect(await textsIn(two)).toEqual(["message 1"]);
+    });
+
+    test("a reply that is lost on an open connection is given up, and the commit counts once", async (backend) => {
+      const { proxy, connect } = backend.requireNetwork();
+      const [writer, reader] = [createStores(connect()), createStores(connect())];
+      const { threadId } = backend.store();
+      await writer.open(threadId).addMessages(numbered(1));
+      await reader.open(threadId).listMessages();
+      const operationId = "of a lost reply";
+      proxy.set({ kind: "drop-reply" });
+      // A call that still waits then is ABORTED: the driver has no timeout for a reply, or too long a one.
+      const signal = AbortSignal.timeout(DEADLINE_MS);
+      const given = await Promise.all([
+        rejection(writer.open(threadId).addMessages([user("2")], { operationId, signal }), "UNAVAILABLE"),
+        rejection(reader.open(threadId).listMessages({ signal }), "UNAVAILABLE"),
+      ]);
+      for (const error of given) expect(error.retryable, "may be tried again").toBe(true);
+      expect(proxy.counters.strikes, "replies lost").toBeGreaterThan(1);
+      proxy.set({ kind: "pass" });
+      const sound = backend.stores().open(threadId);
+      expect(await textsIn(sound), "the request had arrived, and was made once").toEqual(["message 1", "2"]);
+      await sound.addMessages([user("2")], { operationId });
+      expect(await textsIn(sound)).toEqual(["message 1", "2"]);
     });
 
     test("a read that is cut in the middle of its reply is read again, whole", async (backend) => {

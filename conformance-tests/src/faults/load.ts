@@ -7,12 +7,11 @@ import {
   type StoreFactory,
 } from "@scrollback/store-core";
 import { expect } from "vitest";
+import { DEADLINE_MS } from "../deadline.ts";
 import { batchesOf } from "../history.ts";
 import { batchText } from "../jobs.ts";
 
 const BATCH = 3;
-/** A call is tried again for 5 seconds, and its last request may take as long once more before a client gives it up. */
-const DEADLINE_MS = 15_000;
 const RETRY_PAUSE_MS = 20;
 /** For how long a writer pauses at most between two commits. */
 const LONGEST_PAUSE_MS = 4;

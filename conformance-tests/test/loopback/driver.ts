@@ -26,6 +26,7 @@ const capabilities: DriverCapabilities = Object.freeze({
 class ConnectionLost extends Error {}
 
 interface Waiting {
+  readonly timer: NodeJS.Timeout | undefined;
   resolve(result: unknown): void;
   reject(error: Error): void;
 }
@@ -33,6 +34,8 @@ interface Waiting {
 /** A driver for {@link serve}: one connection, made by the first request and made anew after it was lost. */
 export class LoopbackDriver implements Driver {
   readonly capabilities = capabilities;
+  /** For how long a reply is waited for. */
+  replyTimeoutMs = 4_000;
   readonly #port: number;
   readonly #waiting = new Map<number, Waiting>();
   #socket: Socket | undefined;
@@ -77,9 +80,14 @@ export class LoopbackDriver implements Driver {
     this.#requests += 1;
     const id = this.#requests;
     const request: Request = { id, verb, argument };
+    const socket = this.#connected();
     return await new Promise((resolve, reject) => {
-      this.#waiting.set(id, { resolve, reject });
-      this.#connected().write(`${JSON.stringify(request)}\n`);
+      socket.write(`${JSON.stringify(request)}\n`);
+      // A connection that has gone silent may never tell: the next request gets a new one.
+      const timer = Number.isFinite(this.replyTimeoutMs)
+        ? setTimeout(() => socket.destroy(new ConnectionLost("timeout")), this.replyTimeoutMs)
+        : undefined;
+      this.#waiting.set(id, { resolve, reject, timer });
     });
   }
 
@@ -94,6 +102,7 @@ export class LoopbackDriver implements Driver {
     onLine(socket, (line) => {
       const reply: Reply = JSON.parse(line);
       const waiting = this.#waiting.get(reply.id);
+      clearTimeout(waiting?.timer);
       this.#waiting.delete(reply.id);
       if ("result" in reply) waiting?.resolve(reply.result);
       else waiting?.reject(new Error("failure" in reply ? reply.failure : "no result"));
@@ -105,7 +114,10 @@ export class LoopbackDriver implements Driver {
     this.#socket = undefined;
     const lost = [...this.#waiting.values()];
     this.#waiting.clear();
-    for (const { reject } of lost) reject(error);
+    for (const { reject, timer } of lost) {
+      clearTimeout(timer);
+      reject(error);
+    }
   }
 }
 

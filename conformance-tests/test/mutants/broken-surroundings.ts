@@ -1,9 +1,17 @@
-import { type Driver, type ErrorClass, MemoryDriver, type ThreadSnapshot } from "@scrollback/store-core";
+import {
+  type Amendment,
+  type Driver,
+  type ErrorClass,
+  MemoryDriver,
+  type RecordLog,
+  type ThreadSnapshot,
+} from "@scrollback/store-core";
 import type { Harness } from "../../src/harness.ts";
 import { wrapDriver } from "../../src/wrapped-driver.ts";
 import type { LoopbackDriver } from "../loopback/driver.ts";
 import { loopbackHarness } from "../loopback/harness.ts";
 import { memoryHarness } from "../memory-harness.ts";
+import { recordLogHarness } from "../record-log-harness.ts";
 import type { Mutant } from "./mutant.ts";
 
 const loopback = (wrap: (driver: LoopbackDriver) => Driver) => () => loopbackHarness(wrap);
@@ -13,6 +21,49 @@ const memoryThatMoves = (change: (driver: MemoryDriver) => Partial<Driver>) => a
   const driver = new MemoryDriver();
   return await memoryHarness(wrapDriver(driver, change(driver)));
 };
+
+/** A log that sends one request for each part of an amendment. */
+const amendingOneByOne = (
+  log: RecordLog,
+  partsOf: (amendment: Amendment, stream: string) => Promise<Amendment[]>,
+): RecordLog => ({
+  capabilities: log.capabilities,
+  insert: (stream, row) => log.insert(stream, row),
+  read: (stream, below, limit, heads) => log.read(stream, below, limit, heads),
+  async amend(stream, amendments) {
+    for (const amendment of amendments) {
+      for (const part of await partsOf(amendment, stream)) await log.amend(stream, [part]);
+    }
+  },
+  close: () => log.close(),
+  classifyError: (error) => log.classifyError(error),
+});
+
+/** How many commits a pool of connections sends at once; the default of MongoDB's client, the largest of those known. */
+const POOL_SIZE = 100;
+
+/** A driver that sends so many commits at once. The others wait for one to end, and for ever once the driver is closed. */
+function withPool(driver: LoopbackDriver): Driver {
+  const waiting: (() => void)[] = [];
+  let busy = 0;
+  let isClosed = false;
+  return wrapDriver(driver, {
+    async commit(request) {
+      if (busy >= POOL_SIZE) await new Promise<void>((resolve) => waiting.push(resolve));
+      busy += 1;
+      try {
+        return await driver.commit(request);
+      } finally {
+        busy -= 1;
+        if (!isClosed) waiting.shift()?.();
+      }
+    },
+    async close() {
+      isClosed = true;
+      await driver.close();
+    },
+  });
+}
 
 const whole = { limit: Number.POSITIVE_INFINITY, before: undefined, after: undefined, metadata: false };
 
@@ -85,6 +136,7 @@ export const brokenSurroundings: readonly Mutant[] = [
   {
     name: "reads the thread before it adds to it",
     breaks: "C12",
+    says: /requests of .*roundTrips\.commit; look at `commit`/,
     createHarness: loopback((driver) =>
       wrapDriver(driver, {
         async commit(request) {
@@ -100,6 +152,7 @@ export const brokenSurroundings: readonly Mutant[] = [
   {
     name: "loads all to give the newest few",
     breaks: "C7",
+    says: /bytes of replies .*look at the limit that `read`/,
     createHarness: loopback((driver) =>
       wrapDriver(driver, {
         async read(request) {
@@ -109,6 +162,53 @@ export const brokenSurroundings: readonly Mutant[] = [
         },
       }),
     ),
+  },
+  {
+    name: "reads twice for the newest few",
+    breaks: "C7",
+    says: /requests of .*roundTrips\.read; look at `read`/,
+    createHarness: loopback((driver) =>
+      wrapDriver(driver, {
+        async read(request) {
+          await driver.read({ ...request, limit: 0 });
+          return await driver.read(request);
+        },
+      }),
+    ),
+  },
+  {
+    name: "sends a request for each amendment",
+    breaks: "C12",
+    says: /requests of 130 commits .*look at `amend` of a record log/,
+    createHarness: () => recordLogHarness((log) => amendingOneByOne(log, async (amendment) => [amendment])),
+  },
+  {
+    name: "sends a request for each row that it amends",
+    breaks: "C12",
+    says: /requests of 130 commits .*look at `amend` of a record log/,
+    createHarness: () =>
+      recordLogHarness((log) =>
+        amendingOneByOne(log, async (amendment, stream) => {
+          const rows = await log.read(stream, amendment.to, Number.POSITIVE_INFINITY, true);
+          const numbers = rows.map((row) => row.number).filter((number) => number >= amendment.from);
+          return numbers.map((number) => ({ ...amendment, from: number, to: number + 1 }));
+        }),
+      ),
+  },
+  {
+    name: "waits without end for a reply that was lost",
+    breaks: "C13",
+    says: /expected a StoreError UNAVAILABLE, got a StoreError ABORTED/,
+    createHarness: loopback((driver) => {
+      driver.replyTimeoutMs = Number.POSITIVE_INFINITY;
+      return driver;
+    }),
+  },
+  {
+    name: "forgets who waits for one of its connections when it closes",
+    breaks: "C14",
+    says: /expected a StoreError CLOSED, got a StoreError ABORTED/,
+    createHarness: loopback(withPool),
   },
   {
     name: "keeps what clear dropped",

@@ -10,6 +10,8 @@ export interface Mutant {
   readonly name: string;
   /** The clause that the suite must fail it by. */
   readonly breaks: string;
+  /** What a failure must say, where it is a figure that an author of an adapter has to find the cause of. */
+  readonly says?: RegExp;
   /** What is broken stands between a sound driver of the memory harness and its users … */
   driver?(driver: Driver): Driver;
   /** … or in a harness of its own. */
@@ -18,7 +20,7 @@ export interface Mutant {
 
 /** Declares, for each mutant, the tests of the clause that it breaks. */
 export function declareMutants(mutants: readonly Mutant[]): void {
-  for (const { name, breaks, driver = (sound: Driver) => sound, ...own } of mutants) {
+  for (const { name, breaks, says: _, driver = (sound: Driver) => sound, ...own } of mutants) {
     const clause = clauses[breaks];
     if (!clause) throw new Error(`${name}: there is no clause ${breaks}`);
     const createHarness = async () => {

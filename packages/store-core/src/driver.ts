@@ -154,7 +154,10 @@ export interface Driver {
 /** How many of a thread's newest operation ids a driver remembers. */
 export const REMEMBERED_OPERATIONS = 64;
 
-/** For how long a store may be sending a commit again: it retries for 5 seconds, and gives up the last request 4 later. */
+/**
+ * How many milliseconds a driver over a network remembers each operation id, beyond the newest 64: for so long a store may be
+ * sending a commit again whose reply was lost. It retries for 5 seconds, and the last request ends within 4 more.
+ */
 export const REMEMBERED_MS = 10_000;
 
 /** The revision of commit number `n` (from 1) in `epoch`. */

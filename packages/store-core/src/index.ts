@@ -23,6 +23,7 @@ export {
   type DriverTarget,
   type ErrorClass,
   formatRevision,
+  REMEMBERED_MS,
   REMEMBERED_OPERATIONS,
   type ReadRequest,
   type ThreadView,

@@ -66,8 +66,12 @@ export interface RecordLog {
    */
   read(stream: string, below: number, limit: number, heads: boolean): Promise<LogRow[]>;
   /**
-   * Amends rows, in one request where the backend allows it. Each row is amended atomically; the amendments as a whole need
-   * not be. May be repeated, and may run beside others in any order. All is done when it returns.
+   * Amends rows. Each row is amended atomically; the amendments as a whole need not be. May be repeated, and may run beside
+   * others in any order. All is done when it returns.
+   *
+   * Costs one request, however many amendments and rows there are, where the backend has a statement or a batch of that
+   * size; else as few requests as its batches allow, and never one a row. The driver calls it before an insert, so a commit
+   * waits for it: every 32nd commit of a thread that trims, and each `clear`. The suite counts these requests (C12).
    */
   amend(stream: string, amendments: readonly Amendment[]): Promise<void>;
   close(): Promise<void>;
