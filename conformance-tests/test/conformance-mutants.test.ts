@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
-import { mutants, SOUND } from "./mutants/index.ts";
+import { mutants, SLOW, SOUND } from "./mutants/index.ts";
 import { outcomesOf } from "./nested-vitest.ts";
 
 const TIMEOUT_MS = 170_000;
@@ -33,6 +33,11 @@ beforeAll(async () => {
 test("a backend that is sound is failed by nothing", () => {
   expect([...(failed.get(SOUND) ?? [])]).toEqual([]);
   expect(passed.get(SOUND)?.size, "clauses that passed").toBeGreaterThanOrEqual(18);
+});
+
+test("a backend that is slow is failed by nothing", () => {
+  expect([...(failed.get(SLOW) ?? [])]).toEqual([]);
+  expect([...(passed.get(SLOW) ?? [])].sort()).toEqual(["C11", "C5", "C7"]);
 });
 
 test.each(mutants.map(({ name, breaks }) => [name, breaks] as const))(

@@ -6,13 +6,49 @@ import { rejection, thrown } from "../errors.ts";
 import { numbered, textsIn, user } from "../messages.ts";
 
 /**
- * Margins: a thread is expected to be there up to half of its time to live, so a machine that stalls for less than the
- * other half fails nothing. It is expected to be gone 250 ms after its time, for clocks that tick coarsely; longer
- * stalls do no harm there. The tests wait at the same time.
+ * The times to live that a test tries. Margins: a thread is expected to be gone 250 ms after its time, for clocks that tick
+ * coarsely; longer stalls do no harm there. What is expected of it before that goes through `inTime`. The tests wait at the
+ * same time.
  */
-const TTL_MS = 1_200;
-const HALF_MS = TTL_MS / 2;
-const AFTER_MS = TTL_MS + 250;
+const TTLS_MS = [1_200, 3_600, 10_800];
+const AFTER_MS = 250;
+
+/** A call ended when its thread may have expired, so that its outcome says nothing. */
+class TooLate extends Error {}
+
+interface Lifetime {
+  readonly ttlMs: number;
+  /** Until when a thread is gone that was written with this `ttlMs` before. */
+  readonly afterMs: number;
+  /** Makes a write with this `ttlMs`. Of all threads of the test, the one that expires first is what counts. */
+  write<T>(call: () => Promise<T>): Promise<T>;
+  /** Makes a call that must end before the thread expires. @throws TooLate where it did not, whatever came of it. */
+  inTime<T>(call: () => Promise<T>): Promise<T>;
+}
+
+/** Runs a test with a time to live, and with a longer one where the machine was too slow to see the thread before its end. */
+async function beforeExpiry(run: (lifetime: Lifetime) => Promise<void>): Promise<void> {
+  for (const ttlMs of TTLS_MS) {
+    let end = Number.POSITIVE_INFINITY;
+    const inTime = async <T>(call: () => Promise<T>): Promise<T> => {
+      const [outcome] = await Promise.allSettled([call()]);
+      if (performance.now() >= end) throw new TooLate(`a thread was not read within ${ttlMs} ms`);
+      if (outcome.status === "rejected") throw outcome.reason;
+      return outcome.value;
+    };
+    const write = async <T>(call: () => Promise<T>): Promise<T> => {
+      const start = performance.now();
+      const result = await inTime(call);
+      end = start + ttlMs;
+      return result;
+    };
+    try {
+      return await run({ ttlMs, afterMs: ttlMs + AFTER_MS, write, inTime });
+    } catch (error) {
+      if (!(error instanceof TooLate) || ttlMs === TTLS_MS.at(-1)) throw error;
+    }
+  }
+}
 
 const gone = { entries: [], revision: null };
 
@@ -29,29 +65,33 @@ export const expiry: Clause = {
   declare(test) {
     test("an expired thread reads as empty at once, on every client", async (backend) => {
       backend.requireExpiry();
-      const store = backend.store({ ttlMs: TTL_MS });
-      const others = backend.otherStores().open(store.threadId);
-      await store.commit({ append: numbered(3), metadata: "title" });
-      expect(await textsIn(others)).toHaveLength(3);
-      await sleep(AFTER_MS);
-      for (const reader of [store, others]) {
-        expect(await reader.listMessages()).toEqual([]);
-        expect(await reader.listMessages({ limit: 2 })).toEqual([]);
-        expect(await reader.read()).toStrictEqual(gone);
-        expect(await reader.popMessage()).toBeUndefined();
-      }
+      await beforeExpiry(async ({ ttlMs, afterMs, write, inTime }) => {
+        const store = backend.store({ ttlMs });
+        const others = backend.otherStores().open(store.threadId);
+        await write(() => store.commit({ append: numbered(3), metadata: "title" }));
+        await inTime(async () => expect(await textsIn(others)).toHaveLength(3));
+        await sleep(afterMs);
+        for (const reader of [store, others]) {
+          expect(await reader.listMessages()).toEqual([]);
+          expect(await reader.listMessages({ limit: 2 })).toEqual([]);
+          expect(await reader.read()).toStrictEqual(gone);
+          expect(await reader.popMessage()).toBeUndefined();
+        }
+      });
     });
 
     test("a write to an expired thread begins a new one", async (backend) => {
       backend.requireExpiry();
-      const store = backend.store({ ttlMs: TTL_MS });
+      const store = backend.store({ ttlMs: 500 });
       const old = await store.commit({ append: numbered(3), metadata: "old" }, { operationId: "op" });
-      await sleep(AFTER_MS);
+      await sleep(500 + AFTER_MS);
       await rejection(store.addMessages([user("b")], { expectedRevision: old }), "CONFLICT");
       expect(await store.read()).toStrictEqual(gone);
-      const revision = await store.addMessages([user("new")], { expectedRevision: null, operationId: "op" });
+      const lasting = backend.stores().open(store.threadId);
+      const given = { expectedRevision: null, operationId: "op" };
+      const revision = await lasting.addMessages([user("new")], given);
       expect(revision).not.toBe(old);
-      const { entries, ...page } = await store.read();
+      const { entries, ...page } = await lasting.read();
       expect(entries.map(({ message }) => message.content)).toEqual(["new"]);
       expect(page.revision).toBe(revision);
       expect("metadata" in page, "metadata of the expired thread").toBe(false);
@@ -59,77 +99,90 @@ export const expiry: Clause = {
 
     test("the expiry slides with every kind of write", async (backend) => {
       backend.requireExpiry();
-      const slide = async ([name, write]: [string, (store: MessageStore) => Promise<unknown>]) => {
-        const store = backend.store({ ttlMs: TTL_MS });
-        await store.addMessages(numbered(3));
-        for (let written = 0; written < 3; written++) {
-          await sleep(HALF_MS);
-          expect((await store.read()).revision, `${name}, ${written} times`).not.toBeNull();
-          if (written < 2) await write(store);
-        }
-        await sleep(AFTER_MS - HALF_MS);
-        expect(await store.read(), name).toStrictEqual(gone);
-      };
+      const slide = ([name, change]: [string, (store: MessageStore) => Promise<unknown>]) =>
+        beforeExpiry(async ({ ttlMs, afterMs, write, inTime }) => {
+          const store = backend.store({ ttlMs });
+          await write(() => store.addMessages(numbered(3)));
+          for (let written = 0; written < 3; written++) {
+            await sleep(ttlMs / 2);
+            await inTime(async () =>
+              expect((await store.read()).revision, `${name}, ${written} times`).not.toBeNull(),
+            );
+            if (written < 2) await write(() => change(store));
+          }
+          await sleep(afterMs - ttlMs / 2);
+          expect(await store.read(), name).toStrictEqual(gone);
+        });
       await Promise.all(Object.entries(writes).map(slide));
     });
 
     test("reads, empty changes, repeats and conflicts do not move the expiry", async (backend) => {
       backend.requireExpiry();
-      const store = backend.store({ ttlMs: TTL_MS });
-      await store.addMessages([user("a")], { operationId: "op" });
-      const start = performance.now();
-      while (performance.now() < start + HALF_MS) {
-        await store.listMessages();
-        await store.read();
-        await store.addMessages([]);
-        await store.addMessages([user("a")], { operationId: "op" });
-        await rejection(store.addMessages([user("b")], { expectedRevision: null }), "CONFLICT");
-        await rejection(store.addMessages([user("b")], { operationId: "op" }), "CONFLICT");
-        await sleep(100);
-      }
-      await sleep(start + AFTER_MS - performance.now());
-      expect(await store.read()).toStrictEqual(gone);
+      await beforeExpiry(async ({ ttlMs, afterMs, write, inTime }) => {
+        const store = backend.store({ ttlMs });
+        await write(() => store.addMessages([user("a")], { operationId: "op" }));
+        const start = performance.now();
+        while (performance.now() < start + ttlMs / 2) {
+          await inTime(() => store.listMessages());
+          await inTime(() => store.read());
+          await inTime(() => store.addMessages([]));
+          await inTime(() => store.addMessages([user("a")], { operationId: "op" }));
+          const unexpected = () => store.addMessages([user("b")], { expectedRevision: null });
+          await inTime(() => rejection(unexpected(), "CONFLICT"));
+          await inTime(() => rejection(store.addMessages([user("b")], { operationId: "op" }), "CONFLICT"));
+          await sleep(100);
+        }
+        await sleep(start + afterMs - performance.now());
+        expect(await store.read()).toStrictEqual(gone);
+      });
     });
 
     test("a write without ttlMs removes an earlier expiry from all that is visible", async (backend) => {
       backend.requireExpiry();
-      const store = backend.store({ ttlMs: TTL_MS, maxMessages: 4 });
-      await store.commit({ append: numbered(3), metadata: "title" });
-      await store.addMessages([user("also with ttl")]);
-      const lasting = backend.stores().open(store.threadId);
-      const revision = await lasting.addMessages([user("lasting")]);
-      await sleep(AFTER_MS);
-      const page = await lasting.read();
-      expect(page.entries).toHaveLength(5);
-      expect(page).toMatchObject({ revision, metadata: "title" });
+      await beforeExpiry(async ({ ttlMs, afterMs, write, inTime }) => {
+        const store = backend.store({ ttlMs, maxMessages: 4 });
+        await write(() => store.commit({ append: numbered(3), metadata: "title" }));
+        await write(() => store.addMessages([user("also with ttl")]));
+        const lasting = backend.stores().open(store.threadId);
+        const revision = await inTime(() => lasting.addMessages([user("lasting")]));
+        await sleep(afterMs);
+        const page = await lasting.read();
+        expect(page.entries).toHaveLength(5);
+        expect(page).toMatchObject({ revision, metadata: "title" });
+      });
     });
 
     test("a write with ttlMs makes a lasting thread expire, all of it", async (backend) => {
       backend.requireExpiry();
-      const lasting = backend.store();
-      await lasting.commit({ append: numbered(5), metadata: "title" });
-      const brief = backend.stores({ ttlMs: TTL_MS }).open(lasting.threadId);
-      await brief.addMessages([user("last")]);
-      expect(await textsIn(lasting)).toHaveLength(6);
-      await sleep(AFTER_MS);
-      expect(await lasting.read()).toStrictEqual(gone);
+      await beforeExpiry(async ({ ttlMs, afterMs, write, inTime }) => {
+        const lasting = backend.store();
+        await lasting.commit({ append: numbered(5), metadata: "title" });
+        const brief = backend.stores({ ttlMs }).open(lasting.threadId);
+        await write(() => brief.addMessages([user("last")]));
+        await inTime(async () => expect(await textsIn(lasting)).toHaveLength(6));
+        await sleep(afterMs);
+        expect(await lasting.read()).toStrictEqual(gone);
+      });
     });
 
     test("a longer ttlMs lengthens, a shorter one shortens", async (backend) => {
       backend.requireExpiry();
-      const long = backend.store({ ttlMs: 600_000 });
-      const short = backend.stores({ ttlMs: TTL_MS }).open(long.threadId);
-      const lengthened = backend.store({ ttlMs: TTL_MS });
-      await long.addMessages([user("a")]);
-      await short.addMessages([user("b")]);
-      await lengthened.addMessages([user("a")]);
-      await backend
-        .stores({ ttlMs: 600_000 })
-        .open(lengthened.threadId)
-        .addMessages([user("b")]);
-      await sleep(AFTER_MS);
-      expect(await long.read()).toStrictEqual(gone);
-      expect(await textsIn(lengthened)).toEqual(["a", "b"]);
+      const longMs = 600_000;
+      await beforeExpiry(async ({ ttlMs, afterMs, write, inTime }) => {
+        const long = backend.store({ ttlMs: longMs });
+        const lengthened = backend.store({ ttlMs });
+        await write(() => lengthened.addMessages([user("a")]));
+        const longer = backend.stores({ ttlMs: longMs }).open(lengthened.threadId);
+        await inTime(() => longer.addMessages([user("b")]));
+        await long.addMessages([user("a")]);
+        await backend
+          .stores({ ttlMs })
+          .open(long.threadId)
+          .addMessages([user("b")]);
+        await sleep(afterMs);
+        expect(await long.read()).toStrictEqual(gone);
+        expect(await textsIn(lengthened)).toEqual(["a", "b"]);
+      });
     });
 
     test("a ttlMs of a hundred years is no shorter than that", async (backend) => {
@@ -143,10 +196,11 @@ export const expiry: Clause = {
 
     test("the expiry of a restored store is that of its state", async (backend) => {
       backend.requireExpiry();
-      const { threadId, ...state } = await backend.store({ ttlMs: TTL_MS }).serialize();
+      const [ttlMs = 0] = TTLS_MS;
+      const { threadId, ...state } = await backend.store({ ttlMs }).serialize();
       const store = backend.stores().restore({ ...state, threadId });
       await store.addMessages([user("a")]);
-      await sleep(AFTER_MS);
+      await sleep(ttlMs + AFTER_MS);
       expect(await store.read()).toStrictEqual(gone);
     });
 

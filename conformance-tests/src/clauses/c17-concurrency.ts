@@ -120,20 +120,25 @@ export const concurrency: Clause = {
     test("writers through broken connections: nothing lost, nothing doubled", async (backend) => {
       const { proxy, connect } = backend.requireNetwork();
       const { threadId } = backend.store();
-      const written = { writers: ["a", "b", "c"], batches: 12, batchSize: 3 };
-      let round = 0;
-      const breakIt = async () => {
+      const clients = [1, 2, 3].map(() => createStores(connect()));
+      const written = { batches: 3, batchSize: 3 };
+      const faults = ["cut-reply", "cut-request", "down"] as const;
+      const writers: string[] = [];
+      // The next fault comes when all have got on, not at a pace: on a busy machine no client would have a connection by then.
+      for (let round = 0; round < 12; round++) {
+        const names = clients.map((_, client) => `${client}, round ${round}`);
+        writers.push(...names);
+        const writing = clients.map((stores, client) =>
+          jobs.append(stores, { threadId, writer: names[client] ?? "", ...written }, () => {}),
+        );
+        await sleep(Math.random() * 10);
+        const kind = faults[round % faults.length] ?? "down";
+        proxy.set(kind === "down" ? { kind } : { kind, times: 1, afterBytes: round % 8 });
         await sleep(40);
-        const kind = (["cut-reply", "cut-request", "down", "pass"] as const)[round % 4] ?? "pass";
-        const cut = { times: 1, afterBytes: round % 8 };
-        proxy.set(kind === "cut-reply" || kind === "cut-request" ? { kind, ...cut } : { kind });
-        round += 1;
-      };
-      const writing = written.writers.map((writer) =>
-        jobs.append(createStores(connect()), { threadId, writer, ...written }, () => {}),
-      );
-      await meanwhile(Promise.all(writing), breakIt);
-      checkFinal(await textsIn(backend.stores().open(threadId)), written);
+        proxy.set({ kind: "pass" });
+        await Promise.all(writing);
+      }
+      checkFinal(await textsIn(backend.stores().open(threadId)), { ...written, writers });
     });
   },
 };

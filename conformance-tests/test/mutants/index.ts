@@ -7,3 +7,6 @@ export const mutants: readonly Mutant[] = [...brokenCommits, ...brokenReads, ...
 
 /** The name of the backend that the mutants are made of, which is not broken. */
 export const SOUND = "is sound";
+
+/** The name of a backend that is not broken, and takes its time as any does on a busy machine. */
+export const SLOW = "is slow";

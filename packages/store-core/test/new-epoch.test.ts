@@ -1,7 +1,9 @@
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { createStores, type Driver, MemoryDriver } from "../src/index.ts";
 
 test("C5 a commit that is sent again after its thread expired makes no revision that was there before", async () => {
+  vi.useFakeTimers({ toFake: ["Date"] });
+  onTestFinished(() => void vi.useRealTimers());
   const driver: Driver = new MemoryDriver();
   const { commit } = driver;
   const seen: (string | null)[] = [];
@@ -11,7 +13,7 @@ test("C5 a commit that is sent again after its thread expired makes no revision 
     const outcome = await commit.call(driver, request);
     if (seen.length > 0) return outcome;
     seen.push((await reader.read()).revision);
-    await new Promise((resolve) => setTimeout(resolve, 60));
+    vi.advanceTimersByTime(60);
     expect((await reader.read()).revision).toBeNull();
     throw new Error("the reply was lost");
   };

@@ -9,10 +9,11 @@ const waits = new WeakMap<RedisClient, Promise<void>>();
 /**
  * Waits for a client without an offline queue while it connects, for at most a second. Such a client refuses commands until then,
  * and attempts at random moments would miss the short ones in which a poor connection works. A queue of ioredis would wait
- * too, but send what its caller has given up long ago. A cluster's connections have queues that end with them.
+ * too, but send what its caller has given up long ago. A cluster is waited for too: it refuses commands until it has asked one
+ * of its nodes for its slots, though the connections to the nodes have queues.
  */
 export function untilReady(client: RedisClient): Promise<void> | undefined {
-  if (client.isCluster || client.options.enableOfflineQueue !== false || client.status === "ready") return;
+  if (client.options.enableOfflineQueue !== false || client.status === "ready") return;
   if (client.status === "end") return;
   if (client.status === "wait") client.connect().catch(() => undefined);
   const known = waits.get(client);

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type RedisCluster, startRedisCluster } from "@scrollback/conformance/servers";
 import type { Cluster } from "ioredis";
@@ -6,6 +7,7 @@ import { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createRedisStores } from "../src/index.ts";
 import { threadKeys } from "../src/keys.ts";
+import { RedisDriver } from "../src/redis-driver.ts";
 import { majors, opened } from "./clients.ts";
 import { documentedRules } from "./documented-rules.ts";
 import { user, users } from "./messages.ts";
@@ -69,6 +71,19 @@ describe.each(majors)("a cluster with $major", ({ Cluster }) => {
     expect(await Promise.all(threads.map((store) => store.listMessages()))).toEqual(
       threads.map(() => users(2)),
     );
+  });
+
+  test("is waited for while it connects where it has no offline queue", async () => {
+    const client = connect({ lazyConnect: true, enableOfflineQueue: false });
+    // A driver tries once; it is the stores that try again.
+    const driver = new RedisDriver({ client, keyPrefix: randomUUID(), owned: false });
+    const read = { limit: 1, before: undefined, after: undefined, metadata: false, signal: undefined };
+    const reads = () =>
+      Promise.all(Array.from({ length: 20 }, () => driver.read({ ...read, threadId: randomUUID() })));
+    expect(await reads()).toHaveLength(20);
+    client.disconnect(true);
+    await once(client, "close");
+    expect(await reads()).toHaveLength(20);
   });
 
   test("may have flushed script caches", async () => {

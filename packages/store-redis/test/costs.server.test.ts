@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { type RunningServer, startServer } from "@scrollback/conformance/servers";
-import type { ChatMessage, MessageStore } from "@scrollback/store-core";
+import { type ChatMessage, type MessageStore, REMEMBERED_MS } from "@scrollback/store-core";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createRedisStores, type RedisStoreOptions } from "../src/index.ts";
@@ -112,7 +112,7 @@ test("the hash remembers operations as long as they may be sent again, and forge
   const write = (operationId: string) => store.addMessages([user("a")], { operationId });
   /** As if all that was done so far was done long ago. */
   const wait = async (commits: number) =>
-    await client.hset(meta, "marks", `${commits} ${Date.now() - 11_000}`);
+    await client.hset(meta, "marks", `${commits} ${Date.now() - REMEMBERED_MS - 1_000}`);
   const first = await write("first");
   for (let number = 2; number <= 288; number++) await write(`${number}`);
   expect(await client.hlen(meta)).toBe(288 + 2);
