@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { StoreError, type StoreFactory } from "@scrollback/store-core";
 import { type ClientTask, ObservedClient } from "./observed/client.ts";
@@ -12,12 +13,13 @@ export type Progress = (done: string) => void;
 export const batchText = (writer: string, batch: number, index: number) => `${writer}/${batch}/${index}`;
 
 /**
- * Adds batches of messages, one after the other with short pauses. Reports each acknowledged batch as `writer/batch`.
+ * Adds batches of messages, one after the other with short pauses. Reports each acknowledged batch as `writer/batch`. With
+ * `insist` a batch that was given up in an outage is sent again under its operation id, else the job fails.
  * @returns how many were acknowledged.
  */
 async function append(
   stores: StoreFactory,
-  job: { threadId: string; writer: string; batches: number; batchSize: number },
+  job: { threadId: string; writer: string; batches: number; batchSize: number; insist?: boolean },
   progress: Progress,
 ): Promise<number> {
   const store = stores.open(job.threadId);
@@ -26,7 +28,15 @@ async function append(
       role: "user" as const,
       content: batchText(job.writer, batch, index),
     }));
-    await store.addMessages(messages);
+    const operationId = randomUUID();
+    for (let isAdded = false; !isAdded; ) {
+      try {
+        await store.addMessages(messages, { operationId });
+        isAdded = true;
+      } catch (error) {
+        if (!job.insist || !StoreError.is(error, "UNAVAILABLE") || !error.retryable) throw error;
+      }
+    }
     progress(`${job.writer}/${batch}`);
     await sleep(Math.random() * 3);
   }

@@ -121,7 +121,8 @@ export const concurrency: Clause = {
       const { proxy, connect } = backend.requireNetwork();
       const { threadId } = backend.store();
       const clients = [1, 2, 3].map(() => createStores(connect()));
-      const written = { batches: 3, batchSize: 3 };
+      // On a busy machine the 5 seconds of a call may pass before a client has a connection.
+      const written = { batches: 3, batchSize: 3, insist: true };
       const faults = ["cut-reply", "cut-request", "down"] as const;
       const writers: string[] = [];
       // The next fault comes when all have got on, not at a pace: on a busy machine no client would have a connection by then.
