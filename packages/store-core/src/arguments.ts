@@ -18,9 +18,10 @@ export function checkOptions(owner: string, options: unknown, checks: Readonly<R
   if (typeof options !== "object" || options === null || Array.isArray(options)) {
     invalid(`${owner}: options must be an object`);
   }
-  for (const [key, value] of Object.entries(options)) {
+  for (const key of Object.keys(options)) {
     const check = Object.hasOwn(checks, key) ? checks[key] : undefined;
     if (!check) invalid(`${owner}: unknown option "${key}"; known are ${Object.keys(checks).join(", ")}`);
+    const value = (options as Record<string, unknown>)[key];
     const problem = value === undefined ? undefined : check(value);
     if (problem) invalid(`${owner}: ${key} ${problem}`);
   }

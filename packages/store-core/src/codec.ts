@@ -28,6 +28,8 @@ export interface Codec {
 
 /** What a codec makes of a value. @throws StoreError `INVALID_ARGUMENT` when that is no well-formed text. */
 export function encodeText(codec: Codec, value: unknown, write: RecordWrite): string {
+  // JSON.stringify gives nothing else.
+  if (codec === jsonCodec) return jsonCodec.encode(value);
   const text: unknown = codec.encode(value, write);
   return typeof text === "string" && text !== "" && text.isWellFormed()
     ? text

@@ -1,5 +1,11 @@
 import { hash } from "node:crypto";
 
+/**
+ * Stands for the digest where store-core makes the operation id: no other change can have that id, so there is nothing to
+ * compare. Not as long as a digest, so that it equals none.
+ */
+export const OWN_OPERATION_DIGEST = "own";
+
 /** A digest of a change as encoded: two changes have the same one only if they drop, append and set the same. */
 export function digestOf(
   drop: number | "all",

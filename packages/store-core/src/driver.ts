@@ -45,8 +45,16 @@ export interface CommitRequest {
   readonly threadId: string;
   /** Any well-formed string of 1 to 1,024 bytes. */
   readonly operationId: string;
-  /** A digest of what is dropped, appended and set; 22 characters of base64url. */
+  /**
+   * What two requests with the same operation id must have in common: for an id that the caller gave a digest of what is
+   * dropped, appended and set (22 characters of base64url), for a random id that store-core made a constant.
+   */
   readonly digest: string;
+  /**
+   * True where no commit can have this operation id yet: store-core made it and sends it for the first time. A driver may
+   * then leave out step 2, unless the backend's client sends requests again by itself.
+   */
+  readonly isNewOperation?: boolean;
   /**
    * The epoch to begin with if the thread is gone: random, 16 characters of base64url. Another one each time that
    * store-core sends the commit again, so that no revision returns when the thread expired in between.

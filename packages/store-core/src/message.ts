@@ -153,8 +153,10 @@ function checkPart(part: unknown, index: number): string | undefined {
 }
 
 function idsOfParts(message: ChatMessage, type: "tool-call" | "tool-result"): string[] {
-  if (typeof message.content === "string") return [];
-  return message.content.flatMap((part) => (part.type === type ? [part.toolCallId] : []));
+  const ids: string[] = [];
+  if (typeof message.content === "string") return ids;
+  for (const part of message.content) if (part.type === type) ids.push(part.toolCallId);
+  return ids;
 }
 
 /** The traits of {@link ChatMessage}, used where no others are given. */

@@ -27,46 +27,73 @@ export function parsePlain(text: string): unknown {
 }
 
 /**
- * What JSON.stringify is to be given: the value, or where a property within is undefined a copy that lists it. Undefined
- * where JSON does not carry the value.
+ * Keys that need no escape, so that a key that comes again is looked up and not searched. Bounded, as an application may
+ * use data as keys.
+ */
+const plainKeys = new Set<string>();
+const MAX_PLAIN_KEYS = 1_000;
+const MAX_PLAIN_KEY_LENGTH = 64;
+
+function isPlainKey(key: string): boolean {
+  if (plainKeys.has(key)) return true;
+  if (escapedKey.test(key) || key === UNDEFINED_KEY) return false;
+  if (plainKeys.size < MAX_PLAIN_KEYS && key.length <= MAX_PLAIN_KEY_LENGTH) plainKeys.add(key);
+  return true;
+}
+
+/**
+ * The value to pass to JSON.stringify: the value itself, or where a property within is undefined a copy that lists it.
+ * Undefined where JSON does not carry the value.
  */
 function toJson(value: unknown, depth: number): unknown {
   if (typeof value === "string" || typeof value === "boolean" || value === null) return value;
   if (typeof value === "number") return Number.isFinite(value) && !Object.is(value, -0) ? value : undefined;
   if (typeof value !== "object" || depth > MAX_DEPTH) return undefined;
-  const isArray = Array.isArray(value);
-  const prototype = isArray ? Array.prototype : Object.prototype;
-  if (Object.getPrototypeOf(value) !== prototype || Object.getOwnPropertySymbols(value).length > 0) {
-    return undefined;
-  }
-  const keys = Object.keys(value);
-  // Named properties come last: with as many keys as elements the last key tells of holes and names.
-  if (isArray && (keys.length !== value.length || (keys.at(-1) ?? "-1") !== `${value.length - 1}`)) {
-    return undefined;
-  }
-  return toJsonObject(value as Record<string, unknown>, keys, depth);
+  return Array.isArray(value)
+    ? arrayToJson(value, depth)
+    : objectToJson(value as Record<string, unknown>, depth);
 }
 
-function toJsonObject(value: Record<string, unknown>, keys: readonly string[], depth: number): unknown {
-  const isArray = Array.isArray(value);
+function arrayToJson(value: readonly unknown[], depth: number): unknown {
+  if (Object.getPrototypeOf(value) !== Array.prototype || hasSymbols(value)) return undefined;
+  let copy: unknown[] | undefined;
+  for (let index = 0; index < value.length; index++) {
+    const inner = value[index];
+    // A hole is undefined, too.
+    const json = toJson(inner, depth + 1);
+    if (json === undefined) return undefined;
+    if (json === inner) continue;
+    copy ??= [...value];
+    copy[index] = json;
+  }
+  // There are no holes, so more keys than elements are named properties.
+  return Object.keys(value).length === value.length ? (copy ?? value) : undefined;
+}
+
+function objectToJson(value: Record<string, unknown>, depth: number): unknown {
+  if (Object.getPrototypeOf(value) !== Object.prototype || hasSymbols(value)) return undefined;
   let copy: Record<string, unknown> | undefined;
   let absent: string[] | undefined;
-  for (const key of keys) {
-    if (!isArray && (escapedKey.test(key) || key === UNDEFINED_KEY)) return undefined;
+  for (const key of Object.keys(value)) {
+    if (!isPlainKey(key)) return undefined;
     const inner = value[key];
-    const isUndefined = inner === undefined && !isArray;
-    if (isUndefined) {
+    if (typeof inner === "string") continue;
+    if (inner === undefined) {
       absent ??= [];
       absent.push(key);
     }
-    const json = isUndefined ? null : toJson(inner, depth + 1);
+    const json = inner === undefined ? null : toJson(inner, depth + 1);
     if (json === undefined) return undefined;
     if (json === inner) continue;
-    copy ??= (isArray ? [...value] : { ...value }) as Record<string, unknown>;
+    copy ??= { ...value };
     copy[key] = json;
   }
   if (copy && absent) copy[UNDEFINED_KEY] = absent;
   return copy ?? value;
+}
+
+function hasSymbols(value: object): boolean {
+  return Object.getOwnPropertySymbols(value).length > 0;
 }
 
 function restoreUndefined(value: unknown): void {

@@ -4,20 +4,22 @@ import { checkOptions, invalid, isCount, isId, isSignal, isString } from "./argu
 import { encodeText } from "./codec.ts";
 import type { Connection } from "./connection.ts";
 import { boundsAt, type CursorRange, formatCursor, parseCursor } from "./cursor.ts";
-import { digestOf } from "./digest.ts";
-import type { CommitOutcome, ThreadView } from "./driver.ts";
+import { digestOf, OWN_OPERATION_DIGEST } from "./digest.ts";
+import type { CommitOutcome, CommitRequest, ThreadView } from "./driver.ts";
 import { newEpoch } from "./epoch.ts";
 import { StoreError } from "./errors.ts";
 import { kindOf } from "./message.ts";
 import { observed, retried, type StoreCall, weigh } from "./observation.ts";
 import { formatRecord, parseRecord, type RecordKind, type RecordWrite } from "./record.ts";
-import { pause, untilAborted, withRetries } from "./retry.ts";
+import { pause, retryAfter, untilAborted, withRetries } from "./retry.ts";
 import { isNoState, parseState, type StoreSettings, type StoreState } from "./state.ts";
 import type { Change, MessageStore, ReadOptions, Revision, ThreadPage, WriteOptions } from "./store.ts";
 import { trimmedView } from "./trimmed-view.ts";
 
 const MAX_METADATA_BYTES = 256 * 1024;
 const MAX_POP_ATTEMPTS = 100;
+/** UTF-8 takes at most so many bytes for a unit of UTF-16. */
+const MAX_BYTES_PER_UNIT = 3;
 
 const changeChecks = {
   drop: (value: unknown) =>
@@ -63,21 +65,22 @@ export class PortableStore<M> implements MessageStore<M> {
     return this.#threadId;
   }
 
-  async addMessages(messages: readonly M[], options?: WriteOptions): Promise<Revision | null> {
+  // The methods that write pass on the promise of #commit, which is async: a promise more would cost every write a turn.
+  addMessages(messages: readonly M[], options?: WriteOptions): Promise<Revision | null> {
     // Not undefined, which would stand for no messages.
-    return await this.#commit("addMessages", { append: messages ?? null }, options);
+    return this.#commit("addMessages", { append: messages ?? null }, options);
   }
 
-  async replaceMessages(messages: readonly M[], options?: WriteOptions): Promise<Revision | null> {
-    return await this.#commit("replaceMessages", { drop: "all", append: messages ?? null }, options);
+  replaceMessages(messages: readonly M[], options?: WriteOptions): Promise<Revision | null> {
+    return this.#commit("replaceMessages", { drop: "all", append: messages ?? null }, options);
   }
 
-  async clear(options?: WriteOptions): Promise<Revision | null> {
-    return await this.#commit("clear", { drop: "all", metadata: null }, options);
+  clear(options?: WriteOptions): Promise<Revision | null> {
+    return this.#commit("clear", { drop: "all", metadata: null }, options);
   }
 
-  async commit(change: Change<M>, options?: WriteOptions): Promise<Revision | null> {
-    return await this.#commit("commit", change, options);
+  commit(change: Change<M>, options?: WriteOptions): Promise<Revision | null> {
+    return this.#commit("commit", change, options);
   }
 
   async listMessages(options: { limit?: number; signal?: AbortSignal } = {}): Promise<M[]> {
@@ -180,40 +183,46 @@ export class PortableStore<M> implements MessageStore<M> {
     checkOptions(caller, options, writeChecks);
     const { operationId = randomUUID(), expectedRevision, signal } = options;
     const { drop = 0, append: messages = [] } = change;
-    const write = { threadId, operationId };
-    // Not messages.map, which would pass over holes.
     const append: string[] = [];
-    for (const message of messages) {
-      append.push(this.#encodeMessage(message, { ...write, index: append.length }));
+    // Not messages.map, which would pass over holes.
+    for (let index = 0; index < messages.length; index++) {
+      append.push(this.#encodeMessage(messages[index] as M, threadId, operationId, index));
     }
-    const metadata = this.#encodeMetadata(change.metadata, write);
+    const metadata = this.#encodeMetadata(change.metadata, threadId, operationId);
     this.#checkSize(append, metadata);
     if (drop === 0 && append.length === 0 && metadata === undefined) {
       return await this.#observed("read", caller, threadId, (call) =>
         this.#revision(threadId, expectedRevision, signal, call),
       );
     }
+    const isOwnId = options.operationId === undefined;
+    const digest = isOwnId ? OWN_OPERATION_DIGEST : digestOf(drop, append, metadata);
     const { maxMessages, trimming = "turns", ttlMs } = this.#settings;
     const { driver } = this.#connection;
-    const request = {
-      threadId,
-      operationId,
-      digest: digestOf(drop, append, metadata),
-      expectedRevision,
-      drop,
-      append,
-      metadata,
-      maxMessages,
-      trimming,
-      ttlMs,
-      signal,
+    let isNewOperation = isOwnId;
+    const attempt = () => {
+      const request: CommitRequest = {
+        threadId,
+        operationId,
+        digest,
+        isNewOperation,
+        // A new epoch for each attempt: the thread may have expired since the last one.
+        newEpoch: newEpoch(),
+        expectedRevision,
+        drop,
+        append,
+        metadata,
+        maxMessages,
+        trimming,
+        ttlMs,
+        signal,
+      };
+      isNewOperation = false;
+      return driver.commit(request);
     };
     return await this.#observed("commit", caller, threadId, async (call) => {
       weigh(call, append, metadata);
-      // A new epoch for each attempt: the thread may have expired since the last one.
-      const attempt = () => driver.commit({ ...request, newEpoch: newEpoch() });
-      const outcome = await this.#call(attempt, signal, call);
-      return this.#revisionOf(outcome, operationId);
+      return this.#revisionOf(await this.#call(attempt, signal, call), operationId);
     });
   }
 
@@ -248,9 +257,8 @@ export class PortableStore<M> implements MessageStore<M> {
     return revision;
   }
 
-  #encodeMessage(message: M, write: Omit<RecordWrite, "kind">): string {
+  #encodeMessage(message: M, threadId: string, operationId: string, index: number): string {
     const { traits } = this.#connection;
-    const name = `messages[${write.index}]`;
     let kind: RecordKind;
     try {
       const problem = traits.check?.(message);
@@ -258,20 +266,21 @@ export class PortableStore<M> implements MessageStore<M> {
       kind = kindOf(message, traits);
     } catch (cause) {
       const problem = StoreError.is(cause) ? cause.message : "was refused by the traits";
-      throw new StoreError("INVALID_ARGUMENT", `${name}: ${problem}`, { cause });
+      throw new StoreError("INVALID_ARGUMENT", `messages[${index}]: ${problem}`, { cause });
     }
-    return this.#encode(message, { ...write, kind }, name);
+    return this.#encode(message, { threadId, operationId, kind, index });
   }
 
-  #encodeMetadata(metadata: unknown, write: Omit<RecordWrite, "kind" | "index">): string | null | undefined {
+  #encodeMetadata(metadata: unknown, threadId: string, operationId: string): string | null | undefined {
     if (metadata == null) return metadata as null | undefined;
-    return this.#encode(metadata, { ...write, kind: "m", index: 0 }, "metadata");
+    return this.#encode(metadata, { threadId, operationId, kind: "m", index: 0 });
   }
 
-  #encode(value: unknown, write: RecordWrite, name: string): string {
+  #encode(value: unknown, write: RecordWrite): string {
     try {
       return formatRecord(write.kind, encodeText(this.#connection.codec, value, write));
     } catch (cause) {
+      const name = write.kind === "m" ? "metadata" : `messages[${write.index}]`;
       const problem = StoreError.is(cause) ? cause.message : "was refused by the codec";
       const code = StoreError.is(cause, "TOO_LARGE") ? "TOO_LARGE" : "INVALID_ARGUMENT";
       throw new StoreError(code, `${name}: ${problem}`, { cause });
@@ -286,6 +295,25 @@ export class PortableStore<M> implements MessageStore<M> {
         `the messages of one commit: ${append.length}, at most ${maxCommitMessages} fit; add them in several commits`,
       );
     }
+    const metadataUnits = metadata?.length ?? 0;
+    let units = metadataUnits;
+    let largest = 0;
+    for (const record of append) {
+      units += record.length;
+      if (record.length > largest) largest = record.length;
+    }
+    // Bytes are counted only where they may be too many.
+    if (
+      metadataUnits * MAX_BYTES_PER_UNIT > MAX_METADATA_BYTES ||
+      largest * MAX_BYTES_PER_UNIT > maxMessageBytes ||
+      units * MAX_BYTES_PER_UNIT > maxCommitBytes
+    ) {
+      this.#countBytes(append, metadata);
+    }
+  }
+
+  #countBytes(append: readonly string[], metadata: string | null | undefined): void {
+    const { maxMessageBytes, maxCommitBytes } = this.#connection.driver.capabilities;
     const tooLarge = (name: string, bytes: number, limit: number) => {
       throw new StoreError("TOO_LARGE", `${name}: ${bytes} bytes encoded, at most ${limit} fit`);
     };
@@ -383,6 +411,7 @@ export class PortableStore<M> implements MessageStore<M> {
     return observed(operation, method, this.#connection.driver, threadId, run);
   }
 
+  /** Sends a request, again while the backend is away for a moment. */
   async #call<T>(
     operation: () => Promise<T>,
     signal: AbortSignal | undefined,
@@ -397,6 +426,14 @@ export class PortableStore<M> implements MessageStore<M> {
       }
     };
     const onRetry = call && ((error: StoreError) => retried(call, error));
-    return await untilAborted(() => withRetries(attempt, signal, onRetry), signal);
+    if (signal) return await untilAborted(() => withRetries(attempt, signal, onRetry), signal);
+    // The first attempt stands outside of these layers, as nearly always it is the only one.
+    const began = performance.now();
+    try {
+      return await operation();
+    } catch (error) {
+      const failure = this.#connection.toStoreError(error);
+      return await retryAfter(failure, began, attempt, signal, onRetry);
+    }
   }
 }

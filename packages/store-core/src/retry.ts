@@ -27,15 +27,36 @@ export async function withRetries<T>(
   signal?: AbortSignal,
   onRetry?: (error: StoreError) => void,
 ): Promise<T> {
-  const end = performance.now() + WINDOW_MS;
+  const began = performance.now();
+  try {
+    return await operation();
+  } catch (error) {
+    return await retryAfter(error, began, operation, signal, onRetry);
+  }
+}
+
+/**
+ * The rest of {@link withRetries}, after a first attempt that began at `began` (of `performance.now()`) and failed with
+ * `first`.
+ */
+export async function retryAfter<T>(
+  first: unknown,
+  began: number,
+  operation: () => Promise<T>,
+  signal?: AbortSignal,
+  onRetry?: (error: StoreError) => void,
+): Promise<T> {
+  const end = began + WINDOW_MS;
+  let error = first;
   for (let attempt = 0; ; attempt++) {
+    if (!StoreError.is(error) || !error.retryable || performance.now() >= end) throw error;
+    onRetry?.(error);
+    await pause(attempt, signal);
     try {
       return await operation();
-    } catch (error) {
-      if (!StoreError.is(error) || !error.retryable || performance.now() >= end) throw error;
-      onRetry?.(error);
+    } catch (next) {
+      error = next;
     }
-    await pause(attempt, signal);
   }
 }
 

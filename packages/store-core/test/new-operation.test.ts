@@ -1,0 +1,53 @@
+import { expect, test } from "vitest";
+import { type CommitRequest, createStores, type Driver, MemoryDriver } from "../src/index.ts";
+
+const hello = { role: "user", content: "hello" } as const;
+
+/** A driver that loses the reply of its first commit, and what it was asked. */
+function losingTheFirstReply() {
+  const driver: Driver = new MemoryDriver();
+  const { commit } = driver;
+  const requests: CommitRequest[] = [];
+  driver.commit = async (request) => {
+    requests.push(request);
+    const outcome = await commit.call(driver, request);
+    if (requests.length === 1) throw new Error("the reply was lost");
+    return outcome;
+  };
+  driver.classifyError = () => ({ code: "UNAVAILABLE", message: "away", retryable: true });
+  return { driver, requests };
+}
+
+test("C4 an operation is new only where the store made its id, and only the first time", async () => {
+  const own = losingTheFirstReply();
+  const store = createStores(own.driver).open();
+  await store.addMessages([hello]);
+  expect(own.requests.map(({ isNewOperation }) => isNewOperation)).toEqual([true, false]);
+  expect(await store.listMessages()).toEqual([hello]);
+
+  const given = losingTheFirstReply();
+  await createStores(given.driver).open().addMessages([hello], { operationId: "given" });
+  expect(given.requests.map(({ isNewOperation }) => isNewOperation)).toEqual([false, false]);
+});
+
+test("C4 the digest tells changes apart under a caller's id, and is a constant under an id of the store's own", async () => {
+  const digests: string[] = [];
+  const driver: Driver = new MemoryDriver();
+  const { commit } = driver;
+  driver.commit = (request) => {
+    digests.push(request.digest);
+    return commit.call(driver, request);
+  };
+  const store = createStores(driver).open();
+  const other = { role: "user", content: "other" } as const;
+  await store.addMessages([hello], { operationId: "1" });
+  await store.addMessages([hello], { operationId: "2" });
+  await store.addMessages([other], { operationId: "3" });
+  await store.addMessages([hello]);
+  await store.addMessages([other]);
+  const [first, same, different, ...own] = digests;
+  expect(same).toBe(first);
+  expect(different).not.toBe(first);
+  for (const digest of digests.slice(0, 3)) expect(digest).toMatch(/^[\w-]{22}$/);
+  expect(own).toEqual(["own", "own"]);
+});
