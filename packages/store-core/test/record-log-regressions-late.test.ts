@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Change } from "../src/index.ts";
-import { addEach, contentsOf, DAY, holdBack, Scene, user } from "./record-log-scenes.ts";
+import { addEach, contentsOf, DAY, holdBack, type ProcessOptions, Scene, user } from "./record-log-scenes.ts";
 
 // Processes whose clock is wrong, and requests and replies that arrive days late.
 
@@ -136,4 +136,40 @@ test("C11 an amendment that arrives ten days late damages no message of the next
   held.release();
   await clearing;
   expect(await contentsOf(other.store)).toEqual(added);
+});
+
+describe("a read whose second page arrives ten days late", () => {
+  const MESSAGES = 600;
+
+  /** What a process reads that is paused between two pages, while `meanwhile` happens. */
+  async function readSlowly(options: ProcessOptions, meanwhile: (scene: Scene) => Promise<void>) {
+    const scene = new Scene();
+    const [writer, reader] = [scene.open(options), scene.open(options)];
+    await addEach(writer.store, MESSAGES, "first ");
+    let pages = 0;
+    const held = holdBack(reader.log, ({ verb }) => verb === "read" && ++pages === 2);
+    const reading = contentsOf(reader.store);
+    await held.isReached;
+    await meanwhile(scene);
+    held.release();
+    return { read: await reading, now: await contentsOf(scene.open(options).store) };
+  }
+
+  test("C11 returns nothing when the thread has expired and its rows are deleted meanwhile", async () => {
+    const { read, now } = await readSlowly({ ttlMs: DAY }, async (scene) => scene.wait(10 * DAY));
+    expect(now).toEqual([]);
+    expect(read).toEqual([]);
+  });
+
+  test("C7 returns one revision when all that it has read is trimmed and deleted meanwhile", async () => {
+    const options = { maxMessages: MESSAGES };
+    const { read, now } = await readSlowly(options, async (scene) => {
+      for (let day = 0; day < 10; day++) {
+        await addEach(scene.open(options).store, 100, `day ${day}, `);
+        scene.wait(DAY);
+      }
+    });
+    expect(now).toHaveLength(MESSAGES);
+    expect(read).toEqual(now);
+  });
 });

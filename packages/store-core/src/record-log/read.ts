@@ -1,7 +1,7 @@
 import { formatRevision, type ReadRequest, type ThreadView } from "../driver.ts";
 import { StoreError } from "../errors.ts";
 import { countOf, type Extent, firstOf, lastOf, selectRange } from "../trimming.ts";
-import { type Clock, isAlive, isRecent, type Link, linkOf, momentOf } from "./chain.ts";
+import { type Clock, isAlive, type Link, linkOf } from "./chain.ts";
 import { decodeHead, decodeHeadIfSound, FIRST_ROW, type Head, type Spot } from "./format.ts";
 import { highestLive } from "./locate.ts";
 import type { LogRow, RecordLog } from "./record-log.ts";
@@ -47,22 +47,15 @@ export async function readThread(
   clock: Clock,
   hints: ReadHints,
 ): Promise<{ view: ThreadView; page: PageHint | undefined }> {
-  let began = momentOf(clock);
-  let reader = new RowReader(log, stream);
+  const reader = new RowReader(log, stream);
   let before: Head | undefined;
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     if (attempt > 0 && request.signal?.aborted) break;
-    if (!isRecent(clock, began)) {
-      began = momentOf(clock);
-      reader = new RowReader(log, stream);
-    }
     const read = new ThreadRead(reader, request, hints);
     const end = await read.readEnd();
     if (!isAlive(end, clock.wall())) return { view: NOTHING, page: undefined };
     const isSame = before?.token === end.token;
     const view = await read.readView(end, isSame);
-    // Rows may have been deleted meanwhile, because the thread has expired.
-    if (!isAlive(end, clock.wall())) return { view: NOTHING, page: undefined };
     if (view && (read.isWhole || isSame)) return { view, page: read.page };
     before = end;
   }
