@@ -134,7 +134,11 @@ async function play(
           step.stale ? { expectedRevision: revisions[which] } : {};
         const requests =
           step.repeat && last
-            ? last
+            ? {
+                // The thread may have expired since: then the memory driver would begin it under the same revisions again.
+                model: { ...last.model, newEpoch: request.newEpoch },
+                log: last.log,
+              }
             : { model: { ...request, ...expected("model") }, log: { ...request, ...expected("log") } };
         const expectedOutcome = await reference.commit(requests.model);
         const actual = await actors[step.actor].commit(requests.log);
