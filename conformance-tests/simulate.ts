@@ -115,7 +115,15 @@ async function replay(): Promise<void> {
 
 async function show(options: SimulationOptions): Promise<void> {
   const result = await runSimulation({ ...options, isTraced: true });
-  console.log(describeFailedRun(options, result, Number(values.lines)));
+  const { acts, clients, without = [] } = options;
+  const command = [
+    `node conformance-tests/simulate.ts --replay --seed ${options.seed} --profile ${result.profile}`,
+    acts === undefined ? "" : `--acts ${acts}`,
+    clients === undefined ? "" : `--clients ${clients}`,
+    without.length > 0 ? `--without "${without.join(",")}"` : "",
+  ];
+  const replay = command.filter((part) => part !== "").join(" ");
+  console.log(describeFailedRun(options, result, Number(values.lines), replay));
 }
 
 function faultsOf(names: string): Fault[] {

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { Random } from "../src/observed/random.ts";
 import { describeFailedRun, runSimulation, type SimulationOptions, shrink } from "../src/simulator/index.ts";
 import { createText, nameOf, type Operation } from "../src/simulator/operation.ts";
@@ -135,6 +135,10 @@ describe("the reference", () => {
 });
 
 describe("a simulation", () => {
+  afterEach(() => {
+    vi.restoreAllMocks();
+  });
+
   const profiles = ["steady", "wild", "slow", "large", "silences", "busy", "hostile"] as const;
 
   test.each(profiles)("of the profile %s replays exactly", async (profile) => {
@@ -163,6 +167,19 @@ describe("a simulation", () => {
     expect(smallest.without).toContain("clock jumps");
     const result = await runSimulation({ ...smallest, isTraced: true });
     expect(result.failure?.rule).toBe("exactly once");
-    expect(describeFailedRun(smallest, result)).toMatch(/--replay --seed \d+ --profile steady --acts \d+/);
+    const [, told = ""] =
+      /runSimulation\((\{.*),"createDriver":yours\}\) of @scrollback\/conformance/.exec(
+        describeFailedRun(smallest, result),
+      ) ?? [];
+    const replayed = await runSimulation({ ...JSON.parse(`${told}}`), createDriver: brokenDriver });
+    expect(replayed).toMatchObject({ hash: result.hash, failure: { rule: "exactly once" } });
+  });
+
+  test("is made smaller for a minute, unless more time is given", async () => {
+    let now = 0;
+    vi.spyOn(performance, "now").mockImplementation(() => (now += 40_000));
+    const failing = { seed: 1, profile: "steady", createDriver: brokenDriver } as const;
+    const unchanged = (await shrink(failing, "exactly once")).acts;
+    expect((await shrink(failing, "exactly once", 1e9)).acts).toBeLessThan(unchanged ?? 0);
   });
 });

@@ -3,15 +3,16 @@ import { runSimulation, type SimulationOptions, type SimulationResult } from "./
 
 /** How many other seeds are tried with a fault left out, as the run is another one then. */
 const OTHER_SEEDS = 30;
+const BUDGET_MS = 60_000;
 
 /**
  * Looks for a smaller run that breaks the same rule: fewer acts, fewer clients, fewer faults. Ends after `budgetMs` of real
- * time with the smallest that it found.
+ * time (a minute) with the smallest that it found.
  */
 export async function shrink(
   failing: SimulationOptions,
   rule: string,
-  budgetMs: number,
+  budgetMs = BUDGET_MS,
 ): Promise<SimulationOptions> {
   const end = performance.now() + budgetMs;
   const isOver = () => performance.now() >= end;
@@ -59,21 +60,32 @@ async function fewerActs(
   return { ...options, acts: high };
 }
 
-/** A failed run in words: how to replay it, what was wrong, the newest steps. */
-export function describeFailedRun(options: SimulationOptions, result: SimulationResult, lines = 60): string {
+/**
+ * A failed run in words: how to replay it, what was wrong, the newest steps.
+ *
+ * @param replay how to replay it. Default: the call of {@link runSimulation}.
+ */
+export function describeFailedRun(
+  options: SimulationOptions,
+  result: SimulationResult,
+  lines = 60,
+  replay = replayingCall(options, result),
+): string {
   const { failure, trace, profile, steps, hash } = result;
-  const { seed, acts, clients, without = [] } = options;
-  const replay = [
-    `--seed ${seed} --profile ${profile}`,
-    acts === undefined ? "" : `--acts ${acts}`,
-    clients === undefined ? "" : `--clients ${clients}`,
-    without.length > 0 ? `--without "${without.join(",")}"` : "",
-  ];
   return [
-    `seed ${seed}, profile ${profile}: ${failure?.message ?? "nothing was wrong"}`,
-    `replay: node conformance-tests/simulate.ts --replay ${replay.filter((part) => part !== "").join(" ")}`,
+    `seed ${options.seed}, profile ${profile}: ${failure?.message ?? "nothing was wrong"}`,
+    `replay: ${replay}`,
     `${steps} steps, trace ${hash}; the newest steps:`,
     ...trace.slice(-lines),
     ...(failure?.cause instanceof Error ? [String(failure.cause.stack)] : []),
   ].join("\n");
+}
+
+function replayingCall(
+  { seed, acts, clients, without, createDriver }: SimulationOptions,
+  { profile }: SimulationResult,
+): string {
+  const plain = JSON.stringify({ seed, profile, acts, clients, without, isTraced: true });
+  const call = createDriver ? plain.replace(/}$/, ',"createDriver":yours}') : plain;
+  return `await runSimulation(${call}) of @scrollback/conformance`;
 }
