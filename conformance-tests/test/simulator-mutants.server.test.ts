@@ -1,8 +1,11 @@
 import { fork } from "node:child_process";
-import { expect, test } from "vitest";
-import { runSimulation, type SimulationReport } from "../src/simulator/index.ts";
+import { describe, expect, test } from "vitest";
+import { DirectedRun } from "../src/simulator/directed-run.ts";
+import { type FailedRun, runSimulation } from "../src/simulator/index.ts";
+import { directedMutants } from "./simulator-mutants/directed-mutants.ts";
 import type { Mutant } from "./simulator-mutants/mutant.ts";
 import { mutants } from "./simulator-mutants/mutants.ts";
+import { scenes } from "./simulator-mutants/scenes.ts";
 
 /**
  * A mutant's first run notices it, as long as the driver makes the same requests. After a change of the driver another run
@@ -10,30 +13,44 @@ import { mutants } from "./simulator-mutants/mutants.ts";
  */
 const STEPS = 100_000;
 
-test.each(mutants)("the simulator fails a driver without: $rule", async (mutant) => {
-  const { failures } = await simulateMutant(mutant);
-  const [failed] = failures;
-  if (!failed) throw new Error(`${mutant.profile} from seed ${mutant.seed}: no run failed`);
-  expect(failed.rule).not.toBe("crash");
-  const { failure } = await runSimulation(failed.options);
+/** What a run found wrong; the options replay a run that was drawn at random. */
+type Found = Pick<FailedRun, "rule" | "message"> & Partial<Pick<FailedRun, "options">>;
+
+test.each([...mutants, ...directedMutants])("the simulator fails a driver without: $rule", async (mutant) => {
+  const found = await simulateMutant(mutant);
+  if (!found) throw new Error(`${mutant.catcher}: no run failed`);
+  expect(found.rule).not.toBe("crash");
+  if (!found.options) return;
+  const { failure } = await runSimulation(found.options);
   expect(failure, "the same run of the driver as it is").toBeUndefined();
 });
 
+describe("the driver as it is", () => {
+  test.each(Object.entries(scenes))("passes the scene of: %s", async (_, scene) => {
+    await expect(new DirectedRun().run(scene)).resolves.toBeUndefined();
+  });
+});
+
+test("each rule is switched off once, and each scene is that of a rule", () => {
+  const rules = [...mutants, ...directedMutants].map(({ rule }) => rule);
+  expect(rules.filter((rule, index) => rules.indexOf(rule) < index)).toEqual([]);
+  const inScenes = [...mutants, ...directedMutants].filter(({ catcher }) => catcher === "its scene");
+  expect(inScenes.map(({ rule }) => rule).sort()).toEqual(Object.keys(scenes).sort());
+});
+
 /** Runs the changed driver in a process of its own, which loads its modules from their source. */
-async function simulateMutant({ changes, profile, seed }: Mutant): Promise<SimulationReport> {
+async function simulateMutant({ rule, changes, catcher }: Mutant): Promise<Found | undefined> {
+  const run =
+    catcher === "its scene"
+      ? { MUTANT_SCENE: rule }
+      : { MUTANT_PROFILE: catcher[0], MUTANT_SEED: String(catcher[1]), MUTANT_STEPS: String(STEPS) };
   const child = fork(new URL("simulator-mutants/worker.ts", import.meta.url), {
     execArgv: ["--import", new URL("simulator-mutants/mutated-source.ts", import.meta.url).href],
-    env: {
-      ...process.env,
-      MUTANT_CHANGES: JSON.stringify(changes),
-      MUTANT_PROFILE: profile,
-      MUTANT_SEED: String(seed),
-      MUTANT_STEPS: String(STEPS),
-    },
+    env: { ...process.env, MUTANT_CHANGES: JSON.stringify(changes), ...run },
     stdio: ["ignore", "inherit", "inherit", "ipc"],
   });
   return await new Promise((resolve, reject) => {
-    child.once("message", (report: SimulationReport) => resolve(report));
+    child.once("message", ({ found }: { found?: Found }) => resolve(found));
     child.once("error", reject);
     child.once("close", (code) => reject(new Error(`the process ended with exit code ${code}`)));
   });

@@ -1,13 +1,10 @@
-import { type CommitOutcome, type ReadRequest, StoreError, type ThreadView } from "@scrollback/store-core";
+import type { CommitOutcome } from "@scrollback/store-core";
 import type { Random } from "../observed/random.ts";
-import { checkError, checkOutcome, checkRead } from "./check-calls.ts";
-import type { SimulatedCall, SimulatedClient } from "./client.ts";
-import type { CostTable } from "./costs.ts";
+import { Caller, type CallerStage, Died } from "./caller.ts";
+import type { SimulatedClient } from "./client.ts";
 import { SimulationFailure } from "./failure.ts";
-import type { Counters } from "./faults.ts";
 import { DAY, HOUR, MINUTE, SECOND } from "./network.ts";
-import { describeOperation, type Operation, requestOf } from "./operation.ts";
-import type { Scheduler } from "./scheduler.ts";
+import type { Operation } from "./operation.ts";
 import type { SimulatedThread } from "./thread.ts";
 import type { Workload } from "./workload.ts";
 
@@ -15,12 +12,9 @@ const MOST_TRIES = 4;
 const MOST_PAGES = 30;
 
 /** What the actors of a run share. */
-export interface Stage {
-  readonly scheduler: Scheduler;
+export interface Stage extends CallerStage {
   readonly random: Random;
-  readonly counters: Counters;
   readonly workload: Workload;
-  readonly costs: CostTable;
   readonly threads: readonly SimulatedThread[];
   /** The share of retries that come after hours or days. */
   readonly lateRetries: number;
@@ -30,14 +24,12 @@ export interface Stage {
   beforeAct(client: SimulatedClient): void;
 }
 
-/** Thrown into an actor whose client has crashed. */
-class Died extends Error {}
-
 /** One of a client's callers: makes one call after the other, until the client crashes or all acts are done. */
 export class Actor {
   readonly #stage: Stage;
   readonly #client: SimulatedClient;
   readonly #life: number;
+  readonly #caller: Caller;
   /** What the actor is trying to get done. */
   #operation: Operation | undefined;
 
@@ -45,6 +37,7 @@ export class Actor {
     this.#stage = stage;
     this.#client = client;
     this.#life = client.life;
+    this.#caller = new Caller(stage, client);
   }
 
   /** Whether it has no operation to try again. */
@@ -79,8 +72,8 @@ export class Actor {
     const whole = { limit: Number.POSITIVE_INFINITY, before: undefined, after: undefined, metadata: true };
     const operation = workload.drawAppend(thread.ground);
     const isDone =
-      (await this.#read(thread, whole)) && (await this.#finish(operation, workload.callerName()));
-    if (thread.model && (!isDone || !(await this.#read(thread, whole))))
+      (await this.#caller.read(thread, whole)) && (await this.#finish(operation, workload.callerName()));
+    if (thread.model && (!isDone || !(await this.#caller.read(thread, whole))))
       throw new SimulationFailure("availability", "a call failed, though nothing was wrong");
   }
 
@@ -109,7 +102,7 @@ export class Actor {
     const { random, counters, workload } = this.#stage;
     this.#operation = operation;
     for (let tries = 1; ; tries++) {
-      const outcome = await this.#commit(operation, caller);
+      const outcome = await this.#caller.commit(this.#threadOf(operation.threadId), operation, caller);
       if (outcome !== "unavailable" && outcome !== "unknown") {
         this.#operation = undefined;
         return outcome;
@@ -126,93 +119,28 @@ export class Actor {
     return undefined;
   }
 
-  async #commit(operation: Operation, caller: string): Promise<CommitOutcome | "unavailable" | "unknown"> {
-    const { counters, costs } = this.#stage;
-    const thread = this.#threadOf(operation.threadId);
-    const call = this.#begin(thread, operation.id, caller, () => describeOperation(operation));
-    const before = costs.before(thread, this.#client);
-    let outcome: CommitOutcome;
-    try {
-      outcome = await this.#client.driver.commit(requestOf(operation));
-    } catch (error) {
-      const ended = this.#failed(thread, call, error);
-      if (ended === "unknown") thread.rest?.checkUnknown(operation, call.since);
-      return ended;
-    }
-    this.#end(call, "resolved", () => `${operation.id} ${outcome.outcome} ${outcome.revision}`);
-    counters.count(outcome.outcome);
-    costs.afterCommit(before, call, operation, outcome);
-    if (!thread.model || !thread.rest) return outcome;
-    checkOutcome(thread.model, call, operation, outcome);
-    thread.rest.checkLateRows(call);
-    const isDone = outcome.outcome === "committed" || outcome.outcome === "repeated";
-    if (isDone && operation.drop === "all") thread.rest.checkCleared(operation);
-    return outcome;
-  }
-
-  async #read(
-    thread: SimulatedThread,
-    request: Omit<ReadRequest, "threadId" | "signal">,
-  ): Promise<ThreadView | undefined> {
-    const { counters, costs } = this.#stage;
-    const call = this.#begin(thread, undefined, "reader", () => `read ${JSON.stringify(request)}`);
-    const { threadId } = thread;
-    let view: ThreadView;
-    try {
-      view = await this.#client.driver.read({ ...request, threadId, signal: undefined });
-    } catch (error) {
-      this.#failed(thread, call, error);
-      return undefined;
-    }
-    this.#end(call, "resolved", () => `read ${view.revision}, ${view.entries.length} messages`);
-    counters.count(view.revision === null ? "reads of nothing" : "reads");
-    costs.afterRead(call, request, view);
-    if (thread.model) checkRead(thread.model, call, { threadId, ...request }, view);
-    return view;
-  }
-
   /** Reads once, or page after page back to the beginning. */
   async #readPages(thread: SimulatedThread): Promise<void> {
     const { random, workload } = this.#stage;
     const request = workload.drawRead(thread.ground.next);
-    let view = await this.#read(thread, request);
+    let view = await this.#caller.read(thread, request);
     if (request.after !== undefined || request.limit === 0 || random.chance(0.5)) return;
     for (let page = 1; page < MOST_PAGES && view && view.entries.length > 0; page++) {
       await this.#wait(this.#random.chance(0.9) ? this.#random.next() * SECOND : this.#random.next() * HOUR);
-      view = await this.#read(thread, { ...request, before: view.entries[0]?.sequence, metadata: false });
+      view = await this.#caller.read(thread, {
+        ...request,
+        before: view.entries[0]?.sequence,
+        metadata: false,
+      });
     }
   }
 
   async #pop(thread: SimulatedThread): Promise<void> {
     const { workload } = this.#stage;
     const request = { limit: 1, before: undefined, after: undefined, metadata: false };
-    const view = await this.#read(thread, request);
+    const view = await this.#caller.read(thread, request);
     if (!view || view.count === 0) return;
     await this.#finish(workload.drawPop(thread.ground, view.revision), workload.callerName());
-  }
-
-  #begin(thread: SimulatedThread, operationId: string | undefined, caller: string, words: () => string) {
-    const { scheduler } = this.#stage;
-    this.#checkLife();
-    const since = thread.model?.step ?? 0;
-    scheduler.step("call", this.#client.index, since, scheduler.trace && words());
-    return this.#client.begin({ threadId: thread.threadId, operationId, caller, since });
-  }
-
-  #end(call: SimulatedCall, ended: "resolved" | "rejected", words: () => string): void {
-    this.#checkLife();
-    const { scheduler } = this.#stage;
-    scheduler.step("settled", this.#client.index, call.requests, scheduler.trace && words());
-    this.#client.end(call, ended);
-  }
-
-  #failed(thread: SimulatedThread, call: SimulatedCall, error: unknown): "unavailable" | "unknown" {
-    this.#end(call, "rejected", () => String(error));
-    if (!thread.model && StoreError.is(error, "CORRUPT")) {
-      this.#stage.counters.count("damage found");
-      return "unknown";
-    }
-    return checkError(error);
   }
 
   #threadOf(threadId: string): SimulatedThread {
@@ -239,13 +167,8 @@ export class Actor {
     return this.#random.next() * upTo;
   }
 
-  /** The client may have crashed while a call was returning. */
-  #checkLife(): void {
-    if (this.#client.life !== this.#life) throw new Died();
-  }
-
   #wait(ms: number): Promise<void> {
-    this.#checkLife();
+    this.#caller.checkLife();
     const { scheduler } = this.#stage;
     return new Promise((resolve) => {
       this.#client.schedule(scheduler.now + ms, resolve);

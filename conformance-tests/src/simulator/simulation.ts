@@ -2,7 +2,7 @@ import { type Clock, type Driver, type RecordLog, RecordLogDriver } from "@scrol
 import { Random } from "../observed/random.ts";
 import { Actor, type Stage } from "./actor.ts";
 import { type RowListener, SimulatedBackend } from "./backend.ts";
-import { RestChecks } from "./check-rest.ts";
+import { createCheckedThread } from "./checked-thread.ts";
 import { SimulatedClient } from "./client.ts";
 import { CostTable } from "./costs.ts";
 import { SimulationFailure } from "./failure.ts";
@@ -14,11 +14,9 @@ import { type Profile, type ProfileName, profileOf } from "./profiles.ts";
 import { Scheduler } from "./scheduler.ts";
 import { StoredRows } from "./stored-rows.ts";
 import { SimulatedThread } from "./thread.ts";
-import { ThreadModel } from "./thread-model.ts";
 import { Workload } from "./workload.ts";
 
 const START = Date.UTC(2026, 0, 1);
-const COLLECT_EVERY = 32;
 
 export interface SimulationOptions {
   readonly seed: number;
@@ -175,28 +173,11 @@ class Simulation {
 
   #createThread(threadId: string): SimulatedThread {
     const { operations, texts } = this.#workload;
-    const model = new ThreadModel({
-      ...{ threadId, operations, scheduler: this.#scheduler, counters: this.#counters },
-      oldestNeeded: () =>
-        Math.min(
-          ...this.#clients.flatMap(({ calls }) => [...calls].map(({ since }) => since)),
-          Number.POSITIVE_INFINITY,
-        ),
+    return createCheckedThread({
+      ...{ threadId, operations, texts, scheduler: this.#scheduler, counters: this.#counters },
+      ...{ clients: this.#clients, backend: this.#backend },
+      onHead: (head) => this.#measureHead(head),
     });
-    const { trimmedWithinCommits } = this.#driver.capabilities;
-    const rest = new RestChecks(model, texts, this.#counters, trimmedWithinCommits);
-    model.onCommit = ({ head, row }, state, operation) => {
-      if (!head) return;
-      this.#measureHead(row.head);
-      if (head.n % COLLECT_EVERY !== 0) return;
-      rest.checkCollected(head, state, operation);
-      if (model.livingState) rest.checkStored(state);
-    };
-    model.onRow = (head, state, end) => {
-      if (head.promisedUntil !== end?.promisedUntil && model.possibleState) rest.checkPromise(head, state);
-    };
-    this.#backend.add(threadId, model.rows, model);
-    return new SimulatedThread(threadId, model.rows, { model, rest });
   }
 
   #measureHead(head: string): void {

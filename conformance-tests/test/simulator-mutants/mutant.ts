@@ -1,27 +1,22 @@
 import type { ProfileName } from "../../src/simulator/index.ts";
 import type { SourceChange } from "./mutate.ts";
 
+/** The run that notices a mutant: one that is drawn at random, or the one of scenes.ts that has the rule's name. */
+export type Catcher = readonly [profile: ProfileName, seed: number] | "its scene";
+
 /** A rule of the record log, switched off. */
 export interface Mutant {
   readonly rule: string;
   readonly changes: readonly SourceChange[];
-  readonly profile: ProfileName;
-  /** A run of the profile that notices it. Absent: none does. */
-  readonly seed: number | undefined;
+  readonly catcher: Catcher;
 }
 
 type Change = readonly [file: string, inside: string, from: string, to: string];
 
-export function off(
-  rule: string,
-  where: ProfileName | readonly [ProfileName, seed: number],
-  ...changes: readonly Change[]
-): Mutant {
-  const [profile, seed] = typeof where === "string" ? [where, undefined] : where;
+export function off(rule: string, catcher: Catcher, ...changes: readonly Change[]): Mutant {
   return {
     rule,
-    profile,
-    seed,
+    catcher,
     changes: changes.map(([file, inside, from, to]) => ({ file: `${file}.ts`, inside, from, to })),
   };
 }

@@ -1,42 +1,6 @@
-/**
- * The simulator does not notice the absence of these rules (unnoticed.ts). They are kept by argument:
- *
- * - a raise is a row of its own: a writer that stops between extending and claiming would land on a key that was
- *   deleted, and bring dropped messages back
- * - only rows that were promised are extended: an extension that reaches freed rows keeps them, and their keys, for
- *   as long as the thread
- * - rows are kept as long as those of before: else rows and roots of an earlier incarnation could outlast those of
- *   the thread, and be taken for its end
- * - a root is kept while the next is inserted: of two writers that begin, one may see the root and one may not:
- *   their roots would have different numbers, and both would win
- * - a row names the token of the row below: expiries alone keep late rows out of the links that are read; the token
- *   holds where the arithmetic is wrong, or a row is planted
- * - a late row without a commit starts over: the next step looks at the time of the attempt again; without this one
- *   what is known would hold a row that may be no part of the thread
- * - a winner that is returned late is not the end: the key after it may have been freed and deleted since, so the
- *   next insert would win on a thread that went on elsewhere
- * - what was read over 5 minutes is not trusted: as above, for rows that a slow read returns
- * - a row that is needed is part of the thread: such a row is its own proof; without it a caller would hear of an
- *   unknown outcome where the log still tells it
- * - freed keys are kept for 48 h: an insert that lands on a freed key is found and blanked, but its text is readable
- *   until then, and stays if the writer dies
- * - heads carry uploads: a commit would forget the uploads of others; their rows would keep texts until the thread is
- *   trimmed past them
- * - blank texts are no messages: a row whose messages were dropped and whose key is still there would be taken for
- *   the highest of a window
- * - texts listed as dead are no messages: as above, until the collection that blanks them
- * - rows listed as dead have no messages: as above, for whole rows
- * - rows that are not linked have no messages: a late row under a freed key names messages that it does not hold
- * - what is known of the oldest messages ends where they were dropped: sequence numbers are given again after a
- *   drop, and the rows known for them are the old ones
- * - a reader does not trust rows that it read 5 minutes ago: a key that was read may have been deleted and taken by
- *   another row since
- * - a reader looks at the clock after it has read: rows may be deleted while a read is under way; what is missing
- *   then must not be called damage
- */
 import { type Mutant, off } from "./mutant.ts";
 
-/** Rules whose absence the simulator notices. */
+/** Rules whose absence runs notice that are drawn at random. */
 export const mutants: readonly Mutant[] = [
   off(
     "a thread expires 72 h before its rows",

@@ -1,0 +1,108 @@
+import { type CommitOutcome, type ReadRequest, StoreError, type ThreadView } from "@scrollback/store-core";
+import { checkError, checkOutcome, checkRead } from "./check-calls.ts";
+import type { SimulatedCall, SimulatedClient } from "./client.ts";
+import type { CostTable } from "./costs.ts";
+import type { Counters } from "./faults.ts";
+import { describeOperation, type Operation, requestOf } from "./operation.ts";
+import type { Scheduler } from "./scheduler.ts";
+import type { SimulatedThread } from "./thread.ts";
+
+/** What the callers of a run share. */
+export interface CallerStage {
+  readonly scheduler: Scheduler;
+  readonly counters: Counters;
+  readonly costs: CostTable;
+}
+
+/** Thrown into a caller whose client has crashed. */
+export class Died extends Error {}
+
+/** Makes calls of a client's driver, until the client crashes, and checks what comes of them. */
+export class Caller {
+  readonly #stage: CallerStage;
+  readonly #client: SimulatedClient;
+  readonly #life: number;
+
+  constructor(stage: CallerStage, client: SimulatedClient) {
+    this.#stage = stage;
+    this.#client = client;
+    this.#life = client.life;
+  }
+
+  async commit(
+    thread: SimulatedThread,
+    operation: Operation,
+    caller: string,
+  ): Promise<CommitOutcome | "unavailable" | "unknown"> {
+    const { counters, costs } = this.#stage;
+    const call = this.#begin(thread, operation.id, caller, () => describeOperation(operation));
+    const before = costs.before(thread, this.#client);
+    let outcome: CommitOutcome;
+    try {
+      outcome = await this.#client.driver.commit(requestOf(operation));
+    } catch (error) {
+      const ended = this.#failed(thread, call, error);
+      if (ended === "unknown") thread.rest?.checkUnknown(operation, call.since);
+      return ended;
+    }
+    this.#end(call, "resolved", () => `${operation.id} ${outcome.outcome} ${outcome.revision}`);
+    counters.count(outcome.outcome);
+    costs.afterCommit(before, call, operation, outcome);
+    if (!thread.model || !thread.rest) return outcome;
+    checkOutcome(thread.model, call, operation, outcome);
+    thread.rest.checkLateRows(call);
+    const isDone = outcome.outcome === "committed" || outcome.outcome === "repeated";
+    if (isDone && operation.drop === "all") thread.rest.checkCleared(operation);
+    return outcome;
+  }
+
+  async read(
+    thread: SimulatedThread,
+    request: Omit<ReadRequest, "threadId" | "signal">,
+  ): Promise<ThreadView | undefined> {
+    const { counters, costs } = this.#stage;
+    const call = this.#begin(thread, undefined, "reader", () => `read ${JSON.stringify(request)}`);
+    const { threadId } = thread;
+    let view: ThreadView;
+    try {
+      view = await this.#client.driver.read({ ...request, threadId, signal: undefined });
+    } catch (error) {
+      this.#failed(thread, call, error);
+      return undefined;
+    }
+    this.#end(call, "resolved", () => `read ${view.revision}, ${view.entries.length} messages`);
+    counters.count(view.revision === null ? "reads of nothing" : "reads");
+    costs.afterRead(call, request, view);
+    if (thread.model) checkRead(thread.model, call, { threadId, ...request }, view);
+    return view;
+  }
+
+  /** The client may have crashed while a call was returning. */
+  checkLife(): void {
+    if (this.#client.life !== this.#life) throw new Died();
+  }
+
+  #begin(thread: SimulatedThread, operationId: string | undefined, caller: string, words: () => string) {
+    const { scheduler } = this.#stage;
+    this.checkLife();
+    const since = thread.model?.step ?? 0;
+    scheduler.step("call", this.#client.index, since, scheduler.trace && words());
+    return this.#client.begin({ threadId: thread.threadId, operationId, caller, since });
+  }
+
+  #end(call: SimulatedCall, ended: "resolved" | "rejected", words: () => string): void {
+    this.checkLife();
+    const { scheduler } = this.#stage;
+    scheduler.step("settled", this.#client.index, call.requests, scheduler.trace && words());
+    this.#client.end(call, ended);
+  }
+
+  #failed(thread: SimulatedThread, call: SimulatedCall, error: unknown): "unavailable" | "unknown" {
+    this.#end(call, "rejected", () => String(error));
+    if (!thread.model && StoreError.is(error, "CORRUPT")) {
+      this.#stage.counters.count("damage found");
+      return "unknown";
+    }
+    return checkError(error);
+  }
+}

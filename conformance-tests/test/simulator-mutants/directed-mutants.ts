@@ -1,0 +1,104 @@
+import { type Mutant, off } from "./mutant.ts";
+
+/**
+ * Rules whose absence a run notices that follows a script: several rare events must meet, which random runs hardly ever
+ * bring together.
+ */
+export const directedMutants: readonly Mutant[] = [
+  off(
+    "a raise is a row of its own",
+    "its scene",
+    [
+      "write",
+      "#raise",
+      "repeatHead(base, newToken(), {",
+      "((_base, _token, { keptUntil }) => ({ ...base, keptUntil }))(base, newToken(), {",
+    ],
+    ["write", "#raise", "await this.#insertPlain(chain, raised, []);", ""],
+  ),
+  off("only rows that were promised are extended", "its scene", [
+    "write",
+    "#raise",
+    "atLeast: never(base.promisedUntil)",
+    "atLeast: 0",
+  ]),
+  off("rows are kept as long as those of before", "its scene", [
+    "write",
+    "#begin",
+    "this.#wantedUntil(open ? never(open.keptUntil) : 0, at)",
+    "this.#wantedUntil(0, at)",
+  ]),
+  off("a root is kept while the next is inserted", "its scene", [
+    "write",
+    "#begin",
+    "if (root) await this.#keepRoot(root.head, root.expiresAt, now);",
+    "",
+  ]),
+  off("a row names the token of the row below", "its scene", [
+    "chain",
+    "isLinked",
+    "head.predecessor === below.token",
+    "head.token !== below.token",
+  ]),
+  off("a late row without a commit starts over", "its scene", [
+    "write",
+    "#insertPlain",
+    "        this.#upload = undefined;\n      }\n      throw new StartOver();",
+    "        this.#upload = undefined;\n      }",
+  ]),
+  off("a winner that is returned late is not the end", "its scene", [
+    "write",
+    "#lose",
+    "isRecent(this.#clock, sent) && ",
+    "",
+  ]),
+  off("what was read over 5 minutes is not trusted", "its scene", [
+    "write",
+    "#attempt",
+    "if (!this.#isCached && !isRecent(this.#clock, chain.learned)) throw new StartOver();",
+    "",
+  ]),
+  off("a row that is needed is part of the thread", "its scene", [
+    "write",
+    "#isMade",
+    "if (!(await isNeeded(this.#log, this.#stream, chain, number))) return undefined;",
+    "return undefined;",
+  ]),
+  off("freed keys are kept for 48 h", "its scene", ["write", "FREED_MS", "48 * HOUR", "0"]),
+  off("blank texts are no messages", "its scene", [
+    "locate",
+    "endOfLive",
+    '(texts[index] ?? "") === "" || ',
+    "",
+  ]),
+  off("texts listed as dead are no messages", "its scene", [
+    "locate",
+    "endOfLive",
+    " || listed.some(([, from, to]) => from <= index && index < to)",
+    "",
+  ]),
+  off("rows listed as dead have no messages", "its scene", [
+    "locate",
+    "highestLive",
+    " || isInRanges(end.free ?? [], row.number)",
+    "",
+  ]),
+  off("rows that are not linked have no messages", "its scene", [
+    "locate",
+    "highestLive",
+    "if (isLinked) return",
+    "if (isLinked || link) return",
+  ]),
+  off("what is known of the oldest messages ends where they were dropped", "its scene", [
+    "chain",
+    "append",
+    "this.bottom = cutRuns(this.bottom, head.bounds[0], head.start);",
+    "",
+  ]),
+  off("heads carry uploads", "its scene", [
+    "plan",
+    "planRow",
+    "uploads: uploads.open,",
+    "uploads: undefined,",
+  ]),
+];

@@ -1,0 +1,249 @@
+import { StoreError } from "@scrollback/store-core";
+import type { SimulatedClient } from "../../src/simulator/client.ts";
+import type { DirectedChange, DirectedRun } from "../../src/simulator/directed-run.ts";
+import { SimulationFailure } from "../../src/simulator/failure.ts";
+import { DAY, HOUR, MINUTE } from "../../src/simulator/network.ts";
+
+/**
+ * By rule: a simulated run that follows a script, and that a driver without the rule fails. Such a run needs several rare
+ * events at the right moments, which runs that are drawn at random hardly ever bring together.
+ */
+export type Scene = (run: DirectedRun) => Promise<void>;
+
+const message = { append: "u" } as const;
+const few: DirectedChange = { append: "u", settings: { maxMessages: 3 } };
+const expiring = (ttlMs: number, change: DirectedChange = message): DirectedChange => ({
+  ...change,
+  settings: { ttlMs },
+});
+
+/** For so many days a client writes much and keeps little, and the backend deletes what was freed. */
+async function passDays(run: DirectedRun, client: SimulatedClient, days: number): Promise<void> {
+  for (let day = 0; day < days; day++) {
+    await run.commitEach(client, 100, few);
+    await run.wait(DAY);
+    run.deleteExpired();
+  }
+}
+
+/**
+ * A thread whose lowest rows are: one message; what `second` commits; six rows without messages; then so many rows of 12
+ * messages. Who asks for the oldest 4 messages finds the end of the messages in the lowest rows, if it can.
+ */
+async function makeOldestRows(
+  run: DirectedRun,
+  writer: SimulatedClient,
+  second: () => Promise<unknown>,
+  rows: number,
+): Promise<void> {
+  await run.commit(writer, message);
+  await second();
+  await run.commitEach(writer, 5, { setsMetadata: true });
+  await run.commitEach(writer, rows, { append: "uouououououo" });
+}
+
+const oldest = { after: 0, limit: 4 } as const;
+
+export const scenes: Readonly<Record<string, Scene>> = {
+  async "a raise is a row of its own"(run) {
+    const [raising, other] = run.clients;
+    await run.commit(raising, expiring(HOUR, { append: "uu" }));
+    const sent = run.direct(raising, /insert .*\(o2\)/, { requestMs: 12 * DAY });
+    const late = run.commit(raising, expiring(30 * DAY));
+    await sent;
+    await run.commit(other, expiring(HOUR, { drop: 1 }));
+    await run.wait(6 * DAY);
+    // All rows of the other client are gone, and its key is free.
+    run.deleteExpired();
+    await late;
+  },
+
+  async "only rows that were promised are extended"(run) {
+    const [client] = run.clients;
+    await run.commitEach(client, 2, expiring(7 * DAY));
+    await run.commit(client, expiring(7 * DAY, { drop: 1 }));
+    await run.commitEach(client, 100, expiring(7 * DAY));
+    // The row of the dropped message is freed, and not deleted yet.
+    await run.commitEach(client, 40, expiring(30 * DAY));
+  },
+
+  async "rows are kept as long as those of before"(run) {
+    const [first, second] = run.clients;
+    await run.commit(first, expiring(30 * DAY));
+    const oldest = run.model.end?.number;
+    await run.commit(first, expiring(HOUR));
+    await run.wait(2 * HOUR);
+    await run.commitEach(second, 40, expiring(HOUR));
+    await run.wait(5 * DAY);
+    // A row that would expire in weeks by its own head is left of all that expired.
+    run.deleteExpired(({ number }) => number !== oldest);
+    await run.read(first);
+  },
+
+  async "a root is kept while the next is inserted"(run) {
+    const [first, second] = run.clients;
+    await run.commit(first, expiring(HOUR));
+    const root = run.model.rows.get(1)?.row.expiresAt ?? 0;
+    await run.wait(root - run.scheduler.now - 1_000);
+    run.deleteExpired();
+    const sent = run.direct(first, /insert .*\(root/, { requestMs: 3_000 });
+    const beginning = run.commit(first, expiring(HOUR));
+    await sent;
+    await run.wait(1_500);
+    run.deleteExpired();
+    await run.commit(second, expiring(HOUR));
+    await beginning;
+  },
+
+  async "a row names the token of the row below"(run) {
+    const [writer, retrying] = run.clients;
+    await run.commitEach(writer, 3, message);
+    const operation = run.operation(message);
+    await run.commitOperation(writer, operation);
+    const stored = run.model.end;
+    await run.commitEach(writer, 3, message);
+    if (!stored) throw new RangeError("the thread has an end");
+    // Somebody puts the row of another operation in its place, as by restoring a copy that went on elsewhere.
+    const { row } = stored;
+    const head = JSON.stringify({ ...JSON.parse(row.head), t: "another token", o: "another operation" });
+    run.model.rows.replace(stored, { ...row, head });
+    await expectDamageFound(run.commitOperation(retrying, operation, "another caller"));
+    run.model.rows.replace(stored, row);
+  },
+
+  async "a late row without a commit starts over"(run) {
+    const [client] = run.clients;
+    await run.commit(client, message);
+    void run.direct(client, /insert .*\(no commit\)/, { requestMs: 4 * MINUTE });
+    const second = run.direct(client, /insert .*\(no commit\)/, { requestMs: 1_000 });
+    const uploading = run.commit(client, { append: "uu", isLarge: true });
+    await second;
+    // Late for the fragment under way, and not for the attempt as a whole.
+    client.setClock(-5.5 * MINUTE);
+    await uploading;
+  },
+
+  async "a winner that is returned late is not the end"(run) {
+    const [paused, other] = run.clients;
+    await run.commit(paused, message);
+    await run.commit(other, message);
+    const sent = run.direct(paused, /insert/, { replyMs: 3 * DAY + HOUR });
+    const losing = run.commit(paused, message);
+    await sent;
+    await passDays(run, other, 3);
+    await losing;
+  },
+
+  async "what was read over 5 minutes is not trusted"(run) {
+    const [paused, other] = run.clients;
+    await run.commitEach(other, 2, message);
+    const sent = run.direct(paused, /read/, { replyMs: 3 * DAY + HOUR });
+    const learning = run.commit(paused, message);
+    await sent;
+    await passDays(run, other, 3);
+    await learning;
+  },
+
+  async "a row that is needed is part of the thread"(run) {
+    const [unlucky, other] = run.clients;
+    await run.commit(unlucky, message);
+    const operation = run.operation(message);
+    void run.direct(unlucky, /insert/, { isReplyLost: true });
+    await run.commitOperation(unlucky, operation);
+    // The row after it is dead when the metadata is set again.
+    await run.commitEach(other, 2, { setsMetadata: true });
+    await run.commitEach(other, 130, message);
+    await run.wait(3 * DAY);
+    run.deleteExpired();
+    await run.commitOperation(unlucky, operation);
+  },
+
+  async "freed keys are kept for 48 h"(run) {
+    const [slow, other] = run.clients;
+    await run.commit(slow, message);
+    const sent = run.direct(slow, /insert/, { requestMs: 10 * HOUR });
+    const committing = run.commit(slow, message);
+    await sent;
+    await run.commitEach(other, 200, few);
+    await run.wait(5 * HOUR);
+    run.deleteExpired();
+    await committing;
+  },
+
+  async "heads carry uploads"(run) {
+    const [crashing, other] = run.clients;
+    await run.commit(crashing, message);
+    void run.direct(crashing, /insert .*\(no commit\)/, {});
+    const second = run.direct(crashing, /insert .*\(no commit\)/, { crashes: true });
+    void run.commit(crashing, { append: "uu", isLarge: true });
+    await second;
+    await run.commitEach(other, 170, message);
+  },
+
+  async "blank texts are no messages"(run) {
+    const [writer, reader] = run.clients;
+    const dropAll = async () => {
+      await run.commit(writer, { append: "uuuuu" });
+      await run.commit(writer, { drop: 5 });
+    };
+    // The collection has made them blank, so no head lists them any more.
+    await makeOldestRows(run, writer, dropAll, 40);
+    await run.read(reader, oldest);
+  },
+
+  async "texts listed as dead are no messages"(run) {
+    const [writer, reader] = run.clients;
+    const dropSome = async () => {
+      await run.commit(writer, { append: "uuuuu" });
+      await run.commit(writer, { drop: 3 });
+    };
+    await makeOldestRows(run, writer, dropSome, 23);
+    await run.read(reader, oldest);
+  },
+
+  async "rows listed as dead have no messages"(run) {
+    const [writer, reader] = run.clients;
+    const dropAll = async () => {
+      await run.commit(writer, { append: "uuuuu" });
+      await run.commit(writer, { drop: 5 });
+    };
+    await makeOldestRows(run, writer, dropAll, 23);
+    await run.read(reader, oldest);
+  },
+
+  async "rows that are not linked have no messages"(run) {
+    const [crashing, writer, reader] = run.clients;
+    const loseRace = async () => {
+      await run.read(crashing);
+      const sent = run.direct(crashing, /insert/, { requestMs: 3 * DAY, crashes: true });
+      void run.commit(crashing, { append: "uuuuu" });
+      await sent;
+      await run.commitEach(writer, 2, { setsMetadata: true });
+    };
+    await makeOldestRows(run, writer, loseRace, 100);
+    await run.wait(2 * DAY + HOUR);
+    run.deleteExpired();
+    await run.wait(DAY);
+    await run.read(reader, oldest);
+  },
+
+  async "what is known of the oldest messages ends where they were dropped"(run) {
+    const [client] = run.clients;
+    const settings = { maxMessages: 301 };
+    await run.commitEach(client, 331, { append: "u", settings });
+    await run.commit(client, { drop: 250, settings });
+    // Their numbers are given again, to messages of other kinds.
+    await run.commitEach(client, 120, { append: "uoo", settings });
+  },
+};
+
+/** A writer must not go on where it finds a row that the row above was not inserted on. */
+async function expectDamageFound(commit: Promise<unknown>): Promise<void> {
+  try {
+    await commit;
+  } catch (error) {
+    if (error instanceof SimulationFailure && StoreError.is(error.cause, "CORRUPT")) return;
+    throw error;
+  }
+  throw new SimulationFailure("damage", "a commit went on where a row of the thread is another one");
+}
