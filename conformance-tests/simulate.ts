@@ -5,8 +5,10 @@
  * - `node conformance-tests/simulate.ts --replay --seed 7 [--profile slow] [--acts 40] [--clients 2] [--without "pauses,crashes"]`
  *   runs one seed and prints its newest steps (`--lines 60`).
  * - `... --shrink --seed 7` looks for a smaller run that fails in the same way (`--seconds 60`).
+ * - `... --scenario packages/sessions/test/simulation/run.ts` runs what the module exports as `run` instead.
  */
 import { fork } from "node:child_process";
+import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import {
   describeFailedRun,
@@ -17,6 +19,7 @@ import {
   mergeReports,
   type ProfileName,
   profileNames,
+  type Run,
   randomSeed,
   runSimulation,
   type SimulationOptions,
@@ -37,6 +40,7 @@ const { values } = parseArgs({
     without: { type: "string" },
     lines: { type: "string", default: "60" },
     seconds: { type: "string", default: "60" },
+    scenario: { type: "string" },
     stride: { type: "string", default: "1" },
     replay: { type: "boolean", default: false },
     shrink: { type: "boolean", default: false },
@@ -50,6 +54,9 @@ if (values.profile !== undefined && !profile) {
   throw new RangeError(`--profile must be one of ${profileNames.join(", ")}`);
 }
 
+const { scenario } = values;
+const run: Run = scenario === undefined ? runSimulation : (await import(resolve(scenario))).run;
+
 if (values.worker) process.send?.(await runHere());
 else if (values.replay || values.shrink) await replay();
 else await runAll(Number(values.workers));
@@ -57,7 +64,7 @@ else await runAll(Number(values.workers));
 function runHere(): Promise<SimulationReport> {
   return simulate({
     ...{ steps: Number(values.steps), seed, stride: Number(values.stride) },
-    ...{ maxFailures: Number(values.failures) },
+    ...{ maxFailures: Number(values.failures), run },
     ...(profile && { profile }),
   });
 }
@@ -85,6 +92,7 @@ function runAside(index: number, workers: number): Promise<SimulationReport> {
     ...["--worker", "--seed", String(seed + index), "--stride", String(workers), "--steps", String(share)],
     ...["--failures", values.failures],
     ...(profile ? ["--profile", profile] : []),
+    ...(scenario === undefined ? [] : ["--scenario", scenario]),
   ]);
   return new Promise((resolve, reject) => {
     let report: SimulationReport | undefined;
@@ -108,16 +116,17 @@ async function replay(): Promise<void> {
     ...(values.without !== undefined && { without: faultsOf(values.without) }),
   };
   if (!values.shrink) return await show(options);
-  const { failure } = await runSimulation(options);
+  const { failure } = await run(options);
   if (!failure) return console.log("nothing was wrong");
-  await show(await shrink(options, failure.rule, Number(values.seconds) * 1_000));
+  await show(await shrink(options, failure.rule, Number(values.seconds) * 1_000, run));
 }
 
 async function show(options: SimulationOptions): Promise<void> {
-  const result = await runSimulation({ ...options, isTraced: true });
+  const result = await run({ ...options, isTraced: true });
   const { acts, clients, without = [] } = options;
+  const subject = scenario === undefined ? `--profile ${result.profile}` : `--scenario ${scenario}`;
   const command = [
-    `node conformance-tests/simulate.ts --replay --seed ${options.seed} --profile ${result.profile}`,
+    `node conformance-tests/simulate.ts --replay --seed ${options.seed} ${subject}`,
     acts === undefined ? "" : `--acts ${acts}`,
     clients === undefined ? "" : `--clients ${clients}`,
     without.length > 0 ? `--without "${without.join(",")}"` : "",

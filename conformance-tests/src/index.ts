@@ -24,23 +24,26 @@ export type {
   RawAccess,
   ServerInfo,
 } from "./harness.ts";
-export { CountingLog } from "./record-log/counting-log.ts";
 export type { RecordLogHarness } from "./record-log/harness.ts";
-export {
-  type RecordLogBackend,
-  recordLogAccess,
-  recordLogHarness,
-} from "./record-log/record-log-harness.ts";
 export { type RecordLogOptions, runRecordLog } from "./record-log/run-record-log.ts";
 export {
   describeFailedRun,
+  type Ended,
   type FailedRun,
   type Fault as SimulatedFault,
   faults as simulatedFaults,
   formatReport,
+  type Interval,
   type ProfileName,
   profileNames,
+  Register,
+  type Run,
+  randomSeed,
+  runScenario,
   runSimulation,
+  type Scenario,
+  type ScenarioSetup,
+  type SimulatedClient,
   type SimulateOptions,
   SimulationFailure,
   type SimulationOptions,
@@ -48,6 +51,7 @@ export {
   type SimulationResult,
   shrink,
   simulate,
+  type World,
 } from "./simulator/index.ts";
 export { runConformance, runHistory } from "./suite.ts";
 export { type ProxyCounters, type ProxyMode, TcpProxy } from "./tcp-proxy.ts";

@@ -13,7 +13,7 @@ import { SimulationFailure } from "./failure.ts";
 import type { Counters } from "./faults.ts";
 import { ConnectionLost, MINUTE, type Network, SECOND } from "./network.ts";
 import type { Scheduler } from "./scheduler.ts";
-import type { RowOrigin, StoredRow, StoredRows } from "./stored-rows.ts";
+import { type RowOrigin, type StoredRow, StoredRows } from "./stored-rows.ts";
 
 export interface BackendOptions {
   readonly maxRowBytes: number;
@@ -23,6 +23,8 @@ export interface BackendOptions {
   readonly omitsTexts: boolean;
   /** How far the backend's clock is ahead of the simulated time, in milliseconds. */
   readonly skew: number;
+  /** Whether a stream that was not added comes into being with its first request. Default: it fails the run. */
+  readonly hasAnyStream?: boolean;
 }
 
 /** What is told of the rows of a thread. */
@@ -38,6 +40,7 @@ export interface RowListener {
 const LATE_MS = 5 * MINUTE;
 const MAX_AMENDMENTS = 5_000;
 const MAX_ROWS_A_READ = 5_000;
+const noListener: RowListener = { step: 0, onInsert: () => undefined, onDelete: () => undefined };
 
 /** The rows of all threads, which all clients share. */
 export class SimulatedBackend {
@@ -78,9 +81,13 @@ export class SimulatedBackend {
   logFor(client: SimulatedClient): RecordLog {
     return {
       capabilities: this.#capabilities,
-      insert: (stream, row) => this.#insert(client, stream, row),
-      read: (stream, below, limit, heads) => this.#read(client, stream, below, limit, heads),
-      amend: (stream, amendments) => this.#amend(client, stream, amendments),
+      insert: client.untilCrash((stream: string, row: LogRow) => this.#insert(client, stream, row)),
+      read: client.untilCrash((stream: string, below: number, limit: number, heads: boolean) =>
+        this.#read(client, stream, below, limit, heads),
+      ),
+      amend: client.untilCrash((stream: string, amendments: readonly Amendment[]) =>
+        this.#amend(client, stream, amendments),
+      ),
       close: async () => undefined,
       classifyError,
     };
@@ -103,6 +110,7 @@ export class SimulatedBackend {
   }
 
   #stream(name: string) {
+    if (this.#options.hasAnyStream && !this.#streams.has(name)) this.add(name, new StoredRows(), noListener);
     const stream = this.#streams.get(name);
     if (!stream) this.#fail("isolation", `a request reached the stream "${name}"`);
     return stream;
@@ -122,7 +130,7 @@ export class SimulatedBackend {
     const call = client.callOf(name, head.operationId);
     const walls = client.possibleWalls();
     const sentAt = this.#scheduler.now;
-    const words = () => `insert ${describe(head)}`;
+    const words = () => `insert ${this.#inStream(name)}${describe(head)}`;
     return this.#network.send<boolean | LogRow>(
       client,
       { isWrite: true, number: row.number, words },
@@ -166,7 +174,7 @@ export class SimulatedBackend {
       rows
         .below(from, count)
         .map((stored) => (heads && this.#options.omitsTexts ? stored.heads : stored.row));
-    const words = () => `read ${limit} below ${below}${heads ? ", heads" : ""}`;
+    const words = () => `read ${this.#inStream(name)}${limit} below ${below}${heads ? ", heads" : ""}`;
     const number = below === Number.POSITIVE_INFINITY ? 0 : below;
     return this.#network.send(client, { isWrite: false, number, words }, (reply) => {
       const all = look(below, limit);
@@ -182,7 +190,7 @@ export class SimulatedBackend {
     const { rows } = this.#stream(name);
     if (amendments.length === 0 || amendments.length > MAX_AMENDMENTS)
       this.#fail("requests", `a request of ${amendments.length} amendments`);
-    const words = () => `amend ${JSON.stringify(amendments).slice(0, 2_000)}`;
+    const words = () => `amend ${this.#inStream(name)}${JSON.stringify(amendments).slice(0, 2_000)}`;
     const number = amendments[0]?.from ?? 0;
     const sent = this.#scheduler.now;
     return this.#network.send<void>(client, { isWrite: true, number, words }, (reply) => {
@@ -208,6 +216,11 @@ export class SimulatedBackend {
         reply();
       });
     });
+  }
+
+  /** Which stream a request is for, where there are many. */
+  #inStream(name: string): string {
+    return this.#options.hasAnyStream ? `${name}, ` : "";
   }
 
   #decode(row: LogRow): Head {

@@ -31,6 +31,14 @@ export interface SimulatedCall {
 /** For so long a driver may go on by a time that it read before its clock was set. */
 const REMEMBERED_JUMP_MS = 6 * 60_000;
 
+/** The clocks, timers and random numbers of a process. They end with it. */
+export interface SimulatedClock extends Clock {
+  /** Calls `run` once, `ms` milliseconds from now. Returns what cancels it. */
+  timer(ms: number, run: () => void): () => void;
+  /** A number from 0, below 1. */
+  random(): number;
+}
+
 /** A process with a driver and clocks of its own. When it crashes, another begins in its place, with the same clocks. */
 export class SimulatedClient {
   readonly index: number;
@@ -38,7 +46,7 @@ export class SimulatedClient {
   skew: number;
   /** Grows by one with every crash. What belongs to an earlier life has no effect on the client. */
   life = 0;
-  readonly clock: Clock;
+  clock: SimulatedClock;
   readonly calls = new Set<SimulatedCall>();
   readonly #scheduler: Scheduler;
   readonly #random: Random;
@@ -61,11 +69,7 @@ export class SimulatedClient {
     this.skew = skew;
     this.#scheduler = scheduler;
     this.#random = random;
-    this.clock = {
-      wall: () => this.wall(),
-      monotonic: () => scheduler.now - this.#frozen,
-      sleep: (ms, signal) => this.#sleep(ms, signal),
-    };
+    this.clock = this.#createClock();
     this.#createDriver = createDriver;
     this.#driver = createDriver(this);
   }
@@ -117,7 +121,17 @@ export class SimulatedClient {
     for (const call of this.calls) call.ended = "died";
     this.calls.clear();
     this.#scheduler.step("crash", this.index, this.life);
+    this.clock = this.#createClock();
     this.#driver = this.#createDriver(this);
+  }
+
+  /**
+   * Makes a function that works until the process crashes. What a crashed process still runs, as no promise can be stopped,
+   * calls it in vain: the promise that it gets never settles.
+   */
+  untilCrash<A extends readonly unknown[], T>(work: (...args: A) => Promise<T>): (...args: A) => Promise<T> {
+    const { life } = this;
+    return (...args) => (this.life === life ? work(...args) : new Promise<T>(() => undefined));
   }
 
   /** Begins anew without a fault, where nothing is under way. */
@@ -177,6 +191,24 @@ export class SimulatedClient {
       call.lowestWall = Math.min(call.lowestWall, wall);
       call.highestWall = Math.max(call.highestWall, wall);
     }
+  }
+
+  #createClock(): SimulatedClock {
+    return {
+      wall: () => this.wall(),
+      monotonic: () => this.#scheduler.now - this.#frozen,
+      sleep: this.untilCrash((ms: number, signal?: AbortSignal) => this.#sleep(ms, signal)),
+      timer: (ms, run) => {
+        let isCancelled = false;
+        this.schedule(this.#scheduler.now + ms, () => {
+          if (!isCancelled) run();
+        });
+        return () => {
+          isCancelled = true;
+        };
+      },
+      random: () => this.#random.next(),
+    };
   }
 
   #sleep(ms: number, signal?: AbortSignal): Promise<void> {

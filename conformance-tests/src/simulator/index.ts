@@ -1,6 +1,8 @@
+export type { SimulatedClient } from "./client.ts";
 export { SimulationFailure } from "./failure.ts";
 export { type Fault, faults } from "./faults.ts";
 export { type ProfileName, profileNames } from "./profiles.ts";
+export { Register } from "./register.ts";
 export {
   emptyReport,
   type FailedRun,
@@ -9,6 +11,14 @@ export {
   mergeReports,
   type SimulationReport,
 } from "./report.ts";
+export {
+  type Ended,
+  type Interval,
+  runScenario,
+  type Scenario,
+  type ScenarioSetup,
+  type World,
+} from "./scenario.ts";
 export { describeFailedRun, shrink } from "./shrink.ts";
-export { randomSeed, type SimulateOptions, simulate } from "./simulate.ts";
+export { type Run, randomSeed, type SimulateOptions, simulate } from "./simulate.ts";
 export { runSimulation, type SimulationOptions, type SimulationResult } from "./simulation.ts";

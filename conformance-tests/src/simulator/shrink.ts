@@ -1,4 +1,6 @@
 import { faults } from "./faults.ts";
+import { profileNames } from "./profiles.ts";
+import type { Run } from "./simulate.ts";
 import { runSimulation, type SimulationOptions, type SimulationResult } from "./simulation.ts";
 
 /** How many other seeds are tried with a fault left out, as the run is another one then. */
@@ -13,12 +15,13 @@ export async function shrink(
   failing: SimulationOptions,
   rule: string,
   budgetMs = BUDGET_MS,
+  run: Run = runSimulation,
 ): Promise<SimulationOptions> {
   const end = performance.now() + budgetMs;
   const isOver = () => performance.now() >= end;
   const fails = async (options: SimulationOptions) => {
     if (isOver()) return false;
-    return (await runSimulation(options)).failure?.rule === rule;
+    return (await run(options)).failure?.rule === rule;
   };
   /** The same with other options: under this seed if it fails, else under another one. */
   const withOptions = async (changed: SimulationOptions): Promise<SimulationOptions | undefined> => {
@@ -29,8 +32,9 @@ export async function shrink(
     return undefined;
   };
 
-  const { profile } = await runSimulation(failing);
-  let smallest: SimulationOptions = { ...failing, profile };
+  const { profile } = await run(failing);
+  const named = profileNames.find((name) => name === profile);
+  let smallest: SimulationOptions = { ...failing, ...(named && { profile: named }) };
   smallest = await fewerActs(smallest, fails);
   for (const clients of [1, 2, 3]) {
     if (clients >= (smallest.clients ?? Number.POSITIVE_INFINITY)) break;

@@ -1,6 +1,9 @@
 import type { ProfileName } from "./profiles.ts";
 import { addResult, emptyReport, type SimulationReport } from "./report.ts";
-import { runSimulation, type SimulationOptions } from "./simulation.ts";
+import { runSimulation, type SimulationOptions, type SimulationResult } from "./simulation.ts";
+
+/** One run. */
+export type Run = (options: SimulationOptions) => Promise<SimulationResult>;
 
 export interface SimulateOptions extends Pick<SimulationOptions, "createDriver"> {
   /** Runs begin until they took so many steps together. */
@@ -11,6 +14,8 @@ export interface SimulateOptions extends Pick<SimulationOptions, "createDriver">
   readonly stride?: number;
   /** Default: what each seed draws. */
   readonly profile?: ProfileName;
+  /** What a run is. Default: {@link runSimulation}. */
+  readonly run?: Run;
   /** No run begins after so many milliseconds. Default: no limit. */
   readonly timeout?: number;
   /** No run begins after so many runs failed. Default 1. */
@@ -22,7 +27,7 @@ export interface SimulateOptions extends Pick<SimulationOptions, "createDriver">
  * failed; the same seed replays it, step by step.
  */
 export async function simulate(options: SimulateOptions): Promise<SimulationReport> {
-  const { steps, stride = 1, profile, createDriver, maxFailures = 1 } = options;
+  const { steps, stride = 1, profile, createDriver, maxFailures = 1, run = runSimulation } = options;
   const { timeout = Number.POSITIVE_INFINITY } = options;
   const report = emptyReport();
   const start = performance.now();
@@ -30,7 +35,7 @@ export async function simulate(options: SimulateOptions): Promise<SimulationRepo
   while (report.steps < steps && report.failures.length < maxFailures) {
     if (performance.now() - start >= timeout) break;
     const one = { seed, ...(profile && { profile }), ...(createDriver && { createDriver }) };
-    addResult(report, one, await runSimulation(one));
+    addResult(report, one, await run(one));
     seed += stride;
   }
   report.duration = performance.now() - start;

@@ -16,7 +16,8 @@ import { StoredRows } from "./stored-rows.ts";
 import { SimulatedThread } from "./thread.ts";
 import { Workload } from "./workload.ts";
 
-const START = Date.UTC(2026, 0, 1);
+/** When runs begin, in simulated time. */
+export const START = Date.UTC(2026, 0, 1);
 
 export interface SimulationOptions {
   readonly seed: number;
@@ -36,7 +37,8 @@ export interface SimulationOptions {
 
 export interface SimulationResult {
   readonly seed: number;
-  readonly profile: ProfileName;
+  /** The kind of run. */
+  readonly profile: string;
   readonly steps: number;
   /** The same for the same seed and options. */
   readonly hash: string;
@@ -240,7 +242,8 @@ class Simulation {
   }
 }
 
-function asFailure(error: unknown): SimulationFailure {
+/** What a run failed with. An error that is no finding counts as one: nothing in a run may throw. */
+export function asFailure(error: unknown): SimulationFailure {
   if (error instanceof SimulationFailure) return error;
   const failure = new SimulationFailure(
     "crash",

@@ -1,3 +1,4 @@
+import type { Clock } from "./clock.ts";
 import type { Codec } from "./codec.ts";
 import type { Driver } from "./driver.ts";
 import { StoreError } from "./errors.ts";
@@ -10,6 +11,7 @@ export class Connection<M> {
   readonly codec: Codec;
   readonly traits: MessageTraits<M>;
   readonly onCorruptRecord: ((error: StoreError) => void) | undefined;
+  readonly clock: Clock;
   readonly #given: StoreSettings;
   readonly #closing: { started?: Promise<void> };
 
@@ -20,6 +22,7 @@ export class Connection<M> {
       codec: Codec;
       traits: MessageTraits<M>;
       onCorruptRecord: ((error: StoreError) => void) | undefined;
+      clock: Clock;
     },
     closing: { started?: Promise<void> } = {},
   ) {
@@ -27,6 +30,7 @@ export class Connection<M> {
     this.codec = how.codec;
     this.traits = how.traits;
     this.onCorruptRecord = how.onCorruptRecord;
+    this.clock = how.clock;
     this.#given = given;
     this.#closing = closing;
     this.settingsFor({});
@@ -34,8 +38,8 @@ export class Connection<M> {
 
   /** The same connection for messages of another type; closed together with this one. */
   withTraits<N>(traits: MessageTraits<N>): Connection<N> {
-    const { driver, codec, onCorruptRecord } = this;
-    return new Connection<N>(driver, this.#given, { codec, traits, onCorruptRecord }, this.#closing);
+    const { driver, codec, onCorruptRecord, clock } = this;
+    return new Connection<N>(driver, this.#given, { codec, traits, onCorruptRecord, clock }, this.#closing);
   }
 
   /**

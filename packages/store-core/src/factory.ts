@@ -9,6 +9,7 @@ import {
   isOneOf,
   isPositiveInteger,
 } from "./arguments.ts";
+import { type Clock, systemClock } from "./clock.ts";
 import { type Codec, encodeText, jsonCodec } from "./codec.ts";
 import { Connection } from "./connection.ts";
 import { digestOf } from "./digest.ts";
@@ -101,11 +102,13 @@ export const storeOptionChecks: Readonly<Record<keyof StoreOptions, Check>> = Ob
  * Makes a factory of a driver. What every `create…Stores` of an adapter ends in; options beyond {@link StoreOptions} are
  * the adapter's and checked by it.
  *
+ * @param how the clock that retries and pauses go by; for tests. Default: the system's.
  * @throws StoreError `INVALID_ARGUMENT` for a wrong option, `UNSUPPORTED` for one that the driver cannot honour.
  */
 export function createStores<M = ChatMessage>(
   driver: Driver,
   options: StoreOptions<M> = {},
+  { clock = systemClock }: { readonly clock?: Clock } = {},
 ): StoreFactory<M> {
   checkOptions("createStores", options, storeOptionChecks);
   const { maxMessages, trimming, ttlMs, codec = jsonCodec, onCorruptRecord } = options;
@@ -116,7 +119,7 @@ export function createStores<M = ChatMessage>(
     ...(ttlMs !== undefined && { ttlMs }),
   };
   offerSpans();
-  return factoryOf(new Connection<M>(driver, given, { codec, traits, onCorruptRecord }));
+  return factoryOf(new Connection<M>(driver, given, { codec, traits, onCorruptRecord, clock }));
 }
 
 function factoryOf<M>(connection: Connection<M>): StoreFactory<M> {

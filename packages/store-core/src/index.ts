@@ -14,6 +14,7 @@ export {
   isSignal,
   isString,
 } from "./arguments.ts";
+export { type Clock, systemClock } from "./clock.ts";
 export { type Codec, jsonCodec } from "./codec.ts";
 export {
   type CommitOutcome,
@@ -40,7 +41,6 @@ export { type GzipCodecOptions, gzipCodec } from "./gzip-codec.ts";
 export { createMemoryStores } from "./memory.ts";
 export { MemoryDriver } from "./memory-driver.ts";
 export * from "./message.ts";
-export * from "./network/index.ts";
 export type { StoreCall, StoreRetry } from "./observation.ts";
 export { type Adapter, type OpenOptions, openStores } from "./open-stores.ts";
 export {
@@ -50,7 +50,6 @@ export {
   type RecordPlace,
   type RecordWrite,
 } from "./record.ts";
-export type { Clock } from "./record-log/chain.ts";
 export { decodeHead, FIRST_ROW, type Head } from "./record-log/format.ts";
 export { amendedExpiry, isBlanked, MemoryRecordLog } from "./record-log/memory-log.ts";
 export type { Amendment, LogRow, RecordLog, RecordLogCapabilities } from "./record-log/record-log.ts";

@@ -1,3 +1,4 @@
+import { type Clock, systemClock } from "./clock.ts";
 import {
   type CommitOutcome,
   type CommitRequest,
@@ -53,7 +54,13 @@ const capabilities: DriverCapabilities = Object.freeze({
 export class MemoryDriver implements Driver {
   readonly capabilities: DriverCapabilities = capabilities;
   readonly #threads = new Map<string, Thread>();
+  readonly #clock: Pick<Clock, "wall">;
   #sweepAt = 1_000;
+
+  /** @param options `clock`: what expiry goes by; for tests. Default: the system's. */
+  constructor({ clock = systemClock }: { readonly clock?: Pick<Clock, "wall"> } = {}) {
+    this.#clock = clock;
+  }
 
   async commit(request: CommitRequest): Promise<CommitOutcome> {
     const found = this.#find(request.threadId);
@@ -68,7 +75,7 @@ export class MemoryDriver implements Driver {
       return { outcome: "revision-conflict", revision };
     }
     const thread = found ?? this.#create(request.threadId, request.newEpoch);
-    return { outcome: "committed", revision: apply(thread, request) };
+    return { outcome: "committed", revision: apply(thread, request, this.#clock.wall()) };
   }
 
   async read(request: ReadRequest): Promise<ThreadView> {
@@ -123,7 +130,7 @@ export class MemoryDriver implements Driver {
 
   #find(threadId: string): Thread | undefined {
     const thread = this.#threads.get(threadId);
-    if (!thread || !isExpired(thread)) return thread;
+    if (!thread || !isExpired(thread, this.#clock.wall())) return thread;
     this.#threads.delete(threadId);
     return undefined;
   }
@@ -144,16 +151,18 @@ export class MemoryDriver implements Driver {
   }
 
   #sweep(): void {
-    for (const [threadId, thread] of this.#threads) if (isExpired(thread)) this.#threads.delete(threadId);
+    const now = this.#clock.wall();
+    for (const [threadId, thread] of this.#threads)
+      if (isExpired(thread, now)) this.#threads.delete(threadId);
     this.#sweepAt = Math.max(1_000, this.#threads.size * 2);
   }
 }
 
-function isExpired(thread: Thread): boolean {
-  return thread.expiresAt !== undefined && thread.expiresAt <= Date.now();
+function isExpired(thread: Thread, now: number): boolean {
+  return thread.expiresAt !== undefined && thread.expiresAt <= now;
 }
 
-function apply(thread: Thread, request: CommitRequest): string {
+function apply(thread: Thread, request: CommitRequest, at: number): string {
   const { records, operations } = thread;
   const plan = planCommit(thread.extent, request, request, (sequence, kept) =>
     kindOfRecord(request.append[sequence - kept.next] ?? records.get(sequence) ?? ""),
@@ -165,10 +174,9 @@ function apply(thread: Thread, request: CommitRequest): string {
   removeOutside(records, { ...plan.kept, next: plan.kept.next + request.append.length }, plan.extent);
   thread.extent = plan.extent;
   if (request.metadata !== undefined) thread.metadata = request.metadata ?? undefined;
-  thread.expiresAt = request.ttlMs === undefined ? undefined : Date.now() + request.ttlMs;
+  thread.expiresAt = request.ttlMs === undefined ? undefined : at + request.ttlMs;
   thread.commits += 1;
   const revision = formatRevision(thread.epoch, thread.commits);
-  const at = Date.now();
   operations.set(request.operationId, { digest: request.digest, revision, at });
   for (const [oldest, operation] of operations) {
     if (operations.size <= REMEMBERED_OPERATIONS || operation.at > at - REMEMBERED_MS) break;

@@ -10,10 +10,7 @@ const TRACER = "@scrollback/store-core";
 /** One for the process: a second copy of this package would make each span again. */
 const OFFERED = Symbol.for("scrollback.opentelemetry");
 /** Where the semantic conventions have another name for a backend than its driver. */
-const systems = new Map([
-  ["dynamodb", "aws.dynamodb"],
-  ["postgres", "postgresql"],
-]);
+const systems = new Map([["dynamodb", "aws.dynamodb"]]);
 
 /**
  * Makes spans of what the channels publish, if `@opentelemetry/api` is installed beside this package. Loads it at the

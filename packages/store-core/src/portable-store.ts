@@ -132,7 +132,7 @@ export class PortableStore<M> implements MessageStore<M> {
       } catch (error) {
         if (!StoreError.is(error, "CONFLICT") || attempt >= MAX_POP_ATTEMPTS) throw error;
       }
-      await untilAborted(() => pause(attempt, signal), signal);
+      await untilAborted(() => pause(attempt, signal, this.#connection.clock), signal);
     }
   }
 
@@ -426,14 +426,15 @@ export class PortableStore<M> implements MessageStore<M> {
       }
     };
     const onRetry = call && ((error: StoreError) => retried(call, error));
-    if (signal) return await untilAborted(() => withRetries(attempt, signal, onRetry), signal);
+    const { clock } = this.#connection;
+    if (signal) return await untilAborted(() => withRetries(attempt, signal, onRetry, clock), signal);
     // The first attempt stands outside of these layers, as nearly always it is the only one.
-    const began = performance.now();
+    const began = clock.monotonic();
     try {
       return await operation();
     } catch (error) {
       const failure = this.#connection.toStoreError(error);
-      return await retryAfter(failure, began, attempt, signal, onRetry);
+      return await retryAfter(failure, began, attempt, { signal, onRetry, clock });
     }
   }
 }

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from "node:timers/promises";
+import { type Clock, systemClock } from "./clock.ts";
 import { StoreError } from "./errors.ts";
 
 const WINDOW_MS = 5_000;
@@ -9,13 +9,8 @@ const LONGEST_PAUSE_MS = 1_000;
  * A pause that grows with each attempt (from 0) and is jittered over its whole length, so that writers that failed
  * together do not come back together.
  */
-export async function pause(attempt: number, signal?: AbortSignal): Promise<void> {
-  await pauseUpTo(Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** attempt), signal);
-}
-
-/** A pause of a random part of `ms` milliseconds. */
-export async function pauseUpTo(ms: number, signal?: AbortSignal): Promise<void> {
-  await sleep(Math.random() * ms, undefined, signal ? { signal } : undefined);
+export async function pause(attempt: number, signal?: AbortSignal, clock = systemClock): Promise<void> {
+  await clock.sleep(Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** attempt), signal);
 }
 
 /**
@@ -26,32 +21,40 @@ export async function withRetries<T>(
   operation: () => Promise<T>,
   signal?: AbortSignal,
   onRetry?: (error: StoreError) => void,
+  clock = systemClock,
 ): Promise<T> {
-  const began = performance.now();
+  const began = clock.monotonic();
   try {
     return await operation();
   } catch (error) {
-    return await retryAfter(error, began, operation, signal, onRetry);
+    return await retryAfter(error, began, operation, { signal, onRetry, clock });
   }
 }
 
+/** What {@link retryAfter} goes by. */
+export interface RetryOptions {
+  readonly signal: AbortSignal | undefined;
+  /** Is told of the error before each attempt. */
+  readonly onRetry: ((error: StoreError) => void) | undefined;
+  readonly clock: Clock;
+}
+
 /**
- * The rest of {@link withRetries}, after a first attempt that began at `began` (of `performance.now()`) and failed with
- * `first`.
+ * The rest of {@link withRetries}, after a first attempt that began at `began` (of the clock's monotonic time) and failed
+ * with `first`.
  */
 export async function retryAfter<T>(
   first: unknown,
   began: number,
   operation: () => Promise<T>,
-  signal?: AbortSignal,
-  onRetry?: (error: StoreError) => void,
+  { signal, onRetry, clock }: RetryOptions,
 ): Promise<T> {
   const end = began + WINDOW_MS;
   let error = first;
   for (let attempt = 0; ; attempt++) {
-    if (!StoreError.is(error) || !error.retryable || performance.now() >= end) throw error;
+    if (!StoreError.is(error) || !error.retryable || clock.monotonic() >= end) throw error;
     onRetry?.(error);
-    await pause(attempt, signal);
+    await pause(attempt, signal, clock);
     try {
       return await operation();
     } catch (next) {

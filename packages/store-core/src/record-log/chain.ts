@@ -1,3 +1,4 @@
+import type { Clock } from "../clock.ts";
 import { REMEMBERED_OPERATIONS } from "../driver.ts";
 import {
   decodeHead,
@@ -24,16 +25,6 @@ const RUNS_KEPT = 128;
 const CLOCK_DIFFERENCE_MS = 24 * HOUR;
 /** A row that was inserted within this time of its promised expiry proves nothing: rows below may be deleted already. */
 export const SOLID_MARGIN_MS = CLOCK_DIFFERENCE_MS + 2 * HOUR;
-
-/** The clocks of a driver. Tests give their own. */
-export interface Clock {
-  /** Milliseconds since 1970. */
-  wall(): number;
-  /** Milliseconds that never go back. */
-  monotonic(): number;
-  /** Waits for at most `ms` milliseconds: a random part of it, so that writers do not come back together. */
-  sleep(ms: number, signal?: AbortSignal): Promise<void>;
-}
 
 /** One moment by both clocks. */
 export interface Moment {

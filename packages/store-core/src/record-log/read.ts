@@ -1,7 +1,8 @@
+import type { Clock } from "../clock.ts";
 import { formatRevision, type ReadRequest, type ThreadView } from "../driver.ts";
 import { StoreError } from "../errors.ts";
 import { countOf, type Extent, firstOf, lastOf, selectRange } from "../trimming.ts";
-import { type Clock, isAlive, type Link, linkOf } from "./chain.ts";
+import { isAlive, type Link, linkOf } from "./chain.ts";
 import { decodeHead, decodeHeadIfSound, FIRST_ROW, type Head, type Spot } from "./format.ts";
 import { highestLive } from "./locate.ts";
 import type { LogRow, RecordLog } from "./record-log.ts";

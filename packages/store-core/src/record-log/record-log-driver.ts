@@ -1,4 +1,5 @@
 import { LRUCache } from "lru-cache";
+import { type Clock, systemClock } from "../clock.ts";
 import type {
   CommitOutcome,
   CommitRequest,
@@ -9,9 +10,8 @@ import type {
   ReadRequest,
   ThreadView,
 } from "../driver.ts";
-import { pauseUpTo, untilAborted } from "../retry.ts";
+import { untilAborted } from "../retry.ts";
 import { Operations } from "./attempts.ts";
-import type { Clock } from "./chain.ts";
 import { COLLECT_EVERY } from "./collect.ts";
 import { MAX_TEXTS } from "./format.ts";
 import { maxCommitBytes, maxTexts } from "./fragments.ts";
@@ -21,12 +21,6 @@ import { CommitWriter, type StreamMemory } from "./write.ts";
 
 /** How many threads a driver remembers the newest rows of. */
 const CACHE_SIZE = 1_000;
-
-const systemClock: Clock = {
-  wall: () => Date.now(),
-  monotonic: () => performance.now(),
-  sleep: pauseUpTo,
-};
 
 /** What {@link RecordLogDriver} takes beside its log. */
 export interface RecordLogDriverOptions {
