@@ -3,6 +3,7 @@ export type { Direction, Key, Position } from "./directory/position.ts";
 export type { DirectoryLayout } from "./directory/rules.ts";
 export type { LeafRef, RetiredLeaf, Root, Snapshot } from "./directory/tree.ts";
 export {
+  type RefuseCreation,
   type Verified,
   VerifiedDirectories,
   type VerifiedDirectoriesOptions,

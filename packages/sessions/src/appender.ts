@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { nameOf } from "@scrollback/collections";
 import { pause, type Revision, StoreError, type StoreFactory } from "@scrollback/store-core";
-import { nextStamp } from "./clock.ts";
+import type { SessionClock, Stamps } from "./clock.ts";
 import type { Directories } from "./directories.ts";
 import { Known } from "./known.ts";
 import { refresh, show } from "./live-session.ts";
@@ -31,6 +31,8 @@ export interface AppenderParts {
   readonly stores: StoreFactory;
   readonly shared: SharedStates;
   readonly directories: Directories;
+  readonly clock: SessionClock;
+  readonly stamps: Stamps;
   readonly staleWriter: "reject" | "reload";
   readonly usedEventId: "refuse" | "replace";
 }
@@ -87,11 +89,11 @@ export class Appender {
       const base = await this.#parts.shared.basisOf("appendEvent", key, delta);
       const clock = Math.max(base.app?.content.clock ?? 0, base.user?.content.clock ?? 0);
       const count = known.head.events + (known.replaced.length > 0 ? 0 : 1);
-      const head = nextHead(known.head, count, stored, delta, nextStamp(clock));
+      const head = nextHead(known.head, count, stored, delta, this.#parts.stamps.next(clock));
       const revision = await this.#commit(append, known, head);
       if (revision === undefined) {
         if (attempt >= MAX_ATTEMPTS) throw stale();
-        if (attempt > 0) await pause(Math.min(attempt, 3));
+        if (attempt > 0) await pause(Math.min(attempt, 3), undefined, this.#parts.clock);
         known = await this.#catchUp(append, true);
         continue;
       }

@@ -88,6 +88,11 @@ function storedPosition({ order: time, key }: GenericPosition): Position {
 
 /** Reads a session; undefined for one that is not there. */
 export type Look<T> = (position: Position) => Promise<(T & { readonly head: HeadOf }) | undefined>;
+/**
+ * Makes every creation of a session that is under way begin anew, so that its entry may be removed. Resolves to false where
+ * there is a session.
+ */
+export type Refuse = (position: Position) => Promise<boolean>;
 interface HeadOf {
   readonly life: string;
   readonly events: number;
@@ -142,14 +147,20 @@ export class Directories {
     threadId: string,
     { order: direction, after, limit }: PageRequest,
     look: Look<T>,
+    refuse: Refuse,
   ): Promise<{ sessions: (T & { readonly head: HeadOf })[]; nextPageToken?: string }> {
     const request = { direction, limit, after: after && genericPosition(after) };
-    const { members, next } = await this.#directories.page(threadId, request, async (position) => {
-      const session = await look(storedPosition(position));
-      if (!session) return undefined;
-      const { life: incarnation, events: version, lastUpdateTime: order } = session.head;
-      return { incarnation, version, order, session };
-    });
+    const { members, next } = await this.#directories.page(
+      threadId,
+      request,
+      async (position) => {
+        const session = await look(storedPosition(position));
+        if (!session) return undefined;
+        const { life: incarnation, events: version, lastUpdateTime: order } = session.head;
+        return { incarnation, version, order, session };
+      },
+      (position) => refuse(storedPosition(position)),
+    );
     const sessions = members.map(({ session }) => session);
     return next ? { sessions, nextPageToken: formatToken(direction, storedPosition(next)) } : { sessions };
   }

@@ -1,3 +1,4 @@
+export type { SessionClock } from "./clock.ts";
 export type {
   AppendEventRequest,
   CreateSessionRequest,

@@ -132,6 +132,7 @@ export function checkServiceOptions(options: unknown): void {
     staleWriter: isOneOf("reject", "reload"),
     usedEventId: isOneOf("refuse", "replace"),
     now: isFunction,
+    clock: hasMethods("wall", "monotonic", "sleep", "timer", "random"),
   });
   const { stores } = (options ?? {}) as { stores?: { settings?: { maxMessages?: number } } };
   if (stores === undefined) invalid("SessionService: stores must be a store factory");

@@ -1,6 +1,6 @@
 import { chatMessageTraits, StoreError, type StoreFactory } from "@scrollback/store-core";
 import { Appender } from "./appender.ts";
-import { nextStamp } from "./clock.ts";
+import { type SessionClock, type Stamps, stampsOf, systemSessionClock } from "./clock.ts";
 import { Directories } from "./directories.ts";
 import { sessionOf } from "./live-session.ts";
 import { parseToken } from "./page-token.ts";
@@ -18,7 +18,7 @@ import type {
   UpdateSessionRequest,
 } from "./session.ts";
 import { newHead, readSession } from "./session-thread.ts";
-import { createThread, updateThread, type WriteParts } from "./session-writes.ts";
+import { createThread, refuseCreations, updateThread, type WriteParts } from "./session-writes.ts";
 import { type Shared, SharedStates } from "./shared-state.ts";
 import { threads } from "./threads.ts";
 
@@ -43,6 +43,8 @@ export interface SessionServiceOptions {
   usedEventId?: "refuse" | "replace";
   /** The `lastUpdateTime` of a session that is created. Default: seconds since the epoch. */
   now?: () => number;
+  /** The clocks, timers and random numbers that the service goes by; for tests. Default: those of the process. */
+  clock?: SessionClock;
 }
 
 /**
@@ -63,17 +65,20 @@ export class SessionService implements AsyncDisposable {
   readonly #directories: Directories;
   readonly #appender: Appender;
   readonly #parts: WriteParts;
+  readonly #stamps: Stamps;
 
   /** Does no I/O. @throws StoreError `INVALID_ARGUMENT` for a wrong option, or stores that trim. */
   constructor(options: SessionServiceOptions) {
     checkServiceOptions(options);
-    const { staleWriter = "reject", usedEventId = "refuse" } = options;
+    const { staleWriter = "reject", usedEventId = "refuse", clock = systemSessionClock } = options;
     const stores = options.stores.withTraits(chatMessageTraits);
+    const stamps = stampsOf(clock);
     this.#stores = stores;
-    this.#now = options.now ?? (() => Date.now() / 1_000);
-    this.#shared = new SharedStates(stores);
-    this.#directories = new Directories(stores);
-    const parts = { stores, shared: this.#shared, directories: this.#directories };
+    this.#stamps = stamps;
+    this.#now = options.now ?? (() => clock.wall() / 1_000);
+    this.#shared = new SharedStates(stores, clock, stamps);
+    this.#directories = new Directories(stores, clock);
+    const parts = { stores, shared: this.#shared, directories: this.#directories, clock, stamps };
     this.#appender = new Appender({ ...parts, staleWriter, usedEventId });
     this.#parts = { ...parts, appender: this.#appender };
   }
@@ -91,9 +96,10 @@ export class SessionService implements AsyncDisposable {
     const key = { appName, userId, sessionId };
     const before = await this.#shared.loadPair(key);
     this.#shared.checkRoom("createSession", before, initial);
-    const stamp = nextStamp(Math.max(before.app.content.clock, before.user.content.clock));
-    const head = newHead(this.#now(), request.title, initial, stamp);
-    const view = { head, revision: await createThread(this.#parts, key, head) };
+    const stamp = this.#stamps.next(Math.max(before.app.content.clock, before.user.content.clock));
+    const view = await createThread(this.#parts, key, () =>
+      newHead(this.#now(), request.title, initial, stamp),
+    );
     const session = sessionOf(key, view, [], {
       ...before,
       ...(await this.#appender.written(key, view, before)),
@@ -163,6 +169,7 @@ export class SessionService implements AsyncDisposable {
         ]);
         return view.head && { ...view, key: { appName, userId, sessionId }, shared: { app, user } };
       },
+      ({ userId, sessionId }) => refuseCreations(this.#stores, { appName, userId, sessionId }),
     );
     const sessions = page.sessions.map(async ({ key, shared, ...view }) =>
       sessionOf(key, view, [], { ...shared, ...(await this.#appender.finish(key, view)) }),

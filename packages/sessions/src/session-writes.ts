@@ -1,6 +1,6 @@
 import { pause, type Revision, StoreError, type StoreFactory } from "@scrollback/store-core";
 import type { Appender } from "./appender.ts";
-import { nextStamp } from "./clock.ts";
+import type { SessionClock, Stamps } from "./clock.ts";
 import type { Directories } from "./directories.ts";
 import type { Scopes } from "./scopes.ts";
 import type { SessionKey } from "./session.ts";
@@ -23,6 +23,8 @@ export interface WriteParts {
   readonly stores: StoreFactory;
   readonly shared: SharedStates;
   readonly directories: Directories;
+  readonly clock: SessionClock;
+  readonly stamps: Stamps;
   readonly appender: Appender;
 }
 
@@ -33,17 +35,20 @@ export interface WriteParts {
  * @throws StoreError `CONFLICT` where there is a session.
  */
 export async function createThread(
-  { stores, directories }: WriteParts,
+  { stores, directories, clock }: WriteParts,
   { appName, userId, sessionId }: SessionKey,
-  head: Head,
-): Promise<Revision> {
-  const { life, events, lastUpdateTime: time } = head;
+  createHead: () => Head,
+): Promise<Pick<SessionView, "revision" | "head">> {
   const store = stores.open(threads.session(appName, userId, sessionId));
   let expectedRevision: Revision | null = null;
-  await directories.noteNow(appName, { time, sessionId, userId, incarnation: life, events, was: [] });
   for (let attempt = 0; ; attempt++) {
+    // Each attempt has a life and a note of its own: the note of the one before may have been taken away.
+    const head = createHead();
+    const { life, events, lastUpdateTime: time } = head;
+    await directories.noteNow(appName, { time, sessionId, userId, incarnation: life, events, was: [] });
     try {
-      return String(await store.commit({ metadata: head }, { expectedRevision }));
+      const revision = String(await store.commit({ metadata: head }, { expectedRevision }));
+      return { revision, head };
     } catch (error) {
       if (!StoreError.is(error, "CONFLICT") || attempt >= MAX_CREATE_ATTEMPTS)
         throw explained("createSession", error);
@@ -62,9 +67,26 @@ export async function createThread(
       });
       throw new StoreError("CONFLICT", `createSession: sessionId "${sessionId}" already exists`);
     }
-    // There was one, which was deleted.
+    // There was one, which was deleted, or creations were refused.
     expectedRevision = view.revision;
-    await pause(0);
+    await pause(0, undefined, clock);
+  }
+}
+
+/**
+ * Makes the creations of a session that are under way conflict, so that they begin anew, with a note of their own. Resolves to
+ * false where there is a session.
+ */
+export async function refuseCreations(stores: StoreFactory, key: SessionKey): Promise<boolean> {
+  const store = stores.open(threads.session(key.appName, key.userId, key.sessionId));
+  const { head, revision } = await readSession(stores, store.threadId, 0);
+  if (head !== undefined) return false;
+  try {
+    await store.clear({ expectedRevision: revision });
+    return true;
+  } catch (error) {
+    if (StoreError.is(error, "CONFLICT")) return false;
+    throw error;
   }
 }
 
@@ -74,7 +96,7 @@ export async function createThread(
  * @throws StoreError `NOT_FOUND` where there is none, `TOO_LARGE`.
  */
 export async function updateThread(
-  { stores, shared, appender }: WriteParts,
+  { stores, shared, appender, clock, stamps }: WriteParts,
   key: SessionKey,
   { title, delta }: { readonly title: string | null | undefined; readonly delta: Scopes },
 ): Promise<Pick<SessionView, "revision" | "head">> {
@@ -84,15 +106,15 @@ export async function updateThread(
     if (view.head === undefined) throw missing("updateSession", key);
     await appender.finish(key, view);
     const base = await shared.basisOf("updateSession", key, delta);
-    const clock = Math.max(base.app?.content.clock ?? 0, base.user?.content.clock ?? 0);
-    const head = updatedHead(view.head, title, delta, nextStamp(clock));
+    const known = Math.max(base.app?.content.clock ?? 0, base.user?.content.clock ?? 0);
+    const head = updatedHead(view.head, title, delta, stamps.next(known));
     let revision: Revision;
     try {
       revision = String(await store.commit({ metadata: head }, { expectedRevision: view.revision }));
     } catch (error) {
       if (!StoreError.is(error, "CONFLICT") || attempt >= MAX_UPDATE_ATTEMPTS)
         throw explained("updateSession", error);
-      await pause(Math.min(attempt, 3));
+      await pause(Math.min(attempt, 3), undefined, clock);
       continue;
     }
     await appender.written(key, { revision, head }, base);

@@ -1,5 +1,5 @@
 import { pause, type Revision, StoreError, type StoreFactory } from "@scrollback/store-core";
-import { nextStamp } from "./clock.ts";
+import type { SessionClock, Stamps } from "./clock.ts";
 import { FORMAT_VERSION, parseMetadata } from "./format.ts";
 import { Known } from "./known.ts";
 import { isEmpty, ownValue, type Scopes, type Values } from "./scopes.ts";
@@ -18,7 +18,7 @@ const MAX_ATTEMPTS = 1_000;
 export interface SharedWrite {
   /** Names the event, of all sessions. */
   readonly source: string;
-  /** When it was made, by {@link nextStamp}. */
+  /** When it was made, by {@link Stamps}. */
   readonly stamp: number;
   readonly delta: Values;
 }
@@ -42,6 +42,13 @@ export interface Shared {
   readonly content: Content;
 }
 
+/** What was learned last of a state; undefined where that is not known any more. */
+interface Memory {
+  readonly shared: Shared | undefined;
+  /** Larger where it was read, or written, later. */
+  readonly ticket: number;
+}
+
 /** The states that a session sees beside its own. */
 export interface SharedPair {
   readonly app: Shared;
@@ -63,18 +70,26 @@ const NOTHING: Content = {
  */
 export class SharedStates {
   readonly #stores: StoreFactory;
-  readonly #known = new Known<Shared>();
+  readonly #known = new Known<Memory>();
+  #tickets = 0;
   readonly #turns = new Map<string, Promise<unknown>>();
+  readonly #clock: SessionClock;
+  readonly #stamps: Stamps;
 
-  constructor(stores: StoreFactory) {
+  constructor(stores: StoreFactory, clock: SessionClock, stamps: Stamps) {
     this.#stores = stores;
+    this.#clock = clock;
+    this.#stamps = stamps;
   }
 
   /** The state as it is now, in one read. */
   async load(threadId: string): Promise<Shared> {
+    this.#tickets += 1;
+    const ticket = this.#tickets;
     const { revision, metadata } = await this.#stores.open(threadId).read({ limit: 0 });
     const shared = { revision, content: parseMetadata<Content>(threadId, metadata) ?? NOTHING };
-    this.#known.set(threadId, shared);
+    // A read that began earlier may come back later.
+    if (ticket >= (this.#known.get(threadId)?.ticket ?? 0)) this.#known.set(threadId, { shared, ticket });
     return shared;
   }
 
@@ -112,7 +127,7 @@ export class SharedStates {
   }
 
   async #withRoom(method: string, scope: "app" | "user", threadId: string, delta: Values): Promise<Shared> {
-    const known = this.#known.get(threadId);
+    const known = this.#known.get(threadId)?.shared;
     const isSmall = known !== undefined && this.#stores.metadataSize(delta) <= SMALL_DELTA;
     if (isSmall && this.#fits(known, delta)) return known;
     const shared = await this.load(threadId);
@@ -135,7 +150,7 @@ export class SharedStates {
   }
 
   #sizeWith({ content }: Shared, delta: Values): number {
-    return this.#stores.metadataSize(withValues(content, delta, nextStamp(content.clock)));
+    return this.#stores.metadataSize(withValues(content, delta, this.#stamps.next(content.clock)));
   }
 
   /**
@@ -180,7 +195,7 @@ export class SharedStates {
   async #change(threadId: string, change: (shared: Shared) => Content | undefined): Promise<Shared> {
     return await this.#inTurn(threadId, async () => {
       const store = this.#stores.open(threadId);
-      let shared = this.#known.get(threadId) ?? (await this.load(threadId));
+      let shared = this.#known.get(threadId)?.shared ?? (await this.load(threadId));
       for (let attempt = 0; ; attempt++) {
         const content = change(shared);
         if (content === undefined) return shared;
@@ -188,19 +203,24 @@ export class SharedStates {
           const options = { expectedRevision: shared.revision };
           const revision = await store.commit({ metadata: content }, options);
           shared = { revision, content };
-          this.#known.set(threadId, shared);
+          this.#remember(threadId, shared);
           return shared;
         } catch (error) {
-          this.#known.delete(threadId);
+          this.#remember(threadId, undefined);
           // What was remembered may have been larger than what is there.
           const isOutdated =
             StoreError.is(error, "CONFLICT") || (StoreError.is(error, "TOO_LARGE") && attempt === 0);
           if (!isOutdated || attempt >= MAX_ATTEMPTS) throw error;
         }
-        await pause(Math.min(attempt, 3));
+        await pause(Math.min(attempt, 3), undefined, this.#clock);
         shared = await this.load(threadId);
       }
     });
+  }
+
+  #remember(threadId: string, shared: Shared | undefined): void {
+    this.#tickets += 1;
+    this.#known.set(threadId, { shared, ticket: this.#tickets });
   }
 
   async #inTurn<T>(threadId: string, work: () => Promise<T>): Promise<T> {

@@ -44,6 +44,7 @@ export class NoteQueue<N> {
   add(note: N): void {
     this.#put(note);
     this.#cancelTimer ??= this.#parts.clock.timer(DELAY_MS, () => {
+      this.#cancelTimer = undefined;
       // A note that could not be written stays in the queue, for the next write.
       this.write().catch(() => undefined);
     });

@@ -25,6 +25,12 @@ export interface Verified extends Pick<VerifiedEntry, "incarnation" | "version" 
 /** Reads a member; undefined where there is none. */
 export type Verify<T extends Verified> = (position: Position) => Promise<T | undefined>;
 
+/**
+ * Makes every creation of a member that is under way fail or begin anew with a new note, so that an old entry may be removed.
+ * Resolves to false where there is a member by now.
+ */
+export type RefuseCreation = (position: Position) => Promise<boolean>;
+
 interface Found<T> {
   readonly entry: VerifiedEntry;
   /** Where the member itself says that it is. */
@@ -63,6 +69,8 @@ export class VerifiedDirectories {
   readonly #rules: ReturnType<typeof verifiedRules>;
   readonly #queues: Queues<VerifiedNote>;
   readonly #clock: DirectoryClock;
+  /** The removals of entries that are under way. */
+  readonly #removing = new Set<Promise<void>>();
 
   /** Does no I/O. */
   constructor({ stores, layout, clock = systemDirectoryClock }: VerifiedDirectoriesOptions) {
@@ -93,6 +101,7 @@ export class VerifiedDirectories {
 
   /** Returns when all notes are written. */
   async flush(): Promise<void> {
+    await Promise.all(this.#removing);
     await this.#queues.flush();
   }
 
@@ -106,12 +115,17 @@ export class VerifiedDirectories {
     return await this.#tree.read(threadId);
   }
 
-  /** A page of a directory. Reads the members of the page; in a small directory all of them. */
+  /**
+   * A page of a directory. Reads the members of the page; in a small directory all of them. An entry without a member is
+   * removed an hour after it was written, and once `refuse` has resolved to true.
+   */
   async page<T extends Verified>(
     threadId: string,
     request: VerifiedPageRequest,
     verify: Verify<T>,
+    refuse: RefuseCreation,
   ): Promise<VerifiedPage<T>> {
+    const sight: Sight<T> = { threadId, verify, refuse };
     await this.#queues.existing(threadId)?.write();
     for (let attempt = 0; ; attempt++) {
       const { root, notes } = await this.#tree.read(threadId);
@@ -120,8 +134,8 @@ export class VerifiedDirectories {
       const most = root.leaves.reduce((sum, leaf) => sum + leaf.count, noted);
       try {
         return most <= SMALL
-          ? await this.#sorted(threadId, view, request, verify)
-          : await this.#asNoted(threadId, view, request, verify);
+          ? await this.#sorted(sight, view, request)
+          : await this.#asNoted(sight, view, request);
       } catch (error) {
         if (!(error instanceof OutdatedError) || attempt >= MAX_ATTEMPTS) throw error;
       }
@@ -129,19 +143,18 @@ export class VerifiedDirectories {
   }
 
   async #sorted<T extends Verified>(
-    threadId: string,
+    sight: Sight<T>,
     view: View,
     { direction, after, limit }: VerifiedPageRequest,
-    verify: Verify<T>,
   ) {
     const entries: VerifiedEntry[] = [];
     for await (const entry of this.#walk(view, direction, undefined)) entries.push(entry);
     const compare = direction === "desc" ? compareNewest : compareOldest;
-    const verified = await this.#verify(threadId, entries, verify);
+    const verified = await this.#verify(sight, entries);
     const noted = new Set(entries.map(incarnationText));
     const distinct = [...new Map(verified.map((one) => [keyText(one.entry), one])).values()];
     for (const one of distinct)
-      if (!noted.has(incarnationText(one.position))) this.#correct(threadId, one.position);
+      if (!noted.has(incarnationText(one.position))) this.#correct(sight.threadId, one.position);
     const found = distinct
       .sort((a, b) => compare(a.position, b.position))
       .filter(({ position }) => !after || compare(position, after) > 0);
@@ -150,10 +163,9 @@ export class VerifiedDirectories {
   }
 
   async #asNoted<T extends Verified>(
-    threadId: string,
+    sight: Sight<T>,
     view: View,
     { direction, after, limit }: VerifiedPageRequest,
-    verify: Verify<T>,
   ) {
     const entries = this.#walk(view, direction, after);
     const found: Found<T>[] = [];
@@ -164,12 +176,12 @@ export class VerifiedDirectories {
       for (; batch.length < limit - found.length && !next.done; next = await entries.next())
         batch.push(next.value);
       last = batch.at(-1);
-      for (const one of await this.#verify(threadId, batch, verify)) {
+      for (const one of await this.#verify(sight, batch)) {
         if (found.some(({ position }) => keyText(position) === keyText(one.position))) continue;
         const isInPlace = one.position.order === one.entry.order;
         if (!isInPlace && (await this.#has(view, one.position))) continue;
         found.push(one);
-        if (!isInPlace) this.#correct(threadId, one.position);
+        if (!isInPlace) this.#correct(sight.threadId, one.position);
       }
     }
     return pageOf(found, last, !next.done);
@@ -190,9 +202,8 @@ export class VerifiedDirectories {
 
   /** Reads the members of entries, all at once and each once, and notes where the directory is wrong. */
   async #verify<T extends Verified>(
-    threadId: string,
+    { threadId, verify, refuse }: Sight<T>,
     entries: readonly VerifiedEntry[],
-    verify: Verify<T>,
   ): Promise<Found<T>[]> {
     const reads = new Map<string, ReturnType<Verify<T>>>();
     for (const entry of entries) {
@@ -212,17 +223,39 @@ export class VerifiedDirectories {
       }
       const isAbandoned =
         member?.incarnation !== entry.incarnation && this.#clock.wall() - entry.notedAt > ABANDONED_AFTER_MS;
-      if (isAbandoned) {
-        const { order, key, incarnation, version } = entry;
-        this.#correct(threadId, { order, key, incarnation, version, removed: true }, [order]);
-      }
+      // Where there is a member, no creation that began before it can succeed.
+      if (isAbandoned && member) this.#remove(threadId, entry);
+      else if (isAbandoned) this.#removeRefused(threadId, entry, refuse);
     }
     return found;
+  }
+
+  #remove(threadId: string, { order, key, incarnation, version }: VerifiedEntry): void {
+    this.#correct(threadId, { order, key, incarnation, version, removed: true }, [order]);
+  }
+
+  /** Not by its age alone: the creation may be slower than that, or the clocks differ. */
+  #removeRefused(threadId: string, entry: VerifiedEntry, refuse: RefuseCreation): void {
+    const removing = refuse(entry)
+      .then((isRefused) => {
+        if (isRefused) this.#remove(threadId, entry);
+      })
+      // The next list tries again.
+      .catch(() => undefined)
+      .finally(() => this.#removing.delete(removing));
+    this.#removing.add(removing);
   }
 
   #correct(threadId: string, note: Omit<VerifiedNote, "notedAt" | "was">, was: readonly number[] = []): void {
     this.note(threadId, { ...note, was });
   }
+}
+
+/** How a list looks at the members of its directory. */
+interface Sight<T extends Verified> {
+  readonly threadId: string;
+  readonly verify: Verify<T>;
+  readonly refuse: RefuseCreation;
 }
 
 interface View {

@@ -1,0 +1,49 @@
+import { createStores, MemoryDriver, systemClock } from "@scrollback/store-core";
+import { expect, test } from "vitest";
+import { type SessionClock, systemSessionClock } from "../src/clock.ts";
+import { SessionService } from "../src/index.ts";
+
+const key = { appName: "app", userId: "ada", sessionId: "s" };
+
+/** A clock that is some hours ahead. */
+const ahead = (hours: number): SessionClock => ({
+  ...systemSessionClock,
+  wall: () => systemClock.wall() + hours * 3_600_000,
+});
+
+test("a session is listed whose creation took longer than an entry without a session is kept", async () => {
+  const driver = new MemoryDriver();
+  const slow = createStores(driver);
+  const stores = createStores(driver);
+  const later = new SessionService({ stores, clock: ahead(2) });
+  let isFirst = true;
+  const creating = new SessionService({
+    stores: {
+      ...slow,
+      withTraits: () => ({
+        ...slow,
+        open(threadId) {
+          const store = slow.open(threadId);
+          const commit = store.commit.bind(store);
+          store.commit = async (change, options) => {
+            if (isFirst && threadId?.startsWith("sessions:session:")) {
+              isFirst = false;
+              // Others list between the note of the session and the session, and let the note go.
+              expect((await later.listSessions({ appName: "app" })).sessions).toEqual([]);
+              await later.flush();
+            }
+            return await commit(change, options);
+          };
+          return store;
+        },
+      }),
+    } as typeof slow,
+  });
+  await creating.createSession(key);
+  for (const service of [later, new SessionService({ stores })]) {
+    for (const request of [{ appName: "app" }, { appName: "app", userId: "ada" }]) {
+      const { sessions } = await service.listSessions(request);
+      expect(sessions.map(({ id }) => id)).toEqual(["s"]);
+    }
+  }
+});

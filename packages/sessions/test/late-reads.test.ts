@@ -1,0 +1,47 @@
+import { createStores, MemoryDriver, type ReadRequest } from "@scrollback/store-core";
+import { expect, test } from "vitest";
+import { SessionService } from "../src/index.ts";
+
+/** A driver of which a read can be held up, after it has seen the thread. */
+class SlowReads extends MemoryDriver {
+  readonly #held = new Map<string, Promise<void>>();
+
+  /** Holds up the next read of a thread. Returns what lets it go. */
+  holdNext(threadId: string): () => void {
+    let release = () => {};
+    this.#held.set(
+      threadId,
+      new Promise((resolve) => {
+        release = resolve;
+      }),
+    );
+    return () => release();
+  }
+
+  override async read(request: ReadRequest) {
+    const view = await super.read(request);
+    const held = this.#held.get(request.threadId);
+    this.#held.delete(request.threadId);
+    await held;
+    return view;
+  }
+}
+
+test("an old read of the app's state that comes back late hides nothing that was set meanwhile", async () => {
+  const driver = new SlowReads();
+  const service = new SessionService({ stores: createStores(driver) });
+  const user = { appName: "app", userId: "ada" };
+  await service.createSession({ ...user, sessionId: "s", state: { "app:x": "old" } });
+  await service.createSession({ ...user, sessionId: "other" });
+  const releaseState = driver.holdNext("sessions:app:app");
+  const late = service.getAppState({ appName: "app" });
+  await service.updateSession({ ...user, sessionId: "other", state: { "app:x": "new" } });
+  // The session itself comes back last, and shows that its write has something for the app.
+  const releaseSession = driver.holdNext("sessions:session:app:ada:s");
+  const reading = service.getSession({ ...user, sessionId: "s" });
+  await new Promise((resolve) => setImmediate(resolve));
+  releaseState();
+  expect(await late).toEqual({ x: "old" });
+  releaseSession();
+  expect((await reading)?.state).toEqual({ "app:x": "new" });
+});
