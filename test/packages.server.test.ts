@@ -14,6 +14,7 @@ const folders = {
   "@scrollback/store-core": "packages/store-core",
   "@scrollback/store-dynamo": "packages/store-dynamo",
   "@scrollback/store-mongo": "packages/store-mongo",
+  "@scrollback/store-postgres": "packages/store-postgres",
   "@scrollback/store-redis": "packages/store-redis",
   "@scrollback/store-sqlite": "packages/store-sqlite",
   "@scrollback/agents": "packages/agents",
@@ -132,6 +133,7 @@ test("openStores names the command that installs a missing adapter, and no part 
 test.each([
   ["redis", "@scrollback/store-redis", "ioredis@6", (url: string) => url],
   ["mongodb", "@scrollback/store-mongo", "mongodb@7", (url: string) => url],
+  ["postgres", "@scrollback/store-postgres", "pg@8", (url: string) => url],
   [
     "dynamodb",
     "@scrollback/store-dynamo",

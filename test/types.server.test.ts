@@ -13,6 +13,7 @@ const folders = [
   "packages/store-core",
   "packages/store-dynamo",
   "packages/store-mongo",
+  "packages/store-postgres",
   "packages/store-redis",
   "packages/store-sqlite",
   "packages/reducers",
@@ -22,7 +23,7 @@ const folders = [
   "packages/bridge-google-adk",
   "conformance-tests",
 ];
-const clients = ["ai@7", "ioredis@6", "mongodb@7", "@aws-sdk/client-dynamodb@3"];
+const clients = ["ai@7", "ioredis@6", "mongodb@7", "@aws-sdk/client-dynamodb@3", "pg@8", "@types/pg@8"];
 /** Each under a name of its own, side by side. */
 const compilers = {
   "5.4": "typescript-5.4@npm:typescript@5.4.5",

@@ -1,6 +1,9 @@
 import type { ServerDefinition } from "./definition.ts";
 import { dynamodb } from "./dynamodb/server.ts";
 import { mongodb } from "./mongodb/server.ts";
+import { pgbouncer } from "./pgbouncer/server.ts";
+import { postgres } from "./postgres/server.ts";
+import { postgres15 } from "./postgres-15/server.ts";
 import { redis } from "./redis/server.ts";
 import { redis62 } from "./redis-6.2/server.ts";
 import { redis7 } from "./redis-7/server.ts";
@@ -14,6 +17,9 @@ export const servers = {
   valkey,
   mongodb,
   dynamodb,
+  postgres,
+  "postgres-15": postgres15,
+  pgbouncer,
 } satisfies Record<string, ServerDefinition>;
 
 export type ServerName = keyof typeof servers;

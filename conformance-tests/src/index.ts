@@ -24,7 +24,13 @@ export type {
   RawAccess,
   ServerInfo,
 } from "./harness.ts";
+export { CountingLog } from "./record-log/counting-log.ts";
 export type { RecordLogHarness } from "./record-log/harness.ts";
+export {
+  type RecordLogBackend,
+  recordLogAccess,
+  recordLogHarness,
+} from "./record-log/record-log-harness.ts";
 export { type RecordLogOptions, runRecordLog } from "./record-log/run-record-log.ts";
 export {
   describeFailedRun,

@@ -63,6 +63,9 @@ describe("a server", () => {
   test.each([
     ["mongodb", /^(MongoDB|FerretDB)$/],
     ["dynamodb", /^DynamoDB Local$/],
+    ["postgres", /^PostgreSQL$/],
+    ["postgres-15", /^PostgreSQL$/],
+    ["pgbouncer", /^PgBouncer$/],
   ] as const)("%s starts, and says what it is", async (name, product) => {
     await using server = await startServer(name);
     expect(server.product).toMatch(product);

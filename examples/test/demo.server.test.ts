@@ -144,6 +144,7 @@ describe("on Redis", () => {
 
 describe.each([
   ["mongodb", (url: string) => `${url}demo`],
+  ["postgres", (url: string) => url],
   ["dynamodb", (url: string) => `dynamodb://demo?region=eu-central-1&endpoint=${url}`],
 ] as const)("on %s", (name, urlOf) => {
   test("does what it says, and needs nothing set up", async () => {

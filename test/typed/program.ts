@@ -8,6 +8,7 @@ import * as sessions from "@scrollback/sessions";
 import { type ChatMessage, createMemoryStores, type MessageTraits, openStores } from "@scrollback/store-core";
 import { createDynamoStores } from "@scrollback/store-dynamo";
 import { createMongoStores } from "@scrollback/store-mongo";
+import { createPostgresStores } from "@scrollback/store-postgres";
 import { createRedisStores } from "@scrollback/store-redis";
 import { createSqliteStores } from "@scrollback/store-sqlite";
 import { generateText, type ModelMessage, type UIMessage } from "ai";
@@ -42,6 +43,8 @@ export async function others(): Promise<UIMessage[][]> {
   // @ts-expect-error: traits are missing
   createMongoStores<UIMessage>({ url });
   // @ts-expect-error: traits are missing
+  createPostgresStores<UIMessage>({ url });
+  // @ts-expect-error: traits are missing
   createDynamoStores<UIMessage>({ url });
   const all = [
     await openStores(url, { traits }),
@@ -49,6 +52,7 @@ export async function others(): Promise<UIMessage[][]> {
     createSqliteStores({ url, traits }),
     createRedisStores({ url, traits }),
     createMongoStores({ url, traits }),
+    createPostgresStores({ url, traits }),
     createDynamoStores({ url, traits }),
   ];
   return await Promise.all(all.map((stores) => stores.open().listMessages()));

@@ -38,6 +38,11 @@ const mongo: AdapterPackage = {
   create: "createMongoStores",
   install: "@scrollback/store-mongo mongodb",
 };
+const postgres: AdapterPackage = {
+  packageName: "@scrollback/store-postgres",
+  create: "createPostgresStores",
+  install: "@scrollback/store-postgres pg",
+};
 const packages: Readonly<Record<string, AdapterPackage>> = {
   redis: redis,
   rediss: redis,
@@ -48,6 +53,8 @@ const packages: Readonly<Record<string, AdapterPackage>> = {
     create: "createDynamoStores",
     install: "@scrollback/store-dynamo @aws-sdk/client-dynamodb",
   },
+  postgres: postgres,
+  postgresql: postgres,
   sqlite: {
     packageName: "@scrollback/store-sqlite",
     create: "createSqliteStores",
@@ -70,7 +77,7 @@ const openOptionChecks: Readonly<Record<keyof OpenOptions, Check>> = {
 
 /**
  * Opens stores by URL: `memory:`, `sqlite:chats.db`, `sqlite::memory:`, `redis://…`, `rediss://…`, `mongodb://…`,
- * `mongodb+srv://…`, `dynamodb://…`, or another scheme that is among `adapters`. The adapter's package is loaded on demand,
+ * `mongodb+srv://…`, `dynamodb://…`, `postgres://…`, `postgresql://…`, or another scheme that is among `adapters`. The adapter's package is loaded on demand,
  * first as seen from this package, then as seen from the working directory. No connection is made before the first call of
  * a store.
  *
@@ -81,7 +88,7 @@ const openOptionChecks: Readonly<Record<keyof OpenOptions, Check>> = {
  * @example
  * const stores = await openStores("sqlite:chats.db", { maxMessages: 200 });
  * @example
- * const stores = await openStores(process.env.STORE_URL, { adapters: { postgres: createPostgresStores } });
+ * const stores = await openStores(process.env.STORE_URL, { adapters: { etcd: createEtcdStores } });
  */
 export async function openStores<M extends ChatMessage = ChatMessage>(url: string): Promise<StoreFactory<M>>;
 export async function openStores<M = ChatMessage>(

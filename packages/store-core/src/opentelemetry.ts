@@ -10,7 +10,10 @@ const TRACER = "@scrollback/store-core";
 /** One for the process: a second copy of this package would make each span again. */
 const OFFERED = Symbol.for("scrollback.opentelemetry");
 /** Where the semantic conventions have another name for a backend than its driver. */
-const systems = new Map([["dynamodb", "aws.dynamodb"]]);
+const systems = new Map([
+  ["dynamodb", "aws.dynamodb"],
+  ["postgres", "postgresql"],
+]);
 
 /**
  * Makes spans of what the channels publish, if `@opentelemetry/api` is installed beside this package. Loads it at the

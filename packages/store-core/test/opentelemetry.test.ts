@@ -21,6 +21,7 @@ import {
 import {
   DB_SYSTEM_NAME_VALUE_AWS_DYNAMODB,
   DB_SYSTEM_NAME_VALUE_MONGODB,
+  DB_SYSTEM_NAME_VALUE_POSTGRESQL,
   DB_SYSTEM_NAME_VALUE_REDIS,
   DB_SYSTEM_NAME_VALUE_SQLITE,
 } from "@opentelemetry/semantic-conventions/incubating";
@@ -120,6 +121,7 @@ test.each([
   ["redis", DB_SYSTEM_NAME_VALUE_REDIS],
   ["mongodb", DB_SYSTEM_NAME_VALUE_MONGODB],
   ["dynamodb", DB_SYSTEM_NAME_VALUE_AWS_DYNAMODB],
+  ["postgres", DB_SYSTEM_NAME_VALUE_POSTGRESQL],
   ["sqlite", DB_SYSTEM_NAME_VALUE_SQLITE],
   ["memory", "memory"],
 ])("%s has the name that the conventions give it", async (backend, system) => {

@@ -1,20 +1,22 @@
 import type { BatchStatementError } from "@aws-sdk/client-dynamodb";
-import { type ErrorClass, unreachable } from "@scrollback/store-core";
+import { type ErrorClass, errorTable } from "@scrollback/store-core";
 import { PARTITION_KEY, SORT_KEY } from "./item.ts";
 
-const throttled = passing(
+const table = errorTable("dynamodb");
+const { lost, network, permanent, retryable } = table;
+
+const throttled = retryable(
   "requests are throttled: the table, or the partition of a busy thread, is at the limit of its throughput",
 );
-const troubled = passing("the service failed to answer; see cause");
-const refused = lasting(
+const troubled = retryable("the service failed to answer; see cause");
+const refused = permanent(
   "the credentials were refused; check the AWS SDK's credentials, and that the machine's clock is right",
 );
-const absent = lasting(
+const absent = permanent(
   "no credentials were found; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, AWS_PROFILE or a role, or hand in a client",
 );
-const expired = lasting("the credentials have expired; renew them");
-const certificate = lasting("the endpoint's TLS certificate was refused; see cause");
-const noRegion = lasting("no region is known; put ?region=… into url, set AWS_REGION or hand in a client");
+const expired = permanent("the credentials have expired; renew them");
+const noRegion = permanent("no region is known; put ?region=… into url, set AWS_REGION or hand in a client");
 
 const throttling: ReadonlySet<string> = new Set([
   "ProvisionedThroughputExceededException",
@@ -31,12 +33,12 @@ const meanings: Readonly<Record<string, ErrorClass>> = {
   ServiceUnavailableException: troubled,
   TransactionConflictException: troubled,
   TransactionInProgressException: troubled,
-  ReplicatedWriteConflictException: passing("another region wrote to the thread at the same time"),
-  ResourceInUseException: passing("the table is being made, changed or deleted"),
-  ResourceNotFoundException: lasting(
+  ReplicatedWriteConflictException: retryable("another region wrote to the thread at the same time"),
+  ResourceInUseException: retryable("the table is being made, changed or deleted"),
+  ResourceNotFoundException: permanent(
     "the table does not exist in this account and region; run setup(), or make it from the definition in the package's documentation",
   ),
-  AccessDeniedException: lasting(
+  AccessDeniedException: permanent(
     "the credentials do not allow an action that the stores need; give them the policy of the package's documentation",
   ),
   UnrecognizedClientException: refused,
@@ -52,23 +54,12 @@ const meanings: Readonly<Record<string, ErrorClass>> = {
   TokenProviderError: absent,
 };
 
-const tooLarge: ErrorClass = {
-  code: "TOO_LARGE",
-  message: "dynamodb: an item is larger than DynamoDB takes; nothing was written",
-};
+const tooLarge = table.tooLarge("an item is larger than DynamoDB takes; nothing was written");
 /** The table is another program's. */
 export const otherTable = {
   code: "UNSUPPORTED",
   message: `dynamodb: the table has other keys than the stores need: partition key "${PARTITION_KEY}" (string), sort key "${SORT_KEY}" (number); name another table`,
 } as const satisfies ErrorClass;
-
-function passing(problem: string): ErrorClass {
-  return { code: "UNAVAILABLE", message: `dynamodb: ${problem}`, retryable: true };
-}
-
-function lasting(problem: string): ErrorClass {
-  return { code: "UNAVAILABLE", message: `dynamodb: ${problem}`, retryable: false };
-}
 
 /** Of the SDK, and of a service that got no whole request. */
 const timeouts: ReadonlySet<string> = new Set(["TimeoutError", "RequestTimeout", "RequestTimeoutException"]);
@@ -78,14 +69,12 @@ export function classifyError(error: unknown, server?: string): ErrorClass | und
   if (!(error instanceof Error)) return undefined;
   const { name, message } = error;
   if (isThrottled(error)) return throttled;
-  const lost = () => unreachable("dynamodb", [{ server, error }]);
-  if (timeouts.has(name)) return lost();
+  if (timeouts.has(name)) return lost(error, server);
   if (Object.hasOwn(meanings, name)) return meanings[name];
   if (name === "ValidationException") return classifyRefusal(message);
   if (message === "Region is missing") return noRegion;
-  const code = Reflect.get(error, "code");
-  if (typeof code === "string" && /CERT|SELF_SIGNED|ERR_TLS|ERR_SSL|UNABLE_TO/.test(code)) return certificate;
-  if (typeof code === "string" && /^E[A-Z_]+$/.test(code) && !code.startsWith("ERR_")) return lost();
+  const ofNode = network(error, server);
+  if (ofNode) return ofNode;
   return statusOf(error) >= 500 ? troubled : undefined;
 }
 

@@ -5,8 +5,11 @@ import {
   checkOptions,
   hasMethods,
   invalid,
+  isUrl,
+  REPLY_TIMEOUT_MS,
   type StoreOptions,
   storeOptionChecks,
+  urlOrClient,
 } from "@scrollback/store-core";
 
 /** What `createDynamoStores` takes: one of `url` and `client`, and what every backend's factory takes. */
@@ -30,8 +33,6 @@ export interface DynamoConnection {
 }
 
 const CONNECT_TIMEOUT_MS = 2_000;
-/** Less than store-core's 5 seconds of retries, so that a request whose reply stops or never comes is sent once more. */
-const SILENCE_TIMEOUT_MS = 4_000;
 /**
  * One repetition by the SDK, for a connection that was cut while it idled. What fails for longer, store-core tries again,
  * under the same operation id.
@@ -45,9 +46,7 @@ const isTableName: Check = (value) =>
 
 const URL_FORM = "dynamodb://table?region=…&endpoint=…";
 
-const isDynamoUrl: Check = (value) => {
-  const url = typeof value === "string" && URL.canParse(value) ? new URL(value) : undefined;
-  if (url?.protocol !== "dynamodb:") return `must read ${URL_FORM}, the parameters as needed`;
+const isDynamoUrl = isUrl(`${URL_FORM}, the parameters as needed`, ["dynamodb"], (url) => {
   if (url.username !== "" || url.password !== "") {
     return "must hold no credentials; the AWS SDK finds them in the environment, the shared files or the machine's role, or hand in a client";
   }
@@ -61,10 +60,11 @@ const isDynamoUrl: Check = (value) => {
     new Set(names).size === names.length &&
     /^[a-z0-9-]+$/.test(url.searchParams.get("region") ?? "none") &&
     isEndpoint(url.searchParams.get("endpoint") ?? "http://none");
-  return isRight
-    ? undefined
-    : `must read ${URL_FORM}, where endpoint is an http or https URL without credentials; for other settings hand in a client`;
-};
+  return (
+    isRight ||
+    `must read ${URL_FORM}, where endpoint is an http or https URL without credentials; for other settings hand in a client`
+  );
+});
 
 function isEndpoint(text: string): boolean {
   if (!URL.canParse(text)) return false;
@@ -94,12 +94,11 @@ function connectionOf(
   client: DynamoDBClient | undefined,
   tableName: string | undefined,
 ): DynamoConnection {
-  if ((url === undefined) === (client === undefined))
-    invalid("createDynamoStores: give either url or client");
-  if (client !== undefined) return { client, tableName: tableName ?? "scrollback", owned: false };
+  const given = urlOrClient("createDynamoStores", { url, client });
+  if (given.client) return { client: given.client, tableName: tableName ?? "scrollback", owned: false };
   if (tableName !== undefined)
     invalid("createDynamoStores: tableName goes with client; the url names the table");
-  const { host, searchParams } = new URL(url ?? "");
+  const { host, searchParams } = new URL(given.url);
   return { client: openClient(searchParams), tableName: host, owned: true };
 }
 
@@ -113,7 +112,7 @@ function openClient(parameters: URLSearchParams): DynamoDBClient {
     requestHandler: {
       connectionTimeout: CONNECT_TIMEOUT_MS,
       // Not requestTimeout, which counts the wait for a free connection too, and ends with a reply's first byte.
-      socketTimeout: SILENCE_TIMEOUT_MS,
+      socketTimeout: REPLY_TIMEOUT_MS,
     },
   });
 }

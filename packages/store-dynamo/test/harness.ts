@@ -1,5 +1,5 @@
 import { UpdateItemCommand } from "@aws-sdk/client-dynamodb";
-import { type Harness, type RawAccess, TcpProxy } from "@scrollback/conformance";
+import { type Harness, type RawAccess, recordLogAccess, TcpProxy } from "@scrollback/conformance";
 import type { RunningServer } from "@scrollback/conformance/servers";
 import { RecordLogDriver } from "@scrollback/store-core";
 import { DynamoRecordLog } from "../src/dynamo-log.ts";
@@ -50,26 +50,19 @@ export function dynamoHarnesses(starting: Promise<RunningServer>): () => Promise
 }
 
 export function rawAccess({ raw, tableName }: TestTable): RawAccess {
-  const log = new DynamoRecordLog({ client: raw, tableName, owned: false });
-  const rowsOf = (threadId: string) => log.read(threadId, Number.POSITIVE_INFINITY, 1_000_000, false);
-  return {
-    async dump(threadId) {
-      return (await rowsOf(threadId)).flatMap(({ head, texts }) => [head, ...texts]).join("\n");
-    },
-    async plant(threadId, sequence, record) {
-      const whole = { limit: Number.POSITIVE_INFINITY, before: undefined, after: undefined, metadata: false };
-      const { entries } = await new RecordLogDriver(log).read({ ...whole, threadId, signal: undefined });
-      const found = entries.find((entry) => entry.sequence === sequence)?.record;
-      const row = (await rowsOf(threadId)).find(({ texts }) => found !== undefined && texts.includes(found));
-      if (!row || found === undefined) throw new Error(`there is no message ${sequence} in ${threadId}`);
+  const connect = () => new DynamoRecordLog({ client: raw, tableName, owned: false });
+  return recordLogAccess({
+    connect,
+    rows: (threadId) => connect().read(threadId, Number.POSITIVE_INFINITY, 1_000_000, false),
+    async replaceTexts(threadId, number, texts) {
       await raw.send(
         new UpdateItemCommand({
           TableName: tableName,
-          Key: keyOf(threadId, row.number),
-          UpdateExpression: `SET c[${row.texts.indexOf(found)}] = :c`,
-          ExpressionAttributeValues: { ":c": { B: Buffer.from(record) } },
+          Key: keyOf(threadId, number),
+          UpdateExpression: "SET c = :c",
+          ExpressionAttributeValues: { ":c": { L: texts.map((text) => ({ B: Buffer.from(text) })) } },
         }),
       );
     },
-  };
+  });
 }

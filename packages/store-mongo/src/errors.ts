@@ -1,50 +1,42 @@
-import { type ConnectionFailure, type ErrorClass, unreachable } from "@scrollback/store-core";
+import {
+  type ConnectionFailure,
+  type ErrorClass,
+  errorTable,
+  isCertificateError,
+} from "@scrollback/store-core";
 
-const cutOff = passing("the server could not reach another one; see cause");
-const failover = passing("the server is no primary or shuts down; a failover is under way");
-const slow = passing("the server did not finish in time");
-const unconfirmed = passing("too few members confirmed the write in time");
-const moving = passing("the shards are being rearranged");
-const overloaded = passing("the server is overloaded and refuses work for a while");
-const exhausted = passing("all connections of the client are busy; raise maxPoolSize");
-const again = passing("the server could not do it just now; see cause");
+const table = errorTable("mongodb");
+const { network, permanent, retryable, unsupported } = table;
 
-const login = lasting(
+const cutOff = retryable("the server could not reach another one; see cause");
+const failover = retryable("the server is no primary or shuts down; a failover is under way");
+const slow = retryable("the server did not finish in time");
+const unconfirmed = retryable("too few members confirmed the write in time");
+const moving = retryable("the shards are being rearranged");
+const overloaded = retryable("the server is overloaded and refuses work for a while");
+const exhausted = retryable("all connections of the client are busy; raise maxPoolSize");
+const again = retryable("the server could not do it just now; see cause");
+
+const login = permanent(
   "the login in url or client was refused: the user name, password, authSource or authMechanism",
 );
-const forbidden = lasting(
+const forbidden = permanent(
   "the user may not do what the stores need; give it the permissions of the package's documentation",
 );
-const unsatisfiable = lasting("the members cannot satisfy the write concern of url or client");
-const full = lasting("the server's disk is full");
-const atlas = lasting("MongoDB Atlas refused, for one of its limits or the login; see cause");
-const validated = lasting(
+const unsatisfiable = permanent("the members cannot satisfy the write concern of url or client");
+const full = permanent("the server's disk is full");
+const atlas = permanent("MongoDB Atlas refused, for one of its limits or the login; see cause");
+const validated = permanent(
   "collectionName: the collection's validator refuses the stores' documents; name another collection",
 );
-const untrusted = lasting("the server's TLS certificate was refused; see cause");
-const closed = lasting("client: the client that was handed in is closed");
+const closed = permanent("client: the client that was handed in is closed");
 
-const tooLarge: ErrorClass = {
-  code: "TOO_LARGE",
-  message: "mongodb: the server refuses so large a document",
-};
+const tooLarge = table.tooLarge("the server refuses so large a document");
 const view = unsupported("collectionName: it names a view; name a collection");
 const otherIndex = unsupported(
   "the collection has another index on expiresAt, or one of the name scrollback_expiry; drop it and run setup() again",
 );
 const tooOld = unsupported("the server is too old for this version of the driver; see cause");
-
-function passing(problem: string): ErrorClass {
-  return { code: "UNAVAILABLE", message: `mongodb: ${problem}`, retryable: true };
-}
-
-function lasting(problem: string): ErrorClass {
-  return { code: "UNAVAILABLE", message: `mongodb: ${problem}`, retryable: false };
-}
-
-function unsupported(problem: string): ErrorClass {
-  return { code: "UNSUPPORTED", message: `mongodb: ${problem}` };
-}
 
 const DUPLICATE_KEY = 11000;
 
@@ -129,14 +121,11 @@ export function foundNoServer(error: unknown): boolean {
  */
 export function classifyError(error: unknown, owned: boolean, servers?: string): ErrorClass | undefined {
   if (!(error instanceof Error)) return undefined;
-  if (isCertificateError(error)) return untrusted;
+  if (isCertificateError(error)) return network(error, servers);
   const { name } = error;
-  const lost = () => unreachable("mongodb", connectionFailures(error, servers));
+  const lost = () => table.unreachable(connectionFailures(error, servers));
   // Of a socket, which the driver lets through where a write fails on a connection that is being lost; or of a look-up.
-  if (!name.startsWith("Mongo"))
-    return /^query|^getaddrinfo|^(?:write|read|connect)$/.test(String(propertyOf(error, "syscall")))
-      ? lost()
-      : undefined;
+  if (!name.startsWith("Mongo")) return network(error, servers);
   if (name === "MongoNotConnectedError") return owned ? lost() : closed;
   const code = propertyOf(error, "code");
   // The driver's own errors in an amendment all become this one, without a code.
@@ -144,7 +133,7 @@ export function classifyError(error: unknown, owned: boolean, servers?: string):
   const answer = typeof code === "number" ? answers[code] : undefined;
   if (answer) return answer;
   if (connectionErrors.has(name)) return lost();
-  return failures[name] ?? (isPassing(error) ? again : undefined);
+  return failures[name] ?? (isRetryable(error) ? again : undefined);
 }
 
 /** Where no server was found, each that was looked for tells its own reason. */
@@ -159,19 +148,10 @@ function connectionFailures(error: Error, servers: string | undefined): Connecti
 }
 
 /** Whether the server says that the same request may be sent again, with whatever code. */
-function isPassing(error: Error): boolean {
+function isRetryable(error: Error): boolean {
   const labels = propertyOf(error, "errorLabels");
   return (
     Array.isArray(labels) && ["RetryableWriteError", "RetryableError"].some((label) => labels.includes(label))
-  );
-}
-
-function isCertificateError(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  const code = propertyOf(error, "code");
-  return (
-    (typeof code === "string" && /CERT|SELF_SIGNED|ERR_TLS|ERR_SSL|UNABLE_TO/.test(code)) ||
-    isCertificateError(error.cause)
   );
 }
 

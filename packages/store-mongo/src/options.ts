@@ -1,11 +1,14 @@
 import {
   type ChatMessage,
   type Check,
+  CONNECT_TIMEOUT_MS,
   checkOptions,
   hasMethods,
   invalid,
+  REPLY_TIMEOUT_MS,
   type StoreOptions,
   storeOptionChecks,
+  urlOrClient,
 } from "@scrollback/store-core";
 import { MongoClient } from "mongodb";
 
@@ -38,9 +41,9 @@ export interface MongoPlace {
  * retries: what failed or got no answer is sent once more, and one layer alone decides how long that goes on.
  */
 const patience = {
-  connectTimeoutMS: 4_000,
-  socketTimeoutMS: 4_000,
-  waitQueueTimeoutMS: 4_000,
+  connectTimeoutMS: CONNECT_TIMEOUT_MS,
+  socketTimeoutMS: REPLY_TIMEOUT_MS,
+  waitQueueTimeoutMS: CONNECT_TIMEOUT_MS,
   serverSelectionTimeoutMS: 2_000,
   /** A server that was lost is asked again so soon while calls wait for it. */
   minHeartbeatFrequencyMS: 100,
@@ -79,8 +82,8 @@ export function parseOptions<M>(options: MongoStoreOptions<M>): {
 } {
   checkOptions("createMongoStores", options, optionChecks);
   const { url, client, database, collectionName = "scrollback_messages", ...storeOptions } = options ?? {};
-  if ((url === undefined) === (client === undefined)) invalid("createMongoStores: give either url or client");
-  const used = client ?? openClient(url ?? "");
+  const given = urlOrClient("createMongoStores", { url, client });
+  const used = given.client ?? openClient(given.url);
   if (used.writeConcern?.w === 0) {
     invalid(
       `createMongoStores: ${client ? "client" : "url"} has the write concern w: 0, by which nobody learns who was first; give another one`,

@@ -1,7 +1,7 @@
-import { type Harness, type RawAccess, TcpProxy } from "@scrollback/conformance";
+import { type Harness, type RawAccess, recordLogAccess, TcpProxy } from "@scrollback/conformance";
 import type { RunningServer } from "@scrollback/conformance/servers";
 import { RecordLogDriver } from "@scrollback/store-core";
-import { keysFrom } from "../src/document.ts";
+import { keyOf, keysFrom, toRow } from "../src/document.ts";
 import { MongoRecordLog } from "../src/mongo-log.ts";
 import { parseOptions } from "../src/options.ts";
 import { connect, type Namespace } from "./client.ts";
@@ -38,28 +38,14 @@ export function mongoHarnesses(starting: Promise<RunningServer>): () => Promise<
   };
 }
 
-const everything = {
-  limit: Number.POSITIVE_INFINITY,
-  before: undefined,
-  after: undefined,
-  signal: undefined,
-};
-
 function rawAccess({ rows }: TestCollection, namespace: Namespace): RawAccess {
-  return {
-    async dump(threadId) {
-      const found = await rows.find({ _id: keysFrom(threadId, 1, Number.POSITIVE_INFINITY) }).toArray();
-      return found.flatMap(({ head, texts }) => [head, ...texts.map(String)]).join("\n");
+  return recordLogAccess({
+    connect: () => new MongoRecordLog(parseOptions(namespace).place),
+    async rows(threadId) {
+      return (await rows.find({ _id: keysFrom(threadId, 1, Number.POSITIVE_INFINITY) }).toArray()).map(toRow);
     },
-    async plant(threadId, sequence, record) {
-      const driver = connect(namespace);
-      const view = await driver.read({ ...everything, threadId, metadata: false });
-      await driver.close();
-      const found = view.entries.find((entry) => entry.sequence === sequence)?.record ?? "";
-      const keys = keysFrom(threadId, 1, Number.POSITIVE_INFINITY);
-      const row = await rows.findOne({ _id: keys, texts: found });
-      if (found === "" || !row) throw new Error(`there is no message ${sequence} in ${threadId}`);
-      await rows.updateOne({ _id: row._id }, { $set: { [`texts.${row.texts.indexOf(found)}`]: record } });
+    async replaceTexts(threadId, number, texts) {
+      await rows.updateOne({ _id: keyOf(threadId, number) }, { $set: { texts: [...texts] } });
     },
-  };
+  });
 }

@@ -1,26 +1,28 @@
-import { type ErrorClass, unreachable } from "@scrollback/store-core";
+import { type ErrorClass, errorTable } from "@scrollback/store-core";
+
+const { lost, network, permanent, retryable, unsupported } = errorTable("redis");
 
 /** The server's answers by the word that they begin with. */
 const answers: Readonly<Record<string, ErrorClass>> = {
-  READONLY: passing(
+  READONLY: retryable(
     "the server is a read-only replica; a failover is under way, or url or client must name the primary",
   ),
-  LOADING: passing("the server is loading its data"),
-  MASTERDOWN: passing("the replica has lost its primary"),
-  UNBLOCKED: passing("the server became a replica"),
-  CLUSTERDOWN: passing("the cluster is down, or the slot of this thread is not served"),
-  TRYAGAIN: passing("the slot of this thread is being moved"),
-  MOVED: passing("the slot of this thread was moved"),
-  ASK: passing("the slot of this thread is being moved"),
-  NOREPLICAS: passing("fewer replicas are connected than min-replicas-to-write asks for"),
-  BUSY: passing("the server is busy with another script"),
-  OOM: lasting("the server has no memory left; raise maxmemory or remove data"),
-  MISCONF: lasting("the server cannot save to its disk and refuses writes; see its log"),
-  NOAUTH: lasting(
+  LOADING: retryable("the server is loading its data"),
+  MASTERDOWN: retryable("the replica has lost its primary"),
+  UNBLOCKED: retryable("the server became a replica"),
+  CLUSTERDOWN: retryable("the cluster is down, or the slot of this thread is not served"),
+  TRYAGAIN: retryable("the slot of this thread is being moved"),
+  MOVED: retryable("the slot of this thread was moved"),
+  ASK: retryable("the slot of this thread is being moved"),
+  NOREPLICAS: retryable("fewer replicas are connected than min-replicas-to-write asks for"),
+  BUSY: retryable("the server is busy with another script"),
+  OOM: permanent("the server has no memory left; raise maxmemory or remove data"),
+  MISCONF: permanent("the server cannot save to its disk and refuses writes; see its log"),
+  NOAUTH: permanent(
     "the server asks for a user name and password; those in url or client are missing or wrong",
   ),
-  WRONGPASS: lasting("the user name or password in url or client is wrong"),
-  NOPERM: lasting(
+  WRONGPASS: permanent("the user name or password in url or client is wrong"),
+  NOPERM: permanent(
     "the user may not run a command or use a key that the stores need; give it the permissions of the package's documentation",
   ),
   WRONGTYPE: {
@@ -29,39 +31,25 @@ const answers: Readonly<Record<string, ErrorClass>> = {
       "keyPrefix: a key of this thread is of another type, so another program's; give another keyPrefix or remove the key",
   },
 };
-const unsupported: ErrorClass = {
-  code: "UNSUPPORTED",
-  message:
-    "redis: the server does not know a command that the stores need; it must be Redis 6.2 or later, or Valkey, with scripts allowed",
-};
+const unknownCommand = unsupported(
+  "the server does not know a command that the stores need; it must be Redis 6.2 or later, or Valkey, with scripts allowed",
+);
 /** What the server may refuse a new connection, and says without a word of its own. */
 const refusals: readonly (readonly [RegExp, ErrorClass])[] = [
   [
     /^ERR (DB index is out of range|invalid DB index|SELECT is not allowed)/,
-    lasting("the server does not have the database that url or client names; name another one"),
+    permanent("the server does not have the database that url or client names; name another one"),
   ],
   [
     /^ERR (AUTH <password> called without any password|Client sent AUTH, but no password)/,
-    lasting("the server has no password set; remove the password from url, or name the right server"),
+    permanent("the server has no password set; remove the password from url, or name the right server"),
   ],
-  [/^ERR Client names cannot/, lasting("the server refused connectionName of client; give another one")],
+  [/^ERR Client names cannot/, permanent("the server refused connectionName of client; give another one")],
 ];
-const redirected = passing("the cluster redirected the call too often; see cause");
-const refused = lasting(
-  "TLS failed, most often because the server's certificate is of an unknown authority; see cause",
-);
-
+const redirected = retryable("the cluster redirected the call too often; see cause");
 /** What OpenSSL says of an answer that is not TLS. */
 export const PLAIN_SERVER = "ERR_SSL_WRONG_VERSION_NUMBER";
 const PLAIN_SERVER_CODES: ReadonlySet<string> = new Set([PLAIN_SERVER, "ERR_SSL_PACKET_LENGTH_TOO_LONG"]);
-
-function passing(problem: string): ErrorClass {
-  return { code: "UNAVAILABLE", message: `redis: ${problem}`, retryable: true };
-}
-
-function lasting(problem: string): ErrorClass {
-  return { code: "UNAVAILABLE", message: `redis: ${problem}`, retryable: false };
-}
 
 /** See `Driver.classifyError`. `server`: what the client connects to, as far as it is known. */
 export function classifyError(error: unknown, server?: string): ErrorClass | undefined {
@@ -70,16 +58,15 @@ export function classifyError(error: unknown, server?: string): ErrorClass | und
   if (name === "ReplyError") return classifyAnswer(message);
   if (isUnreachable(error)) {
     const root = error.cause ?? propertyOf(error, "lastNodeError");
-    return classifyError(root, server) ?? unreachable("redis", [{ server, error: root ?? error }]);
+    return classifyError(root, server) ?? lost(root ?? error, server);
   }
   if (message.startsWith("Too many Cluster redirections")) return redirected;
   const code = propertyOf(error, "code");
-  if (typeof code !== "string") return undefined;
-  if (PLAIN_SERVER_CODES.has(code)) {
+  if (typeof code === "string" && PLAIN_SERVER_CODES.has(code)) {
     const problem = `${server ?? "the server"} answers without TLS; begin url with redis://, or name its TLS port`;
-    return lasting(problem);
+    return permanent(problem);
   }
-  return /CERT|SELF_SIGNED|ERR_TLS|ERR_SSL|UNABLE_TO/.test(code) ? refused : undefined;
+  return network(error, server);
 }
 
 /** Whether an error of ioredis says that it has no connection; why may be told elsewhere. */
@@ -97,7 +84,7 @@ const lostConnection =
   /^(Connection is closed|Command timed out|Stream isn't writeable|Cluster isn't ready|Cluster is |None of startup nodes|All sentinels are unreachable|Failed to refresh slots cache)/;
 
 function classifyAnswer(message: string): ErrorClass | undefined {
-  if (/\bunknown (Redis )?command\b/i.test(message)) return unsupported;
+  if (/\bunknown (Redis )?command\b/i.test(message)) return unknownCommand;
   // What a server says that is asked more than a little before a login has succeeded.
   if (/^ERR Protocol error: unauthenticated/.test(message)) return answers.NOAUTH;
   if (/The user executing the script can't|ACL failure in script/.test(message)) return answers.NOPERM;

@@ -1,13 +1,14 @@
 import {
   type ChatMessage,
-  type Check,
   checkOptions,
   type DriverTarget,
   hasMethods,
-  invalid,
   isId,
+  isUrl,
+  REPLY_TIMEOUT_MS,
   type StoreOptions,
   storeOptionChecks,
+  urlOrClient,
 } from "@scrollback/store-core";
 import { type Cluster, Redis } from "ioredis";
 import { refusePlainServer } from "./plain-server.ts";
@@ -29,34 +30,13 @@ export interface RedisStoreOptions<M = ChatMessage> extends StoreOptions<M> {
 }
 
 const CONNECT_TIMEOUT_MS = 5_000;
-/** Less than store-core's 5 seconds of retries, so that a command whose reply never comes is sent once more. */
-const COMMAND_TIMEOUT_MS = 4_000;
 const KEEP_ALIVE_MS = 10_000;
 
-const isRedisUrl: Check = (value) => {
-  const url = typeof value === "string" && URL.canParse(value) ? new URL(value) : undefined;
-  const isRight =
-    url !== undefined &&
-    (url.protocol === "redis:" || url.protocol === "rediss:") &&
-    url.hostname !== "" &&
-    /^(\/\d*)?$/.test(url.pathname) &&
-    url.search === "" &&
-    url.hash === "" &&
-    isPercentEncoded(url.username) &&
-    isPercentEncoded(url.password);
-  return isRight
-    ? undefined
-    : "must read redis://[user:password@]host[:port][/db], or rediss:// for TLS, with user name and password percent-encoded; for other settings hand in a client";
-};
-
-function isPercentEncoded(text: string): boolean {
-  try {
-    decodeURIComponent(text);
-    return true;
-  } catch {
-    return false;
-  }
-}
+const isRedisUrl = isUrl(
+  "redis://[user:password@]host[:port][/db], or rediss:// for TLS, with user name and password percent-encoded; for other settings hand in a client",
+  ["redis", "rediss"],
+  (url) => url.hostname !== "" && /^(\/\d*)?$/.test(url.pathname) && url.search === "" && url.hash === "",
+);
 
 const redisOptionChecks = Object.freeze({
   url: isRedisUrl,
@@ -75,9 +55,10 @@ export function clientOf(
   url: string | undefined,
   client: RedisClient | undefined,
 ): { client: RedisClient; owned: boolean } {
-  if (url !== undefined && client === undefined) return { client: openClient(url), owned: true };
-  if (url === undefined && client !== undefined) return { client, owned: false };
-  return invalid("createRedisStores: give either url or client");
+  const given = urlOrClient("createRedisStores", { url, client });
+  return given.client
+    ? { client: given.client, owned: false }
+    : { client: openClient(given.url), owned: true };
 }
 
 /**
@@ -110,7 +91,7 @@ function openClient(text: string): Redis {
     ...(url.protocol === "rediss:" && { tls: {} }),
     lazyConnect: true,
     connectTimeout: CONNECT_TIMEOUT_MS,
-    commandTimeout: COMMAND_TIMEOUT_MS,
+    commandTimeout: REPLY_TIMEOUT_MS,
     keepAlive: KEEP_ALIVE_MS,
     // A connection that is given up is not waited for.
     disconnectTimeout: 0,

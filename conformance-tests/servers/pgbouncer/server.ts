@@ -1,0 +1,41 @@
+import type { ServerDefinition } from "../definition.ts";
+import { parsePostgresUrl } from "../postgres/family.ts";
+import { reportedVersion } from "../postgres/startup.ts";
+
+/**
+ * PgBouncer in transaction mode. Its arguments are lines of its configuration: `["[databases]", "* = host=10.0.0.2"]` leads
+ * to a server that its container can reach, and others are added to its own settings.
+ */
+export const pgbouncer: ServerDefinition = {
+  name: "pgbouncer",
+  image: "edoburu/pgbouncer:v1.24.1-p1",
+  port: 5432,
+  command({ args, password, tls }) {
+    if (password !== undefined || tls)
+      throw new Error("pgbouncer is started without a password and without TLS");
+    const lines = [
+      "[pgbouncer]",
+      "listen_addr = *",
+      "listen_port = 5432",
+      "unix_socket_dir =",
+      "auth_type = any",
+      "pool_mode = transaction",
+      "default_pool_size = 4",
+      ...args,
+    ];
+    return [
+      "sh",
+      "-c",
+      'printf "%s\\n" "$@" > /tmp/pgbouncer.ini; exec pgbouncer /tmp/pgbouncer.ini',
+      "pgbouncer",
+      ...lines,
+    ];
+  },
+  url: ({ host, port }) => `postgres://postgres@${host}:${port}/postgres`,
+  endpoint: parsePostgresUrl,
+  async identify(endpoint) {
+    const version = (await reportedVersion(endpoint, "pgbouncer")) ?? "of unknown version";
+    return { product: "PgBouncer", version: version.replace("/bouncer", "") };
+  },
+  standIn: { suite: "forky" },
+};

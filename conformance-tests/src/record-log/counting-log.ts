@@ -1,0 +1,54 @@
+import type { Amendment, ErrorClass, LogRow, RecordLog } from "@scrollback/store-core";
+import type { Verb } from "./gated-log.ts";
+
+/**
+ * A log that counts the calls of its verbs, for a backend on which each is one request. Where a verb sends more, count what the
+ * client sends instead.
+ */
+export class CountingLog implements RecordLog {
+  readonly capabilities;
+  readonly target;
+  readonly setup?: () => Promise<void>;
+  /** The verbs called so far, oldest first. Empty it to begin anew. */
+  readonly sent: Verb[] = [];
+  readonly #log: RecordLog;
+  #count = 0;
+
+  constructor(log: RecordLog) {
+    this.#log = log;
+    this.capabilities = log.capabilities;
+    this.target = log.target;
+    if (log.setup) this.setup = () => this.#counted("setup", () => log.setup?.() ?? Promise.resolve());
+  }
+
+  /** How many requests were sent so far, those of `setup` included. */
+  get requestCount(): number {
+    return this.#count;
+  }
+
+  insert(stream: string, row: LogRow): Promise<boolean | LogRow> {
+    return this.#counted("insert", () => this.#log.insert(stream, row));
+  }
+
+  read(stream: string, below: number, limit: number, heads: boolean): Promise<LogRow[]> {
+    return this.#counted("read", () => this.#log.read(stream, below, limit, heads));
+  }
+
+  amend(stream: string, amendments: readonly Amendment[]): Promise<void> {
+    return this.#counted("amend", () => this.#log.amend(stream, amendments));
+  }
+
+  close(): Promise<void> {
+    return this.#log.close();
+  }
+
+  classifyError(error: unknown): ErrorClass | undefined {
+    return this.#log.classifyError(error);
+  }
+
+  #counted<T>(verb: Verb | "setup", request: () => Promise<T>): Promise<T> {
+    this.#count++;
+    if (verb !== "setup") this.sent.push(verb);
+    return request();
+  }
+}

@@ -1,0 +1,68 @@
+import { type LogRow, type RecordLog, RecordLogDriver } from "@scrollback/store-core";
+import type { FaultyConnection, Harness, RawAccess } from "../harness.ts";
+import { CountingLog } from "./counting-log.ts";
+
+/** What {@link recordLogHarness} needs of a backend: logs on a fresh namespace, and the rows behind their back. */
+export interface RecordLogBackend extends Pick<Harness, "server" | "childProcess" | "secrets" | "close"> {
+  /** Opens a log with connections of its own on the namespace. */
+  connect(): RecordLog;
+  /** All rows that are stored of a stream, in any order, read with a client of the test's own. */
+  rows(stream: string): Promise<readonly LogRow[]>;
+  /** Replaces the texts of a row, with that client. */
+  replaceTexts(stream: string, number: number, texts: readonly string[]): Promise<void>;
+  /** As {@link Harness.faults}, with logs. */
+  readonly faults?: Omit<FaultyConnection, "connect"> & { connect(): RecordLog };
+  /** Default: each call of a verb is one request. */
+  requestCount?(): number;
+}
+
+/**
+ * The harness of a driver over a record log. Derives from raw rows what the suite looks at behind the driver, and counts requests
+ * by the verbs of the log.
+ *
+ * @example
+ * runConformance({ name: "My backend", createHarness: async () => recordLogHarness({ server, connect, childProcess, rows, replaceTexts, close }) });
+ */
+export function recordLogHarness(backend: RecordLogBackend): Harness {
+  const { server, childProcess, secrets, faults } = backend;
+  const log = new CountingLog(backend.connect());
+  const driver = new RecordLogDriver(log);
+  return {
+    driver,
+    server,
+    connect: () => new RecordLogDriver(backend.connect()),
+    ...(childProcess && { childProcess }),
+    raw: recordLogAccess(backend),
+    requestCount: () => backend.requestCount?.() ?? log.requestCount,
+    ...(secrets && { secrets }),
+    ...(faults && { faults: { ...faults, connect: () => new RecordLogDriver(faults.connect()) } }),
+    async close() {
+      await driver.close();
+      await backend.close();
+    },
+  };
+}
+
+/** What the suite reads and plants behind a driver, by the rows of its log. */
+export function recordLogAccess({
+  connect,
+  rows,
+  replaceTexts,
+}: Pick<RecordLogBackend, "connect" | "rows" | "replaceTexts">): RawAccess {
+  return {
+    async dump(threadId) {
+      return (await rows(threadId)).flatMap(({ head, texts }) => [head, ...texts]).join("\n");
+    },
+    async plant(threadId, sequence, record) {
+      const driver = new RecordLogDriver(connect());
+      const whole = { limit: Number.POSITIVE_INFINITY, before: undefined, after: undefined };
+      const view = await driver
+        .read({ ...whole, threadId, metadata: false, signal: undefined })
+        .finally(() => driver.close());
+      const found = view.entries.find((entry) => entry.sequence === sequence)?.record;
+      const row = (await rows(threadId)).find(({ texts }) => found !== undefined && texts.includes(found));
+      if (!row || found === undefined) throw new Error(`there is no message ${sequence} in ${threadId}`);
+      await replaceTexts(threadId, row.number, row.texts.with(row.texts.indexOf(found), record));
+    },
+  };
+}

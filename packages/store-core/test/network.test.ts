@@ -1,0 +1,170 @@
+import { describe, expect, test, vi } from "vitest";
+import { errorTable, isUrl, PendingCalls, StoreError, urlOrClient } from "../src/index.ts";
+
+const failure = (properties: object, options?: ErrorOptions): Error =>
+  Object.assign(new Error("with a secret: hunter2", options), properties);
+const table = errorTable("etcd");
+
+describe("an error table", () => {
+  test("classifies what failed by how long it lasts, under the backend's name", () => {
+    expect(table.retryable("it starts")).toEqual({
+      code: "UNAVAILABLE",
+      message: "etcd: it starts",
+      retryable: true,
+    });
+    expect(table.permanent("it is full")).toMatchObject({ code: "UNAVAILABLE", retryable: false });
+    expect(table.unsupported("it is old")).toEqual({ code: "UNSUPPORTED", message: "etcd: it is old" });
+    expect(table.tooLarge("no")).toEqual({ code: "TOO_LARGE", message: "etcd: no" });
+  });
+
+  test.each([
+    { code: "ECONNREFUSED", syscall: "connect" },
+    { code: "ECONNRESET" },
+    { code: "EPIPE", syscall: "write" },
+    { code: "ETIMEDOUT" },
+    { code: "EHOSTUNREACH" },
+    { code: "EAI_AGAIN", syscall: "getaddrinfo" },
+    { code: "ENOTFOUND", syscall: "querySrv" },
+    { code: "ENOENT", syscall: "connect" },
+    { code: "EACCES", syscall: "connect" },
+  ])("%o is a lost connection, and names the server and the reason", (properties) => {
+    for (const error of [failure(properties), failure({}, { cause: failure(properties) })]) {
+      expect(table.network(error, "db:1")).toEqual({
+        code: "UNAVAILABLE",
+        message: `etcd: could not reach db:1 (${properties.code})`,
+        retryable: true,
+      });
+    }
+  });
+
+  test("finds the reason among those of an AggregateError", () => {
+    const refused = failure({ code: "ECONNREFUSED", syscall: "connect", address: "::1", port: 1 });
+    expect(table.network(new AggregateError([refused]))?.message).toBe(
+      "etcd: could not reach ::1:1 (ECONNREFUSED)",
+    );
+  });
+
+  test.each([
+    "DEPTH_ZERO_SELF_SIGNED_CERT",
+    "CERT_HAS_EXPIRED",
+    "ERR_TLS_CERT_ALTNAME_INVALID",
+    "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+  ])("%s is a refused certificate, however deep it is found, and is not retried", (code) => {
+    for (const error of [failure({ code }), failure({ code: "ECONNRESET" }, { cause: failure({ code }) })]) {
+      expect(table.network(error)).toEqual({
+        code: "UNAVAILABLE",
+        message: "etcd: the server's TLS certificate was refused; see cause",
+        retryable: false,
+      });
+    }
+  });
+
+  test("leaves all else open", () => {
+    const self = failure({ code: "EPERM" });
+    self.cause = self;
+    for (const error of [
+      self,
+      failure({ code: "ENOENT", syscall: "open" }),
+      failure({ code: "EACCES", syscall: "mkdir" }),
+      failure({ code: 18 }),
+      new TypeError("x is not a function"),
+      { code: "ECONNREFUSED" },
+      "ECONNREFUSED",
+      undefined,
+    ]) {
+      expect(table.network(error)).toBeUndefined();
+    }
+  });
+});
+
+describe("the option url", () => {
+  const check = isUrl("etcd://[user:password@]host[:port]", ["etcd", "etcds"], ({ hostname, search }) =>
+    search === "" ? hostname !== "" : "must have no parameters",
+  );
+
+  test.each(["etcd://host", "etcds://us%2Fer:p%40ss@host:1"])("%s is accepted", (url) => {
+    expect(check(url)).toBeUndefined();
+  });
+
+  test.each([
+    "",
+    "host",
+    "http://user:hunter2@host",
+    "etcd://user:hunter%zz@host",
+    "etcd://user:hunter2@host:99999",
+    "etcd:",
+    7,
+    null,
+  ])("%o is refused, and never shown", (url) => {
+    expect(check(url)).toBe("must read etcd://[user:password@]host[:port]");
+  });
+
+  test("is refused with a message of the adapter's own where there is one", () => {
+    expect(check("etcd://host?hunter2")).toBe("must have no parameters");
+  });
+
+  test("and client exclude each other, and one is needed", () => {
+    const client = {};
+    expect(urlOrClient("createEtcdStores", { client })).toEqual({ client });
+    expect(urlOrClient("createEtcdStores", { url: "etcd:" })).toEqual({ url: "etcd:" });
+    for (const both of [{}, { url: "etcd:", client }, { url: undefined, client: undefined }])
+      expect(() => urlOrClient("createEtcdStores", both)).toThrow(
+        "createEtcdStores: give either url or client",
+      );
+  });
+});
+
+describe("pending calls", () => {
+  const forever = () => new Promise<never>(() => {});
+
+  test("settle with their reply", async () => {
+    const calls = new PendingCalls();
+    expect(await calls.run(async () => 1, 10_000)).toBe(1);
+    await expect(calls.run(() => Promise.reject(new Error("raw")))).rejects.toThrow("raw");
+  });
+
+  test("without a reply fail after their time", async () => {
+    vi.useFakeTimers();
+    try {
+      const call = new PendingCalls().run(forever, 4_000);
+      const outcome = expect(call).rejects.toMatchObject({ name: "TimeoutError" });
+      await vi.advanceTimersByTimeAsync(3_999);
+      await vi.advanceTimersByTimeAsync(1);
+      await outcome;
+      expect(vi.getTimerCount()).toBe(0);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  test("are CLOSED as soon as the driver closes, and so are later ones, which send nothing", async () => {
+    const calls = new PendingCalls();
+    const waiting = [calls.run(forever), calls.run(forever, 10_000)];
+    const outcomes = Promise.allSettled(waiting);
+    let disconnected = 0;
+    await calls.close(() => {
+      disconnected++;
+    });
+    for (const outcome of await outcomes) expect(outcome).toMatchObject({ reason: { code: "CLOSED" } });
+    let sent = 0;
+    const later = calls.run(async () => {
+      sent++;
+    });
+    await expect(later).rejects.toSatisfy((error) => StoreError.is(error, "CLOSED"));
+    expect(sent).toBe(0);
+    await calls.close(() => {
+      disconnected++;
+    });
+    expect(disconnected, "closed once").toBe(1);
+  });
+
+  test("do not keep close waiting for a client that hangs", async () => {
+    const calls = new PendingCalls();
+    // The deadline does not keep a process alive; something else must here.
+    const alive = setInterval(() => {}, 100);
+    const start = performance.now();
+    await calls.close(forever);
+    clearInterval(alive);
+    expect(performance.now() - start).toBeGreaterThan(400);
+  });
+});

@@ -1,0 +1,30 @@
+import {
+  type ChatMessage,
+  createStores,
+  RecordLogDriver,
+  type StoreFactory,
+  type TraitsOption,
+} from "@scrollback/store-core";
+import { type PostgresStoreOptions, parseOptions } from "./options.ts";
+import { PostgresRecordLog } from "./postgres-log.ts";
+
+export type { PostgresClient, PostgresStoreOptions } from "./options.ts";
+
+/**
+ * Stores in a table of a PostgreSQL database. Makes no connection before a store's first call. `setup()` makes the table where
+ * it is missing. PostgreSQL deletes nothing by itself: where `ttlMs` is used, run the DELETE of the package's documentation now
+ * and then.
+ *
+ * @throws StoreError `INVALID_ARGUMENT` for a wrong or unknown option, or not exactly one of `url` and `client`.
+ * @example
+ * await using stores = createPostgresStores({ url: "postgres://app:secret@localhost/app", maxMessages: 200 });
+ * await stores.setup();
+ * const store = stores.open("chat-1");
+ * await store.addMessages([{ role: "user", content: "Hello" }]);
+ */
+export function createPostgresStores<M = ChatMessage>(
+  options: PostgresStoreOptions<M> & TraitsOption<M>,
+): StoreFactory<M> {
+  const { table, storeOptions } = parseOptions(options);
+  return createStores(new RecordLogDriver(new PostgresRecordLog(table)), storeOptions);
+}

@@ -1,0 +1,100 @@
+import {
+  type ChatMessage,
+  type Check,
+  CONNECT_TIMEOUT_MS,
+  checkOptions,
+  hasMethods,
+  invalid,
+  isUrl,
+  REPLY_TIMEOUT_MS,
+  type StoreOptions,
+  storeOptionChecks,
+  urlOrClient,
+} from "@scrollback/store-core";
+import { Client, Pool, type PoolClient } from "pg";
+
+/** A pool or a connection of `pg`. */
+export type PostgresClient = Pool | Client | PoolClient;
+
+/** What `createPostgresStores` takes: one of `url` and `client`, and what every backend's factory takes. */
+export interface PostgresStoreOptions<M = ChatMessage> extends StoreOptions<M> {
+  /**
+   * `postgres://[user[:password]@]host[:port][/database][?options]` or `postgresql://…`, with the options that `pg` takes;
+   * user name and password percent-encoded. `?sslmode=verify-full` turns TLS on. The factory opens a pool of 10 connections
+   * with the first call, and closes it with `close()`.
+   */
+  url?: string;
+  /**
+   * A `Pool` of `pg` 8, or a `Client` that is connected and used for nothing that begins a transaction. It is never closed.
+   */
+  client?: PostgresClient;
+  /** The schema of the table. Default: the first one in the user's `search_path` that has the table. */
+  schema?: string;
+  /** The table of all threads of these stores. Default `"scrollback_messages"`. */
+  tableName?: string;
+}
+
+/** Where the rows are. */
+export interface PostgresTable {
+  readonly client: PostgresClient;
+  /** Whether the client was opened for these stores alone, which then close it. */
+  readonly owned: boolean;
+  readonly schema: string | undefined;
+  readonly tableName: string;
+}
+
+const URL_FORM = "postgres://[user[:password]@]host[:port][/database][?options] or postgresql://…";
+
+/** The longest identifier has 63 bytes, and the names of the indexes are longer than the table's. */
+const MAX_NAME_BYTES = 56;
+
+const isName: Check = (value) =>
+  typeof value === "string" &&
+  value !== "" &&
+  value.isWellFormed() &&
+  !value.includes("\0") &&
+  Buffer.byteLength(value) <= MAX_NAME_BYTES
+    ? undefined
+    : `must be a name of 1 to ${MAX_NAME_BYTES} bytes, without quotes around it`;
+
+const optionChecks: Readonly<Record<keyof PostgresStoreOptions, Check>> = {
+  url: isUrl(URL_FORM, ["postgres", "postgresql"], ({ hostname, searchParams }) => {
+    if (hostname !== "" || searchParams.has("host")) return true;
+    return `must name a host; it must read ${URL_FORM}`;
+  }),
+  client: hasMethods("query", "connect", "on"),
+  schema: isName,
+  tableName: isName,
+  ...storeOptionChecks,
+};
+
+/** @throws StoreError `INVALID_ARGUMENT` that names the option and the fix, and never shows the URL. */
+export function parseOptions<M>(options: PostgresStoreOptions<M>): {
+  table: PostgresTable;
+  storeOptions: StoreOptions<M>;
+} {
+  checkOptions("createPostgresStores", options, optionChecks);
+  const { url, client, schema, tableName = "scrollback_messages", ...storeOptions } = options ?? {};
+  const given = urlOrClient("createPostgresStores", { url, client });
+  const used = given.client ?? openPool(given.url);
+  return { table: { client: used, owned: given.client === undefined, schema, tableName }, storeOptions };
+}
+
+/** The pool for a URL, which connects to nothing yet. */
+function openPool(url: string): Pool {
+  try {
+    // A client reads the URL when it is made, a pool only with its first connection.
+    new Client(url);
+  } catch {
+    // The error may show the URL.
+    invalid(
+      `createPostgresStores: url is refused by pg; it must read ${URL_FORM}, with options that pg knows and certificates that exist`,
+    );
+  }
+  return new Pool({
+    connectionString: url,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    query_timeout: REPLY_TIMEOUT_MS,
+    keepAlive: true,
+  });
+}

@@ -1,0 +1,73 @@
+import { type ErrorClass, StoreError } from "@scrollback/store-core";
+import { isCreatedMeanwhile } from "./errors.ts";
+
+/** Quotes a name of SQL. */
+export function quote(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+/** The table's name in SQL. */
+export function qualified(schema: string | undefined, name: string): string {
+  return schema === undefined ? quote(name) : `${quote(schema)}.${quote(name)}`;
+}
+
+/**
+ * The table and its indexes, as `setup()` makes them. One index finds the rows that have expired, the other one the threads: their
+ * roots have numbers below 2^20. Neither holds an ordinary row of a thread that never expires, so a commit costs one index.
+ */
+export function tableDefinition(schema: string | undefined, tableName: string): string {
+  const table = qualified(schema, tableName);
+  return `CREATE TABLE IF NOT EXISTS ${table} (
+  stream text COLLATE "C" NOT NULL,
+  number bigint NOT NULL,
+  head text NOT NULL,
+  content text,
+  expires_at bigint,
+  PRIMARY KEY (stream, number)
+);
+CREATE INDEX IF NOT EXISTS ${quote(`${tableName}_expiry`)} ON ${table} (expires_at) WHERE expires_at IS NOT NULL;
+CREATE INDEX IF NOT EXISTS ${quote(`${tableName}_roots`)} ON ${table} (stream, number) WHERE number < 1048576;`;
+}
+
+/** Deletes what has expired. To be run by a scheduler, once an hour or a day. */
+export function sweepStatement(schema: string | undefined, tableName: string): string {
+  return `DELETE FROM ${qualified(schema, tableName)} WHERE expires_at < extract(epoch FROM now()) * 1000;`;
+}
+
+/** What the privileges and the encoding are asked with. $1 is the table's name in SQL. */
+const look = `SELECT getdatabaseencoding() AS encoding, t.id IS NOT NULL AS is_there,
+  t.id IS NULL OR has_table_privilege(t.id, 'SELECT') AND has_table_privilege(t.id, 'INSERT') AND has_table_privilege(t.id, 'UPDATE') AS is_allowed
+FROM (SELECT to_regclass($1)::oid AS id) AS t`;
+
+const wrongEncoding: ErrorClass = {
+  code: "UNSUPPORTED",
+  message:
+    "postgres: the database's encoding must be UTF8, as messages have any character; create it with ENCODING 'UTF8'",
+};
+const notAllowed: ErrorClass = {
+  code: "UNAVAILABLE",
+  message: "postgres: the user needs the privileges SELECT, INSERT and UPDATE on the table; grant them",
+};
+
+/** Sends statements, several where there are no values. */
+export type Send = (text: string, values?: unknown[]) => Promise<readonly (readonly unknown[])[]>;
+
+/** Makes the table where it is missing, and needs no right to make one where it is there. */
+export async function createTable(send: Send, schema: string | undefined, tableName: string): Promise<void> {
+  const isThere = async () => {
+    const [[encoding, found, allowed] = []] = await send(look, [qualified(schema, tableName)]);
+    if (encoding !== "UTF8") throw refusal(wrongEncoding);
+    if (allowed !== true) throw refusal(notAllowed);
+    return found === true;
+  };
+  if (await isThere()) return;
+  try {
+    await send(tableDefinition(schema, tableName));
+  } catch (error) {
+    if (!isCreatedMeanwhile(error) || !(await isThere())) throw error;
+  }
+}
+
+function refusal({ code, message }: ErrorClass): StoreError {
+  return new StoreError(code, message);
+}

@@ -1,0 +1,77 @@
+import { createHash } from "node:crypto";
+
+/** A statement that the stores send. */
+export interface Statement {
+  readonly text: string;
+  /**
+   * The name to prepare it under. It is a digest of the text, because a pooler may hand a connection on, with what was
+   * prepared on it, to another program that has a statement of its own.
+   */
+  readonly name: string;
+}
+
+/** The statements on one table, whose name is quoted. Each is one round trip. */
+export interface Statements {
+  readonly insert: Statement;
+  readonly readRows: Statement;
+  /** Leaves out the content. */
+  readonly readHeads: Statement;
+  readonly amend: Statement;
+}
+
+export function statementsOn(table: string): Statements {
+  const read = (content: string) =>
+    `SELECT number, head, ${content}, expires_at FROM ${table} ` +
+    "WHERE stream = $1 AND number < $2 ORDER BY number DESC LIMIT $3";
+  return {
+    // The keys are named so that a table without them is an error and never takes two rows under one key.
+    insert: statement(
+      `INSERT INTO ${table} (stream, number, head, content, expires_at) VALUES ($1, $2, $3, $4, $5) ` +
+        "ON CONFLICT (stream, number) DO NOTHING",
+    ),
+    readRows: statement(read("content")),
+    readHeads: statement(read("NULL AS content")),
+    amend: statement(amendOn(table)),
+  };
+}
+
+/**
+ * $2 is a list of `RowChange` (see amend.ts) whose ranges do not overlap, so that a row is changed once. Rows that stay as
+ * they are get no new version. A comparison with NULL is not true, so rows that never expire are not extended.
+ */
+function amendOn(table: string): string {
+  return `
+UPDATE ${table} AS r SET
+  content = CASE
+    WHEN c.blank_all THEN NULL
+    WHEN c.blank IS NULL THEN r.content
+    ELSE coalesce((
+      SELECT string_agg(
+        CASE WHEN EXISTS (
+          SELECT FROM jsonb_to_recordset(c.blank) AS b(since int, until int) WHERE x.position > b.since AND x.position <= b.until
+        ) THEN '' ELSE x.text END,
+        chr(30) ORDER BY x.position)
+      FROM unnest(string_to_array(r.content, chr(30))) WITH ORDINALITY AS x(text, position)
+    ), r.content)
+  END,
+  expires_at = CASE
+    WHEN c.sets_expiry THEN c.expires_at
+    WHEN r.expires_at >= c.at_least AND (c.extend_to IS NULL OR r.expires_at < c.extend_to) THEN c.extend_to
+    ELSE r.expires_at
+  END
+FROM jsonb_to_recordset($2::jsonb) AS c(
+  since bigint, until bigint, blank_all boolean, blank jsonb,
+  sets_expiry boolean, expires_at bigint, at_least bigint, extend_to bigint
+)
+WHERE r.stream = $1 AND r.number >= c.since AND r.number < c.until AND (
+  (c.blank_all AND r.content IS NOT NULL)
+  OR c.blank IS NOT NULL
+  OR (c.sets_expiry AND r.expires_at IS DISTINCT FROM c.expires_at)
+  OR (r.expires_at >= c.at_least AND (c.extend_to IS NULL OR r.expires_at < c.extend_to))
+)`.trim();
+}
+
+function statement(text: string): Statement {
+  const digest = createHash("sha256").update(text).digest("hex").slice(0, 16);
+  return { text, name: `scrollback_${digest}` };
+}

@@ -1,0 +1,176 @@
+import { inspect } from "node:util";
+import { startServer } from "@scrollback/conformance/servers";
+import { Client, Pool, type PoolConfig, types } from "pg";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { createPostgresStores } from "../src/index.ts";
+import { tableDefinition } from "../src/setup.ts";
+import { user, users } from "./messages.ts";
+import { type SentQuery, watchedClient } from "./queries.ts";
+import { rejection } from "./rejection.ts";
+import { makeTable, newTableName, type TestTable } from "./table.ts";
+
+const server = startServer("postgres");
+let table: TestTable;
+beforeAll(async () => {
+  table = await makeTable((await server).url);
+});
+afterAll(async () => {
+  await table[Symbol.asyncDispose]();
+  await (await server).stop();
+});
+
+function ownPool(options: PoolConfig = {}): Pool {
+  const pool = new Pool({ connectionString: table.url, ...options });
+  onTestFinished(async () => {
+    if (!pool.ended) await pool.end();
+  });
+  return pool;
+}
+
+describe("a client that was handed in", () => {
+  test("is never closed, and a lost connection of it ends no process", async () => {
+    const client = ownPool();
+    const stores = createPostgresStores({ client, tableName: table.tableName });
+    const store = stores.open();
+    await store.addMessages(users(1));
+    await table.pool.query(
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND state = 'idle'",
+    );
+    await store.addMessages(users(1));
+    await stores.close();
+    await stores.close();
+    expect(await client.query("SELECT 1 AS one")).toMatchObject({ rows: [{ one: 1 }] });
+    expect(await rejection(store.listMessages())).toMatchObject({ code: "CLOSED" });
+  });
+
+  test("may be a connection, on which requests take turns", async () => {
+    const client = new Client(table.url);
+    await client.connect();
+    await using stores = createPostgresStores({ client, tableName: table.tableName });
+    const all = Array.from({ length: 10 }, () => stores.open());
+    await Promise.all(all.map((store) => store.addMessages(users(2))));
+    for (const store of all) expect(await store.listMessages()).toEqual(users(2));
+    await client.end();
+    const error = await rejection(stores.open().listMessages());
+    expect(error).toMatchObject({ code: "UNAVAILABLE", retryable: false });
+    expect(error.message).toContain("hand in a Pool");
+  });
+
+  test("that its owner has ended stays ended", async () => {
+    const client = ownPool();
+    await using stores = createPostgresStores({ client, tableName: table.tableName });
+    await stores.open().addMessages(users(1));
+    await client.end();
+    const error = await rejection(stores.open().addMessages(users(1)));
+    expect(error).toMatchObject({ code: "UNAVAILABLE", retryable: false });
+    expect(error.message).toContain("client");
+  });
+
+  test("may parse values in its own way", async () => {
+    const previous = types.getTypeParser(20);
+    types.setTypeParser(20, BigInt);
+    onTestFinished(() => types.setTypeParser(20, previous));
+    await using stores = createPostgresStores({ client: ownPool(), tableName: table.tableName });
+    await stores.open("parsed").replaceMessages(users(2));
+    expect(await stores.open("parsed").listMessages()).toEqual(users(2));
+  });
+
+  test("may have another isolation level, and conflicts of it are retried", async () => {
+    const client = ownPool({ options: "-c default_transaction_isolation=serializable" });
+    await using stores = createPostgresStores({ client, tableName: table.tableName, maxMessages: 9 });
+    const store = stores.open();
+    await Promise.all(Array.from({ length: 40 }, (_, index) => store.addMessages([user(`${index}`)])));
+    expect(await store.listMessages()).toHaveLength(9);
+  });
+});
+
+describe("statements", () => {
+  test("are prepared once a connection, under names that are digests of their texts", async () => {
+    const sent: SentQuery[] = [];
+    const client = ownPool({ max: 1, Client: watchedClient(sent) } as PoolConfig);
+    await using stores = createPostgresStores({ client, tableName: table.tableName });
+    const store = stores.open();
+    for (let number = 0; number < 5; number++) await store.addMessages(users(1));
+    const { rows } = await client.query("SELECT name FROM pg_prepared_statements ORDER BY name");
+    const names = [...new Set(sent.map(({ name }) => name).filter((name) => name !== undefined))].sort();
+    expect(rows.map(({ name }) => name)).toEqual(names);
+    expect(names).toHaveLength(2);
+  });
+
+  test("that are not found on the server are sent unprepared from then on", async () => {
+    const sent: SentQuery[] = [];
+    const client = ownPool({ max: 1, Client: watchedClient(sent) } as PoolConfig);
+    await using stores = createPostgresStores({ client, tableName: table.tableName });
+    const store = stores.open();
+    await store.addMessages(users(1));
+    await client.query("DEALLOCATE ALL");
+    sent.splice(0);
+    await store.addMessages(users(1));
+    expect(sent.map(({ name }) => name !== undefined)).toEqual([true, false]);
+    sent.splice(0);
+    await store.addMessages(users(1));
+    expect(sent.map(({ name }) => name !== undefined)).toEqual([false]);
+    expect(await store.listMessages()).toHaveLength(3);
+  });
+});
+
+describe("TLS and logins", () => {
+  test("a server that speaks TLS with a password, and clients that trust it or not", async () => {
+    await using own = await startServer("postgres", { tls: true, password: "s e/cret" });
+    const ssl = { ca: own.tls?.ca ?? "" };
+    const client = new Pool({ host: own.host, port: own.port, user: "postgres", password: "s e/cret", ssl });
+    await using stores = createPostgresStores({ client });
+    await stores.setup();
+    await stores.open("a").addMessages(users(1));
+    expect(await stores.open("a").listMessages()).toEqual(users(1));
+
+    await using distrustful = createPostgresStores({ url: own.url });
+    const untrusted = await rejection(distrustful.open("a").listMessages());
+    expect(untrusted).toMatchObject({ code: "UNAVAILABLE", retryable: false });
+    expect(untrusted.message).toContain("certificate");
+
+    for (const password of ["hunter2", ""]) {
+      const wrong = new Pool({ host: own.host, port: own.port, user: "app-user", password, ssl });
+      await using refused = createPostgresStores({ client: wrong });
+      const start = performance.now();
+      for (const call of [() => refused.open().listMessages(), () => refused.setup()]) {
+        const error = await rejection(call());
+        expect(error).toMatchObject({ code: "UNAVAILABLE", retryable: false });
+        expect(error.message).toContain("login");
+        expect(inspect(error, { depth: 20, showHidden: true })).not.toContain("hunter2");
+      }
+      expect(performance.now() - start).toBeLessThan(4_000);
+      await wrong.end();
+    }
+    await client.end();
+  });
+
+  test("a server without TLS is told", async () => {
+    await using stores = createPostgresStores({ url: `${table.url}?sslmode=verify-full` });
+    const error = await rejection(stores.open().listMessages());
+    expect(error).toMatchObject({ code: "UNAVAILABLE", retryable: false });
+    expect(error.message).toContain("TLS");
+  });
+
+  test("a database that does not exist is told", async () => {
+    const url = new URL(table.url);
+    url.pathname = "/absent";
+    await using stores = createPostgresStores({ url: url.href });
+    const error = await rejection(stores.setup());
+    expect(error).toMatchObject({ code: "UNAVAILABLE", retryable: false });
+    expect(error.message).toContain("database");
+  });
+});
+
+test("a text that a constraint refuses stands in no error", async () => {
+  const tableName = newTableName();
+  const definition = tableDefinition(undefined, tableName).replace(
+    "content text,",
+    "content text CHECK (content <> content),",
+  );
+  await using own = await makeTable(table.url, (name) => definition.replaceAll(tableName, name));
+  await using stores = createPostgresStores({ url: own.url, tableName: own.tableName });
+  const error = await rejection(stores.open().addMessages([user("a private text")]));
+  expect(error.code).toBe("UNAVAILABLE");
+  expect(inspect(error, { depth: 20, showHidden: true, maxStringLength: null })).not.toContain("private");
+});

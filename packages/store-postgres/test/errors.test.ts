@@ -1,0 +1,126 @@
+import { DatabaseError } from "pg";
+import { describe, expect, test } from "vitest";
+import { classifyError, isConnectionLost, isCreatedMeanwhile, isStatementLost } from "../src/errors.ts";
+
+const reply = (code: string, message = "as the server says it"): DatabaseError =>
+  Object.assign(new DatabaseError(message, 1, "error"), { code, severity: "ERROR" });
+const classify = (error: unknown, owned = true) => classifyError(error, "db:5432", owned);
+
+describe("what the server's SQLSTATE means", () => {
+  test.each(["57P01", "57P03", "53300", "40001", "40P01", "57014", "25006", "08006", "08P01", "57P05"])(
+    "%s: retryable",
+    (code) => {
+      expect(classify(reply(code))).toMatchObject({ code: "UNAVAILABLE", retryable: true });
+    },
+  );
+
+  test.each([
+    ["28P01", "login"],
+    ["28000", "login"],
+    ["42501", "privileges"],
+    ["3D000", "database"],
+    ["3F000", "schema"],
+    ["42P01", "setup()"],
+    ["53100", "disk"],
+  ])("%s: permanent, and the message says what to change", (code, text) => {
+    expect(classify(reply(code))).toMatchObject({
+      code: "UNAVAILABLE",
+      retryable: false,
+      message: expect.stringContaining(text),
+    });
+  });
+
+  test.each([
+    ["22P05", "UNSUPPORTED"],
+    ["42703", "UNSUPPORTED"],
+    ["42P10", "UNSUPPORTED"],
+    ["42601", "UNSUPPORTED"],
+    ["54000", "TOO_LARGE"],
+  ])("%s: %s", (code, expected) => {
+    expect(classify(reply(code))).toMatchObject({ code: expected });
+  });
+
+  test("is left open where nothing is known of it", () => {
+    expect(classify(reply("XX000"))).toBeUndefined();
+    // An error of Node has a code of five letters, too.
+    expect(classify(Object.assign(new Error("x"), { code: "EPERM" }))).toBeUndefined();
+  });
+
+  test("tells a lost statement and a table made meanwhile from all others", () => {
+    expect(["26000", "42P05", "42P01"].map((code) => isStatementLost(reply(code)))).toEqual([
+      true,
+      true,
+      false,
+    ]);
+    expect(isStatementLost(reply("0A000", "cached plan must not change result type"))).toBe(true);
+    expect(isStatementLost(reply("0A000"))).toBe(false);
+    expect(["23505", "42P07", "42501"].map((code) => isCreatedMeanwhile(reply(code)))).toEqual([
+      true,
+      true,
+      false,
+    ]);
+  });
+});
+
+describe("what pg's own errors mean", () => {
+  test.each([
+    "Connection terminated unexpectedly",
+    "Connection terminated due to connection timeout",
+    "timeout exceeded when trying to connect",
+    "Query read timeout",
+    "Connection terminated",
+  ])("%s: a lost connection", (message) => {
+    expect(classify(new Error(message))).toMatchObject({
+      code: "UNAVAILABLE",
+      retryable: true,
+      message: expect.stringMatching(/^postgres: could not reach db:5432 \(/),
+    });
+  });
+
+  test("only a connection that was lost at once is replaced at once", () => {
+    const reset = Object.assign(new Error("read ECONNRESET"), { code: "ECONNRESET" });
+    for (const error of [
+      reset,
+      new Error("Connection terminated unexpectedly"),
+      new Error("Connection terminated"),
+    ])
+      expect(isConnectionLost(error)).toBe(true);
+    const refused = Object.assign(new Error("connect"), { code: "ECONNREFUSED" });
+    const late = new Error("Connection terminated due to connection timeout");
+    for (const error of [refused, late, new Error("Query read timeout"), reply("57P01"), "text"])
+      expect(isConnectionLost(error)).toBe(false);
+  });
+
+  test("a Client that was handed in never connects again", () => {
+    const error = new Error("Client has encountered a connection error and is not queryable");
+    expect(classify(error, false)).toMatchObject({
+      retryable: false,
+      message: expect.stringContaining("Pool"),
+    });
+    expect(classify(error, true)).toMatchObject({ retryable: true });
+    const ended = new Error("Cannot use a pool after calling end on the pool");
+    expect(classify(ended, false)).toMatchObject({ retryable: false });
+  });
+
+  test("TLS that the server lacks, and a password that is missing, are told", () => {
+    const noTls = classify(new Error("The server does not support SSL connections"));
+    expect(noTls).toMatchObject({ retryable: false, message: expect.stringContaining("TLS") });
+    const noPassword = new Error("SASL: SCRAM-SERVER-FIRST-MESSAGE: client password must be a string");
+    expect(classify(noPassword)).toMatchObject({
+      retryable: false,
+      message: expect.stringContaining("login"),
+    });
+  });
+
+  test("a certificate that is refused, and a socket that fails, are those of Node", () => {
+    const untrusted = Object.assign(new Error("self-signed"), { code: "DEPTH_ZERO_SELF_SIGNED_CERT" });
+    expect(classify(untrusted)).toMatchObject({
+      retryable: false,
+      message: expect.stringContaining("certificate"),
+    });
+    const refused = Object.assign(new Error("connect"), { code: "ECONNREFUSED", syscall: "connect" });
+    expect(classify(refused)).toMatchObject({ message: "postgres: could not reach db:5432 (ECONNREFUSED)" });
+    expect(classify(new TypeError("x is not a function"))).toBeUndefined();
+    expect(classify("text")).toBeUndefined();
+  });
+});

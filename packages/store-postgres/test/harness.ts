@@ -1,0 +1,28 @@
+import { type Harness, recordLogHarness, TcpProxy } from "@scrollback/conformance";
+import type { RunningServer } from "@scrollback/conformance/servers";
+import { type Namespace, openLog } from "./client.ts";
+import { makeTable, throughProxy } from "./table.ts";
+
+/** What makes harnesses on a server, each on a table of its own. */
+export function postgresHarnesses(starting: Promise<RunningServer>): () => Promise<Harness> {
+  return async () => {
+    const { product, version, url } = await starting;
+    const table = await makeTable(url);
+    const namespace: Namespace = { url, tableName: table.tableName };
+    const proxy = new TcpProxy();
+    const faulty: Namespace = { ...namespace, url: await throughProxy(url, proxy) };
+    const module = new URL("./client.ts", import.meta.url);
+    return recordLogHarness({
+      server: { product, version },
+      connect: () => openLog(namespace),
+      childProcess: { module, data: namespace },
+      rows: table.rows,
+      replaceTexts: table.replaceTexts,
+      faults: { connect: () => openLog(faulty), proxy, childProcess: { module, data: faulty } },
+      async close() {
+        await proxy.close();
+        await table[Symbol.asyncDispose]();
+      },
+    });
+  };
+}

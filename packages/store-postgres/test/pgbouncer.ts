@@ -1,0 +1,15 @@
+import { type RunningServer, startServer } from "@scrollback/conformance/servers";
+
+/** A PgBouncer in transaction mode with its server, under the name of the pooler. */
+export async function startPooled(...settings: string[]): Promise<RunningServer> {
+  const server = await startServer("postgres");
+  // Containers reach each other by their addresses on the engine's network.
+  const address = (await server.exec(["hostname", "-i"])).trim().split(" ")[0];
+  const target = `* = host=${address} port=5432 user=postgres`;
+  const pooler = await startServer("pgbouncer", { args: [...settings, "[databases]", target] });
+  const stop = async () => {
+    await pooler.stop();
+    await server.stop();
+  };
+  return { ...pooler, stop, [Symbol.asyncDispose]: stop };
+}

@@ -1,0 +1,212 @@
+import { readFileSync } from "node:fs";
+import { startServer } from "@scrollback/conformance/servers";
+import { type Clock, createStores, RecordLogDriver } from "@scrollback/store-core";
+import type { Pool } from "pg";
+import { afterAll, describe, expect, onTestFinished, test } from "vitest";
+import { createPostgresStores } from "../src/index.ts";
+import { qualified, sweepStatement, tableDefinition } from "../src/setup.ts";
+import { openLog } from "./client.ts";
+import { user, users } from "./messages.ts";
+import { rejection } from "./rejection.ts";
+import { makeTable, newTableName, type TestTable } from "./table.ts";
+
+const server = startServer("postgres");
+afterAll(async () => (await server).stop());
+
+const HOUR = 60 * 60 * 1_000;
+
+async function ownTable(define?: (tableName: string) => string): Promise<TestTable> {
+  const table = await makeTable((await server).url, define);
+  onTestFinished(() => table[Symbol.asyncDispose]());
+  return table;
+}
+
+/** A user of its own, and the URL by which it logs in. */
+async function newUser(pool: Pool, grants: (user: string) => string): Promise<string> {
+  const name = `suite_${crypto.randomUUID().slice(0, 8)}`;
+  await pool.query(`CREATE USER ${name}; ${grants(name)}`);
+  onTestFinished(async () => {
+    await pool.query(`DROP OWNED BY ${name}; DROP USER ${name}`);
+  });
+  const url = new URL((await server).url);
+  url.username = name;
+  return url.href;
+}
+
+const optionsOf = ({ url, tableName }: TestTable) => ({ url, tableName });
+
+describe("setup", () => {
+  test("makes the table and its indexes, and can run twice", async () => {
+    const table = await ownTable(() => "");
+    await using stores = createPostgresStores(optionsOf(table));
+    await stores.setup();
+    await stores.setup();
+    const { rows } = await table.pool.query(
+      "SELECT indexname FROM pg_indexes WHERE tablename = $1 ORDER BY indexname",
+      [table.tableName],
+    );
+    expect(rows.map(({ indexname }) => indexname.slice(table.tableName.length))).toEqual([
+      "_expiry",
+      "_pkey",
+      "_roots",
+    ]);
+    await stores.open("a").addMessages(users(3));
+    expect(await stores.open("a").listMessages()).toEqual(users(3));
+  });
+
+  test("can run at once from several clients", async () => {
+    const table = await ownTable(() => "");
+    const all = Array.from({ length: 6 }, () => createPostgresStores(optionsOf(table)));
+    await Promise.all(all.map((stores) => stores.setup()));
+    await all[0]?.open("a").addMessages(users(1));
+    for (const stores of all) {
+      expect(await stores.open("a").listMessages()).toEqual(users(1));
+      await stores.close();
+    }
+  });
+
+  test("is told of by the error of a call that needs it", async () => {
+    const table = await ownTable(() => "");
+    await using stores = createPostgresStores(optionsOf(table));
+    const error = await rejection(stores.open("a").listMessages());
+    expect(error).toMatchObject({ code: "UNAVAILABLE", retryable: false });
+    expect(error.message).toContain("setup()");
+  });
+
+  test("needs no right to create where the table is there, and the stores need three privileges", async () => {
+    const table = await ownTable();
+    const grant = (name: string) => `GRANT SELECT, INSERT, UPDATE ON ${table.quoted} TO ${name}`;
+    const url = await newUser(table.pool, grant);
+    await using stores = createPostgresStores({
+      url,
+      tableName: table.tableName,
+      maxMessages: 5,
+      ttlMs: HOUR,
+    });
+    await stores.setup();
+    const store = stores.open("a");
+    for (let number = 0; number < 70; number++) await store.addMessages([user("Hello")]);
+    await store.clear();
+    expect(await store.listMessages()).toEqual([]);
+  });
+
+  test.each(["SELECT", "INSERT", "UPDATE"])("fails where the privilege %s is missing", async (missing) => {
+    const table = await ownTable();
+    const granted = ["SELECT", "INSERT", "UPDATE"].filter((one) => one !== missing).join(", ");
+    const url = await newUser(table.pool, (name) => `GRANT ${granted} ON ${table.quoted} TO ${name}`);
+    await using stores = createPostgresStores({ url, tableName: table.tableName });
+    const error = await rejection(stores.setup());
+    expect(error).toMatchObject({ code: "UNAVAILABLE", retryable: false });
+    expect(error.message).toContain("privileges");
+  });
+
+  test("fails where the table is missing and the user may not make it", async () => {
+    const { pool } = await ownTable(() => "");
+    const url = await newUser(pool, () => "");
+    await using stores = createPostgresStores({ url, tableName: newTableName() });
+    expect(await rejection(stores.setup())).toMatchObject({ code: "UNAVAILABLE", retryable: false });
+  });
+
+  test("refuses a table of other columns or without the primary key", async () => {
+    for (const define of [
+      (name: string) => `CREATE TABLE "${name}" (id int)`,
+      (name: string) =>
+        `CREATE TABLE "${name}" (stream text, number bigint, head text, content text, expires_at bigint)`,
+    ]) {
+      const table = await ownTable(define);
+      await using stores = createPostgresStores(optionsOf(table));
+      const error = await rejection(stores.setup().then(() => stores.open("a").addMessages(users(1))));
+      expect(error).toMatchObject({ code: "UNSUPPORTED" });
+      expect(error.message).toContain("primary key");
+    }
+  });
+
+  test("takes a table in a schema of its own", async () => {
+    const { pool } = await ownTable(() => "");
+    const schema = `suite ${crypto.randomUUID()}`;
+    await pool.query(`CREATE SCHEMA "${schema}"`);
+    onTestFinished(async () => {
+      await pool.query(`DROP SCHEMA "${schema}" CASCADE`);
+    });
+    await using stores = createPostgresStores({ url: (await server).url, schema, tableName: 'a "b"' });
+    await stores.setup();
+    await stores.open("a").addMessages(users(1));
+    const { rows } = await pool.query(`SELECT count(*)::int AS count FROM ${qualified(schema, 'a "b"')}`);
+    expect(rows).toEqual([{ count: 2 }]);
+    const absent = createPostgresStores({ url: (await server).url, schema: "absent" });
+    expect((await rejection(absent.setup())).message).toContain("schema");
+    await absent.close();
+  });
+
+  test("refuses a database that is not UTF8, and a message in it that fits is no loss", async () => {
+    const { pool } = await ownTable(() => "");
+    const database = `latin_${crypto.randomUUID().slice(0, 8)}`;
+    await pool.query(`CREATE DATABASE ${database} ENCODING LATIN1 LOCALE 'C' TEMPLATE template0`);
+    onTestFinished(async () => {
+      await pool.query(`DROP DATABASE ${database} WITH (FORCE)`);
+    });
+    const url = new URL((await server).url);
+    url.pathname = database;
+    const table = await makeTable(url.href);
+    await using stores = createPostgresStores(optionsOf(table));
+    expect(await rejection(stores.setup())).toMatchObject({
+      code: "UNSUPPORTED",
+      message: expect.stringContaining("UTF8"),
+    });
+    const store = stores.open("a");
+    await store.addMessages([user("café")]);
+    expect(await rejection(store.addMessages([user("日本")]))).toMatchObject({ code: "UNSUPPORTED" });
+    expect(await store.listMessages()).toEqual([user("café")]);
+    await table.pool.end();
+  });
+
+  test("partitions by stream serve the stores", async () => {
+    const table = await ownTable((name) => partitioned(name));
+    await using stores = createPostgresStores({ ...optionsOf(table), maxMessages: 5 });
+    await stores.setup();
+    for (const id of ["a", "b", "c", "d", "e", "f"]) {
+      for (let number = 1; number <= 40; number++) await stores.open(id).addMessages([user(`${number}`)]);
+      expect(await stores.open(id).listMessages()).toEqual(["36", "37", "38", "39", "40"].map(user));
+    }
+    const { rows } = await table.pool.query(
+      `SELECT count(DISTINCT tableoid)::int AS used FROM ${table.quoted}`,
+    );
+    expect(rows[0].used).toBeGreaterThan(1);
+  });
+});
+
+const PARTITIONED = /```sql\n(CREATE TABLE chats \([^`]*PARTITION BY HASH[^`]*)```/;
+const page = readFileSync(new URL("../../../docs/store-postgres.md", import.meta.url), "utf8");
+
+/** The partitioned table of the documentation, under another name. */
+function partitioned(name: string): string {
+  const [, definition = ""] = PARTITIONED.exec(page) ?? [];
+  return definition.replace(/\bchats(_\d)?\b/g, (_, part = "") => `"${name}${part}"`);
+}
+
+test("the documentation has the table, the statement that deletes, and the privileges", () => {
+  expect(page).toContain(tableDefinition(undefined, "scrollback_messages"));
+  expect(page).toContain(sweepStatement(undefined, "scrollback_messages"));
+  expect(page).toContain("GRANT SELECT, INSERT, UPDATE ON");
+});
+
+describe("expiry", () => {
+  test("the statement deletes what expired and nothing else", async () => {
+    const table = await ownTable();
+    let now = Date.now();
+    const clock: Clock = { wall: () => now, monotonic: () => now, sleep: async () => {} };
+    const log = openLog(table);
+    const driver = new RecordLogDriver(log, { clock });
+    onTestFinished(() => driver.close());
+    // In the past, so that the server's clock finds it expired.
+    now -= 365 * 24 * HOUR;
+    await createStores(driver, { ttlMs: HOUR }).open("old").addMessages(users(3));
+    now += 365 * 24 * HOUR;
+    await createStores(driver, { ttlMs: HOUR }).open("new").addMessages(users(3));
+    await createStores(driver).open("lasting").addMessages(users(3));
+    await table.pool.query(sweepStatement(undefined, table.tableName));
+    expect(await table.rows("old")).toEqual([]);
+    expect(await createStores(driver).open("new").listMessages()).toEqual(users(3));
+    expect(await createStores(driver).open("lasting").listMessages()).toEqual(users(3));
+  });
+});

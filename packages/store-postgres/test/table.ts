@@ -1,0 +1,64 @@
+import { randomUUID } from "node:crypto";
+import type { TcpProxy } from "@scrollback/conformance";
+import type { LogRow } from "@scrollback/store-core";
+import { Pool } from "pg";
+import { type StoredRow, toContent, toRow, toText } from "../src/row.ts";
+import { qualified, tableDefinition } from "../src/setup.ts";
+import type { Namespace } from "./client.ts";
+
+/** A table that nothing else uses, and a pool of its own to look into it. */
+export interface TestTable extends Namespace, AsyncDisposable {
+  readonly pool: Pool;
+  /** The name in SQL. */
+  readonly quoted: string;
+  rows(stream: string): Promise<LogRow[]>;
+  replaceTexts(stream: string, number: number, texts: readonly string[]): Promise<void>;
+  /** Deletes what expired of a stream. */
+  sweep(stream: string): Promise<void>;
+}
+
+export const newTableName = () => `suite-${randomUUID()}`;
+
+/** Creates the table, unless `define` does something else. */
+export async function makeTable(
+  url: string,
+  define = (tableName: string) => tableDefinition(undefined, tableName),
+): Promise<TestTable> {
+  const pool = new Pool({ connectionString: url, max: 2 });
+  pool.on("error", () => undefined);
+  const tableName = newTableName();
+  const quoted = qualified(undefined, tableName);
+  const definition = define(tableName);
+  if (definition !== "") await pool.query(definition);
+  return {
+    url,
+    tableName,
+    pool,
+    quoted,
+    async rows(stream) {
+      const text = `SELECT number, head, content, expires_at FROM ${quoted} WHERE stream = $1 ORDER BY number`;
+      const { rows } = await pool.query({ text, values: [toText(stream)], rowMode: "array" });
+      return rows.map((row) => toRow(row as unknown as StoredRow));
+    },
+    async replaceTexts(stream, number, texts) {
+      const values = [toText(stream), number, toContent(texts)];
+      await pool.query(`UPDATE ${quoted} SET content = $3 WHERE stream = $1 AND number = $2`, values);
+    },
+    async sweep(stream) {
+      const values = [toText(stream), Date.now()];
+      await pool.query(`DELETE FROM ${quoted} WHERE stream = $1 AND expires_at <= $2`, values);
+    },
+    async [Symbol.asyncDispose]() {
+      await pool.query(`DROP TABLE IF EXISTS ${quoted}`);
+      await pool.end();
+    },
+  };
+}
+
+/** The URL of a server by way of a proxy. */
+export async function throughProxy(url: string, proxy: TcpProxy): Promise<string> {
+  const { hostname, port } = new URL(url);
+  const faulty = new URL(url);
+  faulty.host = `127.0.0.1:${await proxy.forward({ host: hostname, port: Number(port || 5432) })}`;
+  return faulty.href;
+}
