@@ -250,14 +250,14 @@ export const sourceMutants: readonly SourceMutant[] = [
       "metadata is never removed",
       "C18",
       "scripts/commit.lua",
-      "elseif metadata == 'remove' then",
-      "elseif false then",
+      "if metadata == 'remove' then",
+      "if false then",
     ],
     [
       "any revision is the expected one",
       "C5",
       "scripts/commit.lua",
-      "if ARGV[4] ~= 'any' and",
+      "if expected ~= 'any' and",
       "if false and",
     ],
     [

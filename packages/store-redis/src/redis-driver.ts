@@ -63,30 +63,19 @@ export class RedisDriver implements Driver {
   }
 
   async commit(request: CommitRequest): Promise<CommitOutcome> {
-    const { threadId, append, expectedRevision, metadata } = request;
+    const { threadId, append } = request;
     if (append.length > MAX_RECORDS_PER_COMMIT) {
       const problem = `${append.length} messages in one commit, at most ${MAX_RECORDS_PER_COMMIT} fit`;
       throw new StoreError("TOO_LARGE", `append: ${problem}`);
     }
-    const { messages, meta } = threadKeys(this.#keyPrefix, threadId);
-    const values = [
-      request.operationId,
-      request.digest,
-      request.newEpoch,
-      expectedRevision === undefined ? "any" : expectedRevision === null ? "none" : `=${expectedRevision}`,
-      String(request.drop),
-      metadata === undefined ? "keep" : metadata === null ? "remove" : `=${metadata}`,
-      String(request.maxMessages ?? 0),
-      request.trimming,
-      String(request.ttlMs ?? 0),
-      ...append,
-    ];
-    const run = () => runScript(this.#client, commitScript, [messages, meta], values);
-    const reply = await this.#send(request, run);
-    const [outcome, detail] = reply as [string, string | null];
-    if (outcome === "unreadable") throw unreadable(threadId, detail ?? "");
+    const keys = threadKeys(this.#keyPrefix, threadId);
+    const run = () => runScript(this.#client, commitScript, keys, argumentsOf(request));
+    const reply = (await this.#send(request, run)) as string;
+    const space = reply.indexOf(" ");
+    const [outcome, detail] = [reply.slice(0, space), reply.slice(space + 1)];
+    if (outcome === "unreadable") throw unreadable(threadId, detail);
     if (outcome === "incomplete") throw incomplete(threadId);
-    return { outcome, revision: detail } as CommitOutcome;
+    return { outcome, revision: detail || null } as CommitOutcome;
   }
 
   async read(request: ReadRequest): Promise<ThreadView> {
@@ -133,13 +122,13 @@ export class RedisDriver implements Driver {
 
   async #readAtOnce(request: ReadRequest): Promise<ThreadView> {
     const { threadId, before, after, limit } = request;
-    const { messages, meta } = threadKeys(this.#keyPrefix, threadId);
+    const keys = threadKeys(this.#keyPrefix, threadId);
     const values = [
       after === undefined ? "before" : "after",
       String(after ?? before ?? Number.MAX_SAFE_INTEGER),
       String(Math.min(limit, Number.MAX_SAFE_INTEGER)),
     ];
-    const run = () => runScript(this.#client, readRangeScript, [messages, meta], values);
+    const run = () => runScript(this.#client, readRangeScript, keys, values);
     const reply = await this.#send(request, run);
     const [footer, records = [], revision = null, metadata = null] = reply as [
       string?,
@@ -152,8 +141,11 @@ export class RedisDriver implements Driver {
 
   async #send<T>({ signal }: CommitRequest | ReadRequest, command: () => Promise<T>): Promise<T> {
     try {
-      await untilReady(this.#client);
-      await this.#handshake.ensure();
+      // Awaited only where there is something to wait for: each await is a turn of the queue of promises.
+      const ready = untilReady(this.#client);
+      if (ready) await ready;
+      const granted = this.#handshake.ensure();
+      if (granted) await granted;
       signal?.throwIfAborted();
       return await command();
     } catch (error) {
@@ -172,6 +164,24 @@ export class RedisDriver implements Driver {
     }
     return withoutArguments(error);
   }
+}
+
+/** What `commit.lua` takes. */
+function argumentsOf(request: CommitRequest): string[] {
+  const { operationId, digest, newEpoch, expectedRevision, drop, append, metadata } = request;
+  const { maxMessages = 0, trimming, ttlMs = 0 } = request;
+  const limit = trimming === "exact" && maxMessages > 0 ? `=${maxMessages}` : `${maxMessages}`;
+  const values = [operationId, digest, newEpoch, limit, `${ttlMs}`];
+  if (expectedRevision === undefined && drop === 0 && metadata === undefined) values.push("append");
+  else {
+    values.push(
+      "change",
+      expectedRevision === undefined ? "any" : expectedRevision === null ? "none" : `=${expectedRevision}`,
+      `${drop}`,
+      metadata === undefined ? "keep" : metadata === null ? "remove" : `=${metadata}`,
+    );
+  }
+  return values.concat(append);
 }
 
 /** Where the newest records begin in the list, counted from its end. The footer is one element more. */

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
+import type { ThreadKeys } from "./keys.ts";
 import type { RedisClient } from "./options.ts";
 
 /** A script as its file has it: what it takes and returns stands at its top. */
@@ -27,12 +28,12 @@ export const readRangeScript = load("read-range");
 export async function runScript(
   client: RedisClient,
   { lua, digest }: Script,
-  keys: readonly [messages: string, meta: string],
+  { messages, meta }: ThreadKeys,
   values: readonly string[],
 ): Promise<unknown> {
   // One array, not one parameter a value: a call with a hundred thousand parameters overflows the stack.
   const run = (command: string, script: string) =>
-    client.call(command, [script, keys.length, ...keys, ...values]);
+    client.call(command, [script, 2, messages, meta, ...values]);
   try {
     return await run("evalsha", digest);
   } catch (error) {

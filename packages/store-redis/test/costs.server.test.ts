@@ -40,15 +40,50 @@ async function commandsOf(client: Redis, work: () => Promise<unknown>): Promise<
   return calls;
 }
 
+/** What a commit costs in the steady state. More of it costs every user's every commit: think twice before raising this. */
+const APPEND = { evalsha: 1, lindex: 1, hmget: 1, hset: 1, ltrim: 1, rpush: 1 };
+
 test("a commit runs the same few commands whatever the thread's length", async () => {
   const { client, store } = open({ maxMessages: 500 });
   await store.addMessages(users(2));
-  const append = { evalsha: 1, lindex: 1, hmget: 1, hset: 1, ltrim: 1, rpush: 1 };
-  expect(await commandsOf(client, () => store.addMessages(users(1)))).toEqual(append);
-  expect(await commandsOf(client, () => store.addMessages(users(400)))).toEqual(append);
+  expect(await commandsOf(client, () => store.addMessages(users(1)))).toEqual(APPEND);
+  expect(await commandsOf(client, () => store.addMessages(users(400)))).toEqual(APPEND);
   await store.addMessages(users(200));
-  // The leading message may be the system's, and the first one that fits may be no user's: both are looked at.
-  expect(await commandsOf(client, () => store.addMessages(users(1)))).toEqual({ ...append, lrange: 2 });
+  // The leading message may be the system's, and the first one that fits may be no user's: both are looked at, in one read
+  // where they lie side by side.
+  expect(await commandsOf(client, () => store.addMessages(users(1)))).toEqual({ ...APPEND, lrange: 1 });
+  expect(await commandsOf(client, () => store.addMessages(users(20)))).toEqual({ ...APPEND, lrange: 2 });
+});
+
+test("a commit behind a pinned system message, a conditional one, one that sets metadata and one that expires take few commands more", async () => {
+  const pinned = open({ maxMessages: 10 });
+  await pinned.store.addMessages([{ role: "system", content: "Be brief." }, ...users(9)]);
+  await pinned.store.addMessages(users(1));
+  const behind = await commandsOf(pinned.client, () => pinned.store.addMessages(users(1)));
+  expect(behind).toEqual({ ...APPEND, ltrim: 2, lmove: 2, lrange: 1 });
+  await pinned.store.commit({ drop: 5 });
+  expect(await commandsOf(pinned.client, () => pinned.store.addMessages(users(1)))).toEqual(APPEND);
+
+  const { client, store } = open();
+  const expectedRevision = await store.addMessages(users(2), { operationId: "first" });
+  const conditional = () => store.commit({ drop: 1, append: users(1) }, { expectedRevision });
+  expect(await commandsOf(client, conditional)).toEqual(APPEND);
+  const again = () => store.addMessages(users(2), { operationId: "first" });
+  expect(await commandsOf(client, again)).toEqual({ evalsha: 1, lindex: 1, hmget: 1 });
+  const withMetadata = () => store.commit({ append: users(1), metadata: "a" });
+  expect(await commandsOf(client, withMetadata)).toEqual({ ...APPEND, hset: 2 });
+
+  const expiring = open({ ttlMs: 60_000 });
+  await expiring.store.addMessages(users(1));
+  const renewed = await commandsOf(expiring.client, () => expiring.store.addMessages(users(1)));
+  expect(renewed).toEqual({ ...APPEND, time: 1, pexpireat: 2 });
+});
+
+test("a commit that only removes takes one command more, as the first write of a script must not need memory", async () => {
+  const { client, store } = open();
+  await store.addMessages(users(5));
+  expect(await commandsOf(client, () => store.popMessage())).toMatchObject({ evalsha: 1, ltrim: 2, hset: 1 });
+  expect(await commandsOf(client, () => store.clear())).toMatchObject({ evalsha: 1, ltrim: 1, hset: 1 });
 });
 
 test("a read of the newest few is one plain command", async () => {

@@ -6,17 +6,19 @@
 -- ARGV   1  operation id
 --        2  digest of the change
 --        3  the epoch to begin with if the thread is gone
---        4  the expected revision: "any", "none" (the thread is gone), or "=" and the revision
---        5  how many messages to drop from the end, or "all"
---        6  metadata: "keep", "remove", or "=" and the record
---        7  the most messages to keep, "0" for no limit
---        8  "turns" or "exact"
---        9  milliseconds to live, "0" for ever
---        10 and on: the records to append
--- Returns  {"committed" | "repeated", revision}
---          {"revision-conflict" | "operation-conflict", revision | nil}
---          {"unreadable", start of the footer}: the footer is of a newer format, or a key is another program's
---          {"incomplete"}: the hash is not the one that belongs to the list; only a drop of "all" is accepted
+--        4  the most messages to keep, trimmed by turns; with "=" in front trimmed exactly; "0" for no limit
+--        5  milliseconds to live, "0" for ever
+--        6  "append": the records to append are 7 and on; "change": 7 to 9 say more, and the records are 10 and on
+--        7  the expected revision: "any", "none" (the thread is gone), or "=" and the revision
+--        8  how many messages to drop from the end, or "all"
+--        9  metadata: "keep", "remove", or "=" and the record
+-- Returns one string, as a list costs more: a word, a space, and what belongs to it
+--        "committed", "repeated"                    the revision
+--        "revision-conflict", "operation-conflict"  the revision, empty if the thread is gone
+--        "unreadable"                               the start of the footer, which is of a newer format; empty or another
+--                                                   text if a key is another program's
+--        "incomplete"                               nothing: the hash is not the one that belongs to the list; only a drop
+--                                                   of "all" is accepted
 --
 -- The footer: thread <format> <epoch> <commits> <first> <next> <pinned> <userless> <resultsOnly> <expires>
 --   first, next   the messages' sequence numbers are first to next - 1
@@ -24,10 +26,12 @@
 --   userless      none of the messages from first to userless - 1 is a user's: trimming need not look at them again
 --   resultsOnly   all of the messages from first to resultsOnly - 1 are tool results: likewise
 --   expires       1 where both keys have an expiry, else 0
+--
+-- The script runs from top to bottom, and functions are made only where they are needed: a plain append is five commands and
+-- little else.
 
-local call = redis.call
+local call, ARGV = redis.call, ARGV
 local MESSAGES, META = KEYS[1], KEYS[2]
-local FIRST_RECORD = 10
 -- An operation is remembered as long as it is among so many newest, and while a store may still be sending it again: for
 -- 5 seconds, and 4 more until it gives up the last request.
 local REMEMBERED_OPERATIONS = 64
@@ -39,40 +43,43 @@ local FORGET_EVERY = 48
 local AT_ONCE = 5000
 local MOST = 2 ^ 53 - 1
 
-local operation, digest, drop, metadata, ttl = ARGV[1], ARGV[2], ARGV[5], ARGV[6], ARGV[9]
+local operation, digest, ttl = 'op:' .. ARGV[1], ARGV[2], ARGV[5]
+local firstRecord, expected, drop, metadata = 7, 'any', '0', 'keep'
+if ARGV[6] ~= 'append' then
+  firstRecord, expected, drop, metadata = 10, ARGV[7], ARGV[8], ARGV[9]
+end
 
 -- Both keys are read before anything is written, so that a key of another type fails the script while nothing has changed.
 local footer = call('LINDEX', MESSAGES, -1)
-local stored = call('HMGET', META, 'revision', 'op:' .. operation)
+local stored = call('HMGET', META, 'revision', operation)
 
 local epoch, commits, first, next, pinned, userless, resultsOnly, expires = ARGV[3], 0, 1, 1, 0, 1, 1, '0'
 local revision = false
 if footer then
-  local known
-  known, commits, first, next, pinned, userless, resultsOnly, expires =
+  epoch, commits, first, next, pinned, userless, resultsOnly, expires =
     string.match(footer, '^thread 1 (%S+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) ([01])$')
-  if not known then
-    return {'unreadable', string.sub(footer, 1, 64)}
+  if not epoch then
+    return 'unreadable ' .. string.sub(footer, 1, 64)
   end
-  epoch, revision = known, known .. '.' .. commits
+  revision = epoch .. '.' .. commits
   commits, first, next, pinned = tonumber(commits), tonumber(first), tonumber(next), tonumber(pinned)
   userless, resultsOnly = tonumber(userless), tonumber(resultsOnly)
   -- Past 2^53 a number is its own successor, and no loop would end.
-  if math.max(commits, next, userless, resultsOnly) > MOST or first > next or pinned > first then
-    return {'unreadable', string.sub(footer, 1, 64)}
+  if commits > MOST or next > MOST or userless > MOST or resultsOnly > MOST or first > next or pinned > first then
+    return 'unreadable ' .. string.sub(footer, 1, 64)
   end
   if stored[2] and stored[1] == revision then
     local number, knownDigest = string.match(stored[2], '^(%d+) (.*)$')
     if not number then
-      return {'unreadable', ''}
+      return 'unreadable '
     end
     if knownDigest == digest then
-      return {'repeated', epoch .. '.' .. number}
+      return 'repeated ' .. epoch .. '.' .. number
     end
-    return {'operation-conflict', revision}
+    return 'operation-conflict ' .. revision
   end
 elseif not stored[1] and call('EXISTS', META) == 1 then
-  return {'unreadable', ''}
+  return 'unreadable '
 else
   -- Whatever a later commit may need is tried here, on a list that is not there, where it does nothing. So an older server,
   -- or a user without one of these permissions, is found out now and not with a commit half done. LMOVE comes first, as of
@@ -87,11 +94,11 @@ else
   call('PEXPIREAT', MESSAGES, 0)
   call('PERSIST', MESSAGES)
 end
-if ARGV[4] ~= 'any' and ARGV[4] ~= (revision and '=' .. revision or 'none') then
-  return {'revision-conflict', revision}
+if expected ~= 'any' and expected ~= (revision and '=' .. revision or 'none') then
+  return 'revision-conflict ' .. (revision or '')
 end
 if footer and stored[1] ~= revision and drop ~= 'all' then
-  return {'incomplete'}
+  return 'incomplete '
 end
 
 local commit = commits + 1
@@ -110,7 +117,7 @@ end
 
 -- Append.
 local kept = next
-next = kept + #ARGV - FIRST_RECORD + 1
+next = kept + #ARGV - firstRecord + 1
 if userless > kept then
   userless = kept
 end
@@ -119,78 +126,92 @@ if resultsOnly > kept then
 end
 
 -- Trim, as trim of store-core's trimming.ts.
-local maxMessages = tonumber(ARGV[7])
-if maxMessages > 0 and next - first + (pinned > 0 and 1 or 0) > maxMessages then
-  -- Kinds are read a few records at a time: the first one asked for is nearly always the one looked for.
-  local kinds, readAtOnce = {}, 1
+local maxMessages = tonumber(ARGV[4]) or -tonumber(string.sub(ARGV[4], 2))
+local count = next - first + (pinned > 0 and 1 or 0)
+if maxMessages < 0 and count > -maxMessages then
+  pinned, first = 0, next + maxMessages
+elseif maxMessages > 0 and count > maxMessages then
+  -- Kinds are read a few records at a time. Where few messages go, one read has the kind of the leading message, and of the
+  -- first ones that fit, as one of these nearly always is the one looked for.
+  local cut = next - maxMessages
+  local kinds, readAtOnce = {}, pinned == 0 and cut - first < 4 and cut - first + 4 or 1
   local function kindAt(sequence)
     if sequence >= kept then
-      return string.sub(ARGV[FIRST_RECORD + sequence - kept], 2, 2)
+      return string.sub(ARGV[firstRecord + sequence - kept], 2, 2)
     end
     if not kinds[sequence] then
       local last = math.min(sequence + readAtOnce, kept) - 1
       for index, record in ipairs(call('LRANGE', MESSAGES, sequence - listed, last - listed)) do
         kinds[sequence + index - 1] = string.sub(record, 2, 2)
       end
-      readAtOnce = math.min(2 * readAtOnce, 32)
+      readAtOnce = math.min(4 * readAtOnce, 32)
     end
     return kinds[sequence]
   end
 
-  if ARGV[8] == 'exact' then
-    pinned, first = 0, next - maxMessages
+  if maxMessages == 1 then
+    pinned = 0
+  elseif pinned == 0 and kindAt(first) == 's' then
+    pinned = first
+  end
+  first = pinned > 0 and cut + 1 or cut
+  userless = math.max(first, userless)
+  while userless < next and kindAt(userless) ~= 'u' do
+    userless = userless + 1
+  end
+  if userless < next then
+    first = userless
   else
-    if maxMessages == 1 then
-      pinned = 0
-    elseif pinned == 0 and kindAt(first) == 's' then
-      pinned = first
+    resultsOnly = math.max(first, resultsOnly)
+    while resultsOnly < next and kindAt(resultsOnly) == 't' do
+      resultsOnly = resultsOnly + 1
     end
-    first = next - maxMessages + (pinned > 0 and 1 or 0)
-    userless = math.max(first, userless)
-    while userless < next and kindAt(userless) ~= 'u' do
-      userless = userless + 1
-    end
-    if userless < next then
-      first = userless
-    else
-      resultsOnly = math.max(first, resultsOnly)
-      while resultsOnly < next and kindAt(resultsOnly) == 't' do
-        resultsOnly = resultsOnly + 1
-      end
-      if resultsOnly < next then
-        first = resultsOnly
-      end
+    if resultsOnly < next then
+      first = resultsOnly
     end
   end
 end
 
--- Write.
-local function writeMessages()
-  local pinnedIsListed = pinned > 0 and pinned < kept
-  if not footer then
-    -- There is no list yet.
-  elseif pinnedIsListed then
-    call('LTRIM', MESSAGES, 0, kept - listed - 1)
-    local trimmed = math.min(first, kept) - listed - 1
-    if trimmed > 0 then
-      -- The pinned record steps aside, so that neither replicas nor the append-only file get a copy of it each time.
-      call('LMOVE', MESSAGES, MESSAGES, 'LEFT', 'RIGHT')
-      call('LTRIM', MESSAGES, trimmed, -1)
-      call('LMOVE', MESSAGES, MESSAGES, 'RIGHT', 'LEFT')
-    end
-  elseif first < kept then
-    call('LTRIM', MESSAGES, first - listed, kept - listed - 1)
-  else
-    call('UNLINK', MESSAGES)
+-- Write. On a server without memory to spare a script's first write decides: HSET is refused there, LTRIM is not. So what adds
+-- to the thread fails before anything is changed, and what only removes from it goes through.
+if #ARGV < firstRecord and (metadata == 'keep' or metadata == 'remove') then
+  call('LTRIM', MESSAGES, 0, -1)
+end
+if stored[1] and stored[1] ~= revision then
+  call('UNLINK', META)
+end
+call('HSET', META, 'revision', newRevision, operation, commit .. ' ' .. digest)
+if metadata == 'remove' then
+  call('HDEL', META, 'metadata')
+elseif metadata ~= 'keep' then
+  call('HSET', META, 'metadata', string.sub(metadata, 2))
+end
+
+local pinnedIsListed = pinned > 0 and pinned < kept
+if not footer then
+  -- There is no list yet.
+elseif pinnedIsListed then
+  call('LTRIM', MESSAGES, 0, kept - listed - 1)
+  local trimmed = math.min(first, kept) - listed - 1
+  if trimmed > 0 then
+    -- The pinned record steps aside, so that neither replicas nor the append-only file get a copy of it each time.
+    call('LMOVE', MESSAGES, MESSAGES, 'LEFT', 'RIGHT')
+    call('LTRIM', MESSAGES, trimmed, -1)
+    call('LMOVE', MESSAGES, MESSAGES, 'RIGHT', 'LEFT')
   end
-  if pinned > 0 and not pinnedIsListed then
-    call('RPUSH', MESSAGES, ARGV[FIRST_RECORD + pinned - kept])
-  end
-  ARGV[#ARGV + 1] = string.format('thread 1 %s %d %d %d %d %d %d %d',
-    epoch, commit, first, next, pinned, userless, resultsOnly, ttl == '0' and 0 or 1)
-  for from = FIRST_RECORD + math.max(first - kept, 0), #ARGV, AT_ONCE do
-    call('RPUSH', MESSAGES, unpack(ARGV, from, math.min(from + AT_ONCE - 1, #ARGV)))
-  end
+elseif first < kept then
+  call('LTRIM', MESSAGES, first - listed, kept - listed - 1)
+else
+  call('UNLINK', MESSAGES)
+end
+if pinned > 0 and not pinnedIsListed then
+  call('RPUSH', MESSAGES, ARGV[firstRecord + pinned - kept])
+end
+local last = #ARGV + 1
+ARGV[last] = string.format('thread 1 %s %d %d %d %d %d %d %d',
+  epoch, commit, first, next, pinned, userless, resultsOnly, ttl == '0' and 0 or 1)
+for from = first > kept and firstRecord + first - kept or firstRecord, last, AT_ONCE do
+  call('RPUSH', MESSAGES, unpack(ARGV, from, math.min(from + AT_ONCE - 1, last)))
 end
 
 local function milliseconds()
@@ -198,13 +219,14 @@ local function milliseconds()
   return now[1] * 1000 + math.floor(now[2] / 1000)
 end
 
-local function forgetOperations()
-  local now, marks, old, last = milliseconds(), {}, 0, 0
+-- Forget.
+if commit % FORGET_EVERY == 0 then
+  local now, marks, old, marked = milliseconds(), {}, 0, 0
   for number, at in string.gmatch(call('HMGET', META, 'marks')[1] or '', '(%d+) (%d+)') do
     number, at = tonumber(number), tonumber(at)
     -- What cannot be, as when the clock was set back, is left out: then more is remembered for a while.
     if number < commit and at <= now then
-      last = at
+      marked = at
       if at > now - REMEMBERED_MS then
         marks[#marks + 1] = string.format('%d %.0f', number, at)
       else
@@ -216,54 +238,28 @@ local function forgetOperations()
   if old > forgotten then
     table.insert(marks, 1, old .. ' 0')
   end
-  if now - last >= MARK_EVERY_MS then
+  if now - marked >= MARK_EVERY_MS then
     marks[#marks + 1] = string.format('%d %.0f', commit, now)
   end
   call('HSET', META, 'marks', table.concat(marks, ' '))
-  if forgotten <= 0 then
-    return
-  end
-  local fields, gone = call('HGETALL', META), {}
-  for index = 1, #fields, 2 do
-    if string.sub(fields[index], 1, 3) == 'op:' then
-      local number = string.match(fields[index + 1], '^%d+')
-      -- One that cannot be read says nothing. To fail here would leave half a commit.
-      if not number or tonumber(number) <= forgotten then
-        gone[#gone + 1] = fields[index]
+  if forgotten > 0 then
+    local fields, gone = call('HGETALL', META), {}
+    for index = 1, #fields, 2 do
+      if string.sub(fields[index], 1, 3) == 'op:' then
+        local number = string.match(fields[index + 1], '^%d+')
+        -- One that cannot be read says nothing. To fail here would leave half a commit.
+        if not number or tonumber(number) <= forgotten then
+          gone[#gone + 1] = fields[index]
+        end
       end
     end
-  end
-  for from = 1, #gone, AT_ONCE do
-    call('HDEL', META, unpack(gone, from, math.min(from + AT_ONCE - 1, #gone)))
-  end
-end
-
-local setsMetadata = string.sub(metadata, 1, 1) == '='
-local function writeMeta()
-  if stored[1] and stored[1] ~= revision then
-    call('UNLINK', META)
-  end
-  call('HSET', META, 'revision', newRevision, 'op:' .. operation, commit .. ' ' .. digest)
-  if setsMetadata then
-    call('HSET', META, 'metadata', string.sub(metadata, 2))
-  elseif metadata == 'remove' then
-    call('HDEL', META, 'metadata')
-  end
-  if commit % FORGET_EVERY == 0 then
-    forgetOperations()
+    for from = 1, #gone, AT_ONCE do
+      call('HDEL', META, unpack(gone, from, math.min(from + AT_ONCE - 1, #gone)))
+    end
   end
 end
 
--- On a server without memory to spare the first write decides: HSET is refused there, LTRIM and UNLINK are not. So what
--- adds to the thread fails before anything is changed, and what only removes from it goes through.
-if #ARGV >= FIRST_RECORD or setsMetadata then
-  writeMeta()
-  writeMessages()
-else
-  writeMessages()
-  writeMeta()
-end
-
+-- Expire.
 if ttl ~= '0' then
   local at = milliseconds() + tonumber(ttl)
   call('PEXPIREAT', MESSAGES, at)
@@ -272,4 +268,4 @@ elseif expires == '1' then
   call('PERSIST', MESSAGES)
   call('PERSIST', META)
 end
-return {'committed', newRevision}
+return 'committed ' .. newRevision
