@@ -16,13 +16,20 @@ import { fromStored, toStored } from "./text.ts";
 /** A commit sweeps so many messages of an expired thread, and as many more as it appends, so that sweeping keeps up. */
 const SWEPT_MESSAGES = 100;
 
-/** Makes the commit of a request; to be run in a write transaction. */
-export function commitThread(statements: Statements, request: CommitRequest): CommitOutcome {
+/** The rows of commits that are remembered no more are removed so many at a time. */
+const FORGET_EVERY = 16;
+
+/**
+ * Makes the commit of a request; to be run in a write transaction.
+ *
+ * @param isNew that no commit can have the operation id, so that it need not be looked up.
+ */
+export function commitThread(statements: Statements, request: CommitRequest, isNew: boolean): CommitOutcome {
   const now = Date.now();
   const found = statements.findThread.get(request.threadId) as ThreadRow | undefined;
   const thread = found && !isExpired(found, now) ? found : undefined;
   const revision = thread ? formatRevision(thread.epoch, thread.number) : null;
-  if (thread) {
+  if (thread && !isNew) {
     const known = statements.findOperation.get(thread.key, request.operationId) as OperationRow | undefined;
     if (known) {
       return known.digest === request.digest
@@ -72,7 +79,7 @@ function apply(
 
   const { pinned, first, next } = plan.extent;
   statements.insertCommit.run(key, number, operationId, digest, pinned, first, next);
-  statements.deleteCommits.run(key, number - REMEMBERED_OPERATIONS);
+  if (number % FORGET_EVERY === 0) statements.deleteCommits.run(key, number - REMEMBERED_OPERATIONS);
   return formatRevision(epoch, number);
 }
 

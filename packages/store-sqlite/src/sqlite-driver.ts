@@ -58,7 +58,14 @@ export class SqliteDriver implements Driver {
 
   async commit(request: CommitRequest): Promise<CommitOutcome> {
     const open = await this.#open();
-    const outcome = await this.#write(open, () => commitThread(open.statements, request), request.signal);
+    // Only the first try goes without looking for the operation: of that one alone it is certain that nothing came before.
+    let isNew = request.isNewOperation === true;
+    const step = () => {
+      const isFirst = isNew;
+      isNew = false;
+      return commitThread(open.statements, request, isFirst);
+    };
+    const outcome = await this.#write(open, step, request.signal);
     if (request.drop === "all" && request.append.length === 0) await this.#removeContent(open);
     return outcome;
   }

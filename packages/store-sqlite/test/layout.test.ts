@@ -36,16 +36,16 @@ describe("what is stored", () => {
     await driver.close();
   });
 
-  test("exactly the newest 64 operations are remembered", async () => {
+  test("the newest 64 operations are remembered, and the rows of older ones removed 16 at a time", async () => {
     const driver = connect(scratch.path);
-    for (let number = 1; number <= 65; number++) {
+    const counted = () => scratch.query("SELECT count(*) AS rows FROM scrollback_commits")[0]?.rows;
+    for (let number = 1; number <= 80; number++) {
       await driver.commit(commitRequest({ operationId: `operation-${number}`, append: [`1u${number}`] }));
+      expect(counted()).toBe(number < 80 ? number : 64);
     }
-    const rows = scratch.query("SELECT count(*) AS rows FROM scrollback_commits");
-    expect(rows).toEqual([{ rows: 64 }]);
     const repeat = (number: number) => driver.commit(commitRequest({ operationId: `operation-${number}` }));
-    expect(await repeat(2)).toEqual({ outcome: "repeated", revision: "newEpochOf16char.2" });
-    expect(await repeat(1)).toEqual({ outcome: "committed", revision: "newEpochOf16char.66" });
+    expect(await repeat(17)).toEqual({ outcome: "repeated", revision: "newEpochOf16char.17" });
+    expect(await repeat(16)).toEqual({ outcome: "committed", revision: "newEpochOf16char.81" });
     await driver.close();
   });
 

@@ -1,0 +1,97 @@
+import { DatabaseSync, type StatementSync } from "node:sqlite";
+import { beforeEach, expect, test } from "vitest";
+import { createSqliteStores } from "../src/index.ts";
+import { user, users } from "./messages.ts";
+import { useScratch } from "./scratch.ts";
+
+const scratch = useScratch();
+
+/** A database that notes each statement when it runs: its first word, and the table that it is about. */
+class Watched extends DatabaseSync {
+  readonly ran: string[] = [];
+  /** Called before a statement runs. */
+  before: (name: string) => void = () => undefined;
+
+  override prepare(sql: string): StatementSync {
+    const statement = super.prepare(sql);
+    const table = /scrollback_(\w+)/.exec(sql)?.[1];
+    const name = table ? `${sql.split(" ", 1)[0]} ${table}` : sql;
+    for (const method of ["run", "get", "all"] as const) {
+      const run = statement[method].bind(statement) as (...values: unknown[]) => unknown;
+      Object.defineProperty(statement, method, {
+        value: (...values: unknown[]) => {
+          this.before(name);
+          this.ran.push(name);
+          return run(...values);
+        },
+      });
+    }
+    return statement;
+  }
+
+  /** What ran during `work`. */
+  async during(work: () => Promise<unknown>): Promise<string[]> {
+    this.ran.length = 0;
+    await work();
+    return [...this.ran];
+  }
+}
+
+let client: Watched;
+beforeEach(() => {
+  client = new Watched(scratch.path);
+  return () => client.close();
+});
+
+/** What an append of one message runs in the steady state. More of it costs every user's every commit: think twice. */
+const APPEND = [
+  "BEGIN IMMEDIATE",
+  "SELECT threads",
+  "INSERT messages",
+  "INSERT commits",
+  "SELECT threads",
+  "COMMIT",
+];
+
+test("an append runs six statements, and one for each message more", async () => {
+  await using stores = createSqliteStores({ client, maxMessages: 1_000 });
+  const store = stores.open("a");
+  await store.addMessages(users(500));
+  expect(await client.during(() => store.addMessages(users(1)))).toEqual(APPEND);
+  const inserts = Array.from({ length: 20 }, () => "INSERT messages");
+  expect(await client.during(() => store.addMessages(users(20)))).toEqual(APPEND.toSpliced(2, 1, ...inserts));
+});
+
+test("an append under a caller's operation id looks it up, and a trimming one looks at two messages", async () => {
+  await using stores = createSqliteStores({ client, maxMessages: 3 });
+  const store = stores.open("a");
+  await store.addMessages(users(3));
+  const given = await client.during(() => store.addMessages([user("b")], { operationId: "given" }));
+  const looks = ["SELECT messages", "SELECT messages", "DELETE messages"];
+  expect(given).toEqual(APPEND.toSpliced(2, 0, "SELECT commits", ...looks));
+  expect(await client.during(() => store.addMessages([user("c")]))).toEqual(APPEND.toSpliced(2, 0, ...looks));
+});
+
+test("every 16th commit removes the rows of the commits that are remembered no more", async () => {
+  await using stores = createSqliteStores({ client });
+  const store = stores.open("a");
+  const ran = await client.during(async () => {
+    for (let number = 0; number < 32; number++) await store.addMessages([user("a")]);
+  });
+  expect(ran.filter((name) => name === "DELETE commits")).toHaveLength(2);
+});
+
+test("C4 an operation id of the store's own is looked up from the second try on", async () => {
+  await using stores = createSqliteStores({ client });
+  const store = stores.open("a");
+  await store.addMessages([user("a")]);
+  let busy = 1;
+  client.before = (name) => {
+    if (name !== "INSERT commits" || busy-- <= 0) return;
+    throw Object.assign(new Error("database is locked"), { errcode: 5 });
+  };
+  const ran = await client.during(() => store.addMessages([user("b")]));
+  expect(ran.filter((name) => name === "BEGIN IMMEDIATE")).toHaveLength(2);
+  expect(ran.filter((name) => name === "SELECT commits")).toHaveLength(1);
+  expect(await store.listMessages()).toEqual([user("a"), user("b")]);
+});
