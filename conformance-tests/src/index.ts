@@ -1,4 +1,5 @@
 export { callDamaged } from "./damaged.ts";
+export { type FactoryTestOptions, type HandedIn, type Refusal, runFactory } from "./factory/index.ts";
 export {
   type Fault,
   type FaultOptions,

@@ -1,50 +1,61 @@
-import { once } from "node:events";
-import { type AddressInfo, createServer } from "node:net";
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
-import { StoreError } from "@scrollback/store-core";
-import { expect, onTestFinished, test } from "vitest";
+import { runFactory } from "@scrollback/conformance";
+import { startServer } from "@scrollback/conformance/servers";
+import { afterAll } from "vitest";
 import { createDynamoStores, type DynamoStoreOptions } from "../src/index.ts";
-import { user } from "./messages.ts";
-import { urlOf } from "./table.ts";
+import { clientOf, makeTable, urlOf } from "./table.ts";
 
-async function expectOutage(options: DynamoStoreOptions, part: string) {
-  await using stores = createDynamoStores(options);
-  for (const outcome of await Promise.allSettled([
-    stores.open().listMessages(),
-    stores.open().addMessages([user("a")]),
-  ])) {
-    const error: unknown = outcome.status === "rejected" ? outcome.reason : undefined;
-    if (!StoreError.is(error)) throw error;
-    expect(error).toMatchObject({ code: "UNAVAILABLE", retryable: true });
-    expect(error.message).toContain(part);
-  }
-}
-
-test.concurrent("an outage names a server that nothing listens on", () =>
-  expectOutage({ url: urlOf("chats", "http://127.0.0.1:1") }, "127.0.0.1:1 (ECONNREFUSED)"));
-
-test.concurrent("an outage names an unknown server", () =>
-  expectOutage({ url: urlOf("chats", "https://nohost.invalid") }, "nohost.invalid:443 (ENOTFOUND)"));
-
-test.concurrent("an outage names the service of a region", async () => {
-  const client = new DynamoDBClient({
-    region: "eu-central-1",
-    credentials: { accessKeyId: "a", secretAccessKey: "b" },
-    maxAttempts: 1,
-    requestHandler: {
-      handle: () => Promise.reject(Object.assign(new Error("read ECONNRESET"), { code: "ECONNRESET" })),
-    },
-  });
-  await expectOutage({ client }, "dynamodb.eu-central-1.amazonaws.com:443 (ECONNRESET)");
+const server = startServer("dynamodb");
+const table = server.then(({ url }) => makeTable(url));
+afterAll(async () => {
+  await (await table)[Symbol.asyncDispose]();
+  await (await server).stop();
 });
 
-test.concurrent("an outage names a server that is silent", async () => {
-  const server = createServer((socket) => socket.on("error", () => undefined).resume());
-  onTestFinished(() => {
-    server.close();
-  });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  await expectOutage({ url: urlOf("chats", `http://127.0.0.1:${port}`) }, `127.0.0.1:${port} (timeout)`);
+const reset = () => Promise.reject(Object.assign(new Error("read ECONNRESET"), { code: "ECONNRESET" }));
+
+runFactory<DynamoStoreOptions>({
+  name: "DynamoDB",
+  create: createDynamoStores,
+  secret: "hush",
+  outages: {
+    "names a server that nothing listens on": [
+      () => ({ url: urlOf("chats", "http://127.0.0.1:1") }),
+      "127.0.0.1:1 (ECONNREFUSED)",
+    ],
+    "names an unknown server": [
+      () => ({ url: urlOf("chats", "https://nohost.invalid") }),
+      "nohost.invalid:443 (ENOTFOUND)",
+    ],
+    "names the service of a region": [
+      () => ({
+        client: new DynamoDBClient({
+          region: "eu-central-1",
+          credentials: { accessKeyId: "a", secretAccessKey: "hush" },
+          maxAttempts: 1,
+          requestHandler: { handle: reset },
+        }),
+      }),
+      "dynamodb.eu-central-1.amazonaws.com:443 (ECONNRESET)",
+    ],
+  },
+  silent: (port) => ({ url: urlOf("chats", `http://127.0.0.1:${port}`) }),
+  async handIn() {
+    const { tableName } = await table;
+    const client = clientOf((await server).url);
+    let isDestroyed = false;
+    const { destroy } = client;
+    client.destroy = () => {
+      isDestroyed = true;
+      destroy.call(client);
+    };
+    return {
+      options: { client, tableName },
+      // The client itself connects anew after it was destroyed.
+      use: async () => {
+        if (isDestroyed) throw new Error("the client was destroyed");
+      },
+      close: () => client.destroy(),
+    };
+  },
 });

@@ -1,4 +1,5 @@
 import { type AddressInfo, connect as connectSocket, createServer } from "node:net";
+import { runFactory } from "@scrollback/conformance";
 import { startServer } from "@scrollback/conformance/servers";
 import { createStores, RecordLogDriver } from "@scrollback/store-core";
 import { Db, MongoClient, type MongoClientOptions } from "mongodb";
@@ -43,23 +44,29 @@ async function useStores(options: MongoStoreOptions): Promise<void> {
 }
 
 describe("a client that was handed in", () => {
-  test("connects at the first call, whether its owner connected it or not, and is never closed", async () => {
-    for (const isConnected of [false, true]) {
-      const { client, storeOptions } = ownClient();
-      if (isConnected) await client.connect();
-      let isClosed = false;
-      client.on("topologyClosed", () => {
-        isClosed = true;
-      });
-      const stores = createMongoStores(storeOptions);
-      await stores.open("handed in").replaceMessages(users(2));
-      await stores.close();
-      await stores.close();
-      expect(isClosed).toBe(false);
-      expect(await client.db(collection.database).command({ ping: 1 })).toMatchObject({ ok: 1 });
-      await using again = createMongoStores(storeOptions);
-      expect(await again.open("handed in").listMessages()).toEqual(users(2));
-    }
+  describe.each([false, true])("and that its owner connected: %s", (isConnected) => {
+    runFactory({
+      name: "MongoDB",
+      create: createMongoStores,
+      secret: "hush",
+      async handIn() {
+        const { database, collectionName } = collection;
+        const client = new MongoClient(collection.url);
+        if (isConnected) await client.connect();
+        let isClosed = false;
+        client.on("topologyClosed", () => {
+          isClosed = true;
+        });
+        return {
+          options: { client, database, collectionName },
+          async use() {
+            expect(isClosed).toBe(false);
+            await client.db(database).command({ ping: 1 });
+          },
+          close: () => client.close(),
+        };
+      },
+    });
   });
 
   test("that its owner has closed stays closed", async () => {

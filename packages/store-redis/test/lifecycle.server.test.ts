@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { promisify } from "node:util";
+import { runFactory } from "@scrollback/conformance";
 import { type RunningServer, startServer } from "@scrollback/conformance/servers";
 import type { ReadRequest } from "@scrollback/store-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -28,15 +29,18 @@ beforeAll(async () => {
 afterAll(() => server.stop());
 
 describe.each(majors)("a client of $major that was handed in", ({ Redis }) => {
-  test("is never closed", async () => {
-    const client = opened(new Redis(server.url));
-    const stores = createRedisStores({ client, keyPrefix: randomUUID() });
-    const store = stores.open();
-    await store.addMessages(users(1));
-    await stores.close();
-    await stores.close();
-    await expect(store.listMessages()).rejects.toMatchObject({ code: "CLOSED" });
-    expect(await client.ping()).toBe("PONG");
+  runFactory({
+    name: "Redis",
+    create: createRedisStores,
+    secret: "hush",
+    async handIn() {
+      const client = new Redis(server.url);
+      return {
+        options: { client, keyPrefix: randomUUID() },
+        use: () => client.ping(),
+        close: () => client.disconnect(),
+      };
+    },
   });
 
   test("connects with the first call where it is lazy, also with two at once", async () => {
@@ -142,15 +146,6 @@ describe.each(majors)("a client of $major that was handed in", ({ Redis }) => {
       message: expect.stringContaining("connectionName"),
     });
   });
-
-  test("serves two factories", async () => {
-    const client = opened(new Redis(server.url));
-    const keyPrefix = randomUUID();
-    const [one, two] = [createRedisStores({ client, keyPrefix }), createRedisStores({ client, keyPrefix })];
-    await one.open("a").addMessages(users(1));
-    await one.close();
-    expect(await two.open("a").listMessages()).toEqual(users(1));
-  });
 });
 
 test("a process ends by itself once its stores are closed", async () => {
@@ -168,10 +163,4 @@ test("a process ends by itself once its stores are closed", async () => {
     timeout: 40_000,
   });
   expect(stdout).toBe("1\n");
-});
-
-test("a factory that was never used needs no server", async () => {
-  const stores = createRedisStores({ url: "redis://127.0.0.1:1" });
-  expect(await stores.open("a").serialize()).toMatchObject({ backend: "redis", threadId: "a" });
-  await stores.close();
 });

@@ -1,72 +1,49 @@
-import { StoreError } from "@scrollback/store-core";
+import { runFactory } from "@scrollback/conformance";
 import { Cluster, Redis } from "ioredis";
 import { describe, expect, test } from "vitest";
-import { createRedisStores, type RedisStoreOptions } from "../src/index.ts";
+import { createRedisStores } from "../src/index.ts";
 import { clientOf, type RedisClient } from "../src/options.ts";
 import { RedisDriver } from "../src/redis-driver.ts";
 
 const url = "redis://localhost:6379";
 
-function refusal(options: unknown): StoreError {
-  try {
-    createRedisStores(options as RedisStoreOptions);
-  } catch (error) {
-    if (StoreError.is(error, "INVALID_ARGUMENT")) return error;
-    throw error;
-  }
-  throw new Error("it was accepted");
-}
+runFactory({
+  name: "Redis",
+  create: createRedisStores,
+  secret: "hunter",
+  options: {
+    url,
+    client: () => new Redis({ lazyConnect: true }),
+    wrong: [
+      [{ url, tableName: "chats" }, "tableName"],
+      [{ url, keyPrefix: "" }, "keyPrefix"],
+      [{ url, keyPrefix: 7 }, "keyPrefix"],
+      [{ url, keyPrefix: "\ud800" }, "keyPrefix"],
+      [{ client: { get() {}, multi() {} } }, "client"],
+    ],
+    wrongUrls: [
+      "localhost:6379",
+      "http://localhost",
+      "redis:",
+      "redis://",
+      "redis:///0",
+      "redis://:hunter%zz@localhost",
+      "redis://:hunter%ff@localhost",
+      "redis://user:hunter/2@localhost",
+      "redis://user:hunter#2@localhost",
+      "redis://user:hunter?2@localhost",
+      "redis://localhost/zero",
+      "redis://localhost/0/1",
+      "redis://localhost:99999",
+      "redis://localhost?family=6",
+      "REDIS//localhost",
+    ],
+    urlMustRead: /url must read redis:\/\//,
+    hidden: ["99999", "family"],
+  },
+});
 
 describe("options", () => {
-  test("url and client exclude each other, and one is needed", () => {
-    const client = new Redis({ lazyConnect: true });
-    expect(refusal({}).message).toContain("either url or client");
-    expect(refusal(undefined).message).toContain("either url or client");
-    expect(refusal({ url, client }).message).toContain("either url or client");
-    expect(client.status).toBe("wait");
-  });
-
-  test.each([
-    [{ url, maxMessage: 3 }, "maxMessage"],
-    [{ url, tableName: "chats" }, "tableName"],
-    [{ url, maxMessages: 0 }, "maxMessages"],
-    [{ url, ttlMs: 1.5 }, "ttlMs"],
-    [{ url, keyPrefix: "" }, "keyPrefix"],
-    [{ url, keyPrefix: 7 }, "keyPrefix"],
-    [{ url, keyPrefix: "\ud800" }, "keyPrefix"],
-    [{ client: {} }, "client"],
-    [{ client: url }, "client"],
-    [{ client: { get() {}, multi() {} } }, "client"],
-  ])("%o is refused, naming %s", (options, name) => {
-    expect(refusal(options).message).toContain(name);
-  });
-
-  test.each([
-    "",
-    "localhost:6379",
-    "http://localhost",
-    "redis:",
-    "redis://",
-    "redis:///0",
-    "redis://:hunter%zz@localhost",
-    "redis://:hunter%ff@localhost",
-    "redis://user:hunter/2@localhost",
-    "redis://user:hunter#2@localhost",
-    "redis://user:hunter?2@localhost",
-    "redis://localhost/zero",
-    "redis://localhost/0/1",
-    "redis://localhost:99999",
-    "redis://localhost?family=6",
-    "REDIS//localhost",
-    42,
-    null,
-  ])("the url %o is refused, saying what it must be and not showing it", (wrong) => {
-    const { message, cause } = refusal({ url: wrong });
-    expect(message).toContain("url must read redis://");
-    expect(message).not.toMatch(/hunter|99999|family/);
-    expect(cause).toBeUndefined();
-  });
-
   test.each([
     ["redis://cache", { host: "cache", port: 6379, db: 0, username: null, password: null }],
     ["redis://cache:1234/7", { host: "cache", port: 1234, db: 7 }],

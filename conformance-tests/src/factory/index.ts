@@ -1,0 +1,1 @@
+export { type FactoryTestOptions, type HandedIn, type Refusal, runFactory } from "./run-factory.ts";

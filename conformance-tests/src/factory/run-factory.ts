@@ -1,0 +1,193 @@
+import { inspect } from "node:util";
+import type { StoreFactory } from "@scrollback/store-core";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { rejection, thrown } from "../errors.ts";
+import { numbered, textsIn, user } from "../messages.ts";
+import { silentPort } from "./silent-port.ts";
+
+/** A client that a user made, and options that hand it in. */
+export interface HandedIn<Options> {
+  readonly options: Options;
+  /** Asks the server something with the client itself. Rejects once the client is closed. */
+  use(): Promise<unknown>;
+  close(): unknown;
+}
+
+/** What the server refuses: options that lead there, and what the message must say. */
+export interface Refusal<Options> {
+  readonly options: Options;
+  readonly says: RegExp;
+}
+
+/** What {@link runFactory} takes. Each part declares its own tests; what is left out declares none. */
+export interface FactoryTestOptions<Options> {
+  /** The name in the report. */
+  readonly name: string;
+  /** The adapter's factory. The tests give it options of wrong types too. */
+  create(options: Options): StoreFactory;
+  /** What must stand in no message. The tests' URLs should have it as their password. */
+  readonly secret: string;
+  /** Of an adapter that takes one of `url` and `client`. These tests need no server. */
+  readonly options?: {
+    /** A right URL; nothing needs to answer there. */
+    readonly url: string;
+    /** A client that has not connected. */
+    client(): object;
+    /** Wrong options of the adapter's own, and the name that the message must have. */
+    readonly wrong: readonly (readonly [options: object, name: string])[];
+    readonly wrongUrls: readonly unknown[];
+    /** What is said of a wrong URL: what it must read. */
+    readonly urlMustRead: RegExp;
+    /** Further parts of the wrong URLs, which must stand in no message. Default none. */
+    readonly hidden?: readonly string[];
+  };
+  /** By title: options that lead to where nothing answers, and what the message must have. Tried for 5 seconds, all at once. */
+  readonly outages?: Readonly<Record<string, readonly [options: () => Options, ...parts: string[]]>>;
+  /** Options that lead to a port of 127.0.0.1, where a server is silent. */
+  silent?(port: number): Options;
+  /** A client on a server. */
+  handIn?(): Promise<HandedIn<Options>>;
+  /** By title: what a server refuses for good, as a wrong password. */
+  readonly refusals?: Readonly<Record<string, () => Refusal<Options> | Promise<Refusal<Options>>>>;
+}
+
+/** Calls for good end long before the 5 seconds for which those are tried again that may succeed. */
+const AT_ONCE_MS = 4_000;
+
+/**
+ * Declares the tests of an adapter's `create…Stores`, beside those of `runConformance` on its driver: what options it refuses, that a
+ * client which was handed in stays open, and that errors of the server are told. Call it at the top level of a Vitest file.
+ *
+ * @example
+ * runFactory({ name: "Redis", create: createRedisStores, secret: "hunter2", options, outages });
+ */
+export function runFactory<Options>(given: FactoryTestOptions<Options>): void {
+  describe(`${given.name}'s factory`, () => {
+    if (given.options) declareOptions(given, given.options);
+    if (given.outages || given.silent) declareOutages(given);
+    if (given.handIn) declareHandedIn(given.create, given.handIn);
+    for (const [title, refusal] of Object.entries(given.refusals ?? {})) {
+      test(`${title}: each call fails at once, says so and shows no secret`, async () => {
+        const { options, says } = await refusal();
+        await using stores = given.create(options);
+        const store = stores.open();
+        for (const call of [
+          () => stores.setup(),
+          () => store.addMessages([user("a private text")]),
+          () => store.read(),
+        ]) {
+          const start = performance.now();
+          const error = await rejection(call(), "UNAVAILABLE");
+          expect(performance.now() - start, "milliseconds to fail").toBeLessThan(AT_ONCE_MS);
+          expect(error.retryable).toBe(false);
+          expect(error.message).toMatch(says);
+          const told = inspect(error, { depth: null, showHidden: true });
+          for (const hidden of [given.secret, "a private text"]) expect(told).not.toContain(hidden);
+        }
+      });
+    }
+  });
+}
+
+function declareOptions<Options>(
+  { create, secret }: FactoryTestOptions<Options>,
+  {
+    url,
+    client,
+    wrong,
+    wrongUrls,
+    urlMustRead,
+    hidden = [],
+  }: NonNullable<FactoryTestOptions<Options>["options"]>,
+): void {
+  const refusal = (options: unknown) => {
+    const error = thrown(() => create(options as Options), "INVALID_ARGUMENT");
+    expect(error.message).not.toContain(secret);
+    return error;
+  };
+
+  test("url and client exclude each other, and one is needed", () => {
+    for (const options of [undefined, {}, { url, client: client() }]) {
+      expect(refusal(options).message).toContain("either url or client");
+    }
+  });
+
+  const wrongAnywhere: readonly (readonly [object, string])[] = [
+    [{ url, maxMessage: 3 }, "maxMessage"],
+    [{ url, maxMessages: 0 }, "maxMessages"],
+    [{ url, ttlMs: 1.5 }, "ttlMs"],
+    [{ url, codec: {} }, "codec"],
+    [{ client: {} }, "client"],
+    [{ client: url }, "client"],
+  ];
+  test.each([...wrongAnywhere, ...wrong])("%o is refused, naming %s", (options, name) => {
+    expect(refusal(options).message).toContain(name);
+  });
+
+  test.each([...wrongUrls, "", 42, null])(
+    "the url %o is refused, saying what it must be and not showing it",
+    (one) => {
+      const { message, cause } = refusal({ url: one });
+      expect(message).toMatch(urlMustRead);
+      for (const part of hidden) expect(message).not.toContain(part);
+      expect(cause).toBeUndefined();
+    },
+  );
+
+  test("makes stores without I/O, which may be closed unused", async () => {
+    const stores = create({ url } as Options);
+    expect(await stores.open("a").serialize()).toMatchObject({ threadId: "a" });
+    await stores.close();
+  });
+}
+
+function declareOutages<Options>({
+  create,
+  secret,
+  outages = {},
+  silent,
+}: FactoryTestOptions<Options>): void {
+  const expectOutage = async (options: Options, parts: readonly string[]) => {
+    await using stores = create(options);
+    const errors = await Promise.all([
+      rejection(stores.open().listMessages(), "UNAVAILABLE"),
+      rejection(stores.open().addMessages([user("a private text")]), "UNAVAILABLE"),
+    ]);
+    for (const error of errors) {
+      expect(error.retryable, "may be tried again").toBe(true);
+      for (const part of parts) expect(error.message).toContain(part);
+      for (const hidden of [secret, "a private text"]) expect(error.message).not.toContain(hidden);
+    }
+  };
+  describe.concurrent("an outage is told with the server and the root cause", () => {
+    for (const [title, [options, ...parts]] of Object.entries(outages)) {
+      test(title, () => expectOutage(options(), parts));
+    }
+    if (silent) {
+      test("where a server is silent", async ({ onTestFinished }) => {
+        const port = await silentPort(onTestFinished);
+        await expectOutage(silent(port), [`127.0.0.1:${port}`, "timeout"]);
+      });
+    }
+  });
+}
+
+function declareHandedIn<Options>(
+  create: (options: Options) => StoreFactory,
+  handIn: () => Promise<HandedIn<Options>>,
+): void {
+  test("a client that was handed in stays open, and serves several factories", async () => {
+    const { options, use, close } = await handIn();
+    onTestFinished(async () => void (await close()));
+    const [stores, others] = [create(options), create(options)];
+    const store = stores.open();
+    await store.addMessages(numbered(2));
+    await stores.close();
+    await stores.close();
+    await rejection(store.listMessages(), "CLOSED");
+    await use();
+    expect(await textsIn(others.open(store.threadId))).toEqual(["message 1", "message 2"]);
+    await others.close();
+    await use();
+  });
+}
