@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { cp, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -24,6 +24,15 @@ const folders = {
   "@scrollback/conformance": "conformance-tests",
 };
 type PackageName = keyof typeof folders;
+
+const repository = "https://github.com/scrollback-js/scrollback";
+/** The worked example of docs/write-an-adapter.md, for who has only the package. */
+const exampleFiles = [
+  "example/file-record-log.ts",
+  "example/sweep-files.ts",
+  "example/test/conformance-file.test.ts",
+  "example/test/file-harness.ts",
+];
 
 interface Packed {
   filename: string;
@@ -56,8 +65,9 @@ describe.each(Object.keys(folders) as PackageName[])("%s", (name) => {
     const others = files.filter(
       (file) => !/^(dist|src|servers)\/|^(package\.json|README\.md|LICENSE)$/.test(file),
     );
-    expect(others).toEqual([]);
-    expect(files.filter((file) => /tsbuildinfo|\.test\.|node_modules/.test(file))).toEqual([]);
+    expect(others.sort()).toEqual(name === "@scrollback/conformance" ? exampleFiles : []);
+    const unwanted = /tsbuildinfo|(?<!^example\/.*)\.test\.|node_modules/;
+    expect(files.filter((file) => unwanted.test(file))).toEqual([]);
     for (const file of files.filter((path) => path.endsWith(".lua") && path.startsWith("src/"))) {
       expect(files).toContain(file.replace(/^src/, "dist"));
     }
@@ -67,6 +77,28 @@ describe.each(Object.keys(folders) as PackageName[])("%s", (name) => {
     await run(bin("publint"), ["run", join(root, folders[name]), "--strict", "--pack", "npm"]);
     await run(bin("attw"), [tarball(name), "--profile", "esm-only", "--no-emoji"]);
   }, 120_000);
+
+  test("says where its sources, its page and its issues are", async () => {
+    const manifest = JSON.parse(await readFile(join(root, folders[name], "package.json"), "utf8"));
+    expect(manifest).toMatchObject({
+      repository: { type: "git", url: `git+${repository}.git`, directory: folders[name] },
+      homepage: `${repository}/tree/main/${folders[name]}#readme`,
+      bugs: { url: `${repository}/issues` },
+    });
+  });
+
+  test("has a README whose links lead somewhere from wherever it is read", async () => {
+    const readme = await readFile(join(root, folders[name], "README.md"), "utf8");
+    const links = [...readme.matchAll(/\]\(([^)\s]+)\)/g)].map((match) => match[1] ?? "");
+    expect(links.filter((link) => !/^(https?:\/\/|#)/.test(link))).toEqual([]);
+    const own = new RegExp(`^${repository}/(blob|tree)/main/([^#]+)`);
+    for (const link of links.filter((one) => one.startsWith(repository))) {
+      const [, kind, path = ""] = own.exec(link) ?? [];
+      const found = await stat(join(root, path)).catch(() => undefined);
+      expect(found?.isDirectory(), link).toBe(kind === "tree");
+    }
+    expect(readme, "a path that is no link").not.toMatch(/`docs\/[a-z-]+\.md`/);
+  });
 
   test("has no side effects, exports with types, and peers as documented", async () => {
     const manifest = JSON.parse(await readFile(join(root, folders[name], "package.json"), "utf8"));
@@ -81,17 +113,47 @@ describe.each(Object.keys(folders) as PackageName[])("%s", (name) => {
   });
 });
 
-async function consume(
-  install: string[],
-  program: string,
-  environment: Record<string, string> = {},
-): Promise<string> {
+/** An empty folder with some packages installed. */
+async function consumer(install: string[]): Promise<string> {
   const folder = await mkdtemp(join(temp, "consumer-"));
   await writeFile(
     join(folder, "package.json"),
     JSON.stringify({ name: "consumer", private: true, type: "module" }),
   );
   await run("npm", ["install", "--no-audit", "--no-fund", ...install], { cwd: folder });
+  return folder;
+}
+
+test("the example adapter of the suite's tarball passes the suite, copied into an empty folder", async () => {
+  const folder = await consumer([
+    tarball("@scrollback/store-core"),
+    tarball("@scrollback/conformance"),
+    "vitest@5",
+  ]);
+  await cp(join(folder, "node_modules/@scrollback/conformance/example"), folder, { recursive: true });
+  const file = join(folder, "results.json");
+  // Clauses with other processes, which import the harness in a bare Node.js, and those of expiry.
+  const titles = "C1 |C2 |C3 |C5 |record log a";
+  await run(
+    bin("node"),
+    ["node_modules/vitest/vitest.mjs", "run", "-t", titles, "--reporter=json", `--outputFile=${file}`],
+    // It is not to take itself for a worker of this one.
+    {
+      cwd: folder,
+      env: { ...process.env, VITEST: undefined, VITEST_POOL_ID: undefined, VITEST_WORKER_ID: undefined },
+    },
+  );
+  const { numPassedTests, numFailedTests } = JSON.parse(await readFile(file, "utf8"));
+  expect(numFailedTests).toBe(0);
+  expect(numPassedTests).toBeGreaterThan(20);
+}, 240_000);
+
+async function consume(
+  install: string[],
+  program: string,
+  environment: Record<string, string> = {},
+): Promise<string> {
+  const folder = await consumer(install);
   await writeFile(join(folder, "main.js"), program);
   const env = { ...process.env, ...environment };
   const { stdout } = await run(bin("node"), ["main.js"], { cwd: folder, env });
