@@ -1,4 +1,5 @@
 import { inspect } from "node:util";
+import { runFactory } from "@scrollback/conformance";
 import { startServer } from "@scrollback/conformance/servers";
 import { Client, Pool, type PoolConfig, types } from "pg";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
@@ -28,19 +29,28 @@ function ownPool(options: PoolConfig = {}): Pool {
 }
 
 describe("a client that was handed in", () => {
-  test("is never closed, and a lost connection of it ends no process", async () => {
-    const client = ownPool();
-    const stores = createPostgresStores({ client, tableName: table.tableName });
+  runFactory({
+    name: "PostgreSQL",
+    create: createPostgresStores,
+    secret: "hush",
+    async handIn() {
+      const client = new Pool({ connectionString: table.url });
+      return {
+        options: { client, tableName: table.tableName },
+        use: () => client.query("SELECT 1"),
+        close: () => client.end(),
+      };
+    },
+  });
+
+  test("may lose its connections, which ends no process", async () => {
+    await using stores = createPostgresStores({ client: ownPool(), tableName: table.tableName });
     const store = stores.open();
     await store.addMessages(users(1));
     await table.pool.query(
       "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND state = 'idle'",
     );
     await store.addMessages(users(1));
-    await stores.close();
-    await stores.close();
-    expect(await client.query("SELECT 1 AS one")).toMatchObject({ rows: [{ one: 1 }] });
-    expect(await rejection(store.listMessages())).toMatchObject({ code: "CLOSED" });
   });
 
   test("may be a connection, on which requests take turns", async () => {

@@ -1,10 +1,8 @@
-import { once } from "node:events";
-import { type AddressInfo, createServer } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { TcpProxy } from "@scrollback/conformance";
+import { runFactory, TcpProxy } from "@scrollback/conformance";
 import { type RunningServer, startServer } from "@scrollback/conformance/servers";
 import { StoreError, type StoreFactory } from "@scrollback/store-core";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createPostgresStores } from "../src/index.ts";
 import { user, users } from "./messages.ts";
 import { rejection } from "./rejection.ts";
@@ -80,36 +78,21 @@ describe("a server that never answers", () => {
   });
 });
 
-describe("a server that cannot be reached", () => {
-  async function expectOutage(url: string, ...parts: string[]) {
-    await using stores = createPostgresStores({ url });
-    const errors = await Promise.all([
-      rejection(stores.open().listMessages()),
-      rejection(stores.open().addMessages([user("a")])),
-    ]);
-    for (const error of errors) {
-      expect(error).toMatchObject({ code: "UNAVAILABLE", retryable: true });
-      for (const part of parts) expect(error.message).toContain(part);
-      expect(error.message).not.toContain("hush");
-    }
-  }
-
-  test.concurrent("because nothing listens there is named, with the reason", () =>
-    expectOutage("postgres://me:hush@127.0.0.1:1/app", "127.0.0.1:1 (ECONNREFUSED)"));
-
-  test.concurrent("because no host has the name is named, with the reason", () =>
-    expectOutage("postgres://me:hush@nohost.invalid/app", "nohost.invalid:5432 (E"));
-
-  test.concurrent("because it is silent is named, with the reason", async () => {
-    const silent = createServer((socket) => socket.on("error", () => undefined).resume());
-    onTestFinished(() => {
-      silent.close();
-    });
-    silent.listen(0, "127.0.0.1");
-    await once(silent, "listening");
-    const { port } = silent.address() as AddressInfo;
-    await expectOutage(`postgres://me:hush@127.0.0.1:${port}/app`, `127.0.0.1:${port} (timeout)`);
-  });
+runFactory({
+  name: "PostgreSQL",
+  create: createPostgresStores,
+  secret: "hush",
+  outages: {
+    "because nothing listens there": [
+      () => ({ url: "postgres://me:hush@127.0.0.1:1/app" }),
+      "127.0.0.1:1 (ECONNREFUSED)",
+    ],
+    "because no host has the name": [
+      () => ({ url: "postgres://me:hush@nohost.invalid/app" }),
+      "nohost.invalid:5432 (E",
+    ],
+  },
+  silent: (port) => ({ url: `postgres://me:hush@127.0.0.1:${port}/app` }),
 });
 
 test("a server that is killed and comes back keeps all that was acknowledged, and writers go on by themselves", async () => {
