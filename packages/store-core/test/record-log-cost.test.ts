@@ -45,7 +45,7 @@ class FullThread {
 }
 
 /** The least of many measurements is the one that other work on the machine disturbed least. */
-const ROUNDS = 40;
+const ROUNDS = 60;
 const COMMITS_A_ROUND = 256;
 
 test("C12 a commit to a thread of 100,000 messages takes the processor time of one to a thread of 1,000", async () => {
@@ -58,6 +58,6 @@ test("C12 a commit to a thread of 100,000 messages takes the processor time of o
   }
   const [few = 0, some = 0, many = 0] = least;
   expect(many / some, `${least} microseconds for ${COMMITS_A_ROUND} commits`).toBeLessThan(1.2);
-  // A thread of 10 is known as a whole; of longer ones, each commit has one more row of the oldest to read.
-  expect(many / few, `${least} microseconds for ${COMMITS_A_ROUND} commits`).toBeLessThan(1.5);
+  // A thread of 10 is known as a whole; of longer ones, each commit has one more row of the oldest to read: 1.2 at rest.
+  expect(many / few, `${least} microseconds for ${COMMITS_A_ROUND} commits`).toBeLessThan(1.4);
 }, 120_000);

@@ -5,7 +5,7 @@ import {
   decodeHeadIfSound,
   FIRST_ROW,
   type Head,
-  type LinkHead,
+  type PlaceHead,
   type RowRange,
   textCountOf,
 } from "./format.ts";
@@ -41,44 +41,37 @@ export function isRecent(clock: Clock, since: Moment): boolean {
   return Math.abs(clock.wall() - since.wall) < TRUSTED_MS && clock.monotonic() - since.monotonic < TRUSTED_MS;
 }
 
-/** What stays known of a row below the end. */
-export interface Link
-  extends Pick<
-    Head,
-    | "number"
-    | "token"
-    | "predecessor"
-    | "incarnation"
-    | "n"
-    | "operationId"
-    | "digest"
-    | "start"
-    | "kinds"
-    | "back"
-    | "fragments"
-  > {
+/** What tells of a row which messages it holds. */
+export interface Place extends Pick<Head, "number" | "start" | "kinds" | "back" | "fragments"> {
   /** How many texts the row has. */
   readonly textCount: number;
   /** The rows of the uploads that were open when this row was inserted. */
   readonly openRows: readonly RowRange[];
 }
 
-export function linkOf(head: LinkHead): Link {
-  const { number, token, predecessor, incarnation, n, operationId, digest, start, kinds, back, fragments } =
-    head;
-  const openRows = head.uploads?.flatMap(([, , rows]) => rows) ?? [];
-  return {
-    ...{ number, token, predecessor, incarnation, n, operationId, digest, start, kinds, back, fragments },
-    textCount: textCountOf(head),
-    openRows,
-  };
+/** What stays known of a row below the end. */
+export interface Link
+  extends Place,
+    Pick<Head, "token" | "predecessor" | "incarnation" | "n" | "operationId" | "digest"> {}
+
+const NO_ROWS: readonly RowRange[] = [];
+
+export function placeOf(head: PlaceHead): Place {
+  const { number, start, kinds, back, fragments, uploads } = head;
+  const openRows = uploads?.flatMap(([, , rows]) => rows) ?? NO_ROWS;
+  return { number, start, kinds, back, fragments, textCount: textCountOf(head), openRows };
+}
+
+export function linkOf(head: Head): Link {
+  const { token, predecessor, incarnation, n, operationId, digest } = head;
+  return { ...placeOf(head), token, predecessor, incarnation, n, operationId, digest };
 }
 
 /** The messages `from` to `to - 1`, which the thread has, and the row that holds them. */
 export interface Run {
   readonly from: number;
   readonly to: number;
-  readonly link: Link;
+  readonly link: Place;
 }
 
 /** Whether a thread is there after a row: `now` is the caller's clock. */
@@ -105,7 +98,7 @@ export function never(time: number | undefined): number {
 }
 
 /** What of a row the thread shows, if everything from `low` on is in higher rows. */
-export function runOf(link: Link, end: Head, low: number): Run | undefined {
+export function runOf(link: Place, end: Head, low: number): Run | undefined {
   const { start = 0, kinds = "" } = link;
   const from = Math.max(start, end.bounds[0]);
   const to = Math.min(start + kinds.length, low);

@@ -1,5 +1,5 @@
-import { type Chain, type Link, linkOf, MissingRow, type Run, runOf } from "./chain.ts";
-import { decodeHeadIfSound, decodeLinkHead, type Head } from "./format.ts";
+import { type Chain, type Link, linkOf, MissingRow, placeOf, type Run, runOf } from "./chain.ts";
+import { decodeHeadIfSound, decodePlaceHead, type Head } from "./format.ts";
 import { isInRanges } from "./ranges.ts";
 import type { LogRow, RecordLog } from "./record-log.ts";
 
@@ -118,15 +118,16 @@ function walkDown(
   low: number,
   first: number,
 ): Run[] {
-  const byNumber = new Map(rows.map((one) => [one.number, one]));
   const runs: Run[] = [];
+  let index = 0;
   for (let [next, to] = [row, low]; next !== undefined && to > first; ) {
-    const found = byNumber.get(next);
-    if (!found) break;
-    const run = runOf(linkOf(decodeLinkHead(found.number, found.head)), end, to);
+    while ((rows[index]?.number ?? 0) > next) index++;
+    const found = rows[index];
+    if (found?.number !== next) break;
+    const run = runOf(placeOf(decodePlaceHead(found.number, found.head)), end, to);
     if (!run) throw new MissingRow(next, end);
     const from = Math.max(run.from, first);
-    if (from < run.to) runs.push({ ...run, from });
+    if (from < run.to) runs.push(from === run.from ? run : { ...run, from });
     to = run.from;
     next = run.link.back;
   }

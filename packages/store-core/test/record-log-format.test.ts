@@ -1,0 +1,73 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { StoreError } from "../src/index.ts";
+import { decodeHead, decodePlaceHead, encodeHead, type Head } from "../src/record-log/format.ts";
+
+const NUMBER = 2 ** 40;
+
+const below = fc.nat(1_000).map((distance) => NUMBER - 1 - distance);
+/** Ids that look like the fields of a head. */
+const operationId = fc.oneof(
+  fc.string({ minLength: 1, maxLength: 40 }),
+  fc.constantFrom('","s":9,"k":"uu","x":[1,2],"U":[', '"s":9', '\\",\\"s\\":9,\\"x\\":', ',"x":', "\\"),
+);
+
+const head: fc.Arbitrary<Head> = fc
+  .record({
+    operationId: fc.option(operationId, { nil: undefined }),
+    start: fc.integer({ min: 1, max: 9_999 }),
+    kinds: fc.string({ unit: fc.constantFrom("s", "u", "o", "t"), maxLength: 5 }),
+    setsMetadata: fc.constantFrom(undefined, 1 as const),
+    back: fc.option(below, { nil: undefined }),
+    isLarge: fc.boolean(),
+    fragment: below,
+    uploads: fc.array(fc.tuple(operationId, fc.nat(9), fc.constant([[NUMBER - 9, NUMBER - 7] as const])), {
+      maxLength: 2,
+    }),
+  })
+  .map(({ operationId, start, kinds, setsMetadata, back, isLarge, fragment, uploads }) => {
+    const count = kinds.length + (setsMetadata ?? 0);
+    const commit = {
+      ...{ operationId, digest: "d", committedAt: 5, start, kinds, setsMetadata, back },
+      fragments: isLarge && count > 0 ? [[fragment, 0, count] as const] : undefined,
+    };
+    return {
+      ...{
+        number: NUMBER,
+        token: "t",
+        predecessor: "p",
+        root: 1,
+        incarnation: "i",
+        n: 3,
+        at: 5,
+        createdAt: 4,
+      },
+      ...{ bounds: [1, start + kinds.length] as const, edge: NUMBER, bottom: NUMBER, uploads },
+      ...(operationId !== undefined && commit),
+    };
+  });
+
+describe("what a head tells of the messages that its row holds", () => {
+  test("is the same whether the whole head is read or only that", () => {
+    fc.assert(
+      fc.property(head, (written) => {
+        const text = encodeHead(written);
+        const { number, start, kinds, setsMetadata, back, fragments, uploads } = decodeHead(NUMBER, text);
+        const place = { number, start, kinds, setsMetadata, back, fragments, uploads };
+        expect(decodePlaceHead(NUMBER, text)).toEqual(place);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  test.each([
+    ["of a newer version", '{"v":2,"s":1,"k":"u","x":[1,2]}'],
+    ["with the start damaged", '{"v":1,"t":"t","s":"1","k":"u","x":[1,2]}'],
+    ["with the part damaged that is read", '{"v":1,"t":"t","s":1,"k":,"x":[1,2]}'],
+    ["that is cut off", '{"v":1,"t":"t","s":1,"k":"u"'],
+  ])("is not read from a head %s", (_, text) => {
+    expect(() => decodePlaceHead(NUMBER, text)).toThrow(
+      expect.objectContaining({ name: StoreError.name, code: "CORRUPT" }),
+    );
+  });
+});
