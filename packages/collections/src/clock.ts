@@ -4,8 +4,11 @@ export interface DirectoryClock {
   wall(): number;
   /** Milliseconds that never go back. */
   monotonic(): number;
-  /** Calls `run` once, `ms` milliseconds from now, and keeps the process alive until then. Returns a function that cancels it. */
-  timer(ms: number, run: () => void): () => void;
+  /**
+   * Calls `run` once, `ms` milliseconds from now. Keeps the process alive until then, except with `unref`. Returns a function
+   * that cancels it.
+   */
+  timer(ms: number, run: () => void, options?: { readonly unref: boolean }): () => void;
   /** A random number from 0, below 1. */
   random(): number;
 }
@@ -14,8 +17,9 @@ export interface DirectoryClock {
 export const systemDirectoryClock: DirectoryClock = Object.freeze({
   wall: () => Date.now(),
   monotonic: () => performance.now(),
-  timer(ms: number, run: () => void) {
+  timer(ms: number, run: () => void, { unref }: { readonly unref: boolean } = { unref: false }) {
     const timer = setTimeout(run, ms);
+    if (unref) timer.unref();
     return () => clearTimeout(timer);
   },
   random: () => Math.random(),

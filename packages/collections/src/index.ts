@@ -1,4 +1,15 @@
 export { type DirectoryClock, systemDirectoryClock } from "./clock.ts";
+export { MarkedDirectories } from "./directory/marked-directories.ts";
+export type { Mark, MarkedEntry, MarkedNote } from "./directory/marked-notes.ts";
+export type {
+  MarkedDirectoriesOptions,
+  MarkedPage,
+  MarkedPageRequest,
+  MemberNow,
+  MemberOf,
+  PurgedMember,
+  Written,
+} from "./directory/marked-options.ts";
 export type { Direction, Key, Position } from "./directory/position.ts";
 export type { DirectoryLayout } from "./directory/rules.ts";
 export type { LeafRef, RetiredLeaf, Root, Snapshot } from "./directory/tree.ts";
@@ -12,4 +23,5 @@ export {
   type Verify,
 } from "./directory/verified-directories.ts";
 export type { VerifiedEntry, VerifiedLayout, VerifiedNote } from "./directory/verified-notes.ts";
+export { envelope, valueOfEnvelope as valueOf } from "./envelope.ts";
 export { nameOf } from "./names.ts";

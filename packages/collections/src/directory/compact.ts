@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { type ChatMessage, StoreError } from "@scrollback/store-core";
+import { envelope } from "../envelope.ts";
 import { FORMAT_VERSION } from "../format.ts";
 import { compareNewest } from "./position.ts";
 import { type DirectoryRules, type Incarnate, incarnationText, type Sorting } from "./rules.ts";
@@ -13,11 +14,17 @@ import {
   type Tree,
 } from "./tree.ts";
 
-/** A directory with fewer notes than this is left as it is. */
-export const ENOUGH_NOTES = 128;
-const MAX_LEAF = 256;
-/** A leaf with fewer entries than this is joined with a neighbour that is written anyway. */
-const SMALL_LEAF = 64;
+/** When a directory is compacted, and into what. Tests give smaller numbers. */
+export interface CompactionSizes {
+  /** A directory with fewer notes than this is left as it is. */
+  readonly enoughNotes: number;
+  /** The most entries of a leaf. */
+  readonly maxLeaf: number;
+  /** A leaf with fewer entries than this is joined with a neighbour that is written anyway. */
+  readonly smallLeaf: number;
+}
+
+const defaultSizes: CompactionSizes = { enoughNotes: 128, maxLeaf: 256, smallLeaf: 64 };
 const MAX_ATTEMPTS = 20;
 
 /** Sorts the notes of directories into their leaves. */
@@ -25,9 +32,12 @@ export class Compactor<N, E extends Incarnate> {
   readonly #tree: Tree<N, E>;
   readonly #rules: DirectoryRules<N, E>;
 
-  constructor(tree: Tree<N, E>, rules: DirectoryRules<N, E>) {
+  readonly #sizes: CompactionSizes;
+
+  constructor(tree: Tree<N, E>, rules: DirectoryRules<N, E>, sizes: CompactionSizes = defaultSizes) {
     this.#tree = tree;
     this.#rules = rules;
+    this.#sizes = sizes;
   }
 
   /**
@@ -37,7 +47,7 @@ export class Compactor<N, E extends Incarnate> {
    */
   async compact(threadId: string): Promise<void> {
     const snapshot = await this.#tree.read(threadId);
-    if (snapshot.notes.length < ENOUGH_NOTES) return;
+    if (snapshot.notes.length < this.#sizes.enoughNotes) return;
     try {
       const sorting = this.#rules.sort(snapshot.notes);
       await this.commitRoot(threadId, snapshot, await this.rebuild(snapshot, sorting), sorting.carried);
@@ -48,15 +58,20 @@ export class Compactor<N, E extends Incarnate> {
   }
 
   /** Writes the leaves that the notes change. Leaves that are replaced are retired. */
-  async rebuild({ root }: Snapshot<N>, sorting: Sorting<E>): Promise<Root> {
+  async rebuild(
+    { root }: Snapshot<N>,
+    sorting: Sorting<E>,
+    readLeaf: (leaf: LeafRef) => Promise<E[]> = (leaf) => this.#tree.readLeaf(leaf),
+  ): Promise<Root> {
     const { leaves } = root;
     const changed = this.#changedLeaves(leaves, sorting);
+    const { maxLeaf } = this.#sizes;
     const spare = [...root.retired];
     const next: LeafRef[] = [];
     const retired: LeafRef[] = [];
     let run: E[] = [];
     const closeRun = async () => {
-      for (const entries of chunks(newestOfEach(run).sort(compareNewest)))
+      for (const entries of chunks(newestOfEach(run).sort(compareNewest), maxLeaf))
         next.push(await this.#writeLeaf(entries, spare));
       run = [];
     };
@@ -68,7 +83,7 @@ export class Compactor<N, E extends Incarnate> {
         continue;
       }
       if (leaf) {
-        const entries = await this.#tree.readLeaf(leaf);
+        const entries = await readLeaf(leaf);
         run.push(...entries.filter((entry) => sorting.keeps(entry)));
         retired.push(leaf);
       }
@@ -82,11 +97,12 @@ export class Compactor<N, E extends Incarnate> {
   /** The leaves that the notes change, and their small neighbours. */
   #changedLeaves(leaves: readonly LeafRef[], { placed, outdated, isScattered }: Sorting<E>): Set<number> {
     if (isScattered) return new Set(leaves.keys());
+    const { maxLeaf, smallLeaf } = this.#sizes;
     const changed = new Set<number>();
     for (const position of [...placed, ...outdated]) changed.add(indexOfLeaf(leaves, position));
     for (const index of [...changed]) {
       for (const neighbour of [index - 1, index + 1]) {
-        if ((leaves[neighbour]?.count ?? MAX_LEAF) < SMALL_LEAF) changed.add(neighbour);
+        if ((leaves[neighbour]?.count ?? maxLeaf) < smallLeaf) changed.add(neighbour);
       }
     }
     return changed;
@@ -97,7 +113,10 @@ export class Compactor<N, E extends Incarnate> {
     const { layout, stores } = this.#tree;
     const [first] = entries;
     if (!first) throw new RangeError("a leaf has entries");
-    const message = noteMessage(entries.map((entry) => layout.encodeEntry(entry)));
+    const message = envelope(
+      "user",
+      entries.map((entry) => layout.encodeEntry(entry)),
+    );
     for (;;) {
       const leaf = spare.shift() ?? { id: randomBytes(12).toString("base64url"), revision: null };
       try {
@@ -121,7 +140,7 @@ export class Compactor<N, E extends Incarnate> {
   ): Promise<void> {
     const store = this.#tree.stores.open(threadId);
     const metadata = this.#tree.storedRoot(root);
-    const kept = carried.map(noteMessage);
+    const kept = carried.map((note) => envelope("user", note));
     let { revision } = from;
     let append: ChatMessage[] = kept;
     for (let attempt = 0; ; attempt++) {
@@ -136,14 +155,9 @@ export class Compactor<N, E extends Incarnate> {
       if (compactions !== from.root.compactions) throw new OutdatedError("another compaction was first");
       revision = page.revision;
       const newer = page.entries.filter(({ sequence }) => sequence > from.last);
-      append = [...kept, ...newer.map(({ message }) => noteMessage(message.metadata))];
+      append = [...kept, ...newer.map(({ message }) => envelope("user", message.metadata))];
     }
   }
-}
-
-/** A stored note, or the entries of a leaf, as a message. */
-export function noteMessage(stored: unknown): ChatMessage {
-  return { role: "user", content: "", metadata: stored };
 }
 
 /** Of two entries of an incarnation, which a slow writer leaves, the one with the higher version. */
@@ -157,10 +171,10 @@ function newestOfEach<E extends Incarnate>(entries: readonly E[]): E[] {
 }
 
 /** Full from the old end on, as most changes are at the new one. */
-function chunks<E>(entries: readonly E[]): E[][] {
+function chunks<E>(entries: readonly E[], size: number): E[][] {
   const pieces: E[][] = [];
-  for (let end = entries.length; end > 0; end -= MAX_LEAF) {
-    pieces.unshift(entries.slice(Math.max(0, end - MAX_LEAF), end));
+  for (let end = entries.length; end > 0; end -= size) {
+    pieces.unshift(entries.slice(Math.max(0, end - size), end));
   }
   return pieces;
 }

@@ -1,6 +1,6 @@
 import { StoreError, type StoreFactory } from "@scrollback/store-core";
 import type { DirectoryClock } from "../clock.ts";
-import { noteMessage } from "./compact.ts";
+import { envelope } from "../envelope.ts";
 
 /** How long a note that nobody waits for may wait for others. */
 const DELAY_MS = 1_000;
@@ -50,6 +50,13 @@ export class NoteQueue<N> {
     });
   }
 
+  /** Drops the note with this text, if it waits, and returns it. */
+  drop(text: string): N | undefined {
+    const note = this.#waiting.get(text);
+    this.#waiting.delete(text);
+    return note;
+  }
+
   /** Takes a note and returns when it is written. */
   async addNow(note: N): Promise<void> {
     this.#put(note);
@@ -82,7 +89,7 @@ export class NoteQueue<N> {
     const batch = this.#waiting;
     this.#waiting = new Map();
     const { stores, threadId, clock, encode } = this.#parts;
-    const messages = [...batch.values()].map((note) => noteMessage(encode(note)));
+    const messages = [...batch.values()].map((note) => envelope("user", encode(note)));
     try {
       await stores.open(threadId).addMessages(messages);
     } catch (error) {

@@ -37,6 +37,13 @@ export interface Snapshot<N> {
   readonly last: number;
 }
 
+/** How leaves are read. */
+export interface LeafOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** The ids of leaves that were not there. */
+  readonly missing?: Set<string>;
+}
+
 /** The threads of directories of one layout. */
 export class Tree<N, E extends Incarnate> {
   readonly stores: StoreFactory;
@@ -69,10 +76,17 @@ export class Tree<N, E extends Incarnate> {
     return { ...root, leaves };
   }
 
-  /** The entries of a leaf, newest first. An expired leaf has none, as its members have expired too. */
-  async readLeaf(leaf: LeafRef, signal?: AbortSignal): Promise<E[]> {
+  /**
+   * The entries of a leaf, newest first. An expired leaf has none, as its members have expired too. With `missing`, a leaf
+   * that is not there is taken for a deleted one at first: its id is added, and the error asks for a new read of the root.
+   */
+  async readLeaf(leaf: LeafRef, { signal, missing }: LeafOptions = {}): Promise<E[]> {
     const page = await this.stores.open(this.layout.leafThread(leaf.id)).read(signal ? { signal } : {});
-    if (page.revision === null) return [];
+    if (page.revision === null) {
+      if (!missing || missing.has(leaf.id)) return [];
+      missing.add(leaf.id);
+      throw new OutdatedError("a leaf is missing");
+    }
     if (page.revision !== leaf.revision) throw new OutdatedError("a leaf has changed");
     const stored = (page.entries[0]?.message.metadata ?? []) as unknown[];
     return stored.map((entry) => this.layout.decodeEntry(entry));
@@ -84,11 +98,11 @@ export class Tree<N, E extends Incarnate> {
     overlay: Overlay<E>,
     direction: Direction,
     after: Position | undefined,
-    signal?: AbortSignal,
+    options: LeafOptions = {},
   ): AsyncGenerator<E> {
     const entriesOf = async (index: number): Promise<E[]> => {
       const leaf = leaves[index];
-      const entries = leaf ? await this.readLeaf(leaf, signal) : [];
+      const entries = leaf ? await this.readLeaf(leaf, options) : [];
       const placed = overlay.placed.filter((entry) => indexOfLeaf(leaves, entry) === index);
       return [...entries.filter((entry) => overlay.keeps(entry)), ...placed].sort(compareNewest);
     };

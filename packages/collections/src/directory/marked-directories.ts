@@ -1,0 +1,313 @@
+// Exceeds 300 lines because all calls of a directory with marks share its queues, marks and purges.
+import { chatMessageTraits, StoreError, type StoreFactory } from "@scrollback/store-core";
+import { type DirectoryClock, systemDirectoryClock } from "../clock.ts";
+import { checkDirectories, checkMember, checkPage, checkThread, checkWritten } from "./checks.ts";
+import { Compactor } from "./compact.ts";
+import { elapsed, HeldMarks, HOLD_MS, newToken } from "./held-marks.ts";
+import {
+  joinMarkedNotes,
+  type MarkedEntry,
+  type MarkedNote,
+  type MarkSemantics,
+  markedLayout,
+  markedRules,
+  noteText,
+  soundSemantics,
+} from "./marked-notes.ts";
+import type {
+  Internals,
+  MarkedDirectoriesOptions,
+  MarkedPage,
+  MarkedPageRequest,
+  MemberOf,
+  PurgedMember,
+  Written,
+} from "./marked-options.ts";
+import { MarkedView, type Repair } from "./marked-view.ts";
+import { noteOf, saysNothingWritten } from "./marked-write.ts";
+import { formatPageToken } from "./page-token.ts";
+import type { Key } from "./position.ts";
+import { type DeleteThread, deleteLeaves, type Purged, purge } from "./purge.ts";
+import { Queues } from "./queues.ts";
+import { OutdatedError, type Snapshot, Tree } from "./tree.ts";
+
+/** The incarnation of members that have none. */
+const NO_INCARNATION = "-";
+/** A write that took longer since its mark than this does not rely on it: a list may have closed it. */
+const LATE_MS = 60_000;
+const MAX_ATTEMPTS = 10;
+
+/**
+ * Directories whose lists are exact from one read. A writer notes a mark before it writes to a member, and what it wrote
+ * within a second after. A list trusts the entries of members without an open mark, and reads the others.
+ *
+ * @example
+ * const directories = new MarkedDirectories<{ title: string }>({ stores, leafThread: (id) => `notes:leaf:${id}` });
+ * await directories.write("notes:directory:ada", { key: ["n1"], incarnation }, async () => {
+ *   await stores.open("notes:ada:n1").commit({ metadata: { incarnation, version: 1, title } }, { expectedRevision: null });
+ *   return { order: Date.now(), version: 1, value: { title } };
+ * });
+ */
+export class MarkedDirectories<V> implements AsyncDisposable {
+  readonly #tree: Tree<MarkedNote<V>, MarkedEntry<V>>;
+  readonly #compactor: Compactor<MarkedNote<V>, MarkedEntry<V>>;
+  readonly #rules: ReturnType<typeof markedRules<V>>;
+  readonly #queues: Queues<MarkedNote<V>>;
+  readonly #marks: HeldMarks;
+  readonly #clock: DirectoryClock;
+  readonly #semantics: MarkSemantics;
+  readonly #onError: (error: unknown) => void;
+  readonly #stores: StoreFactory & { readonly deleteThread: DeleteThread };
+  /** The purges under way in the background. */
+  readonly #purges = new Map<string, Promise<void>>();
+
+  /** Does no I/O. @throws StoreError `INVALID_ARGUMENT` for a wrong option, and for stores that trim. */
+  constructor(options: MarkedDirectoriesOptions, internals: Internals = {}) {
+    checkDirectories(options);
+    const { clock = systemDirectoryClock, holdMs = HOLD_MS } = options;
+    const stores = options.stores.withTraits(chatMessageTraits) as StoreFactory & {
+      readonly deleteThread: DeleteThread;
+    };
+    this.#stores = stores;
+    const layout = markedLayout<V>(options.leafThread);
+    this.#clock = clock;
+    const { semantics = soundSemantics, sizes } = internals;
+    this.#semantics = semantics;
+    this.#onError = options.onError ?? (() => undefined);
+    this.#rules = markedRules(layout, semantics);
+    this.#tree = new Tree(stores, layout);
+    this.#compactor = new Compactor(this.#tree, this.#rules, sizes);
+    this.#queues = new Queues((threadId) => ({
+      stores,
+      threadId,
+      clock,
+      keyOf: noteText,
+      join: joinMarkedNotes,
+      encode: layout.encodeNote,
+      compact: () => this.compact(threadId).catch(this.#onError),
+    }));
+    this.#marks = new HeldMarks({
+      clock,
+      holdMs,
+      open: ({ threadId, key, incarnation, token, wall: at }) =>
+        this.#queues.of(threadId).addNow({ key, incarnation, marks: [{ token, at }] }),
+      close: ({ threadId, key, incarnation, token }) =>
+        this.#queues.of(threadId).add({ key, incarnation, closes: [token] }),
+    });
+  }
+
+  /**
+   * Makes a write to a member known to lists: notes a mark, then calls `write`, then notes what it returns, within a second.
+   * One mark serves the writes of 30 s. `write` commits to the member's own thread by compare-and-set, and returns what the
+   * member is then; undefined where it changed nothing. It must end within 10 s.
+   *
+   * @returns what `write` returned.
+   * @throws what `write` throws. A `StoreError` other than `UNAVAILABLE` and `ABORTED` must mean that nothing was written.
+   */
+  async write<W extends Written<V> | undefined>(
+    threadId: string,
+    { key, incarnation }: MemberOf,
+    write: () => Promise<W>,
+  ): Promise<W> {
+    checkMember("write", threadId, { key, incarnation });
+    const marksFirst = this.#semantics.marksFirst;
+    const early = marksFirst ? await this.#marks.enter(threadId, key, incarnation) : undefined;
+    let written: W;
+    try {
+      written = await write();
+    } catch (error) {
+      if (early) this.#marks.leave(early, !saysNothingWritten(error));
+      throw error;
+    }
+    const mark = early ?? (await this.#marks.enter(threadId, key, incarnation));
+    const isLate = written !== undefined && elapsed(this.#clock, mark) > LATE_MS;
+    let isUncertain = true;
+    try {
+      if (written && isLate) await this.#announce(threadId, { key, incarnation });
+      else if (written) {
+        checkWritten("write", this.#stores, written);
+        this.#queues.of(threadId).add(noteOf({ key, incarnation }, written, mark.token));
+      }
+      isUncertain = isLate;
+    } finally {
+      this.#marks.leave(mark, isUncertain);
+    }
+    return written;
+  }
+
+  /**
+   * Removes a member: notes a mark, calls `remove`, which deletes the member's thread, and then purges the member from the
+   * directory. Where the process dies in between, the next list that meets the member does the rest. `order` is the
+   * member's last order number.
+   */
+  async remove(
+    threadId: string,
+    { key, incarnation, order }: MemberOf & { readonly order: number },
+    remove: () => Promise<void>,
+  ): Promise<void> {
+    checkMember("remove", threadId, { key, incarnation, order });
+    const mark = await this.#marks.enter(threadId, key, incarnation);
+    let isUncertain = true;
+    try {
+      await remove();
+      isUncertain = false;
+    } catch (error) {
+      isUncertain = !saysNothingWritten(error);
+      throw error;
+    } finally {
+      this.#marks.leave(mark, isUncertain);
+    }
+    await this.purge(threadId, { key, incarnation, order });
+  }
+
+  /**
+   * Adds or moves a member that has no thread of its own, and returns when lists show it. Of several calls for one key the
+   * one that is written last counts. `was` is the order number that it had before; without it, a compaction reads every leaf.
+   */
+  async note(threadId: string, key: Key, entry: { order: number; value: V; was?: number }): Promise<void> {
+    const { order, value, was } = entry;
+    const written = { order, version: 0, value, was };
+    checkMember("note", threadId, { key, incarnation: NO_INCARNATION });
+    checkWritten("note", this.#stores, written);
+    const token = newToken();
+    await this.#queues.of(threadId).addNow({
+      ...noteOf({ key, incarnation: NO_INCARNATION }, written, token),
+      marks: [{ token, at: this.#clock.wall() }],
+      closes: [token],
+      ...(was === undefined && { isLost: true }),
+    });
+  }
+
+  /**
+   * Drops every entry and note of a member from a directory, and deletes the leaves that held it. A missing member is no
+   * error. `incarnation` is left out for a member of {@link MarkedDirectories.note}. Without `order`, the member's last
+   * order number, every leaf may be read.
+   */
+  async purge(threadId: string, { key, incarnation = NO_INCARNATION, order }: PurgedMember): Promise<void> {
+    checkMember("purge", threadId, { key, incarnation, order });
+    const ownMark = this.#marks.forget({ threadId, key, incarnation });
+    const queue = this.#queues.existing(threadId);
+    const dropped = queue?.drop(noteText({ key, incarnation }));
+    // A batch that is being written may hold a note of the member.
+    await queue?.write();
+    const orders = [order, dropped?.entry?.order, ...(dropped?.was ?? [])].filter((one) => one !== undefined);
+    await this.#purge(threadId, { key, incarnation, orders, ownMark });
+  }
+
+  async #purge(threadId: string, member: Purged): Promise<void> {
+    const parts = {
+      tree: this.#tree,
+      compactor: this.#compactor,
+      deleteThread: this.#stores.deleteThread,
+      semantics: this.#semantics,
+    };
+    for (let attempt = 0; ; attempt++) {
+      try {
+        return await purge(parts, threadId, member);
+      } catch (error) {
+        const isRaced = error instanceof OutdatedError || StoreError.is(error, "CONFLICT");
+        if (!isRaced || attempt >= MAX_ATTEMPTS) throw error;
+      }
+      await this.#pause(25 * 2 ** Math.min(attempt, 3));
+    }
+  }
+
+  /**
+   * Deletes a directory that has neither members nor open marks, with its leaves.
+   *
+   * @returns false where it has some: purge them first, or wait until lists have closed the marks of dead processes.
+   */
+  async removeDirectory(threadId: string): Promise<boolean> {
+    checkThread("removeDirectory", threadId);
+    const { revision, root, notes } = await this.#tree.read(threadId);
+    if (revision === null) return true;
+    const view = new MarkedView(notes, this.#semantics, this.#clock.wall());
+    if (view.hasMarks) return false;
+    for await (const entry of this.#tree.walk(root, view, "desc", undefined)) {
+      if (!view.isExpired(entry)) return false;
+    }
+    try {
+      await this.#stores.deleteThread(threadId, { expectedRevision: revision });
+    } catch (error) {
+      if (StoreError.is(error, "CONFLICT")) return false;
+      throw error;
+    }
+    await deleteLeaves(this.#tree, this.#stores.deleteThread, [...root.leaves, ...root.retired]);
+    return true;
+  }
+
+  /** One page. Reads the directory, the leaves of the page, and at once the members that may be under change. */
+  async page(threadId: string, request: MarkedPageRequest<V>): Promise<MarkedPage<V>> {
+    const { limit, direction = "desc", filterName = "", filter = () => true, signal } = request;
+    const after = checkPage(threadId, request);
+    const missing = new Set<string>();
+    for (let attempt = 0; ; attempt++) {
+      const snapshot = await this.#tree.read(threadId, signal);
+      const view = new MarkedView(snapshot.notes, this.#semantics, this.#clock.wall());
+      for (const repair of await view.read(request.read)) this.#repair(threadId, repair);
+      try {
+        const entries: MarkedEntry<V>[] = [];
+        const walk = this.#tree.walk(snapshot.root, view, direction, after, { signal, missing });
+        for await (const entry of walk) {
+          const ended = view.ended(entry);
+          if (ended) this.#queues.of(threadId).add(ended);
+          if (view.isExpired(entry) || !filter(entry)) continue;
+          const last = entries.at(-1);
+          if (entries.length === limit && last) {
+            return { entries, nextPageToken: formatPageToken(direction, last, filterName) };
+          }
+          entries.push(entry);
+        }
+        return { entries };
+      } catch (error) {
+        if (!(error instanceof OutdatedError) || attempt >= MAX_ATTEMPTS) throw error;
+      }
+    }
+  }
+
+  /** Closes the marks of this process and returns when all notes are written. Call it before you close the stores. */
+  async flush(): Promise<void> {
+    this.#marks.closeAll();
+    await this.#queues.flush();
+    while (this.#purges.size > 0) await Promise.all(this.#purges.values());
+  }
+
+  /** The same as {@link MarkedDirectories.flush}. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.flush();
+  }
+
+  /** Sorts the notes of a directory into its leaves, where there are at least 128. Happens by itself. */
+  async compact(threadId: string): Promise<void> {
+    await this.#compactor.compact(threadId);
+  }
+
+  /** A directory as it is stored, for tests and diagnosis. */
+  async read(threadId: string): Promise<Snapshot<MarkedNote<V>>> {
+    return await this.#tree.read(threadId);
+  }
+
+  /** Writes a mark that stays open: lists read the member until one of them closes it. */
+  async #announce(threadId: string, { key, incarnation }: MemberOf): Promise<void> {
+    const marks = [{ token: newToken(), at: this.#clock.wall() }];
+    await this.#queues.of(threadId).addNow({ key, incarnation, marks });
+  }
+
+  /** Waits for a random part of `ms` milliseconds. */
+  async #pause(ms: number): Promise<void> {
+    await new Promise<void>((resolve) => this.#clock.timer(ms * this.#clock.random(), resolve));
+  }
+
+  /** Does what a dead process has left to do, in the background. */
+  #repair(threadId: string, { note, purge: member }: Repair<V>): void {
+    if (note) this.#queues.of(threadId).add(note);
+    if (!member) return;
+    const text = JSON.stringify([threadId, member.key, member.incarnation]);
+    if (this.#purges.has(text)) return;
+    const purged = this.#purge(threadId, member)
+      // The next list finds it again.
+      .catch(this.#onError)
+      .finally(() => this.#purges.delete(text));
+    this.#purges.set(text, purged);
+  }
+}

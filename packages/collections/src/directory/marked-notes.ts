@@ -1,0 +1,234 @@
+import { type Key, keyText } from "./position.ts";
+import { type DirectoryLayout, type DirectoryRules, type Incarnate, incarnationText } from "./rules.ts";
+
+/** A member in a directory with marks. Lists return it without reading the member. */
+export interface MarkedEntry<V = unknown> extends Incarnate {
+  /** The summary that lists return. */
+  readonly value: V;
+  /** When the member expires, in milliseconds since 1970. */
+  readonly expiresAt?: number;
+}
+
+/** One message of a directory's thread, about one incarnation of one member. Everything but the member is optional. */
+export interface MarkedNote<V = unknown> {
+  readonly key: Key;
+  readonly incarnation: string;
+  /** A write is under way, or may be: until the mark is closed, lists read the member. `at` is in milliseconds since 1970. */
+  readonly marks?: readonly Mark[];
+  /** What the member is now. Counts only where one of the marks in `proof` is open, and for a higher version. */
+  readonly entry?: Pick<MarkedEntry<V>, "order" | "version" | "value" | "expiresAt">;
+  readonly proof?: readonly string[];
+  /** The order numbers that the member had before. */
+  readonly was?: readonly number[];
+  /** Marks that are closed. */
+  readonly closes?: readonly string[];
+  /** This incarnation has ended. It never comes back. */
+  readonly isGone?: boolean;
+  /** The order numbers before are not known: a writer died. */
+  readonly isLost?: boolean;
+}
+
+export interface Mark {
+  readonly token: string;
+  readonly at: number;
+}
+
+/** How a directory with marks is stored: as it is, each value by name. */
+export function markedLayout<V>(
+  leafThread: (id: string) => string,
+): DirectoryLayout<MarkedNote<V>, MarkedEntry<V>> {
+  return {
+    leafThread,
+    encodeNote: (note) => note,
+    decodeNote: (stored) => stored as MarkedNote<V>,
+    encodeEntry: (entry) => entry,
+    decodeEntry: (stored) => stored as MarkedEntry<V>,
+    encodePosition: ({ order, key }) => ({ order, key }),
+    decodePosition: (stored) => stored as MarkedEntry<V>,
+  };
+}
+
+/** What the notes say of one incarnation. */
+export interface IncarnationState<V> {
+  readonly key: Key;
+  readonly incarnation: string;
+  /** Open marks, by token. */
+  readonly marks: Map<string, Mark>;
+  entry?: MarkedEntry<V> | undefined;
+  readonly was: Set<number>;
+  isGone: boolean;
+  isLost: boolean;
+}
+
+/** What the notes of a directory say: the incarnations of each member, by the text of its key. */
+export type MarkedState<V> = Map<string, Map<string, IncarnationState<V>>>;
+
+/** When a note takes effect. Tests give unsound ones and expect to be told. */
+export interface MarkSemantics {
+  /** Whether an entry counts, given whether it has an open mark, and the entry of its incarnation that counts so far. */
+  counts(isProved: boolean, version: number, before: { readonly version: number } | undefined): boolean;
+  /** Whether the end of `ended` closes the marks of `incarnation`. */
+  closes(ended: string, incarnation: string): boolean;
+  /** Whether a mark is written before the write that it announces. */
+  readonly marksFirst: boolean;
+}
+
+export const soundSemantics: MarkSemantics = Object.freeze({
+  // A late note of an ended incarnation has no open mark. A slow writer's note has a lower version.
+  counts: (isProved: boolean, version: number, before: { readonly version: number } | undefined) =>
+    isProved && (before === undefined || before.version <= version),
+  closes: (ended: string, incarnation: string) => ended === incarnation,
+  marksFirst: true,
+});
+
+/** Applies notes in the order of the log. */
+export function applyNotes<V>(
+  notes: readonly MarkedNote<V>[],
+  semantics: MarkSemantics = soundSemantics,
+): MarkedState<V> {
+  const state: MarkedState<V> = new Map();
+  for (const note of notes) {
+    const incarnations = state.get(keyText(note)) ?? new Map<string, IncarnationState<V>>();
+    state.set(keyText(note), incarnations);
+    const one = incarnations.get(note.incarnation) ?? newState<V>(note);
+    incarnations.set(note.incarnation, one);
+    applyNote(one, note, semantics);
+    if (note.isGone) {
+      for (const other of incarnations.values()) {
+        if (semantics.closes(note.incarnation, other.incarnation)) other.marks.clear();
+      }
+    }
+  }
+  return state;
+}
+
+function newState<V>({ key, incarnation }: MarkedNote<V>): IncarnationState<V> {
+  return { key, incarnation, marks: new Map(), was: new Set(), isGone: false, isLost: false };
+}
+
+function applyNote<V>(one: IncarnationState<V>, note: MarkedNote<V>, semantics: MarkSemantics): void {
+  for (const mark of note.marks ?? []) one.marks.set(mark.token, mark);
+  if (note.entry) {
+    const isProved = (note.proof ?? []).some((token) => one.marks.has(token));
+    if (semantics.counts(isProved, note.entry.version, one.entry)) {
+      if (one.entry) one.was.add(one.entry.order);
+      one.entry = { key: one.key, incarnation: one.incarnation, ...note.entry };
+      one.isGone = false;
+    } else one.was.add(note.entry.order);
+  }
+  for (const order of note.was ?? []) one.was.add(order);
+  for (const token of note.closes ?? []) one.marks.delete(token);
+  if (note.isLost) one.isLost = true;
+  if (!note.isGone) return;
+  if (one.entry) one.was.add(one.entry.order);
+  one.entry = undefined;
+  one.isGone = true;
+}
+
+/** Whether a list must read a member: a write may be under way, or two incarnations are noted. */
+export function isUnsure<V>(incarnations: ReadonlyMap<string, IncarnationState<V>>): boolean {
+  let entries = 0;
+  for (const { marks, entry } of incarnations.values()) {
+    if (marks.size > 0) return true;
+    if (entry) entries += 1;
+  }
+  return entries > 1;
+}
+
+/** Whether an entry of a leaf counts beside the notes of its member. */
+export function keepsEntry<V>(
+  incarnations: ReadonlyMap<string, IncarnationState<V>> | undefined,
+  { incarnation }: MarkedEntry<V>,
+): boolean {
+  if (!incarnations) return true;
+  if (incarnations.get(incarnation)?.isGone) return false;
+  for (const { entry } of incarnations.values()) if (entry) return false;
+  return true;
+}
+
+/** The rules of directories with marks. Members with open marks stay notes, with all that is noted of them. */
+export function markedRules<V>(
+  layout: DirectoryLayout<MarkedNote<V>, MarkedEntry<V>>,
+  semantics: MarkSemantics = soundSemantics,
+): DirectoryRules<MarkedNote<V>, MarkedEntry<V>> {
+  return {
+    layout,
+    sort(notes) {
+      const state = applyNotes(notes, semantics);
+      const placed: MarkedEntry<V>[] = [];
+      const outdated: { order: number; key: Key }[] = [];
+      const carried: MarkedNote<V>[] = [];
+      let isScattered = false;
+      for (const incarnations of state.values()) {
+        const isCarried = isUnsure(incarnations);
+        for (const one of incarnations.values()) {
+          if (isCarried) {
+            carried.push(...carriedNotes(one));
+            continue;
+          }
+          if (one.entry) placed.push(one.entry);
+          for (const order of one.was) outdated.push({ order, key: one.key });
+          isScattered ||= one.isLost;
+        }
+      }
+      const keeps = (entry: MarkedEntry<V>) => keepsEntry(state.get(keyText(entry)), entry);
+      return { placed, outdated, isScattered, carried, keeps };
+    },
+  };
+}
+
+/** All that is noted of an incarnation, as notes that have the same effect. */
+function carriedNotes<V>(one: IncarnationState<V>): MarkedNote<V>[] {
+  const { key, incarnation, marks, entry, was, isGone, isLost } = one;
+  const history = { key, incarnation, was: [...was], ...(isGone && { isGone }), ...(isLost && { isLost }) };
+  // An entry brings a mark that proves it, and closes it. Marks come after the end that they were noted after.
+  const token = "carried";
+  return [
+    history,
+    ...(entry
+      ? [
+          {
+            ...{ key, incarnation, marks: [{ token, at: 0 }] },
+            ...{ entry: withoutKey(entry), proof: [token], closes: [token] },
+          },
+        ]
+      : []),
+    ...(marks.size > 0 ? [{ key, incarnation, marks: [...marks.values()] }] : []),
+  ];
+}
+
+function withoutKey<V>({
+  order,
+  version,
+  value,
+  expiresAt,
+}: MarkedEntry<V>): NonNullable<MarkedNote<V>["entry"]> {
+  return { order, version, value, ...(expiresAt !== undefined && { expiresAt }) };
+}
+
+/** Two notes of one incarnation that wait to be written, as one. Notes with marks are not joined. */
+export function joinMarkedNotes<V>(earlier: MarkedNote<V>, later: MarkedNote<V>): MarkedNote<V> {
+  const isOlder = earlier.entry && (!later.entry || later.entry.version < earlier.entry.version);
+  const entry = isOlder ? earlier.entry : later.entry;
+  return {
+    key: later.key,
+    incarnation: later.incarnation,
+    ...(entry && { entry, proof: union(earlier.proof, later.proof) }),
+    was: union(
+      union(earlier.was, later.was),
+      [earlier.entry, later.entry].flatMap((one) => one?.order ?? []),
+    ),
+    closes: union(earlier.closes, later.closes),
+    ...((earlier.isGone || later.isGone) && { isGone: true }),
+    ...((earlier.isLost || later.isLost) && { isLost: true }),
+  };
+}
+
+function union<T>(a: readonly T[] = [], b: readonly T[] = []): T[] {
+  return [...new Set([...a, ...b])];
+}
+
+export function noteText<V>(note: MarkedNote<V>): string {
+  const marks = (note.marks ?? []).map(({ token }) => token);
+  return marks.length > 0 ? JSON.stringify(marks) : incarnationText(note);
+}

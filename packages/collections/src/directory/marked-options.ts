@@ -1,0 +1,70 @@
+import type { StoreFactory } from "@scrollback/store-core";
+import type { DirectoryClock } from "../clock.ts";
+import type { CompactionSizes } from "./compact.ts";
+import type { MarkedEntry, MarkSemantics } from "./marked-notes.ts";
+import type { Direction, Key } from "./position.ts";
+
+/** One incarnation of one member of a directory. */
+export interface MemberOf {
+  /** The parts of the member's name; together at most 1,024 bytes. */
+  readonly key: Key;
+  /** Random, new for each creation of the member. 1 to 64 bytes. */
+  readonly incarnation: string;
+}
+
+/** What {@link MarkedDirectories.purge} takes. */
+export interface PurgedMember extends Pick<MemberOf, "key"> {
+  readonly incarnation?: string | undefined;
+  readonly order?: number | undefined;
+}
+
+/** What a write made of its member. */
+export interface Written<V> extends Pick<MarkedEntry<V>, "order" | "version" | "value" | "expiresAt"> {
+  /** The order number that the member had before; undefined for a new member. */
+  readonly was?: number | undefined;
+}
+
+/** What a list learns by reading a member. */
+export type MemberNow<V> = Omit<MarkedEntry<V>, "key">;
+
+/** What {@link MarkedDirectories} take. */
+export interface MarkedDirectoriesOptions {
+  /** A store factory of any backend and any message type, without `maxMessages`. */
+  readonly stores: Pick<StoreFactory, "settings" | "withTraits">;
+  /** The thread id of a leaf. `id` is 16 random characters. */
+  leafThread(id: string): string;
+  /** How long one mark serves the writes of this process to its member. Default 30,000. */
+  readonly holdMs?: number;
+  /** Default: the clocks of this process. */
+  readonly clock?: DirectoryClock;
+  /** Called with what failed in the background; it is tried again by itself. */
+  onError?(error: unknown): void;
+}
+
+/** What tests give beside the options. */
+export interface Internals {
+  readonly semantics?: MarkSemantics;
+  readonly sizes?: CompactionSizes;
+}
+
+/** What {@link MarkedDirectories.page} takes. */
+export interface MarkedPageRequest<V> {
+  /** Default `"desc"`: the highest order number first. */
+  readonly direction?: Direction;
+  /** 1 to 1,000. */
+  readonly limit: number;
+  /** The `nextPageToken` of the page before. */
+  readonly pageToken?: string | undefined;
+  /** Names the filter. A token of another filter or direction is refused. */
+  readonly filterName?: string;
+  filter?(entry: MarkedEntry<V>): boolean;
+  /** Reads a member; undefined where there is none. Called for members whose entry cannot be trusted. */
+  read(key: Key): Promise<MemberNow<V> | undefined>;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** One page of a directory. `nextPageToken` is absent on the last page. */
+export interface MarkedPage<V> {
+  readonly entries: MarkedEntry<V>[];
+  readonly nextPageToken?: string;
+}

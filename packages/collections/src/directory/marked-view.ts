@@ -1,0 +1,95 @@
+import {
+  applyNotes,
+  type IncarnationState,
+  isUnsure,
+  keepsEntry,
+  type MarkedEntry,
+  type MarkedNote,
+  type MarkedState,
+  type MarkSemantics,
+} from "./marked-notes.ts";
+import { type Key, keyText } from "./position.ts";
+import type { Purged } from "./purge.ts";
+import type { Overlay } from "./rules.ts";
+
+/** A list closes marks that are older: the process that wrote them has died. Writes end within 40 s of their mark. */
+const DEAD_AFTER_MS = 300_000;
+
+/** A note that repairs a directory, or a member that is to be purged from it. */
+export type Repair<V> =
+  | { readonly note: MarkedNote<V>; readonly purge?: undefined }
+  | { readonly purge: Purged; readonly note?: undefined };
+
+/** What the notes of a directory mean for one list. */
+export class MarkedView<V> implements Overlay<MarkedEntry<V>> {
+  readonly #state: MarkedState<V>;
+  readonly #now: number;
+  readonly #unsure = new Set<string>();
+  readonly placed: MarkedEntry<V>[] = [];
+
+  constructor(notes: readonly MarkedNote<V>[], semantics: MarkSemantics, now: number) {
+    this.#state = applyNotes(notes, semantics);
+    this.#now = now;
+    for (const [key, incarnations] of this.#state) {
+      if (isUnsure(incarnations)) this.#unsure.add(key);
+      else for (const { entry } of incarnations.values()) if (entry) this.placed.push(entry);
+    }
+  }
+
+  /**
+   * Reads the members whose entries cannot be trusted, all at once.
+   *
+   * @returns what repairs the directory where processes have died.
+   */
+  async read(read: (key: Key) => Promise<Omit<MarkedEntry<V>, "key"> | undefined>): Promise<Repair<V>[]> {
+    const repairs = [...this.#unsure].map(async (text) => {
+      const incarnations = [...(this.#state.get(text)?.values() ?? [])];
+      const [first] = incarnations;
+      if (!first) return [];
+      const member = await read(first.key);
+      if (member) this.placed.push({ ...member, key: first.key });
+      return incarnations.flatMap((one) => this.#repair(one, member));
+    });
+    return (await Promise.all(repairs)).flat();
+  }
+
+  /** Whether a write may be under way. */
+  get hasMarks(): boolean {
+    for (const incarnations of this.#state.values())
+      for (const { marks } of incarnations.values()) if (marks.size > 0) return true;
+    return false;
+  }
+
+  keeps(entry: MarkedEntry<V>): boolean {
+    const text = keyText(entry);
+    return !this.#unsure.has(text) && keepsEntry(this.#state.get(text), entry);
+  }
+
+  isExpired({ expiresAt }: MarkedEntry<V>): boolean {
+    return expiresAt !== undefined && expiresAt <= this.#now;
+  }
+
+  /** The note that removes an entry which expired long ago, whatever clock is right. */
+  ended({ key, incarnation, order, expiresAt }: MarkedEntry<V>): MarkedNote<V> | undefined {
+    if (expiresAt === undefined || expiresAt > this.#now - DEAD_AFTER_MS) return undefined;
+    return { key, incarnation, isGone: true, was: [order] };
+  }
+
+  #repair(
+    { key, incarnation, marks, entry }: IncarnationState<V>,
+    member: Omit<MarkedEntry<V>, "key"> | undefined,
+  ): Repair<V>[] {
+    const dead = [...marks.values()].filter(({ at }) => this.#now - at > DEAD_AFTER_MS);
+    const closes = dead.map(({ token }) => token);
+    if (member?.incarnation === incarnation) {
+      if (dead.length === 0) return [];
+      const { incarnation: _same, ...now } = member;
+      return [{ note: { key, incarnation, entry: now, proof: closes, closes, isLost: true } }];
+    }
+    // An entry proves that the incarnation was there, so it has ended. Without one it may be under creation.
+    if (entry) return [{ purge: { key, incarnation, orders: [entry.order] } }];
+    return dead.length > 0 && dead.length === marks.size
+      ? [{ purge: { key, incarnation, orders: [], deadMarks: closes } }]
+      : [];
+  }
+}

@@ -1,0 +1,23 @@
+import { StoreError } from "@scrollback/store-core";
+import type { MarkedNote } from "./marked-notes.ts";
+import type { MemberOf, Written } from "./marked-options.ts";
+
+/** The note of a write that was made under a mark. */
+export function noteOf<V>(
+  { key, incarnation }: MemberOf,
+  { order, version, value, expiresAt, was }: Written<V>,
+  token: string,
+): MarkedNote<V> {
+  return {
+    key,
+    incarnation,
+    entry: { order, version, value, ...(expiresAt !== undefined && { expiresAt }) },
+    proof: [token],
+    was: was === undefined ? [] : [was],
+  };
+}
+
+/** Whether an error of a write means that nothing was written. */
+export function saysNothingWritten(error: unknown): boolean {
+  return StoreError.is(error) && error.code !== "UNAVAILABLE" && error.code !== "ABORTED";
+}

@@ -1,0 +1,118 @@
+import { StoreError } from "@scrollback/store-core";
+import type { Compactor } from "./compact.ts";
+import {
+  applyNotes,
+  type IncarnationState,
+  type MarkedEntry,
+  type MarkedNote,
+  type MarkSemantics,
+} from "./marked-notes.ts";
+import { type Key, keyText, type Position } from "./position.ts";
+import { incarnationText } from "./rules.ts";
+import { indexOfLeaf, type LeafRef, type RetiredLeaf, type Tree } from "./tree.ts";
+
+/** Deletes a thread; see `StoreFactory.deleteThread`. */
+export type DeleteThread = (threadId: string, options?: { expectedRevision?: string }) => Promise<void>;
+
+/** What {@link purge} works with. */
+export interface PurgeParts<V> {
+  readonly tree: Tree<MarkedNote<V>, MarkedEntry<V>>;
+  readonly compactor: Compactor<MarkedNote<V>, MarkedEntry<V>>;
+  readonly deleteThread: DeleteThread;
+  readonly semantics: MarkSemantics;
+}
+
+/** What is purged. */
+export interface Purged {
+  readonly key: Key;
+  readonly incarnation: string;
+  /** The order numbers that the member may have in a leaf. Without any, every leaf may have to be read. */
+  readonly orders: readonly number[];
+  /** The mark of this process: what was written under it is in `orders`. */
+  readonly ownMark?: string | undefined;
+  /** Purge only while no other mark of the incarnation is open: it may be under creation still. Default: purge anyway. */
+  readonly deadMarks?: readonly string[] | undefined;
+}
+
+type ReadLeaf<V> = (leaf: LeafRef) => Promise<MarkedEntry<V>[]>;
+
+/**
+ * Drops the notes and the entry of one incarnation in one commit, and then deletes the leaves that were replaced by it,
+ * now or earlier. Where the process dies before that, a later purge or compaction removes what they hold.
+ *
+ * @throws OutdatedError, or StoreError `CONFLICT`, when another compaction was first.
+ */
+export async function purge<V>(
+  { tree, compactor, deleteThread, semantics }: PurgeParts<V>,
+  threadId: string,
+  member: Purged,
+): Promise<void> {
+  const snapshot = await tree.read(threadId);
+  if (snapshot.revision === null) return;
+  const text = incarnationText(member);
+  const reads = new Map<string, Promise<MarkedEntry<V>[]>>();
+  const readLeaf: ReadLeaf<V> = (leaf) => {
+    const read = reads.get(leaf.id) ?? tree.readLeaf(leaf);
+    reads.set(leaf.id, read);
+    return read;
+  };
+  const isClosed = (note: MarkedNote<V>) =>
+    note.marks && keyText(note) === keyText(member) && semantics.closes(member.incarnation, note.incarnation);
+  const noted = applyNotes(snapshot.notes, semantics).get(keyText(member))?.get(member.incarnation);
+  const { deadMarks } = member;
+  if (deadMarks && [...(noted?.marks.keys() ?? [])].some((token) => !deadMarks.includes(token))) return;
+  const kept = snapshot.notes.filter((note) => incarnationText(note) !== text && !isClosed(note));
+  const outdated = await positionsOf(snapshot.root.leaves, readLeaf, member, noted);
+  await deleteLeaves(tree, deleteThread, snapshot.root.retired);
+  if (kept.length === snapshot.notes.length && outdated.length === 0) return;
+  const keeps = (entry: MarkedEntry<V>) => incarnationText(entry) !== text;
+  // Leaves are written to new threads: nothing of the member may stay in an old one.
+  const from = { ...snapshot, root: { ...snapshot.root, retired: [] } };
+  const next = await compactor.rebuild(from, { placed: [], outdated, keeps }, readLeaf);
+  await compactor.commitRoot(threadId, snapshot, next, kept.map(tree.layout.encodeNote));
+  await deleteLeaves(tree, deleteThread, next.retired);
+}
+
+/** Where the leaves hold the member: found where the notes say, or else by reading all leaves. */
+async function positionsOf<V>(
+  leaves: readonly LeafRef[],
+  readLeaf: ReadLeaf<V>,
+  { key, incarnation, orders, ownMark }: Purged,
+  noted: IncarnationState<V> | undefined,
+): Promise<Position[]> {
+  const text = incarnationText({ key, incarnation });
+  const candidates = [...orders, ...(noted?.entry ? [noted.entry.order] : []), ...(noted?.was ?? [])];
+  const search = async (indexes: Iterable<number>) => {
+    const found: Position[] = [];
+    for (const index of new Set(indexes)) {
+      const leaf = leaves[index];
+      const entries = leaf ? await readLeaf(leaf) : [];
+      found.push(...entries.filter((entry) => incarnationText(entry) === text));
+    }
+    return found;
+  };
+  const found = await search(candidates.map((at) => indexOfLeaf(leaves, { order: at, key })));
+  // Under another process' mark it may have moved, without a note so far.
+  const isComplete =
+    orders.length > 0 &&
+    !noted?.isLost &&
+    [...(noted?.marks.keys() ?? [])].every((token) => token === ownMark);
+  return isComplete || found.length > 0 ? found : await search(leaves.keys());
+}
+
+/** Deletes leaves that are still as they were. */
+export async function deleteLeaves<V>(
+  { layout }: Tree<MarkedNote<V>, MarkedEntry<V>>,
+  deleteThread: DeleteThread,
+  leaves: readonly RetiredLeaf[],
+): Promise<void> {
+  const deleted = leaves.map(async ({ id, revision }) => {
+    try {
+      await deleteThread(layout.leafThread(id), { expectedRevision: revision });
+    } catch (error) {
+      // It is deleted already, or a compaction has written over it.
+      if (!StoreError.is(error, "CONFLICT")) throw error;
+    }
+  });
+  await Promise.all(deleted);
+}

@@ -1,0 +1,24 @@
+import { type ChatMessage, StoreError } from "@scrollback/store-core";
+
+/**
+ * Any value as a message: its metadata, with an empty content. The role decides how a store trims: a turn begins at
+ * `"user"`, and `"tool"` stays with the message before it.
+ *
+ * @example
+ * await store.addMessages([envelope("user", { type: "checkpoint", id })]);
+ * const [message] = await store.listMessages({ limit: 1 });
+ * console.log(message && valueOf(message));
+ */
+export function envelope(role: ChatMessage["role"], value: unknown, id?: string): ChatMessage {
+  return { ...(id !== undefined && { id }), role, content: "", metadata: value };
+}
+
+/** The value of an envelope. @throws StoreError `CORRUPT` for a message that is not an envelope. */
+export function valueOfEnvelope<T = unknown>(message: ChatMessage): T {
+  if (message.content !== "" || !("metadata" in message))
+    throw new StoreError(
+      "CORRUPT",
+      "valueOf: the message is not an envelope: it has a content, or no metadata",
+    );
+  return message.metadata as T;
+}

@@ -1,0 +1,333 @@
+import { createMemoryStores, type Driver } from "@scrollback/store-core";
+import { describe, expect, test, vi } from "vitest";
+import { MarkedDirectories } from "../src/index.ts";
+import { DeletableDriver, type Deletion, deletableStores } from "./deletable.ts";
+
+const directory = "d";
+const leafThread = (id: string) => `leaf:${id}`;
+const sizes = { enoughNotes: 4, maxLeaf: 8, smallLeaf: 2 };
+const SECRET = "a title that nobody may find";
+
+/** A driver that counts the requests of each kind. */
+class CountingDriver extends DeletableDriver implements Driver, Deletion {
+  readonly requests: string[] = [];
+
+  override async commit(...args: Parameters<DeletableDriver["commit"]>) {
+    this.requests.push(`commit ${args[0].threadId.replace(/:.*/, "")}`);
+    return await super.commit(...args);
+  }
+
+  override async read(...args: Parameters<DeletableDriver["read"]>) {
+    this.requests.push(`read ${args[0].threadId.replace(/:.*/, "")}`);
+    return await super.read(...args);
+  }
+
+  override async deleteThread(...args: Parameters<DeletableDriver["deleteThread"]>) {
+    this.requests.push(`delete ${args[0].replace(/:.*/, "")}`);
+    await super.deleteThread(...args);
+  }
+
+  take(): string[] {
+    return this.requests.splice(0);
+  }
+}
+
+function setUp(options: { readonly sizes?: typeof sizes } = {}) {
+  const driver = new CountingDriver();
+  const stores = deletableStores(driver);
+  const directories = new MarkedDirectories<string>({ stores, leafThread }, options);
+  const heads = new Map<string, { incarnation: string; version: number; order: number; value: string }>();
+  const reads: string[] = [];
+  /** Writes a member whose head is in `heads`, as a chat's is in its thread. */
+  const write = (key: string, order: number, value = key) =>
+    directories.write(directory, { key: [key], incarnation: "i" }, async () => {
+      const before = heads.get(key);
+      const head = { incarnation: "i", version: (before?.version ?? 0) + 1, order, value };
+      heads.set(key, head);
+      return { ...head, was: before?.order };
+    });
+  const read = async ([key = ""]: readonly string[]) => {
+    reads.push(key);
+    return heads.get(key);
+  };
+  const list = async (request: object = {}) =>
+    (await directories.page(directory, { limit: 1_000, read, ...request })).entries.map(({ value }) => value);
+  const remove = (key: string) =>
+    directories.remove(
+      directory,
+      { key: [key], incarnation: "i", order: heads.get(key)?.order ?? 0 },
+      async () => void heads.delete(key),
+    );
+  return { driver, stores, directories, heads, reads, read, write, list, remove };
+}
+
+describe("requests", () => {
+  test("a mark serves the writes of 30 s; what they wrote follows in one note", async () => {
+    const { driver, directories, write } = setUp();
+    for (let n = 0; n < 10; n++) await write("a", n);
+    expect(driver.take()).toEqual(["commit d"]);
+    await directories.flush();
+    // The last state and the end of the mark.
+    expect(driver.take()).toEqual(["commit d"]);
+    await write("a", 11);
+    expect(driver.take()).toEqual(["commit d"]);
+  });
+
+  test("what was written follows within a second, and the mark is closed after 30", async () => {
+    vi.useFakeTimers();
+    try {
+      const { driver, directories, write, list, reads } = setUp();
+      await write("a", 1);
+      await vi.advanceTimersByTimeAsync(1_001);
+      expect((await directories.read(directory)).notes).toHaveLength(2);
+      driver.take();
+      await vi.advanceTimersByTimeAsync(20_000);
+      await write("a", 2);
+      expect(driver.take()).toEqual([]);
+      await vi.advanceTimersByTimeAsync(12_000);
+      expect(await list()).toEqual(["a"]);
+      expect(reads).toEqual([]);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  test("a list is one read where nothing is being written, and reads only what is", async () => {
+    const { driver, directories, write, list, reads } = setUp();
+    for (let n = 0; n < 30; n++) await write(`m${n}`, n);
+    await directories.flush();
+    driver.take();
+    expect(await list()).toHaveLength(30);
+    expect(driver.take()).toEqual(["read d"]);
+    expect(reads).toEqual([]);
+    await write("m7", 100);
+    await write("m9", 101);
+    expect((await list()).slice(0, 3)).toEqual(["m9", "m7", "m29"]);
+    expect(reads.sort()).toEqual(["m7", "m9"]);
+  });
+
+  test("a page of a sorted directory reads the leaves that it lies in", async () => {
+    const { driver, directories, write, read } = setUp({ sizes });
+    for (let n = 0; n < 80; n++) await write(`m${String(n).padStart(2, "0")}`, n);
+    await directories.flush();
+    await directories.compact(directory);
+    expect((await directories.read(directory)).root.leaves).toHaveLength(10);
+    driver.take();
+    await directories.page(directory, { limit: 8, read });
+    expect(driver.take().length).toBeLessThanOrEqual(3);
+  });
+});
+
+describe("a list", () => {
+  test("shows each write at once, whatever process made it and whether its note is written", async () => {
+    const { stores, write, read, list } = setUp();
+    const other = new MarkedDirectories<string>({ stores, leafThread });
+    await write("a", 1);
+    await write("b", 2);
+    await write("a", 3);
+    expect((await other.page(directory, { limit: 10, read })).entries.map(({ value }) => value)).toEqual([
+      "a",
+      "b",
+    ]);
+    expect(await list({ direction: "asc" })).toEqual(["b", "a"]);
+  });
+
+  test("pages with a filter, and refuses tokens of another direction or filter", async () => {
+    const { directories, write, read } = setUp({ sizes });
+    for (let n = 0; n < 40; n++) await write(`m${String(n).padStart(2, "0")}`, n % 5);
+    await directories.flush();
+    await directories.compact(directory);
+    const request = {
+      limit: 3,
+      read,
+      filterName: "even",
+      filter: ({ value }: { value: string }) => Number(value.slice(1)) % 2 === 0,
+    };
+    const found: string[] = [];
+    let pageToken: string | undefined;
+    do {
+      const page = await directories.page(directory, { ...request, pageToken });
+      found.push(...page.entries.map(({ value }) => value));
+      pageToken ??= page.nextPageToken;
+      for (const wrong of [{ direction: "asc" as const }, { filterName: "odd" }]) {
+        const again = directories.page(directory, {
+          ...request,
+          pageToken: page.nextPageToken ?? "x",
+          ...wrong,
+        });
+        await expect(again).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+      }
+      pageToken = page.nextPageToken;
+    } while (pageToken !== undefined);
+    expect(found).toHaveLength(20);
+    expect(new Set(found).size).toBe(20);
+  });
+
+  test("leaves out what has expired", async () => {
+    const { directories, read } = setUp();
+    for (const [key, expiresAt] of [
+      ["gone", 1_000],
+      ["there", Date.now() + 60_000],
+    ] as const) {
+      const written = { order: 1, version: 1, value: key, expiresAt };
+      await directories.write(directory, { key: [key], incarnation: "i" }, async () => written);
+    }
+    await directories.flush();
+    const page = await directories.page(directory, { limit: 9, read });
+    expect(page.entries.map(({ value }) => value)).toEqual(["there"]);
+    await directories.flush();
+    expect((await directories.read(directory)).notes.some(({ isGone }) => isGone)).toBe(true);
+  });
+});
+
+describe("a failed write", () => {
+  test("that wrote nothing leaves the entry as it is; one whose outcome is unknown makes lists read the member", async () => {
+    const { directories, write, list, reads } = setUp();
+    await write("a", 1);
+    await directories.flush();
+    const failing = (code: string) =>
+      directories.write(directory, { key: ["a"], incarnation: "i" }, () =>
+        Promise.reject(Object.assign(new Error("failed"), { code })),
+      );
+    const { StoreError } = await import("@scrollback/store-core");
+    const conflict = directories.write(directory, { key: ["a"], incarnation: "i" }, () =>
+      Promise.reject(new StoreError("CONFLICT", "no")),
+    );
+    await expect(conflict).rejects.toMatchObject({ code: "CONFLICT" });
+    await directories.flush();
+    await list();
+    expect(reads).toEqual([]);
+    await expect(failing("ECONNRESET")).rejects.toThrow("failed");
+    await directories.flush();
+    await list();
+    expect(reads).toEqual(["a"]);
+  });
+});
+
+describe("remove and purge", () => {
+  test("leave nothing of the member at rest, neither in notes nor in any leaf", async () => {
+    const { directories, driver, stores, write, remove, list } = setUp({ sizes });
+    for (let n = 0; n < 20; n++) await write(`m${n}`, n);
+    await write("victim", 7.5, SECRET);
+    await directories.flush();
+    await directories.compact(directory);
+    // A leaf that is no longer used has it too.
+    await write("victim", 3.5, SECRET);
+    for (let n = 0; n < 8; n++) await write(`m${n}`, n + 0.1);
+    await directories.flush();
+    await directories.compact(directory);
+    await write("victim", 12.5, SECRET);
+    expect(await list()).toContain(SECRET);
+    const { root: before } = await directories.read(directory);
+    expect(before.retired.length).toBeGreaterThan(0);
+    await remove("victim");
+    await directories.flush();
+    expect(await list()).toHaveLength(20);
+    for (const { id } of [...before.leaves, ...before.retired]) {
+      const page = await stores.open(leafThread(id)).read();
+      expect(JSON.stringify(page)).not.toContain(SECRET);
+    }
+    expect(JSON.stringify(await stores.open(directory).read())).not.toMatch(/victim|nobody/);
+    expect(driver.requests.some((request) => request === "delete leaf")).toBe(true);
+    // The members are all still in their places.
+    expect(await list({ direction: "asc" })).toHaveLength(20);
+  });
+
+  test("a removed member can be made again, and late notes of the old one do not bring it back", async () => {
+    const { stores, directories, heads, read } = setUp();
+    const slow = new MarkedDirectories<string>({ stores, leafThread });
+    const head = { incarnation: "first", version: 1, order: 1, value: "first" };
+    await slow.write(directory, { key: ["a"], incarnation: "first" }, async () => head);
+    await directories.remove(
+      directory,
+      { key: ["a"], incarnation: "first", order: 1 },
+      async () => undefined,
+    );
+    const again = { incarnation: "second", version: 1, order: 2, value: "second" };
+    heads.set("a", again);
+    await directories.write(directory, { key: ["a"], incarnation: "second" }, async () => again);
+    await directories.flush();
+    await slow.flush();
+    const values = async () =>
+      (await directories.page(directory, { limit: 9, read })).entries.map(({ value }) => value);
+    expect(await values()).toEqual(["second"]);
+  });
+
+  test("find the member where another process has moved it and not said so yet", async () => {
+    const { stores, directories, heads, write, remove, list } = setUp({ sizes });
+    for (let n = 0; n < 40; n++) await write(`m${n}`, n);
+    await directories.flush();
+    await directories.compact(directory);
+    // This process knows where the member is now. The leaf has it where it was before both moves.
+    const slow = new MarkedDirectories<string>({ stores, leafThread });
+    const moved = { incarnation: "i", version: 2, order: 20.5, value: "m3", was: 3 };
+    await slow.write(directory, { key: ["m3"], incarnation: "i" }, async () => moved);
+    heads.set("m3", moved);
+    await write("m3", 35.5);
+    await remove("m3");
+    expect(await list()).toHaveLength(39);
+    await slow.flush();
+    await directories.compact(directory);
+    expect(await list()).not.toContain("m3");
+  });
+
+  test("a directory without members is deleted, one with members or open marks is not", async () => {
+    const { directories, stores, write, remove } = setUp({ sizes });
+    expect(await directories.removeDirectory(directory)).toBe(true);
+    for (let n = 0; n < 9; n++) await write(`m${n}`, n);
+    expect(await directories.removeDirectory(directory)).toBe(false);
+    await directories.flush();
+    await directories.compact(directory);
+    expect(await directories.removeDirectory(directory)).toBe(false);
+    for (let n = 0; n < 9; n++) await remove(`m${n}`);
+    expect(await directories.removeDirectory(directory)).toBe(true);
+    expect((await stores.open(directory).read()).revision).toBeNull();
+  });
+});
+
+test("members without a thread are noted, moved and purged", async () => {
+  const { directories, list } = setUp({ sizes });
+  for (let n = 0; n < 20; n++)
+    await directories.note(directory, [`m${n}`], { order: n, value: `m${n}`, was: n });
+  await directories.compact(directory);
+  await directories.note(directory, ["m3"], { order: 50, value: "moved", was: 3 });
+  await directories.note(directory, ["m4"], { order: 51, value: "moved too" });
+  expect((await list()).slice(0, 3)).toEqual(["moved too", "moved", "m19"]);
+  await directories.note(directory, ["m5"], { order: 5, value: "m5", was: 5 });
+  await directories.note(directory, ["m6"], { order: 6, value: "m6", was: 6 });
+  await directories.compact(directory);
+  expect(await list()).toHaveLength(20);
+  await directories.purge(directory, { key: ["m3"] });
+  await directories.purge(directory, { key: ["m3"] });
+  expect(await list()).toHaveLength(19);
+  expect(await list()).not.toContain("moved");
+});
+
+test("bad input is refused before any I/O", async () => {
+  const stores = createMemoryStores();
+  const make = (options: object) => () => new MarkedDirectories(options as never);
+  expect(make({ stores: createMemoryStores({ maxMessages: 9 }), leafThread })).toThrow(/maxMessages/);
+  expect(make({ stores: {}, leafThread })).toThrow(/stores/);
+  expect(make({ stores })).toThrow(/leafThread/);
+  expect(make({ stores, leafThread, holdMs: -1 })).toThrow(/holdMs/);
+  const directories = new MarkedDirectories<string>({ stores, leafThread });
+  const member = { key: ["a"], incarnation: "i" };
+  const never = () => Promise.reject(new Error("was called"));
+  await stores.close();
+  const calls = [
+    directories.write("", member, never),
+    directories.write(directory, { ...member, key: [] }, never),
+    directories.write(directory, { ...member, incarnation: "x".repeat(65) }, never),
+    directories.remove(directory, { ...member, order: Number.NaN }, never),
+    directories.note(directory, ["a"], { order: Number.POSITIVE_INFINITY, value: "" }),
+    directories.purge(directory, { key: [""] }),
+    directories.page(directory, { limit: 0, read: never }),
+    directories.page(directory, { limit: 1_001, read: never }),
+    directories.page(directory, { limit: 1 } as never),
+    directories.page(directory, { limit: 1, read: never, pageToken: "x" }),
+    directories.removeDirectory(""),
+  ];
+  for (const call of calls) await expect(call).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+  const large = { order: 1, value: "x".repeat(9_000) };
+  await expect(directories.note(directory, ["a"], large)).rejects.toMatchObject({ code: "TOO_LARGE" });
+});

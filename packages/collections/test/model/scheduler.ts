@@ -1,0 +1,119 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type { CommitRequest, Driver, ReadRequest } from "@scrollback/store-core";
+import type { DirectoryClock } from "../../src/index.ts";
+import type { Deletion } from "../deletable.ts";
+
+/** Numbers from a seed: the same seed, the same numbers (mulberry32). */
+export class Random {
+  #state: number;
+
+  constructor(seed: number) {
+    this.#state = seed;
+  }
+
+  next(): number {
+    this.#state = (this.#state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  }
+
+  below(count: number): number {
+    return Math.floor(this.next() * count);
+  }
+
+  pick<T>(items: readonly T[]): T {
+    const item = items[this.below(items.length)];
+    if (item === undefined) throw new RangeError("nothing to pick from");
+    return item;
+  }
+}
+
+interface Step {
+  readonly process: number;
+  /** When it can happen, in virtual milliseconds. */
+  readonly at: number;
+  readonly run: () => void;
+}
+
+/** Runs one step of any process at a time, in an order that the seed decides, on a virtual clock. */
+export class Scheduler {
+  readonly random: Random;
+  now = 1_700_000_000_000;
+  /** Counts steps: the order of all that happens. */
+  moment = 0;
+  readonly dead = new Set<number>();
+  #steps: Step[] = [];
+
+  constructor(seed: number) {
+    this.random = new Random(seed);
+  }
+
+  get isIdle(): boolean {
+    return this.#steps.length === 0;
+  }
+
+  /** Waits until this process has its turn; forever where it dies first. */
+  turn(process: number): Promise<void> {
+    return new Promise((resolve) => this.#steps.push({ process, at: this.now, run: resolve }));
+  }
+
+  kill(process: number): void {
+    this.dead.add(process);
+    this.#steps = this.#steps.filter((step) => step.process !== process);
+  }
+
+  /** Takes one step. Steps that wait for a time come when nothing else is left; soon ones by chance, too. */
+  async step(): Promise<void> {
+    this.moment += 1;
+    const ready = this.#steps.filter(({ at }) => at <= this.now);
+    const waiting = this.#steps.filter(({ at }) => at > this.now).sort((a, b) => a.at - b.at);
+    const isSoon = (waiting[0]?.at ?? Number.POSITIVE_INFINITY) - this.now <= 1_500;
+    const isTimeUp = ready.length === 0 || (isSoon && this.random.below(20) === 0);
+    const step = isTimeUp && waiting[0] ? waiting[0] : this.random.pick(ready);
+    this.#steps.splice(this.#steps.indexOf(step), 1);
+    this.now = Math.max(this.now, step.at);
+    step.run();
+    await nextTurn();
+  }
+
+  /** The clock of a process, wrong by `skew` milliseconds. */
+  clockOf(process: number, skew: number): DirectoryClock {
+    return {
+      wall: () => this.now + skew,
+      monotonic: () => this.now,
+      random: () => this.random.next(),
+      timer: (ms, run) => {
+        if (this.dead.has(process)) return () => undefined;
+        const step = { process, at: this.now + ms, run };
+        this.#steps.push(step);
+        return () => {
+          this.#steps = this.#steps.filter((one) => one !== step);
+        };
+      },
+    };
+  }
+
+  /** A driver for one process: each request has a turn of its own, and so has its reply. */
+  driverOf(process: number, driver: Driver & Deletion): Driver & Deletion {
+    const inTurn = async <T>(work: () => Promise<T>): Promise<T> => {
+      await this.turn(process);
+      const outcome = await work().then(
+        (value) => () => value,
+        (error) => () => {
+          throw error;
+        },
+      );
+      await this.turn(process);
+      return outcome();
+    };
+    return {
+      capabilities: driver.capabilities,
+      commit: (request: CommitRequest) => inTurn(() => driver.commit(request)),
+      read: (request: ReadRequest) => inTurn(() => driver.read(request)),
+      deleteThread: (threadId, revision) => inTurn(() => driver.deleteThread(threadId, revision)),
+      close: async () => undefined,
+      classifyError: (error: unknown) => driver.classifyError(error),
+    };
+  }
+}

@@ -1,0 +1,305 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { type Revision, StoreError } from "@scrollback/store-core";
+import type { Internals } from "../../src/directory/marked-options.ts";
+import { MarkedDirectories, type MarkedEntry } from "../../src/index.ts";
+import { DeletableDriver, deletableStores } from "../deletable.ts";
+import { Random, Scheduler } from "./scheduler.ts";
+
+const directory = "directory";
+const MINUTE = 60_000;
+
+/** What a chat holds: the metadata of its thread. */
+interface Head {
+  readonly incarnation: string;
+  readonly version: number;
+  readonly order: number;
+  readonly value: string;
+}
+
+/** What a chat held from a moment on; undefined: there was none. */
+interface State {
+  readonly from: number;
+  readonly head: Head | undefined;
+  /** When the call that made it returned; infinite where it never did. */
+  acknowledged: number;
+}
+
+/** How a world is made. */
+export interface WorldOptions {
+  readonly seed: number;
+  readonly internals?: Internals;
+  /** Whether processes may be suspended for minutes in the middle of a write. Then none of them dies. */
+  readonly suspends: boolean;
+}
+
+/** Chats on stores in memory, several processes that write and list them, and what is true of them at each moment. */
+export class World {
+  readonly #scheduler: Scheduler;
+  readonly #random: Random;
+  readonly #driver = new DeletableDriver();
+  readonly #history = new Map<string, State[]>();
+  readonly #suspends: boolean;
+  readonly #internals: Internals;
+  readonly #ids: string[];
+  /** How many writes each living process has under way. */
+  readonly #writes = new Map<number, number>();
+  #processes = 0;
+  #incarnations = 0;
+  readonly counts = { lists: 0, deaths: 0, compactions: 0, leaves: 0, purges: 0, commits: 0 };
+  /** What lists returned that was not true. */
+  readonly problems: string[] = [];
+
+  constructor({ seed, internals = {}, suspends }: WorldOptions) {
+    this.#scheduler = new Scheduler(seed);
+    this.#random = new Random(seed ^ 0x5bd1e995);
+    this.#suspends = suspends;
+    this.#internals = { sizes: { enoughNotes: 6, maxLeaf: 4, smallLeaf: 2 }, ...internals };
+    this.#ids = Array.from({ length: 3 + this.#random.below(12) }, (_, n) => `chat-${n}`);
+  }
+
+  /** Runs so many calls, with deaths and pauses, and then checks what is left when nothing moves any more. */
+  async run(calls: number): Promise<void> {
+    let processes = [this.#start(), this.#start(), this.#start()];
+    const running = new Set<Promise<void>>();
+    for (let call = 0; call < calls; ) {
+      const isBusy = running.size >= 4;
+      if (!isBusy && (this.#scheduler.isIdle || this.#random.below(4) === 0)) {
+        const process = this.#random.pick(processes);
+        const done = this.#call(process)
+          .catch((error: unknown) => void this.problems.push(String(error)))
+          .finally(() => running.delete(done));
+        running.add(done);
+        call += 1;
+      } else if (!this.#scheduler.isIdle) await this.#step();
+      if (this.#random.below(40) === 0) this.#pass();
+      if (!this.#suspends && this.#random.below(60) === 0) {
+        const dying = this.#random.pick(processes);
+        this.#scheduler.kill(dying.id);
+        this.#writes.delete(dying.id);
+        this.counts.deaths += 1;
+        processes = [...processes.filter((one) => one !== dying), this.#start()];
+        // What it had under way never ends.
+        running.clear();
+      }
+    }
+    await this.#quiet(processes);
+  }
+
+  #start() {
+    const id = this.#processes++;
+    const clock = this.#scheduler.clockOf(id, (this.#random.below(5) - 2) * 20_000);
+    const stores = deletableStores(this.#scheduler.driverOf(id, this.#driver));
+    const leafThread = (leaf: string) => `leaf:${leaf}`;
+    const directories = new MarkedDirectories<string>({ stores, leafThread, clock }, this.#internals);
+    return { id, stores, directories };
+  }
+
+  /** Lets time pass: a little, or minutes. */
+  #pass(): void {
+    const isLong =
+      this.#random.below(3) === 0 && (this.#suspends || [...this.#writes.values()].every((n) => n === 0));
+    this.#scheduler.now += isLong ? this.#random.below(8) * MINUTE : this.#random.below(500);
+  }
+
+  async #call(process: Process): Promise<void> {
+    const id = this.#random.pick(this.#ids);
+    const kind = this.#random.pick([
+      "create",
+      "create",
+      "update",
+      "update",
+      "update",
+      "delete",
+      "list",
+      "compact",
+    ]);
+    if (kind === "list") return await this.#list(process);
+    if (kind === "compact") {
+      this.counts.compactions += 1;
+      return await process.directories.compact(directory);
+    }
+    const count = (by: number) => this.#writes.set(process.id, (this.#writes.get(process.id) ?? 0) + by);
+    count(1);
+    try {
+      if (kind === "create") await this.#create(process, id);
+      else if (kind === "update") await this.#update(process, id);
+      else await this.#delete(process, id);
+    } catch (error) {
+      if (!StoreError.is(error, "CONFLICT")) throw error;
+    }
+    count(-1);
+  }
+
+  async #create({ stores, directories }: Process, id: string): Promise<void> {
+    const incarnation = `i${this.#incarnations++}`;
+    const head: Head = {
+      incarnation,
+      version: 1,
+      order: this.#random.below(20),
+      value: `new ${incarnation}`,
+    };
+    let state: State | undefined;
+    await directories.write(directory, { key: [id], incarnation }, async () => {
+      await stores.open(id).commit({ metadata: head }, { expectedRevision: null });
+      state = this.#committed(id, head);
+      return head;
+    });
+    if (state) state.acknowledged = this.#scheduler.moment;
+  }
+
+  async #update({ stores, directories }: Process, id: string): Promise<void> {
+    for (let attempt = 0; attempt < 3; attempt++) {
+      const { head, revision } = await this.#head(stores, id);
+      if (!head) return;
+      const { incarnation, version, order: was } = head;
+      // Half of the changes move the chat.
+      const order = this.#random.below(2) ? was : this.#random.below(20);
+      const next = { incarnation, version: version + 1, order, value: `${incarnation} ${version + 1}` };
+      let state: State | undefined;
+      try {
+        await directories.write(directory, { key: [id], incarnation }, async () => {
+          await stores.open(id).commit({ metadata: next }, { expectedRevision: revision });
+          state = this.#committed(id, next);
+          return { ...next, was };
+        });
+      } catch (error) {
+        if (!StoreError.is(error, "CONFLICT")) throw error;
+        continue;
+      }
+      if (state) state.acknowledged = this.#scheduler.moment;
+      return;
+    }
+  }
+
+  async #delete({ stores, directories }: Process, id: string): Promise<void> {
+    const { head, revision } = await this.#head(stores, id);
+    if (!head || revision === null) return;
+    const { incarnation, order } = head;
+    let state: State | undefined;
+    await directories.remove(directory, { key: [id], incarnation, order }, async () => {
+      await stores.deleteThread(id, { expectedRevision: revision });
+      state = this.#committed(id, undefined);
+      this.counts.purges += 1;
+    });
+    if (state) state.acknowledged = this.#scheduler.moment;
+  }
+
+  async #head(stores: Process["stores"], id: string): Promise<{ head?: Head; revision: Revision | null }> {
+    const { metadata, revision } = await stores.open(id).read({ limit: 0 });
+    return metadata === undefined ? { revision } : { head: metadata as Head, revision };
+  }
+
+  /** The state that a commit made, whose reply has arrived. */
+  #committed(id: string, head: Head | undefined): State | undefined {
+    return this.#statesOf(id).findLast(
+      (state) => state.head?.incarnation === head?.incarnation && state.head?.version === head?.version,
+    );
+  }
+
+  #statesOf(id: string): State[] {
+    const states = this.#history.get(id) ?? [{ from: 0, head: undefined, acknowledged: 0 }];
+    this.#history.set(id, states);
+    return states;
+  }
+
+  /** One step, and what is true after it: a process that dies gets no reply, so the threads themselves are asked. */
+  async #step(): Promise<void> {
+    await this.#scheduler.step();
+    const written = [...this.#driver.written].filter((threadId) => this.#ids.includes(threadId));
+    this.#driver.written.clear();
+    const stores = deletableStores(this.#driver);
+    for (const id of written) {
+      const states = this.#statesOf(id);
+      const { head } = await this.#head(stores, id);
+      const last = states.at(-1)?.head;
+      if (last?.incarnation === head?.incarnation && last?.version === head?.version) continue;
+      states.push({ from: this.#scheduler.moment, head, acknowledged: Number.POSITIVE_INFINITY });
+      this.counts.commits += 1;
+    }
+  }
+
+  /** One list of all chats, compared with what was true while it ran. */
+  async #list({ stores, directories }: Process): Promise<void> {
+    const start = this.#scheduler.moment;
+    const direction = this.#random.pick(["desc", "asc"] as const);
+    const read = async ([id = ""]: readonly string[]) => (await this.#head(stores, id)).head;
+    const { entries } = await directories.page(directory, { limit: 1_000, direction, read });
+    this.counts.lists += 1;
+    this.#check(start, entries);
+  }
+
+  #check(start: number, entries: readonly MarkedEntry<string>[]): void {
+    const listed = new Map(entries.map((entry) => [entry.key[0], entry]));
+    if (listed.size !== entries.length) this.problems.push("a chat is listed twice");
+    for (const id of this.#ids) {
+      const states = this.#statesOf(id);
+      // With suspended writers a list may miss what is not acknowledged; else nothing that was committed before it began.
+      const isSettled = (state: State) => (this.#suspends ? state.acknowledged : state.from) <= start;
+      const first = Math.max(0, states.findLastIndex(isSettled));
+      const allowed = states.slice(first).map(({ head }) => textOf(head));
+      const found = textOf(listed.get(id));
+      if (allowed.includes(found)) continue;
+      this.problems.push(`${id}: listed as ${found}, true was ${allowed.join(" or ")}`);
+    }
+  }
+
+  /** Lets all calls end and all marks of dead processes grow old, and compares what is listed then, page by page. */
+  async #quiet(processes: readonly Process[]): Promise<void> {
+    const settle = async (work: Promise<unknown>) => {
+      let isDone = false;
+      const done = work.finally(() => {
+        isDone = true;
+      });
+      done.catch(() => undefined);
+      await nextTurn();
+      while (!isDone) await this.#step();
+      await done;
+    };
+    while (!this.#scheduler.isIdle) await this.#step();
+    for (const { directories } of processes) await settle(directories.flush());
+    const reader = this.#start();
+    // The first list closes what dead processes left open, the second is of what that has left.
+    for (let round = 0; round < 3; round++) {
+      this.#scheduler.now += 8 * MINUTE;
+      await settle(this.#list(reader));
+      await settle(reader.directories.flush());
+      if (round === 1) await settle(reader.directories.compact(directory));
+      for (const direction of ["desc", "asc"] as const) await settle(this.#pages(reader, direction));
+    }
+    const { root } = await new MarkedDirectories<string>(
+      { stores: deletableStores(this.#driver), leafThread: String },
+      {},
+    ).read(directory);
+    this.counts.leaves += root.leaves.length;
+  }
+
+  async #pages({ stores, directories }: Process, direction: "desc" | "asc"): Promise<void> {
+    const read = async ([id = ""]: readonly string[]) => (await this.#head(stores, id)).head;
+    const limit = 1 + this.#random.below(4);
+    const found: string[] = [];
+    let pageToken: string | undefined;
+    do {
+      const page = await directories.page(directory, { limit, direction, read, pageToken });
+      found.push(...page.entries.map((entry) => `${entry.key[0]} ${textOf(entry)}`));
+      pageToken = page.nextPageToken;
+    } while (pageToken !== undefined);
+    const sign = direction === "desc" ? -1 : 1;
+    const expected = this.#ids
+      .map((id) => ({ id, head: this.#statesOf(id).at(-1)?.head }))
+      .filter(({ head }) => head)
+      .sort((a, b) => sign * ((a.head?.order ?? 0) - (b.head?.order ?? 0)) || (a.id < b.id ? -1 : 1))
+      .map(({ id, head }) => `${id} ${textOf(head)}`);
+    if (found.join() !== expected.join())
+      this.problems.push(`${direction}: pages have ${found.join()}, true is ${expected.join()}`);
+  }
+}
+
+type Process = {
+  readonly id: number;
+  readonly stores: ReturnType<typeof deletableStores>;
+  readonly directories: MarkedDirectories<string>;
+};
+
+function textOf(head: Omit<Head, never> | MarkedEntry<string> | undefined): string {
+  return head ? `${head.incarnation}/${head.version}/${head.order}` : "none";
+}
