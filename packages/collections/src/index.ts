@@ -25,3 +25,4 @@ export {
 export type { VerifiedEntry, VerifiedLayout, VerifiedNote } from "./directory/verified-notes.ts";
 export { envelope, valueOfEnvelope as valueOf } from "./envelope.ts";
 export { nameOf } from "./names.ts";
+export { type RecordOf, Records, type RecordsOptions, type RecordWriteOptions } from "./records.ts";

@@ -1,0 +1,185 @@
+import { hash } from "node:crypto";
+import {
+  type ChatMessage,
+  chatMessageTraits,
+  checkOptions,
+  hasMethods,
+  invalid,
+  isId,
+  isSignal,
+  isString,
+  jsonCodec,
+  type MessageStore,
+  type Revision,
+  StoreError,
+  type StoreFactory,
+} from "@scrollback/store-core";
+import { checkKey, checkStores } from "./directory/checks.ts";
+import type { Key } from "./directory/position.ts";
+import type { DeleteThread } from "./directory/purge.ts";
+import { envelope, valueOfEnvelope } from "./envelope.ts";
+import { FORMAT_VERSION, parseMetadata } from "./format.ts";
+import { nameOf } from "./names.ts";
+
+const MAX_THREAD_BYTES = 1_024;
+/** The characters of one piece of a value that does not fit one message. A piece has at most 12 MiB encoded. */
+const PIECE = 4 * 1_024 ** 2;
+
+/** What {@link Records} take. */
+export interface RecordsOptions {
+  /** A store factory of any backend and any message type, without `maxMessages`. With `ttlMs` a record expires that long after it was set. */
+  readonly stores: Pick<StoreFactory, "settings" | "withTraits">;
+  /** What the thread ids of the records begin with; records of other prefixes are other records. */
+  readonly prefix: string;
+}
+
+/** A record's value, and the revision for {@link RecordWriteOptions.expectedRevision}. */
+export interface RecordOf<T> {
+  readonly value: T;
+  readonly revision: Revision;
+}
+
+/** How a record is written. */
+export interface RecordWriteOptions {
+  /** Only if the record is still at this revision; `null`: only if there is none. Else `CONFLICT`. */
+  readonly expectedRevision?: Revision | null;
+  /** The same call again is a no-op that returns the first revision; another value under it is `CONFLICT`. */
+  readonly operationId?: string;
+  readonly signal?: AbortSignal;
+}
+
+/** The metadata of a record's thread. */
+interface Format {
+  readonly version: typeof FORMAT_VERSION;
+  /** In how many messages the value is; absent where the one message is the value. */
+  readonly pieces?: number;
+}
+
+const readChecks = { signal: isSignal };
+const deleteChecks = { ...readChecks, expectedRevision: isString };
+const writeChecks = {
+  ...readChecks,
+  expectedRevision: (value: unknown) => (value === null ? undefined : isString(value)),
+  operationId: isId,
+};
+
+/**
+ * Values under keys, each read in one request and written by compare-and-set in one. A value is anything that a message can
+ * carry, up to the most bytes of a commit (64 MiB encoded); a value larger than a message is stored in pieces.
+ *
+ * @example
+ * const records = new Records<{ step: number }>({ stores, prefix: "jobs" });
+ * const found = await records.get(["nightly"]);
+ * await records.set(["nightly"], { step: 1 }, { expectedRevision: found?.revision ?? null });
+ */
+export class Records<T = unknown> {
+  readonly #stores: StoreFactory & { readonly deleteThread: DeleteThread };
+  readonly #prefix: string;
+
+  /** Does no I/O. @throws StoreError `INVALID_ARGUMENT` for a wrong option, and for stores that trim. */
+  constructor(options: RecordsOptions) {
+    checkOptions("Records", options ?? null, { stores: hasMethods("withTraits"), prefix: isId });
+    const { stores, prefix } = options;
+    checkStores("Records", stores);
+    const problem = isId(prefix);
+    if (problem) invalid(`Records: prefix ${problem}`);
+    if (Buffer.byteLength(prefix) > MAX_THREAD_BYTES / 2)
+      invalid("Records: prefix must be at most 512 bytes");
+    this.#prefix = prefix;
+    this.#stores = stores.withTraits(chatMessageTraits) as StoreFactory & {
+      readonly deleteThread: DeleteThread;
+    };
+  }
+
+  /** The thread of a record, for layers that delete or copy it. */
+  threadId(key: Key): string {
+    checkKey("threadId", key);
+    const threadId = [this.#prefix, ...key.map(nameOf)].join(":");
+    if (Buffer.byteLength(threadId) <= MAX_THREAD_BYTES) return threadId;
+    // Names never begin with two of them.
+    return `${this.#prefix}:##${hash("sha256", JSON.stringify(key), "base64url")}`;
+  }
+
+  /** A record, or undefined where there is none. */
+  async get(key: Key, options: { readonly signal?: AbortSignal } = {}): Promise<RecordOf<T> | undefined> {
+    checkKey("get", key);
+    checkOptions("get", options, readChecks);
+    const store = this.#stores.open(this.threadId(key));
+    const { signal } = options;
+    const { entries, revision, metadata } = await store.read(signal ? { signal } : {});
+    const format = parseMetadata<Format>(store.threadId, metadata);
+    const [first] = entries;
+    if (revision === null || format === undefined || !first) return undefined;
+    if (format.pieces === undefined) return { value: valueOfEnvelope<T>(first.message), revision };
+    const pieces = entries.map(({ message }) => valueOfEnvelope<string>(message));
+    if (pieces.length !== format.pieces)
+      throw new StoreError(
+        "CORRUPT",
+        `get: record "${store.threadId}" has ${pieces.length} of ${format.pieces} pieces`,
+      );
+    return { value: decode<T>(store.threadId, pieces.join("")), revision };
+  }
+
+  /**
+   * Sets a record, whatever it was, or by compare-and-set.
+   *
+   * @returns the record's new revision.
+   * @throws StoreError `CONFLICT` when it is not at `expectedRevision`, `TOO_LARGE`, `INVALID_ARGUMENT` for a value that
+   *   cannot be stored.
+   */
+  async set(key: Key, value: T, options: RecordWriteOptions = {}): Promise<Revision> {
+    checkKey("set", key);
+    checkOptions("set", options, writeChecks);
+    const store = this.#stores.open(this.threadId(key));
+    const format: Format = { version: FORMAT_VERSION };
+    try {
+      return await replace(store, [envelope("user", value)], format, options);
+    } catch (error) {
+      // Known before any I/O.
+      if (!StoreError.is(error, "TOO_LARGE")) throw error;
+    }
+    const pieces = piecesOf(jsonCodec.encode(value));
+    const messages = pieces.map((piece) => envelope("user", piece));
+    return await replace(store, messages, { ...format, pieces: pieces.length }, options);
+  }
+
+  /** Deletes a record. A missing one is none to delete, except with `expectedRevision`: then it is `CONFLICT`. */
+  async delete(key: Key, options: { readonly expectedRevision?: Revision } = {}): Promise<void> {
+    checkKey("delete", key);
+    checkOptions("delete", options, deleteChecks);
+    const { expectedRevision } = options;
+    await this.#stores.deleteThread(
+      this.threadId(key),
+      expectedRevision === undefined ? {} : { expectedRevision },
+    );
+  }
+}
+
+async function replace(
+  store: MessageStore,
+  append: ChatMessage[],
+  metadata: Format,
+  options: RecordWriteOptions,
+): Promise<Revision> {
+  return String(await store.commit({ drop: "all", append, metadata }, options));
+}
+
+function decode<T>(threadId: string, text: string): T {
+  try {
+    return jsonCodec.decode(text) as T;
+  } catch (cause) {
+    throw new StoreError("CORRUPT", `get: the pieces of record "${threadId}" are not a value`, { cause });
+  }
+}
+
+/** Cuts text, between characters and not in the middle of one. */
+function piecesOf(text: string): string[] {
+  const pieces: string[] = [];
+  for (let start = 0; start < text.length; ) {
+    let end = Math.min(text.length, start + PIECE);
+    if (end < text.length && /[\uD800-\uDBFF]/.test(text.charAt(end - 1))) end -= 1;
+    pieces.push(text.slice(start, end));
+    start = end;
+  }
+  return pieces;
+}
