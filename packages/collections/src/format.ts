@@ -3,8 +3,10 @@ import { StoreError } from "@scrollback/store-core";
 /** The format version of everything that this package writes. */
 export const FORMAT_VERSION = 1;
 
+const collections = { package: "@scrollback/collections", kind: "collection" };
+
 /**
- * The metadata of a thread that this package wrote.
+ * The metadata of a thread that this package, or the layer `owner`, wrote in format version 1.
  *
  * @returns undefined where the thread has no metadata.
  * @throws StoreError `UNSUPPORTED` for a newer format, `CORRUPT` for anything else.
@@ -12,6 +14,7 @@ export const FORMAT_VERSION = 1;
 export function parseMetadata<T extends { readonly version: typeof FORMAT_VERSION }>(
   threadId: string,
   metadata: unknown,
+  owner: { readonly package: string; readonly kind: string } = collections,
 ): T | undefined {
   if (metadata === undefined) return undefined;
   const { version } = Object(metadata) as { version?: unknown };
@@ -19,8 +22,8 @@ export function parseMetadata<T extends { readonly version: typeof FORMAT_VERSIO
   if (Number.isSafeInteger(version) && Number(version) > FORMAT_VERSION) {
     throw new StoreError(
       "UNSUPPORTED",
-      `thread "${threadId}" has format version ${version}, this package reads up to ${FORMAT_VERSION}; upgrade @scrollback/collections`,
+      `thread "${threadId}" has format version ${version}, this package reads up to ${FORMAT_VERSION}; upgrade ${owner.package}`,
     );
   }
-  throw new StoreError("CORRUPT", `the metadata of thread "${threadId}" is not a Scrollback collection's`);
+  throw new StoreError("CORRUPT", `the metadata of thread "${threadId}" is not a Scrollback ${owner.kind}'s`);
 }

@@ -24,5 +24,6 @@ export {
 } from "./directory/verified-directories.ts";
 export type { VerifiedEntry, VerifiedLayout, VerifiedNote } from "./directory/verified-notes.ts";
 export { envelope, valueOfEnvelope as valueOf } from "./envelope.ts";
+export { parseMetadata } from "./format.ts";
 export { nameOf } from "./names.ts";
 export { type RecordOf, Records, type RecordsOptions, type RecordWriteOptions } from "./records.ts";

@@ -1,4 +1,4 @@
-import { StoreError } from "@scrollback/store-core";
+import { parseMetadata as parse } from "@scrollback/collections";
 
 /** The format of all metadata that this version writes; events, notes and leaves are of the version of theirs. */
 export const FORMAT_VERSION = 1;
@@ -13,14 +13,5 @@ export function parseMetadata<T extends { readonly version: typeof FORMAT_VERSIO
   threadId: string,
   metadata: unknown,
 ): T | undefined {
-  if (metadata === undefined) return undefined;
-  const { version } = Object(metadata) as { version?: unknown };
-  if (version === FORMAT_VERSION) return metadata as T;
-  if (Number.isSafeInteger(version) && Number(version) > FORMAT_VERSION) {
-    throw new StoreError(
-      "UNSUPPORTED",
-      `thread "${threadId}" has format version ${version}, this package reads up to ${FORMAT_VERSION}; upgrade @scrollback/sessions`,
-    );
-  }
-  throw new StoreError("CORRUPT", `the metadata of thread "${threadId}" is not a Scrollback session's`);
+  return parse<T>(threadId, metadata, { package: "@scrollback/sessions", kind: "session" });
 }

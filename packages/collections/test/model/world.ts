@@ -1,3 +1,4 @@
+// Exceeds 300 lines because the calls of a world, and what is true in it, are checked against each other.
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { type Revision, StoreError } from "@scrollback/store-core";
 import type { Internals } from "../../src/directory/marked-options.ts";
