@@ -8,12 +8,13 @@ const TIMEOUT_MS = 400_000;
 
 /** By mutant: the titles of the tests that failed it. */
 const killers = new Map<string, string[]>();
-let server: RunningServer;
+let servers: RunningServer[];
 
 beforeAll(async () => {
-  server = await startServer("redis");
+  const [redis, postgres] = await Promise.all([startServer("redis"), startServer("postgres")]);
+  servers = [redis, postgres];
   const config = join(import.meta.dirname, "mutants/vitest.config.ts");
-  const env = { SCROLLBACK_REDIS_URL: server.url };
+  const env = { SCROLLBACK_REDIS_URL: redis.url, SCROLLBACK_POSTGRES_URL: postgres.url };
   for (const { backend, title, status } of await outcomesOf(config, { env, timeout: TIMEOUT_MS })) {
     const before = killers.get(backend) ?? [];
     killers.set(backend, status === "failed" ? [...before, title] : before);
@@ -25,7 +26,7 @@ beforeAll(async () => {
   });
   console.log(lines.join("\n"));
 }, TIMEOUT_MS + 10_000);
-afterAll(() => server.stop());
+afterAll(() => Promise.all(servers.map((server) => server.stop())));
 
 test.each(sourceMutants.map((mutant) => [titleOf(mutant), mutant.breaks] as const))(
   "a source in which %s is failed by %s",

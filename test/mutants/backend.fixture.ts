@@ -18,6 +18,10 @@ const backends: Record<string, () => Promise<() => Promise<unknown>>> = {
     const { redisHarnesses } = await import("../../packages/store-redis/test/harness.ts");
     return redisHarnesses(startServer("redis"));
   },
+  postgres: async () => {
+    const { postgresHarnesses } = await import("../../packages/store-postgres/test/harness.ts");
+    return postgresHarnesses(startServer("postgres"));
+  },
 };
 
 const { MUTANT_NAME: name = "", MUTANT_BACKEND: backend = "", MUTANT_CLAUSE: id = "" } = process.env;

@@ -1,10 +1,12 @@
+import { postgresChanges } from "./postgres-changes.ts";
+
 /** A change to the source that breaks a promise. */
 export interface SourceMutant {
   readonly name: string;
   /** The clause that the suite must fail it by. */
   readonly breaks: string;
   /** What the suite runs on, see `backend.fixture.ts`. */
-  readonly backend: "memory" | "loopback" | "log" | "sqlite" | "redis";
+  readonly backend: "memory" | "loopback" | "log" | "sqlite" | "redis" | "postgres";
   /** The file, below `packages/`. */
   readonly file: string;
   /** What stands there once, and what stands there instead. */
@@ -12,7 +14,7 @@ export interface SourceMutant {
   readonly to: string;
 }
 
-type Change = readonly [name: string, breaks: string, file: string, from: string, to: string];
+export type Change = readonly [name: string, breaks: string, file: string, from: string, to: string];
 
 const on = (
   backend: SourceMutant["backend"],
@@ -275,6 +277,7 @@ export const sourceMutants: readonly SourceMutant[] = [
       'return text.replace(/[%{}]/g, encodeURIComponent).replaceAll(":", "");',
     ],
   ]),
+  ...on("postgres", "store-postgres/src/", postgresChanges),
 ];
 
 /** The name of a mutant in a report. */

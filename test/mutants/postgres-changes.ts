@@ -1,0 +1,34 @@
+import type { Change } from "./source-mutants.ts";
+
+/** Changes to the SQL and the layout of PostgreSQL, below `store-postgres/src/`. */
+export const postgresChanges: readonly Change[] = [
+  [
+    "an insert replaces the row that has the key",
+    "C5",
+    "statements.ts",
+    "DO NOTHING",
+    "DO UPDATE SET head = EXCLUDED.head, content = EXCLUDED.content",
+  ],
+  [
+    "cleared rows keep their content",
+    "C6",
+    "statements.ts",
+    "WHEN c.blank_all THEN NULL",
+    "WHEN c.blank_all THEN r.content",
+  ],
+  ["NUL is stored as it is", "C9", "row.ts", "`[\\\\0", "`["],
+  [
+    "ids in capitals are those in small letters",
+    "C9",
+    "row.ts",
+    "return [toText(stream),",
+    "return [toText(stream.toLowerCase()),",
+  ],
+  [
+    "a lost connection is an empty thread",
+    "C13",
+    "postgres-log.ts",
+    "throw withoutValues(error);\n    }\n    await",
+    "return { rows: [], rowCount: 0 };\n    }\n    await",
+  ],
+];
