@@ -2,6 +2,7 @@ import { startServer } from "../../../conformance-tests/servers/index.ts";
 import type { Backend } from "../backend.ts";
 import { openDynamo } from "./dynamo.ts";
 import { openMongo } from "./mongo.ts";
+import { openPostgres } from "./postgres.ts";
 import { openRedis } from "./redis.ts";
 import { openSqlite } from "./sqlite.ts";
 
@@ -28,5 +29,6 @@ export const backends: Readonly<Record<string, readonly (() => Promise<Backend>)
   redis: [() => start("redis", openRedis)],
   mongodb: [() => start("mongodb", openMongo)],
   dynamodb: [() => start("dynamodb", openDynamo)],
+  postgres: [() => start("postgres", openPostgres)],
   sqlite: [() => openSqlite("full"), () => openSqlite("normal")],
 };
