@@ -1,6 +1,7 @@
 export type { SimulatedClient } from "./client.ts";
 export { SimulationFailure } from "./failure.ts";
 export { type Fault, faults } from "./faults.ts";
+export { ConnectionLost } from "./network.ts";
 export { type ProfileName, profileNames } from "./profiles.ts";
 export { Register } from "./register.ts";
 export {

@@ -1,0 +1,49 @@
+import type { Driver, ErrorClass, MemoryDriver } from "@scrollback/store-core";
+import { ConnectionLost, type SimulatedClient, type World } from "../../src/simulator/index.ts";
+
+/** What happened to a thread, in the order of the effects. */
+export type OnCommit = (
+  request: Parameters<Driver["commit"]>[0],
+  outcome: Awaited<ReturnType<Driver["commit"]>>,
+) => void;
+
+/**
+ * A memory driver behind the simulated network: requests and replies are lost, late or doubled, and the process may crash
+ * between any two. The memory driver itself goes on, as a server would.
+ */
+export function remoteDriver(
+  world: World,
+  client: SimulatedClient,
+  memory: MemoryDriver,
+  onCommit: OnCommit,
+): Driver {
+  let requests = 0;
+  const send = <T>(isWrite: boolean, words: string, effect: (isEcho: boolean) => Promise<T>) => {
+    requests += 1;
+    const request = { isWrite, number: requests, words: () => words };
+    return world.network.send<T>(client, request, (reply, isEcho) => {
+      effect(isEcho).then(reply, (error) => world.scheduler.fail(error));
+      world.scheduler.settled();
+    });
+  };
+  return {
+    capabilities: memory.capabilities,
+    commit: client.untilCrash((request) =>
+      send(true, `commit ${request.operationId}`, async (isEcho) => {
+        // The driver is called in this process and cannot be called twice with one epoch: each call has its own.
+        const newEpoch = isEcho ? `${request.newEpoch}-again` : request.newEpoch;
+        const outcome = await memory.commit({ ...request, newEpoch });
+        onCommit(request, outcome);
+        return outcome;
+      }),
+    ),
+    read: client.untilCrash((request) => send(false, `read ${request.threadId}`, () => memory.read(request))),
+    close: async () => undefined,
+    classifyError: (error): ErrorClass | undefined =>
+      error instanceof ConnectionLost
+        ? { code: "UNAVAILABLE", message: "the connection was lost", retryable: true }
+        : undefined,
+    exportThread: (threadId) => memory.exportThread(threadId),
+    importThread: (threadId, snapshot) => memory.importThread(threadId, snapshot),
+  };
+}
