@@ -1,8 +1,10 @@
 import { expect, test } from "vitest";
-import { describeFailedRun, formatReport, randomSeed, simulate } from "../src/simulator/index.ts";
+import { describeFailedRun, formatReport, simulate } from "../src/simulator/index.ts";
 import { run } from "./simulation/run.ts";
 
 const STEPS = 100_000;
+/** The same steps each time: a change is judged by what it changes. `npm run test:simulate` takes new ones. */
+const SEED = 1;
 /** A slow machine takes fewer steps. */
 const TIMEOUT_MS = 60_000;
 const SCENARIO = "conformance-tests/test/simulation/run.ts";
@@ -10,9 +12,8 @@ const SCENARIO = "conformance-tests/test/simulation/run.ts";
 test("a hundred thousand steps of the portable store under every fault break no promise", {
   timeout: 2 * TIMEOUT_MS,
 }, async () => {
-  const seed = randomSeed();
-  const report = await simulate({ steps: STEPS, seed, timeout: TIMEOUT_MS, run });
-  console.log(`seeds from ${seed}\n${formatReport(report)}`);
+  const report = await simulate({ steps: STEPS, seed: SEED, timeout: TIMEOUT_MS, run });
+  console.log(formatReport(report));
   for (const { options } of report.failures) {
     const replay = `node conformance-tests/simulate.ts --scenario ${SCENARIO} --replay --seed ${options.seed}`;
     console.log(describeFailedRun(options, await run({ ...options, isTraced: true }), 60, replay));
