@@ -16,7 +16,7 @@ import {
 } from "@scrollback/store-core";
 import { checkKey, checkStores } from "./directory/checks.ts";
 import type { Key } from "./directory/position.ts";
-import type { DeleteThread } from "./directory/purge.ts";
+import { type DeleteThread, withDeletion } from "./directory/purge.ts";
 import { envelope, valueOfEnvelope } from "./envelope.ts";
 import { FORMAT_VERSION, parseMetadata } from "./format.ts";
 import { nameOf } from "./names.ts";
@@ -86,9 +86,7 @@ export class Records<T = unknown> {
     if (Buffer.byteLength(prefix) > MAX_THREAD_BYTES / 2)
       invalid("Records: prefix must be at most 512 bytes");
     this.#prefix = prefix;
-    this.#stores = stores.withTraits(chatMessageTraits) as StoreFactory & {
-      readonly deleteThread: DeleteThread;
-    };
+    this.#stores = withDeletion(stores.withTraits(chatMessageTraits));
   }
 
   /** The thread of a record, for layers that delete or copy it. */

@@ -76,6 +76,12 @@ test("records are deleted, by compare-and-set too, and can be made again", async
   expect((await records.get(["k"]))?.value).toBe(3);
 });
 
+test("a factory that cannot delete threads is told so", async () => {
+  const records = new Records<number>({ stores: createMemoryStores(), prefix: "r" });
+  await records.set(["k"], 1);
+  await expect(records.delete(["k"])).rejects.toMatchObject({ code: "UNSUPPORTED" });
+});
+
 test("bad input is refused before any I/O", async () => {
   const stores = createMemoryStores();
   const make = (options: object) => () => new Records(options as never);

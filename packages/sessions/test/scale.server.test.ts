@@ -18,6 +18,11 @@ const EVENTS = 50_000;
  * In memory, where a read costs next to nothing, what is compared is the decoding of a page's index with that of 20 heads.
  */
 const margins: Record<string, number> = { memory: 8, SQLite: 5, Redis: 5 };
+/**
+ * A first page also decodes the notes that are not sorted in yet, up to some two hundred, which weighs where a read costs next
+ * to nothing. Decoding all 20,000 entries would weigh a hundred times as much.
+ */
+const pageMargins: Record<string, number> = { memory: 40, SQLite: 15, Redis: 5 };
 
 const backends: Record<string, () => Promise<{ stores: StoreFactory; stop(): Promise<unknown> }>> = {
   memory: async () => ({ stores: createMemoryStores(), stop: async () => undefined }),
@@ -121,7 +126,7 @@ describe.each(Object.keys(backends))("on %s", (backend) => {
       expect(page.sessions).toHaveLength(20);
       const measured = await medians(() => reader.listSessions(request), reads);
       report(`${backend}: first page of ${JSON.stringify(request)} against 20 reads`, measured);
-      expect(measured[0]).toBeLessThan((measured[1] ?? 0) * (margins[backend] ?? 1));
+      expect(measured[0]).toBeLessThan((measured[1] ?? 0) * (pageMargins[backend] ?? 1));
     }
 
     for (const [request, expected] of [

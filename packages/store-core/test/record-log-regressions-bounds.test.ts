@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { LogRow, MessageStore } from "../src/index.ts";
+import { type LogRow, MemoryRecordLog, type MessageStore, RecordLogDriver } from "../src/index.ts";
 import {
   addEach,
   contentsOf,
@@ -160,4 +160,29 @@ describe("the work of a commit", () => {
     }
     expect(log.count("amend")).toBeLessThanOrEqual(4);
   });
+});
+
+test("C2 a thread that expired a million times keeps what is written to it next", async () => {
+  const ROOT = 2 ** 20 - 1;
+  let now = 1.7e12;
+  const clock = { wall: () => now, monotonic: () => now, sleep: async () => {} };
+  const [first, later] = [new MemoryRecordLog(), new MemoryRecordLog()];
+  const request = (text: string, ttlMs: number) => ({
+    ...{ threadId: "t", operationId: text, digest: "d", newEpoch: text, drop: 0, append: [`1u${text}`] },
+    ...{ expectedRevision: undefined, metadata: undefined, maxMessages: undefined, signal: undefined },
+    ...{ trimming: "exact" as const, ttlMs },
+  });
+  await new RecordLogDriver(first, { clock }).commit(request("before", 1_000));
+  for (const row of first.rowsOf("t")) {
+    const number = row.number === 1 ? ROOT : row.number;
+    await later.insert("t", { ...row, number, head: JSON.stringify({ ...JSON.parse(row.head), r: ROOT }) });
+  }
+  now += 5_000;
+  const driver = new RecordLogDriver(later, { clock });
+  for (const text of ["one", "two"]) {
+    expect(await driver.commit(request(text, DAY))).toMatchObject({ outcome: "committed" });
+  }
+  const all = { limit: Number.POSITIVE_INFINITY, before: undefined, after: undefined, metadata: true };
+  const { entries } = await driver.read({ threadId: "t", ...all, signal: undefined });
+  expect(entries.map(({ record }) => record)).toEqual(["1uone", "1utwo"]);
 });

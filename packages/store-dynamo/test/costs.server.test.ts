@@ -123,7 +123,7 @@ describe("an append", () => {
     consumed = [];
     await cold.addMessages([user("Hello")]);
     expect(consumed).toEqual([
-      { action: "Query", units: 20 },
+      { action: "Query", units: 19 },
       { action: "PutItem", units: 1 },
     ]);
   });
@@ -134,7 +134,7 @@ describe("a read", () => {
     const store = coldStores().open();
     await fill(store, 60, "x".repeat(640));
     for (const [limit, units] of [
-      [20, 6],
+      [20, 5],
       [1, 1],
       [50, 13],
     ] as const) {

@@ -15,7 +15,7 @@ afterAll(async () => (await server).stop());
 
 const HOUR = 60 * 60 * 1_000;
 /** Rows below this number are roots. */
-const FIRST_ROW = 2 ** 20;
+const FIRST_ROW = 2 ** 40;
 
 async function ownCollection(): Promise<TestCollection> {
   const collection = makeCollection((await server).url);

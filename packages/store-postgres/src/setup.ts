@@ -13,7 +13,7 @@ export function qualified(schema: string | undefined, name: string): string {
 
 /**
  * The table and its indexes, as `setup()` makes them. One index finds the rows that have expired, the other one the threads: their
- * roots have numbers below 2^20. Neither holds an ordinary row of a thread that never expires, so a commit costs one index.
+ * roots have numbers below 2^40. Neither holds an ordinary row of a thread that never expires, so a commit costs one index.
  */
 export function tableDefinition(schema: string | undefined, tableName: string): string {
   const table = qualified(schema, tableName);
@@ -26,7 +26,7 @@ export function tableDefinition(schema: string | undefined, tableName: string): 
   PRIMARY KEY (stream, number)
 );
 CREATE INDEX IF NOT EXISTS ${quote(`${tableName}_expiry`)} ON ${table} (expires_at) WHERE expires_at IS NOT NULL;
-CREATE INDEX IF NOT EXISTS ${quote(`${tableName}_roots`)} ON ${table} (stream, number) WHERE number < 1048576;`;
+CREATE INDEX IF NOT EXISTS ${quote(`${tableName}_roots`)} ON ${table} (stream, number) WHERE number < 1099511627776;`;
 }
 
 /** Deletes what has expired. To be run by a scheduler, once an hour or a day. */

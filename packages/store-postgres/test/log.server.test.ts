@@ -146,7 +146,7 @@ describe("the indexes", () => {
     );
     expect(expired).toContain("_expiry");
     const roots = await explain(
-      `SELECT DISTINCT ON (stream) stream, number FROM ${table.quoted} WHERE number < 1048576 AND stream > $1 ORDER BY stream, number DESC LIMIT 100`,
+      `SELECT DISTINCT ON (stream) stream, number FROM ${table.quoted} WHERE number < 1099511627776 AND stream > $1 ORDER BY stream, number DESC LIMIT 100`,
       ["other-2"],
     );
     expect(roots).toContain("_roots");

@@ -1,4 +1,4 @@
-import { StoreError } from "@scrollback/store-core";
+import { StoreError, type StoreFactory } from "@scrollback/store-core";
 import type { Compactor } from "./compact.ts";
 import {
   applyNotes,
@@ -13,6 +13,15 @@ import { indexOfLeaf, type LeafRef, type RetiredLeaf, type Tree } from "./tree.t
 
 /** Deletes a thread; see `StoreFactory.deleteThread`. */
 export type DeleteThread = (threadId: string, options?: { expectedRevision?: string }) => Promise<void>;
+
+/** A factory that can delete threads; where it cannot, deletion fails with `UNSUPPORTED`. */
+export function withDeletion(stores: StoreFactory): StoreFactory & { readonly deleteThread: DeleteThread } {
+  const { deleteThread } = stores as StoreFactory & { readonly deleteThread?: DeleteThread };
+  const refuse: DeleteThread = async () => {
+    throw new StoreError("UNSUPPORTED", "delete: the stores' factory has no deleteThread");
+  };
+  return { ...stores, deleteThread: deleteThread ?? refuse };
+}
 
 /** What {@link purge} works with. */
 export interface PurgeParts<V> {

@@ -12,7 +12,7 @@ export type Fragment = readonly [row: number, from: number, to: number];
 export type Upload = readonly [token: string, n: number, rows: readonly RowRange[]];
 
 /** Rows below this number are roots. */
-export const FIRST_ROW = 2 ** 20;
+export const FIRST_ROW = 2 ** 40;
 /** A commit has at most this many messages; see `maxCommitMessages` of the capabilities. */
 export const MAX_TEXTS = 10_000;
 const MAX_LIST = 4_096;
