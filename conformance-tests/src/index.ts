@@ -33,6 +33,7 @@ export {
   recordLogHarness,
 } from "./record-log/record-log-harness.ts";
 export { type RecordLogOptions, runRecordLog } from "./record-log/run-record-log.ts";
+export { runScenarioTests, type ScenarioTestOptions } from "./scenario-tests.ts";
 export {
   describeFailedRun,
   type Ended,

@@ -15,11 +15,11 @@ import { SimulationFailure } from "./failure.ts";
 import { Counters } from "./faults.ts";
 import { createText, keyOf, type Operation, type Text } from "./operation.ts";
 import { Scheduler } from "./scheduler.ts";
+import { START } from "./simulation.ts";
 import type { StoredRow } from "./stored-rows.ts";
 import type { SimulatedThread } from "./thread.ts";
 import type { ThreadModel } from "./thread-model.ts";
 
-const START = Date.UTC(2026, 0, 1);
 const THREAD = "thread";
 const CLIENTS = 3;
 /** Letters in the record of a text that does not fit a row of the smallest size. */

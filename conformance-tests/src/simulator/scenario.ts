@@ -1,6 +1,7 @@
 import { type Clock, type Driver, RecordLogDriver, StoreError } from "@scrollback/store-core";
 import { Random } from "../observed/random.ts";
 import { SimulatedBackend } from "./backend.ts";
+import { Died } from "./caller.ts";
 import { SimulatedClient } from "./client.ts";
 import { CostTable } from "./costs.ts";
 import { SimulationFailure } from "./failure.ts";
@@ -43,9 +44,6 @@ export interface Interval {
 
 /** How a call ended. */
 export type Ended<T> = { readonly value: T; readonly error?: undefined } | { readonly error: StoreError };
-
-/** Thrown into a caller whose process has crashed. */
-class Died extends Error {}
 
 /** A simulated world without a workload: time, chance, faults, processes. */
 export class World {
@@ -150,6 +148,18 @@ export class World {
       if (StoreError.is(error, "UNAVAILABLE")) interval.end = Number.POSITIVE_INFINITY;
       return { error };
     }
+  }
+
+  /** An interval that begins now. */
+  interval(): Interval {
+    return { start: this.moment(), end: Number.POSITIVE_INFINITY };
+  }
+
+  /** Fails the run unless a call may fail so: by one of the codes, and once nothing disturbs only by a `CONFLICT`. */
+  allow({ code, message }: StoreError, ...codes: readonly StoreError["code"][]): void {
+    if (!codes.includes(code) || (!this.network.isFaulty && code !== "CONFLICT"))
+      this.fail("errors", `a call failed with ${code}: ${message}`);
+    this.counters.count(code);
   }
 
   /** Waits, as long as the process lives. */

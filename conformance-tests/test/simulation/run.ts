@@ -185,7 +185,7 @@ class StoreScenario implements Scenario {
     const { random } = this.#world;
     const { id, change, expectedRevision } = operation;
     for (let tries = 0; tries < 3; tries++) {
-      const when = this.#interval();
+      const when = this.#world.interval();
       const abort = new AbortController();
       if (this.#world.network.isFaulty && random.chance(0.1))
         client.clock.timer(random.next() * 3_000, () => abort.abort());
@@ -206,7 +206,7 @@ class StoreScenario implements Scenario {
           this.#fail("C4", `${id} was acknowledged as ${ended.value}, and was not committed`);
         return;
       }
-      this.#allow(ended.error, "UNAVAILABLE", "ABORTED", "CONFLICT");
+      this.#world.allow(ended.error, "UNAVAILABLE", "ABORTED", "CONFLICT");
       if (ended.error.code === "CONFLICT") {
         const isRight = this.#during(when).every(({ revision }) => revision === expectedRevision);
         if (expectedRevision === undefined || isRight)
@@ -221,14 +221,14 @@ class StoreScenario implements Scenario {
   async #read(client: SimulatedClient, store: MessageStore): Promise<void> {
     const { random } = this.#world;
     const limit = random.pick(Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY, 1, 2, 5);
-    const when = this.#interval();
+    const when = this.#world.interval();
     const ended = await this.#world.call(
       client,
       when,
       () => `read ${limit}`,
       () => store.read(limit === Number.POSITIVE_INFINITY ? {} : { limit }),
     );
-    if (ended.error) return this.#allow(ended.error, "UNAVAILABLE");
+    if (ended.error) return this.#world.allow(ended.error, "UNAVAILABLE");
     const { revision, entries, metadata } = ended.value;
     const state = this.#during(when).find((one) => one.revision === revision);
     if (!state) return this.#fail("C3", `a read returned ${revision}, which was not current`);
@@ -246,7 +246,7 @@ class StoreScenario implements Scenario {
   /** A state that is serialised restores whole in a process of its own, and changes nothing where the thread is. */
   async #restore(client: SimulatedClient, stores: StoreFactory): Promise<void> {
     const state = this.#now();
-    const when = this.#interval();
+    const when = this.#world.interval();
     const ended = await this.#world.call(
       client,
       when,
@@ -263,7 +263,7 @@ class StoreScenario implements Scenario {
         return { messages: entries.map(({ message }) => message), metadata };
       },
     );
-    if (ended.error) return this.#allow(ended.error);
+    if (ended.error) return this.#world.allow(ended.error);
     const { messages, metadata } = ended.value;
     if (!isDeepStrictEqual({ messages, metadata }, { messages: state.messages, metadata: state.metadata }))
       this.#fail("C10", `a state of ${state.revision} restored as something else`);
@@ -281,17 +281,6 @@ class StoreScenario implements Scenario {
     const states = this.#history.slice(first);
     const hasExpired = states.some(({ expiresAt }) => expiresAt <= this.wall());
     return hasExpired ? [...states, this.#history[0] as State] : states;
-  }
-
-  #interval(): Interval {
-    return { start: this.#world.moment(), end: Number.POSITIVE_INFINITY };
-  }
-
-  #allow(error: { readonly code: string; readonly message: string }, ...codes: readonly string[]): void {
-    const isCalm = !this.#world.network.isFaulty;
-    if (!codes.includes(error.code) || (isCalm && error.code !== "CONFLICT"))
-      this.#fail("errors", `a call failed with ${error.code}: ${error.message}`);
-    this.#world.counters.count(error.code);
   }
 
   #fail(rule: string, message: string): never {

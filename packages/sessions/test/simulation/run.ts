@@ -96,7 +96,7 @@ class SessionScenario implements Scenario {
     else if (kind < 0.45) await this.#getOrCreate(process, key);
     else if (kind < 0.52) await this.#update(process, key);
     else if (kind < 0.54)
-      await this.#call(process, interval(this.#world), "flush", () => process.service.flush());
+      await this.#call(process, this.#world.interval(), "flush", () => process.service.flush());
     else if (kind < 0.62 && this.#orphans.length > 0) await this.#adopt(process);
     else if (held) await this.#append(process, key, held, this.#newEvent(key));
     else await this.#getOrCreate(process, key);
@@ -119,7 +119,7 @@ class SessionScenario implements Scenario {
     key: string,
     numRecentEvents: number | undefined,
   ): Promise<Session | undefined> {
-    const when = interval(this.#world);
+    const when = this.#world.interval();
     const config = numRecentEvents === undefined ? {} : { config: { numRecentEvents } };
     const ended = await this.#call(process, when, `get ${key}`, () =>
       process.service.getSession({ ...parse(key), ...config }),
@@ -139,7 +139,7 @@ class SessionScenario implements Scenario {
     const origin = `origin-${++this.#count}`;
     const state = { origin, ...this.#values([...sharedKeys, ...ownKeys]) };
     const creation: Creation = {
-      ...interval(this.#world),
+      ...this.#world.interval(),
       origin,
       key,
       state,
@@ -161,7 +161,7 @@ class SessionScenario implements Scenario {
   async #append(process: Process, key: string, session: Session, append: Append): Promise<void> {
     const { random } = this.#world;
     for (let tries = 0; tries < 4; tries++) {
-      const attempt = interval(this.#world);
+      const attempt = this.#world.interval();
       append.attempts.push(attempt);
       const { event } = append;
       const ended = await this.#call(process, attempt, `append ${key} ${JSON.stringify(event)}`, () =>
@@ -181,7 +181,7 @@ class SessionScenario implements Scenario {
 
   async #update(process: Process, key: string): Promise<void> {
     const { random } = this.#world;
-    const when = interval(this.#world);
+    const when = this.#world.interval();
     const title = random.chance(0.5) ? { title: `title-${++this.#count}` } : {};
     const values = this.#values(random.chance(0.5) ? ["own"] : ["app:one", "user:two"]);
     this.#model.updates(key, values, when);
@@ -199,7 +199,7 @@ class SessionScenario implements Scenario {
   }
 
   async #delete(process: Process, key: string): Promise<void> {
-    const when = interval(this.#world);
+    const when = this.#world.interval();
     this.#model.deletes(key, when);
     const ended = await this.#call(process, when, `delete ${key}`, () =>
       process.service.deleteSession(parse(key)),
@@ -209,7 +209,7 @@ class SessionScenario implements Scenario {
   }
 
   async #list(process: Process, userId: (typeof users)[number] | undefined): Promise<void> {
-    const when = interval(this.#world);
+    const when = this.#world.interval();
     const { random } = this.#world;
     const request = {
       appName,
@@ -250,7 +250,7 @@ class SessionScenario implements Scenario {
       key,
       delta,
       attempts: [],
-      interval: interval(this.#world),
+      interval: this.#world.interval(),
       seenAt: Number.POSITIVE_INFINITY,
     };
     this.#model.appends(append);
@@ -267,7 +267,7 @@ class SessionScenario implements Scenario {
   }
 
   async #must<T>(process: Process, words: string, work: () => Promise<T>): Promise<T> {
-    const ended = await this.#call(process, interval(this.#world), words, work);
+    const ended = await this.#call(process, this.#world.interval(), words, work);
     if (ended.error) throw new SimulationFailure("availability", `${words} failed with ${ended.error}`);
     return ended.value;
   }
@@ -282,10 +282,6 @@ class SessionScenario implements Scenario {
     }
     this.#world.counters.count(error.code);
   }
-}
-
-function interval(world: World): Interval {
-  return { start: world.moment(), end: Number.POSITIVE_INFINITY };
 }
 
 function parse(key: string): SessionKey {

@@ -145,7 +145,7 @@ class ChatScenario implements Scenario {
       since = end;
       given.push(message);
     };
-    const when = this.#interval();
+    const when = this.#world.interval();
     const ended = await this.#world.call(
       process.client,
       when,
@@ -158,13 +158,13 @@ class ChatScenario implements Scenario {
             if (part.type === "message") take(part.message);
       },
     );
-    if (ended.error) this.#allow(ended.error, "UNAVAILABLE", "CONFLICT", "ABORTED");
+    if (ended.error) this.#world.allow(ended.error, "UNAVAILABLE", "CONFLICT", "ABORTED");
   }
 
   async #add(process: Process, message: ChatMessage): Promise<void> {
     const { random } = this.#world;
     for (let tries = 0; tries < 4; tries++) {
-      const when = this.#interval();
+      const when = this.#world.interval();
       const ended = await this.#world.call(
         process.client,
         when,
@@ -175,7 +175,7 @@ class ChatScenario implements Scenario {
         this.#acknowledged.push({ id: String(message.id), start: when.start, end: when.end });
         return;
       }
-      this.#allow(ended.error, "UNAVAILABLE", "CONFLICT");
+      this.#world.allow(ended.error, "UNAVAILABLE", "CONFLICT");
       if (random.chance(0.3)) break;
       await this.#world.sleep(process.client, random.next() * random.pick(3_000, 600_000));
     }
@@ -190,7 +190,7 @@ class ChatScenario implements Scenario {
 
   /** Reads the thread, or what a chat knows of it, which may be old where other processes have chats on the thread. */
   async #read(process: Process, isFresh = this.#world.random.chance(0.7)): Promise<void> {
-    const when = this.#interval();
+    const when = this.#world.interval();
     const ended = await this.#world.call(
       process.client,
       when,
@@ -200,18 +200,18 @@ class ChatScenario implements Scenario {
         return (await process.chat.getMessages()).reverse();
       },
     );
-    if (ended.error) return this.#allow(ended.error, "UNAVAILABLE", "CONFLICT");
+    if (ended.error) return this.#world.allow(ended.error, "UNAVAILABLE", "CONFLICT");
     this.#checkLog(ended.value, isFresh ? when : { start: 0, end: 0 });
   }
 
   async #serialize(process: Process): Promise<void> {
     const ended = await this.#world.call(
       process.client,
-      this.#interval(),
+      this.#world.interval(),
       () => "serialize",
       () => process.chat.serialize(),
     );
-    if (ended.error) this.#allow(ended.error, "UNAVAILABLE", "CONFLICT");
+    if (ended.error) this.#world.allow(ended.error, "UNAVAILABLE", "CONFLICT");
     else this.#state = ended.value;
   }
 
@@ -219,11 +219,11 @@ class ChatScenario implements Scenario {
   async #restore(process: Process, state: ChatState): Promise<void> {
     const ended = await this.#world.call(
       process.client,
-      this.#interval(),
+      this.#world.interval(),
       () => "restore",
       () => process.chat.restore(state),
     );
-    if (ended.error) this.#allow(ended.error, "UNAVAILABLE", "CONFLICT", "INVALID_STATE");
+    if (ended.error) this.#world.allow(ended.error, "UNAVAILABLE", "CONFLICT", "INVALID_STATE");
   }
 
   #checkLog(log: readonly ChatMessage[], { start }: Interval): void {
@@ -272,19 +272,8 @@ class ChatScenario implements Scenario {
   #newMessage(): ChatMessage {
     this.#count += 1;
     const id = `user-${this.#count}`;
-    this.#added.set(id, { id, ...this.#interval() });
+    this.#added.set(id, { id, ...this.#world.interval() });
     return { id, role: "user", content: id };
-  }
-
-  #interval(): Interval {
-    return { start: this.#world.moment(), end: Number.POSITIVE_INFINITY };
-  }
-
-  #allow(error: { readonly code: string; readonly message: string }, ...codes: readonly string[]): void {
-    const isCalm = !this.#world.network.isFaulty;
-    if (!codes.includes(error.code) || (isCalm && error.code !== "CONFLICT"))
-      this.#fail("errors", `a call failed with ${error.code}: ${error.message}`);
-    this.#world.counters.count(error.code);
   }
 
   #fail(rule: string, message: string): never {

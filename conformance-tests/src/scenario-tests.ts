@@ -1,0 +1,40 @@
+import { expect, test } from "vitest";
+import { describeFailedRun, formatReport, type Run, simulate } from "./simulator/index.ts";
+
+const STEPS = 100_000;
+/** The same steps each time: a change is judged by what it changes. `npm run test:simulate` takes new ones. */
+const SEED = 1;
+/** A slow machine takes fewer steps. */
+const TIMEOUT_MS = 60_000;
+
+/** What {@link runScenarioTests} takes. */
+export interface ScenarioTestOptions {
+  /** What a hundred thousand steps show: the title of the test. */
+  readonly title: string;
+  readonly run: Run;
+  /** The module that exports `run`, from the root of the repository, to replay a failed run. */
+  readonly module: string;
+  /** How many acts the runs have that must take the same steps. */
+  readonly acts: number;
+}
+
+/** Declares the tests of a scenario: that many steps break no promise, and that a seed always takes the same steps. */
+export function runScenarioTests({ title, run, module, acts }: ScenarioTestOptions): void {
+  test(title, { timeout: 2 * TIMEOUT_MS }, async () => {
+    const report = await simulate({ steps: STEPS, seed: SEED, timeout: TIMEOUT_MS, run });
+    console.log(formatReport(report));
+    for (const { options } of report.failures) {
+      const replay = `node conformance-tests/simulate.ts --scenario ${module} --replay --seed ${options.seed}`;
+      console.log(describeFailedRun(options, await run({ ...options, isTraced: true }), 60, replay));
+    }
+    expect(report.failures).toEqual([]);
+    expect(report.steps).toBeGreaterThan(STEPS / 20);
+  });
+
+  test("the same seed takes the same steps, with a trace or without", async () => {
+    const once = await run({ seed: 3, acts });
+    const again = await run({ seed: 3, acts, isTraced: true });
+    expect(again).toMatchObject({ hash: once.hash, steps: once.steps });
+    expect((await run({ seed: 4, acts })).hash).not.toBe(once.hash);
+  });
+}
