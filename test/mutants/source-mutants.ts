@@ -65,8 +65,8 @@ export const sourceMutants: readonly SourceMutant[] = [
       "closed factories go on",
       "C14",
       "connection.ts",
-      "if (this.#closing.started)\n      throw",
-      "if (!this)\n      throw",
+      "if (this.#closing.started) throw closedError();",
+      "if (!this) throw closedError();",
     ],
     ["signals are not listened to", "C15", "retry.ts", "if (!signal) return", "if (signal !== null) return"],
     [

@@ -1,7 +1,7 @@
 import type { Clock } from "./clock.ts";
 import type { Codec } from "./codec.ts";
 import type { Driver } from "./driver.ts";
-import { StoreError } from "./errors.ts";
+import { closedError, StoreError } from "./errors.ts";
 import type { MessageTraits } from "./message.ts";
 import type { StoreSettings } from "./state.ts";
 
@@ -66,8 +66,7 @@ export class Connection<M> {
   }
 
   assertOpen(): void {
-    if (this.#closing.started)
-      throw new StoreError("CLOSED", "the store factory was closed; create a new one");
+    if (this.#closing.started) throw closedError();
   }
 
   /** What a verb's error is to the user: a StoreError with the raw error as cause. */

@@ -74,3 +74,8 @@ export class StoreError extends Error {
     );
   }
 }
+
+/** What a call fails with after the factory, and its driver, were closed. */
+export function closedError(): StoreError {
+  return new StoreError("CLOSED", "the store factory was closed; create a new one");
+}

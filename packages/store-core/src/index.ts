@@ -29,7 +29,7 @@ export {
   type ReadRequest,
   type ThreadView,
 } from "./driver.ts";
-export { StoreError, type StoreErrorCode, type StoreErrorOptions } from "./errors.ts";
+export { closedError, StoreError, type StoreErrorCode, type StoreErrorOptions } from "./errors.ts";
 export {
   createStores,
   type StoreFactory,

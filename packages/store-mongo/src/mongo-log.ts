@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import {
   type Amendment,
+  closedError,
   type DriverTarget,
   type ErrorClass,
   type LogRow,
   type RecordLog,
   type RecordLogCapabilities,
-  StoreError,
 } from "@scrollback/store-core";
 import type { AnyBulkWriteOperation, Collection, UpdateFilter } from "mongodb";
 import { keysFrom, type RowDocument, toDate, toDocument, toRow } from "./document.ts";
@@ -90,7 +90,7 @@ export class MongoRecordLog implements RecordLog {
   }
 
   async #send<T>(request: (rows: Collection<RowDocument>) => Promise<T>): Promise<T> {
-    if (this.#closed) throw new StoreError("CLOSED", "the store factory was closed; create a new one");
+    if (this.#closed) throw closedError();
     // A client that failed to connect does not try again by itself.
     this.#connection ??= this.#connect().catch((error) => {
       this.#connection = undefined;

@@ -2,13 +2,13 @@ import { setImmediate } from "node:timers/promises";
 import {
   type CommitOutcome,
   type CommitRequest,
+  closedError,
   type Driver,
   type DriverCapabilities,
   type DriverTarget,
   type ErrorClass,
   pause,
   type ReadRequest,
-  StoreError,
   type ThreadView,
 } from "@scrollback/store-core";
 import { commitThread, sweepExpired } from "./commit.ts";
@@ -169,7 +169,7 @@ export class SqliteDriver implements Driver {
   }
 
   #assertOpen(): void {
-    if (this.#closed) throw new StoreError("CLOSED", "the store factory was closed; create a new one");
+    if (this.#closed) throw closedError();
   }
 }
 

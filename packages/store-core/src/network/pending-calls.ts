@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { StoreError } from "../errors.ts";
+import { closedError } from "../errors.ts";
 
 /** How long `close` waits for a client that says goodbye to a server that may hang. */
 const CLOSE_TIMEOUT_MS = 500;
@@ -43,10 +43,6 @@ export class PendingCalls {
     const deadline = sleep(CLOSE_TIMEOUT_MS, undefined, { ref: false });
     await Promise.race([disconnect(), deadline]);
   }
-}
-
-function closedError(): StoreError {
-  return new StoreError("CLOSED", "the store factory was closed; create a new one");
 }
 
 function timeoutError(): Error {
