@@ -190,7 +190,7 @@ export const corruption: Clause = {
       const store = backend.store();
       const message = user(crypto.randomUUID());
       await store.addMessages([message]);
-      const record = formatRecord("u", jsonCodec.encode(message));
+      const record = formatRecord("u", 0, jsonCodec.encode(message));
       expect(record).toMatch(/^1u/);
       // Planting what is there changes nothing: it is records that the backend keeps.
       await backend.harness.raw.plant(store.threadId, (await store.read()).entries[0]?.sequence ?? 0, record);

@@ -46,7 +46,7 @@ const nameInRecord = /<([^<>]+)>/;
 export function createText(name: string, kind: MessageKind | "m", length = 0): Text {
   const mark = `<${name}>`;
   const body = length > mark.length ? mark.repeat(Math.ceil(length / mark.length)) : mark;
-  return { name, kind, record: formatRecord(kind, body), uses: 0, diedAt: undefined };
+  return { name, kind, record: formatRecord(kind, 0, body), uses: 0, diedAt: undefined };
 }
 
 /** The name of the text that a stored text is, or is a piece of; undefined where it is too short to tell. */

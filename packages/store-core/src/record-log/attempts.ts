@@ -7,6 +7,8 @@ export interface Attempt {
   readonly incarnation: string;
   readonly n: number;
   readonly digest: string;
+  /** The number of the incarnation's root. */
+  readonly root: number;
   /** The row was inserted, but so late that it may not be part of the thread. */
   isLate: boolean;
 }
