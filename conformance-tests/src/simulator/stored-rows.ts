@@ -17,7 +17,7 @@ export interface StoredRow {
   isLinked: boolean;
   /** Whether an amendment has set its expiry: its key is to be given back. */
   isFreed: boolean;
-  /** Whether an amendment that was late has extended its expiry, which may keep a freed row. */
+  /** Whether an amendment has extended its expiry that was late, or came after the row was freed: it may keep a freed row. */
   isExtendedLate: boolean;
   /** Whether its insert had a second effect, so that its writer was told that the key is taken. */
   isDoubled: boolean;
@@ -101,7 +101,8 @@ export class StoredRows {
       expires = expiresAt;
       stored.isFreed = true;
     } else if (extend && expires !== undefined && expires >= extend.atLeast) {
-      stored.isExtendedLate ||= isLate;
+      // A raise that is under way while the thread is deleted, too.
+      stored.isExtendedLate ||= isLate || stored.isFreed;
       expires = extend.to === null ? undefined : Math.max(expires, extend.to);
     }
     this.replace(stored, { ...row, texts, expiresAt: expires });

@@ -1,7 +1,7 @@
 import type { Clock } from "../clock.ts";
 import { type DeleteOutcome, type DeleteRequest, formatRevision } from "../driver.ts";
 import { newEpoch as newToken } from "../epoch.ts";
-import type { Attempt } from "./attempts.ts";
+import type { Closing } from "./attempts.ts";
 import {
   isAlive,
   isEnd,
@@ -11,7 +11,7 @@ import {
   pauseAfterLosing,
   tooManyWriters,
 } from "./chain.ts";
-import { DELETED_MS, never, SOLID_MARGIN_MS } from "./expiry.ts";
+import { DELETED_MS, never, ROOT_LIFE_MS, SOLID_MARGIN_MS } from "./expiry.ts";
 import { decodeHeadIfSound, type Head } from "./format.ts";
 import { repeatHead } from "./plan.ts";
 import { FIRST_ROW, type LogRow, type RecordLog } from "./record-log.ts";
@@ -19,6 +19,7 @@ import { insertHead } from "./write.ts";
 
 /** What a deletion has to know of a stream. */
 interface Newest {
+  /** The row of the highest number, where a root counts as the row before its first one. */
   readonly row: LogRow | undefined;
   /** Undefined where the row is damaged. */
   readonly head: Head | undefined;
@@ -36,7 +37,7 @@ export async function deleteThread(
   log: RecordLog,
   clock: Clock,
   { threadId: stream, expectedRevision, signal }: DeleteRequest,
-  attempts: Attempt[],
+  closings: Closing[],
 ): Promise<DeleteOutcome> {
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     if (attempt > 0) await pauseAfterLosing(clock, attempt - 1, signal);
@@ -44,9 +45,9 @@ export async function deleteThread(
     const newest = await readNewest(log, stream);
     const { head, isOpen } = newest;
     const current = isOpen && isAlive(head, began.wall) ? head : undefined;
-    const made = await findMade(log, stream, attempts, current);
+    const made = await findMade(log, stream, clock, closings, current);
     if (made) {
-      await release(log, stream, clock, made.number, made.root);
+      await release(log, stream, clock, made.number, newest.root);
       return { outcome: "repeated" };
     }
     const revision = current ? formatRevision(current.incarnation, current.n) : null;
@@ -54,34 +55,30 @@ export async function deleteThread(
       return { outcome: "revision-conflict", revision };
     const closing = closingOn(newest, began.wall);
     if (closing) {
-      const { number, token, incarnation, n, root } = closing;
       if (!isRecent(clock, began)) continue;
-      const own: Attempt = { number, token, incarnation, n, digest: "", root, isLate: false };
-      attempts.push(own);
+      const { number, token, incarnation } = closing;
+      closings.push({ number, token, incarnation, sent: began });
       const taken = await insertHead(log, stream, closing, []);
-      if (taken !== true) {
-        if (taken && decodeHeadIfSound(taken)?.token !== token) attempts.splice(attempts.indexOf(own), 1);
-        continue;
-      }
-      // So late, its key may have been free again: the next look tells.
-      if (!isRecent(clock, began)) continue;
+      // So late, its key may have been free again, and nothing is ended.
+      if (taken !== true || !isRecent(clock, began)) continue;
     }
-    const root = newest.root?.number ?? 0;
-    await release(log, stream, clock, closing?.number ?? newest.row?.number ?? root, root);
+    await release(log, stream, clock, closing?.number ?? newest.row?.number ?? 0, newest.root);
     return { outcome: "deleted" };
   }
   throw tooManyWriters();
 }
 
 async function readNewest(log: RecordLog, stream: string): Promise<Newest> {
-  const [rows, roots] = await Promise.all([
-    log.read(stream, Number.POSITIVE_INFINITY, 2, true),
-    log.read(stream, FIRST_ROW, 1, true),
-  ]);
-  const [row, below] = rows;
+  const rows = await log.read(stream, Number.POSITIVE_INFINITY, 2, true);
+  // After the rows, so that their root is seen.
+  const [root] = await log.read(stream, FIRST_ROW, 1, true);
+  const base = (root && decodeHeadIfSound(root)?.base) ?? 0;
+  const [highest, below] = rows;
+  // The first row after the newest root may be on its way.
+  const row = root && highest && highest.number < base ? root : highest;
   const head = row && decodeHeadIfSound(row);
   const isOpen = row !== undefined && head !== undefined && (await isEnd(log, stream, row, head, below));
-  return { row, head, isOpen, root: roots[0] };
+  return { row, head, isOpen, root };
 }
 
 /** The row that closes the newest incarnation; undefined where nothing can be inserted on it any more. */
@@ -103,34 +100,42 @@ function closingOn({ row, head, isOpen, root }: Newest, now: number): Head | und
   };
 }
 
-/** Of the closing rows that this deletion has inserted without a reply, the one that ended the thread. */
+/**
+ * Of the closing rows that this deletion has sent without learning what became of them, the one that ended the thread. Only a
+ * recent one tells: later its key may have been free again. A store sends a deletion again within seconds.
+ */
 async function findMade(
   log: RecordLog,
   stream: string,
-  attempts: readonly Attempt[],
+  clock: Clock,
+  closings: readonly Closing[],
   current: Head | undefined,
-): Promise<Attempt | undefined> {
-  for (const attempt of attempts) {
-    // A thread that goes on was not ended by a row that came to lie below its end.
-    if (current?.incarnation === attempt.incarnation) continue;
-    const [row] = await log.read(stream, attempt.number + 1, 1, true);
-    if (row?.number === attempt.number && decodeHeadIfSound(row)?.token === attempt.token) return attempt;
+): Promise<Closing | undefined> {
+  for (const closing of closings) {
+    if (current?.incarnation === closing.incarnation || !isRecent(clock, closing.sent)) continue;
+    const [row] = await log.read(stream, closing.number + 1, 1, true);
+    if (row?.number === closing.number && decodeHeadIfSound(row)?.token === closing.token) return closing;
   }
   return undefined;
 }
 
-/** Blanks all rows up to `last`, and all roots up to `root`, and lets the backend delete them. */
+/**
+ * Blanks all rows up to `last` and lets the backend delete them, and the roots. Roots that will be deleted soon are left alone:
+ * their numbers may be used again when the amendment arrives.
+ */
 async function release(
   log: RecordLog,
   stream: string,
   clock: Clock,
   last: number,
-  root: number,
+  root: LogRow | undefined,
 ): Promise<void> {
-  const expiresAt = clock.wall() + DELETED_MS;
+  const now = clock.wall();
+  const expiresAt = now + DELETED_MS;
+  const isRootKept = root !== undefined && never(root.expiresAt) > now + ROOT_LIFE_MS + SOLID_MARGIN_MS;
   const amendments = [
-    { from: FIRST_ROW, to: last + 1, blank: "all" as const, expiresAt },
-    { from: 1, to: root + 1, expiresAt },
-  ].filter(({ from, to }) => from < to);
+    ...(last >= FIRST_ROW ? [{ from: FIRST_ROW, to: last + 1, blank: "all" as const, expiresAt }] : []),
+    ...(isRootKept ? [{ from: 1, to: root.number + 1, expiresAt }] : []),
+  ];
   if (amendments.length > 0) await log.amend(stream, amendments);
 }

@@ -90,10 +90,10 @@ export class RecordLogDriver implements Driver {
   }
 
   delete(request: DeleteRequest): Promise<DeleteOutcome> {
-    return this.#inTurn(request, async ({ attempts }) => {
+    return this.#inTurn(request, async ({ closings }) => {
       this.#memories.delete(request.threadId);
       this.#pages.delete(request.threadId);
-      return await deleteThread(this.#log, this.#clock, request, attempts);
+      return await deleteThread(this.#log, this.#clock, request, closings);
     });
   }
 

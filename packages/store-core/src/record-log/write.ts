@@ -53,6 +53,9 @@ export interface StreamMemory {
   chain: Chain | undefined;
 }
 
+/** What tells of a commit which operation it was. */
+type OperationLink = Pick<Attempt, "incarnation" | "n"> & { readonly digest?: string | undefined };
+
 /** One commit to one stream: `commit()` is called once. */
 export class CommitWriter {
   readonly #log: RecordLog;
@@ -131,8 +134,7 @@ export class CommitWriter {
     if (!this.#isCached && !isRecent(this.#clock, chain.learned)) throw new StartOver();
     const current = isAlive(chain.end, now) ? chain.end : undefined;
     if (!current && !chain.knowsRoot) throw new StartOver();
-    const known = current ?? deletedEnd(chain, now);
-    const recorded = known && (await this.#findRecordedOutcome(chain, known));
+    const recorded = await this.#findRecordedOutcome(chain, current ?? deletedEnd(chain, now));
     if (recorded) return recorded;
     const revision = current ? formatRevision(current.incarnation, current.n) : null;
     if (request.expectedRevision !== undefined && request.expectedRevision !== revision) {
@@ -148,38 +150,51 @@ export class CommitWriter {
     return await this.#insertCommit(chain, planned);
   }
 
-  /** The outcome of this operation, where it has been committed or used before. */
-  async #findRecordedOutcome(chain: Chain, current: Head): Promise<CommitOutcome | undefined> {
+  /**
+   * The outcome of this operation, where it has been committed or used before.
+   *
+   * @param current the end of the thread that is there, or was deleted; undefined for one that has expired.
+   */
+  async #findRecordedOutcome(chain: Chain, current: Head | undefined): Promise<CommitOutcome | undefined> {
     const { operationId, digest, drop } = this.#request;
-    let same: (Pick<Attempt, "incarnation" | "n"> & { readonly digest?: string | undefined }) | undefined;
-    for (const link of chain.remembered()) {
-      if (link.operationId === operationId) same = link;
+    let same: { readonly link: OperationLink; readonly after: Head } | undefined;
+    if (current) {
+      for (const link of chain.remembered()) {
+        if (link.operationId === operationId) same = { link, after: current };
+      }
     }
     same ??= await this.#findAttempt(chain, current);
     if (!same) return undefined;
-    const revision = formatRevision(same.incarnation, same.n);
-    if (same.digest !== digest) {
+    const { link, after } = same;
+    if (link.digest !== digest) {
+      const isThere = current && !current.closed;
       return {
         outcome: "operation-conflict",
-        revision: current.closed ? null : formatRevision(current.incarnation, current.n),
+        revision: isThere ? formatRevision(current.incarnation, current.n) : null,
       };
     }
     // The first time may have ended before everything was blank.
-    if (drop === "all") await this.#amend(blankDead(current));
-    return { outcome: "repeated", revision };
+    if (drop === "all") await this.#amend(blankDead(after));
+    return { outcome: "repeated", revision: formatRevision(link.incarnation, link.n) };
   }
 
-  /** Of the attempts whose outcome is not known, the one that was made. */
-  async #findAttempt(chain: Chain, current: Head): Promise<Attempt | undefined> {
+  /** Of the attempts whose outcome is not known, the one that was made, and a head that was inserted on it or later. */
+  async #findAttempt(
+    chain: Chain,
+    current: Head | undefined,
+  ): Promise<{ readonly link: Attempt; readonly after: Head } | undefined> {
     const { attempts } = this.#operation;
     for (const attempt of [...attempts]) {
-      if (attempt.incarnation !== current.incarnation) {
-        if (await this.#wasMade(attempt)) return attempt;
+      if (attempt.incarnation !== current?.incarnation) {
+        const after = await this.#wasMade(chain, attempt);
+        if (after) return { link: attempt, after };
+        if (attempt.isLate) await this.#blankRow(attempt.number);
+        if (after === undefined) throw outcomeUnknown();
         continue;
       }
       if (attempt.number > current.number) continue;
       const isMade = await this.#isMade(chain, current, attempt);
-      if (isMade) return attempt;
+      if (isMade) return { link: attempt, after: current };
       if (attempt.isLate) await this.#blankRow(attempt.number);
       if (isMade === undefined) throw outcomeUnknown();
       attempts.splice(attempts.indexOf(attempt), 1);
@@ -204,16 +219,21 @@ export class CommitWriter {
     return heads.some((head) => head?.number === number && head.token === token);
   }
 
-  /** Whether an attempt was part of an incarnation that was deleted. One that has expired counts no more. */
-  async #wasMade({ number, token, incarnation }: Attempt): Promise<boolean> {
-    const rows = await this.#log.read(this.#stream, number + 2, 1, true);
-    const [next] = rows.map(decodeHeadIfSound);
-    return (
-      next?.number === number + 1 &&
-      next.incarnation === incarnation &&
-      next.predecessor === token &&
-      this.#began.wall < never(next.expiresAt)
-    );
+  /**
+   * Whether an attempt's row was part of an incarnation that has ended: a head that was inserted on it or later. `false`: it was
+   * not. Undefined: nothing tells any more.
+   */
+  async #wasMade({ end }: Chain, { number, token, incarnation }: Attempt): Promise<Head | false | undefined> {
+    if (end?.incarnation === incarnation && end.number <= number) {
+      const isProof = this.#clock.wall() < never(end.promisedUntil) - SOLID_MARGIN_MS;
+      return isProof && end.token === token && end;
+    }
+    const rows = await this.#log.read(this.#stream, number + 2, 2, true);
+    const heads = rows.map(decodeHeadIfSound).filter((head) => head?.incarnation === incarnation);
+    const next = heads.find((head) => head?.number === number + 1);
+    if (next) return next.predecessor === token && next;
+    const own = heads.find((head) => head?.number === number);
+    return own?.closed ? false : undefined;
   }
 
   /** Makes the ground for the first commit of an incarnation: a root, after the last incarnation is closed. */
@@ -231,7 +251,7 @@ export class CommitWriter {
     if (root) await this.#keepRoot(root.head, root.expiresAt, now);
     const at = Math.max(now, open?.at ?? 0);
     const keptUntil = this.#wantedUntil(open ? never(open.keptUntil) : 0, at);
-    const highest = Math.max(chain.highest, open ? nextNumber(open) : 0);
+    const highest = Math.max(chain.highest, open ? nextNumber(open) : 0, root?.head.base ?? 0);
     const base = Math.max(Math.floor(now) * ROWS_PER_MS, highest + 2, FIRST_ROW);
     const token = newToken();
     const head: Head = {
@@ -386,7 +406,7 @@ export class CommitWriter {
     // Reads may have taken days.
     this.#startOverUnlessRecent(this.#began);
     const { number, token, incarnation, n } = head;
-    const own: Attempt = { number, token, incarnation, n, digest, root: head.root, isLate: false };
+    const own: Attempt = { number, token, incarnation, n, digest, isLate: false };
     attempts.push(own);
     const sent = momentOf(this.#clock);
     const taken = await this.#insert(head, texts);
@@ -416,7 +436,10 @@ export class CommitWriter {
       end?.incarnation === incarnation &&
       end.number >= number &&
       this.#clock.wall() < never(end.promisedUntil) - SOLID_MARGIN_MS;
-    const isMade = isProof && (await this.#isMade(chain, end, attempt));
+    const hasEnded = end?.incarnation !== incarnation;
+    const isMade = isProof
+      ? await this.#isMade(chain, end, attempt)
+      : hasEnded && isMadeBy(await this.#wasMade(chain, attempt));
     if (!isMade) {
       // It is not part of the thread, or nothing of it is needed any more.
       await this.#blankRow(number);
@@ -469,6 +492,11 @@ export class CommitWriter {
   #startOverUnlessRecent(since: Moment): void {
     if (!isRecent(this.#clock, since)) throw new StartOver();
   }
+}
+
+/** Whether an attempt was made; undefined where nothing tells. */
+function isMadeBy(after: Head | false | undefined): boolean | undefined {
+  return after === undefined ? undefined : after !== false;
 }
 
 function outcomeUnknown(): StoreError {
