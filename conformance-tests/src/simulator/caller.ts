@@ -68,6 +68,7 @@ export class Caller {
     const { id, threadId, expectedRevision } = deletion;
     const writer = { operationId: id, deletion, caller: `caller of ${id}` };
     const call = this.#begin(thread, writer, () => describeDeletion(deletion));
+    deletion.began ??= { since: call.since, lowestWall: call.lowestWall };
     let outcome: DeleteOutcome;
     try {
       const request = { threadId, operationId: id, expectedRevision, signal: undefined };

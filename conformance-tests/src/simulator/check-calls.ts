@@ -86,7 +86,7 @@ export function checkOutcome(
 export function checkDeletion(
   model: ThreadModel,
   call: SimulatedCall,
-  { id, expectedRevision, made }: Deletion,
+  { id, expectedRevision, made, began }: Deletion,
   outcome: DeleteOutcome,
 ): void {
   if (outcome.outcome === "revision-conflict") {
@@ -100,8 +100,8 @@ export function checkDeletion(
     return;
   }
   if (made) return;
-  // There was nothing to delete.
-  if (!momentOf(model, call, null))
+  // There was nothing to delete, at a moment since it was called first.
+  if (!momentOf(model, { ...call, ...began }, null))
     throw new SimulationFailure(
       "deletion",
       `${id} was ${outcome.outcome}, but the thread was there all the time`,

@@ -1,4 +1,5 @@
 import type { Revision } from "@scrollback/store-core";
+import type { SimulatedCall } from "./client.ts";
 
 /** A deletion that a caller tries to make until it knows what came of it. */
 export interface Deletion {
@@ -6,6 +7,8 @@ export interface Deletion {
   readonly threadId: string;
   /** The revision to expect, where the deletion expects one. */
   readonly expectedRevision: Revision | null | undefined;
+  /** Of the first call: the step that it began after, and the caller's clock. */
+  began: Pick<SimulatedCall, "since" | "lowestWall"> | undefined;
   /**
    * The step of the thread's history that it made, its row, whether the thread was over before, so that it ended nothing, and
    * when the row was sent; undefined until then.

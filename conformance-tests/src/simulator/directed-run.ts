@@ -142,7 +142,7 @@ export class DirectedRun {
   delete(client: SimulatedClient): Promise<DeleteOutcome | "unavailable"> {
     this.#deletions += 1;
     const id = `d${this.#deletions}`;
-    const deletion = { id, threadId: THREAD, expectedRevision: undefined, made: undefined };
+    const deletion = { id, threadId: THREAD, expectedRevision: undefined, began: undefined, made: undefined };
     return this.#caller(client).delete(this.#thread, deletion);
   }
 

@@ -10,7 +10,7 @@ import type { Deletion } from "./deletion.ts";
 import { SimulationFailure } from "./failure.ts";
 import type { Counters } from "./faults.ts";
 import { Expiries, FreedKeys } from "./further-checks.ts";
-import { HOUR, MINUTE } from "./network.ts";
+import { DAY, HOUR, MINUTE } from "./network.ts";
 import { keyOf, type Operation, type Text } from "./operation.ts";
 import { apply, placedIn, rowsOf, type ThreadState } from "./reference.ts";
 import type { Scheduler } from "./scheduler.ts";
@@ -67,6 +67,8 @@ export class ThreadModel implements RowListener {
   readonly #digests = new Map<string, Set<string>>();
   /** The incarnations that were deleted, and when they would have expired. */
   readonly #deleted = new Map<string, number>();
+  /** The incarnation that was deleted last, until the next one begins. */
+  #lastDeleted: { readonly incarnation: string; readonly n: number; readonly at: number } | undefined;
   readonly #expiries = new Expiries();
   readonly #freed = new FreedKeys();
   #step = 0;
@@ -215,6 +217,7 @@ export class ThreadModel implements RowListener {
     deletion.made = { step: this.#step + 1, row: row.number, wasOver: !end, sentAt };
     if (!end) return;
     this.#deleted.set(end.incarnation, end.expiresAt ?? Number.POSITIVE_INFINITY);
+    this.#lastDeleted = { incarnation: end.incarnation, n: end.n, at: this.now };
     this.#expire(end);
     this.#options.counters.count("deletions");
   }
@@ -232,6 +235,7 @@ export class ThreadModel implements RowListener {
     const operation: Operation | undefined = operations.get(keyOf({ id, digest: head.digest ?? "" }));
     if (!operation) this.#fail("content", `row ${row.number} has a change that nobody asked for`);
     this.#checkOnce(id, head, row.origin);
+    this.#lastDeleted = undefined;
     if (operation.expectedRevision !== undefined && operation.expectedRevision !== (before?.revision ?? null))
       this.#fail("compare and set", `${id} expected ${operation.expectedRevision}, not ${before?.revision}`);
 
@@ -283,10 +287,17 @@ export class ThreadModel implements RowListener {
     const isRepeat =
       last?.incarnation === incarnation
         ? n - last.n < REMEMBERED_OPERATIONS || isCallers
-        : isDeleted && isCallers;
+        : isDeleted && (isCallers || this.#isKnown(last));
     if (isRepeat && last)
       this.#fail("exactly once", `${id} took place as commit ${last.n} and as commit ${n}`);
     this.#newest.set(id, { incarnation, n, caller });
+  }
+
+  /** Whether a commit of the incarnation that was deleted last is still known to whoever begins the next one. */
+  #isKnown(last: { readonly incarnation: string; readonly n: number } | undefined): boolean {
+    const { incarnation, n, at } = this.#lastDeleted ?? {};
+    if (!last || last.incarnation !== incarnation) return false;
+    return this.now - (at ?? 0) < DAY && (n ?? 0) - last.n < REMEMBERED_OPERATIONS;
   }
 
   #checkHead(head: Head, { append, settings }: Operation, start: number, { extent }: ThreadState): void {

@@ -81,7 +81,7 @@ export class Workload {
     const kind = this.#random.next();
     const expectedRevision =
       kind < 0.15 ? revision : kind < 0.2 ? null : kind < 0.25 ? "AAAAAAAAAAAAAAAA.7" : undefined;
-    return { id: this.#id(), threadId, expectedRevision, made: undefined };
+    return { id: this.#id(), threadId, expectedRevision, began: undefined, made: undefined };
   }
 
   /** Adds one message. */

@@ -17,6 +17,8 @@ export interface Closing {
   readonly number: number;
   readonly token: string;
   readonly incarnation: string;
+  /** The number of the incarnation's root. */
+  readonly root: number;
   readonly sent: Moment;
 }
 

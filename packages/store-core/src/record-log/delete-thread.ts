@@ -47,7 +47,7 @@ export async function deleteThread(
     const current = isOpen && isAlive(head, began.wall) ? head : undefined;
     const made = await findMade(log, stream, clock, closings, current);
     if (made) {
-      await release(log, stream, clock, made.number, newest.root);
+      await release(log, stream, clock, made, newest.root);
       return { outcome: "repeated" };
     }
     const revision = current ? formatRevision(current.incarnation, current.n) : null;
@@ -56,13 +56,14 @@ export async function deleteThread(
     const closing = closingOn(newest, began.wall);
     if (closing) {
       if (!isRecent(clock, began)) continue;
-      const { number, token, incarnation } = closing;
-      closings.push({ number, token, incarnation, sent: began });
+      const { number, token, incarnation, root } = closing;
+      closings.push({ number, token, incarnation, root, sent: began });
       const taken = await insertHead(log, stream, closing, []);
       // So late, its key may have been free again, and nothing is ended.
       if (taken !== true || !isRecent(clock, began)) continue;
     }
-    await release(log, stream, clock, closing?.number ?? newest.row?.number ?? 0, newest.root);
+    const last = closing ?? { number: newest.row?.number ?? 0, root: newest.root?.number ?? 0 };
+    await release(log, stream, clock, last, newest.root);
     return { outcome: "deleted" };
   }
   throw tooManyWriters();
@@ -120,22 +121,25 @@ async function findMade(
 }
 
 /**
- * Blanks all rows up to `last` and lets the backend delete them, and the roots. Roots that will be deleted soon are left alone:
- * their numbers may be used again when the amendment arrives.
+ * Blanks all rows up to the last one and lets the backend delete them, and the roots up to its own. Where the newest root will
+ * be deleted soon, roots are left alone: their numbers may be used again when the amendment arrives.
  */
 async function release(
   log: RecordLog,
   stream: string,
   clock: Clock,
-  last: number,
-  root: LogRow | undefined,
+  last: { readonly number: number; readonly root: number },
+  newestRoot: LogRow | undefined,
 ): Promise<void> {
   const now = clock.wall();
   const expiresAt = now + DELETED_MS;
-  const isRootKept = root !== undefined && never(root.expiresAt) > now + ROOT_LIFE_MS + SOLID_MARGIN_MS;
+  const isRootKept =
+    newestRoot !== undefined && never(newestRoot.expiresAt) > now + ROOT_LIFE_MS + SOLID_MARGIN_MS;
   const amendments = [
-    ...(last >= FIRST_ROW ? [{ from: FIRST_ROW, to: last + 1, blank: "all" as const, expiresAt }] : []),
-    ...(isRootKept ? [{ from: 1, to: root.number + 1, expiresAt }] : []),
+    ...(last.number >= FIRST_ROW
+      ? [{ from: FIRST_ROW, to: last.number + 1, blank: "all" as const, expiresAt }]
+      : []),
+    ...(isRootKept && last.root > 0 ? [{ from: 1, to: last.root + 1, expiresAt }] : []),
   ];
   if (amendments.length > 0) await log.amend(stream, amendments);
 }
