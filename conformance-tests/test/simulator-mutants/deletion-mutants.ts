@@ -34,7 +34,7 @@ export const deletionMutants: readonly Mutant[] = [
   off(
     "a deletion closes a root that is open",
     ["deletions", 1],
-    ["delete-thread", "readNewest", "root && highest && highest.number < base ? root : highest", "highest"],
+    ["delete-thread", "readNewest", "root && (highest?.number ?? 0) < base ? root : highest", "highest"],
   ),
   off(
     "a deletion that comes again is known",

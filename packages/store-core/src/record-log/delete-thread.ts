@@ -76,7 +76,7 @@ async function readNewest(log: RecordLog, stream: string): Promise<Newest> {
   const base = (root && decodeHeadIfSound(root)?.base) ?? 0;
   const [highest, below] = rows;
   // The first row after the newest root may be on its way.
-  const row = root && highest && highest.number < base ? root : highest;
+  const row = root && (highest?.number ?? 0) < base ? root : highest;
   const head = row && decodeHeadIfSound(row);
   const isOpen = row !== undefined && head !== undefined && (await isEnd(log, stream, row, head, below));
   return { row, head, isOpen, root };
