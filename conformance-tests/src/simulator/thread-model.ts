@@ -62,7 +62,10 @@ export class ThreadModel implements RowListener {
   readonly #begun = new Set<string>();
   readonly #revisions = new Set<Revision>();
   /** By id: the newest commit of each, whatever its change. */
-  readonly #newest = new Map<string, { incarnation: string; n: number; caller: string | undefined }>();
+  readonly #newest = new Map<
+    string,
+    { incarnation: string; n: number; caller: string | undefined; at: number }
+  >();
   /** By id: the changes that took place under it. */
   readonly #digests = new Map<string, Set<string>>();
   /** The incarnations that were deleted, and when they would have expired. */
@@ -282,15 +285,17 @@ export class ThreadModel implements RowListener {
     const last = this.#newest.get(id);
     const caller = origin?.call?.caller;
     const isCallers = caller !== undefined && last?.caller === caller;
-    // A caller's own attempt counts over a deletion too, as long as the thread would have lived.
-    const isDeleted = (origin?.latestWall ?? 0) < (this.#deleted.get(last?.incarnation ?? "") ?? 0);
+    // A caller's own attempt counts over a deletion too, for a day, as long as the thread would have lived.
+    const isDeleted =
+      this.now - (last?.at ?? 0) < DAY &&
+      (origin?.latestWall ?? 0) < (this.#deleted.get(last?.incarnation ?? "") ?? 0);
     const isRepeat =
       last?.incarnation === incarnation
         ? n - last.n < REMEMBERED_OPERATIONS || isCallers
         : isDeleted && (isCallers || this.#isKnown(last));
     if (isRepeat && last)
       this.#fail("exactly once", `${id} took place as commit ${last.n} and as commit ${n}`);
-    this.#newest.set(id, { incarnation, n, caller });
+    this.#newest.set(id, { incarnation, n, caller, at: this.now });
   }
 
   /** Whether a commit of the incarnation that was deleted last is still known to whoever begins the next one. */

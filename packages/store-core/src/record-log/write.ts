@@ -189,7 +189,6 @@ export class CommitWriter {
         const after = await this.#wasMade(chain, attempt);
         if (after) return { link: attempt, after };
         if (attempt.isLate) await this.#blankRow(attempt.number);
-        if (after === undefined) throw outcomeUnknown();
         continue;
       }
       if (attempt.number > current.number) continue;
@@ -220,20 +219,19 @@ export class CommitWriter {
   }
 
   /**
-   * Whether an attempt's row was part of an incarnation that has ended: a head that was inserted on it or later. `false`: it was
-   * not. Undefined: nothing tells any more.
+   * Whether an attempt's row was part of an incarnation that has ended: a head that was inserted on it or later. Undefined: it was
+   * not, or the rows that tell were deleted, which takes days.
    */
-  async #wasMade({ end }: Chain, { number, token, incarnation }: Attempt): Promise<Head | false | undefined> {
+  async #wasMade({ end }: Chain, { number, token, incarnation }: Attempt): Promise<Head | undefined> {
     if (end?.incarnation === incarnation && end.number <= number) {
       const isProof = this.#clock.wall() < never(end.promisedUntil) - SOLID_MARGIN_MS;
-      return isProof && end.token === token && end;
+      return isProof && end.token === token ? end : undefined;
     }
-    const rows = await this.#log.read(this.#stream, number + 2, 2, true);
-    const heads = rows.map(decodeHeadIfSound).filter((head) => head?.incarnation === incarnation);
-    const next = heads.find((head) => head?.number === number + 1);
-    if (next) return next.predecessor === token && next;
-    const own = heads.find((head) => head?.number === number);
-    return own?.closed ? false : undefined;
+    const rows = await this.#log.read(this.#stream, number + 2, 1, true);
+    const [next] = rows.map(decodeHeadIfSound);
+    const isLinked =
+      next?.number === number + 1 && next.incarnation === incarnation && next.predecessor === token;
+    return isLinked ? next : undefined;
   }
 
   /** Makes the ground for the first commit of an incarnation: a root, after the last incarnation is closed. */
@@ -439,7 +437,7 @@ export class CommitWriter {
     const hasEnded = end?.incarnation !== incarnation;
     const isMade = isProof
       ? await this.#isMade(chain, end, attempt)
-      : hasEnded && isMadeBy(await this.#wasMade(chain, attempt));
+      : hasEnded && (await this.#wasMade(chain, attempt)) !== undefined;
     if (!isMade) {
       // It is not part of the thread, or nothing of it is needed any more.
       await this.#blankRow(number);
@@ -492,11 +490,6 @@ export class CommitWriter {
   #startOverUnlessRecent(since: Moment): void {
     if (!isRecent(this.#clock, since)) throw new StartOver();
   }
-}
-
-/** Whether an attempt was made; undefined where nothing tells. */
-function isMadeBy(after: Head | false | undefined): boolean | undefined {
-  return after === undefined ? undefined : after !== false;
 }
 
 function outcomeUnknown(): StoreError {
