@@ -332,7 +332,7 @@ export class CommitWriter {
   ): Promise<(NonNullable<PlanOptions["upload"]> & { readonly base: Head }) | undefined> {
     const texts = [...this.#request.append, ...(this.#request.metadata ? [this.#request.metadata] : [])];
     const { maxRowBytes } = this.#log.capabilities;
-    if (fitsRow(texts, maxRowBytes)) return undefined;
+    if (fitsRow(texts, maxRowBytes, this.#request.operationId)) return undefined;
     const pieces = layOut(texts, maxRowBytes);
     let end = base;
     let own: Upload | undefined = base.uploads?.find(([token]) => token === this.#upload);
