@@ -86,6 +86,7 @@ export type {
   ThreadPage,
   WriteOptions,
 } from "./store.ts";
+export { checkStreamCursor, refuseStreamCursor, streamPageOf } from "./stream-cursor.ts";
 export {
   type CommitPlan,
   countOf,
