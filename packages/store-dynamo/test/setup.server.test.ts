@@ -266,7 +266,9 @@ describe("a table of another program", () => {
     [
       "with keys of other types",
       {
-        ...tableDefinition(""),
+        TableName: "",
+        BillingMode: "PAY_PER_REQUEST",
+        KeySchema: tableDefinition("").KeySchema,
         AttributeDefinitions: [
           { AttributeName: "s", AttributeType: "B" },
           { AttributeName: "n", AttributeType: "N" },
