@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from "node:crypto";
 import { constants } from "node:fs";
-import { access, link, mkdir, open, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { access, link, mkdir, open, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import {
   type Amendment,
@@ -15,6 +15,7 @@ import {
   type LogRow,
   type RecordLog,
   RecordLogDriver,
+  refuseStreamCursor,
   type StoreFactory,
   type StoreOptions,
   type StreamPage,
@@ -38,8 +39,8 @@ export function createFileStores<M = ChatMessage>(
 
 /**
  * A record log in a directory of files. A stream is a folder, named by the SHA-256 of the stream's name. Its row 1234 is
- * the file `0000000000001/234` in that folder. The row's texts are in the file `0000000000001/234.<uuid>`. The stream's name
- * is in the file `names/<the SHA-256>`.
+ * the file `0000000000001/234` in that folder. The row's texts are in the file `0000000000001/234.<uuid>`. Roots have the
+ * stream's name, so that streams can be listed.
  *
  * Nothing is read, changed and written back, so no process undoes the changes of another one: a row file appears as a
  * whole, by a link; a text is overwritten in place, or deleted; a change of the expiry is appended to the row file.
@@ -62,11 +63,10 @@ export class FileRecordLog implements RecordLog {
   async insert(stream: string, { number, head, texts, expiresAt }: LogRow): Promise<boolean> {
     const path = join(this.#folderOf(stream), nameOf(number));
     const id = randomUUID();
-    const fields: RowFields = { head, expiresAt, id, sizes: texts.map((text) => Buffer.byteLength(text)) };
+    const sizes = texts.map((text) => Buffer.byteLength(text));
+    const fields: RowFields = { head, expiresAt, id, sizes, ...(number < FIRST_ROW && { stream }) };
     await access(this.#directory);
     await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-    // Before the row, as who finds the row must find the name; and after it, as a sweep may have removed the name meanwhile.
-    if (number < FIRST_ROW) await writeName(this.#directory, stream);
     await writeFile(`${path}.${id}`, texts.join(""), { mode: 0o600, flush: true });
     await writeFile(`${path}.${id}.row`, JSON.stringify(fields), { mode: 0o600, flush: true });
     try {
@@ -78,7 +78,6 @@ export class FileRecordLog implements RecordLog {
     } finally {
       await rm(`${path}.${id}.row`, { force: true });
     }
-    if (number < FIRST_ROW) await writeName(this.#directory, stream);
     for (const folder of [dirname(path), this.#folderOf(stream), this.#directory]) await syncFolder(folder);
     return true;
   }
@@ -101,18 +100,18 @@ export class FileRecordLog implements RecordLog {
     }
   }
 
-  async streams({ prefix, limit, after = "" }: StreamsRequest): Promise<StreamPage> {
-    if (!/^([\da-f]{64})?$/.test(after)) invalid("listThreads: cursor must be one that listThreads() gave");
-    await access(this.#directory);
-    const hashes = (await namesIn(join(this.#directory, "names"))).reverse();
-    const left = hashes.filter((hash) => hash > after && !hash.includes("."));
-    const page = left.slice(0, limit);
+  /** In the order of the folders, which is none of the names. Looks into one folder after the other until the page is full. */
+  async streams({ prefix, limit, after }: StreamsRequest): Promise<StreamPage> {
+    if (after !== undefined && !isFolder(after)) refuseStreamCursor();
+    const names = (await readdir(this.#directory)).filter(isFolder).sort();
+    const folders = names.filter((name) => after === undefined || name > after);
     const streams: string[] = [];
-    for (const hash of page) {
-      const stream = await ifThere(readFile(join(this.#directory, "names", hash), "utf8"));
-      if (stream?.startsWith(prefix) && (await this.#hasRoot(stream))) streams.push(stream);
+    for (const [index, folder] of folders.entries()) {
+      const stream = await streamOf(join(this.#directory, folder));
+      if (stream?.startsWith(prefix)) streams.push(stream);
+      if (streams.length === limit && index < folders.length - 1) return { streams, next: folder };
     }
-    return { streams, ...(left.length > page.length && { next: page.at(-1) }) };
+    return { streams };
   }
 
   async close(): Promise<void> {}
@@ -135,12 +134,7 @@ export class FileRecordLog implements RecordLog {
   }
 
   #folderOf(stream: string): string {
-    return join(this.#directory, hashOf(stream));
-  }
-
-  async #hasRoot(stream: string): Promise<boolean> {
-    for await (const _ of this.#rowPaths(stream, 1, FIRST_ROW)) return true;
-    return false;
+    return join(this.#directory, createHash("sha256").update(stream).digest("hex"));
   }
 
   /** The row files `from` to `to - 1`, highest first. */
@@ -160,24 +154,25 @@ export class FileRecordLog implements RecordLog {
   }
 }
 
-function hashOf(stream: string): string {
-  return createHash("sha256").update(stream).digest("hex");
-}
-
-/** Writes a stream's name, which appears as a whole. */
-export async function writeName(directory: string, stream: string): Promise<void> {
-  const folder = join(directory, "names");
-  const path = join(folder, hashOf(stream));
-  await mkdir(folder, { recursive: true, mode: 0o700 });
-  const unfinished = `${path}.${randomUUID()}`;
-  await writeFile(unfinished, stream, { mode: 0o600, flush: true });
-  await rename(unfinished, path);
-  await syncFolder(folder);
-}
-
 /** `0000000000001/234` for row 1234: names in the order of the numbers, at most a thousand in a folder. */
 function nameOf(number: number): string {
   return String(number).padStart(16, "0").replace(/...$/, "/$&");
+}
+
+function isFolder(name: string): boolean {
+  return /^[\da-f]{64}$/.test(name);
+}
+
+/** The name of a stream, by a root in its folder; undefined where there is none. */
+async function streamOf(folder: string): Promise<string | undefined> {
+  for (const thousand of (await namesIn(folder)).filter((name) => name <= dirname(nameOf(FIRST_ROW)))) {
+    for (const name of (await namesIn(join(folder, thousand))).filter((name) => !name.includes("."))) {
+      const file = await ifThere(readFile(join(folder, thousand, name), "utf8"));
+      const stream = file === undefined ? undefined : parseRow(file).stream;
+      if (stream !== undefined) return stream;
+    }
+  }
+  return undefined;
 }
 
 /** The first line of a row file, as JSON. */
@@ -186,6 +181,8 @@ interface RowFields extends Pick<LogRow, "head" | "expiresAt"> {
   readonly id: string;
   /** The bytes of each text in that file, in order. */
   readonly sizes: readonly number[];
+  /** The stream's name, in roots. */
+  readonly stream?: string;
 }
 
 /** UTF-8 never has this byte, so a text that has it was blanked. */

@@ -14,7 +14,7 @@ import {
 import { FileRecordLog, parseRow } from "../file-record-log.ts";
 
 /** A log that counts each call of a verb as one request. */
-class CountingLog extends FileRecordLog {
+export class CountingLog extends FileRecordLog {
   requests = 0;
 
   override insert(stream: string, row: LogRow): Promise<boolean> {
