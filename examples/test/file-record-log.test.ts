@@ -182,7 +182,7 @@ describe("streams", () => {
       after = page.next;
     } while (after !== undefined);
     expect(found.sort()).toEqual(names.toSorted());
-    expect((await log.streams({ prefix: "a", limit: 10, after: undefined })).streams.sort()).toEqual([
+    expect((await log.streams({ prefix: "a", limit: 10, after: undefined })).streams.toSorted()).toEqual([
       "a",
       "a/b",
     ]);

@@ -11,6 +11,9 @@ import {
 /** A log in memory that breaks the contract of `RecordLog` in one way. */
 type Broken = Partial<Pick<RecordLog, "insert" | "read" | "amend" | "streams">>;
 
+/** The name of the log without a fault. Where a test fails it, the failures of the others say nothing. */
+export const SOUND = "has no fault";
+
 /** By what each does wrong; `sound` is the log without the fault. */
 export const brokenLogs: Readonly<Record<string, (sound: MemoryRecordLog) => Broken>> = {
   "says that it inserted where the key was taken": (sound) => ({
