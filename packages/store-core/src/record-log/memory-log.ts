@@ -1,3 +1,4 @@
+import { checkStreamCursor, streamPageOf } from "../stream-cursor.ts";
 import {
   type Amendment,
   FIRST_ROW,
@@ -92,7 +93,9 @@ export class MemoryRecordLog implements RecordLog {
     }
   }
 
-  async streams({ prefix, limit, after }: StreamsRequest): Promise<StreamPage> {
+  async streams(request: StreamsRequest): Promise<StreamPage> {
+    checkStreamCursor(request);
+    const { prefix, limit, after } = request;
     const names = [...this.#streams]
       .filter(
         ([name, { rows }]) =>
@@ -100,8 +103,7 @@ export class MemoryRecordLog implements RecordLog {
       )
       .map(([name]) => name)
       .sort();
-    const streams = names.slice(0, limit);
-    return { streams, ...(names.length > limit && { next: streams.at(-1) }) };
+    return streamPageOf(names, limit);
   }
 
   async close(): Promise<void> {}
