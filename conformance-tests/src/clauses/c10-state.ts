@@ -158,7 +158,7 @@ export const state: Clause = {
       ]);
       // A state of a thread that was never written makes none.
       const empty = elsewhere.restore(await backend.store().serialize());
-      expect(await empty.read()).toStrictEqual({ entries: [], revision: null });
+      expect(await empty.read()).toStrictEqual({ entries: [], revision: null, count: 0 });
     });
   },
 };
