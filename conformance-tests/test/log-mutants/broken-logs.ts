@@ -137,6 +137,7 @@ export function logOf(breakIt: (sound: MemoryRecordLog) => Broken): {
     insert: (stream: string, row: LogRow) => (broken.insert ?? sound.insert.bind(sound))(stream, row),
     read: (...asked) => (broken.read ? broken.read(...asked) : sound.read(...readOf(asked))),
     amend: (stream, amendments) => (broken.amend ?? sound.amend.bind(sound))(stream, amendments),
+    streams: (request) => sound.streams(request),
     close: async () => {},
     classifyError: () => undefined,
   };

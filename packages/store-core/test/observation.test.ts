@@ -164,6 +164,8 @@ describe("the channels", () => {
         return memory.commit(request);
       },
       read: (request) => memory.read(request),
+      delete: (request) => memory.delete(request),
+      list: (request) => memory.list(request),
       close: () => memory.close(),
       classifyError: () => ({ code: "UNAVAILABLE", message: "away", retryable: true }),
     };

@@ -72,6 +72,8 @@ function driverOf(
       await during();
       return await memory.read(request);
     },
+    delete: (request) => memory.delete(request),
+    list: (request) => memory.list(request),
     close: () => memory.close(),
     classifyError: () => ({ code: "UNAVAILABLE", message: "away", retryable: true }),
   };

@@ -40,6 +40,8 @@ class FullThread {
       maxMessages: this.#kept,
       trimming: "turns",
       ttlMs: undefined,
+      createdAt: this.#commits,
+      updatedAt: this.#commits,
       signal: undefined,
     };
     await this.#driver.commit(request);

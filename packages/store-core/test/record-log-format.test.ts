@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { StoreError } from "../src/index.ts";
-import { decodeHead, decodePlaceHead, encodeHead, FIRST_ROW, type Head } from "../src/record-log/format.ts";
+import { decodeHead, decodePlaceHead, encodeHead, type Head } from "../src/record-log/format.ts";
+import { FIRST_ROW } from "../src/record-log/record-log.ts";
 
 const NUMBER = FIRST_ROW + 10_000;
 

@@ -128,6 +128,8 @@ async function play(
           metadata: step.metadata,
           ...limits,
           ttlMs: step.ttl ? ttlMs : undefined,
+          createdAt: time,
+          updatedAt: time,
           signal: undefined,
         };
         const expected = (which: "model" | "log") =>

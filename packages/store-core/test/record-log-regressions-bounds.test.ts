@@ -171,7 +171,7 @@ test("C2 a thread that expired a million times keeps what is written to it next"
   const request = (text: string, ttlMs: number) => ({
     ...{ threadId: "t", operationId: text, digest: "d", newEpoch: text, drop: 0, append: [`1u${text}`] },
     ...{ expectedRevision: undefined, metadata: undefined, maxMessages: undefined, signal: undefined },
-    ...{ trimming: "exact" as const, ttlMs },
+    ...{ trimming: "exact" as const, ttlMs, createdAt: now, updatedAt: now },
   });
   await new RecordLogDriver(first, { clock }).commit(request("before", 1_000));
   for (const row of first.rowsOf("t")) {
