@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from "node:crypto";
 import { constants } from "node:fs";
-import { access, link, mkdir, open, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { access, link, mkdir, open, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import {
   type Amendment,
@@ -8,6 +8,7 @@ import {
   type ChatMessage,
   createStores,
   type ErrorClass,
+  FIRST_ROW,
   invalid,
   isBlanked,
   isString,
@@ -16,6 +17,8 @@ import {
   RecordLogDriver,
   type StoreFactory,
   type StoreOptions,
+  type StreamPage,
+  type StreamsRequest,
 } from "@scrollback/store-core";
 
 /**
@@ -35,7 +38,8 @@ export function createFileStores<M = ChatMessage>(
 
 /**
  * A record log in a directory of files. A stream is a folder, named by the SHA-256 of the stream's name. Its row 1234 is
- * the file `0000000000001/234` in that folder. The row's texts are in the file `0000000000001/234.<uuid>`.
+ * the file `0000000000001/234` in that folder. The row's texts are in the file `0000000000001/234.<uuid>`. The stream's name
+ * is in the file `names/<the SHA-256>`.
  *
  * Nothing is read, changed and written back, so no process undoes the changes of another one: a row file appears as a
  * whole, by a link; a text is overwritten in place, or deleted; a change of the expiry is appended to the row file.
@@ -61,6 +65,8 @@ export class FileRecordLog implements RecordLog {
     const fields: RowFields = { head, expiresAt, id, sizes: texts.map((text) => Buffer.byteLength(text)) };
     await access(this.#directory);
     await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    // Before the row, as who finds the row must find the name; and after it, as a sweep may have removed the name meanwhile.
+    if (number < FIRST_ROW) await writeName(this.#directory, stream);
     await writeFile(`${path}.${id}`, texts.join(""), { mode: 0o600, flush: true });
     await writeFile(`${path}.${id}.row`, JSON.stringify(fields), { mode: 0o600, flush: true });
     try {
@@ -72,6 +78,7 @@ export class FileRecordLog implements RecordLog {
     } finally {
       await rm(`${path}.${id}.row`, { force: true });
     }
+    if (number < FIRST_ROW) await writeName(this.#directory, stream);
     for (const folder of [dirname(path), this.#folderOf(stream), this.#directory]) await syncFolder(folder);
     return true;
   }
@@ -94,6 +101,20 @@ export class FileRecordLog implements RecordLog {
     }
   }
 
+  async streams({ prefix, limit, after = "" }: StreamsRequest): Promise<StreamPage> {
+    if (!/^([\da-f]{64})?$/.test(after)) invalid("listThreads: cursor must be one that listThreads() gave");
+    await access(this.#directory);
+    const hashes = (await namesIn(join(this.#directory, "names"))).reverse();
+    const left = hashes.filter((hash) => hash > after && !hash.includes("."));
+    const page = left.slice(0, limit);
+    const streams: string[] = [];
+    for (const hash of page) {
+      const stream = await ifThere(readFile(join(this.#directory, "names", hash), "utf8"));
+      if (stream?.startsWith(prefix) && (await this.#hasRoot(stream))) streams.push(stream);
+    }
+    return { streams, ...(left.length > page.length && { next: page.at(-1) }) };
+  }
+
   async close(): Promise<void> {}
 
   classifyError(error: unknown): ErrorClass | undefined {
@@ -114,7 +135,12 @@ export class FileRecordLog implements RecordLog {
   }
 
   #folderOf(stream: string): string {
-    return join(this.#directory, createHash("sha256").update(stream).digest("hex"));
+    return join(this.#directory, hashOf(stream));
+  }
+
+  async #hasRoot(stream: string): Promise<boolean> {
+    for await (const _ of this.#rowPaths(stream, 1, FIRST_ROW)) return true;
+    return false;
   }
 
   /** The row files `from` to `to - 1`, highest first. */
@@ -132,6 +158,21 @@ export class FileRecordLog implements RecordLog {
       }
     }
   }
+}
+
+function hashOf(stream: string): string {
+  return createHash("sha256").update(stream).digest("hex");
+}
+
+/** Writes a stream's name, which appears as a whole. */
+export async function writeName(directory: string, stream: string): Promise<void> {
+  const folder = join(directory, "names");
+  const path = join(folder, hashOf(stream));
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const unfinished = `${path}.${randomUUID()}`;
+  await writeFile(unfinished, stream, { mode: 0o600, flush: true });
+  await rename(unfinished, path);
+  await syncFolder(folder);
 }
 
 /** `0000000000001/234` for row 1234: names in the order of the numbers, at most a thousand in a folder. */

@@ -1,6 +1,6 @@
 import { readFile, rm, rmdir, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { codeOf, ifThere, namesIn, parseRow } from "./file-record-log.ts";
+import { codeOf, ifThere, namesIn, parseRow, writeName } from "./file-record-log.ts";
 
 /** An insert that is not finished by then was left by a process that died. */
 const UNFINISHED_MS = 60 * 60 * 1000;
@@ -20,7 +20,22 @@ export async function sweepFiles(directory: string, now = Date.now()): Promise<n
     }
     await removeIfEmpty(join(directory, stream));
   }
+  await sweepNames(directory, now);
   return swept;
+}
+
+/** Removes the names of streams that are gone. One that comes back meanwhile gets its name back. */
+async function sweepNames(directory: string, now: number): Promise<void> {
+  const folder = join(directory, "names");
+  for (const name of await namesIn(folder)) {
+    if (name.includes(".")) await removeUnfinished(join(folder, name), now);
+    else if (!(await ifThere(stat(join(directory, name))))) {
+      const stream = await ifThere(readFile(join(folder, name), "utf8"));
+      await rm(join(folder, name), { force: true });
+      if (stream !== undefined && (await ifThere(stat(join(directory, name)))))
+        await writeName(directory, stream);
+    }
+  }
 }
 
 async function sweepFolder(folder: string, now: number): Promise<number> {
@@ -37,12 +52,15 @@ async function sweepFolder(folder: string, now: number): Promise<number> {
     await rm(join(folder, name), { force: true });
     swept++;
   }
-  for (const name of names.filter((name) => name.includes(".") && !kept.has(name))) {
-    const file = await ifThere(stat(join(folder, name)));
-    if (file && file.mtimeMs <= now - UNFINISHED_MS) await rm(join(folder, name), { force: true });
-  }
+  for (const name of names.filter((name) => name.includes(".") && !kept.has(name)))
+    await removeUnfinished(join(folder, name), now);
   await removeIfEmpty(folder);
   return swept;
+}
+
+async function removeUnfinished(path: string, now: number): Promise<void> {
+  const file = await ifThere(stat(path));
+  if (file && file.mtimeMs <= now - UNFINISHED_MS) await rm(path, { force: true });
 }
 
 async function removeIfEmpty(folder: string): Promise<void> {

@@ -39,7 +39,8 @@ async function files(): Promise<string[]> {
   const entries = await readdir(directory, { recursive: true, withFileTypes: true });
   return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
 }
-const rowFile = async () => (await files()).find((file) => /\d{3}$/.test(file) && !file.includes(".")) ?? "";
+const rowFile = async () =>
+  (await files()).find((file) => /\/\d{3}$/.test(file) && !file.includes(".")) ?? "";
 const textsFile = async () => (await files()).find((file) => /\.[^/]*$/.test(file)) ?? "";
 const contents = async () =>
   (await Promise.all((await files()).map((file) => readFile(file, "latin1")))).join("\n");

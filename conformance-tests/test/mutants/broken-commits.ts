@@ -29,7 +29,7 @@ const twoSteps =
     });
 
 const recode = (record: string, write: (value: unknown) => string) =>
-  record.slice(0, 2) + write(jsonCodec.decode(record.slice(2)));
+  record.slice(0, 15) + write(jsonCodec.decode(record.slice(15)));
 
 /** Drivers that break a promise by what they write. */
 export const brokenCommits: readonly Mutant[] = [

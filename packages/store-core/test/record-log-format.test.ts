@@ -29,7 +29,7 @@ const head: fc.Arbitrary<Head> = fc
   .map(({ operationId, start, kinds, setsMetadata, back, isLarge, fragment, uploads }) => {
     const count = kinds.length + (setsMetadata ?? 0);
     const commit = {
-      ...{ operationId, digest: "d", committedAt: 5, start, kinds, setsMetadata, back },
+      ...{ operationId, digest: "d", start, kinds, setsMetadata, back },
       fragments: isLarge && count > 0 ? [[fragment, 0, count] as const] : undefined,
     };
     return {
@@ -42,6 +42,7 @@ const head: fc.Arbitrary<Head> = fc
         n: 3,
         at: 5,
         createdAt: 4,
+        updatedAt: 5,
       },
       ...{ bounds: [1, start + kinds.length] as const, edge: NUMBER, bottom: NUMBER, uploads },
       ...(operationId !== undefined && commit),
