@@ -1,5 +1,8 @@
+import { randomUUID } from "node:crypto";
 import type { ListThreadsOptions, StoreFactory, ThreadInfo } from "@scrollback/store-core";
 import { expect } from "vitest";
+import type { Backend } from "./backend.ts";
+import { user } from "./messages.ts";
 
 /** No listing of a test has so many pages, empty ones included. */
 const MAX_PAGES = 10_000;
@@ -41,4 +44,35 @@ export async function listAll(
 /** The ids of all threads of a listing, sorted. */
 export async function listIds(stores: StoreFactory, options: ListAllOptions = {}): Promise<string[]> {
   return (await listAll(stores, options)).map(({ threadId }) => threadId).sort();
+}
+
+/** Far below any timeout of a client, and far above what a busy machine delays a timer. */
+export const PROMPTLY_MS = 1_000;
+
+/** A prefix that no other test's threads have. */
+export const ownPrefix = () => `list ${randomUUID()} `;
+
+/** Writes one message to each thread, a few at a time. */
+export async function fillThreads(stores: StoreFactory, threadIds: readonly string[]): Promise<void> {
+  const rest = [...threadIds];
+  const work = async () => {
+    for (let id = rest.pop(); id !== undefined; id = rest.pop())
+      await stores.open(id).addMessages([user(id)]);
+  };
+  await Promise.all(Array.from({ length: 8 }, work));
+}
+
+/** So many thread ids under a prefix of their own. */
+export function threadIdsOf(count: number) {
+  const prefix = ownPrefix();
+  const ids = Array.from({ length: count }, (_, index) => prefix + String(index).padStart(4, "0"));
+  return { prefix, ids };
+}
+
+/** So many threads under a prefix of their own. */
+export async function manyThreads(backend: Backend, count: number) {
+  const { prefix, ids } = threadIdsOf(count);
+  const stores = backend.stores();
+  await fillThreads(stores, ids);
+  return { prefix, ids, stores };
 }

@@ -1,5 +1,3 @@
-import { randomUUID } from "node:crypto";
-import { setTimeout as sleep } from "node:timers/promises";
 import {
   createStores,
   type ListThreadsOptions,
@@ -7,120 +5,45 @@ import {
   type ThreadInfo,
 } from "@scrollback/store-core";
 import { expect } from "vitest";
-import type { Backend } from "../backend.ts";
 import type { Clause } from "../clause.ts";
 import { codecs, encrypting } from "../codecs.ts";
 import { rejection } from "../errors.ts";
-import { AFTER_MS } from "../lifetime.ts";
-import { listAll, listIds } from "../listings.ts";
-import { meanwhile } from "../meanwhile.ts";
+import { fillThreads, listAll, listIds, manyThreads, ownPrefix, threadIdsOf } from "../listings.ts";
 import { numbered, user } from "../messages.ts";
-
-/** Far below any timeout of a client, and far above what a busy machine delays a timer. */
-const PROMPTLY_MS = 1_000;
+import { listingCalls } from "./c20-listing-calls.ts";
+import { changingListings } from "./c20-listing-changes.ts";
 
 /** What a prefix may end in: patterns, operators, separators, and the ends of the order of characters. */
 const hostile = [
+  ..."% _ * ? [ ] [a-z] [^a] \\ \\% : :: { } {a} ( ) ^ $ . .* / // ' '' \" ` ; -- | # ~ ! a A é è ß ÿ ż 💬 💭".split(
+    " ",
+  ),
   ...[
-    "%",
-    "_",
-    "*",
-    "?",
-    "[",
-    "]",
-    "[a-z]",
-    "[^a]",
-    "\\",
-    "\\%",
-    ":",
-    "::",
-    "{",
-    "}",
-    "{a}",
-    "(",
-    ")",
-    "^",
-    "$",
-    ".",
-  ],
-  ...[
-    ".*",
-    "/",
-    "//",
-    "'",
-    "''",
-    '"',
-    "`",
-    ";",
-    "-- ",
-    "|",
-    "#",
-    "~",
-    "!",
     " ",
     "\t",
     "\n",
     "\0",
     "\0\0",
-    "\x7f",
     "\x01",
-  ],
-  ...[
-    "a",
-    "A",
-    "é",
+    "\x7f",
     "e\u0301",
-    "è",
-    "ß",
-    "ÿ",
-    "ż",
     "\u07ff",
     "\u0800",
     "\ud7ff",
     "\ue000",
     "\ufffd",
-    "\uffff",
   ],
   ...[
-    "💬",
-    "💭",
+    "\uffff",
+    "\uffff\uffff",
     "\u{10000}",
     "\u{10ffff}",
     "\u{10ffff}\u{10ffff}",
-    "\uffff\uffff",
     "$set",
     "__proto__",
     "scrollback",
   ],
 ];
-
-/** A prefix that no other test's threads have. */
-const ownPrefix = () => `list ${randomUUID()} `;
-
-/** Writes one message to each thread, a few at a time. */
-async function fillThreads(stores: StoreFactory, threadIds: readonly string[]): Promise<void> {
-  const rest = [...threadIds];
-  const work = async () => {
-    for (let id = rest.pop(); id !== undefined; id = rest.pop())
-      await stores.open(id).addMessages([user(id)]);
-  };
-  await Promise.all(Array.from({ length: 8 }, work));
-}
-
-/** So many thread ids under a prefix of their own. */
-function threadIdsOf(count: number) {
-  const prefix = ownPrefix();
-  const ids = Array.from({ length: count }, (_, index) => prefix + String(index).padStart(4, "0"));
-  return { prefix, ids };
-}
-
-/** So many threads under a prefix of their own. */
-async function manyThreads(backend: Backend, count: number) {
-  const { prefix, ids } = threadIdsOf(count);
-  const stores = backend.stores();
-  await fillThreads(stores, ids);
-  return { prefix, ids, stores };
-}
 
 /** What `read` says of a thread that is listed. */
 async function infoOf(stores: StoreFactory, threadId: string): Promise<Omit<ThreadInfo, "bytes">> {
@@ -260,17 +183,6 @@ export const listing: Clause = {
       expect(await listIds(ones, { prefix: "both" })).toEqual(["both"]);
     });
 
-    test("a thread is listed by every client as soon as its first commit has returned", async (backend) => {
-      const prefix = ownPrefix();
-      const [stores, others] = [backend.stores(), backend.otherStores()];
-      const ids: string[] = [];
-      for (let index = 0; index < 10; index++) {
-        ids.push(`${prefix}${index}`);
-        await (index % 2 ? others : stores).open(ids.at(-1)).addMessages(numbered(1));
-        expect(await listIds(index % 2 ? stores : others, { prefix })).toEqual(ids);
-      }
-    });
-
     test("a thread that was cleared or emptied is there, and listed", async (backend) => {
       const prefix = ownPrefix();
       const stores = backend.stores();
@@ -308,78 +220,6 @@ export const listing: Clause = {
       expect(await listIds(backend.stores(), { prefix })).toEqual([]);
     });
 
-    test("an expired thread is never listed, whether or not the backend has swept it", async (backend) => {
-      backend.requireExpiry();
-      const { prefix, ids, stores } = await manyThreads(backend, 6);
-      const ttlMs = 400;
-      const brief = backend.stores({ ttlMs });
-      const names = Array.from({ length: 6 }, (_, index) => `${prefix}brief ${index}`);
-      await Promise.all(names.map((name) => brief.open(name).addMessages(numbered(2))));
-      await brief.open(ids[0]).addMessages([user("expires with it")]);
-      await stores.open(ids[1]).expire(ttlMs);
-      await sleep(ttlMs + AFTER_MS);
-      const rest = ids.slice(2);
-      for (const limit of [1, 4, 100])
-        for (const reader of [stores, backend.otherStores()])
-          expect(await listIds(reader, { prefix, limit }), `pages of ${limit}`).toEqual(rest);
-      await stores.open(names[3]).addMessages([user("begun again")]);
-      expect(await listIds(stores, { prefix })).toEqual([...rest, names[3]]);
-    });
-
-    test("a deleted thread is listed no more, by any client, until it is written again", async (backend) => {
-      const { prefix, ids, stores } = await manyThreads(backend, 12);
-      const others = backend.otherStores();
-      const left = new Set(ids);
-      for (const id of ids.filter((_, index) => index % 2 === 0)) {
-        await stores.deleteThread(id);
-        left.delete(id);
-        expect(await listIds(others, { prefix, limit: 5 })).toEqual([...left]);
-      }
-      await others.open(ids[4]).commit({ append: numbered(2), metadata: "again" }, { createdAt: 1_000 });
-      const listed = (await listAll(stores, { prefix })).find(({ threadId }) => threadId === ids[4]);
-      expect(listed).toMatchObject({ count: 2, createdAt: 1_000, updatedAt: 1_000, metadata: "again" });
-    });
-
-    test("threads that are there during the whole listing are on it, whatever happens meanwhile", async (backend) => {
-      const { prefix, ids, stores } = await manyThreads(backend, 60);
-      const doomed = ids.filter((_, index) => index % 3 === 0);
-      const stable = ids.filter((_, index) => index % 3 !== 0);
-      const deleted = new Set<string>();
-      const unwanted: string[] = [];
-      const listed = await listIds(stores, {
-        prefix,
-        limit: 4,
-        async afterPage(threads, pages) {
-          unwanted.push(...threads.map(({ threadId }) => threadId).filter((id) => deleted.has(id)));
-          // The one that the page ended with, too: a cursor may stand on it.
-          const last = threads.findLast(({ threadId }) => doomed.includes(threadId))?.threadId;
-          for (const id of new Set([last, doomed[pages * 2], doomed.at(-pages)])) {
-            if (id === undefined) continue;
-            await stores.deleteThread(id);
-            deleted.add(id);
-          }
-          await stores.open(stable[pages % stable.length]).addMessages(numbered(3));
-          await stores.open(stable.at(-pages) ?? "").clear();
-          await stores.open(`${prefix}${String(pages).padStart(4, "0")} new`).addMessages(numbered(1));
-        },
-      });
-      expect(
-        stable.filter((id) => !listed.includes(id)),
-        "not listed",
-      ).toEqual([]);
-      expect(unwanted, "listed after their deletion").toEqual([]);
-    });
-
-    test("a thread that is being written all the time is on every listing", async (backend) => {
-      const { prefix, ids, stores } = await manyThreads(backend, 12);
-      const writers = backend.otherStores({ maxMessages: 2 });
-      const write = async () => {
-        for (let round = 0; round < 12; round++)
-          await Promise.all(ids.map((id) => writers.open(id).addMessages(numbered(1, `${round}`))));
-      };
-      await meanwhile(write(), async () => expect(await listIds(stores, { prefix, limit: 5 })).toEqual(ids));
-    });
-
     test("metadata is read with the factory's codec", async (backend) => {
       const prefix = ownPrefix();
       for (const [name, codec] of Object.entries(codecs)) {
@@ -410,119 +250,7 @@ export const listing: Clause = {
       ]);
     });
 
-    test("wrong arguments are INVALID_ARGUMENT, before any I/O", async (backend) => {
-      const wrong: [string, unknown][] = [
-        ...[0, -1, 1.5, 1_001, Number.NaN, Number.POSITIVE_INFINITY, "5", null].map(
-          (limit): [string, unknown] => ["limit", { limit }],
-        ),
-        ...[5, null, "\ud800", ["a"]].map((prefix): [string, unknown] => ["prefix", { prefix }]),
-        ...[5, null, "", {}].map((cursor): [string, unknown] => ["cursor", { cursor }]),
-        ["signal", { signal: "stop" }],
-        ["unknown option", { unknown: 1 }],
-        ["options", []],
-      ];
-      await backend.withoutRequests(async () => {
-        for (const [name, options] of wrong) {
-          const list = backend.stores().listThreads(options as ListThreadsOptions);
-          expect((await rejection(list, "INVALID_ARGUMENT")).message, JSON.stringify(options)).toContain(
-            name,
-          );
-        }
-      });
-    });
-
-    test("a cursor that is none is INVALID_ARGUMENT", async (backend) => {
-      const { prefix, stores } = await manyThreads(backend, 4);
-      const { newer = "" } = await stores.open(`${prefix}0000`).read();
-      for (const cursor of [
-        "none of yours",
-        "💬",
-        "\0",
-        "../..",
-        "{}",
-        "%",
-        "-1",
-        "1.5",
-        newer,
-        "x".repeat(5_000),
-      ]) {
-        const error = await rejection(stores.listThreads({ prefix, cursor }), "INVALID_ARGUMENT");
-        expect(error.message, cursor).toContain("cursor");
-      }
-    });
-
-    test("iterateThreads gives the threads of all pages, and reads a page when it is needed", async (backend) => {
-      const { prefix, ids, stores } = await manyThreads(backend, 25);
-      const seen = new Set<string>();
-      for await (const { threadId } of stores.iterateThreads({ prefix, limit: 10 })) seen.add(threadId);
-      expect([...seen].sort()).toEqual(ids);
-      const before = await backend.requestsOf(async () => {
-        for await (const _ of stores.iterateThreads({ prefix, limit: 10 })) break;
-      });
-      const whole = await backend.requestsOf(async () => {
-        for await (const _ of stores.iterateThreads({ prefix, limit: 10 }));
-      });
-      if (whole) expect(before, "requests of one page").toBeLessThan(whole);
-      await backend.withoutRequests(async () => {
-        stores.iterateThreads({ prefix });
-        const wrong = stores.iterateThreads({ limit: 0 })[Symbol.asyncIterator]();
-        await rejection(wrong.next(), "INVALID_ARGUMENT");
-        const placed = stores.iterateThreads({ cursor: "a" } as object)[Symbol.asyncIterator]();
-        await rejection(placed.next(), "INVALID_ARGUMENT");
-      });
-    });
-
-    test("an aborted signal rejects with ABORTED, in the middle of a listing too", async (backend) => {
-      const { prefix, stores } = await manyThreads(backend, 12);
-      await backend.withoutRequests(async () => {
-        const reason = new Error("changed my mind");
-        const error = await rejection(stores.listThreads({ signal: AbortSignal.abort(reason) }), "ABORTED");
-        expect(error.cause).toBe(reason);
-      });
-      const controller = new AbortController();
-      const listing = async () => {
-        let seen = 0;
-        for await (const _ of stores.iterateThreads({ prefix, limit: 3, signal: controller.signal })) {
-          seen += 1;
-          controller.abort();
-        }
-        return seen;
-      };
-      await rejection(listing(), "ABORTED");
-    });
-
-    test("an abort while the backend hangs rejects promptly", async (backend) => {
-      const { proxy, connect } = backend.requireNetwork();
-      const { prefix } = await manyThreads(backend, 3);
-      const stores = createStores(connect());
-      await listAll(stores, { prefix });
-      proxy.set({ kind: "hang" });
-      const controller = new AbortController();
-      const hanging = rejection(stores.listThreads({ prefix, signal: controller.signal }), "ABORTED");
-      await expect.poll(() => proxy.counters.strikes).toBeGreaterThan(0);
-      const start = performance.now();
-      controller.abort();
-      await hanging;
-      expect(performance.now() - start, "milliseconds to reject").toBeLessThan(PROMPTLY_MS);
-    });
-
-    test("an outage of a moment is ridden out, and a lasting one is no empty listing", async (backend) => {
-      const { proxy, connect } = backend.requireNetwork();
-      const { prefix, ids } = await manyThreads(backend, 8);
-      const stores = createStores(connect());
-      await listAll(stores, { prefix });
-      proxy.set({ kind: "cut-reply", times: 1 });
-      expect(await listIds(stores, { prefix, limit: 3 })).toEqual(ids);
-      expect(proxy.mode.kind, "the cut struck").toBe("pass");
-      proxy.set({ kind: "down" });
-      await rejection(stores.listThreads({ prefix }), "UNAVAILABLE");
-    });
-
-    test("a listing of a closed factory is CLOSED", async (backend) => {
-      const stores = await backend.ownStores();
-      await stores.close();
-      await rejection(stores.listThreads(), "CLOSED");
-      await rejection(stores.iterateThreads()[Symbol.asyncIterator]().next(), "CLOSED");
-    });
+    changingListings(test);
+    listingCalls(test);
   },
 };

@@ -1,37 +1,18 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type ChatMessage, createStores, type MessageStore, StoreError } from "@scrollback/store-core";
+import type { MessageStore } from "@scrollback/store-core";
 import { expect } from "vitest";
 import type { Backend } from "../backend.ts";
 import type { Clause } from "../clause.ts";
+import { expectGone, GONE, secretText } from "../deleted.ts";
 import { rejection } from "../errors.ts";
-import { AFTER_MS, beforeExpiry } from "../lifetime.ts";
+import { AFTER_MS } from "../lifetime.ts";
 import { listIds } from "../listings.ts";
-import { meanwhile } from "../meanwhile.ts";
 import { numbered, textsIn, user } from "../messages.ts";
-import { wrapDriver } from "../wrapped-driver.ts";
+import { deletionRaces } from "./c21-deletion-races.ts";
+import { expiring } from "./c21-expire.ts";
 
 const MIB = 1024 ** 2;
-const gone = { entries: [], revision: null, count: 0 };
-
-/** A text that stands nowhere else. */
-const secretText = () => `secret ${randomUUID()}`;
-
-/** Asserts that none of these texts is stored for a thread, and that no client sees anything of it. */
-async function expectGone(backend: Backend, threadId: string, secrets: readonly string[]): Promise<void> {
-  const dump = await backend.harness.raw.dump(threadId);
-  expect(
-    secrets.filter((secret) => dump.includes(secret)),
-    "content at rest",
-  ).toEqual([]);
-  for (const stores of [backend.stores(), backend.otherStores()]) {
-    const store = stores.open(threadId);
-    expect(await store.read()).toStrictEqual(gone);
-    expect(await store.listMessages({ limit: 2 })).toEqual([]);
-    expect(await store.popMessage()).toBeUndefined();
-    expect(await listIds(stores, { prefix: threadId })).not.toContain(threadId);
-  }
-}
 
 /** Threads of every shape, whose content has the given text. */
 const shapes: Record<string, (backend: Backend, store: MessageStore, secret: string) => Promise<unknown>> = {
@@ -64,34 +45,6 @@ const shapes: Record<string, (backend: Backend, store: MessageStore, secret: str
     await store.addMessages([user("between"), user(text)]);
   },
 };
-
-/** A writer's messages, one a commit, and when each call began and ended. */
-interface Written {
-  readonly text: string;
-  readonly began: number;
-  readonly ended: number;
-}
-
-async function writeAll(store: MessageStore, name: string, count: number, written: Written[]): Promise<void> {
-  for (let number = 0; number < count; number++) {
-    const text = `${name} ${number}`;
-    const began = performance.now();
-    await store.addMessages([user(text)]);
-    written.push({ text, began, ended: performance.now() });
-    await sleep(Math.random() * 3);
-  }
-}
-
-/** Asserts that each writer's messages of a reading are some that it wrote one after the other. */
-function expectRuns(texts: readonly string[], names: readonly string[]): void {
-  for (const name of names) {
-    const numbers = texts
-      .filter((text) => text.startsWith(`${name} `))
-      .map((text) => Number(text.split(" ")[1]));
-    const [first = 0] = numbers;
-    expect(numbers, `messages of ${name} in one reading`).toEqual(numbers.map((_, index) => first + index));
-  }
-}
 
 export const deletion: Clause = {
   title: "Deletion",
@@ -252,8 +205,8 @@ export const deletion: Clause = {
       await store.addMessages(numbered(8));
       const { newer = "", older = "" } = await store.read({ limit: 2 });
       await backend.stores().deleteThread(store.threadId);
-      expect(await store.read({ after: newer })).toStrictEqual(gone);
-      expect(await store.read({ before: older })).toStrictEqual(gone);
+      expect(await store.read({ after: newer })).toStrictEqual(GONE);
+      expect(await store.read({ before: older })).toStrictEqual(GONE);
       await store.addMessages(numbered(12, "new"));
       expect(
         (await store.read({ after: newer, limit: 2 })).entries.map(({ message }) => message.content),
@@ -272,203 +225,11 @@ export const deletion: Clause = {
         await writer.open(threadId).addMessages([user(`${round} last`)]);
         for (const stores of [one, two]) expect(await textsIn(stores.open(threadId))).toHaveLength(5);
         await deleter.deleteThread(threadId);
-        expect(await writer.open(threadId).read()).toStrictEqual(gone);
+        expect(await writer.open(threadId).read()).toStrictEqual(GONE);
         await writer.open(threadId).addMessages([user(`${round} new`)]);
         for (const stores of [one, two])
           expect(await textsIn(stores.open(threadId)), `round ${round}`).toEqual([`${round} new`]);
         await writer.deleteThread(threadId);
-      }
-    });
-
-    test("a write that comes again after the deletion is the one of before, and begins no thread", async (backend) => {
-      backend.requireMemoryOfDeleted();
-      const store = backend.store();
-      const others = backend.otherStores();
-      const first = await store.addMessages(numbered(2), { operationId: "first" });
-      const second = await store.commit({ metadata: "title" }, { operationId: "second" });
-      await others.deleteThread(store.threadId);
-      for (const again of [store, others.open(store.threadId)]) {
-        expect(await again.addMessages(numbered(2), { operationId: "first" })).toBe(first);
-        expect(await again.commit({ metadata: "title" }, { operationId: "second" })).toBe(second);
-        await rejection(again.addMessages([user("other")], { operationId: "first" }), "CONFLICT");
-      }
-      await expectGone(backend, store.threadId, ["title"]);
-    });
-
-    test("a write whose reply is lost on the network is not made again in the thread begun since", async (backend) => {
-      const { proxy, connect } = backend.requireNetwork();
-      const stores = createStores(connect());
-      const others = backend.otherStores();
-      for (const begins of [true, false]) {
-        const { threadId } = backend.store();
-        await stores.open(threadId).read();
-        const other = others.open(threadId);
-        if (!begins) await other.addMessages([user("old")]);
-        proxy.set({ kind: "cut-reply" });
-        const write = stores.open(threadId).addMessages([user("written before")]);
-        await expect.poll(() => textsIn(other), { timeout: 5_000, interval: 5 }).toContain("written before");
-        await others.deleteThread(threadId);
-        await other.addMessages([user("new")]);
-        proxy.set({ kind: "pass" });
-        await write;
-        expect(await textsIn(other)).toEqual(["new"]);
-      }
-    });
-
-    test("a deletion whose reply is lost on the network does not delete the thread begun since", async (backend) => {
-      const { proxy, connect } = backend.requireNetwork();
-      const stores = createStores(connect());
-      const others = backend.otherStores();
-      for (const isExpected of [false, true]) {
-        const { threadId } = backend.store();
-        const other = others.open(threadId);
-        const expectedRevision = await stores.open(threadId).addMessages(numbered(3));
-        proxy.set({ kind: "cut-reply" });
-        const deletion = stores.deleteThread(threadId, isExpected ? { expectedRevision } : {});
-        await expect.poll(() => textsIn(other), { timeout: 5_000, interval: 5 }).toEqual([]);
-        await other.addMessages([user("new")]);
-        // Sent again, once more without a reply.
-        const { strikes } = proxy.counters;
-        await expect.poll(() => proxy.counters.strikes, { timeout: 5_000 }).toBeGreaterThan(strikes);
-        proxy.set({ kind: "pass" });
-        await deletion;
-        expect(await textsIn(other)).toEqual(["new"]);
-        // One that is made now is another one.
-        await stores.deleteThread(threadId);
-        expect(await other.read()).toStrictEqual(gone);
-      }
-    });
-
-    test("a deletion that comes again after it was refused is made", async (backend) => {
-      const { driver } = backend;
-      const store = backend.store();
-      const revision = await store.addMessages(numbered(2));
-      let sent = 0;
-      const failing = wrapDriver(driver, {
-        async delete(request) {
-          sent += 1;
-          if (sent === 1) throw new StoreError("UNAVAILABLE", "not sent", { retryable: true });
-          return await driver.delete(request);
-        },
-      });
-      await createStores(failing).deleteThread(store.threadId, { expectedRevision: revision });
-      await expectGone(backend, store.threadId, []);
-    });
-
-    test("a deletion whose reply is lost on the network is made once", async (backend) => {
-      const { proxy, connect } = backend.requireNetwork();
-      const stores = createStores(connect());
-      const secret = secretText();
-      for (const afterBytes of [0, 1]) {
-        const { threadId } = backend.store();
-        const revision = await stores.open(threadId).addMessages(numbered(3, secret));
-        const { strikes } = proxy.counters;
-        proxy.set({ kind: "cut-reply", afterBytes, times: 1 });
-        await stores.deleteThread(threadId, { expectedRevision: revision });
-        expect(proxy.counters.strikes, "cuts").toBe(strikes + 1);
-        await expectGone(backend, threadId, [secret]);
-      }
-    });
-
-    test("an outage is UNAVAILABLE, and what was not deleted is deleted by the next call", async (backend) => {
-      const { proxy, connect } = backend.requireNetwork();
-      const stores = createStores(connect());
-      const secret = secretText();
-      const store = stores.open();
-      await store.addMessages(numbered(3, secret));
-      proxy.set({ kind: "down" });
-      await rejection(stores.deleteThread(store.threadId), "UNAVAILABLE");
-      expect(await textsIn(backend.stores().open(store.threadId))).toHaveLength(3);
-      proxy.set({ kind: "pass" });
-      await stores.deleteThread(store.threadId);
-      await expectGone(backend, store.threadId, [secret]);
-    });
-
-    test("writers race with deletions: each acknowledged write is in a thread of its time, whole", async (backend) => {
-      const { threadId } = backend.store();
-      const [stores, others] = [backend.stores(), backend.otherStores()];
-      const names = ["a", "b", "c", "d"];
-      const written: Written[] = [];
-      const deletions: { began: number; ended: number }[] = [];
-      const write = Promise.all(
-        names.map((name, index) => writeAll((index % 2 ? others : stores).open(threadId), name, 25, written)),
-      );
-      const deleteAll = async () => {
-        for (let time = 0; time < 6; time++) {
-          await sleep(10 + Math.random() * 20);
-          const began = performance.now();
-          await (time % 2 ? stores : others).deleteThread(threadId);
-          deletions.push({ began, ended: performance.now() });
-        }
-      };
-      const reader = backend.otherStores().open(threadId);
-      await meanwhile(Promise.all([write, deleteAll()]), async () =>
-        expectRuns(await textsIn(reader), names),
-      );
-      const left = await textsIn(reader);
-      expectRuns(left, names);
-      const last = deletions.at(-1) ?? { began: 0, ended: 0 };
-      const inTime = written.filter(({ began }) => began > last.ended).map(({ text }) => text);
-      const before = written.filter(({ ended }) => ended < last.began).map(({ text }) => text);
-      expect(
-        inTime.filter((text) => !left.includes(text)),
-        "acknowledged after the last deletion, and lost",
-      ).toEqual([]);
-      expect(
-        left.filter((text) => before.includes(text)),
-        "deleted, and there again",
-      ).toEqual([]);
-      // Of what each has written, the rest: nothing of the new thread is lost.
-      for (const name of names) {
-        const own = left.filter((text) => text.startsWith(`${name} `));
-        if (own.length > 0) expect(own.at(-1)).toBe(`${name} 24`);
-      }
-    });
-
-    test("of a deletion and a write that expect the same revision exactly one succeeds", async (backend) => {
-      const [stores, others] = [backend.stores(), backend.otherStores()];
-      for (let round = 0; round < 12; round++) {
-        const { threadId } = backend.store();
-        const expectedRevision = await stores.open(threadId).addMessages([user("first")]);
-        const [deleted, written, again] = await Promise.allSettled([
-          stores.deleteThread(threadId, { expectedRevision }),
-          others.open(threadId).addMessages([user("second")], { expectedRevision }),
-          others.deleteThread(threadId, { expectedRevision }),
-        ]);
-        const won = [deleted, written, again].filter(({ status }) => status === "fulfilled");
-        expect(won, "calls that succeeded").toHaveLength(1);
-        for (const lost of [deleted, written, again])
-          if (lost.status === "rejected") await rejection(Promise.reject(lost.reason), "CONFLICT");
-        const expected = written.status === "fulfilled" ? ["first", "second"] : [];
-        expect(await textsIn(stores.open(threadId))).toEqual(expected);
-      }
-    });
-
-    test("writers in other processes race with deletions, and lose nothing that came after them", async (backend) => {
-      const start = backend.requireProcesses();
-      const { threadId } = backend.store();
-      const [stores, others] = [backend.stores(), backend.otherStores()];
-      const [batches, batchSize] = [40, 3];
-      const remotes = ["p", "q"].map((writer) => start("append", { threadId, writer, batches, batchSize }));
-      for (const { progress } of remotes)
-        await expect.poll(() => progress.length, { timeout: 20_000 }).toBeGreaterThan(2);
-      for (let time = 0; time < 5; time++) {
-        await (time % 2 ? stores : others).deleteThread(threadId);
-        await sleep(15);
-      }
-      const acknowledged = remotes.map(({ progress }) => progress.length);
-      await Promise.all(remotes.map(({ result }) => result));
-      const left = await textsIn(stores.open(threadId));
-      for (const [index, writer] of ["p", "q"].entries()) {
-        const own = left.filter((text) => text.startsWith(`${writer}/`));
-        const numbers = own.map(
-          (text) => Number(text.split("/")[1]) * batchSize + Number(text.split("/")[2]),
-        );
-        const [first = 0] = numbers;
-        expect(first % batchSize, "a batch begins").toBe(0);
-        expect(numbers).toEqual(numbers.map((_, place) => first + place));
-        if ((acknowledged[index] ?? 0) < batches - 2)
-          expect(own.at(-1)).toBe(`${writer}/${batches - 1}/${batchSize - 1}`);
       }
     });
 
@@ -513,106 +274,7 @@ export const deletion: Clause = {
       }
     });
 
-    test("expire sets and removes the expiry, and leaves the rest alone", async (backend) => {
-      backend.requireExpiry();
-      const store = backend.store();
-      const others = backend.otherStores().open(store.threadId);
-      const first = await store.commit({ append: numbered(3), metadata: "title" });
-      const before = await store.read();
-      const ttlMs = 3_600_000;
-      const earliest = Date.now() + ttlMs - 5_000;
-      const revision = await store.expire(ttlMs);
-      expect(revision).not.toBe(first);
-      const { expiresAt = 0, updatedAt: _, ...page } = await others.read();
-      expect(expiresAt).toBeGreaterThan(earliest);
-      expect(expiresAt).toBeLessThan(earliest + 20_000);
-      const { updatedAt: __, ...same } = { ...before, revision };
-      expect(page).toStrictEqual(same);
-      expect((await others.expire(2 * ttlMs)) === revision, "the same revision again").toBe(false);
-      expect((await store.read()).expiresAt).toBeGreaterThan(expiresAt);
-      await others.expire(null);
-      expect("expiresAt" in (await store.read())).toBe(false);
-      await store.expire(ttlMs);
-      await store.addMessages([user("a write without ttlMs")]);
-      expect("expiresAt" in (await store.read())).toBe(false);
-    });
-
-    test("a thread expires as expire said, without a write", async (backend) => {
-      backend.requireExpiry();
-      await beforeExpiry(async ({ ttlMs, afterMs, write, inTime }) => {
-        const [store, kept] = [backend.store(), backend.store()];
-        const brief = backend.stores({ ttlMs }).open(kept.threadId);
-        for (const one of [store, brief])
-          await write(() => one.commit({ append: numbered(3), metadata: "title" }));
-        await write(() => store.expire(ttlMs));
-        await inTime(() => kept.expire(null));
-        await inTime(async () => expect(await textsIn(store)).toHaveLength(3));
-        await sleep(afterMs);
-        expect(await store.read()).toStrictEqual(gone);
-        expect(await backend.otherStores().open(store.threadId).read()).toStrictEqual(gone);
-        expect(await kept.read()).toMatchObject({ count: 3, metadata: "title" });
-      });
-    });
-
-    test("expire of a thread that is not there is null, and begins none", async (backend) => {
-      const { expiry } = backend.driver.capabilities;
-      const store = backend.store();
-      const isAbsent = async (id: string) => {
-        for (const ttlMs of expiry ? [1_000, null] : [null]) {
-          const one = backend.stores().open(id);
-          expect(await one.expire(ttlMs)).toBeNull();
-          expect(await one.expire(ttlMs, { expectedRevision: null })).toBeNull();
-          await rejection(one.expire(ttlMs, { expectedRevision: "other.1" }), "CONFLICT");
-          expect(await one.read()).toStrictEqual(gone);
-        }
-      };
-      await isAbsent(store.threadId);
-      await store.addMessages(numbered(2));
-      await backend.stores().deleteThread(store.threadId);
-      await isAbsent(store.threadId);
-    });
-
-    test("expire with expectedRevision is a compare-and-set", async (backend) => {
-      backend.requireExpiry();
-      const store = backend.store();
-      const first = await store.addMessages(numbered(1));
-      const second = await store.addMessages(numbered(1));
-      const before = await store.read();
-      for (const expectedRevision of [first, null, "other.1"])
-        await rejection(store.expire(60_000, { expectedRevision }), "CONFLICT");
-      expect(await store.read()).toStrictEqual(before);
-      const third = await store.expire(60_000, { expectedRevision: second });
-      expect((await store.read()).revision).toBe(third);
-      await rejection(store.addMessages(numbered(1), { expectedRevision: second }), "CONFLICT");
-    });
-
-    test("expire while others write loses nothing", async (backend) => {
-      backend.requireExpiry();
-      const store = backend.store();
-      await store.addMessages([user("begun")]);
-      const others = backend.otherStores().open(store.threadId);
-      const messages: ChatMessage[] = [];
-      const write = async () => {
-        for (let number = 0; number < 20; number++) {
-          const [message = user("")] = numbered(1, "message", number);
-          await others.addMessages([message]);
-          messages.push(message);
-        }
-      };
-      await meanwhile(write(), () => store.expire(600_000));
-      expect(await store.listMessages()).toEqual([user("begun"), ...messages]);
-    });
-
-    test("a wrong ttlMs of expire is refused before any I/O, and any where threads cannot expire", async (backend) => {
-      const store = backend.store();
-      await backend.withoutRequests(async () => {
-        for (const ttlMs of [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, "5", undefined]) {
-          const error = await rejection(store.expire(ttlMs as number), "INVALID_ARGUMENT");
-          expect(error.message).toContain("ttlMs");
-        }
-        await rejection(store.expire(null, { operationId: "a" } as object), "INVALID_ARGUMENT");
-        if (!backend.driver.capabilities.expiry) await rejection(store.expire(5), "UNSUPPORTED");
-      });
-    });
+    deletionRaces(test);
+    expiring(test);
   },
 };

@@ -75,7 +75,9 @@ export function runGolden({ name, facts, load }: GoldenOptions): void {
 
     forEach("is listed", async ({ golden, store, driver }) => {
       const { count } = await store.read({ limit: 0 });
-      const listed = (await listAll(createStores(driver))).find(({ threadId }) => threadId === golden.threadId);
+      const listed = (await listAll(createStores(driver))).find(
+        ({ threadId }) => threadId === golden.threadId,
+      );
       expect(listed?.count, golden.threadId).toBe(golden.isExpired ? undefined : count);
     });
 

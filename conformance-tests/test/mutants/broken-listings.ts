@@ -142,7 +142,7 @@ export const brokenListings: readonly Mutant[] = [
         async list(request): Promise<ThreadListing> {
           const [literal = ""] = request.prefix.split(/[%_]/);
           const pattern = request.prefix
-            .replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&")
+            .replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&")
             .replaceAll("%", ".*")
             .replaceAll("_", ".");
           const page = await driver.list({ ...request, prefix: literal });
@@ -152,7 +152,7 @@ export const brokenListings: readonly Mutant[] = [
       }),
   },
   {
-    name: "lists by the first character of the prefix alone",
+    name: "ignores the last character of a prefix",
     breaks: "C20",
     driver: listing(({ prefix }) => ({ prefix: [...prefix].slice(0, -1).join("") })),
   },
