@@ -166,7 +166,7 @@ export const brokenCommits: readonly Mutant[] = [
     breaks: "C8",
     driver: asking(({ append }) => ({
       append: append.map((record) =>
-        record[2] === "~"
+        record[15] === "~"
           ? recode(
               record,
               (value) =>
