@@ -26,7 +26,14 @@ import {
   DB_SYSTEM_NAME_VALUE_SQLITE,
 } from "@opentelemetry/semantic-conventions/incubating";
 import { beforeAll, beforeEach, expect, test } from "vitest";
-import { createMemoryStores, createStores, type Driver, formatRecord, MemoryDriver, type StoreCall } from "../src/index.ts";
+import {
+  createMemoryStores,
+  createStores,
+  type Driver,
+  formatRecord,
+  MemoryDriver,
+  type StoreCall,
+} from "../src/index.ts";
 
 const exporter = new InMemorySpanExporter();
 /** Throws where a test says so, as a processor of somebody's may. */
