@@ -154,6 +154,7 @@ export class SimulatedBackend {
           insertedAt: listener.step,
           isLinked: false,
           isFreed: false,
+          isReleased: false,
           isExtendedLate: false,
           isDoubled: false,
         };

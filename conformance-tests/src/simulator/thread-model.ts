@@ -200,6 +200,8 @@ export class ThreadModel implements RowListener {
       !end || end.n === 0 || (row.origin?.latestWall ?? 0) >= (end.expiresAt ?? Number.POSITIVE_INFINITY);
     const deletion = row.origin?.call?.deletion;
     if (!isDead && !deletion) this.#fail("block", `row ${row.number} closed a thread that was alive`);
+    // An incarnation without a commit has begun after that one, and remembers nothing of it.
+    if (!end) this.#lastDeleted = undefined;
     if (deletion) this.#delete(row, deletion, isDead ? undefined : end);
     else this.#options.counters.count("blocks");
     this.#move(row, undefined, head);

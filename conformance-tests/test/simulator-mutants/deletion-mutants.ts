@@ -33,7 +33,7 @@ export const deletionMutants: readonly Mutant[] = [
   ),
   off(
     "a deletion closes a root that is open",
-    ["deletions", 1],
+    ["deletions", 47],
     ["delete-thread", "readNewest", "root && (highest?.number ?? 0) < base ? root : highest", "highest"],
   ),
   off(
@@ -86,7 +86,7 @@ export const deletionMutants: readonly Mutant[] = [
   ),
   off(
     "the operations of a deleted thread are remembered",
-    ["deletions", 1],
+    ["deletions", 21],
     ["write", "deletedEnd", "? end : undefined", "? undefined : undefined"],
   ),
 ];

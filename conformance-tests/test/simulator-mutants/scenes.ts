@@ -68,15 +68,20 @@ export const scenes: Readonly<Record<string, Scene>> = {
   },
 
   async "rows are kept as long as those of before"(run) {
-    const [first, second] = run.clients;
+    const [crashing, first, second] = run.clients;
     await run.commit(first, expiring(30 * DAY));
-    const oldest = run.model.end?.number;
+    await run.read(crashing);
+    const sent = run.direct(crashing, /insert/, { requestMs: 4 * DAY, crashes: true });
+    void run.commit(crashing, expiring(30 * DAY));
+    await sent;
     await run.commit(first, expiring(HOUR));
     await run.wait(2 * HOUR);
-    await run.commitEach(second, 40, expiring(HOUR));
-    await run.wait(5 * DAY);
-    // A row that would expire in weeks by its own head is left of all that expired.
-    run.deleteExpired(({ number }) => number !== oldest);
+    await run.commitEach(second, 100, expiring(HOUR));
+    await run.wait(3 * DAY);
+    run.deleteExpired();
+    // The row that is late now expires in weeks by its own head.
+    await run.wait(3 * DAY);
+    run.deleteExpired();
     await run.read(first);
   },
 

@@ -67,6 +67,8 @@ describe.each(["redis", "redis-7", "redis-6.2", "valkey"] as const)("%s", (name)
               maxMessages: change.maxMessages,
               trimming: change.trimming as "turns",
               ttlMs: undefined,
+              createdAt: index,
+              updatedAt: index,
               signal: undefined,
             };
             const outcome = await memory.commit(request);
@@ -276,6 +278,8 @@ const nothing: CommitRequest = {
   maxMessages: undefined,
   trimming: "turns",
   ttlMs: undefined,
+  createdAt: 0,
+  updatedAt: 0,
   signal: undefined,
 };
 const everything: ReadRequest = {
