@@ -57,6 +57,7 @@ async function infoOf(stores: StoreFactory, threadId: string): Promise<Omit<Thre
 
 export const listing: Clause = {
   title: "Listing",
+  timeoutMs: 120_000,
   declare(test) {
     test("every thread is listed with what a read of it says", async (backend) => {
       const prefix = ownPrefix();
