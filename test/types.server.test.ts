@@ -21,9 +21,18 @@ const folders = [
   "packages/collections",
   "packages/sessions",
   "packages/bridge-google-adk",
+  "packages/bridge-openai-agents",
   "conformance-tests",
 ];
-const clients = ["ai@7", "ioredis@6", "mongodb@7", "@aws-sdk/client-dynamodb@3", "pg@8", "@types/pg@8"];
+const clients = [
+  "ai@7",
+  "ioredis@6",
+  "mongodb@7",
+  "@aws-sdk/client-dynamodb@3",
+  "pg@8",
+  "@types/pg@8",
+  "@openai/agents-openai@0.20.0",
+];
 /** Each under a name of its own, side by side. */
 const compilers = {
   "5.4": "typescript-5.4@npm:typescript@5.4.5",
