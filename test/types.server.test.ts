@@ -20,6 +20,7 @@ const folders = [
   "packages/agents",
   "packages/collections",
   "packages/sessions",
+  "packages/bridge-genkit",
   "packages/bridge-google-adk",
   "packages/bridge-openai-agents",
   "conformance-tests",
@@ -56,7 +57,10 @@ beforeAll(async () => {
     }),
   );
   const tarballs = await Promise.all(packed);
-  await writeFile(join(app, "package.json"), JSON.stringify({ name: "app", private: true, type: "module" }));
+  // Genkit's optional telemetry for Firebase is 200 MB.
+  const overrides = { "@genkit-ai/firebase": "npm:@favware/skip-dependency@1.2.2" };
+  const manifest = { name: "app", private: true, type: "module", overrides };
+  await writeFile(join(app, "package.json"), JSON.stringify(manifest));
   const versions = [...Object.values(compilers), ...Object.values(nodes)];
   await npm(app, "install", "--no-audit", "--no-fund", ...tarballs, ...clients, ...versions);
   await cp(join(import.meta.dirname, "typed/program.ts"), join(app, "program.ts"));
