@@ -20,6 +20,7 @@ const folders = [
   "packages/agents",
   "packages/collections",
   "packages/sessions",
+  "packages/bridge-claude-agent",
   "packages/bridge-genkit",
   "packages/bridge-google-adk",
   "packages/bridge-openai-agents",

@@ -1,6 +1,7 @@
 // Compiled by types.server.test.ts as a user's program is.
 import * as agents from "@scrollback/agents";
 import * as groupChat from "@scrollback/agents/group-chat";
+import * as claudeAgent from "@scrollback/bridge-claude-agent";
 import * as genkit from "@scrollback/bridge-genkit";
 import * as googleAdk from "@scrollback/bridge-google-adk";
 import * as openaiAgents from "@scrollback/bridge-openai-agents";
@@ -18,7 +19,7 @@ import { generateText, type ModelMessage, type UIMessage } from "ai";
 
 export const layers = [
   ...[agents, collections, groupChat, reducers, sessions],
-  ...[genkit, googleAdk, openaiAgents, openaiCompaction],
+  ...[claudeAgent, genkit, googleAdk, openaiAgents, openaiCompaction],
 ];
 
 /** Messages of the AI SDK go in, and back to it. */
