@@ -24,6 +24,7 @@ const folders = {
   "@scrollback/bridge-genkit": "packages/bridge-genkit",
   "@scrollback/bridge-google-adk": "packages/bridge-google-adk",
   "@scrollback/bridge-openai-agents": "packages/bridge-openai-agents",
+  "@scrollback/bridge-strands": "packages/bridge-strands",
   "@scrollback/conformance": "conformance-tests",
 };
 type PackageName = keyof typeof folders;

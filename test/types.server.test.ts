@@ -24,6 +24,7 @@ const folders = [
   "packages/bridge-genkit",
   "packages/bridge-google-adk",
   "packages/bridge-openai-agents",
+  "packages/bridge-strands",
   "conformance-tests",
 ];
 const clients = [

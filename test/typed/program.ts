@@ -6,6 +6,7 @@ import * as genkit from "@scrollback/bridge-genkit";
 import * as googleAdk from "@scrollback/bridge-google-adk";
 import * as openaiAgents from "@scrollback/bridge-openai-agents";
 import * as openaiCompaction from "@scrollback/bridge-openai-agents/compaction";
+import * as strands from "@scrollback/bridge-strands";
 import * as collections from "@scrollback/collections";
 import * as reducers from "@scrollback/reducers";
 import * as sessions from "@scrollback/sessions";
@@ -19,7 +20,7 @@ import { generateText, type ModelMessage, type UIMessage } from "ai";
 
 export const layers = [
   ...[agents, collections, groupChat, reducers, sessions],
-  ...[claudeAgent, genkit, googleAdk, openaiAgents, openaiCompaction],
+  ...[claudeAgent, genkit, googleAdk, openaiAgents, openaiCompaction, strands],
 ];
 
 /** Messages of the AI SDK go in, and back to it. */
