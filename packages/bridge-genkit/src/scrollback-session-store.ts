@@ -7,7 +7,7 @@ import type {
   SnapshotMutator,
 } from "@genkit-ai/ai/session";
 import { GenkitError } from "@genkit-ai/core";
-import { nameOf, type RecordOf, Records, retryOnConflict } from "@scrollback/collections";
+import { type RecordOf, Records, retryOnConflict } from "@scrollback/collections";
 import {
   type Check,
   chatMessageTraits,
@@ -56,6 +56,8 @@ export class ScrollbackSessionStore<S = unknown> implements SessionStore<S> {
   readonly #options: ScrollbackSessionStoreOptions;
   readonly #stores: StoreFactory;
   readonly #snapshots: Records<SessionSnapshot<S>>;
+  /** The names of logs, and their deletion. */
+  readonly #logs: Records;
   readonly #watches = new Map<string, Set<SnapshotWatch<S>>>();
 
   /** Does no I/O. @throws StoreError `INVALID_ARGUMENT` for a wrong option, and for stores that trim. */
@@ -63,6 +65,7 @@ export class ScrollbackSessionStore<S = unknown> implements SessionStore<S> {
     checkOptions("ScrollbackSessionStore", options ?? null, checks);
     this.#options = { ...options };
     this.#snapshots = new Records({ stores: options.stores, prefix: "genkit:snapshot" });
+    this.#logs = new Records({ stores: options.stores, prefix: "genkit:session" });
     this.#stores = options.stores.withTraits(chatMessageTraits);
   }
 
@@ -137,6 +140,30 @@ export class ScrollbackSessionStore<S = unknown> implements SessionStore<S> {
     };
   }
 
+  /**
+   * Deletes a session with all its snapshots. Nothing of them is left in the backend. Where the process dies in between, the
+   * same call deletes the rest.
+   */
+  async deleteSession(sessionId: string, options: SessionStoreOptions = {}): Promise<void> {
+    const { context } = options;
+    const key = this.#key(sessionId, context);
+    await retryOnConflict(async () => {
+      const { notes, revision } = await this.#logOf(sessionId, context).read();
+      // A set goes on with what is added to it: the ancestors of what the log still names.
+      const ids = new Set(notes.keys());
+      const found = new Set<string>();
+      for (const id of ids) {
+        const snapshot = (await this.#snapshots.get(this.#key(id, context)))?.value;
+        const parentId = snapshot?.parentId ?? notes.get(id)?.parentId;
+        if (parentId !== undefined) ids.add(parentId);
+        if (snapshot && sessionOf(snapshot) === sessionId) found.add(id);
+      }
+      // The oldest first, so that what is left can be found from the leaves.
+      for (const id of [...found].reverse()) await this.#snapshots.delete(this.#key(id, context));
+      await this.#logs.delete(key, revision === null ? {} : { expectedRevision: revision });
+    });
+  }
+
   async #leafOf(
     sessionId: string,
     context: SessionStoreOptions["context"],
@@ -189,11 +216,7 @@ export class ScrollbackSessionStore<S = unknown> implements SessionStore<S> {
   }
 
   #logOf(sessionId: string, context: SessionStoreOptions["context"]): SessionLog {
-    return new SessionLog(this.#stores.open(this.#logThread(sessionId, context)));
-  }
-
-  #logThread(sessionId: string, context: SessionStoreOptions["context"]): string {
-    return ["genkit:session", ...this.#key(sessionId, context).map(nameOf)].join(":");
+    return new SessionLog(this.#stores.open(this.#logs.threadId(this.#key(sessionId, context))));
   }
 
   #key(id: string, context: SessionStoreOptions["context"]): string[] {

@@ -3,6 +3,7 @@ import { GenkitError } from "@genkit-ai/core";
 import { createMemoryStores, createStores, MemoryDriver, StoreError } from "@scrollback/store-core";
 import { createSqliteStores } from "@scrollback/store-sqlite";
 import { expect, test, vi } from "vitest";
+import { DeletableDriver, deletableStores } from "../../collections/test/deletable.ts";
 import { ScrollbackSessionStore } from "../src/index.ts";
 import { scratchUrl } from "./scratch.ts";
 import { snapshotOf } from "./snapshots.ts";
@@ -219,6 +220,41 @@ test("a save of a known snapshot is one read and one commit, a new one also note
     ...["read genkit:snapshot:one", "commit genkit:snapshot:one"],
     ...["read genkit:session:s", "read genkit:snapshot:one"],
   ]);
+});
+
+test("a session is deleted with all its snapshots, also those that its log names no more", async () => {
+  const driver = new DeletableDriver();
+  const store = new ScrollbackSessionStore({ stores: deletableStores(driver) });
+  const random = vi.spyOn(Math, "random").mockReturnValue(0);
+  try {
+    let parentId: string | undefined;
+    for (let turn = 0; turn < 80; turn++) {
+      const snapshotId = `turn ${turn}`;
+      await save(store, snapshotOf(snapshotId, { sessionId, ...(parentId !== undefined && { parentId }) }));
+      parentId = snapshotId;
+    }
+    await save(store, snapshotOf("branch", { sessionId, parentId: "turn 30" }));
+    await save(store, snapshotOf("neighbour", { sessionId: "t", parentId: "turn 30" }));
+  } finally {
+    random.mockRestore();
+  }
+  // The process dies after some deletions.
+  const remove = driver.deleteThread.bind(driver);
+  let deletions = 0;
+  driver.deleteThread = async (threadId, expectedRevision) => {
+    if (deletions++ === 20) throw new StoreError("ABORTED", "the process died");
+    await remove(threadId, expectedRevision);
+  };
+  await expect(store.deleteSession(sessionId)).rejects.toMatchObject({ code: "ABORTED" });
+  expect((await store.getSnapshot({ sessionId }))?.snapshotId).toBe("branch");
+  await store.deleteSession(sessionId);
+  expect(await store.getSnapshot({ sessionId })).toBeUndefined();
+  for (const snapshotId of [...Array.from({ length: 80 }, (_, turn) => `turn ${turn}`), "branch"])
+    expect(await store.getSnapshot({ snapshotId }), snapshotId).toBeUndefined();
+  expect((await store.getSnapshot({ sessionId: "t" }))?.snapshotId).toBe("neighbour");
+  // The 81 snapshots and the log, and the one deletion that failed.
+  expect(deletions).toBe(83);
+  await store.deleteSession(sessionId);
 });
 
 test("a mutator that throws changes nothing, and values that cannot be stored are refused", async () => {
