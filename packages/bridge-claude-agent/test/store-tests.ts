@@ -91,18 +91,8 @@ export function declareStoreTests(backend: string, open: () => Promise<StoreFact
       expect(await other.listSubkeys({ projectKey, sessionId: "a:b" })).toEqual([]);
       expect(await other.listSessions(crypto.randomUUID())).toEqual([]);
     });
-  });
-}
 
-/** Declares what holds where threads can be deleted. */
-export function declareDeletionTests(backend: string, open: () => Promise<StoreFactory>): void {
-  describe(`deletion on ${backend}`, () => {
     test("a deletion takes a session with its subagents, or one of those, and leaves nothing", async () => {
-      const stores = await open();
-      const [store, other] = [1, 2].map(() => new ScrollbackSessionStore({ stores })) as [
-        ScrollbackSessionStore,
-        ScrollbackSessionStore,
-      ];
       const key = newKey();
       const { projectKey, sessionId } = key;
       const subpaths = ["one", "two"].map((subpath) => ({ ...key, subpath }));
@@ -116,7 +106,7 @@ export function declareDeletionTests(backend: string, open: () => Promise<StoreF
       await other.delete(key);
       for (const one of [key, ...subpaths]) expect(await store.load(one)).toBeNull();
       expect(await store.listSubkeys(key)).toEqual([]);
-      const list = stores.open(`claude:subpaths:${projectKey}:${sessionId}`);
+      const list = (factories[0] as StoreFactory).open(`claude:subpaths:${projectKey}:${sessionId}`);
       expect(await list.read()).toMatchObject({ revision: null, entries: [] });
       expect((await store.listSessions(projectKey)).map((one) => one.sessionId)).toEqual(["neighbour"]);
       // What the first store has in memory of the session is of one that is no more.

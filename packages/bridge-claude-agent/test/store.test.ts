@@ -1,17 +1,14 @@
 import { createMemoryStores, createStores, MemoryDriver, StoreError } from "@scrollback/store-core";
 import { createSqliteStores } from "@scrollback/store-sqlite";
 import { expect, test, vi } from "vitest";
-import { DeletableDriver, deletableStores } from "../../collections/test/deletable.ts";
 import { type FoldSessionSummary, ScrollbackSessionStore } from "../src/index.ts";
 import { scratchUrl } from "./scratch.ts";
-import { declareDeletionTests, declareStoreTests, entry } from "./store-tests.ts";
+import { declareStoreTests, entry } from "./store-tests.ts";
 
 const memoryDriver = new MemoryDriver();
 declareStoreTests("memory", async () => createStores(memoryDriver));
 const url = scratchUrl();
 declareStoreTests("SQLite", async () => createSqliteStores({ url }));
-
-declareDeletionTests("memory", async () => deletableStores(new DeletableDriver()));
 
 const key = { projectKey: "p", sessionId: "s" };
 

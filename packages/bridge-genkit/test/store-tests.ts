@@ -42,6 +42,19 @@ export function declareStoreTests(backend: string, open: () => Promise<StoreFact
       expect(await store.getSnapshot({ snapshotId: saved.snapshotId })).toEqual(saved);
     });
 
+    test("a session that another process deletes is gone, and can begin again", async () => {
+      const sessionId = crypto.randomUUID();
+      const first = snapshotOf(crypto.randomUUID(), { sessionId });
+      const second = snapshotOf(crypto.randomUUID(), { sessionId, parentId: first.snapshotId });
+      for (const one of [first, second]) await store.saveSnapshot(one.snapshotId, () => one);
+      await other.deleteSession(sessionId);
+      for (const { snapshotId } of [first, second])
+        expect(await store.getSnapshot({ snapshotId })).toBeUndefined();
+      expect(await store.getSnapshot({ sessionId })).toBeUndefined();
+      await store.saveSnapshot(first.snapshotId, () => first);
+      expect(await other.getSnapshot({ sessionId })).toEqual(first);
+    });
+
     test("saves of two processes at once count, each: a mutator sees what was written before", async () => {
       const snapshotId = crypto.randomUUID();
       const count = (current: SessionSnapshot | undefined) => {

@@ -3,7 +3,6 @@ import { GenkitError } from "@genkit-ai/core";
 import { createMemoryStores, createStores, MemoryDriver, StoreError } from "@scrollback/store-core";
 import { createSqliteStores } from "@scrollback/store-sqlite";
 import { expect, test, vi } from "vitest";
-import { DeletableDriver, deletableStores } from "../../collections/test/deletable.ts";
 import { ScrollbackSessionStore } from "../src/index.ts";
 import { scratchUrl } from "./scratch.ts";
 import { snapshotOf } from "./snapshots.ts";
@@ -223,8 +222,8 @@ test("a save of a known snapshot is one read and one commit, a new one also note
 });
 
 test("a session is deleted with all its snapshots, also those that its log names no more", async () => {
-  const driver = new DeletableDriver();
-  const store = new ScrollbackSessionStore({ stores: deletableStores(driver) });
+  const driver = new MemoryDriver();
+  const store = new ScrollbackSessionStore({ stores: createStores(driver) });
   const random = vi.spyOn(Math, "random").mockReturnValue(0);
   try {
     let parentId: string | undefined;
@@ -239,11 +238,11 @@ test("a session is deleted with all its snapshots, also those that its log names
     random.mockRestore();
   }
   // The process dies after some deletions.
-  const remove = driver.deleteThread.bind(driver);
+  const remove = driver.delete.bind(driver);
   let deletions = 0;
-  driver.deleteThread = async (threadId, expectedRevision) => {
+  driver.delete = async (request) => {
     if (deletions++ === 20) throw new StoreError("ABORTED", "the process died");
-    await remove(threadId, expectedRevision);
+    return await remove(request);
   };
   await expect(store.deleteSession(sessionId)).rejects.toMatchObject({ code: "ABORTED" });
   expect((await store.getSnapshot({ sessionId }))?.snapshotId).toBe("branch");

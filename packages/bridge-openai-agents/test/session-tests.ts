@@ -64,6 +64,16 @@ export function declareSessionTests(backend: string, open: () => Promise<StoreFa
       expect(await other.popItem()).toBeUndefined();
     });
 
+    test("a session whose thread is deleted begins again, with no memory of its transactions", async () => {
+      const [session, other] = twoSessions();
+      const args = { operationId: "o", transaction: { type: "append_items" as const, items: [user("one")] } };
+      await session.applyHistoryTransaction(args);
+      await stores.deleteThread(session.threadId);
+      expect(await other.getItems()).toEqual([]);
+      await other.applyHistoryTransaction(args);
+      expect(await session.getItems()).toEqual([user("one")]);
+    });
+
     test("of racing transactions with one id one counts, with other ids all do, and pops differ", async () => {
       const pair = twoSessions();
       const append = (operationId: string, text: string) => (_: unknown, index: number) =>

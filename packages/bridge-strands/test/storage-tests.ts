@@ -61,6 +61,19 @@ export function declareStorageTests(backend: string, open: () => Promise<StoreFa
       expect(await storage.list("")).toEqual(expect.arrayContaining(names));
     });
 
+    test("a key that another process deletes is gone, and can be made again", async () => {
+      const root = crypto.randomUUID();
+      const keys = [`${root}/s/1`, `${root}/s/2`];
+      for (const key of keys) await storage.write(key, bytes("x"));
+      for (const key of keys) await other.delete(key);
+      await other.delete(`${root}/s/none`);
+      expect(await storage.read(keys[0] ?? "")).toBeNull();
+      expect(await storage.list(`${root}/`)).toEqual([]);
+      await storage.write(keys[0] ?? "", bytes("again"));
+      expect(textOf(await other.read(keys[0] ?? ""))).toBe("again");
+      expect(await other.list(`${root}/`)).toEqual([keys[0]]);
+    });
+
     test("an agent goes on with its session in another process", async () => {
       const sessionId = crypto.randomUUID();
       const turn = async (one: ScrollbackStorage) => {

@@ -4,7 +4,6 @@ import { Agent, SessionManager } from "@strands-agents/sdk";
 import { InMemoryStorage } from "@strands-agents/sdk/storage";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { DeletableDriver, deletableStores } from "../../collections/test/deletable.ts";
 import { ScrollbackStorage } from "../src/index.ts";
 import { EchoModel } from "./echo-model.ts";
 import { scratchUrl } from "./scratch.ts";
@@ -29,7 +28,7 @@ const step = fc.oneof(
 test("any steps of two processes have the outcomes that they have with InMemoryStorage", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(fc.tuple(step, fc.boolean()), { maxLength: 20 }), async (steps) => {
-      const stores = deletableStores(new DeletableDriver());
+      const stores = createMemoryStores();
       const ours = [1, 2].map(() => new ScrollbackStorage({ stores }));
       const theirs = new InMemoryStorage();
       for (const [one, isOther] of steps) {
@@ -50,7 +49,7 @@ test("any steps of two processes have the outcomes that they have with InMemoryS
 });
 
 test("a session that is deleted leaves no value and no name", async () => {
-  const stores = deletableStores(new DeletableDriver());
+  const stores = createMemoryStores();
   const storage = new ScrollbackStorage({ stores });
   for (const sessionId of ["ada", "bob"]) {
     const sessionManager = new SessionManager({ sessionId, storage });
@@ -71,7 +70,7 @@ test("a session that is deleted leaves no value and no name", async () => {
 });
 
 test("a key that two processes make at once is one key, and goes as one", async () => {
-  const stores = deletableStores(new DeletableDriver());
+  const stores = createMemoryStores();
   const pair = [1, 2].map(() => new ScrollbackStorage({ stores }));
   for (let round = 0; round < 5; round++) {
     const keys = [`s/${round}/a`, `s/${round}/b`];
