@@ -20,7 +20,11 @@ const folders = {
   "@scrollback/agents": "packages/agents",
   "@scrollback/collections": "packages/collections",
   "@scrollback/sessions": "packages/sessions",
+  "@scrollback/bridge-claude-agent": "packages/bridge-claude-agent",
+  "@scrollback/bridge-genkit": "packages/bridge-genkit",
   "@scrollback/bridge-google-adk": "packages/bridge-google-adk",
+  "@scrollback/bridge-openai-agents": "packages/bridge-openai-agents",
+  "@scrollback/bridge-strands": "packages/bridge-strands",
   "@scrollback/conformance": "conformance-tests",
 };
 type PackageName = keyof typeof folders;

@@ -20,10 +20,22 @@ const folders = [
   "packages/agents",
   "packages/collections",
   "packages/sessions",
+  "packages/bridge-claude-agent",
+  "packages/bridge-genkit",
   "packages/bridge-google-adk",
+  "packages/bridge-openai-agents",
+  "packages/bridge-strands",
   "conformance-tests",
 ];
-const clients = ["ai@7", "ioredis@6", "mongodb@7", "@aws-sdk/client-dynamodb@3", "pg@8", "@types/pg@8"];
+const clients = [
+  "ai@7",
+  "ioredis@6",
+  "mongodb@7",
+  "@aws-sdk/client-dynamodb@3",
+  "pg@8",
+  "@types/pg@8",
+  "@openai/agents-openai@0.20.0",
+];
 /** Each under a name of its own, side by side. */
 const compilers = {
   "5.4": "typescript-5.4@npm:typescript@5.4.5",
@@ -47,7 +59,10 @@ beforeAll(async () => {
     }),
   );
   const tarballs = await Promise.all(packed);
-  await writeFile(join(app, "package.json"), JSON.stringify({ name: "app", private: true, type: "module" }));
+  // Genkit's optional telemetry for Firebase is 200 MB.
+  const overrides = { "@genkit-ai/firebase": "npm:@favware/skip-dependency@1.2.2" };
+  const manifest = { name: "app", private: true, type: "module", overrides };
+  await writeFile(join(app, "package.json"), JSON.stringify(manifest));
   const versions = [...Object.values(compilers), ...Object.values(nodes)];
   await npm(app, "install", "--no-audit", "--no-fund", ...tarballs, ...clients, ...versions);
   await cp(join(import.meta.dirname, "typed/program.ts"), join(app, "program.ts"));

@@ -1,7 +1,12 @@
 // Compiled by types.server.test.ts as a user's program is.
 import * as agents from "@scrollback/agents";
 import * as groupChat from "@scrollback/agents/group-chat";
+import * as claudeAgent from "@scrollback/bridge-claude-agent";
+import * as genkit from "@scrollback/bridge-genkit";
 import * as googleAdk from "@scrollback/bridge-google-adk";
+import * as openaiAgents from "@scrollback/bridge-openai-agents";
+import * as openaiCompaction from "@scrollback/bridge-openai-agents/compaction";
+import * as strands from "@scrollback/bridge-strands";
 import * as collections from "@scrollback/collections";
 import * as reducers from "@scrollback/reducers";
 import * as sessions from "@scrollback/sessions";
@@ -13,7 +18,10 @@ import { createRedisStores } from "@scrollback/store-redis";
 import { createSqliteStores } from "@scrollback/store-sqlite";
 import { generateText, type ModelMessage, type UIMessage } from "ai";
 
-export const layers = [agents, collections, groupChat, googleAdk, reducers, sessions];
+export const layers = [
+  ...[agents, collections, groupChat, reducers, sessions],
+  ...[claudeAgent, genkit, googleAdk, openaiAgents, openaiCompaction, strands],
+];
 
 /** Messages of the AI SDK go in, and back to it. */
 export async function answer(url: string): Promise<string> {

@@ -1,0 +1,216 @@
+import { type Key, MarkedDirectories, type MarkedEntry, Records } from "@scrollback/collections";
+import {
+  type ChatMessage,
+  type Check,
+  chatMessageTraits,
+  checkOptions,
+  hasMethods,
+  invalid,
+  isFunction,
+  isId,
+  type StoreFactory,
+} from "@scrollback/store-core";
+import { checkKey, listingOf, partsOf, TRANSCRIPTS, threads } from "./keys.ts";
+import type {
+  FoldSessionSummary,
+  SessionKey,
+  SessionStoreEntry,
+  SessionSummaryEntry,
+} from "./session-store.ts";
+import { type Listed, listedAs, readHead, Transcript } from "./transcript.ts";
+
+/** Transcripts whose uuids are kept in memory. */
+const KNOWN_TRANSCRIPTS = 32;
+const PAGE = 1_000;
+/** Transcripts that are read at once where a list needs them. */
+const READS = 16;
+
+/** What a {@link ScrollbackSessionStore} takes. */
+export interface ScrollbackSessionStoreOptions {
+  /** A store factory of any backend and any message type, without `maxMessages` and `ttlMs`. It is not closed. */
+  readonly stores: Pick<StoreFactory, "settings" | "withTraits">;
+  /** The function of this name that the SDK exports. With it, the SDK lists sessions without loading them. */
+  readonly foldSessionSummary?: FoldSessionSummary | undefined;
+  /** Called with what failed in the background: notes of lists, which are written again. */
+  readonly onError?: ((error: unknown) => void) | undefined;
+}
+
+const checks: Record<keyof ScrollbackSessionStoreOptions, Check> = {
+  stores: hasMethods("withTraits"),
+  foldSessionSummary: isFunction,
+  onError: isFunction,
+};
+
+/**
+ * The session store of the Claude Agent SDK over any Scrollback store. An entry is stored once, however often and by how many
+ * processes it is appended; entries without uuid are stored each time.
+ *
+ * @example
+ * await using sessionStore = new ScrollbackSessionStore({ stores, foldSessionSummary });
+ * for await (const message of query({ prompt: "Which tram?", options: { sessionStore } })) console.log(message);
+ */
+export class ScrollbackSessionStore implements AsyncDisposable {
+  readonly #stores: StoreFactory<ChatMessage>;
+  /** The names of transcripts, and their deletion. */
+  readonly #threads: Records;
+  readonly #directories: MarkedDirectories<Listed>;
+  readonly #fold: FoldSessionSummary | undefined;
+  /** The ones used last, at the end. */
+  readonly #transcripts = new Map<string, Transcript>();
+
+  /** The summaries of a project's sessions; absent without `foldSessionSummary`, for the SDK to load the sessions instead. */
+  readonly listSessionSummaries?: (projectKey: string) => Promise<SessionSummaryEntry[]>;
+
+  /** Does no I/O. @throws StoreError `INVALID_ARGUMENT` for a wrong option, and for stores that trim or expire. */
+  constructor(options: ScrollbackSessionStoreOptions) {
+    checkOptions("ScrollbackSessionStore", options ?? null, checks);
+    const { stores, foldSessionSummary, onError } = options;
+    if (stores === undefined) invalid("ScrollbackSessionStore: stores must be a store factory");
+    if (stores.settings.ttlMs !== undefined)
+      invalid(
+        "ScrollbackSessionStore: stores with ttlMs lose subagents and lists; give a factory without it",
+      );
+    this.#directories = new MarkedDirectories({
+      stores,
+      leafThread: threads.leaf,
+      ...(onError && { onError }),
+    });
+    this.#threads = new Records({ stores, prefix: TRANSCRIPTS });
+    this.#stores = stores.withTraits(chatMessageTraits);
+    this.#fold = foldSessionSummary;
+    if (foldSessionSummary)
+      this.listSessionSummaries = (projectKey) => this.#summaries(projectKey, foldSessionSummary);
+  }
+
+  /** Adds entries to a transcript, all or none, in the order of the calls. Those whose uuid it has are left out. */
+  async append(key: SessionKey, entries: SessionStoreEntry[]): Promise<void> {
+    checkKey("append", key);
+    if (!Array.isArray(entries)) invalid("append: entries must be an array");
+    for (const entry of entries)
+      if (typeof entry !== "object" || entry === null) invalid("append: each entry must be an object");
+    if (entries.length > 0) await this.#transcript(key).append([...entries]);
+  }
+
+  /** The entries of a transcript; null for one that is not there. */
+  async load(key: SessionKey): Promise<SessionStoreEntry[] | null> {
+    checkKey("load", key);
+    return (await this.#transcript(key).load()) ?? null;
+  }
+
+  /** The sessions of a project that have a main transcript, the one written last first. */
+  async listSessions(projectKey: string): Promise<{ sessionId: string; mtime: number }[]> {
+    checkProject("listSessions", projectKey);
+    const listed = await this.#list(threads.sessions(projectKey), sessionKeyOf(projectKey));
+    return listed.map(({ key: [sessionId = ""], order: mtime }) => ({ sessionId, mtime }));
+  }
+
+  /** The subpaths of a session that have a transcript, sorted. */
+  async listSubkeys(key: { projectKey: string; sessionId: string }): Promise<string[]> {
+    const session = { projectKey: key?.projectKey, sessionId: key?.sessionId };
+    checkKey("listSubkeys", session);
+    const listed = await this.#list(threads.subpaths(session), ([subpath = ""]) => ({ ...session, subpath }));
+    return listed.map(({ key: [subpath = ""] }) => subpath).sort();
+  }
+
+  /** Deletes one transcript of a subagent, or a session with all its transcripts. A missing one is none to delete. */
+  async delete(key: SessionKey): Promise<void> {
+    checkKey("delete", key);
+    if (key.subpath === undefined) {
+      // Before the main transcript: where the process dies, the session is still listed, and can be deleted again.
+      for (const subpath of await this.listSubkeys(key)) await this.#delete({ ...key, subpath });
+      await this.#directories.removeDirectory(threads.subpaths(key));
+    }
+    await this.#delete(key);
+  }
+
+  /** Returns when all that lists need is written. Call it before the stores are closed. */
+  async flush(): Promise<void> {
+    await this.#directories.flush();
+  }
+
+  /** The same as {@link ScrollbackSessionStore.flush}. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.flush();
+  }
+
+  async #delete(key: SessionKey): Promise<void> {
+    const { head } = await readHead(this.#stores.open(this.#threads.threadId(partsOf(key))));
+    if (!head) return;
+    const { directory, member } = listingOf(key);
+    const removed = { key: member, incarnation: head.incarnation, order: head.mtime };
+    await this.#directories.remove(directory, removed, () => this.#threads.delete(partsOf(key)));
+  }
+
+  #transcript(key: SessionKey): Transcript {
+    const threadId = this.#threads.threadId(partsOf(key));
+    const transcript =
+      this.#transcripts.get(threadId) ??
+      new Transcript({
+        key: { ...key },
+        store: this.#stores.open(threadId),
+        directories: this.#directories,
+        foldSessionSummary: this.#fold,
+        sizeOf: (value) => this.#stores.metadataSize(value),
+      });
+    this.#transcripts.delete(threadId);
+    this.#transcripts.set(threadId, transcript);
+    if (this.#transcripts.size > KNOWN_TRANSCRIPTS) {
+      // One that writes keeps the order of its calls.
+      const idle = [...this.#transcripts].find(([, one]) => one !== transcript && one.isIdle);
+      if (idle) this.#transcripts.delete(idle[0]);
+    }
+    return transcript;
+  }
+
+  async #list(directory: string, keyOf: (member: Key) => SessionKey): Promise<MarkedEntry<Listed>[]> {
+    const listed: MarkedEntry<Listed>[] = [];
+    const read = async (member: Key) => {
+      const { head } = await readHead(this.#stores.open(this.#threads.threadId(partsOf(keyOf(member)))));
+      return head && listedAs(head, (value) => this.#stores.metadataSize(value));
+    };
+    let pageToken: string | undefined;
+    do {
+      const page = await this.#directories.page(directory, { limit: PAGE, pageToken, read });
+      listed.push(...page.entries);
+      pageToken = page.nextPageToken;
+    } while (pageToken !== undefined);
+    return listed;
+  }
+
+  async #summaries(projectKey: string, fold: FoldSessionSummary): Promise<SessionSummaryEntry[]> {
+    checkProject("listSessionSummaries", projectKey);
+    const keyOf = sessionKeyOf(projectKey);
+    const listed = await this.#list(threads.sessions(projectKey), keyOf);
+    const summaries: (SessionSummaryEntry | undefined)[] = [];
+    for (let start = 0; start < listed.length; start += READS) {
+      const some = listed.slice(start, start + READS).map(async ({ key, order: mtime, value }) => {
+        const { summary } = value;
+        const session = keyOf(key);
+        if (summary) return { sessionId: session.sessionId, mtime, data: summary };
+        return await this.#summaryOf(session, fold);
+      });
+      summaries.push(...(await Promise.all(some)));
+    }
+    return summaries.filter((summary) => summary !== undefined);
+  }
+
+  /** A summary that is too large for lists, or of a session that was written without the SDK's function. */
+  async #summaryOf(key: SessionKey, fold: FoldSessionSummary): Promise<SessionSummaryEntry | undefined> {
+    const { head } = await readHead(this.#stores.open(this.#threads.threadId(partsOf(key))));
+    if (!head) return undefined;
+    const { sessionId } = key;
+    const { mtime, summary } = head;
+    if (summary) return { sessionId, mtime, data: summary };
+    return fold(undefined, key, (await this.load(key)) ?? [], { mtime });
+  }
+}
+
+const sessionKeyOf =
+  (projectKey: string) =>
+  ([sessionId = ""]: Key): SessionKey => ({ projectKey, sessionId });
+
+/** @throws StoreError `INVALID_ARGUMENT`. */
+function checkProject(method: string, projectKey: string): void {
+  const problem = isId(projectKey);
+  if (problem) invalid(`${method}: projectKey ${problem}`);
+}

@@ -1,0 +1,162 @@
+import { randomUUID } from "node:crypto";
+import {
+  envelope,
+  type MarkedDirectories,
+  type MemberNow,
+  parseMetadata,
+  retryOnConflict,
+  valueOf as valueIn,
+} from "@scrollback/collections";
+import type { MessageStore, Revision } from "@scrollback/store-core";
+import { listingOf } from "./keys.ts";
+import type { FoldSessionSummary, SessionKey, SessionStoreEntry } from "./session-store.ts";
+
+/** A summary that is larger stays in its transcript, where lists read it. A directory's value takes 8 KiB. */
+const MAX_LISTED_BYTES = 7_168;
+const owner = { package: "@scrollback/bridge-claude-agent", kind: "Claude transcript" };
+
+/** The metadata of a transcript's thread. */
+export interface Head {
+  readonly version: 1;
+  /** Random, new for each creation of the transcript. */
+  readonly incarnation: string;
+  /** How many commits this incarnation has had. */
+  readonly writes: number;
+  /** Milliseconds since 1970; never goes back. */
+  readonly mtime: number;
+  /** What the SDK has made of all entries, where the store was given its function. */
+  readonly summary?: Record<string, unknown>;
+}
+
+/** What lists know of a transcript. */
+export interface Listed {
+  readonly summary?: Record<string, unknown>;
+}
+
+/** What this process knows of a transcript at one revision. */
+interface Known {
+  readonly revision: Revision | null;
+  readonly head: Head | undefined;
+  readonly uuids: Set<string>;
+}
+
+/** What a {@link Transcript} takes. */
+export interface TranscriptOptions {
+  readonly key: SessionKey;
+  readonly store: MessageStore;
+  readonly directories: MarkedDirectories<Listed>;
+  readonly foldSessionSummary: FoldSessionSummary | undefined;
+  /** How many bytes a value takes where lists have it. */
+  readonly sizeOf: (value: unknown) => number;
+}
+
+/**
+ * One transcript. It knows the uuids at the revision that it has read or written last, and writes only to that one, so no
+ * entry is stored twice, whoever else writes.
+ */
+export class Transcript {
+  readonly #options: TranscriptOptions;
+  #known: Known | undefined;
+  #queue: Promise<unknown> = Promise.resolve();
+  #waiting = 0;
+
+  constructor(options: TranscriptOptions) {
+    this.#options = options;
+  }
+
+  /** Adds the entries whose uuid is not there yet, in the order of the calls. */
+  async append(entries: readonly SessionStoreEntry[]): Promise<void> {
+    this.#waiting++;
+    const appended = this.#queue
+      .then(() => retryOnConflict(() => this.#append(entries)))
+      .finally(() => {
+        this.#waiting--;
+      });
+    // The next one does not depend on whether this one succeeds.
+    this.#queue = appended.catch(() => undefined);
+    await appended;
+  }
+
+  /** Whether no append is under way. */
+  get isIdle(): boolean {
+    return this.#waiting === 0;
+  }
+
+  /** All entries; undefined for a transcript that is not there. */
+  async load(): Promise<SessionStoreEntry[] | undefined> {
+    const { entries, known } = await this.#read();
+    return known.head && entries;
+  }
+
+  async #append(entries: readonly SessionStoreEntry[]): Promise<void> {
+    const { key, store, directories } = this.#options;
+    const { revision, head, uuids } = this.#known ?? (await this.#read()).known;
+    const fresh = withoutKnown(entries, uuids);
+    if (fresh.length === 0) return;
+    const next = this.#headWith(head, fresh);
+    const { directory, member } = listingOf(key);
+    await directories.write(directory, { key: member, incarnation: next.incarnation }, async () => {
+      // Not known again before the outcome is.
+      this.#known = undefined;
+      const append = fresh.map((entry) => envelope("user", entry));
+      const written = await store.commit({ append, metadata: next }, { expectedRevision: revision });
+      for (const { uuid } of fresh) if (uuid !== undefined) uuids.add(uuid);
+      this.#known = { revision: written, head: next, uuids };
+      return { ...listedAs(next, this.#options.sizeOf), was: head?.mtime };
+    });
+  }
+
+  async #read(): Promise<{ entries: SessionStoreEntry[]; known: Known }> {
+    const { store } = this.#options;
+    const { entries: stored, revision, metadata } = await store.read();
+    const head = parseMetadata<Head>(store.threadId, metadata, owner);
+    const entries = stored.map(({ message }) => valueIn<SessionStoreEntry>(message));
+    const uuids = new Set(entries.map(({ uuid }) => uuid).filter((uuid) => uuid !== undefined));
+    this.#known = { revision, head, uuids };
+    return { entries, known: this.#known };
+  }
+
+  #headWith(head: Head | undefined, fresh: SessionStoreEntry[]): Head {
+    const { key, foldSessionSummary } = this.#options;
+    const mtime = Math.max(Date.now(), head?.mtime ?? 0);
+    const next: Head = {
+      version: 1,
+      incarnation: head?.incarnation ?? randomUUID(),
+      writes: (head?.writes ?? 0) + 1,
+      mtime,
+    };
+    // A summary that has missed entries is none: lists make it of all of them.
+    if (!foldSessionSummary || key.subpath !== undefined || (head && !head.summary)) return next;
+    const { sessionId } = key;
+    const previous = head?.summary && { sessionId, mtime: head.mtime, data: head.summary };
+    return { ...next, summary: foldSessionSummary(previous, key, fresh, { mtime }).data };
+  }
+}
+
+/** What a transcript's head says, in one read. */
+export async function readHead(
+  store: MessageStore,
+): Promise<{ head: Head | undefined; revision: Revision | null }> {
+  const { metadata, revision } = await store.read({ limit: 0 });
+  return { head: parseMetadata<Head>(store.threadId, metadata, owner), revision };
+}
+
+/** A transcript as lists have it. */
+export function listedAs(head: Head, sizeOf: (value: unknown) => number): MemberNow<Listed> {
+  const { incarnation, writes: version, mtime: order, summary } = head;
+  const isListed = summary !== undefined && sizeOf(summary) <= MAX_LISTED_BYTES;
+  return { incarnation, version, order, value: isListed ? { summary } : {} };
+}
+
+function withoutKnown(
+  entries: readonly SessionStoreEntry[],
+  uuids: ReadonlySet<string>,
+): SessionStoreEntry[] {
+  const batch = new Set<string>();
+  return entries.filter(({ uuid }) => {
+    if (uuid === undefined) return true;
+    if (uuids.has(uuid) || batch.has(uuid)) return false;
+    batch.add(uuid);
+    return true;
+  });
+}

@@ -1,0 +1,120 @@
+import type { StoreFactory } from "@scrollback/store-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { ScrollbackSessionStore, type SessionKey, type SessionStoreEntry } from "../src/index.ts";
+
+/** An entry of a transcript, under a uuid where one is given. */
+export const entry = (text: string, uuid?: string): SessionStoreEntry => ({
+  type: "user",
+  ...(uuid !== undefined && { uuid }),
+  message: { role: "user", content: [{ type: "text", text }] },
+});
+
+const newKey = (): SessionKey => ({ projectKey: crypto.randomUUID(), sessionId: crypto.randomUUID() });
+
+/** Declares what holds on every backend. `open` is called twice: two connections, as two processes have them. */
+export function declareStoreTests(backend: string, open: () => Promise<StoreFactory>): void {
+  describe(`session stores on ${backend}`, () => {
+    let factories: StoreFactory[] = [];
+    let store: ScrollbackSessionStore;
+    let other: ScrollbackSessionStore;
+    beforeAll(async () => {
+      const stores = await open();
+      await stores.setup();
+      factories = [stores, await open()];
+      [store, other] = factories.map((one) => new ScrollbackSessionStore({ stores: one })) as [
+        ScrollbackSessionStore,
+        ScrollbackSessionStore,
+      ];
+    });
+    afterAll(async () => {
+      await store?.flush();
+      await other?.flush();
+      for (const stores of factories) await stores.close();
+    });
+    test("entries are loaded as they were appended, in order; a transcript that is not there is null", async () => {
+      const key = newKey();
+      expect(await store.load(key)).toBeNull();
+      await store.append(key, []);
+      expect(await store.load(key)).toBeNull();
+      const odd = { type: "x", nested: { a: [1, null, { $set: "\u0000" }], "": true, __proto: 0.1 } };
+      await store.append(key, [entry("1", "a"), odd]);
+      await store.append(key, [entry("2", "b")]);
+      expect(await other.load(key)).toEqual([entry("1", "a"), odd, entry("2", "b")]);
+    });
+
+    test("appends that are not awaited keep their order", async () => {
+      const key = newKey();
+      const texts = Array.from({ length: 12 }, (_, index) => `${index}`);
+      await Promise.all(texts.map((text) => store.append(key, [entry(text, text)])));
+      expect(await other.load(key)).toEqual(texts.map((text) => entry(text, text)));
+    });
+
+    test("an entry is stored once by its uuid, whoever appends it; others each time", async () => {
+      const key = newKey();
+      const batches = Array.from({ length: 4 }, (_, batch) =>
+        Array.from({ length: 5 }, (_, index) => entry(`${batch}`, `${batch * 3 + index}`)),
+      );
+      await Promise.all(batches.flatMap((batch) => [store.append(key, batch), other.append(key, batch)]));
+      const loaded = (await other.load(key)) ?? [];
+      expect(loaded.map(({ uuid }) => uuid).sort()).toEqual(
+        Array.from({ length: 14 }, (_, n) => `${n}`).sort(),
+      );
+      await store.append(key, [entry("twice", "twice"), entry("twice", "twice")]);
+      expect(await other.load(key)).toHaveLength(15);
+      const untitled = { type: "title", title: "Rome" };
+      for (const one of [store, other]) await one.append(key, [untitled, entry("again", "1"), untitled]);
+      expect((await store.load(key))?.slice(15)).toEqual(Array(4).fill(untitled));
+    });
+
+    test("projects, sessions and subpaths do not meet, and lists have main transcripts alone", async () => {
+      const { projectKey } = newKey();
+      const keys: SessionKey[] = [
+        { projectKey, sessionId: "a" },
+        { projectKey, sessionId: "a", subpath: "b" },
+        { projectKey, sessionId: "a:b" },
+        { projectKey: `${projectKey}:a`, sessionId: "b" },
+        { projectKey, sessionId: "a", subpath: "subagents/agent-1" },
+        { projectKey, sessionId: "c", subpath: "alone" },
+      ];
+      const before = Date.now();
+      for (const [index, key] of keys.entries()) await store.append(key, [entry(`${index}`, "same")]);
+      for (const [index, key] of keys.entries())
+        expect(await other.load(key)).toEqual([entry(`${index}`, "same")]);
+      const listed = await other.listSessions(projectKey);
+      expect(listed.map(({ sessionId }) => sessionId).sort()).toEqual(["a", "a:b"]);
+      for (const { mtime } of listed) {
+        expect(Number.isInteger(mtime)).toBe(true);
+        expect(mtime).toBeGreaterThanOrEqual(before);
+        expect(mtime).toBeLessThanOrEqual(Date.now());
+      }
+      expect(await other.listSubkeys({ projectKey, sessionId: "a" })).toEqual(["b", "subagents/agent-1"]);
+      expect(await other.listSubkeys({ projectKey, sessionId: "a:b" })).toEqual([]);
+      expect(await other.listSessions(crypto.randomUUID())).toEqual([]);
+    });
+
+    test("a deletion takes a session with its subagents, or one of those, and leaves nothing", async () => {
+      const key = newKey();
+      const { projectKey, sessionId } = key;
+      const subpaths = ["one", "two"].map((subpath) => ({ ...key, subpath }));
+      const neighbour = { projectKey, sessionId: "neighbour" };
+      for (const one of [key, ...subpaths, neighbour]) await store.append(one, [entry("1", "a")]);
+      await other.delete({ ...key, subpath: "one" });
+      expect(await store.load({ ...key, subpath: "one" })).toBeNull();
+      expect(await store.listSubkeys(key)).toEqual(["two"]);
+      expect(await store.load(key)).toHaveLength(1);
+      await other.delete(key);
+      await other.delete(key);
+      for (const one of [key, ...subpaths]) expect(await store.load(one)).toBeNull();
+      expect(await store.listSubkeys(key)).toEqual([]);
+      const list = (factories[0] as StoreFactory).open(`claude:subpaths:${projectKey}:${sessionId}`);
+      expect(await list.read()).toMatchObject({ revision: null, entries: [] });
+      expect((await store.listSessions(projectKey)).map((one) => one.sessionId)).toEqual(["neighbour"]);
+      // What the first store has in memory of the session is of one that is no more.
+      await store.append(key, [entry("1", "a")]);
+      expect(await other.load(key)).toEqual([entry("1", "a")]);
+      expect((await other.listSessions(projectKey)).map((one) => one.sessionId).sort()).toEqual(
+        [sessionId, "neighbour"].sort(),
+      );
+    });
+  });
+}

@@ -1,0 +1,169 @@
+import { createMemoryStores, createStores, MemoryDriver, StoreError } from "@scrollback/store-core";
+import { createSqliteStores } from "@scrollback/store-sqlite";
+import { expect, test, vi } from "vitest";
+import { type FoldSessionSummary, ScrollbackSessionStore } from "../src/index.ts";
+import { scratchUrl } from "./scratch.ts";
+import { declareStoreTests, entry } from "./store-tests.ts";
+
+const memoryDriver = new MemoryDriver();
+declareStoreTests("memory", async () => createStores(memoryDriver));
+const url = scratchUrl();
+declareStoreTests("SQLite", async () => createSqliteStores({ url }));
+
+const key = { projectKey: "p", sessionId: "s" };
+
+/** A memory driver whose requests are seen. */
+function watchedDriver() {
+  const driver = new MemoryDriver();
+  const calls: string[] = [];
+  for (const name of ["commit", "read"] as const) {
+    const method = driver[name].bind(driver) as (request: { threadId: string }) => never;
+    driver[name] = (request: { threadId: string }) => {
+      calls.push(`${name} ${request.threadId}`);
+      return method(request);
+    };
+  }
+  return { driver, calls };
+}
+
+test("a retry after a lost reply stores no entry twice", async () => {
+  const driver = new MemoryDriver();
+  const store = new ScrollbackSessionStore({ stores: createStores(driver) });
+  await store.append(key, [entry("1", "a")]);
+  const { commit } = driver;
+  driver.commit = async (request) => {
+    const outcome = await commit.call(driver, request);
+    if (!request.threadId.startsWith("claude:transcript")) return outcome;
+    throw new StoreError("ABORTED", "the reply was lost");
+  };
+  await expect(store.append(key, [entry("2", "b")])).rejects.toMatchObject({ code: "ABORTED" });
+  driver.commit = commit;
+  await store.append(key, [entry("2", "b"), entry("3", "c")]);
+  expect((await store.load(key))?.map(({ uuid }) => uuid)).toEqual(["a", "b", "c"]);
+});
+
+test("a transcript of any length is known after one read: appends are one commit, and replays none", async () => {
+  const { driver, calls } = watchedDriver();
+  const stores = createStores(driver);
+  const first = new ScrollbackSessionStore({ stores });
+  const all = Array.from({ length: 1_500 }, (_, index) => entry("x", `${index}`));
+  await first.append(key, all);
+  await first.flush();
+  const store = new ScrollbackSessionStore({ stores });
+  await store.load(key);
+  calls.length = 0;
+  for (let start = 0; start < 1_500; start += 500) await store.append(key, all.slice(start, start + 500));
+  expect(calls).toEqual([]);
+  for (const uuid of ["new 1", "new 2", "new 3"]) await store.append(key, [entry("x", uuid)]);
+  expect(calls.filter((call) => call.includes("transcript"))).toEqual(
+    Array(3).fill("commit claude:transcript:p:s"),
+  );
+  // One mark serves the writes of 30 seconds.
+  expect(calls.filter((call) => call.includes("sessions"))).toHaveLength(1);
+  await store.flush();
+  expect(await first.load(key)).toHaveLength(1_503);
+});
+
+test("summaries are folded in the same commit, and are what folding all entries gives", async () => {
+  const stores = createMemoryStores();
+  const fold: FoldSessionSummary = (previous, { sessionId, subpath }, entries, { mtime = -1 } = {}) => {
+    expect(subpath).toBeUndefined();
+    const uuids = [...((previous?.data.uuids as string[]) ?? []), ...entries.map(({ uuid }) => String(uuid))];
+    return { sessionId, mtime, data: { uuids } };
+  };
+  const [store, other] = [1, 2].map(
+    () => new ScrollbackSessionStore({ stores, foldSessionSummary: fold }),
+  ) as [ScrollbackSessionStore, ScrollbackSessionStore];
+  const texts = Array.from({ length: 10 }, (_, index) => `${index}`);
+  await Promise.all(texts.map((uuid, index) => (index % 2 ? store : other).append(key, [entry("x", uuid)])));
+  await store.append(key, [entry("x", "1")]);
+  await store.append({ ...key, subpath: "agent" }, [entry("x", "sub")]);
+  // Written without the function.
+  await new ScrollbackSessionStore({ stores }).append({ projectKey: "p", sessionId: "old" }, [
+    entry("x", "1"),
+  ]);
+  await store.append({ projectKey: "p", sessionId: "old" }, [entry("x", "2")]);
+  // Too large for a list.
+  await store.append({ projectKey: "p", sessionId: "large" }, [entry("x", "y".repeat(9_000))]);
+  const expected = [
+    { sessionId: "large", data: { uuids: ["y".repeat(9_000)] } },
+    { sessionId: "old", data: { uuids: ["1", "2"] } },
+    { sessionId: "s", data: { uuids: ((await store.load(key)) ?? []).map(({ uuid }) => uuid) } },
+  ];
+  const byId = (a: { sessionId: string }, b: { sessionId: string }) => (a.sessionId < b.sessionId ? -1 : 1);
+  for (const flush of [false, true]) {
+    if (flush) await Promise.all([store.flush(), other.flush()]);
+    const summaries = (await other.listSessionSummaries?.("p")) ?? [];
+    expect([...summaries].sort(byId)).toMatchObject(expected);
+    const listed = await other.listSessions("p");
+    expect(summaries.map(({ sessionId, mtime }) => ({ sessionId, mtime })).sort(byId)).toEqual(
+      [...listed].sort(byId),
+    );
+  }
+  expect(new ScrollbackSessionStore({ stores }).listSessionSummaries).toBeUndefined();
+});
+
+test("lists of flushed sessions are one read, and mtimes never go back", async () => {
+  const { driver, calls } = watchedDriver();
+  const store = new ScrollbackSessionStore({ stores: createStores(driver) });
+  const now = vi.spyOn(Date, "now");
+  try {
+    now.mockReturnValue(2_000_000);
+    await store.append(key, [entry("1", "a")]);
+    now.mockReturnValue(1_000_000);
+    await store.append(key, [entry("2", "b")]);
+    await store.append({ ...key, sessionId: "t" }, [entry("2", "b")]);
+  } finally {
+    now.mockRestore();
+  }
+  await store.flush();
+  calls.length = 0;
+  expect(await store.listSessions("p")).toEqual([
+    { sessionId: "s", mtime: 2_000_000 },
+    { sessionId: "t", mtime: 1_000_000 },
+  ]);
+  expect(calls).toEqual(["read claude:sessions:p"]);
+});
+
+test("more transcripts than are kept in memory keep their order and their uuids", async () => {
+  const store = new ScrollbackSessionStore({ stores: createMemoryStores() });
+  const keys = Array.from({ length: 40 }, (_, index) => ({ projectKey: "p", sessionId: `${index}` }));
+  const uuids = ["a", "b", "a", "c"];
+  await Promise.all(uuids.flatMap((uuid) => keys.map((one) => store.append(one, [entry(uuid, uuid)]))));
+  for (const one of keys) expect((await store.load(one))?.map(({ uuid }) => uuid)).toEqual(["a", "b", "c"]);
+  await store.flush();
+});
+
+test("bad input is refused before any I/O", async () => {
+  const stores = createMemoryStores();
+  for (const options of [
+    undefined,
+    {},
+    { stores: {} },
+    { stores: createMemoryStores({ maxMessages: 9 }) },
+    { stores: createMemoryStores({ ttlMs: 9 }) },
+    { stores, foldSessionSummary: 1 },
+    { stores, more: 1 },
+  ])
+    expect(() => new ScrollbackSessionStore(options as never), JSON.stringify(options)).toThrow(StoreError);
+  const store = new ScrollbackSessionStore({ stores });
+  await stores.close();
+  const calls = [
+    store.append({ projectKey: "", sessionId: "s" }, [entry("1")]),
+    store.append({ ...key, subpath: "" }, [entry("1")]),
+    store.append(key, {} as never),
+    store.append(key, [null as never]),
+    store.load({ projectKey: "p", sessionId: "\ud800" }),
+    store.load(undefined as never),
+    store.listSessions(""),
+    store.listSubkeys({ projectKey: "p" } as never),
+    store.delete({ ...key, subpath: 5 as never }),
+  ];
+  for (const call of calls) await expect(call).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+  await expect(store.load(key)).rejects.toMatchObject({ code: "CLOSED" });
+  const open = new ScrollbackSessionStore({ stores: createMemoryStores() });
+  await expect(open.append(key, [{ type: "x", f: () => 1 }])).rejects.toMatchObject({
+    code: "INVALID_ARGUMENT",
+  });
+  expect(await open.load(key)).toBeNull();
+});

@@ -1,0 +1,1 @@
+export { ScrollbackSessionStore, type ScrollbackSessionStoreOptions } from "./scrollback-session-store.ts";

@@ -1,0 +1,250 @@
+import type {
+  GetSnapshotOptions,
+  SessionSnapshot,
+  SessionSnapshotInput,
+  SessionStore,
+  SessionStoreOptions,
+  SnapshotMutator,
+} from "@genkit-ai/ai/session";
+import { GenkitError } from "@genkit-ai/core";
+import { type RecordOf, Records, retryOnConflict } from "@scrollback/collections";
+import {
+  type Check,
+  chatMessageTraits,
+  checkOptions,
+  hasMethods,
+  invalid,
+  isBoolean,
+  isFunction,
+  isId,
+  isPositiveInteger,
+  type StoreFactory,
+} from "@scrollback/store-core";
+import { leavesOf, newestOf, SessionLog, type SnapshotNote } from "./session-log.ts";
+import { SnapshotWatch } from "./snapshot-watch.ts";
+
+/** What a {@link ScrollbackSessionStore} takes. */
+export interface ScrollbackSessionStoreOptions {
+  /** A store factory of any backend and any message type, without `maxMessages`. It is not closed. With `ttlMs` a snapshot expires that long after it was written. */
+  readonly stores: Pick<StoreFactory, "settings" | "withTraits">;
+  /** Keeps tenants apart: what a call's context says of who calls. Ids of one scope are unknown in another. Default: one scope for all. */
+  readonly scope?: ((context: SessionStoreOptions["context"]) => string) | undefined;
+  /** Makes a lookup by session fail with `FAILED_PRECONDITION` where its history has branches. Default: the newest leaf. */
+  readonly rejectBranchingSessions?: boolean | undefined;
+  /** How often to look for changes by other processes, for `onSnapshotStateChange`. Default 2,000. */
+  readonly pollIntervalMs?: number | undefined;
+}
+
+const checks: Record<keyof ScrollbackSessionStoreOptions, Check> = {
+  stores: hasMethods("withTraits"),
+  scope: isFunction,
+  rejectBranchingSessions: isBoolean,
+  pollIntervalMs: isPositiveInteger,
+};
+
+/**
+ * The session store of Genkit's agents over any Scrollback store. A snapshot is a record; a save is a compare-and-set, so
+ * of two processes that save one snapshot, the second one's mutator sees what the first one wrote. A session is a log of its snapshots.
+ *
+ * Rejects with the `StoreError`s of the stores, and with Genkit's `INVALID_ARGUMENT` and `FAILED_PRECONDITION` where its own stores do.
+ *
+ * @example
+ * const store = new ScrollbackSessionStore({ stores: await openStores("sqlite:chats.db") });
+ * const guide = ai.defineAgent({ name: "guide", system: "You know every tram.", store });
+ */
+export class ScrollbackSessionStore<S = unknown> implements SessionStore<S> {
+  readonly #options: ScrollbackSessionStoreOptions;
+  readonly #stores: StoreFactory;
+  readonly #snapshots: Records<SessionSnapshot<S>>;
+  /** The names of logs, and their deletion. */
+  readonly #logs: Records;
+  readonly #watches = new Map<string, Set<SnapshotWatch<S>>>();
+
+  /** Does no I/O. @throws StoreError `INVALID_ARGUMENT` for a wrong option, and for stores that trim. */
+  constructor(options: ScrollbackSessionStoreOptions) {
+    checkOptions("ScrollbackSessionStore", options ?? null, checks);
+    this.#options = { ...options };
+    this.#snapshots = new Records({ stores: options.stores, prefix: "genkit:snapshot" });
+    this.#logs = new Records({ stores: options.stores, prefix: "genkit:session" });
+    this.#stores = options.stores.withTraits(chatMessageTraits);
+  }
+
+  /** A snapshot by its id, or the newest leaf of a session; undefined where there is none. */
+  async getSnapshot(options: GetSnapshotOptions): Promise<SessionSnapshot<S> | undefined> {
+    const { snapshotId, sessionId, context } = options;
+    if (!snapshotId === !sessionId)
+      throw new GenkitError({
+        status: "INVALID_ARGUMENT",
+        message: "getSnapshot requires exactly one of 'snapshotId' or 'sessionId'",
+      });
+    if (sessionId) return await this.#leafOf(sessionId, context);
+    return (await this.#snapshots.get(this.#key(String(snapshotId), context)))?.value;
+  }
+
+  /**
+   * Reads a snapshot, has it changed, and writes it if nobody has written it since; else begins anew. `mutator` may be called
+   * several times.
+   *
+   * @returns the snapshot's id, or null where `mutator` returned null.
+   */
+  async saveSnapshot(
+    snapshotId: string | undefined,
+    mutator: SnapshotMutator<S>,
+    options: SessionStoreOptions = {},
+  ): Promise<string | null> {
+    const { context } = options;
+    const noted = new Set<string>();
+    return await retryOnConflict(async () => {
+      const current = snapshotId ? await this.#snapshots.get(this.#key(snapshotId, context)) : undefined;
+      const changed = mutator(current?.value);
+      if (changed === null) return null;
+      const id = snapshotId || changed.snapshotId || crypto.randomUUID();
+      const value = cloneOf<S>({ ...changed, snapshotId: id });
+      await this.#note(value, current, context, noted);
+      const key = this.#key(id, context);
+      // A snapshot without an id to read it by replaces what is there, as in Genkit's own stores.
+      const condition = snapshotId ? { expectedRevision: current?.revision ?? null } : {};
+      const revision = await this.#snapshots.set(key, value, condition);
+      const watches = this.#watches.get(this.#snapshots.threadId(key)) ?? [];
+      for (const watch of watches) watch.tell({ value, revision });
+      return id;
+    });
+  }
+
+  /**
+   * Calls back with the snapshot, if it is there, and after each change: at once for changes by this store, and within
+   * `pollIntervalMs` for those by other processes. A poll reads one revision, and the snapshot where that has changed.
+   *
+   * @returns what ends it.
+   */
+  onSnapshotStateChange(
+    snapshotId: string,
+    callback: (snapshot: SessionSnapshot<S>) => void,
+    options: SessionStoreOptions = {},
+  ): () => void {
+    const key = this.#key(snapshotId, options.context);
+    const threadId = this.#snapshots.threadId(key);
+    const thread = this.#stores.open(threadId);
+    const watch = new SnapshotWatch<S>({
+      pollIntervalMs: this.#options.pollIntervalMs ?? 2_000,
+      readRevision: async () => (await thread.read({ limit: 0 })).revision,
+      read: () => this.#snapshots.get(key),
+      callback,
+    });
+    const watches = this.#watches.get(threadId) ?? new Set();
+    this.#watches.set(threadId, watches.add(watch));
+    return () => {
+      watch[Symbol.dispose]();
+      watches.delete(watch);
+      if (watches.size === 0) this.#watches.delete(threadId);
+    };
+  }
+
+  /**
+   * Deletes a session with all its snapshots. Nothing of them is left in the backend. Where the process dies in between, the
+   * same call deletes the rest.
+   */
+  async deleteSession(sessionId: string, options: SessionStoreOptions = {}): Promise<void> {
+    const { context } = options;
+    const key = this.#key(sessionId, context);
+    await retryOnConflict(async () => {
+      const { notes, revision } = await this.#logOf(sessionId, context).read();
+      // A set goes on with what is added to it: the ancestors of what the log still names.
+      const ids = new Set(notes.keys());
+      const found = new Set<string>();
+      for (const id of ids) {
+        const snapshot = (await this.#snapshots.get(this.#key(id, context)))?.value;
+        const parentId = snapshot?.parentId ?? notes.get(id)?.parentId;
+        if (parentId !== undefined) ids.add(parentId);
+        if (snapshot && sessionOf(snapshot) === sessionId) found.add(id);
+      }
+      // The oldest first, so that what is left can be found from the leaves.
+      for (const id of [...found].reverse()) await this.#snapshots.delete(this.#key(id, context));
+      await this.#logs.delete(key, revision === null ? {} : { expectedRevision: revision });
+    });
+  }
+
+  async #leafOf(
+    sessionId: string,
+    context: SessionStoreOptions["context"],
+  ): Promise<SessionSnapshot<S> | undefined> {
+    const { notes } = await this.#logOf(sessionId, context).read();
+    const read = async ({ id }: SnapshotNote) => {
+      const snapshot = (await this.#snapshots.get(this.#key(id, context)))?.value;
+      if (snapshot && sessionOf(snapshot) === sessionId) return snapshot;
+      // It was noted and not written, or has expired.
+      notes.delete(id);
+      return undefined;
+    };
+    while (notes.size > 0) {
+      const leaves = leavesOf(notes);
+      const newest = newestOf(leaves);
+      if (!newest) throw failedPrecondition(sessionId, "has no leaf snapshot (cyclic history)");
+      if (leaves.length > 1 && this.#options.rejectBranchingSessions) {
+        const found = (await Promise.all(leaves.map(read))).filter((one) => one !== undefined);
+        if (found.length > 1) throw failedPrecondition(sessionId, "has branching snapshots");
+        continue;
+      }
+      const snapshot = await read(newest);
+      if (snapshot) return snapshot;
+    }
+    return undefined;
+  }
+
+  /** Notes a snapshot with its session, before it is written: the write makes it visible. */
+  async #note(
+    snapshot: SessionSnapshot<S>,
+    current: RecordOf<SessionSnapshot<S>> | undefined,
+    context: SessionStoreOptions["context"],
+    noted: Set<string>,
+  ): Promise<void> {
+    const sessionId = sessionOf(snapshot);
+    if (sessionId === undefined) return;
+    const { snapshotId: id, parentId, createdAt } = snapshot;
+    const text = JSON.stringify([sessionId, id, parentId, createdAt]);
+    const isKnown =
+      current !== undefined &&
+      sessionOf(current.value) === sessionId &&
+      current.value.parentId === parentId &&
+      current.value.createdAt === createdAt;
+    if (noted.has(text)) return;
+    noted.add(text);
+    const log = this.#logOf(sessionId, context);
+    if (!isKnown) await log.note({ id, ...(parentId !== undefined && { parentId }), createdAt });
+    // A log must not expire before its snapshots.
+    else if (this.#options.stores.settings.ttlMs !== undefined) await log.touch();
+  }
+
+  #logOf(sessionId: string, context: SessionStoreOptions["context"]): SessionLog {
+    return new SessionLog(this.#stores.open(this.#logs.threadId(this.#key(sessionId, context))));
+  }
+
+  #key(id: string, context: SessionStoreOptions["context"]): string[] {
+    const problem = isId(id);
+    if (problem) invalid(`ScrollbackSessionStore: a snapshotId or sessionId ${problem}`);
+    const { scope } = this.#options;
+    if (!scope) return [id];
+    const name = scope(context);
+    const scopeProblem = isId(name);
+    if (scopeProblem) invalid(`ScrollbackSessionStore: what scope returns ${scopeProblem}`);
+    return [name, id];
+  }
+}
+
+function sessionOf<S>(snapshot: SessionSnapshotInput<S>): string | undefined {
+  return snapshot.sessionId ?? snapshot.state?.sessionId;
+}
+
+/** A copy as Genkit's in-memory store makes it: class instances become plain objects. What has no copy is refused when it is stored. */
+function cloneOf<S>(snapshot: SessionSnapshot<S>): SessionSnapshot<S> {
+  try {
+    return structuredClone(snapshot);
+  } catch {
+    return snapshot;
+  }
+}
+
+function failedPrecondition(sessionId: string, problem: string): GenkitError {
+  const message = `Session '${sessionId}' ${problem}. Resume by snapshotId instead.`;
+  return new GenkitError({ status: "FAILED_PRECONDITION", message });
+}

@@ -1,0 +1,2 @@
+// What the tests of Genkit take from node:test.
+export { describe, it } from "vitest";

@@ -1,0 +1,12 @@
+import type { SessionSnapshot } from "@genkit-ai/ai/session";
+
+let moments = 0;
+
+/** A snapshot, created after all that were made before it. */
+export function snapshotOf(
+  snapshotId: string,
+  fields: Partial<SessionSnapshot<unknown>> = {},
+): SessionSnapshot<unknown> {
+  moments += 1;
+  return { snapshotId, createdAt: new Date(1_700_000_000_000 + moments).toISOString(), ...fields };
+}

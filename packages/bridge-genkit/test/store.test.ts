@@ -1,0 +1,296 @@
+import type { SessionSnapshot } from "@genkit-ai/ai/session";
+import { GenkitError } from "@genkit-ai/core";
+import { createMemoryStores, createStores, MemoryDriver, StoreError } from "@scrollback/store-core";
+import { createSqliteStores } from "@scrollback/store-sqlite";
+import { expect, test, vi } from "vitest";
+import { ScrollbackSessionStore } from "../src/index.ts";
+import { scratchUrl } from "./scratch.ts";
+import { snapshotOf } from "./snapshots.ts";
+import { declareStoreTests } from "./store-tests.ts";
+
+const memoryDriver = new MemoryDriver();
+declareStoreTests("memory", async () => createStores(memoryDriver));
+const url = scratchUrl();
+declareStoreTests("SQLite", async () => createSqliteStores({ url }));
+
+const sessionId = "s";
+const save = (store: ScrollbackSessionStore, snapshot: SessionSnapshot) =>
+  store.saveSnapshot(snapshot.snapshotId, () => snapshot);
+
+test("the newest of several leaves is a session's snapshot, or several are refused", async () => {
+  const stores = createMemoryStores();
+  const store = new ScrollbackSessionStore({ stores });
+  const strict = new ScrollbackSessionStore({ stores, rejectBranchingSessions: true });
+  const late = snapshotOf("late", { sessionId, parentId: "root", createdAt: "2030-01-01T00:00:00.000Z" });
+  for (const snapshot of [snapshotOf("root", { sessionId }), late]) await save(store, snapshot);
+  expect((await strict.getSnapshot({ sessionId }))?.snapshotId).toBe("late");
+  await save(store, snapshotOf("early", { sessionId, parentId: "root" }));
+  expect((await store.getSnapshot({ sessionId }))?.snapshotId).toBe("late");
+  await expect(strict.getSnapshot({ sessionId })).rejects.toMatchObject({ status: "FAILED_PRECONDITION" });
+  await save(store, snapshotOf("root", { sessionId, parentId: "late" }));
+  await save(store, snapshotOf("late", { sessionId, parentId: "root" }));
+  await save(store, snapshotOf("early", { sessionId, parentId: "early" }));
+  await expect(store.getSnapshot({ sessionId })).rejects.toThrow(GenkitError);
+});
+
+test("a process that dies between the note and the snapshot leaves the session as it was", async () => {
+  const driver = new MemoryDriver();
+  const stores = createStores(driver);
+  const store = new ScrollbackSessionStore({ stores });
+  const strict = new ScrollbackSessionStore({ stores, rejectBranchingSessions: true });
+  await save(store, snapshotOf("one", { sessionId }));
+  const { commit } = driver;
+  driver.commit = async (request) => {
+    if (request.threadId.startsWith("genkit:snapshot")) throw new Error("the process died");
+    return await commit.call(driver, request);
+  };
+  for (const id of ["two", "three"])
+    await expect(save(store, snapshotOf(id, { sessionId, parentId: "one" }))).rejects.toThrow(StoreError);
+  driver.commit = commit;
+  for (const one of [store, strict]) expect((await one.getSnapshot({ sessionId }))?.snapshotId).toBe("one");
+  await save(store, snapshotOf("two", { sessionId, parentId: "one" }));
+  for (const one of [store, strict]) expect((await one.getSnapshot({ sessionId }))?.snapshotId).toBe("two");
+});
+
+test("a snapshot that moves to another session is no longer in the first one", async () => {
+  const store = new ScrollbackSessionStore({ stores: createMemoryStores() });
+  await save(store, snapshotOf("one", { sessionId }));
+  await save(store, snapshotOf("one", { state: { sessionId: "t" } }));
+  expect(await store.getSnapshot({ sessionId })).toBeUndefined();
+  expect((await store.getSnapshot({ sessionId: "t" }))?.snapshotId).toBe("one");
+});
+
+test("a scope's snapshots are unknown in others, whatever their names", async () => {
+  const stores = createMemoryStores();
+  const store = new ScrollbackSessionStore({ stores, scope: (context) => String(context?.auth?.tenant) });
+  const as = (tenant: string) => ({ context: { auth: { tenant } } });
+  await store.saveSnapshot("one", () => snapshotOf("one", { sessionId }), as("a"));
+  await store.saveSnapshot("b:one", () => snapshotOf("b:one", { sessionId: "b:s" }), as("a"));
+  expect(await store.getSnapshot({ snapshotId: "one", ...as("a") })).toBeDefined();
+  for (const found of [
+    store.getSnapshot({ snapshotId: "one", ...as("a:b") }),
+    store.getSnapshot({ sessionId, ...as("a:b") }),
+    new ScrollbackSessionStore({ stores }).getSnapshot({ snapshotId: "one" }),
+  ])
+    expect(await found).toBeUndefined();
+  const told: string[] = [];
+  const end = store.onSnapshotStateChange("one", ({ snapshotId }) => told.push(snapshotId), as("b"));
+  await store.saveSnapshot("one", (current) => current ?? null, as("a"));
+  end();
+  expect(told).toEqual([]);
+  await expect(
+    new ScrollbackSessionStore({ stores, scope: () => "" }).getSnapshot({ snapshotId: "one" }),
+  ).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+});
+
+test("a change by this store is told once, at once, and a copy", async () => {
+  const store = new ScrollbackSessionStore({ stores: createMemoryStores(), pollIntervalMs: 5 });
+  const told: SessionSnapshot[] = [];
+  const endOther = store.onSnapshotStateChange("one", (snapshot) => {
+    snapshot.status = "failed";
+  });
+  const end = store.onSnapshotStateChange("one", (snapshot) => told.push(snapshot));
+  const saved = snapshotOf("one", { state: { custom: { n: 1 } } });
+  await save(store, saved);
+  expect(told).toEqual([saved]);
+  Object.assign(told[0]?.state ?? {}, { custom: null });
+  await new Promise((resolve) => setTimeout(resolve, 40));
+  expect(told).toHaveLength(1);
+  expect(await store.getSnapshot({ snapshotId: "one" })).toEqual(saved);
+  end();
+  endOther();
+  await save(store, snapshotOf("one"));
+  expect(told).toHaveLength(1);
+});
+
+test("an older snapshot that was being read is not told after a newer one", async () => {
+  const driver = new MemoryDriver();
+  const store = new ScrollbackSessionStore({ stores: createStores(driver), pollIntervalMs: 5 });
+  await save(store, snapshotOf("one", { status: "pending" }));
+  const read = driver.read.bind(driver);
+  const reply = Promise.withResolvers<void>();
+  let reads = 0;
+  driver.read = async (request) => {
+    const view = await read(request);
+    if (request.limit !== 0 && reads++ === 0) await reply.promise;
+    return view;
+  };
+  const told: (string | undefined)[] = [];
+  const end = store.onSnapshotStateChange("one", ({ status }) => told.push(status));
+  await vi.waitFor(() => expect(reads).toBe(1));
+  await store.saveSnapshot("one", (current) => (current ? { ...current, status: "aborted" } : null));
+  reply.resolve();
+  await new Promise((resolve) => setTimeout(resolve, 30));
+  expect(told).toEqual(["aborted"]);
+  end();
+});
+
+test("watching rides out an outage, and ends when the stores are closed", async () => {
+  const driver = new MemoryDriver();
+  const stores = createStores(driver);
+  const store = new ScrollbackSessionStore({ stores, pollIntervalMs: 5 });
+  const read = driver.read.bind(driver);
+  let failures = 0;
+  driver.read = async () => {
+    failures++;
+    throw new StoreError("UNAVAILABLE", "no backend");
+  };
+  const told: SessionSnapshot[] = [];
+  store.onSnapshotStateChange("one", (snapshot) => told.push(snapshot));
+  await vi.waitFor(() => expect(failures).toBeGreaterThan(0));
+  driver.read = read;
+  await save(new ScrollbackSessionStore({ stores }), snapshotOf("one"));
+  await vi.waitFor(() => expect(told).toHaveLength(1), { timeout: 5_000 });
+  const timers = vi.spyOn(globalThis, "clearInterval");
+  await stores.close();
+  await vi.waitFor(() => expect(timers).toHaveBeenCalled());
+  timers.mockRestore();
+});
+
+test("the log of a session stays short, with its leaves, also where none of its notes came last", async () => {
+  const stores = createMemoryStores();
+  const store = new ScrollbackSessionStore({ stores });
+  const random = vi.spyOn(Math, "random").mockReturnValue(0.999);
+  try {
+    let parentId: string | undefined;
+    for (let turn = 0; turn < 100; turn++) {
+      const id = `turn ${turn}`;
+      await save(store, snapshotOf(id, { sessionId, ...(parentId !== undefined && { parentId }) }));
+      if (turn === 10) await save(store, snapshotOf("branch", { sessionId, parentId: "turn 3" }));
+      parentId = id;
+    }
+    const log = stores.open("genkit:session:s");
+    expect(await log.listMessages()).toHaveLength(101);
+    random.mockReturnValue(0);
+    await save(store, snapshotOf("turn 100", { sessionId, parentId: "turn 99" }));
+    // The newest with two ancestors, and the branch with two.
+    expect(await log.listMessages()).toHaveLength(6);
+    // Noted by a process that died before it wrote the snapshot: the one before is a leaf again.
+    const never = { id: "never", parentId: "turn 100", createdAt: "2040" };
+    for (let note = 0; note < 64; note++)
+      await log.addMessages([{ role: "user", content: "", metadata: never }]);
+    await save(store, snapshotOf("branch 2", { sessionId, parentId: "turn 3" }));
+    expect((await log.listMessages()).length).toBeLessThanOrEqual(9);
+    expect(await store.getSnapshot({ snapshotId: "turn 100" })).toBeDefined();
+    await store.saveSnapshot("branch 2", (current) => (current ? { ...current, createdAt: "2000" } : null));
+  } finally {
+    random.mockRestore();
+  }
+  expect((await store.getSnapshot({ sessionId }))?.snapshotId).toBe("turn 100");
+  const strict = new ScrollbackSessionStore({ stores, rejectBranchingSessions: true });
+  await expect(strict.getSnapshot({ sessionId })).rejects.toMatchObject({ status: "FAILED_PRECONDITION" });
+});
+
+test("with ttlMs, a session lives as long as the snapshot that was written last, and older ones expire", async () => {
+  let now = 1_000;
+  const driver = new MemoryDriver({ clock: { wall: () => now } });
+  const stores = createStores(driver, { ttlMs: 1_000 });
+  const store = new ScrollbackSessionStore({ stores });
+  await save(store, snapshotOf("one", { sessionId }));
+  await save(store, snapshotOf("two", { sessionId, parentId: "one" }));
+  for (let beat = 0; beat < 3; beat++) {
+    now += 900;
+    await store.saveSnapshot("two", (current) => (current ? { ...current, heartbeatAt: `${beat}` } : null));
+  }
+  expect(await store.getSnapshot({ snapshotId: "one" })).toBeUndefined();
+  expect((await store.getSnapshot({ sessionId }))?.heartbeatAt).toBe("2");
+  now += 1_001;
+  expect(await store.getSnapshot({ sessionId })).toBeUndefined();
+});
+
+test("a save of a known snapshot is one read and one commit, a new one also notes its session", async () => {
+  const driver = new MemoryDriver();
+  const calls: string[] = [];
+  for (const name of ["commit", "read"] as const) {
+    const method = driver[name].bind(driver) as (request: { threadId: string }) => never;
+    driver[name] = (request: { threadId: string }) => {
+      calls.push(`${name} ${request.threadId}`);
+      return method(request);
+    };
+  }
+  const store = new ScrollbackSessionStore({ stores: createStores(driver) });
+  const random = vi.spyOn(Math, "random").mockReturnValue(0.999);
+  await save(store, snapshotOf("one", { sessionId, createdAt: "2030" }));
+  await save(store, snapshotOf("one", { sessionId, createdAt: "2030", status: "completed" }));
+  random.mockRestore();
+  await store.getSnapshot({ sessionId });
+  expect(calls).toEqual([
+    ...["read genkit:snapshot:one", "commit genkit:session:s", "commit genkit:snapshot:one"],
+    ...["read genkit:snapshot:one", "commit genkit:snapshot:one"],
+    ...["read genkit:session:s", "read genkit:snapshot:one"],
+  ]);
+});
+
+test("a session is deleted with all its snapshots, also those that its log names no more", async () => {
+  const driver = new MemoryDriver();
+  const store = new ScrollbackSessionStore({ stores: createStores(driver) });
+  const random = vi.spyOn(Math, "random").mockReturnValue(0);
+  try {
+    let parentId: string | undefined;
+    for (let turn = 0; turn < 80; turn++) {
+      const snapshotId = `turn ${turn}`;
+      await save(store, snapshotOf(snapshotId, { sessionId, ...(parentId !== undefined && { parentId }) }));
+      parentId = snapshotId;
+    }
+    await save(store, snapshotOf("branch", { sessionId, parentId: "turn 30" }));
+    await save(store, snapshotOf("neighbour", { sessionId: "t", parentId: "turn 30" }));
+  } finally {
+    random.mockRestore();
+  }
+  // The process dies after some deletions.
+  const remove = driver.delete.bind(driver);
+  let deletions = 0;
+  driver.delete = async (request) => {
+    if (deletions++ === 20) throw new StoreError("ABORTED", "the process died");
+    return await remove(request);
+  };
+  await expect(store.deleteSession(sessionId)).rejects.toMatchObject({ code: "ABORTED" });
+  expect((await store.getSnapshot({ sessionId }))?.snapshotId).toBe("branch");
+  await store.deleteSession(sessionId);
+  expect(await store.getSnapshot({ sessionId })).toBeUndefined();
+  for (const snapshotId of [...Array.from({ length: 80 }, (_, turn) => `turn ${turn}`), "branch"])
+    expect(await store.getSnapshot({ snapshotId }), snapshotId).toBeUndefined();
+  expect((await store.getSnapshot({ sessionId: "t" }))?.snapshotId).toBe("neighbour");
+  // The 81 snapshots and the log, and the one deletion that failed.
+  expect(deletions).toBe(83);
+  await store.deleteSession(sessionId);
+});
+
+test("a mutator that throws changes nothing, and values that cannot be stored are refused", async () => {
+  const store = new ScrollbackSessionStore({ stores: createMemoryStores() });
+  const failing = () => {
+    throw new Error("precondition");
+  };
+  await expect(store.saveSnapshot("one", failing)).rejects.toThrow("precondition");
+  const odd = snapshotOf("one", { state: { custom: { call: () => 1 } } });
+  await expect(save(store, odd)).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+  expect(await store.getSnapshot({ snapshotId: "one" })).toBeUndefined();
+  class Point {
+    x = 1;
+  }
+  await save(store, snapshotOf("one", { state: { custom: new Point() } }));
+  expect((await store.getSnapshot({ snapshotId: "one" }))?.state?.custom).toEqual({ x: 1 });
+});
+
+test("bad input is refused before any I/O", async () => {
+  const stores = createMemoryStores();
+  for (const options of [
+    undefined,
+    {},
+    { stores: {} },
+    { stores: createMemoryStores({ maxMessages: 9 }) },
+    { stores, pollIntervalMs: 0 },
+    { stores, scope: "a" },
+    { stores, more: 1 },
+  ])
+    expect(() => new ScrollbackSessionStore(options as never), JSON.stringify(options)).toThrow(StoreError);
+  const store = new ScrollbackSessionStore({ stores });
+  await stores.close();
+  for (const options of [{}, { snapshotId: "a", sessionId: "b" }, { snapshotId: "" }])
+    await expect(store.getSnapshot(options)).rejects.toMatchObject({ status: "INVALID_ARGUMENT" });
+  const refused = { code: "INVALID_ARGUMENT" };
+  await expect(store.getSnapshot({ snapshotId: "x".repeat(1_025) })).rejects.toMatchObject(refused);
+  await expect(store.getSnapshot({ sessionId: "\ud800" })).rejects.toMatchObject(refused);
+  await expect(store.saveSnapshot("\ud800", () => snapshotOf("a"))).rejects.toMatchObject(refused);
+  await expect(store.getSnapshot({ snapshotId: "a" })).rejects.toMatchObject({ code: "CLOSED" });
+});

@@ -1,0 +1,127 @@
+import {
+  type AgentInputItem,
+  MemorySession,
+  type OpenAIResponsesCompactionArgs,
+  type OpenAIResponsesCompactionOwnershipAwareSession,
+  type OpenAIResponsesCompactionResult,
+} from "@openai/agents-core";
+import {
+  OpenAIResponsesCompactionSession,
+  type OpenAIResponsesCompactionSessionOptions,
+} from "@openai/agents-openai";
+import { type MessageStore, type Revision, StoreError } from "@scrollback/store-core";
+import { openItems, type ScrollbackSessionOptions } from "./items.ts";
+import { ScrollbackSession } from "./scrollback-session.ts";
+
+type CompactionOptions = Omit<
+  OpenAIResponsesCompactionSessionOptions,
+  "underlyingSession" | "maxRollbackItems"
+>;
+type RunCompaction = OpenAIResponsesCompactionOwnershipAwareSession["runCompaction"];
+
+/** What a {@link ScrollbackCompactionSession} takes: a session's options, and those of the SDK's compaction session. */
+export interface ScrollbackCompactionSessionOptions extends ScrollbackSessionOptions, CompactionOptions {}
+
+/** What the last turn of this process told, and the revision of the history that it ended with. */
+interface LastResponse {
+  readonly responseId: string | undefined;
+  readonly store: boolean | undefined;
+  readonly revision: Revision | null;
+}
+
+/**
+ * A session that OpenAI's `responses.compact` keeps short. The SDK's `OpenAIResponsesCompactionSession` decides when to
+ * compact, makes the request and reads its answer; it works on a copy. The history is replaced in one commit, and only if
+ * no other process has written to it meanwhile, so a crash at any moment loses no item.
+ *
+ * @example
+ * const session = new ScrollbackCompactionSession({ stores, sessionId: "ada", client: new OpenAI(), model: "gpt-5.6" });
+ * await run(agent, "Which tram goes to the harbour?", { session });
+ */
+export class ScrollbackCompactionSession
+  extends ScrollbackSession
+  implements OpenAIResponsesCompactionOwnershipAwareSession
+{
+  readonly #items: MessageStore<AgentInputItem>;
+  readonly #compaction: CompactionOptions;
+  /** The revision that the holder of a receipt has read or written last. */
+  readonly #receipts = new WeakMap<object, Revision | null>();
+  #last: LastResponse | undefined;
+
+  /** Does no I/O. @throws StoreError `INVALID_ARGUMENT` for a wrong option; what the SDK's session throws for its own. */
+  constructor({ stores, sessionId, ...compaction }: ScrollbackCompactionSessionOptions) {
+    super({ stores, sessionId });
+    this.#items = openItems("ScrollbackCompactionSession", { stores, sessionId: this.sessionId });
+    this.#compaction = compaction;
+    this.#onCopyOf([]);
+  }
+
+  /** All items, and a receipt that allows the run which read them to compact them. */
+  async getItemsWithCompactionOwnership(): Promise<{ items: AgentInputItem[]; ownership: object }> {
+    const { items, revision } = await this.#read();
+    const ownership = {};
+    this.#receipts.set(ownership, revision);
+    return { items, ownership };
+  }
+
+  /** Adds items. The receipt stays good if nobody else has written since. */
+  async addItemsWithCompactionOwnership(items: AgentInputItem[], ownership: object | null): Promise<void> {
+    const expectedRevision = ownership ? this.#receipts.get(ownership) : undefined;
+    if (!ownership || expectedRevision === undefined) return await this.addItems(items);
+    // Not good while it is not known whether the write happened.
+    this.#receipts.delete(ownership);
+    try {
+      this.#receipts.set(ownership, await this.#items.addMessages(items, { expectedRevision }));
+    } catch (error) {
+      if (!StoreError.is(error, "CONFLICT")) throw error;
+      await this.addItems(items);
+    }
+  }
+
+  /**
+   * Compacts the history where the SDK's rules say so. Returns null where nothing was requested.
+   *
+   * When another process has written to the session while OpenAI compacted it, the history stays as it is: called by a run,
+   * this returns what the request cost; called by hand, it rejects with `CONFLICT`.
+   */
+  async runCompaction(
+    ...parameters: Parameters<RunCompaction>
+  ): Promise<OpenAIResponsesCompactionResult | null> {
+    const [args = {}, runContext, ownership, modelExchange] = parameters;
+    const { items, revision } = await this.#read();
+    const last = this.#last?.revision === revision ? this.#last : undefined;
+    const { responseId = last?.responseId, store = last?.store } = args;
+    this.#last = { responseId, store, revision };
+    const isAutomatic = ownership !== undefined;
+    if (isAutomatic && (ownership === null || this.#receipts.get(ownership) !== revision)) return null;
+    const { copy, compacting } = this.#onCopyOf(items);
+    const receipt = isAutomatic ? (await compacting.getItemsWithCompactionOwnership()).ownership : undefined;
+    const known: OpenAIResponsesCompactionArgs = {
+      ...args,
+      ...(responseId !== undefined && { responseId }),
+      ...(store !== undefined && { store }),
+    };
+    const result = await compacting.runCompaction(known, runContext, receipt, modelExchange);
+    if (!result) return null;
+    try {
+      const compacted = await this.#items.replaceMessages(await copy.getItems(), {
+        expectedRevision: revision,
+      });
+      if (ownership) this.#receipts.set(ownership, compacted);
+    } catch (error) {
+      if (!isAutomatic || !StoreError.is(error, "CONFLICT")) throw error;
+    }
+    return result;
+  }
+
+  #onCopyOf(initialItems: AgentInputItem[]) {
+    const copy = new MemorySession({ sessionId: this.sessionId, initialItems });
+    const options = { ...this.#compaction, underlyingSession: copy };
+    return { copy, compacting: new OpenAIResponsesCompactionSession(options) };
+  }
+
+  async #read(): Promise<{ items: AgentInputItem[]; revision: Revision | null }> {
+    const { entries, revision } = await this.#items.read();
+    return { items: entries.map(({ message }) => message), revision };
+  }
+}

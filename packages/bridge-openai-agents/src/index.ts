@@ -1,0 +1,2 @@
+export type { ScrollbackSessionOptions } from "./items.ts";
+export { ScrollbackSession } from "./scrollback-session.ts";

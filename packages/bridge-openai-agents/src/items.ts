@@ -1,0 +1,65 @@
+import type { AgentInputItem } from "@openai/agents-core";
+import { nameOf } from "@scrollback/collections";
+import {
+  type Check,
+  checkOptions,
+  hasMethods,
+  invalid,
+  isId,
+  type MessageStore,
+  type MessageTraits,
+  type StoreFactory,
+} from "@scrollback/store-core";
+
+/** Where a session is kept, and under which id. */
+export interface ScrollbackSessionOptions {
+  /** A store factory of any backend and any message type. It is not closed. */
+  readonly stores: Pick<StoreFactory, "withTraits">;
+  /** Default: a new UUID. */
+  readonly sessionId?: string | undefined;
+}
+
+const results = /_(result|output)$/;
+
+/** What trimming asks of an item: a turn begins at a user's message, and the result of a tool stays with its call. */
+export const itemTraits: MessageTraits<AgentInputItem> = {
+  role(item) {
+    const { role } = item as { role?: unknown };
+    if (role === "user" || role === "system" || role === "assistant") return role;
+    return results.test(typeOf(item)) ? "tool" : "assistant";
+  },
+  toolCalls: (item) => (results.test(typeOf(item)) ? [] : callIds(item)),
+  toolResults: (item) => (results.test(typeOf(item)) ? callIds(item) : []),
+  check: (item) =>
+    typeof item === "object" && item !== null && !Array.isArray(item) ? undefined : "must be an item",
+};
+
+const checks: Record<keyof ScrollbackSessionOptions, Check> = {
+  stores: hasMethods("withTraits"),
+  sessionId: isId,
+};
+
+/** The thread of a session. */
+export function threadOf(sessionId: string): string {
+  return `openai:${nameOf(sessionId)}`;
+}
+
+/** The items of a session, without I/O. @throws StoreError `INVALID_ARGUMENT` for a wrong option. */
+export function openItems(
+  owner: string,
+  options: ScrollbackSessionOptions & { readonly sessionId: string },
+): MessageStore<AgentInputItem> {
+  checkOptions(owner, options, checks);
+  const { stores, sessionId } = options;
+  if (stores === undefined) invalid(`${owner}: stores must be a store factory`);
+  return stores.withTraits(itemTraits).open(threadOf(sessionId));
+}
+
+function typeOf(item: AgentInputItem): string {
+  return String(item.type ?? "message");
+}
+
+function callIds(item: AgentInputItem): string[] {
+  const { callId } = item as { callId?: unknown };
+  return typeof callId === "string" ? [callId] : [];
+}

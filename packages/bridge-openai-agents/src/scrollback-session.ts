@@ -1,0 +1,116 @@
+import { randomUUID } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
+import {
+  type AgentInputItem,
+  MemorySession,
+  type SessionHistoryRewriteArgs,
+  type SessionHistoryRewriteAwareSession,
+  type SessionHistoryTransactionArgs,
+  type SessionHistoryTransactionAwareSession,
+  UserError,
+} from "@openai/agents-core";
+import { retryOnConflict } from "@scrollback/collections";
+import type { MessageStore } from "@scrollback/store-core";
+import { openItems, type ScrollbackSessionOptions } from "./items.ts";
+import { findApplied, parseLedger, withApplied } from "./ledger.ts";
+import { applyTransaction, checkTransaction } from "./transaction.ts";
+
+/**
+ * A thread of any Scrollback store as a session of the OpenAI Agents SDK: each item is a message. Does what the SDK's
+ * `MemorySession` does, in any process, and each change is one atomic commit.
+ *
+ * Rejects with the `StoreError`s of the stores, and with the SDK's `UserError` where `MemorySession` does.
+ *
+ * @example
+ * const session = new ScrollbackSession({ stores: await openStores("sqlite:chats.db"), sessionId: "ada" });
+ * await run(agent, "Which tram goes to the harbour?", { session });
+ */
+export class ScrollbackSession
+  implements SessionHistoryTransactionAwareSession, SessionHistoryRewriteAwareSession
+{
+  /** For this session in other processes. */
+  readonly sessionId: string;
+  readonly #items: MessageStore<AgentInputItem>;
+
+  /** Does no I/O. @throws StoreError `INVALID_ARGUMENT` for a wrong option. */
+  constructor(options: ScrollbackSessionOptions) {
+    this.sessionId = options?.sessionId ?? randomUUID();
+    this.#items = openItems("ScrollbackSession", { ...options, sessionId: this.sessionId });
+  }
+
+  /** The thread that holds the items; `stores.deleteThread(session.threadId)` leaves nothing of it. */
+  get threadId(): string {
+    return this.#items.threadId;
+  }
+
+  async getSessionId(): Promise<string> {
+    return this.sessionId;
+  }
+
+  /** All items, or the newest `limit`, oldest first. A limit of 0 or less is an empty list. */
+  async getItems(limit?: number): Promise<AgentInputItem[]> {
+    return await this.#items.listMessages(limit === undefined ? {} : { limit: Math.max(limit, 0) });
+  }
+
+  /** Adds the items at the end, next to each other, all or none. */
+  async addItems(items: AgentInputItem[]): Promise<void> {
+    await this.#items.addMessages(items);
+  }
+
+  /** Takes the newest item away. Of several callers each gets another one. */
+  async popItem(): Promise<AgentInputItem | undefined> {
+    return await this.#items.popMessage();
+  }
+
+  /** Removes all items, and forgets the transactions that were applied. */
+  async clearSession(): Promise<void> {
+    await this.#items.clear();
+  }
+
+  /** Replaces all items in one commit, and remembers the transactions that were applied. */
+  async replaceHistoryWithCompaction(items: AgentInputItem[]): Promise<void> {
+    await this.#items.replaceMessages(items);
+  }
+
+  /** Replaces function calls by others. What is before the first one that changed is not written again. */
+  async applyHistoryMutations(args: SessionHistoryRewriteArgs): Promise<void> {
+    const mutations = structuredClone(args.mutations);
+    if (mutations.length === 0) return;
+    await retryOnConflict(async () => {
+      const { entries, revision } = await this.#items.read();
+      const memory = new MemorySession({ initialItems: entries.map(({ message }) => message) });
+      await memory.applyHistoryMutations({ mutations });
+      const mutated = await memory.getItems();
+      const first = entries.findIndex(({ message }, index) => !isDeepStrictEqual(message, mutated[index]));
+      const changed = entries[first];
+      const last = entries.at(-1);
+      if (!changed || !last) return;
+      // By number, because corrupt records may have been skipped.
+      const drop = last.sequence - changed.sequence + 1;
+      await this.#items.commit({ drop, append: mutated.slice(first) }, { expectedRevision: revision });
+    });
+  }
+
+  /**
+   * Applies a change once: the change and its operation id are one commit. The newest 512 ids of a session are remembered.
+   *
+   * @throws UserError for a transaction that is not valid, an id that was used for another transaction, and a suffix that
+   *   is not there. Then nothing was changed.
+   */
+  async applyHistoryTransaction(args: SessionHistoryTransactionArgs): Promise<void> {
+    const checked = await checkTransaction(args);
+    const { operationId, digest, suffixLength } = checked;
+    await retryOnConflict(async () => {
+      const { entries, revision, metadata } = await this.#items.read({ limit: suffixLength });
+      const ledger = parseLedger(this.threadId, metadata);
+      const applied = findApplied(ledger, operationId);
+      if (applied === digest) return;
+      if (applied !== undefined)
+        throw new UserError("Session history operation was already applied with a different transaction.");
+      const newest = entries.map(({ message }) => message);
+      const append = await applyTransaction(newest, checked);
+      const change = { drop: suffixLength, append, metadata: withApplied(ledger, operationId, digest) };
+      await this.#items.commit(change, { expectedRevision: revision });
+    });
+  }
+}

@@ -1,0 +1,1 @@
+export { ScrollbackStorage, type ScrollbackStorageOptions } from "./scrollback-storage.ts";

@@ -1,0 +1,158 @@
+import { type Key, MarkedDirectories, Records } from "@scrollback/collections";
+import {
+  type Check,
+  chatMessageTraits,
+  checkOptions,
+  hasMethods,
+  invalid,
+  isFunction,
+  type StoreFactory,
+} from "@scrollback/store-core";
+import { checkKey, groupOf, ROOT, threads, VALUES } from "./keys.ts";
+import { type Known, listedAs, readHead, readValue, writeValue } from "./value.ts";
+
+/** Keys whose revision is kept in memory. */
+const KNOWN_KEYS = 1_000;
+const PAGE = 1_000;
+
+/** What a {@link ScrollbackStorage} takes. */
+export interface ScrollbackStorageOptions {
+  /** A store factory of any backend and any message type, without `maxMessages` and `ttlMs`. It is not closed. */
+  readonly stores: Pick<StoreFactory, "settings" | "withTraits">;
+  /** Called with what failed in the background: notes of lists, which are written again. */
+  readonly onError?: ((error: unknown) => void) | undefined;
+}
+
+const checks: Record<keyof ScrollbackStorageOptions, Check> = {
+  stores: hasMethods("withTraits"),
+  onError: isFunction,
+};
+
+/**
+ * The `Storage` of Strands agents over any Scrollback store: bytes under string keys. Keys are opaque, at most 1,024 bytes.
+ *
+ * Rejects with the `StoreError`s of the stores.
+ *
+ * @example
+ * await using storage = new ScrollbackStorage({ stores: await openStores("sqlite:chats.db") });
+ * const agent = new Agent({ model, sessionManager: new SessionManager({ sessionId: "ada", storage }) });
+ */
+export class ScrollbackStorage implements AsyncDisposable {
+  readonly #stores: StoreFactory;
+  /** The names of values, and their deletion. */
+  readonly #threads: Records;
+  readonly #directories: MarkedDirectories<null>;
+  /** The ones written last, at the end. */
+  readonly #known = new Map<string, Known>();
+
+  /** Does no I/O. @throws StoreError `INVALID_ARGUMENT` for a wrong option, and for stores that trim or expire. */
+  constructor(options: ScrollbackStorageOptions) {
+    checkOptions("ScrollbackStorage", options ?? null, checks);
+    const { stores, onError } = options;
+    if (stores === undefined) invalid("ScrollbackStorage: stores must be a store factory");
+    if (stores.settings.ttlMs !== undefined)
+      invalid("ScrollbackStorage: stores with ttlMs lose parts of lists; give a factory without it");
+    this.#directories = new MarkedDirectories({
+      stores,
+      leafThread: threads.leaf,
+      ...(onError && { onError }),
+    });
+    this.#threads = new Records({ stores, prefix: VALUES });
+    this.#stores = stores.withTraits(chatMessageTraits);
+  }
+
+  /** Stores bytes under a key, over what is there: up to 45 MiB, in one commit. */
+  async write(key: string, data: Uint8Array): Promise<void> {
+    checkKey("write", key);
+    if (!(data instanceof Uint8Array)) invalid("write: data must be a Uint8Array");
+    const known = this.#known.get(key);
+    // Not known again before the outcome is.
+    this.#known.delete(key);
+    const group = groupOf(key);
+    const written = await writeValue(
+      {
+        ...{ key, known, store: this.#open(key) },
+        ...{ directories: this.#directories, directory: threads.keys(group) },
+        announce: async () => {
+          if (group !== ROOT)
+            await this.#directories.note(threads.groups, [group], { order: 0, was: 0, value: null });
+        },
+      },
+      data.slice(),
+    );
+    this.#known.set(key, written);
+    const [oldest] = this.#known.keys();
+    if (this.#known.size > KNOWN_KEYS && oldest !== undefined) this.#known.delete(oldest);
+  }
+
+  /** The bytes under a key, or null. */
+  async read(key: string): Promise<Uint8Array | null> {
+    checkKey("read", key);
+    return await readValue(this.#open(key));
+  }
+
+  /** Deletes a key with its bytes; a missing one is none to delete. */
+  async delete(key: string): Promise<void> {
+    checkKey("delete", key);
+    this.#known.delete(key);
+    const { head } = await readHead(this.#open(key));
+    if (!head) return;
+    const group = groupOf(key);
+    const directory = threads.keys(group);
+    const member = { key: [key], incarnation: head.incarnation, order: 0 };
+    await this.#directories.remove(directory, member, () => this.#threads.delete([key]));
+    // A key that is made meanwhile notes its group again.
+    if (group !== ROOT && (await this.#directories.removeDirectory(directory)))
+      await this.#directories.purge(threads.groups, { key: [group], order: 0 });
+  }
+
+  /** The keys that begin with a prefix, sorted; all with an empty one. */
+  async list(prefix: string): Promise<string[]> {
+    if (prefix !== "") checkKey("list", prefix);
+    const group = groupOf(prefix);
+    const groups = group === ROOT ? [ROOT, ...(await this.#groups(prefix))] : [group];
+    const keys: string[] = [];
+    for (const one of groups) {
+      const read = async ([key = ""]: Key) => {
+        const { head } = await readHead(this.#open(key));
+        return head && listedAs(head);
+      };
+      for (const key of await this.#members(threads.keys(one), read))
+        if (key.startsWith(prefix)) keys.push(key);
+    }
+    return keys.sort();
+  }
+
+  /** Returns when all that lists need is written. Call it before the stores are closed. */
+  async flush(): Promise<void> {
+    await this.#directories.flush();
+  }
+
+  /** The same as {@link ScrollbackStorage.flush}. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.flush();
+  }
+
+  #open(key: string) {
+    return this.#stores.open(this.#threads.threadId([key]));
+  }
+
+  async #groups(prefix: string): Promise<string[]> {
+    const groups = await this.#members(threads.groups, async () => undefined);
+    return groups.filter((group) => group.startsWith(prefix));
+  }
+
+  async #members(
+    directory: string,
+    read: Parameters<MarkedDirectories<null>["page"]>[1]["read"],
+  ): Promise<string[]> {
+    const members: string[] = [];
+    let pageToken: string | undefined;
+    do {
+      const page = await this.#directories.page(directory, { limit: PAGE, pageToken, read });
+      members.push(...page.entries.map(({ key: [member = ""] }) => member));
+      pageToken = page.nextPageToken;
+    } while (pageToken !== undefined);
+    return members;
+  }
+}

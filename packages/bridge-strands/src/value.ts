@@ -1,0 +1,95 @@
+import { randomUUID } from "node:crypto";
+import {
+  envelope,
+  type MarkedDirectories,
+  type MemberNow,
+  parseMetadata,
+  retryOnConflict,
+  valueOf as valueIn,
+} from "@scrollback/collections";
+import { type MessageStore, type Revision, StoreError } from "@scrollback/store-core";
+
+/** A message takes 16 MiB, and bytes at most 4/3 of their size. */
+const PIECE = 8 * 1_024 ** 2;
+const owner = { package: "@scrollback/bridge-strands", kind: "Strands value" };
+
+/** The metadata of a value's thread. */
+export interface Head {
+  readonly version: 1;
+  /** Random, new for each creation of the key. */
+  readonly incarnation: string;
+  /** How often this incarnation was written. */
+  readonly writes: number;
+  /** How many messages have the bytes. */
+  readonly pieces: number;
+}
+
+/** A value's head at one revision. */
+export interface Known {
+  readonly head: Head | undefined;
+  readonly revision: Revision | null;
+}
+
+/** A value as lists have it: they sort by key alone. */
+export function listedAs({ incarnation, writes: version }: Head): MemberNow<null> {
+  return { incarnation, version, order: 0, value: null };
+}
+
+/** What a value's head says, in one read. */
+export async function readHead(store: MessageStore): Promise<Known> {
+  const { metadata, revision } = await store.read({ limit: 0 });
+  return { head: parseMetadata<Head>(store.threadId, metadata, owner), revision };
+}
+
+/** The bytes, or null where there are none. */
+export async function readValue(store: MessageStore): Promise<Uint8Array | null> {
+  const { entries, metadata } = await store.read();
+  const head = parseMetadata<Head>(store.threadId, metadata, owner);
+  if (!head) return null;
+  if (entries.length !== head.pieces)
+    throw new StoreError(
+      "CORRUPT",
+      `read: "${store.threadId}" has ${entries.length} of ${head.pieces} pieces`,
+    );
+  return new Uint8Array(Buffer.concat(entries.map(({ message }) => valueIn<Uint8Array>(message))));
+}
+
+/** What {@link writeValue} takes. */
+export interface ValueWrite {
+  readonly key: string;
+  readonly store: MessageStore;
+  readonly directories: MarkedDirectories<null>;
+  readonly directory: string;
+  /** What is known of the value already. */
+  readonly known: Known | undefined;
+  /** Called before a key is made, and after it was. */
+  readonly announce: () => Promise<void>;
+}
+
+/** Writes a value over whatever is there, in one commit. */
+export async function writeValue(write: ValueWrite, data: Uint8Array): Promise<Known> {
+  const { key, store, directories, directory, announce } = write;
+  let { known } = write;
+  return await retryOnConflict(async () => {
+    const { head, revision } = known ?? (await readHead(store));
+    // What another process has written meanwhile is read.
+    known = undefined;
+    const pieces: Uint8Array[] = [];
+    for (let start = 0; start === 0 || start < data.length; start += PIECE)
+      pieces.push(data.subarray(start, start + PIECE));
+    const incarnation = head?.incarnation ?? randomUUID();
+    const next: Head = { version: 1, incarnation, writes: (head?.writes ?? 0) + 1, pieces: pieces.length };
+    if (!head) await announce();
+    const written = await directories.write(directory, { key: [key], incarnation }, async () => {
+      const change = {
+        drop: "all" as const,
+        append: pieces.map((piece) => envelope("user", piece)),
+        metadata: next,
+      };
+      const at = await store.commit(change, { expectedRevision: revision });
+      return { ...listedAs(next), was: head && 0, revision: at };
+    });
+    if (!head) await announce();
+    return { head: next, revision: written.revision };
+  });
+}
