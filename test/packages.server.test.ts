@@ -25,6 +25,7 @@ const folders = {
   "@scrollback/bridge-google-adk": "packages/bridge-google-adk",
   "@scrollback/bridge-openai-agents": "packages/bridge-openai-agents",
   "@scrollback/bridge-strands": "packages/bridge-strands",
+  "@scrollback/bridge-langgraph": "packages/bridge-langgraph",
   "@scrollback/conformance": "conformance-tests",
 };
 type PackageName = keyof typeof folders;

@@ -25,6 +25,7 @@ const folders = [
   "packages/bridge-google-adk",
   "packages/bridge-openai-agents",
   "packages/bridge-strands",
+  "packages/bridge-langgraph",
   "conformance-tests",
 ];
 const clients = [

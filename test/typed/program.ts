@@ -7,6 +7,9 @@ import * as googleAdk from "@scrollback/bridge-google-adk";
 import * as openaiAgents from "@scrollback/bridge-openai-agents";
 import * as openaiCompaction from "@scrollback/bridge-openai-agents/compaction";
 import * as strands from "@scrollback/bridge-strands";
+import * as langgraph from "@scrollback/bridge-langgraph";
+import * as langchainHistory from "@scrollback/bridge-langgraph/history";
+import * as langgraphStore from "@scrollback/bridge-langgraph/store";
 import * as collections from "@scrollback/collections";
 import * as reducers from "@scrollback/reducers";
 import * as sessions from "@scrollback/sessions";
@@ -21,6 +24,7 @@ import { generateText, type ModelMessage, type UIMessage } from "ai";
 export const layers = [
   ...[agents, collections, groupChat, reducers, sessions],
   ...[claudeAgent, genkit, googleAdk, openaiAgents, openaiCompaction, strands],
+  ...[langgraph, langchainHistory, langgraphStore],
 ];
 
 /** Messages of the AI SDK go in, and back to it. */
