@@ -26,6 +26,7 @@ const folders = {
   "@scrollback/bridge-openai-agents": "packages/bridge-openai-agents",
   "@scrollback/bridge-strands": "packages/bridge-strands",
   "@scrollback/bridge-langgraph": "packages/bridge-langgraph",
+  "@scrollback/cli": "packages/cli",
   "@scrollback/conformance": "conformance-tests",
 };
 type PackageName = keyof typeof folders;

@@ -26,6 +26,7 @@ const folders = [
   "packages/bridge-openai-agents",
   "packages/bridge-strands",
   "packages/bridge-langgraph",
+  "packages/cli",
   "conformance-tests",
 ];
 const clients = [

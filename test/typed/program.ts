@@ -10,6 +10,7 @@ import * as strands from "@scrollback/bridge-strands";
 import * as langgraph from "@scrollback/bridge-langgraph";
 import * as langchainHistory from "@scrollback/bridge-langgraph/history";
 import * as langgraphStore from "@scrollback/bridge-langgraph/store";
+import * as cli from "@scrollback/cli";
 import * as collections from "@scrollback/collections";
 import * as reducers from "@scrollback/reducers";
 import * as sessions from "@scrollback/sessions";
@@ -26,6 +27,7 @@ export const layers = [
   ...[claudeAgent, genkit, googleAdk, openaiAgents, openaiCompaction, strands],
   ...[langgraph, langchainHistory, langgraphStore],
 ];
+export const layers = [agents, cli, collections, groupChat, googleAdk, reducers, sessions];
 
 /** Messages of the AI SDK go in, and back to it. */
 export async function answer(url: string): Promise<string> {
