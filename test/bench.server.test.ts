@@ -10,6 +10,7 @@ import {
   type CallRow,
   type Figures,
   type Load,
+  type LoadRow,
   loadResults,
   type Results,
   saveResults,
@@ -17,6 +18,7 @@ import {
   timingOf,
 } from "../benchmarks/src/figures.ts";
 import { pagesOf } from "../benchmarks/src/pages.ts";
+import { draw } from "../benchmarks/src/plots.ts";
 import { report } from "../benchmarks/src/report.ts";
 import { judge } from "../benchmarks/src/targets.ts";
 
@@ -84,6 +86,19 @@ const figures: Figures = {
     sdk: { ...timing(1), clientCpuMicros: 30 },
   },
 };
+/** Each number of connections that is drawn; what is slower takes more of the processor. */
+const loads = (perSecond: number): LoadRow[] =>
+  [1, 8, 64].flatMap((connections) =>
+    (["one", "many"] as const).map((threads) => ({
+      connections,
+      threads,
+      batch: 1,
+      results: {
+        raw: loadOf(1_000),
+        Scrollback: { ...loadOf(perSecond), clientCpuMicros: 100_000 / perSecond },
+      },
+    })),
+  );
 const codecs: Results["codecs"] = { machine, rows: [] };
 
 describe("the targets", () => {
@@ -228,6 +243,16 @@ describe("the pages", () => {
     );
   });
 
+  test.each(Object.entries(draw))("have a picture of %s that changes with the figures", (name, drawn) => {
+    const one = { ...figures, load: loads(900) };
+    const svg = drawn([one]);
+    expect(svg).toMatch(/^<svg .*<\/svg>\n$/s);
+    expect(svg).toContain(`role="img"><title>${pictures[name as keyof typeof pictures]}</title>`);
+    expect(svg).toContain(figures.title);
+    expect(drawn([one])).toBe(svg);
+    expect(drawn([{ ...one, calls: callsOf(() => 3, 60), load: loads(300) }])).not.toBe(svg);
+  });
+
   test("are what the script makes of benchmarks/results.json", async () => {
     const last = loadResults(join(root, "benchmarks/results.json"));
     if (!last) throw new Error("there are no results of a full run");
@@ -235,8 +260,9 @@ describe("the pages", () => {
     for (const [path, text] of pagesOf(root, last)) {
       expect(await readFile(join(root, path), "utf8"), `${path}: run npm run bench -- --render`).toBe(text);
     }
-    for (const name of Object.keys(pictures)) {
-      expect(await readFile(join(root, `docs/costs/${name}.svg`), "utf8")).toMatch(/^<svg .*<\/svg>\n$/s);
+    for (const [name, drawn] of Object.entries(draw)) {
+      const picture = await readFile(join(root, `docs/costs/${name}.svg`), "utf8");
+      expect(picture, `${name}: run npm run bench -- --render`).toBe(drawn(last.backends));
     }
   });
 });

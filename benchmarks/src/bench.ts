@@ -19,7 +19,7 @@ const parts = [...backendKeys, CODECS] as const;
 const usage = `npm run bench [-- options]
   --quick         a few minutes, for a first look; writes nothing
   --check         quick, and fails where a ratio to the raw client is ${MARGIN} times worse than in the last full run
-  --only <name>   one part alone, in place of its last figures: ${parts.join(", ")}
+  --only <name>   this part alone, in place of its last figures; may be repeated: ${parts.join(", ")}
   --redis <url>   measure on the Redis at redis://… instead of one in a container
   --render        measure nothing; write the pages and pictures again from results.json
 `;
@@ -28,7 +28,7 @@ const { values: options } = parseArgs({
   options: {
     quick: { type: "boolean", default: false },
     check: { type: "boolean", default: false },
-    only: { type: "string" },
+    only: { type: "string", multiple: true },
     redis: { type: "string" },
     render: { type: "boolean", default: false },
     help: { type: "boolean", default: false },
@@ -47,31 +47,39 @@ else await bench();
 async function bench(): Promise<void> {
   if (!globalThis.gc) throw new Error("node must run with --expose-gc; start the benchmark by npm run bench");
   if (options.redis !== undefined) process.env.SCROLLBACK_REDIS_URL = options.redis;
-  const { only } = options;
-  if (only !== undefined && !parts.some((part) => part === only)) {
-    throw new Error(`--only: "${only}" is none of ${parts.join(", ")}`);
-  }
+  const chosen: readonly string[] = options.only ?? parts;
+  const unknown = chosen.find((name) => !parts.some((part) => part === name));
+  if (unknown !== undefined) throw new Error(`--only: "${unknown}" is none of ${parts.join(", ")}`);
   const isQuick = options.quick || options.check;
   const interrupted = new AbortController();
   process.once("SIGINT", () => interrupted.abort(new Error("interrupted")));
   const last = loadResults(RESULTS);
   const measured: Figures[] = [];
-  for (const key of backendKeys) {
-    if (only !== undefined && only !== key) continue;
-    const figures = await measureBackend(key, interrupted.signal);
-    measured.push(figures);
-    if (options.check) await check(last, figures, interrupted.signal);
-    process.stdout.write(`${section(figures)}\n\n`);
-    // At once, so that a failure later on costs nothing of this.
-    if (!isQuick) saveResults(RESULTS, { backends: [figures] });
+  const failed: BackendKey[] = [];
+  for (const key of backendKeys.filter((one) => chosen.includes(one))) {
+    try {
+      const figures = await measureBackend(key, interrupted.signal);
+      measured.push(figures);
+      if (options.check) await check(last, figures, interrupted.signal);
+      process.stdout.write(`${section(figures)}\n\n`);
+      // At once, so that a failure later on costs nothing of this.
+      if (!isQuick) saveResults(RESULTS, { backends: [figures] });
+    } catch (error) {
+      interrupted.signal.throwIfAborted();
+      process.stderr.write(`${key}: ${error instanceof Error ? error.stack : String(error)}\n`);
+      failed.push(key);
+    }
   }
-  if (!options.check && (only === undefined || only === CODECS)) {
-    const effort = (isQuick ? quick : thorough).calls;
-    const codecs = await measureCodecs(effort, interrupted.signal);
+  if (!options.check && chosen.includes(CODECS)) {
+    const codecs = await measureCodecs((isQuick ? quick : thorough).calls, interrupted.signal);
     process.stdout.write(`${codecSection(codecs)}\n\n`);
     if (!isQuick) saveResults(RESULTS, { codecs });
   }
   if (measured.length > 0) process.stdout.write(`${targetSection(measured)}\n`);
+  if (failed.length > 0) {
+    const again = failed.map((key) => `--only ${key}`).join(" ");
+    throw new Error(`not everything was measured, and no page was written; complete it by ${again}`);
+  }
   if (!isQuick) render();
 }
 

@@ -7,8 +7,8 @@ import { type Column, inDigits, ratioText, table, timingText } from "./table.ts"
 
 /** The pictures of the page, and what each shows for those who cannot see it. */
 export const pictures = {
-  commits: "Commits and reads as a multiple of the raw client's time, by backend",
-  throughput: "Commits a second as a share of the raw client's, by backend and number of connections",
+  commits: "Commits and reads as a multiple of the time of the raw client, by backend",
+  throughput: "Commits a second as a share of those of the raw client, by backend and number of connections",
   length: "Milliseconds of an append of one message by the length of the thread, by backend",
   cpu: "Processor time of a commit of one message in the client and in the server, raw and Scrollback, by backend",
 } as const;
@@ -60,8 +60,8 @@ thread after the row, so nothing else has to be written. A thread that trims sen
 frees old rows; one that keeps many commits also reads heads of old rows from time to time. So a few commits in a hundred take several times as long: they are in the 95th
 and 99th percentiles, not in the median. Raw inserts a row of as many bytes. See [record-log.md](record-log.md#costs).
 
-**SQLite.** One transaction: the thread's row and its operation are looked up, messages inserted, old ones deleted, a commit recorded. With
-\`FULL\` the flush to the disk takes most of the time; with \`NORMAL\` nothing is flushed, and the statements are what is measured.
+**SQLite.** One transaction: the thread's row is looked up, messages are inserted, old ones deleted, the commit is recorded. An operation is
+looked up only where the caller gave its id, or where an attempt was made before. With \`FULL\` the flush to the disk takes most of the time; with \`NORMAL\` nothing is flushed, and the statements are what is measured.
 \`secure_delete\` is on, so trimmed text is overwritten. See [store-sqlite.md](store-sqlite.md#costs).
 
 ## Processor time

@@ -1,12 +1,9 @@
-import { type EChartsOption, init } from "echarts";
+import type { EChartsOption } from "echarts";
 import { pictures } from "./costs-page.ts";
 import type { CallRow, Figures, LoadRow } from "./figures.ts";
+import { drawSvg } from "./svg.ts";
 
-const WIDTH = 860;
-const HEIGHT = 360;
-const FONT = "system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif";
-/** Told apart by the colour-blind too. */
-const COLOURS = ["#818b98", "#0058a3", "#b84300", "#00734f", "#8a3a9e"];
+const SIZE = { width: 860, height: 360 };
 
 /** Draws a picture of the costs page. */
 export const draw: Readonly<Record<keyof typeof pictures, (backends: readonly Figures[]) => string>> = {
@@ -44,7 +41,7 @@ function drawThroughput(backends: readonly Figures[]): string {
 }
 
 function drawLength(backends: readonly Figures[]): string {
-  return render("length", {
+  return drawSvg(pictures.length, SIZE, {
     ...frame("milliseconds of an append of one message, median"),
     xAxis: { type: "log", name: "messages in the thread", nameLocation: "middle", nameGap: 28, min: 10 },
     yAxis: { type: "log" },
@@ -66,9 +63,9 @@ function drawCpu(backends: readonly Figures[]): string {
     ["raw", "raw"],
     ["Scrollback", "Scrollback"],
   ] as const;
-  return render("cpu", {
+  return drawSvg(pictures.cpu, SIZE, {
     ...frame("microseconds of processor time, a commit of one message"),
-    xAxis: { type: "category", data: backends.map(({ title }) => title) },
+    xAxis: { type: "category", data: backends.map(({ title }) => title), axisLabel: { interval: 0 } },
     yAxis: { type: "value" },
     series: sides.flatMap(([side, name]) =>
       (["clientCpuMicros", "serverCpuMicros"] as const).map((key) => ({
@@ -94,9 +91,9 @@ function drawBars(
   series: readonly Series[],
   line: number,
 ): string {
-  return render(picture, {
+  return drawSvg(pictures[picture], SIZE, {
     ...frame(title),
-    xAxis: { type: "category", data: backends.map(({ title: name }) => name) },
+    xAxis: { type: "category", data: backends.map(({ title: name }) => name), axisLabel: { interval: 0 } },
     yAxis: { type: "value" },
     series: series.map(({ name, values }, index) => ({
       name,
@@ -120,27 +117,13 @@ function drawBars(
   });
 }
 
-/** What all charts have. They bring their own paper, to be readable on dark pages. */
+/** What all charts have. */
 function frame(title: string): EChartsOption {
   return {
-    animation: false,
-    backgroundColor: "#ffffff",
-    color: COLOURS,
-    textStyle: { fontFamily: FONT },
     title: { text: title, left: 16, top: 8, textStyle: { fontSize: 14 } },
-    legend: { top: 36, left: 12 },
+    legend: { top: 36, left: 12, itemGap: 28 },
     grid: { left: 60, right: 48, top: 84, bottom: 48 },
   };
-}
-
-function render(picture: keyof typeof pictures, option: EChartsOption): string {
-  const chart = init(null, null, { renderer: "svg", ssr: true, width: WIDTH, height: HEIGHT });
-  chart.setOption(option);
-  const svg = chart.renderToSVGString();
-  chart.dispose();
-  // The names of classes count the charts of the process: the same chart is to be the same text.
-  const text = svg.replace(/zr\d+-/g, "zr-");
-  return `${text.replace(">", ` role="img"><title>${pictures[picture]}</title>`)}\n`;
 }
 
 function overRaw(row: CallRow | undefined): number | undefined {
