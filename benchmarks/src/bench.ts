@@ -2,15 +2,16 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { type BackendKey, backendKeys } from "./backend.ts";
+import { type Backend, type BackendKey, backendKeys } from "./backend.ts";
 import { backends } from "./backends/index.ts";
+import type { Progress } from "./calls.ts";
 import { measureCodecs } from "./codecs.ts";
 import { MARGIN, regressions } from "./compare.ts";
 import { type Figures, loadResults, type Results, saveResults } from "./figures.ts";
 import { pagesOf } from "./pages.ts";
 import { draw } from "./plots.ts";
 import { codecSection, section, targetSection } from "./report.ts";
-import { quick, run, thorough } from "./run.ts";
+import { type Plan, quick, run, runCompared, thorough } from "./run.ts";
 
 const CODECS = "codecs";
 /** What is worse by chance on a busy machine is better the next time. */
@@ -50,7 +51,6 @@ async function bench(): Promise<void> {
   const chosen: readonly string[] = options.only ?? parts;
   const unknown = chosen.find((name) => !parts.some((part) => part === name));
   if (unknown !== undefined) throw new Error(`--only: "${unknown}" is none of ${parts.join(", ")}`);
-  const isQuick = options.quick || options.check;
   const interrupted = new AbortController();
   process.once("SIGINT", () => interrupted.abort(new Error("interrupted")));
   const last = loadResults(RESULTS);
@@ -58,12 +58,15 @@ async function bench(): Promise<void> {
   const failed: BackendKey[] = [];
   for (const key of backendKeys.filter((one) => chosen.includes(one))) {
     try {
-      const figures = await measureBackend(key, interrupted.signal);
+      if (options.check) {
+        await check(last, key, interrupted.signal);
+        continue;
+      }
+      const figures = await measureBackend(key, run, interrupted.signal);
       measured.push(figures);
-      if (options.check) await check(last, figures, interrupted.signal);
       process.stdout.write(`${section(figures)}\n\n`);
       // At once, so that a failure later on costs nothing of this.
-      if (!isQuick) saveResults(RESULTS, { backends: [figures] });
+      if (!options.quick) saveResults(RESULTS, { backends: [figures] });
     } catch (error) {
       interrupted.signal.throwIfAborted();
       process.stderr.write(`${key}: ${error instanceof Error ? error.stack : String(error)}\n`);
@@ -71,19 +74,20 @@ async function bench(): Promise<void> {
     }
   }
   if (!options.check && chosen.includes(CODECS)) {
-    const codecs = await measureCodecs((isQuick ? quick : thorough).calls, interrupted.signal);
+    const codecs = await measureCodecs((options.quick ? quick : thorough).calls, interrupted.signal);
     process.stdout.write(`${codecSection(codecs)}\n\n`);
-    if (!isQuick) saveResults(RESULTS, { codecs });
+    if (!options.quick) saveResults(RESULTS, { codecs });
   }
   if (measured.length > 0) process.stdout.write(`${targetSection(measured)}\n`);
   if (failed.length > 0) {
     const again = failed.map((key) => `--only ${key}`).join(" ");
     throw new Error(`not everything was measured, and no page was written; complete it by ${again}`);
   }
-  if (!isQuick) render();
+  if (!options.quick && !options.check) render();
 }
 
-async function measureBackend(key: BackendKey, signal: AbortSignal): Promise<Figures> {
+/** @param measure what is measured of it. */
+async function measureBackend<T>(key: BackendKey, measure: Measure<T>, signal: AbortSignal): Promise<T> {
   const begin = performance.now();
   const report = (progress: string) => {
     const seconds = ((performance.now() - begin) / 1_000).toFixed(0);
@@ -91,27 +95,30 @@ async function measureBackend(key: BackendKey, signal: AbortSignal): Promise<Fig
   };
   const backend = await backends[key].open();
   try {
-    return await run(backend, options.quick || options.check ? quick : thorough, { signal, report });
+    return await measure(backend, options.quick || options.check ? quick : thorough, { signal, report });
   } finally {
     await backend.close();
   }
 }
 
+type Measure<T> = (backend: Backend, plan: Plan, progress: Progress) => Promise<T>;
+
 /** Fails for what is worse than in the last full run each time that it is measured. */
-async function check(last: Results | undefined, figures: Figures, signal: AbortSignal): Promise<void> {
+async function check(last: Results | undefined, key: BackendKey, signal: AbortSignal): Promise<void> {
   if (!last) throw new Error(`there is no full run in ${RESULTS} to compare with`);
-  let found = regressions(last.backends, [figures]);
+  const measure = async () => regressions(last.backends, [await measureBackend(key, runCompared, signal)]);
+  let found = await measure();
   for (let attempt = 1; attempt < CHECK_ATTEMPTS && found.length > 0; attempt++) {
-    const again = regressions(last.backends, [await measureBackend(figures.key, signal)]);
-    found = found.filter(({ what }) => again.some((one) => one.what === what));
+    const again = await measure();
+    found = again.filter(({ what }) => found.some((one) => one.what === what));
   }
-  for (const { key, what, before, now } of found) {
+  for (const { what, before, now } of found) {
     process.stdout.write(
       `${key}, ${what}: ${now.toFixed(2)} × raw, ${before.toFixed(2)} in the last full run\n`,
     );
   }
   if (found.length > 0) process.exitCode = 1;
-  else process.stdout.write(`${figures.key}: no ratio is ${MARGIN} times worse than in the last full run\n`);
+  else process.stdout.write(`${key}: no ratio is ${MARGIN} times worse than in the last full run\n`);
 }
 
 function render(): void {

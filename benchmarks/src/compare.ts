@@ -1,5 +1,5 @@
 import type { BackendKey } from "./backend.ts";
-import type { Figures } from "./figures.ts";
+import type { Compared } from "./run.ts";
 import { overRaw, throughput } from "./targets.ts";
 
 /** A ratio to the raw client that is worse than in the last full run. */
@@ -17,7 +17,7 @@ export interface Regression {
 export const MARGIN = 1.8;
 
 /** Holds the ratios of a quick run against those of the last full run. What the full run did not measure is left out. */
-export function regressions(last: readonly Figures[], now: readonly Figures[]): Regression[] {
+export function regressions(last: readonly Compared[], now: readonly Compared[]): Regression[] {
   return now.flatMap((figures) => {
     const { key } = figures;
     const before = last.find((one) => one.key === key);
@@ -30,12 +30,12 @@ export function regressions(last: readonly Figures[], now: readonly Figures[]): 
 
 type Ratios = ReadonlyMap<string, number>;
 
-function times({ calls }: Figures): Ratios {
+function times({ calls }: Compared): Ratios {
   return new Map(overRaw(calls).map(({ value, where }) => [where, value]));
 }
 
 /** Writers on one thread wait for each other by chance: too few commits for a quick run to tell. */
-function shares({ load }: Figures): Ratios {
+function shares({ load }: Compared): Ratios {
   const rows = load.filter(({ threads, connections }) => threads === "many" && connections > 1);
   return new Map(throughput(rows).map(({ value, where }) => [where, value]));
 }

@@ -30,8 +30,7 @@ ${quietText(results)}
 | --- | --- |
 ${backends.map(({ versions, machine }) => `| ${serverOf(versions)} | ${machineText(machine)} |`).join("\n")}
 
-Servers run in containers on the machine of the client, so a round trip takes 0.1 ms. Over a network it takes longer, and the ratios come
-closer to 1. "FerretDB" speaks MongoDB's protocol over PostgreSQL, and DynamoDB Local keeps its data in memory: times on MongoDB and on AWS
+Servers run in containers on the machine of the client. Over a network a round trip takes longer, and the ratios come closer to 1. "FerretDB" speaks MongoDB's protocol over PostgreSQL, and DynamoDB Local keeps its data in memory: times on MongoDB and on AWS
 differ.
 
 ## Beside the raw client

@@ -81,7 +81,7 @@ export function callTable(rows: readonly CallRow[]): string {
   const names = contestantNames.filter((name) => rows.some(({ results }) => results[name]));
   const others = names.filter((name) => name !== "raw");
   const hasTrips = rows.some(({ results }) => results.raw?.roundTrips !== undefined);
-  const trips = ({ results }: CallRow) => names.map((name) => results[name]?.roundTrips ?? "-").join("·");
+  const trips = ({ results }: CallRow) => names.map((name) => tripsText(results[name]?.roundTrips)).join("·");
   const columns: Column<CallRow>[] = [
     { title: "", align: "left", text: ({ operation }) => operation },
     { title: "thread", align: "right", text: ({ length }) => number(length) },
@@ -93,6 +93,10 @@ export function callTable(rows: readonly CallRow[]): string {
     ]),
   ];
   return table(columns, rows);
+}
+
+function tripsText(trips: number | undefined): string {
+  return trips === undefined ? "-" : String(Number(trips.toFixed(2)));
 }
 
 function overRaw(results: CallRow["results"], name: ContestantName): string {

@@ -35,12 +35,20 @@ export const quick: Plan = {
   tracing: { windowMs: 100, windows: 2 },
 };
 
+/** What a quick run is compared by. */
+export type Compared = Pick<Figures, "key" | "calls" | "load">;
+
+/** Measures what is compared with the last full run, and no more. */
+export async function runCompared(backend: Backend, plan: Plan, progress: Progress): Promise<Compared> {
+  const calls = await measureCalls(backend, plan.lengths, plan.calls, progress);
+  return { key: backend.key, calls, load: await measureLoad(backend, plan.load, progress) };
+}
+
 /** Measures one backend. */
 export async function run(backend: Backend, plan: Plan, progress: Progress): Promise<Figures> {
   const { key, title, versions, baseline } = backend;
   const machineUntilNow = watchMachine();
-  const calls = await measureCalls(backend, plan.lengths, plan.calls, progress);
-  const load = await measureLoad(backend, plan.load, progress);
+  const { calls, load } = await runCompared(backend, plan, progress);
   const cold = await measureCold(backend, plan.cold, progress);
   const tracing = await measureTracing(backend, plan.tracing, progress);
   return { key, title, versions, baseline, machine: machineUntilNow(), calls, load, cold, tracing };

@@ -88,7 +88,7 @@ export function quietText({ backends }: Pick<Results, "backends">): string {
   const loads = busy.flatMap(({ machine }) => machine.load);
   if (busy.length === 0) return "The machine was quiet.";
   return `**The machine was busy with other work in this run** (load average ${Math.min(...loads).toFixed(0)} to ${Math.max(...loads).toFixed(0)} on ${busy[0]?.machine.cores} cores). Calls are interleaved, so their ratios hold better than their times,
-but a target that is missed by little may be met on a quiet machine, and the other way round.`;
+but single figures scatter widely: a target that is missed here may be met on a quiet machine, and the other way round.`;
 }
 
 export function rangeText(values: readonly number[], decimals: number): string {

@@ -25,6 +25,8 @@ const modes = ["off", "api", "sdk"] as const satisfies TracingMode[];
 interface Writer {
   readonly mode: TracingMode;
   readonly child: ChildProcess;
+  /** Rejects when the process has ended. */
+  readonly ended: Promise<never>;
   readonly times: number[];
   cpuMicros: number;
 }
@@ -47,13 +49,18 @@ export async function measureTracing(
       env: mode === "off" ? { ...env, OTEL_SDK_DISABLED: "true" } : env,
       signal,
     });
-    return { mode, child, times: [], cpuMicros: 0 };
+    const ended = once(child, "exit").then(([code]) => {
+      throw new Error(`a process that writes ended with ${code}`);
+    });
+    // It ends when all is done, too.
+    ended.catch(() => undefined);
+    return { mode, child, ended, times: [], cpuMicros: 0 };
   });
   try {
     const random = seededRandom(1);
     for (let window = 0; window <= effort.windows; window++) {
       for (const writer of shuffled(writers, random)) {
-        const { times, cpuMicros } = await ask(writer.child, effort.windowMs);
+        const { times, cpuMicros } = await ask(writer, effort.windowMs);
         // The first window warms up.
         if (window === 0) continue;
         writer.times.push(...times);
@@ -61,7 +68,7 @@ export async function measureTracing(
       }
     }
   } finally {
-    for (const { child } of writers) child.disconnect();
+    for (const { child } of writers) if (child.connected) child.disconnect();
   }
   const [off, api, sdk] = writers.map(({ times, cpuMicros }) => ({
     ...timingOf(times),
@@ -71,11 +78,8 @@ export async function measureTracing(
   return { off, api, sdk };
 }
 
-async function ask(child: ChildProcess, windowMs: number): Promise<TracingAnswer> {
+async function ask({ child, ended }: Writer, windowMs: number): Promise<TracingAnswer> {
   const answered = once(child, "message").then(([answer]) => answer as TracingAnswer);
-  const ended = once(child, "exit").then(([code]) => {
-    throw new Error(`a process that writes ended with ${code}`);
-  });
   child.send(windowMs);
   return await Promise.race([answered, ended]);
 }
