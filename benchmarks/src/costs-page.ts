@@ -2,7 +2,7 @@ import { type ContestantName, peerNames } from "./backend.ts";
 import type { Figures, LoadRow, Results, TracingMode } from "./figures.ts";
 import { meanMessageBytes } from "./messages.ts";
 import { machineText, targetTable } from "./report.ts";
-import { peerText, quietText, serverOf, summaryTable } from "./summary.ts";
+import { lengthsText, peerText, quietText, serverOf, summaryTable } from "./summary.ts";
 import { type Column, inDigits, ratioText, table, timingText } from "./table.ts";
 
 /** The pictures of the page, and what each shows for those who cannot see it. */
@@ -26,16 +26,16 @@ page; [benchmarks/results.md](../benchmarks/results.md) has every figure, [bench
 
 ${quietText(results)}
 
-| Server | Measured |
-| --- | --- |
-${backends.map(({ versions, machine }) => `| ${serverOf(versions)} | ${machineText(machine)} |`).join("\n")}
+| Server | Threads of | Measured |
+| --- | --- | --- |
+${backends.map((figures) => `| ${serverOf(figures.versions)} | ${lengthsText(figures)} | ${machineText(figures.machine)} |`).join("\n")}
 
 Servers run in containers on the machine of the client. Over a network a round trip takes longer, and the ratios come closer to 1. "FerretDB" speaks MongoDB's protocol over PostgreSQL, and DynamoDB Local keeps its data in memory: times on MongoDB and on AWS
 differ.
 
 ## Beside the raw client
 
-Medians as a multiple of the raw client's, least to most over threads of 10, 1,000 and 100,000 messages of ${Math.round(meanMessageBytes())} bytes; commits a second as a
+Medians as a multiple of the raw client's, least to most over these lengths of threads, with messages of ${Math.round(meanMessageBytes())} bytes; commits a second as a
 share of the raw client's. The raw client keeps none of the promises: it compares no revision, remembers no operation, and trims in the
 middle of a turn or not at all.
 

@@ -47,7 +47,7 @@ export function figuresOf(figures: Figures): string {
     rowsOf(figures, name).flatMap(({ results }) => results.Scrollback?.medianMs ?? []);
   const [ours, raw] = [alone?.Scrollback, alone?.raw];
   return `Measured by \`npm run bench\` on ${versions.filter((line) => !/LangChain|Mastra/.test(line) || line.startsWith("raw")).join("; ")}. ${machineText(machine)}. Messages of 445 bytes,
-threads of 10, 1,000 and 100,000 messages, all calls interleaved. Raw is ${baseline}.
+threads of ${lengthsText(figures)} messages, all calls interleaved. Raw is ${baseline}.
 
 ${table<string>(
   [
@@ -73,6 +73,12 @@ longest commit took ${Math.round(one?.longestMs ?? Number.NaN)} ms. A commit of 
       ? ""
       : ` and ${cpuText(ours.serverCpuMicros)} in the server (raw: ${cpuText(raw?.serverCpuMicros)})`
   }. [costs.md](costs.md) says where it goes.`;
+}
+
+/** The lengths of the threads that were measured. */
+export function lengthsText({ calls }: Figures): string {
+  const lengths = [...new Set(calls.map(({ length }) => length))].sort((one, other) => one - other);
+  return lengths.map((length) => length.toLocaleString("en")).join(", ");
 }
 
 /** The server, or what is in its place, with its version. */
