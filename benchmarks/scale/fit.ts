@@ -1,4 +1,4 @@
-import { median, percentile95 } from "../src/statistics.ts";
+import { median, percentile } from "../src/statistics.ts";
 
 /** What a call costs at one size. */
 export interface Point {
@@ -16,7 +16,7 @@ export interface Fit {
 }
 
 export function pointOf(size: number, times: readonly number[]): Point {
-  return { size, medianMs: median(times), percentile95Ms: percentile95(times), calls: times.length };
+  return { size, medianMs: median(times), percentile95Ms: percentile(times, 95), calls: times.length };
 }
 
 /**

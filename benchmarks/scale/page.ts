@@ -1,5 +1,5 @@
 import { meanMessageBytes } from "../src/messages.ts";
-import { type Column, inDigits, table } from "../src/report.ts";
+import { type Column, inDigits, table } from "../src/table.ts";
 import {
   type Costs,
   countOperations,

@@ -1,10 +1,25 @@
-import { CHART, type Chart, drawChart, type Series, STYLE } from "./chart.ts";
+import type { EChartsOption } from "echarts";
+import { drawSvg } from "../src/svg.ts";
 import type { Costs, Figures, OperationName } from "./figures.ts";
 import { fitLine, timeAt } from "./fit.ts";
 import { growthOf, type Paging } from "./paging.ts";
-import { element, svgDocument } from "./svg.ts";
 
 const MEBIBYTE = 1024 ** 2;
+
+/** The outer size of a chart. */
+const CHART = { width: 340, height: 400 };
+
+type Series = Extract<EChartsOption["series"], readonly unknown[]>[number];
+
+interface Chart {
+  readonly title: string;
+  readonly x: string;
+  readonly y: string;
+  readonly scale: "log" | "value";
+  readonly series: readonly Series[];
+  /** The names of the series that the legend tells. */
+  readonly legend: readonly string[];
+}
 
 /** A backend's picture: the costs by length and by count, and memory while paging, side by side. */
 export function picture(figures: Figures): string {
@@ -13,61 +28,104 @@ export function picture(figures: Figures): string {
     costChart("By the count of threads", "threads", figures.byCount),
     memoryChart(figures.paging),
   ];
-  const size = { width: charts.length * CHART.width, height: CHART.height };
-  return svgDocument(
-    size,
+  const title = `${figures.title}: cost and memory by size. ${charts
+    .map((chart) => `${chart.title}: ${chart.legend.join("; ")}.`)
+    .join(" ")}`;
+  const left = (index: number) => index * CHART.width;
+  const axis = (name: string, type: Chart["scale"], gridIndex: number, nameGap: number) => ({
+    type,
+    name,
+    gridIndex,
+    nameGap,
+    nameLocation: "middle" as const,
+  });
+  return drawSvg(
+    title,
+    { width: charts.length * CHART.width, height: CHART.height },
     {
-      title: `${figures.title}: cost and memory by size`,
-      description: charts
-        .map(
-          ({ title, series }) =>
-            `${title}: ${series.map(({ name, note }) => `${name}, ${note}`).join("; ")}.`,
-        )
-        .join(" "),
-      style: STYLE,
+      title: charts.map((chart, index) => ({
+        text: chart.title,
+        left: left(index) + 62,
+        top: 8,
+        textStyle: { fontSize: 13 },
+      })),
+      legend: charts.map((chart, index) => ({
+        data: [...chart.legend],
+        orient: "vertical" as const,
+        itemWidth: 14,
+        left: left(index) + 56,
+        top: 304,
+      })),
+      grid: charts.map((_, index) => ({ left: left(index) + 66, top: 44, width: 252, height: 208 })),
+      xAxis: charts.map(({ x, scale }, index) => axis(x, scale, index, 28)),
+      yAxis: charts.map(({ y, scale }, index) => axis(y, scale, index, 44)),
+      series: charts.flatMap(({ series }, index) =>
+        series.map((one) => ({ ...one, xAxisIndex: index, yAxisIndex: index })),
+      ),
     },
-    [
-      element("rect", { x: 0, y: 0, ...size, class: "paper" }),
-      ...charts.map((chart, index) => drawChart(chart, index * CHART.width, 0)),
-    ],
   );
 }
 
 /** An operation looks the same in each chart. */
-const lookOf: Readonly<Record<OperationName, number>> = {
-  append: 0,
-  "newest 20": 1,
-  opening: 2,
-  "append, trimming": 3,
+const lookOf: Readonly<Record<OperationName, { readonly color: string; readonly symbol: string }>> = {
+  append: { color: "#0058a3", symbol: "circle" },
+  "newest 20": { color: "#b84300", symbol: "rect" },
+  opening: { color: "#00734f", symbol: "triangle" },
+  "append, trimming": { color: "#8a3a9e", symbol: "diamond" },
 };
 
+/** The median of each size, and the line that is fitted to them. */
 function costChart(title: string, x: string, costs: Costs): Chart {
-  const series = costs.map(({ operation, points }): Series => {
+  const drawn = costs.map(({ operation, points }) => {
     const line = fitLine(points);
-    return {
-      name: operation,
-      note: `slope ${slopeText(line.slope)}`,
-      kind: "fit",
-      dots: points.map(({ size, medianMs }) => ({ x: size, y: medianMs })),
-      line: points.map(({ size }) => ({ x: size, y: timeAt(line, size) })),
-      look: lookOf[operation],
-    };
+    const { color, symbol } = lookOf[operation];
+    const name = `${operation}: slope ${slopeText(line.slope)}`;
+    const series: Series[] = [
+      {
+        name,
+        type: "scatter",
+        symbol,
+        symbolSize: 9,
+        itemStyle: { color },
+        data: points.map(({ size, medianMs }) => [size, medianMs]),
+      },
+      {
+        type: "line",
+        symbol: "none",
+        lineStyle: { color, type: "dashed", width: 1.8 },
+        data: points.map(({ size }) => [size, timeAt(line, size)]),
+      },
+    ];
+    return { name, series };
   });
-  return { title, x, y: "milliseconds, median", scale: "log", series };
+  return {
+    title,
+    x,
+    y: "milliseconds, median",
+    scale: "log",
+    series: drawn.flatMap(({ series }) => series),
+    legend: drawn.map(({ name }) => name),
+  };
 }
 
 function memoryChart(paging: Paging): Chart {
   const growth = growthOf(paging);
-  const course = (name: string, key: "rssBytes" | "heapBytes", look: number): Series => {
-    const line = paging.samples.map((sample) => ({ x: sample.page, y: sample[key] / MEBIBYTE }));
-    return { name, note: `${mebibytes(growth[key])} MiB`, kind: "course", dots: [], line, look };
-  };
+  const course = (what: string, key: "rssBytes" | "heapBytes", color: string) => ({
+    name: `${what}: ${mebibytes(growth[key])} MiB`,
+    type: "line" as const,
+    symbol: "none",
+    itemStyle: { color },
+    lineStyle: { color, width: 1.8 },
+    data: paging.samples.map((sample) => [sample.page, sample[key] / MEBIBYTE]),
+  });
+  const series = [course("resident memory", "rssBytes", "#0058a3"), course("heap", "heapBytes", "#b84300")];
   return {
     title: "Paging through the longest thread",
     x: `pages of ${paging.pageSize} messages`,
     y: "MiB in use after gc",
-    scale: "linear",
-    series: [course("resident memory", "rssBytes", 0), course("heap", "heapBytes", 1)],
+    scale: "value",
+    series,
+    legend: series.map(({ name }) => name),
   };
 }
 

@@ -1,72 +1,135 @@
-import { writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { type Backend, type BackendKey, backendKeys } from "./backend.ts";
 import { backends } from "./backends/index.ts";
+import type { Progress } from "./calls.ts";
 import { measureCodecs } from "./codecs.ts";
-import type { Effort } from "./measure.ts";
-import { introduction, type Measured, section, targets } from "./report.ts";
-import { run } from "./run.ts";
+import { MARGIN, regressions } from "./compare.ts";
+import { type Figures, loadResults, type Results, saveResults } from "./figures.ts";
+import { pagesOf } from "./pages.ts";
+import { draw } from "./plots.ts";
+import { codecSection, section, targetSection } from "./report.ts";
+import { type Plan, quick, run, runCompared, thorough } from "./run.ts";
 
 const CODECS = "codecs";
-const parts = [...Object.keys(backends), CODECS];
+/** What is worse by chance on a busy machine is better the next time. */
+const CHECK_ATTEMPTS = 3;
+const parts = [...backendKeys, CODECS] as const;
 const usage = `npm run bench [-- options]
-  --quick         under a minute, for a first look; results.md is left as it is
-  --only <name>   one part alone: ${parts.join(", ")}; results.md is left as it is
+  --quick         a few minutes, for a first look; writes nothing
+  --check         quick, and fails where a ratio to the raw client is ${MARGIN} times worse than in the last full run
+  --only <name>   this part alone, in place of its last figures; may be repeated: ${parts.join(", ")}
   --redis <url>   measure on the Redis at redis://… instead of one in a container
+  --render        measure nothing; write the pages and pictures again from results.json
 `;
-
-const thorough: Effort = { warmUpMs: 3_000, measuredMs: 15_000, slowCalls: 10 };
-const quick: Effort = { warmUpMs: 200, measuredMs: 1_000, slowCalls: 1 };
 
 const { values: options } = parseArgs({
   options: {
     quick: { type: "boolean", default: false },
-    only: { type: "string" },
+    check: { type: "boolean", default: false },
+    only: { type: "string", multiple: true },
     redis: { type: "string" },
+    render: { type: "boolean", default: false },
     help: { type: "boolean", default: false },
   },
 });
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+const RESULTS = fileURLToPath(new URL("../results.json", import.meta.url));
 
-// What it would find is in the repository for tests alone; nobody listens to what is measured.
+// What it would find is in the repository for tests alone; what tracing costs is measured in processes of its own.
 process.env.OTEL_SDK_DISABLED = "true";
 
 if (options.help) process.stdout.write(usage);
+else if (options.render) render();
 else await bench();
 
 async function bench(): Promise<void> {
   if (!globalThis.gc) throw new Error("node must run with --expose-gc; start the benchmark by npm run bench");
   if (options.redis !== undefined) process.env.SCROLLBACK_REDIS_URL = options.redis;
-  const { only } = options;
-  if (only !== undefined && !parts.includes(only)) {
-    throw new Error(`--only: "${only}" is none of ${parts.join(", ")}`);
-  }
-  const chosen = only === undefined ? Object.values(backends).flat() : (backends[only] ?? []);
-  const effort = options.quick ? quick : thorough;
-
+  const chosen: readonly string[] = options.only ?? parts;
+  const unknown = chosen.find((name) => !parts.some((part) => part === name));
+  if (unknown !== undefined) throw new Error(`--only: "${unknown}" is none of ${parts.join(", ")}`);
   const interrupted = new AbortController();
   process.once("SIGINT", () => interrupted.abort(new Error("interrupted")));
-  const said: string[] = [];
-  const say = (part: string) => {
-    said.push(part);
-    process.stdout.write(`${part}\n\n`);
-  };
-  const measured: Measured[] = [];
-  say(introduction());
-  for (const open of chosen) {
-    const backend = await open();
+  const last = loadResults(RESULTS);
+  const measured: Figures[] = [];
+  const failed: BackendKey[] = [];
+  for (const key of backendKeys.filter((one) => chosen.includes(one))) {
     try {
-      const report = (progress: string) => process.stderr.write(`${backend.name}: ${progress}\n`);
-      const rows = await run(backend, effort, { signal: interrupted.signal, report });
-      measured.push({ backend, rows });
-      say(section({ backend, rows }));
-    } finally {
-      await backend.close();
+      if (options.check) {
+        await check(last, key, interrupted.signal);
+        continue;
+      }
+      const figures = await measureBackend(key, run, interrupted.signal);
+      measured.push(figures);
+      process.stdout.write(`${section(figures)}\n\n`);
+      // At once, so that a failure later on costs nothing of this.
+      if (!options.quick) saveResults(RESULTS, { backends: [figures] });
+    } catch (error) {
+      interrupted.signal.throwIfAborted();
+      process.stderr.write(`${key}: ${error instanceof Error ? error.stack : String(error)}\n`);
+      failed.push(key);
     }
   }
-  if (only === undefined || only === CODECS) {
-    process.stderr.write("codecs: measuring\n");
-    say(await measureCodecs(effort, interrupted.signal));
+  if (!options.check && chosen.includes(CODECS)) {
+    const codecs = await measureCodecs((options.quick ? quick : thorough).calls, interrupted.signal);
+    process.stdout.write(`${codecSection(codecs)}\n\n`);
+    if (!options.quick) saveResults(RESULTS, { codecs });
   }
-  if (measured.length > 0) say(targets(measured));
-  if (options.quick || only !== undefined) return;
-  writeFileSync(new URL("../results.md", import.meta.url), `${said.join("\n\n")}\n`);
+  if (measured.length > 0) process.stdout.write(`${targetSection(measured)}\n`);
+  if (failed.length > 0) {
+    const again = failed.map((key) => `--only ${key}`).join(" ");
+    throw new Error(`not everything was measured, and no page was written; complete it by ${again}`);
+  }
+  if (!options.quick && !options.check) render();
+}
+
+/** @param measure what is measured of it. */
+async function measureBackend<T>(key: BackendKey, measure: Measure<T>, signal: AbortSignal): Promise<T> {
+  const begin = performance.now();
+  const report = (progress: string) => {
+    const seconds = ((performance.now() - begin) / 1_000).toFixed(0);
+    process.stderr.write(`${key}, ${seconds} s: ${progress}\n`);
+  };
+  const backend = await backends[key].open();
+  try {
+    return await measure(backend, options.quick || options.check ? quick : thorough, { signal, report });
+  } finally {
+    await backend.close();
+  }
+}
+
+type Measure<T> = (backend: Backend, plan: Plan, progress: Progress) => Promise<T>;
+
+/** Fails for what is worse than in the last full run each time that it is measured. */
+async function check(last: Results | undefined, key: BackendKey, signal: AbortSignal): Promise<void> {
+  if (!last) throw new Error(`there is no full run in ${RESULTS} to compare with`);
+  const measure = async () => regressions(last.backends, [await measureBackend(key, runCompared, signal)]);
+  let found = await measure();
+  for (let attempt = 1; attempt < CHECK_ATTEMPTS && found.length > 0; attempt++) {
+    const again = await measure();
+    found = again.filter(({ what }) => found.some((one) => one.what === what));
+  }
+  for (const { what, before, now } of found) {
+    process.stdout.write(
+      `${key}, ${what}: ${now.toFixed(2)} × raw, ${before.toFixed(2)} in the last full run\n`,
+    );
+  }
+  if (found.length > 0) process.exitCode = 1;
+  else process.stdout.write(`${key}: no ratio is ${MARGIN} times worse than in the last full run\n`);
+}
+
+function render(): void {
+  const results = loadResults(RESULTS);
+  const missing = results && backendKeys.filter((key) => !results.backends.some((one) => one.key === key));
+  if (!results?.codecs || missing?.length !== 0) {
+    throw new Error(`${RESULTS} has no full run; measure ${missing?.join(", ") || "all"} first`);
+  }
+  for (const [path, text] of pagesOf(ROOT, results)) writeFileSync(join(ROOT, path), text);
+  mkdirSync(join(ROOT, "docs/costs"), { recursive: true });
+  for (const [name, drawn] of Object.entries(draw)) {
+    writeFileSync(join(ROOT, `docs/costs/${name}.svg`), drawn(results.backends));
+  }
 }

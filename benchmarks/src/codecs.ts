@@ -3,10 +3,9 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { aesGcmCodec, type Codec, gzipCodec, jsonCodec } from "@scrollback/store-core";
 import { createSqliteStores } from "@scrollback/store-sqlite";
+import { type Results, timingOf, watchMachine } from "./figures.ts";
 import { type Cell, type Effort, measure } from "./measure.ts";
 import { messagesFrom } from "./messages.ts";
-import { inDigits, table, timesOf } from "./report.ts";
-import { ratio } from "./statistics.ts";
 
 const LENGTH = 1_000;
 const BATCH = 20;
@@ -28,8 +27,9 @@ interface Row {
   readonly bytes: number;
 }
 
-/** What the codecs of store-core cost on SQLite, side by side: a table with a row each. */
-export async function measureCodecs(effort: Effort, signal: AbortSignal): Promise<string> {
+/** What the codecs of store-core cost on SQLite, side by side. */
+export async function measureCodecs(effort: Effort, signal: AbortSignal): Promise<Results["codecs"]> {
+  const machineUntilNow = watchMachine();
   mkdirSync(FOLDER, { recursive: true });
   const folder = mkdtempSync(join(FOLDER, "codecs-"));
   const stores = Object.entries(codecs).map(([name, codec], index) => ({
@@ -69,7 +69,15 @@ export async function measureCodecs(effort: Effort, signal: AbortSignal): Promis
       effort,
       signal,
     );
-    return section(rows);
+    return {
+      machine: machineUntilNow(),
+      rows: rows.map(({ name, appends, reads, bytes }) => ({
+        name,
+        appends: timingOf(appends.times),
+        reads: timingOf(reads.times),
+        bytes,
+      })),
+    };
   } finally {
     for (const { stores: factory } of stores) await factory.close();
     rmSync(folder, { recursive: true, force: true });
@@ -80,32 +88,4 @@ function meanBytes(codec: Codec): number {
   const write = { threadId: "t", operationId: "benchmark", kind: "u" } as const;
   const texts = messagesFrom(0, LENGTH).map((message, index) => codec.encode(message, { ...write, index }));
   return Buffer.byteLength(texts.join("")) / texts.length;
-}
-
-function section(rows: readonly Row[]): string {
-  const json = rows[0] as Row;
-  return `## Codecs
-
-A thread of ${LENGTH.toLocaleString("en")} on SQLite, synchronous NORMAL; "×json" is the ratio of the medians to jsonCodec's, "bytes" what the text of
-a message has on average.
-
-${table<Row>(
-  [
-    { title: "", align: "left", text: ({ name }) => name },
-    { title: `newest ${BATCH}`, align: "right", text: ({ reads }) => timesOf(reads) },
-    {
-      title: "×json",
-      align: "right",
-      text: ({ reads }) => inDigits(ratio(reads.times, json.reads.times), 2),
-    },
-    { title: `append ${BATCH}`, align: "right", text: ({ appends }) => timesOf(appends) },
-    {
-      title: "×json",
-      align: "right",
-      text: (row) => inDigits(ratio(row.appends.times, json.appends.times), 2),
-    },
-    { title: "bytes", align: "right", text: ({ bytes }) => bytes.toFixed(0) },
-  ],
-  rows,
-)}`;
 }

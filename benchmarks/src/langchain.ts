@@ -1,5 +1,35 @@
 import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
 import type { ChatMessage } from "@scrollback/store-core";
+import type { Contestant } from "./backend.ts";
+
+/** What all histories of LangChain.js have. */
+export interface History {
+  addMessages(messages: BaseMessage[]): Promise<void>;
+  getMessages(): Promise<BaseMessage[]>;
+}
+
+/** A history of LangChain.js, which keeps everything and reads everything. */
+export function langChain(
+  historyOf: (sessionId: string) => History,
+  own: Pick<Contestant, "close"> & Partial<Pick<Contestant, "fill" | "longest">>,
+): Contestant {
+  return {
+    fill: (sessionId, messages) => historyOf(sessionId).addMessages(toLangChain(messages)),
+    open(sessionId) {
+      const history = historyOf(sessionId);
+      return {
+        append(messages) {
+          const converted = toLangChain(messages);
+          return () => history.addMessages(converted);
+        },
+        newest: (count) => async () => (await history.getMessages()).slice(-count),
+        all: () => () => history.getMessages(),
+      };
+    },
+    expected: (messages) => toLangChain(messages),
+    ...own,
+  };
+}
 
 /** The same messages as LangChain.js has them. */
 export function toLangChain(messages: readonly ChatMessage[]): BaseMessage[] {

@@ -1,122 +1,255 @@
-import { availableParallelism } from "node:os";
-import { type Backend, type ContestantName, contestantNames } from "./backend.ts";
+import { type ContestantName, contestantNames } from "./backend.ts";
+import type {
+  CallRow,
+  CodecRow,
+  ColdRow,
+  Figures,
+  LoadRow,
+  Machine,
+  Results,
+  TracingMode,
+} from "./figures.ts";
 import { meanMessageBytes } from "./messages.ts";
 import { ROOM } from "./operations.ts";
-import type { Result, Row } from "./run.ts";
-import { median, percentile95, ratio } from "./statistics.ts";
+import { type Column, inDigits, ratioText, table, timingText } from "./table.ts";
 import { judge } from "./targets.ts";
 
 /** Fewer calls than this are told one by one. */
 const FEW_CALLS = 50;
 
-/** What the report needs of a backend that was measured. */
-export interface Measured {
-  readonly backend: Backend;
-  readonly rows: readonly Row[];
+const number = (value: number) => Math.round(value).toLocaleString("en");
+
+/** The report of a run: benchmarks/results.md. */
+export function report({ backends, codecs }: Results): string {
+  return `${[introduction(), ...backends.map(section), codecSection(codecs), targetSection(backends)].join("\n\n")}\n`;
 }
 
-/** What stands above the tables. */
-export function introduction(): string {
+function introduction(): string {
   return `# Benchmark
 
 Milliseconds a call: the median, and the 95th percentile in parentheses. "×raw" is the ratio of the
 medians to the raw client's, of one run with all calls interleaved. "trips" are the round trips of a
-call: raw, Scrollback, LangChain.js. Messages have ${Math.round(meanMessageBytes())} bytes of JSON on average. An append also trims
-its thread to the length in the table and ${ROOM} more; LangChain.js keeps everything, and reads
-everything for the newest 20. How it is measured stands in README.md beside this file.
-
-Machine: ${availableParallelism()} cores, Node ${process.versions.node}.`;
+call, in the order of the columns. Messages have ${Math.round(meanMessageBytes())} bytes of JSON on average. An append also trims
+its thread to the length in the table and ${ROOM} more; other libraries keep everything, and LangChain.js reads
+everything for the newest 20. How it is measured stands in README.md beside this file. \`npm run bench\` writes
+this page from results.json.`;
 }
 
-/** A backend's table. */
-export function section({ backend, rows }: Measured): string {
-  const names = contestantNames.filter((name) => backend.contestants[name]);
+/** All tables of a backend. */
+export function section(figures: Figures): string {
+  const { title, versions, baseline, machine } = figures;
+  const notes = [...versions, `raw: ${baseline}`, machineText(machine)];
+  return `## ${title}
+
+${notes.map((line) => `- ${line}`).join("\n")}
+
+${callTable(figures.calls)}
+
+${callCounts(figures.calls)}
+
+Connections that append without a pause: commits a second, milliseconds of a commit (median, 99th percentile, longest), and
+processor time a commit. "×raw" is the ratio of commits a second: more is better.
+
+${loadTable(figures.load)}
+
+The first commit on a new connection, with connecting, in milliseconds:
+
+${coldTable(figures.cold)}
+
+A commit of one message with OpenTelemetry, in milliseconds:
+
+${tracingTable(figures)}`;
+}
+
+/** When and on what it was measured. */
+export function machineText({ cores, node, date, load }: Machine): string {
+  const loads = load.map((value) => value.toFixed(1)).join(" when it began, ");
+  return `${date}, Node ${node}, ${cores} cores; load average ${loads} when it ended${quietness(load, cores)}`;
+}
+
+/** The benchmark itself and its server keep two cores busy. */
+function quietness(load: readonly number[], cores: number): string {
+  return isQuiet({ load, cores }) ? "" : ": the machine was busy with other work";
+}
+
+export function isQuiet({ load, cores }: Pick<Machine, "load" | "cores">): boolean {
+  return Math.max(...load) <= cores + 1;
+}
+
+/** A row a call, with a column for each contestant that has figures. */
+export function callTable(rows: readonly CallRow[]): string {
+  const names = contestantNames.filter((name) => rows.some(({ results }) => results[name]));
   const others = names.filter((name) => name !== "raw");
-  const trips = (row: Row) => names.map((name) => row.results[name]?.roundTrips ?? "-").join("·");
-  const columns: Column<Row>[] = [
-    { title: "", align: "left", text: ({ operation }) => operation.name },
-    { title: "thread", align: "right", text: ({ length }) => length.toLocaleString("en") },
-    ...(backend.counted ? [{ title: "trips", align: "right", text: trips } as const] : []),
-    { title: "raw", align: "right", text: ({ results }) => timesOf(results.raw) },
-    ...others.flatMap((name): Column<Row>[] => [
-      { title: name, align: "right", text: ({ results }) => timesOf(results[name]) },
-      { title: "×raw", align: "right", text: (row) => overRaw(row, name) },
+  const hasTrips = rows.some(({ results }) => results.raw?.roundTrips !== undefined);
+  const trips = ({ results }: CallRow) => names.map((name) => tripsText(results[name]?.roundTrips)).join("·");
+  const columns: Column<CallRow>[] = [
+    { title: "", align: "left", text: ({ operation }) => operation },
+    { title: "thread", align: "right", text: ({ length }) => number(length) },
+    ...(hasTrips ? [{ title: "trips", align: "right", text: trips } as const] : []),
+    { title: "raw", align: "right", text: ({ results }) => timingText(results.raw) },
+    ...others.flatMap((name): Column<CallRow>[] => [
+      { title: name, align: "right", text: ({ results }) => timingText(results[name]) },
+      { title: "×raw", align: "right", text: ({ results }) => overRaw(results, name) },
     ]),
   ];
-  return `## ${backend.name}
-
-${[...backend.versions, `raw: ${backend.baseline}`].map((line) => `- ${line}`).join("\n")}
-
-${table(columns, rows)}
-
-${callCounts(rows)}`;
+  return table(columns, rows);
 }
 
-/** What became of the targets. */
-export function targets(measured: readonly Measured[]): string {
-  const verdicts = measured.flatMap(({ backend, rows }) =>
-    judge(backend, rows).map((verdict) => ({ name: backend.name, ...verdict })),
-  );
-  const columns: Column<(typeof verdicts)[number]>[] = [
-    { title: "", align: "left", text: ({ name }) => name },
-    { title: "target", align: "left", text: ({ target }) => target },
-    { title: "worst", align: "left", text: ({ worst }) => worst },
-    { title: "", align: "left", text: ({ met }) => (met ? "met" : "missed") },
-  ];
-  return `## Targets\n\n${table(columns, verdicts)}`;
+function tripsText(trips: number | undefined): string {
+  return trips === undefined ? "-" : String(Number(trips.toFixed(2)));
 }
 
-/** The median, and the 95th percentile in parentheses. */
-export function timesOf(result: Pick<Result, "times"> | undefined): string {
-  if (!result) return "-";
-  return `${inDigits(median(result.times), 3)} (${inDigits(percentile95(result.times), 3)})`;
-}
-
-function overRaw(row: Row, name: ContestantName): string {
-  const [one, raw] = [row.results[name], row.results.raw];
-  return one && raw ? inDigits(ratio(one.times, raw.times), 2) : "-";
-}
-
-/** A number with three digits that count, but below 1 with `decimals` decimals. */
-export function inDigits(value: number, decimals: number): string {
-  return value.toFixed(value >= 100 ? 0 : value >= 10 ? 1 : value >= 1 ? 2 : decimals);
+function overRaw(results: CallRow["results"], name: ContestantName): string {
+  return ratioText(results[name]?.medianMs, results.raw?.medianMs);
 }
 
 /** On how many calls the figures stand. */
-function callCounts(rows: readonly Row[]): string {
+function callCounts(rows: readonly CallRow[]): string {
   const cells = rows.flatMap(({ operation, length, results }) =>
-    Object.entries(results).map(([name, { times }]) => ({
-      calls: times.length,
-      where: `${name}, ${operation.name} at ${length.toLocaleString("en")}`,
+    Object.entries(results).map(([name, { calls }]) => ({
+      calls,
+      where: `${name}, ${operation} at ${number(length)}`,
     })),
   );
   const few = cells.filter(({ calls }) => calls < FEW_CALLS);
   const counts = cells.map(({ calls }) => calls).filter((calls) => calls >= FEW_CALLS);
-  const [least, most] = [Math.min(...counts), Math.max(...counts)].map((count) => count.toLocaleString("en"));
-  return [
-    `Measured calls: ${least} to ${most} each`,
-    ...few.map(({ calls, where }) => `${where}: ${calls}`),
-  ].join("; ");
+  const range =
+    counts.length === 0 ? [] : [`${number(Math.min(...counts))} to ${number(Math.max(...counts))} each`];
+  return `Measured calls: ${[...range, ...few.map(({ calls, where }) => `${where}: ${calls}`)].join("; ")}.`;
 }
 
-export interface Column<Item> {
-  readonly title: string;
-  readonly align: "left" | "right";
-  text(item: Item): string;
+/** A row for each number of connections, raw and ours side by side. */
+export function loadTable(rows: readonly LoadRow[]): string {
+  const hasServer = rows.some(({ results }) => results.raw?.serverCpuMicros !== undefined);
+  const hasFailures = rows.some(({ results }) => Object.values(results).some(({ failures }) => failures > 0));
+  const sides = ["raw", "Scrollback"] as const;
+  const each = (name: string, text: (load: NonNullable<LoadRow["results"]["raw"]>) => string) =>
+    sides.map(
+      (side): Column<LoadRow> => ({
+        title: side === "raw" ? `raw ${name}` : name,
+        align: "right",
+        text: ({ results }) => (results[side] ? text(results[side]) : "-"),
+      }),
+    );
+  const columns: Column<LoadRow>[] = [
+    { title: "connections", align: "right", text: ({ connections }) => String(connections) },
+    {
+      title: "threads",
+      align: "right",
+      text: ({ connections, threads }) => String(threads === "one" ? 1 : connections),
+    },
+    { title: "batch", align: "right", text: ({ batch }) => String(batch) },
+    ...each("/s", ({ perSecond }) => number(perSecond)),
+    {
+      title: "×raw",
+      align: "right",
+      text: ({ results }) => ratioText(results.Scrollback?.perSecond, results.raw?.perSecond),
+    },
+    ...each("ms", ({ medianMs, percentile99Ms, longestMs }) =>
+      [medianMs, percentile99Ms, longestMs].map((ms) => inDigits(ms, 2)).join(", "),
+    ),
+    ...each("client µs", ({ clientCpuMicros }) => number(clientCpuMicros)),
+    ...(hasServer
+      ? each("server µs", ({ serverCpuMicros }) =>
+          serverCpuMicros === undefined ? "-" : number(serverCpuMicros),
+        )
+      : []),
+    ...(hasFailures ? each("failed", ({ failures }) => number(failures)) : []),
+  ];
+  return table(columns, rows);
 }
 
-/** A Markdown table whose source is aligned too. */
-export function table<Item>(columns: readonly Column<Item>[], items: readonly Item[]): string {
-  const laidOut = columns.map(({ title, align, text }) => {
-    const cells = [title, ...items.map(text)];
-    const width = Math.max(...cells.map((cell) => cell.length));
-    const pad = (cell: string) => (align === "left" ? cell.padEnd(width) : cell.padStart(width));
-    const rule = align === "left" ? "-".repeat(width) : `${"-".repeat(width - 1)}:`;
-    return { cells: cells.map(pad), rule };
-  });
-  const lines = [...items.keys(), items.length].map(
-    (line) => `| ${laidOut.map(({ cells }) => cells[line]).join(" | ")} |`,
+function coldTable(rows: readonly ColdRow[]): string {
+  return table<ColdRow>(
+    [
+      {
+        title: "",
+        align: "left",
+        text: ({ thread }) => `to a ${thread === "new" ? "new thread" : "thread of 1,000"}`,
+      },
+      { title: "raw", align: "right", text: ({ results }) => timingText(results.raw) },
+      { title: "Scrollback", align: "right", text: ({ results }) => timingText(results.Scrollback) },
+      {
+        title: "×raw",
+        align: "right",
+        text: ({ results }) => ratioText(results.Scrollback?.medianMs, results.raw?.medianMs),
+      },
+    ],
+    rows,
   );
-  lines.splice(1, 0, `| ${laidOut.map(({ rule }) => rule).join(" | ")} |`);
-  return lines.join("\n");
+}
+
+const modeNames: Readonly<Record<TracingMode, string>> = {
+  off: "switched off",
+  api: "the API without an SDK",
+  sdk: "an SDK that batches spans",
+};
+
+export function tracingTable({ tracing }: Pick<Figures, "tracing">): string {
+  const modes: readonly TracingMode[] = ["off", "api", "sdk"];
+  return table<TracingMode>(
+    [
+      { title: "", align: "left", text: (mode) => modeNames[mode] },
+      { title: "append 1", align: "right", text: (mode) => timingText(tracing[mode]) },
+      {
+        title: "×off",
+        align: "right",
+        text: (mode) => ratioText(tracing[mode].medianMs, tracing.off.medianMs),
+      },
+      { title: "client µs", align: "right", text: (mode) => number(tracing[mode].clientCpuMicros) },
+    ],
+    modes,
+  );
+}
+
+/** What the codecs cost. */
+export function codecSection(codecs: Results["codecs"]): string {
+  return `## Codecs
+
+- ${machineText(codecs.machine)}
+
+A thread of 1,000 on SQLite, synchronous NORMAL; "×json" is the ratio of the medians to jsonCodec's, "bytes" what the text of
+a message has on average.
+
+${codecTable(codecs)}`;
+}
+
+export function codecTable({ rows }: Results["codecs"]): string {
+  const json = rows.find(({ name }) => name === "jsonCodec");
+  const columns = (["reads", "appends"] as const).flatMap((key): Column<CodecRow>[] => [
+    {
+      title: key === "reads" ? "newest 20" : "append 20",
+      align: "right",
+      text: (row) => timingText(row[key]),
+    },
+    { title: "×json", align: "right", text: (row) => ratioText(row[key].medianMs, json?.[key].medianMs) },
+  ]);
+  return table<CodecRow>(
+    [
+      { title: "", align: "left", text: ({ name }) => name },
+      ...columns,
+      { title: "bytes", align: "right", text: ({ bytes }) => bytes.toFixed(0) },
+    ],
+    rows,
+  );
+}
+
+/** What became of the targets. */
+export function targetSection(backends: readonly Figures[]): string {
+  return `## Targets\n\n${targetTable(backends)}`;
+}
+
+export function targetTable(backends: readonly Figures[]): string {
+  const verdicts = backends.flatMap((figures) =>
+    judge(figures).map((verdict) => ({ name: figures.title, ...verdict })),
+  );
+  return table<(typeof verdicts)[number]>(
+    [
+      { title: "", align: "left", text: ({ name }) => name },
+      { title: "target", align: "left", text: ({ target }) => target },
+      { title: "worst", align: "left", text: ({ worst }) => worst },
+      { title: "", align: "left", text: ({ met }) => (met ? "met" : "missed") },
+    ],
+    verdicts,
+  );
 }

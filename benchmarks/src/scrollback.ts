@@ -1,13 +1,20 @@
 import type { StoreFactory } from "@scrollback/store-core";
 import type { Contestant } from "./backend.ts";
 
-/** What a record log keeps beside the messages of a commit, in bytes. The raw clients of such backends write as many. */
-export const HEAD_BYTES = 280;
+const FILLED_AT_ONCE = 1_000;
 
-/** Ours, the same on every backend. */
-export function scrollback(stores: StoreFactory, backend: string): Contestant {
+/**
+ * Ours, the same on every backend.
+ *
+ * @param close ends the client too.
+ */
+export function scrollback(stores: StoreFactory, backend: string, close: () => Promise<unknown>): Contestant {
   return {
-    fill: (threadId, messages) => stores.open(threadId).addMessages(messages),
+    async fill(threadId, messages) {
+      for (let from = 0; from < messages.length; from += FILLED_AT_ONCE) {
+        await stores.open(threadId).addMessages(messages.slice(from, from + FILLED_AT_ONCE));
+      }
+    },
     open(threadId, maxMessages) {
       // Restored rather than opened, as maxMessages differs from thread to thread.
       const state = { type: "scrollback.store", version: 1, backend, threadId, maxMessages };
@@ -19,5 +26,30 @@ export function scrollback(stores: StoreFactory, backend: string): Contestant {
       };
     },
     expected: (messages) => [...messages],
+    close,
+  };
+}
+
+/** Opens stores whose client sends inserts in bulk; `flush` sends what waits. */
+export type OpenInBulk = () => Promise<{
+  stores: StoreFactory;
+  flush(): Promise<void>;
+  close(): Promise<void>;
+}>;
+
+/** Ours on a record log, where threads are filled by commits of one message each. */
+export function scrollbackLog(contestant: Contestant, openInBulk: OpenInBulk): Contestant {
+  return {
+    ...contestant,
+    async fill(threadId, messages) {
+      const { stores, flush, close } = await openInBulk();
+      try {
+        const store = stores.open(threadId);
+        for (const message of messages) await store.addMessages([message]);
+        await flush();
+      } finally {
+        await close();
+      }
+    },
   };
 }

@@ -5,15 +5,10 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? upper : (at(sorted, sorted.length / 2 - 1) + upper) / 2;
 }
 
-/** The smallest of the values that at least 95 % of them do not exceed (the nearest rank). */
-export function percentile95(values: readonly number[]): number {
+/** The smallest of the values that at least so many per cent of them do not exceed (the nearest rank). */
+export function percentile(values: readonly number[], percent: number): number {
   const sorted = values.toSorted((a, b) => a - b);
-  return at(sorted, Math.ceil((sorted.length * 95) / 100) - 1);
-}
-
-/** The ratio of the medians. */
-export function ratio(values: readonly number[], baseline: readonly number[]): number {
-  return median(values) / median(baseline);
+  return at(sorted, Math.ceil((sorted.length * percent) / 100) - 1);
 }
 
 function at(sorted: readonly number[], index: number): number {

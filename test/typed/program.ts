@@ -23,11 +23,10 @@ import { createSqliteStores } from "@scrollback/store-sqlite";
 import { generateText, type ModelMessage, type UIMessage } from "ai";
 
 export const layers = [
-  ...[agents, collections, groupChat, reducers, sessions],
+  ...[agents, cli, collections, groupChat, reducers, sessions],
   ...[claudeAgent, genkit, googleAdk, openaiAgents, openaiCompaction, strands],
   ...[langgraph, langchainHistory, langgraphStore],
 ];
-export const layers = [agents, cli, collections, groupChat, googleAdk, reducers, sessions];
 
 /** Messages of the AI SDK go in, and back to it. */
 export async function answer(url: string): Promise<string> {

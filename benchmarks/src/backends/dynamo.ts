@@ -1,10 +1,12 @@
 import { randomUUID } from "node:crypto";
 import {
   type AttributeValue,
+  BatchWriteItemCommand,
   DeleteTableCommand,
   DynamoDBClient,
   PutItemCommand,
   QueryCommand,
+  type WriteRequest,
 } from "@aws-sdk/client-dynamodb";
 import { DynamoDBChatMessageHistory } from "@langchain/community/stores/message/dynamodb";
 import {
@@ -12,77 +14,76 @@ import {
   mapStoredMessagesToChatMessages,
   type StoredMessageData,
 } from "@langchain/core/messages";
-import type { ChatMessage } from "@scrollback/store-core";
 import { createDynamoStores } from "@scrollback/store-dynamo";
-import type { Backend, Contestant, Contestants } from "../backend.ts";
+import type { Contestant, Place } from "../backend.ts";
+import { Bulk, overridden } from "../bulk.ts";
 import { toLangChainTexts } from "../langchain.ts";
-import { countRoundTrips } from "../round-trips.ts";
-import { HEAD_BYTES, scrollback } from "../scrollback.ts";
+import { scrollback, scrollbackLog } from "../scrollback.ts";
 import { versionOf } from "../versions.ts";
+import type { Definition } from "./network.ts";
+import { HEAD, type RawLog, type RawRow, rawLog } from "./raw-log.ts";
 
-const head = { S: "h".repeat(HEAD_BYTES) };
-/** Below what an item takes, so that a commit is one item. */
-const MESSAGES_AN_ITEM = 500;
+type Item = Record<string, AttributeValue>;
 
-/**
- * An item a commit, as many bytes as ours; a read is one consistent query from the end and JSON.parse. Nothing is trimmed.
- *
- * @param numbers how many commits each thread has.
- */
-function raw(client: DynamoDBClient, TableName: string, numbers: Map<string, number>): Contestant {
-  const put = (threadId: string, messages: readonly ChatMessage[]) => {
-    const number = (numbers.get(threadId) ?? 0) + 1;
-    numbers.set(threadId, number);
-    const texts = messages.map((message) => ({ B: Buffer.from(JSON.stringify(message)) }));
-    const Item = { s: { S: `r${threadId}` }, n: { N: String(number) }, h: head, c: { L: texts } };
-    return client.send(new PutItemCommand({ TableName, Item }));
-  };
+/** What BatchWriteItem takes at most. */
+const BATCH_WRITE = 25;
+const BATCHES_AT_ONCE = 4;
+
+/** An item a commit, as many bytes as ours; a read is one consistent query from the end. */
+function rawItems(client: DynamoDBClient, TableName: string): RawLog {
+  const toItem = ({ threadId, number, texts }: RawRow): Item => ({
+    s: { S: `r${threadId}` },
+    n: { N: String(number) },
+    h: { S: HEAD },
+    c: { L: texts.map((text) => ({ B: Buffer.from(text) })) },
+  });
   return {
-    async fill(threadId, messages) {
-      for (let from = 0; from < messages.length; from += MESSAGES_AN_ITEM) {
-        await put(threadId, messages.slice(from, from + MESSAGES_AN_ITEM));
-      }
+    insert: (row) => client.send(new PutItemCommand({ TableName, Item: toItem(row) })),
+    insertMany: (rows) => putAll(client, TableName, rows.map(toItem)),
+    async read(threadId, Limit) {
+      const items: Item[] = [];
+      let ExclusiveStartKey: Item | undefined;
+      do {
+        const page = await client.send(
+          new QueryCommand({
+            TableName,
+            KeyConditionExpression: "s = :s",
+            ExpressionAttributeValues: { ":s": { S: `r${threadId}` } },
+            ScanIndexForward: false,
+            ConsistentRead: true,
+            Limit,
+            ExclusiveStartKey,
+          }),
+        );
+        items.push(...(page.Items ?? []));
+        ExclusiveStartKey = page.LastEvaluatedKey;
+      } while (ExclusiveStartKey && items.length < Limit);
+      return items.map(({ c }) => (c?.L ?? []).map(({ B }) => Buffer.from(B ?? []).toString()));
     },
-    open(threadId) {
-      const read = async (Limit: number) => {
-        const items: Record<string, AttributeValue>[] = [];
-        let ExclusiveStartKey: Record<string, AttributeValue> | undefined;
-        do {
-          const page = await client.send(
-            new QueryCommand({
-              TableName,
-              KeyConditionExpression: "s = :s",
-              ExpressionAttributeValues: { ":s": { S: `r${threadId}` } },
-              ScanIndexForward: false,
-              ConsistentRead: true,
-              Limit,
-              ExclusiveStartKey,
-            }),
-          );
-          items.push(...(page.Items ?? []));
-          ExclusiveStartKey = page.LastEvaluatedKey;
-        } while (ExclusiveStartKey && items.length < Limit);
-        return items
-          .reverse()
-          .flatMap(({ c }) =>
-            (c?.L ?? []).map(({ B }): unknown => JSON.parse(Buffer.from(B ?? []).toString())),
-          );
-      };
-      return {
-        append: (messages) => () => put(threadId, messages),
-        newest: (count) => async () => (await read(count)).slice(-count),
-        all: () => () => read(2 ** 31 - 1),
-      };
-    },
-    expected: (messages) => [...messages],
+    close: async () => client.destroy(),
   };
+}
+
+async function putAll(client: DynamoDBClient, TableName: string, items: readonly Item[]): Promise<void> {
+  const waiting = items.map((Item): WriteRequest => ({ PutRequest: { Item } }));
+  const work = async () => {
+    while (waiting.length > 0) {
+      let requests: WriteRequest[] | undefined = waiting.splice(0, BATCH_WRITE);
+      while (requests?.length) {
+        const RequestItems = { [TableName]: requests };
+        const command: BatchWriteItemCommand = new BatchWriteItemCommand({ RequestItems });
+        requests = (await client.send(command)).UnprocessedItems?.[TableName];
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: BATCHES_AT_ONCE }, work));
 }
 
 /**
  * LangChain.js' own history: one item a session, which ends at 400 KB. It forgets which tool a message called and fails to
  * read a tool's result, so it gets both as text. A session begins anew before it is full.
  */
-function langChain(config: ConstructorParameters<typeof DynamoDBClient>[0], tableName: string): Contestant {
+function langChainItems(config: ReturnType<typeof configOf>, tableName: string): Contestant {
   const historyOf = (sessionId: string) =>
     new DynamoDBChatMessageHistory({
       tableName,
@@ -91,7 +92,7 @@ function langChain(config: ConstructorParameters<typeof DynamoDBClient>[0], tabl
       sortKey: "n",
       // The sort key is a number, as in the table of the others.
       key: { s: { S: `l${sessionId}` }, n: { N: "1" } },
-      config: config ?? {},
+      config,
     });
   return {
     longest: 10,
@@ -121,55 +122,63 @@ function langChain(config: ConstructorParameters<typeof DynamoDBClient>[0], tabl
           data: { role: undefined, content: data.content, additional_kwargs: {} } as StoredMessageData,
         })),
       ),
+    close: async () => undefined,
   };
 }
 
+function configOf(endpoint: string) {
+  const credentials = { accessKeyId: "none", secretAccessKey: "none" };
+  return { endpoint, region: "local", credentials };
+}
+
 /** A DynamoDB at an endpoint. Each contestant has a client of its own, with the same options. */
-export async function openDynamo(server: {
-  url: string;
-  host: string;
-  port: number;
-  product: string;
-  version: string;
-}): Promise<Backend> {
-  const tableName = `scrollback-bench-${randomUUID()}`;
-  const clients: DynamoDBClient[] = [];
+export function defineDynamo({ url, product, version, run }: Place): Definition {
+  const tableName = `scrollback-bench-${run}`;
   const numbers = new Map<string, number>();
-  const configOf = (endpoint: string) => ({
-    endpoint,
-    region: "local",
-    credentials: { accessKeyId: "none", secretAccessKey: "none" },
-  });
-  const connect = (endpoint: string) => {
-    const client = new DynamoDBClient(configOf(endpoint));
-    clients.push(client);
-    return client;
-  };
-  const connectAll = async (endpoint: string): Promise<Contestants> => {
-    const stores = createDynamoStores({ client: connect(endpoint), tableName });
-    await stores.setup();
-    return {
-      raw: raw(connect(endpoint), tableName, numbers),
-      Scrollback: scrollback(stores, "dynamodb"),
-      "LangChain.js": langChain(configOf(endpoint), tableName),
-    };
-  };
-  const counter = await countRoundTrips(server);
+  const clientOf = (endpoint: string) => new DynamoDBClient(configOf(endpoint));
   return {
-    name: server.product,
+    key: "dynamodb",
+    title: product,
     versions: [
-      `${server.product} ${server.version}`,
+      `${product} ${version}`,
       `@aws-sdk/client-dynamodb ${versionOf("@aws-sdk/client-dynamodb")}, reads strongly consistent`,
       `LangChain.js: @langchain/community ${versionOf("@langchain/community")}; its one item a session ends at 400 KB, and it cannot read tool results back, so it gets tool calls and results as text`,
     ],
     baseline: "PutItem of an item of the same bytes; Query from the end and JSON.parse",
-    targets: { commit: 1.25, read: 1.25 },
-    contestants: await connectAll(server.url),
-    counted: { contestants: await connectAll(`http://127.0.0.1:${counter.port}`), roundTrips: counter.count },
-    async close() {
-      await clients[0]?.send(new DeleteTableCommand({ TableName: tableName }));
-      for (const client of clients) client.destroy();
-      await counter.close();
+    connect: {
+      raw: async (url) => rawLog(rawItems(clientOf(url), tableName), numbers),
+      async Scrollback(url) {
+        const client = clientOf(url);
+        const stores = createDynamoStores({ client, tableName });
+        const contestant = scrollback(stores, "dynamodb", async () => client.destroy());
+        return scrollbackLog(contestant, async () => {
+          const sending = clientOf(url);
+          const bulk = new Bulk<Item>(BATCH_WRITE * BATCHES_AT_ONCE, (items) =>
+            putAll(sending, tableName, items),
+          );
+          const client = overridden(sending, {
+            async send(...sent: Parameters<DynamoDBClient["send"]>) {
+              const [command] = sent;
+              if (command instanceof PutItemCommand) return await bulk.add(command.input.Item ?? {});
+              bulk.assertFlushed();
+              return await sending.send(...sent);
+            },
+          });
+          const stores = createDynamoStores({ client, tableName });
+          return { stores, flush: () => bulk.flush(), close: async () => sending.destroy() };
+        });
+      },
+      "LangChain.js": async (url) => langChainItems(configOf(url), tableName),
+    },
+    async prepare() {
+      const client = clientOf(url);
+      await createDynamoStores({ client, tableName }).setup();
+      client.destroy();
+    },
+    async remove() {
+      const client = clientOf(url);
+      await client.send(new DeleteTableCommand({ TableName: tableName }));
+      client.destroy();
     },
   };
 }

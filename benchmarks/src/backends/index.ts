@@ -1,34 +1,34 @@
-import { startServer } from "../../../conformance-tests/servers/index.ts";
-import type { Backend } from "../backend.ts";
-import { openDynamo } from "./dynamo.ts";
-import { openMongo } from "./mongo.ts";
-import { openPostgres } from "./postgres.ts";
-import { openRedis } from "./redis.ts";
-import { openSqlite } from "./sqlite.ts";
+import type { ServerName } from "../../../conformance-tests/servers/index.ts";
+import type { Backend, BackendKey, Connects, Place } from "../backend.ts";
+import { defineDynamo } from "./dynamo.ts";
+import { defineMongo } from "./mongo.ts";
+import { type Definition, openOnServer } from "./network.ts";
+import { definePostgres } from "./postgres.ts";
+import { defineRedis } from "./redis.ts";
+import { connectSqlite, openSqlite } from "./sqlite.ts";
 
-type Server = Awaited<ReturnType<typeof startServer>>;
-
-/** A backend on a server that is started for it and ends with it. */
-async function start(name: Server["name"], open: (server: Server) => Promise<Backend>): Promise<Backend> {
-  const server = await startServer(name);
-  const backend = await open(server).catch(async (error: unknown) => {
-    await server.stop();
-    throw error;
-  });
-  return {
-    ...backend,
-    async close() {
-      await backend.close();
-      await server.stop();
-    },
-  };
+/** How a backend is opened, and how another process connects to one that is open. */
+interface Kind {
+  open(): Promise<Backend>;
+  connects(place: Place): Connects;
 }
 
-/** Every backend that is measured, by the name that `--only` takes, in the order of the report. */
-export const backends: Readonly<Record<string, readonly (() => Promise<Backend>)[]>> = {
-  redis: [() => start("redis", openRedis)],
-  mongodb: [() => start("mongodb", openMongo)],
-  dynamodb: [() => start("dynamodb", openDynamo)],
-  postgres: [() => start("postgres", openPostgres)],
-  sqlite: [() => openSqlite("full"), () => openSqlite("normal")],
+const onServer = (name: ServerName, define: (place: Place) => Definition): Kind => ({
+  open: () => openOnServer(name, define),
+  connects: (place) => define(place).connect,
+});
+
+const onFile = (synchronous: "full" | "normal"): Kind => ({
+  open: () => openSqlite(synchronous),
+  connects: () => connectSqlite(synchronous),
+});
+
+/** Every backend that is measured. */
+export const backends: Readonly<Record<BackendKey, Kind>> = {
+  redis: onServer("redis", defineRedis),
+  mongodb: onServer("mongodb", defineMongo),
+  dynamodb: onServer("dynamodb", defineDynamo),
+  postgres: onServer("postgres", definePostgres),
+  "sqlite-full": onFile("full"),
+  "sqlite-normal": onFile("normal"),
 };

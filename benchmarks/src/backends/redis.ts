@@ -1,21 +1,28 @@
-import { randomUUID } from "node:crypto";
+import { RedisChatMessageHistory as IoredisHistory } from "@langchain/community/stores/message/ioredis";
 import { mapChatMessagesToStoredMessages } from "@langchain/core/messages";
 import { RedisChatMessageHistory } from "@langchain/redis";
+import type { ChatMessage } from "@scrollback/store-core";
 import { createRedisStores } from "@scrollback/store-redis";
 import { Redis } from "ioredis";
 import { createClient } from "redis";
-import type { Backend, Contestant, Contestants } from "../backend.ts";
-import { toLangChain } from "../langchain.ts";
-import { countRoundTrips } from "../round-trips.ts";
+import type { Contestant, Place } from "../backend.ts";
+import { langChain, toLangChain } from "../langchain.ts";
 import { scrollback } from "../scrollback.ts";
 import { versionOf } from "../versions.ts";
+import type { Definition } from "./network.ts";
+
+const FILLED_AT_ONCE = 1_000;
 
 /** A commit is a pipelined RPUSH and LTRIM, a read LRANGE and JSON.parse. */
 function raw(client: Redis, prefix: string): Contestant {
   const keyOf = (threadId: string) => `${prefix}:raw:${threadId}`;
   return {
-    fill: (threadId, messages) =>
-      client.rpush(keyOf(threadId), ...messages.map((message) => JSON.stringify(message))),
+    async fill(threadId, messages) {
+      for (let from = 0; from < messages.length; from += FILLED_AT_ONCE) {
+        const chunk = messages.slice(from, from + FILLED_AT_ONCE);
+        await client.rpush(keyOf(threadId), ...chunk.map((message) => JSON.stringify(message)));
+      }
+    },
     open(threadId, maxMessages) {
       const key = keyOf(threadId);
       const read = async (start: number) =>
@@ -32,82 +39,71 @@ function raw(client: Redis, prefix: string): Contestant {
       };
     },
     expected: (messages) => [...messages],
+    close: async () => client.disconnect(),
   };
 }
 
-type NodeRedis = ReturnType<typeof createClient>;
-
-/** LangChain.js' own history, which keeps everything and reads everything. */
-function langChain(client: NodeRedis, prefix: string): Contestant {
-  const keyOf = (threadId: string) => `${prefix}:langchain:${threadId}`;
-  return {
-    // What addMessages would write, but not one by one.
-    fill: (threadId, messages) => {
-      const stored = mapChatMessagesToStoredMessages(toLangChain(messages));
-      return client.lPush(
-        keyOf(threadId),
-        stored.map((message) => JSON.stringify(message)),
-      );
-    },
-    open(threadId) {
-      const history = new RedisChatMessageHistory({ sessionId: keyOf(threadId), client });
-      return {
-        append(messages) {
-          const converted = toLangChain(messages);
-          return () => history.addMessages(converted);
-        },
-        newest: (count) => async () => (await history.getMessages()).slice(-count),
-        all: () => () => history.getMessages(),
-      };
-    },
-    expected: (messages) => toLangChain(messages),
-  };
-}
-
-/** Redis at a URL. Each contestant has a connection of its own, with its client's default options. */
-export async function openRedis(server: { url: string; product: string; version: string }): Promise<Backend> {
-  if (!server.url.startsWith("redis://")) throw new Error("the benchmark takes redis:// URLs only, not TLS");
-  const prefix = `scrollback-bench:${randomUUID()}`;
-  const clients: Redis[] = [];
-  const nodeRedisClients: NodeRedis[] = [];
-  async function connectAll(url: string): Promise<Contestants> {
-    const [forRaw, forOurs] = [new Redis(url), new Redis(url)];
-    const forLangChain = createClient({ url });
-    clients.push(forRaw, forOurs);
-    nodeRedisClients.push(forLangChain);
-    await forLangChain.connect();
-    return {
-      raw: raw(forRaw, prefix),
-      Scrollback: scrollback(
-        createRedisStores({ client: forOurs, keyPrefix: `${prefix}:scrollback` }),
-        "redis",
-      ),
-      "LangChain.js": langChain(forLangChain, prefix),
-    };
+/** What addMessages would write, but not one by one. The newest lies first. */
+function storedTexts(messages: readonly ChatMessage[]): string[][] {
+  const texts = mapChatMessagesToStoredMessages(toLangChain(messages)).map((stored) =>
+    JSON.stringify(stored),
+  );
+  const chunks: string[][] = [];
+  for (let from = 0; from < texts.length; from += FILLED_AT_ONCE) {
+    chunks.push(texts.slice(from, from + FILLED_AT_ONCE));
   }
-  const countedUrl = new URL(server.url);
-  const host = countedUrl.hostname.replace(/^\[|\]$/g, "");
-  const counter = await countRoundTrips({ host, port: Number(countedUrl.port || 6379) });
-  countedUrl.host = `127.0.0.1:${counter.port}`;
+  return chunks;
+}
+
+/** Redis. Each contestant has a connection of its own, with its client's default options. */
+export function defineRedis({ url, product, version, run }: Place): Definition {
+  if (!url.startsWith("redis://")) throw new Error("the benchmark takes redis:// URLs only, not TLS");
+  const prefix = `scrollback-bench:${run}`;
   return {
-    name: server.product,
+    key: "redis",
+    title: product,
     versions: [
-      `${server.product} ${server.version}`,
-      `raw and Scrollback on ioredis ${versionOf("ioredis")}`,
+      `${product} ${version}`,
+      `raw, Scrollback and LangChain.js, ioredis on ioredis ${versionOf("ioredis")}`,
       `LangChain.js: @langchain/redis ${versionOf("@langchain/redis")}, @langchain/core ${versionOf("@langchain/core")}, redis ${versionOf("redis")}`,
+      `LangChain.js, ioredis: @langchain/community ${versionOf("@langchain/community")}`,
     ],
     baseline: "JSON.stringify, RPUSH and LTRIM in a pipeline; LRANGE and JSON.parse",
-    targets: { commit: 1.25, read: 1.25, batchLead: 10 },
-    contestants: await connectAll(server.url),
-    counted: { contestants: await connectAll(countedUrl.href), roundTrips: counter.count },
-    async close() {
-      const [client] = clients;
-      for await (const keys of client?.scanStream({ match: `${prefix}:*`, count: 1_000 }) ?? []) {
-        if (keys.length > 0) await client?.unlink(...keys);
+    connect: {
+      raw: async (url) => raw(new Redis(url), prefix),
+      async Scrollback(url) {
+        const client = new Redis(url);
+        const stores = createRedisStores({ client, keyPrefix: `${prefix}:scrollback` });
+        return scrollback(stores, "redis", async () => client.disconnect());
+      },
+      async "LangChain.js"(url) {
+        const client = createClient({ url });
+        await client.connect();
+        const keyOf = (threadId: string) => `${prefix}:langchain:${threadId}`;
+        return langChain((threadId) => new RedisChatMessageHistory({ sessionId: keyOf(threadId), client }), {
+          async fill(threadId, messages) {
+            for (const texts of storedTexts(messages)) await client.lPush(keyOf(threadId), texts);
+          },
+          close: () => client.disconnect(),
+        });
+      },
+      async "LangChain.js, ioredis"(url) {
+        const client = new Redis(url);
+        const keyOf = (threadId: string) => `${prefix}:langchain-ioredis:${threadId}`;
+        return langChain((threadId) => new IoredisHistory({ sessionId: keyOf(threadId), client }), {
+          async fill(threadId, messages) {
+            for (const texts of storedTexts(messages)) await client.lpush(keyOf(threadId), ...texts);
+          },
+          close: async () => client.disconnect(),
+        });
+      },
+    },
+    async remove() {
+      const client = new Redis(url);
+      for await (const keys of client.scanStream({ match: `${prefix}:*`, count: 1_000 })) {
+        if (keys.length > 0) await client.unlink(...keys);
       }
-      for (const open of clients) open.disconnect();
-      for (const open of nodeRedisClients) await open.disconnect();
-      await counter.close();
+      client.disconnect();
     },
   };
 }

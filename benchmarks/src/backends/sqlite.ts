@@ -2,10 +2,13 @@ import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
+import { LibSQLStore } from "@mastra/libsql";
 import type { ChatMessage } from "@scrollback/store-core";
 import { createSqliteStores } from "@scrollback/store-sqlite";
-import type { Backend, Contestant } from "../backend.ts";
+import type { Backend, Connects, Contestant } from "../backend.ts";
+import { mastra } from "../mastra.ts";
 import { scrollback } from "../scrollback.ts";
+import { versionOf } from "../versions.ts";
 
 /** Beside the benchmark rather than in the system's folder for such, which may lie in memory. */
 const FOLDER = fileURLToPath(new URL("../../.results/", import.meta.url));
@@ -13,13 +16,13 @@ const FOLDER = fileURLToPath(new URL("../../.results/", import.meta.url));
 type Synchronous = "full" | "normal";
 
 /** A table of messages; a commit is a transaction of an INSERT a message and the DELETE of what is too old. */
-function raw(path: string, synchronous: Synchronous): { contestant: Contestant; close(): void } {
+function raw(path: string, synchronous: Synchronous): Contestant {
   const database = new DatabaseSync(path);
   database.exec(`
     PRAGMA journal_mode = WAL;
     PRAGMA synchronous = ${synchronous};
     PRAGMA fullfsync = ${synchronous === "full"};
-    CREATE TABLE messages (
+    CREATE TABLE IF NOT EXISTS messages (
       thread TEXT NOT NULL,
       sequence INTEGER NOT NULL,
       body TEXT NOT NULL,
@@ -44,7 +47,7 @@ function raw(path: string, synchronous: Synchronous): { contestant: Contestant; 
     trim.run(threadId, last - maxMessages);
     commit.run();
   };
-  const contestant: Contestant = {
+  return {
     fill: async (threadId, messages) => append(threadId, messages, Number.MAX_SAFE_INTEGER),
     open: (threadId, maxMessages) => ({
       append: (messages) => async () => append(threadId, messages, maxMessages),
@@ -52,28 +55,45 @@ function raw(path: string, synchronous: Synchronous): { contestant: Contestant; 
       all: () => async () => parse(all.all(threadId)),
     }),
     expected: (messages) => [...messages],
+    close: async () => database.close(),
   };
-  return { contestant, close: () => database.close() };
 }
 
-/** SQLite with this setting of `synchronous`, a database file for each contestant. */
+/** Each contestant has a file of its own in the folder of the place. */
+export function connectSqlite(synchronous: Synchronous): Connects {
+  return {
+    raw: async (path) => raw(join(path, "raw.db"), synchronous),
+    async Scrollback(path) {
+      const stores = createSqliteStores({ url: `sqlite:${join(path, "scrollback.db")}`, synchronous });
+      return scrollback(stores, "sqlite", () => stores.close());
+    },
+    // It sets `synchronous` to NORMAL by itself.
+    ...(synchronous === "normal" && {
+      async Mastra(path: string) {
+        const storage = new LibSQLStore({ id: "benchmark", url: `file:${join(path, "mastra.db")}` });
+        return await mastra(storage, () => storage.close());
+      },
+    }),
+  };
+}
+
+/** SQLite with this setting of `synchronous`. */
 export async function openSqlite(synchronous: Synchronous): Promise<Backend> {
   mkdirSync(FOLDER, { recursive: true });
   const folder = mkdtempSync(join(FOLDER, "sqlite-"));
-  const ofRaw = raw(join(folder, "raw.db"), synchronous);
-  const stores = createSqliteStores({ url: `sqlite:${join(folder, "scrollback.db")}`, synchronous });
+  const setting = synchronous.toUpperCase();
+  const version = process.versions.sqlite ?? "of unknown version";
+  const peers = `Mastra: @mastra/memory ${versionOf("@mastra/memory")}, @mastra/libsql ${versionOf("@mastra/libsql")}; threads of up to 1,000; calls and results of tools as text`;
   return {
-    name: `SQLite ${synchronous.toUpperCase()}`,
+    key: `sqlite-${synchronous}`,
+    title: `SQLite ${setting}`,
     versions: [
-      `SQLite ${process.versions.sqlite} (node:sqlite), WAL, synchronous ${synchronous.toUpperCase()}`,
+      `SQLite ${version} (node:sqlite), WAL, synchronous ${setting}`,
+      ...(synchronous === "normal" ? [peers] : []),
     ],
     baseline: "prepared statements: INSERTs and DELETE in a transaction; SELECT and JSON.parse",
-    targets: { commit: 3, read: 3 },
-    contestants: { raw: ofRaw.contestant, Scrollback: scrollback(stores, "sqlite") },
-    async close() {
-      ofRaw.close();
-      await stores.close();
-      rmSync(folder, { recursive: true, force: true });
-    },
+    place: { product: "SQLite", version, url: folder, run: "" },
+    connect: connectSqlite(synchronous),
+    close: async () => rmSync(folder, { recursive: true, force: true }),
   };
 }

@@ -1,0 +1,56 @@
+import { randomUUID } from "node:crypto";
+import type { RunningServer, ServerName } from "../../../conformance-tests/servers/index.ts";
+import { startServer } from "../../../conformance-tests/servers/index.ts";
+import type { Backend, Place } from "../backend.ts";
+import { countRoundTrips } from "../round-trips.ts";
+
+/** What differs from server to server. */
+export interface Definition extends Pick<Backend, "key" | "title" | "versions" | "baseline" | "connect"> {
+  /** Makes the tables or indexes, as a server has them that is in use. */
+  prepare?(): Promise<void>;
+  /** Removes what was written. */
+  remove(): Promise<void>;
+}
+
+/** A backend on a server that is started for it and ends with it. */
+export async function openOnServer(name: ServerName, define: (place: Place) => Definition): Promise<Backend> {
+  const server = await startServer(name);
+  try {
+    const { url, product, version } = server;
+    const place = { url, product, version, run: randomUUID().replaceAll("-", "") };
+    const { prepare, remove, ...definition } = define(place);
+    await prepare?.();
+    const counter = await countRoundTrips(server);
+    const counted = new URL(url);
+    counted.host = `127.0.0.1:${counter.port}`;
+    const cpu = () => cpuMicros(server);
+    const isOurs = await cpu().then(
+      () => true,
+      () => false,
+    );
+    return {
+      ...definition,
+      place,
+      counted: { url: counted.href, roundTrips: counter.count },
+      ...(isOurs && { serverCpu: cpu }),
+      async close() {
+        await remove();
+        await counter.close();
+        await server.stop();
+      },
+    };
+  } catch (error) {
+    await server.stop();
+    throw error;
+  }
+}
+
+/** What all processes of the server's container have taken, as its control group counts it (version 2, then 1). */
+async function cpuMicros(server: RunningServer): Promise<number> {
+  const script =
+    "cat /sys/fs/cgroup/cpu.stat 2>/dev/null || echo usage_nsec $(cat /sys/fs/cgroup/cpuacct/cpuacct.usage)";
+  const text = await server.exec(["sh", "-c", script]);
+  const [, unit, count] = /^usage_(u|n)sec (\d+)/m.exec(text) ?? [];
+  if (count === undefined) throw new Error(`no processor time of ${server.product} to be read: ${text}`);
+  return unit === "n" ? Number(count) / 1_000 : Number(count);
+}

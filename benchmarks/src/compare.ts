@@ -1,0 +1,53 @@
+import type { BackendKey } from "./backend.ts";
+import type { Compared } from "./run.ts";
+import { overRaw, throughput } from "./targets.ts";
+
+/** A ratio to the raw client that is worse than in the last full run. */
+export interface Regression {
+  readonly key: BackendKey;
+  readonly what: string;
+  readonly before: number;
+  readonly now: number;
+}
+
+/**
+ * By how much a ratio may be worse than in the last full run. Wide, as a quick run on a busy machine scatters: what is to be
+ * found is a second request, a lost fast path or work that grows with the thread, not a few per cent.
+ */
+export const MARGIN = 1.8;
+
+/** Holds the ratios of a quick run against those of the last full run. What the full run did not measure is left out. */
+export function regressions(last: readonly Compared[], now: readonly Compared[]): Regression[] {
+  return now.flatMap((figures) => {
+    const { key } = figures;
+    const before = last.find((one) => one.key === key);
+    if (!before) return [];
+    const slower = worse(times(before), times(figures), (was, is) => is / was);
+    const fewer = worse(shares(before), shares(figures), (was, is) => was / is);
+    return [...slower, ...fewer].map((found) => ({ key, ...found }));
+  });
+}
+
+type Ratios = ReadonlyMap<string, number>;
+
+function times({ calls }: Compared): Ratios {
+  return new Map(overRaw(calls).map(({ value, where }) => [where, value]));
+}
+
+/** Writers on one thread, and 64 at once, wait for each other by chance: a quick run has too few commits to tell. */
+function shares({ load }: Compared): Ratios {
+  const rows = load.filter(({ threads, connections }) => threads === "many" && connections === 8);
+  return new Map(throughput(rows).map(({ value, where }) => [where, value]));
+}
+
+function worse(
+  last: Ratios,
+  now: Ratios,
+  howMuch: (was: number, is: number) => number,
+): Omit<Regression, "key">[] {
+  return [...now].flatMap(([what, is]) => {
+    const was = last.get(what);
+    // A ratio that is not a number is a failure too.
+    return was === undefined || howMuch(was, is) <= MARGIN ? [] : [{ what, before: was, now: is }];
+  });
+}

@@ -1,0 +1,139 @@
+import { randomUUID } from "node:crypto";
+import type { Backend, Contestant, Thread } from "./backend.ts";
+import type { Progress } from "./calls.ts";
+import { type Load, type LoadRow, rounded, timingOf } from "./figures.ts";
+import { messagesFrom } from "./messages.ts";
+import { seededRandom, shuffled } from "./random.ts";
+
+/** How long each contestant writes at a time, and how often. */
+export interface LoadEffort {
+  readonly windowMs: number;
+  readonly windows: number;
+}
+
+/** What is measured, in the order of the report. One connection alone tells what a commit takes of the processors. */
+const setups = [
+  { connections: 1, threads: "one", batch: 1 },
+  { connections: 1, threads: "one", batch: 20 },
+  { connections: 8, threads: "many", batch: 1 },
+  { connections: 8, threads: "one", batch: 1 },
+  { connections: 64, threads: "many", batch: 1 },
+  { connections: 64, threads: "one", batch: 1 },
+] as const satisfies Omit<LoadRow, "results">[];
+
+/** Who writes. Other libraries are left out, as many writers tear their threads apart. */
+const writers = ["raw", "Scrollback"] as const;
+
+/** Threads are trimmed to that. */
+const MAX_MESSAGES = 1_000;
+
+/** Connections of one contestant that write to their threads, and what came of it. */
+interface Team {
+  readonly name: (typeof writers)[number];
+  readonly contestants: readonly Contestant[];
+  readonly threads: readonly Thread[];
+  readonly times: number[];
+  failures: number;
+  spentMs: number;
+  clientMicros: number;
+  serverMicros: number;
+  position: number;
+}
+
+/** Measures many writers in this process. Contestants write in turn, a window of time each, in random order. */
+export async function measureLoad(
+  backend: Backend,
+  effort: LoadEffort,
+  { signal, report }: Progress,
+): Promise<LoadRow[]> {
+  const rows: LoadRow[] = [];
+  for (const setup of setups) {
+    const { connections, threads, batch } = setup;
+    report(`measuring ${connections} connections on ${threads} of ${batch}`);
+    const teams: Team[] = [];
+    try {
+      for (const name of writers) teams.push(await assemble(backend, name, setup));
+      const random = seededRandom(1);
+      // The first window warms up: connections, caches, threads that are full.
+      for (const team of teams) await write(team, batch, effort.windowMs);
+      for (const team of teams) Object.assign(team, { failures: 0 }).times.length = 0;
+      // Fewer windows where commits take longer than a window: each ends when its last commit does.
+      const enough = effort.windows * effort.windowMs;
+      for (let waiting: Team[] = teams; waiting.length > 0; ) {
+        for (const team of shuffled(waiting, random))
+          await writeMeasured(backend, team, batch, effort.windowMs);
+        waiting = waiting.filter(({ spentMs }) => spentMs < enough);
+        signal.throwIfAborted();
+      }
+      const results = Object.fromEntries(teams.map((team) => [team.name, loadOf(backend, team)]));
+      rows.push({ ...setup, results });
+    } finally {
+      for (const { contestants } of teams) for (const contestant of contestants) await contestant.close();
+    }
+  }
+  return rows;
+}
+
+async function assemble(
+  { connect, place }: Backend,
+  name: Team["name"],
+  { connections, threads }: Omit<LoadRow, "results">,
+): Promise<Team> {
+  const contestants = await Promise.all(Array.from({ length: connections }, () => connect[name](place.url)));
+  const ids = Array.from({ length: threads === "one" ? 1 : connections }, () => randomUUID());
+  return {
+    name,
+    contestants,
+    threads: contestants.map((contestant, index) =>
+      contestant.open(ids[index % ids.length] ?? "", MAX_MESSAGES),
+    ),
+    times: [],
+    failures: 0,
+    spentMs: 0,
+    clientMicros: 0,
+    serverMicros: 0,
+    position: 0,
+  };
+}
+
+/** All threads of a team are appended to for a while, each one commit after the other. */
+async function write(team: Team, batch: number, windowMs: number): Promise<void> {
+  const end = performance.now() + windowMs;
+  await Promise.all(
+    team.threads.map(async (thread) => {
+      while (performance.now() < end) {
+        const call = thread.append(messagesFrom(team.position, batch));
+        team.position += batch;
+        const begin = performance.now();
+        await call().then(
+          () => team.times.push(performance.now() - begin),
+          () => {
+            team.failures += 1;
+          },
+        );
+      }
+    }),
+  );
+}
+
+async function writeMeasured(backend: Backend, team: Team, batch: number, windowMs: number): Promise<void> {
+  const server = (await backend.serverCpu?.()) ?? 0;
+  const client = process.cpuUsage();
+  const begin = performance.now();
+  await write(team, batch, windowMs);
+  team.spentMs += performance.now() - begin;
+  const { user, system } = process.cpuUsage(client);
+  team.clientMicros += user + system;
+  team.serverMicros += ((await backend.serverCpu?.()) ?? 0) - server;
+}
+
+function loadOf({ serverCpu }: Backend, team: Team): Load {
+  const { times, failures, spentMs, clientMicros, serverMicros } = team;
+  return {
+    ...timingOf(times),
+    perSecond: rounded((1_000 * times.length) / spentMs),
+    failures,
+    clientCpuMicros: rounded(clientMicros / times.length),
+    ...(serverCpu && { serverCpuMicros: rounded(serverMicros / times.length) }),
+  };
+}

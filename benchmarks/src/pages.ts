@@ -1,0 +1,45 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { BackendKey } from "./backend.ts";
+import { costsPage } from "./costs-page.ts";
+import type { Results } from "./figures.ts";
+import { codecTable, machineText, report } from "./report.ts";
+import { figuresOf, quietText, summaryTable } from "./summary.ts";
+
+/** Pages that have the figures of backends between their marks. */
+const backendPages: Readonly<Record<string, readonly BackendKey[]>> = {
+  "docs/store-redis.md": ["redis"],
+  "docs/store-mongo.md": ["mongodb"],
+  "docs/store-dynamo.md": ["dynamodb"],
+  "docs/store-postgres.md": ["postgres"],
+  "docs/store-sqlite.md": ["sqlite-full", "sqlite-normal"],
+};
+
+/** Every page that is written from the results, by its path below the root: whole, or between the marks that it has. */
+export function pagesOf(root: string, results: Results): Map<string, string> {
+  const textOf = (path: string) => readFileSync(join(root, path), "utf8");
+  const pages = new Map([
+    ["benchmarks/results.md", report(results)],
+    ["docs/costs.md", costsPage(results)],
+    ["README.md", insert(textOf("README.md"), `${summaryTable(results.backends)}\n\n${quietText(results)}`)],
+    [
+      "docs/codecs.md",
+      insert(
+        textOf("docs/codecs.md"),
+        `${codecTable(results.codecs)}\n\nMeasured ${machineText(results.codecs.machine)}.`,
+      ),
+    ],
+  ]);
+  for (const [path, keys] of Object.entries(backendPages)) {
+    const figures = results.backends.filter(({ key }) => keys.includes(key)).map(figuresOf);
+    pages.set(path, insert(textOf(path), figures.join("\n\n")));
+  }
+  return pages;
+}
+
+/** Puts a text between the marks of a page. */
+function insert(page: string, text: string): string {
+  const marked = /<!-- figures -->.*<!-- end of figures -->/s;
+  if (!marked.test(page)) throw new Error("a page has no place for figures");
+  return page.replace(marked, () => `<!-- figures -->\n\n${text}\n\n<!-- end of figures -->`);
+}

@@ -1,0 +1,125 @@
+import type { CallRow, Figures, LoadRow, Results } from "./figures.ts";
+import { isQuiet, machineText } from "./report.ts";
+import { type Column, inDigits, table } from "./table.ts";
+import { overRaw, throughput } from "./targets.ts";
+
+/** Rows of one operation, over all lengths of threads. */
+const rowsOf = ({ calls }: Figures, operation: string) => calls.filter((row) => row.operation === operation);
+
+/** A row a backend: ratios to the raw client, least to most over the lengths of threads. */
+export function summaryTable(backends: readonly Figures[]): string {
+  const operation = (name: string): Column<Figures> => ({
+    title: name,
+    align: "right",
+    text: (figures) =>
+      rangeText(
+        overRaw(rowsOf(figures, name)).map(({ value }) => value),
+        2,
+      ),
+  });
+  const share = (title: string, connections: number, threads: LoadRow["threads"]): Column<Figures> => ({
+    title,
+    align: "right",
+    text: ({ load }) => shareText(load, connections, threads),
+  });
+  return table<Figures>(
+    [
+      { title: "× raw", align: "left", text: ({ versions }) => serverOf(versions) },
+      operation("append 1"),
+      operation("append 20"),
+      operation("newest 20"),
+      operation("all"),
+      share("commits/s, 8 on 8 threads", 8, "many"),
+      share("8 on one thread", 8, "one"),
+    ],
+    backends,
+  );
+}
+
+/** A backend's figures for its own page. */
+export function figuresOf(figures: Figures): string {
+  const { versions, baseline, machine, load } = figures;
+  const alone = load.find(({ connections, batch }) => connections === 1 && batch === 1)?.results;
+  const one = load.find(({ connections, threads }) => connections === 8 && threads === "one")?.results
+    .Scrollback;
+  const rows = ["append 1", "append 20", "newest 20", "all"];
+  const medians = (name: string) =>
+    rowsOf(figures, name).flatMap(({ results }) => results.Scrollback?.medianMs ?? []);
+  const [ours, raw] = [alone?.Scrollback, alone?.raw];
+  return `Measured by \`npm run bench\` on ${versions.filter((line) => !/LangChain|Mastra/.test(line) || line.startsWith("raw")).join("; ")}. ${machineText(machine)}. Messages of 445 bytes,
+threads of ${lengthsText(figures)} messages, all calls interleaved. Raw is ${baseline}.
+
+${table<string>(
+  [
+    { title: "", align: "left", text: (name) => name },
+    { title: "median, ms", align: "right", text: (name) => rangeText(medians(name), 3) },
+    {
+      title: "× raw",
+      align: "right",
+      text: (name) =>
+        rangeText(
+          overRaw(rowsOf(figures, name)).map(({ value }) => value),
+          2,
+        ),
+    },
+  ],
+  rows,
+)}
+
+8 connections commit ${shareText(load, 8, "many")} as many messages a second as raw to 8 threads, and ${shareText(load, 8, "one")} to one thread, where the
+longest commit took ${Math.round(one?.longestMs ?? Number.NaN)} ms. A commit of one message takes ${cpuText(ours?.clientCpuMicros)} of processor time in the client
+(raw: ${cpuText(raw?.clientCpuMicros)})${
+    ours?.serverCpuMicros === undefined
+      ? ""
+      : ` and ${cpuText(ours.serverCpuMicros)} in the server (raw: ${cpuText(raw?.serverCpuMicros)})`
+  }. [costs.md](costs.md) says where it goes.`;
+}
+
+/** The lengths of the threads that were measured. */
+export function lengthsText({ calls }: Figures): string {
+  const lengths = [...new Set(calls.map(({ length }) => length))].sort((one, other) => one - other);
+  return lengths.map((length) => length.toLocaleString("en")).join(", ");
+}
+
+/** The server, or what is in its place, with its version. */
+export function serverOf(versions: readonly string[]): string {
+  return (versions[0] ?? "")
+    .replace(", synchronous_commit on", "")
+    .replace(" (node:sqlite), WAL, synchronous", ",");
+}
+
+/** Says whether the figures can be trusted. */
+export function quietText({ backends }: Pick<Results, "backends">): string {
+  const busy = backends.filter(({ machine }) => !isQuiet(machine));
+  const loads = busy.flatMap(({ machine }) => machine.load);
+  if (busy.length === 0) return "The machine was quiet.";
+  return `**The machine was busy with other work in this run** (load average ${Math.min(...loads).toFixed(0)} to ${Math.max(...loads).toFixed(0)} on ${busy[0]?.machine.cores} cores). Calls are interleaved, so their ratios hold better than their times,
+but single figures scatter widely: a target that is missed here may be met on a quiet machine, and the other way round.`;
+}
+
+export function rangeText(values: readonly number[], decimals: number): string {
+  if (values.length === 0) return "-";
+  const [least, most] = [Math.min(...values), Math.max(...values)].map((value) => inDigits(value, decimals));
+  return least === most ? `${least}` : `${least} to ${most}`;
+}
+
+function shareText(load: readonly LoadRow[], connections: number, threads: LoadRow["threads"]): string {
+  const rows = load.filter((row) => row.connections === connections && row.threads === threads);
+  return rangeText(
+    throughput(rows).map(({ value }) => value),
+    2,
+  );
+}
+
+function cpuText(micros: number | undefined): string {
+  return micros === undefined ? "-" : `${micros.toFixed(0)} µs`;
+}
+
+/** How many times as long a library's calls take as ours, least to most. */
+export function peerText(rows: readonly CallRow[], peer: keyof CallRow["results"]): string {
+  const values = rows.flatMap(({ results }) => {
+    const [theirs, ours] = [results[peer], results.Scrollback];
+    return theirs && ours ? [theirs.medianMs / ours.medianMs] : [];
+  });
+  return rangeText(values, 2);
+}

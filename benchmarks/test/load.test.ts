@@ -1,0 +1,99 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Backend, Contestant } from "../src/backend.ts";
+import { measureLoad } from "../src/load.ts";
+
+/** A backend whose appends take so long and fail so often, and what was asked of it. */
+function backendThat(take: { raw: number; Scrollback: number }, failing = 0) {
+  const asked = {
+    open: 0,
+    closed: 0,
+    appends: 0,
+    batches: new Set<number>(),
+    threads: new Map<string, number>(),
+  };
+  const connect = (ms: number) => async (): Promise<Contestant> => {
+    asked.open += 1;
+    return {
+      fill: async () => undefined,
+      open: (threadId) => {
+        asked.threads.set(threadId, (asked.threads.get(threadId) ?? 0) + 1);
+        return {
+          append: (messages) => async () => {
+            asked.batches.add(messages.length);
+            const appended = ++asked.appends;
+            await sleep(ms);
+            if (failing > 0 && appended % failing === 0) throw new Error("refused");
+          },
+          newest: () => async () => [],
+          all: () => async () => [],
+        };
+      },
+      expected: () => [],
+      close: async () => {
+        asked.closed += 1;
+      },
+    };
+  };
+  let cpu = 0;
+  const backend: Backend = {
+    key: "redis",
+    title: "fake",
+    versions: [],
+    baseline: "",
+    place: { product: "fake", version: "1", url: "fake:", run: "1" },
+    connect: { raw: connect(take.raw), Scrollback: connect(take.Scrollback) },
+    serverCpu: async () => {
+      cpu += 1_000;
+      return cpu;
+    },
+    close: async () => undefined,
+  };
+  return { backend, asked };
+}
+
+const progress = { signal: AbortSignal.timeout(60_000), report: () => undefined };
+
+test("each number of connections writes to as many threads as it says, and no faster than its commits are", async () => {
+  const { backend, asked } = backendThat({ raw: 10, Scrollback: 40 });
+  const rows = await measureLoad(backend, { windowMs: 60, windows: 3 }, progress);
+  assert.deepEqual(
+    rows.map(({ connections, threads, batch }) => [connections, threads, batch]),
+    [
+      [1, "one", 1],
+      [1, "one", 20],
+      [8, "many", 1],
+      [8, "one", 1],
+      [64, "many", 1],
+      [64, "one", 1],
+    ],
+  );
+  for (const { connections, results } of rows) {
+    const { raw, Scrollback } = results;
+    assert.ok(raw && Scrollback);
+    // No more than what each connection can do, however busy the machine is.
+    assert.ok(raw.perSecond <= (1_000 / 9) * connections);
+    assert.ok(Scrollback.perSecond <= (1_000 / 39) * connections);
+    assert.ok(Scrollback.medianMs >= 39 && Scrollback.percentile99Ms <= Scrollback.longestMs);
+    assert.ok(raw.medianMs < Scrollback.medianMs);
+    assert.ok(raw.clientCpuMicros > 0);
+    assert.ok((raw.serverCpuMicros ?? 0) > 0);
+    assert.equal(raw.failures, 0);
+  }
+  assert.deepEqual(asked.batches, new Set([1, 20]));
+  assert.equal(asked.open, 2 * (1 + 1 + 8 + 8 + 64 + 64));
+  assert.equal(asked.closed, asked.open);
+  const writers = [...asked.threads.values()].toSorted((one, other) => other - one);
+  assert.deepEqual(writers.slice(0, 4), [64, 64, 8, 8], "on one thread all write to the same");
+  assert.ok(writers.slice(4).every((count) => count === 1));
+});
+
+test("commits that fail are counted apart", async () => {
+  const { backend } = backendThat({ raw: 1, Scrollback: 1 }, 4);
+  const rows = await measureLoad(backend, { windowMs: 30, windows: 2 }, progress);
+  for (const { results } of rows.filter(({ connections }) => connections === 64)) {
+    const { calls, failures } = results.Scrollback ?? { calls: 0, failures: 0 };
+    assert.ok(failures > 0 && failures < calls);
+  }
+});

@@ -1,0 +1,268 @@
+import { mkdtempSync } from "node:fs";
+import { readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, test } from "vitest";
+import { backendKeys } from "../benchmarks/src/backend.ts";
+import { MARGIN, regressions } from "../benchmarks/src/compare.ts";
+import { costsPage, pictures } from "../benchmarks/src/costs-page.ts";
+import {
+  type CallRow,
+  type Figures,
+  type Load,
+  type LoadRow,
+  loadResults,
+  type Results,
+  saveResults,
+  type Timing,
+  timingOf,
+} from "../benchmarks/src/figures.ts";
+import { pagesOf } from "../benchmarks/src/pages.ts";
+import { draw } from "../benchmarks/src/plots.ts";
+import { report } from "../benchmarks/src/report.ts";
+import { judge } from "../benchmarks/src/targets.ts";
+
+const root = join(import.meta.dirname, "..");
+const folder = mkdtempSync(join(tmpdir(), "scrollback-bench-"));
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+const timing = (medianMs: number): Timing => ({
+  medianMs,
+  percentile95Ms: 2 * medianMs,
+  percentile99Ms: 3 * medianMs,
+  longestMs: 4 * medianMs,
+  calls: 100,
+});
+
+/** The same in each operation: raw takes 1 ms. */
+function callsOf(ours: (row: Omit<CallRow, "results">) => number, peer: number): CallRow[] {
+  const rows = (["append 1", "append 20", "newest 20"] as const).flatMap((operation) =>
+    [10, 1_000, 100_000].map(
+      (length) =>
+        ({
+          operation,
+          kind: operation === "newest 20" ? "read" : "commit",
+          length,
+        }) satisfies Partial<CallRow>,
+    ),
+  );
+  return rows.map((row) => ({
+    ...row,
+    results: {
+      raw: { ...timing(1), roundTrips: 1 },
+      Scrollback: { ...timing(ours(row)), roundTrips: 1 },
+      "LangChain.js": timing(peer),
+    },
+  }));
+}
+
+const loadOf = (perSecond: number, longestMs = 10): Load => ({
+  ...timing(1),
+  longestMs,
+  perSecond,
+  failures: 0,
+  clientCpuMicros: 100,
+  serverCpuMicros: 50,
+});
+
+const machine = { cores: 2, node: "24", date: "2026-01-01", load: [1, 2] };
+const figures: Figures = {
+  key: "mongodb",
+  title: "MongoDB",
+  versions: ["MongoDB 8", "mongodb 7"],
+  baseline: "insertOne",
+  machine,
+  calls: callsOf(() => 1.1, 60),
+  load: (["one", "many"] as const).map((threads) => ({
+    connections: 8,
+    threads,
+    batch: 1,
+    results: { raw: loadOf(1_000), Scrollback: loadOf(900) },
+  })),
+  cold: [],
+  tracing: {
+    off: { ...timing(1), clientCpuMicros: 10 },
+    api: { ...timing(1), clientCpuMicros: 20 },
+    sdk: { ...timing(1), clientCpuMicros: 30 },
+  },
+};
+/** Each number of connections that is drawn; what is slower takes more of the processor. */
+const loads = (perSecond: number): LoadRow[] =>
+  [1, 8, 64].flatMap((connections) =>
+    (["one", "many"] as const).map((threads) => ({
+      connections,
+      threads,
+      batch: 1,
+      results: {
+        raw: loadOf(1_000),
+        Scrollback: { ...loadOf(perSecond), clientCpuMicros: 100_000 / perSecond },
+      },
+    })),
+  );
+const codecs: Results["codecs"] = { machine, rows: [] };
+
+describe("the targets", () => {
+  const missed = (changed: Partial<Figures>) =>
+    judge({ ...figures, ...changed })
+      .filter(({ met }) => !met)
+      .map(({ target, worst }) => `${target}, ${worst}`);
+
+  test("are met by figures within them", () => {
+    expect(judge(figures)).toHaveLength(10);
+    expect(missed({})).toEqual([]);
+  });
+
+  test("are held against the worst figure, which is told", () => {
+    const slow = callsOf(
+      ({ operation, length }) => (operation === "append 1" && length === 1_000 ? 1.3 : 1.1),
+      60,
+    );
+    expect(missed({ calls: slow })).toEqual(["append 1 / raw: at most 1.25, 1.3, append 1 at 1,000"]);
+    const read = callsOf(({ kind }) => (kind === "read" ? 1.21 : 1.1), 60);
+    expect(missed({ calls: read })).toEqual(["read / raw: at most 1.2, 1.21, newest 20 at 10"]);
+  });
+
+  test("see work that grows with the thread", () => {
+    const growing = callsOf(({ length }) => (length === 100_000 ? 1.24 : 1.1), 70);
+    expect(missed({ calls: growing })).toEqual([
+      "read / raw: at most 1.2, 1.24, newest 20 at 100,000",
+      "append at 100,000 / at 10: at most 1.1, 1.13, append 1",
+    ]);
+  });
+
+  test("see writers that are slower than raw, and commits that wait for long", () => {
+    const load = (perSecond: number, longestMs: number) =>
+      figures.load.map((row) => ({
+        ...row,
+        results: { ...row.results, Scrollback: loadOf(perSecond, longestMs) },
+      }));
+    expect(missed({ load: load(500, 10) })).toEqual([
+      "8 connections on 8 threads, commits a second / raw: at least 0.8, 0.5, 8 connections, many threads",
+    ]);
+    expect(missed({ load: load(300, 10) })).toHaveLength(2);
+    expect(missed({ load: load(900, 1_000) })).toEqual([
+      "8 connections on one thread, longest wait / mean: at most 50, 112.5, 1000 ms",
+    ]);
+  });
+
+  test("see another library that is faster, and a batch that leads by too little", () => {
+    expect(missed({ calls: callsOf(() => 1.1, 0.9) })).toEqual([
+      "batch of 20, LangChain.js / ours: at least 50, 0.82, append 20 at 10, LangChain.js",
+      "any call, ours / another library: at most 1.1, 1.22, append 1 at 10, LangChain.js",
+    ]);
+    const [batch] = missed({ calls: callsOf(() => 1.1, 44) });
+    expect(batch).toMatch(/^batch of 20.* 40, append 20/);
+  });
+
+  test("are missed by what is no number", () => {
+    const calls = callsOf(() => Number.NaN, 60);
+    expect(missed({ calls })).toEqual(expect.arrayContaining([expect.stringContaining("append 1 / raw")]));
+  });
+});
+
+describe("the comparison with the last full run", () => {
+  test("lets noise pass", () => {
+    const noisy = { ...figures, calls: callsOf(() => 1.1 * (MARGIN - 0.05), 60) };
+    expect(regressions([figures], [noisy])).toEqual([]);
+  });
+
+  test("names each ratio that is much worse", () => {
+    const slow = callsOf(
+      ({ operation, length }) => (operation === "append 1" && length === 10 ? 2.2 : 1.1),
+      60,
+    );
+    expect(regressions([figures], [{ ...figures, calls: slow }])).toEqual([
+      { key: "mongodb", what: "append 1 at 10", before: 1.1, now: 2.2 },
+    ]);
+    const load = figures.load.map((row) => ({
+      ...row,
+      results: { ...row.results, Scrollback: loadOf(450) },
+    }));
+    expect(regressions([figures], [{ ...figures, load }]).map(({ what }) => what)).toEqual([
+      "8 connections, many threads",
+    ]);
+    const broken = { ...figures, calls: callsOf(() => Number.NaN, 60) };
+    expect(regressions([figures], [broken])).not.toEqual([]);
+  });
+
+  test("compares nothing that the full run has not", () => {
+    expect(regressions([], [figures])).toEqual([]);
+    expect(regressions([figures], [{ ...figures, key: "redis", calls: callsOf(() => 9, 60) }])).toEqual([]);
+  });
+});
+
+describe("the figures", () => {
+  test("a backend's replace its last ones, and those of others stay, in the order of the report", () => {
+    const path = join(folder, "results.json");
+    expect(loadResults(path)).toBeUndefined();
+    saveResults(path, { backends: [{ ...figures, title: "old" }] });
+    saveResults(path, { backends: [{ ...figures, key: "redis" }] });
+    saveResults(path, { codecs });
+    expect(saveResults(path, { backends: [figures] })).toEqual({
+      backends: [{ ...figures, key: "redis" }, figures],
+      codecs,
+    });
+    expect(loadResults(path)).toEqual({ backends: [{ ...figures, key: "redis" }, figures], codecs });
+  });
+
+  test("a timing is of its calls", () => {
+    const times = Array.from({ length: 200 }, (_, index) => 200 - index);
+    expect(timingOf(times)).toEqual({
+      medianMs: 100.5,
+      percentile95Ms: 190,
+      percentile99Ms: 198,
+      longestMs: 200,
+      calls: 200,
+    });
+  });
+});
+
+describe("the pages", () => {
+  const results: Results = { backends: [figures], codecs };
+
+  test("tell each figure, and what was missed", () => {
+    const text = report(results);
+    expect(text).toMatch(
+      /\| append 1 +\| 100,000 \| +1·1·- \| 1\.00 \(2\.00\) \| 1\.10 \(2\.20\) \| 1\.10 \|/,
+    );
+    expect(text).toContain(
+      "2026-01-01, Node 24, 2 cores; load average 1.0 when it began, 2.0 when it ended\n",
+    );
+    const slow = { ...figures, calls: callsOf(() => 2, 60) };
+    expect(report({ ...results, backends: [slow] })).toMatch(
+      /append 1 \/ raw: at most 1\.25 +\| 2, append 1 at 10 +\| missed \|/,
+    );
+  });
+
+  test("say when the machine was busy", () => {
+    expect(costsPage(results)).toContain("The machine was quiet.");
+    const busy = { ...figures, machine: { ...machine, load: [9, 12] } };
+    const text = costsPage({ ...results, backends: [busy] });
+    expect(text).toContain(
+      "**The machine was busy with other work in this run** (load average 9 to 12 on 2 cores)",
+    );
+  });
+
+  test.each(Object.entries(draw))("have a picture of %s that changes with the figures", (name, drawn) => {
+    const one = { ...figures, load: loads(900) };
+    const svg = drawn([one]);
+    expect(svg).toMatch(/^<svg .*<\/svg>\n$/s);
+    expect(svg).toContain(`role="img"><title>${pictures[name as keyof typeof pictures]}</title>`);
+    expect(svg).toContain(figures.title);
+    expect(drawn([one])).toBe(svg);
+    expect(drawn([{ ...one, calls: callsOf(() => 3, 60), load: loads(300) }])).not.toBe(svg);
+  });
+
+  test("are what the script makes of benchmarks/results.json", async () => {
+    const last = loadResults(join(root, "benchmarks/results.json"));
+    if (!last) throw new Error("there are no results of a full run");
+    expect(last.backends.map(({ key }) => key)).toEqual([...backendKeys]);
+    for (const [path, text] of pagesOf(root, last)) {
+      expect(await readFile(join(root, path), "utf8"), `${path}: run npm run bench -- --render`).toBe(text);
+    }
+    for (const [name, drawn] of Object.entries(draw)) {
+      const picture = await readFile(join(root, `docs/costs/${name}.svg`), "utf8");
+      expect(picture, `${name}: run npm run bench -- --render`).toBe(drawn(last.backends));
+    }
+  });
+});
