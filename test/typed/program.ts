@@ -2,6 +2,9 @@
 import * as agents from "@scrollback/agents";
 import * as groupChat from "@scrollback/agents/group-chat";
 import * as googleAdk from "@scrollback/bridge-google-adk";
+import * as langgraph from "@scrollback/bridge-langgraph";
+import * as langchainHistory from "@scrollback/bridge-langgraph/history";
+import * as langgraphStore from "@scrollback/bridge-langgraph/store";
 import * as collections from "@scrollback/collections";
 import * as reducers from "@scrollback/reducers";
 import * as sessions from "@scrollback/sessions";
@@ -13,7 +16,10 @@ import { createRedisStores } from "@scrollback/store-redis";
 import { createSqliteStores } from "@scrollback/store-sqlite";
 import { generateText, type ModelMessage, type UIMessage } from "ai";
 
-export const layers = [agents, collections, groupChat, googleAdk, reducers, sessions];
+export const layers = [
+  ...[agents, collections, groupChat, reducers, sessions],
+  ...[googleAdk, langgraph, langchainHistory, langgraphStore],
+];
 
 /** Messages of the AI SDK go in, and back to it. */
 export async function answer(url: string): Promise<string> {

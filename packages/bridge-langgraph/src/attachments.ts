@@ -1,0 +1,129 @@
+import {
+  compareWritesSortKeys,
+  type PendingWrite,
+  type SerializerProtocol,
+  WRITES_IDX_MAP,
+  writesSortKey,
+} from "@langchain/langgraph-checkpoint";
+import { envelope, valueOf as valueOfEnvelope } from "@scrollback/collections";
+import type { MessageStore } from "@scrollback/store-core";
+import {
+  encodeValue,
+  type PartsById,
+  sizeOf,
+  splitValue,
+  type TypedValue,
+  type ValueInParts,
+  type ValuePart,
+} from "./typed-value.ts";
+
+/** So many parts fit one commit on every backend. */
+const PARTS_PER_COMMIT = 8;
+/** Writes past one of these are stored in parts. In characters or bytes: of one value, and of a call's values together. */
+const INLINE = { value: 64 * 1_024, call: 512 * 1_024 };
+
+/** A write as it is stored: its index, its channel and its value. */
+type StoredWrite = readonly [index: number, channel: string, value: TypedValue | ValueInParts];
+
+/** The writes of one task, as one message. */
+interface TaskWrites {
+  readonly kind: "writes";
+  readonly taskId: string;
+  readonly taskPath: string;
+  readonly writes: readonly StoredWrite[];
+}
+
+/** A pending write, with its value as it is stored. */
+export interface StoredPendingWrite {
+  readonly taskId: string;
+  readonly channel: string;
+  readonly value: TypedValue | ValueInParts;
+}
+
+/** What a thread of attachments holds. */
+export interface AttachmentsView {
+  /** In the order in which LangGraph applies them. */
+  readonly writes: readonly StoredPendingWrite[];
+  readonly parts: PartsById;
+}
+
+/** Writes parts of values, and then what refers to them in the last commit. Until then nobody sees them. */
+export async function addParts(
+  store: MessageStore,
+  parts: readonly ValuePart[],
+  last: readonly TaskWrites[] = [],
+): Promise<void> {
+  const messages = [...parts, ...last].map((value) => envelope("user", value));
+  for (let start = 0; start < messages.length; start += PARTS_PER_COMMIT)
+    await store.addMessages(messages.slice(start, start + PARTS_PER_COMMIT));
+}
+
+/** The writes of a task, serialized. */
+export async function encodeWrites(
+  serde: SerializerProtocol,
+  writes: readonly PendingWrite[],
+): Promise<(readonly [index: number, channel: string, value: TypedValue])[]> {
+  return await Promise.all(
+    writes.map(async ([channel, value], place) => {
+      const index = Object.hasOwn(WRITES_IDX_MAP, channel) ? WRITES_IDX_MAP[channel] : undefined;
+      return [index ?? place, channel, await encodeValue(serde, value)] as const;
+    }),
+  );
+}
+
+/** Adds the writes of a task, all of them in one commit. */
+export async function addWrites(
+  store: MessageStore,
+  taskId: string,
+  taskPath: string,
+  writes: readonly (readonly [index: number, channel: string, value: TypedValue])[],
+): Promise<void> {
+  const parts: ValuePart[] = [];
+  let room = INLINE.call;
+  const stored = writes.map(([index, channel, value]): StoredWrite => {
+    const size = sizeOf(value);
+    if (size <= Math.min(INLINE.value, room)) {
+      room -= size;
+      return [index, channel, value];
+    }
+    const split = splitValue(value);
+    parts.push(...split.parts);
+    return [index, channel, split.value];
+  });
+  await addParts(store, parts, [{ kind: "writes", taskId, taskPath, writes: stored }]);
+}
+
+/** Reads the attachments of a checkpoint; nothing where there are none. */
+export async function readAttachments(store: MessageStore): Promise<AttachmentsView> {
+  const parts = new Map<string, ValuePart[]>();
+  const tasks: TaskWrites[] = [];
+  for (const message of await store.listMessages()) {
+    const stored = valueOfEnvelope<ValuePart | TaskWrites>(message);
+    if (stored.kind === "writes") {
+      tasks.push(stored);
+      continue;
+    }
+    const ofValue = parts.get(stored.id) ?? [];
+    ofValue.push(stored);
+    parts.set(stored.id, ofValue);
+  }
+  return { writes: resolve(tasks), parts };
+}
+
+/**
+ * The writes that count. Of several under one index of one task the first one stays, so that a task that ran twice has
+ * written once; of the special ones (errors, interrupts, resumes; below 0) the last one.
+ */
+function resolve(tasks: readonly TaskWrites[]): StoredPendingWrite[] {
+  const found = new Map<string, StoredPendingWrite & { readonly key: ReturnType<typeof writesSortKey> }>();
+  for (const { taskId, taskPath, writes } of tasks) {
+    for (const [index, channel, value] of writes) {
+      const name = JSON.stringify([taskId, index]);
+      if (index >= 0 && found.has(name)) continue;
+      found.set(name, { key: writesSortKey(taskPath, taskId, index), taskId, channel, value });
+    }
+  }
+  return [...found.values()]
+    .sort((a, b) => compareWritesSortKeys(a.key, b.key))
+    .map(({ taskId, channel, value }) => ({ taskId, channel, value }));
+}

@@ -1,0 +1,142 @@
+import type {
+  ChannelVersions,
+  Checkpoint,
+  CheckpointMetadata,
+  SerializerProtocol,
+} from "@langchain/langgraph-checkpoint";
+import type { MessageStore } from "@scrollback/store-core";
+import { addParts } from "./attachments.ts";
+import type { LogView } from "./checkpoint-log.ts";
+import type { ChannelVersion, CheckpointEntry, EntryValue } from "./log-entry.ts";
+import { encodeValue, sizeOf, splitValue, type TypedValue, type ValuePart } from "./typed-value.ts";
+
+/**
+ * Values up to these sizes, in characters or bytes, are stored in the log entry itself: one that the checkpoint has written, one
+ * that it has from its parent (it is copied into each entry until it changes), and all of an entry together.
+ */
+const INLINE = { written: 32 * 1_024, carried: 2 * 1_024, entry: 64 * 1_024 };
+
+/** The name of the attachments of checkpoints without a parent; no checkpoint has it. */
+export const NO_PARENT = "";
+
+/** A checkpoint as `put` gets it. */
+export interface NewCheckpoint {
+  readonly checkpoint: Checkpoint;
+  readonly metadata: CheckpointMetadata;
+  readonly newVersions: ChannelVersions;
+  readonly parentId: string | undefined;
+}
+
+/** Makes the log entry of one checkpoint, and stores its large values before. Can be asked again where the log has changed. */
+export class CheckpointWriter {
+  readonly #serde: SerializerProtocol;
+  readonly #attachments: (key: string) => MessageStore;
+  readonly #new: NewCheckpoint;
+  readonly #encoded = new Map<string, Promise<TypedValue>>();
+  /** The attachments that values were written to. */
+  readonly #used = new Set<string>();
+
+  constructor(serde: SerializerProtocol, attachments: (key: string) => MessageStore, added: NewCheckpoint) {
+    this.#serde = serde;
+    this.#attachments = attachments;
+    this.#new = added;
+  }
+
+  /** Serializes what is certain to be stored: a value that cannot be is refused before any I/O. */
+  async prepare(): Promise<{ header: TypedValue; metadata: TypedValue }> {
+    const { checkpoint, metadata, newVersions } = this.#new;
+    const { channel_values, ...header } = checkpoint;
+    const written = Object.keys(channel_values).filter((channel) => Object.hasOwn(newVersions, channel));
+    const [storedHeader, storedMetadata] = await Promise.all([
+      encodeValue(this.#serde, header),
+      encodeValue(this.#serde, metadata),
+      ...written.map((channel) => this.#encode(channel)),
+    ]);
+    return { header: storedHeader, metadata: storedMetadata };
+  }
+
+  /** The entry, as the log is. */
+  async entry(
+    log: LogView,
+    prepared: { readonly header: TypedValue; readonly metadata: TypedValue },
+  ): Promise<CheckpointEntry> {
+    const { checkpoint, parentId } = this.#new;
+    const parent = parentId === undefined ? undefined : await log.find(parentId);
+    // Never the name of a parent that is not in the log: where the process dies, a deletion would not find it.
+    const key = parent ? parent.id : NO_PARENT;
+    const values: [string, EntryValue, ChannelVersion?][] = [];
+    const parts: ValuePart[] = [];
+    let room = INLINE.entry;
+    for (const channel of await this.#present(log)) {
+      const version = this.#versionOf(channel);
+      const carried = this.#carried(channel, parent);
+      const value = carried ?? (await this.#encode(channel));
+      const limit = carried ? INLINE.carried : INLINE.written;
+      const rest = version === undefined ? ([] as const) : ([version] as const);
+      if ("at" in value) {
+        values.push([channel, value, ...rest]);
+      } else if (sizeOf(value) <= Math.min(limit, room)) {
+        room -= sizeOf(value);
+        values.push([channel, value, ...rest]);
+      } else {
+        const split = splitValue(value);
+        parts.push(...split.parts);
+        values.push([channel, { ...split.value, at: key }, ...rest]);
+      }
+    }
+    if (parts.length > 0) {
+      this.#used.add(key);
+      await addParts(this.#attachments(key), parts);
+    }
+    // A parent that is not in the log may have writes of its own.
+    const keys = new Set([...this.#used, ...(parentId === undefined ? [] : [parentId])]);
+    for (const known of [NO_PARENT, parent?.id]) if (known !== undefined) keys.delete(known);
+    return {
+      ...{ kind: "checkpoint", id: checkpoint.id, ...prepared, values },
+      ...(parentId !== undefined && { parentId }),
+      ...(keys.size > 0 && { keys: [...keys] }),
+    };
+  }
+
+  /**
+   * The channels that have a value. A checkpoint without a parent has those that it has written, those without a version
+   * (nothing has written to them yet), and those that a checkpoint of this log has at the same version: a copy of a first
+   * checkpoint is put like that.
+   */
+  async #present(log: LogView): Promise<string[]> {
+    const { checkpoint, newVersions, parentId } = this.#new;
+    const given = Object.keys(checkpoint.channel_values);
+    const others = new Set(
+      given.filter((one) => this.#versionOf(one) !== undefined && !Object.hasOwn(newVersions, one)),
+    );
+    if (parentId !== undefined || others.size === 0) return given;
+    for await (const { values } of log.entries()) {
+      for (const [channel, , version] of values)
+        if (version === this.#versionOf(channel)) others.delete(channel);
+      if (others.size === 0) break;
+    }
+    return given.filter((channel) => !others.has(channel));
+  }
+
+  /**
+   * The parent's value of a channel that was not written since. Not by version alone: versions count on in each branch of a
+   * fork.
+   */
+  #carried(channel: string, parent: CheckpointEntry | undefined): EntryValue | undefined {
+    if (Object.hasOwn(this.#new.newVersions, channel)) return undefined;
+    const found = parent?.values.find(([name]) => name === channel);
+    return found && found[2] === this.#versionOf(channel) ? found[1] : undefined;
+  }
+
+  #versionOf(channel: string): ChannelVersion | undefined {
+    const { channel_versions } = this.#new.checkpoint;
+    return Object.hasOwn(channel_versions, channel) ? channel_versions[channel] : undefined;
+  }
+
+  #encode(channel: string): Promise<TypedValue> {
+    const encoded =
+      this.#encoded.get(channel) ?? encodeValue(this.#serde, this.#new.checkpoint.channel_values[channel]);
+    this.#encoded.set(channel, encoded);
+    return encoded;
+  }
+}

@@ -1,0 +1,59 @@
+import type { RunnableConfig } from "@langchain/core/runnables";
+import { getCheckpointId } from "@langchain/langgraph-checkpoint";
+import { invalid, isId } from "@scrollback/store-core";
+
+/** Which checkpoint a config names. */
+export interface CheckpointAddress {
+  readonly threadId: string;
+  readonly namespace: string;
+  /** Absent: the latest one. */
+  readonly checkpointId?: string;
+}
+
+/** @throws StoreError `INVALID_ARGUMENT` for what cannot be an id. */
+export function checkThreadId(method: string, threadId: unknown): asserts threadId is string {
+  const problem = isId(threadId);
+  if (problem) invalid(`${method}: configurable.thread_id ${problem}`);
+}
+
+/** What a config names; undefined where it has no thread_id. @throws StoreError `INVALID_ARGUMENT`. */
+export function addressOf(method: string, config: RunnableConfig): CheckpointAddress | undefined {
+  const threadId: unknown = config.configurable?.thread_id;
+  if (threadId === undefined) return undefined;
+  checkThreadId(method, threadId);
+  const checkpointId = checkpointIdOf(method, config);
+  const namespace = namespaceOf(method, config) ?? "";
+  return { threadId, namespace, ...(checkpointId !== undefined && { checkpointId }) };
+}
+
+/** What a config for writing names. @throws StoreError `INVALID_ARGUMENT`, also for no thread_id. */
+export function requiredAddress(method: string, config: RunnableConfig): CheckpointAddress {
+  const address = addressOf(method, config);
+  if (address) return address;
+  invalid(`${method}: configurable.thread_id is missing; pass { configurable: { thread_id: "..." } }`);
+}
+
+/** The namespace of a config, where it has one. @throws StoreError `INVALID_ARGUMENT`. */
+export function namespaceOf(method: string, config: RunnableConfig): string | undefined {
+  const namespace: unknown = config.configurable?.checkpoint_ns;
+  if (namespace === undefined) return undefined;
+  if (typeof namespace !== "string" || !namespace.isWellFormed())
+    invalid(`${method}: configurable.checkpoint_ns must be a string of well-formed Unicode`);
+  return namespace;
+}
+
+/** The checkpoint id of a config, where it has one. @throws StoreError `INVALID_ARGUMENT`. */
+export function checkpointIdOf(method: string, config: RunnableConfig): string | undefined {
+  const id: unknown = getCheckpointId(config);
+  if (id === "") return undefined;
+  const problem = isId(id);
+  if (problem) invalid(`${method}: configurable.checkpoint_id ${problem}`);
+  return id as string;
+}
+
+/** The config of a stored checkpoint, with these three names only. */
+export function configOf({ threadId, namespace, checkpointId }: CheckpointAddress): RunnableConfig {
+  return {
+    configurable: { thread_id: threadId, checkpoint_ns: namespace, checkpoint_id: checkpointId },
+  };
+}

@@ -1,0 +1,96 @@
+import { BaseListChatMessageHistory } from "@langchain/core/chat_history";
+import {
+  type BaseMessage,
+  mapChatMessagesToStoredMessages,
+  mapStoredMessagesToChatMessages,
+  type StoredMessage,
+} from "@langchain/core/messages";
+import { envelope, nameOf, valueOf as valueOfEnvelope } from "@scrollback/collections";
+import {
+  type ChatMessage,
+  chatMessageTraits,
+  checkOptions,
+  hasMethods,
+  invalid,
+  isId,
+  type MessageStore,
+  type StoreFactory,
+} from "@scrollback/store-core";
+
+/** What a {@link ScrollbackChatMessageHistory} takes. */
+export interface ScrollbackChatMessageHistoryOptions {
+  /** A store factory of any backend. Its `maxMessages` and `ttlMs` apply. It is not closed. */
+  readonly stores: Pick<StoreFactory, "withTraits">;
+  /** Names the conversation. */
+  readonly sessionId: string;
+}
+
+/**
+ * A LangChain chat message history on the stores of any Scrollback backend. A conversation is the thread `langchain:<sessionId>`,
+ * the id escaped, and a message of LangChain is a message of it. Any number of processes may share it.
+ *
+ * @example
+ * const getMessageHistory = (sessionId: string) => new ScrollbackChatMessageHistory({ stores, sessionId });
+ * const chain = new RunnableWithMessageHistory({ runnable, getMessageHistory });
+ */
+export class ScrollbackChatMessageHistory extends BaseListChatMessageHistory {
+  lc_namespace = ["scrollback", "langchain"];
+  readonly #store: MessageStore;
+
+  /** Does no I/O. @throws StoreError `INVALID_ARGUMENT` for a wrong option. */
+  constructor(options: ScrollbackChatMessageHistoryOptions) {
+    super();
+    const owner = "ScrollbackChatMessageHistory";
+    checkOptions(owner, options ?? null, { stores: hasMethods("withTraits"), sessionId: isId });
+    const { stores, sessionId } = options;
+    if (stores === undefined) invalid(`${owner}: stores must be a store factory`);
+    if (sessionId === undefined) invalid(`${owner}: sessionId must be given`);
+    this.#store = stores.withTraits(chatMessageTraits).open(`langchain:${nameOf(sessionId)}`);
+  }
+
+  /** The conversation's thread, for `stores.deleteThread` and `stores.copyThread`. */
+  get threadId(): string {
+    return this.#store.threadId;
+  }
+
+  /** All messages, oldest first. */
+  override async getMessages(): Promise<BaseMessage[]> {
+    const stored = (await this.#store.listMessages()).map((message) =>
+      valueOfEnvelope<StoredMessage>(message),
+    );
+    return mapStoredMessagesToChatMessages(stored);
+  }
+
+  override async addMessage(message: BaseMessage): Promise<void> {
+    await this.addMessages([message]);
+  }
+
+  /** Adds messages in one commit. */
+  override async addMessages(messages: BaseMessage[]): Promise<void> {
+    const stored = mapChatMessagesToStoredMessages(messages);
+    const envelopes = messages.map(({ type }, index) =>
+      envelope(roleOf(type), withoutUndefined(stored[index])),
+    );
+    await this.#store.addMessages(envelopes);
+  }
+
+  override async clear(): Promise<void> {
+    await this.#store.clear();
+  }
+}
+
+/** By which a store trims: a turn begins with a message of a human, and a tool's message stays with the one before it. */
+function roleOf(type: BaseMessage["type"]): ChatMessage["role"] {
+  if (type === "human") return "user";
+  if (type === "system" || type === "developer") return "system";
+  return type === "tool" || type === "function" ? "tool" : "assistant";
+}
+
+/** A copy without the fields that are undefined, of which LangChain's messages have many. */
+function withoutUndefined(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutUndefined);
+  if (typeof value !== "object" || value === null || Object.getPrototypeOf(value) !== Object.prototype)
+    return value;
+  const entries = Object.entries(value).filter(([, inner]) => inner !== undefined);
+  return Object.fromEntries(entries.map(([key, inner]) => [key, withoutUndefined(inner)]));
+}

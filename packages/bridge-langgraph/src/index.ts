@@ -1,0 +1,1 @@
+export { ScrollbackSaver, type ScrollbackSaverOptions } from "./saver.ts";

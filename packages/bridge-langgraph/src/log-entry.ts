@@ -1,0 +1,34 @@
+import type { ChannelVersions } from "@langchain/langgraph-checkpoint";
+import type { TypedValue, ValueInParts } from "./typed-value.ts";
+
+/** A channel's value as a log entry has it: in the entry, or in the attachments of the checkpoint `at`. */
+export type EntryValue = TypedValue | (ValueInParts & { readonly at: string });
+
+export type ChannelVersion = ChannelVersions[string];
+
+/** A checkpoint as its log has it. */
+export interface CheckpointEntry {
+  readonly kind: "checkpoint";
+  readonly id: string;
+  readonly parentId?: string;
+  /** The checkpoint without its channel values. */
+  readonly header: TypedValue;
+  readonly metadata: TypedValue;
+  /** The channels that have a value, and their versions in this checkpoint. */
+  readonly values: readonly (readonly [channel: string, value: EntryValue, version?: ChannelVersion])[];
+  /** Names of attachments that no checkpoint of this log has, so that a deletion finds them. */
+  readonly keys?: readonly string[];
+}
+
+/** Names of attachments that may be written before their checkpoint is. */
+export interface KeysEntry {
+  readonly kind: "keys";
+  readonly keys: readonly string[];
+}
+
+export type LogEntry = CheckpointEntry | KeysEntry;
+
+/** The attachments that an entry makes known. */
+export function keysOf(entry: LogEntry): readonly string[] {
+  return entry.kind === "keys" ? entry.keys : [entry.id, ...(entry.keys ?? [])];
+}

@@ -1,0 +1,34 @@
+import { nameOf } from "@scrollback/collections";
+
+/** The threads of a checkpointer, see docs/bridge-langgraph.md. Names are escaped, so no two of them meet. */
+export class ThreadNames {
+  readonly #prefix: string;
+
+  constructor(prefix: string) {
+    this.#prefix = nameOf(prefix);
+  }
+
+  /** The checkpoints of one namespace, in the order in which they were written. */
+  log(threadId: string, namespace: string): string {
+    return `${this.#prefix}:log:${nameOf(threadId)}:${nameOf(namespace)}`;
+  }
+
+  /** What belongs to the checkpoint `key`: its pending writes, and the large values of the checkpoints made from it. */
+  attachments(threadId: string, namespace: string, key: string): string {
+    return `${this.#prefix}:attachments:${nameOf(threadId)}:${nameOf(namespace)}:${nameOf(key)}`;
+  }
+
+  /** The namespaces of a LangGraph thread. */
+  thread(threadId: string): string {
+    return `${this.#prefix}:thread:${nameOf(threadId)}`;
+  }
+
+  /** The directory of all LangGraph threads. */
+  threads(): string {
+    return `${this.#prefix}:threads`;
+  }
+
+  leaf(id: string): string {
+    return `${this.#prefix}:leaf:${id}`;
+  }
+}

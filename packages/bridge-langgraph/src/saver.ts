@@ -1,0 +1,268 @@
+import { isDeepStrictEqual } from "node:util";
+import type { RunnableConfig } from "@langchain/core/runnables";
+import {
+  BaseCheckpointSaver,
+  type ChannelVersions,
+  type Checkpoint,
+  type CheckpointListOptions,
+  type CheckpointMetadata,
+  type CheckpointTuple,
+  type DeltaChannelHistory,
+  type PendingWrite,
+  type SerializerProtocol,
+} from "@langchain/langgraph-checkpoint";
+import {
+  chatMessageTraits,
+  checkOptions,
+  hasMethods,
+  invalid,
+  isId,
+  type MessageStore,
+  type StoreFactory,
+} from "@scrollback/store-core";
+import { addWrites, encodeWrites } from "./attachments.ts";
+import { CheckpointLog } from "./checkpoint-log.ts";
+import { CheckpointReader, type FoundCheckpoint } from "./checkpoint-reader.ts";
+import { CheckpointWriter, NO_PARENT } from "./checkpoint-writer.ts";
+import {
+  addressOf,
+  type CheckpointAddress,
+  checkpointIdOf,
+  checkThreadId,
+  configOf,
+  namespaceOf,
+  requiredAddress,
+} from "./configurable.ts";
+import type { CheckpointEntry } from "./log-entry.ts";
+import { merge } from "./merge.ts";
+import { ThreadNames } from "./names.ts";
+import { checkStores } from "./options.ts";
+import { ThreadRegistry } from "./thread-registry.ts";
+
+/** What is known of the logs used last is kept in memory, so that a write needs no read. */
+const KNOWN_LOGS = 256;
+/** A list reads so many checkpoints at once. */
+const AT_ONCE = 8;
+
+/** What a {@link ScrollbackSaver} takes. */
+export interface ScrollbackSaverOptions {
+  /** Where checkpoints are stored: a store factory of any backend, without `maxMessages` and `ttlMs`. It is not closed. */
+  readonly stores: Pick<StoreFactory, "settings" | "withTraits">;
+  /** What the thread ids begin with; savers of other prefixes have other checkpoints. Default `"langgraph"`. */
+  readonly prefix?: string;
+  /** How values become bytes. Default: LangGraph's `JsonPlusSerializer`. */
+  readonly serde?: SerializerProtocol;
+}
+
+/**
+ * A LangGraph checkpointer on the stores of any Scrollback backend. Any number of processes and savers may share a store.
+ *
+ * Rejects with the `StoreError`s of the stores: `INVALID_ARGUMENT` for what cannot be an id, before any I/O; `CORRUPT` where a
+ * stored value is missing.
+ *
+ * @example
+ * const checkpointer = new ScrollbackSaver({ stores: await openStores("redis://localhost") });
+ * const graph = builder.compile({ checkpointer });
+ */
+export class ScrollbackSaver extends BaseCheckpointSaver implements AsyncDisposable {
+  readonly #stores: StoreFactory;
+  readonly #names: ThreadNames;
+  readonly #registry: ThreadRegistry;
+  readonly #reader: CheckpointReader;
+  readonly #logs = new Map<string, CheckpointLog>();
+
+  /** Does no I/O. @throws StoreError `INVALID_ARGUMENT` for a wrong option, and for stores that trim or expire. */
+  constructor(options: ScrollbackSaverOptions) {
+    checkOptions("ScrollbackSaver", options ?? null, {
+      stores: hasMethods("withTraits"),
+      prefix: isId,
+      serde: hasMethods("dumpsTyped", "loadsTyped"),
+    });
+    const { stores, prefix = "langgraph", serde } = options;
+    checkStores("ScrollbackSaver", stores);
+    super(serde);
+    this.#stores = stores.withTraits(chatMessageTraits);
+    this.#names = new ThreadNames(prefix);
+    this.#registry = new ThreadRegistry(this.#stores, this.#names);
+    this.#reader = new CheckpointReader(this, (namespace, key) => this.#attachments(namespace, key));
+  }
+
+  /** The checkpoint with the id of the config, or the latest one: the highest id. Undefined where there is none. */
+  override async getTuple(config: RunnableConfig): Promise<CheckpointTuple | undefined> {
+    const address = addressOf("getTuple", config);
+    if (!address) return undefined;
+    const entry = await this.#entry(address);
+    const [tuple] = entry ? await this.#reader.tuples([{ address, entry }]) : [];
+    return tuple;
+  }
+
+  /**
+   * Checkpoints, highest id first, of the namespace of the config, or of all; of its thread, or of all. `filter` compares
+   * values of the metadata, deeply.
+   */
+  override async *list(
+    config: RunnableConfig,
+    { limit = Number.POSITIVE_INFINITY, before, filter = {} }: CheckpointListOptions = {},
+  ): AsyncGenerator<CheckpointTuple> {
+    const end = before && checkpointIdOf("list", before);
+    const sources = await this.#sources(config);
+    const compare = (a: FoundCheckpoint, b: FoundCheckpoint) =>
+      a.entry.id < b.entry.id ? 1 : a.entry.id > b.entry.id ? -1 : 0;
+    let batch: FoundCheckpoint[] = [];
+    let left = limit;
+    if (left <= 0) return;
+    for await (const listed of merge(sources, compare)) {
+      if (end !== undefined && listed.entry.id >= end) continue;
+      if (!(await this.#matches(listed.entry, filter))) continue;
+      batch.push(listed);
+      left -= 1;
+      if (left === 0) break;
+      if (batch.length < AT_ONCE) continue;
+      yield* await this.#reader.tuples(batch);
+      batch = [];
+    }
+    yield* await this.#reader.tuples(batch);
+  }
+
+  /**
+   * Stores a checkpoint, with the values of the channels in `newVersions`; it has the others from its parent, the checkpoint
+   * of the config. Seen by readers as a whole or not at all.
+   */
+  override async put(
+    config: RunnableConfig,
+    checkpoint: Checkpoint,
+    metadata: CheckpointMetadata,
+    newVersions: ChannelVersions,
+  ): Promise<RunnableConfig> {
+    const { checkpointId: parentId, ...namespace } = requiredAddress("put", config);
+    const problem = isId(checkpoint?.id);
+    if (problem) invalid(`put: checkpoint.id ${problem}`);
+    const open = (key: string) => this.#attachments(namespace, key);
+    const writer = new CheckpointWriter(this.serde, open, { checkpoint, metadata, newVersions, parentId });
+    const prepared = await writer.prepare();
+    await this.#log(namespace).append(async (log) => {
+      if (log.isEmpty) await this.#registry.add(namespace.threadId, namespace.namespace);
+      return await writer.entry(log, prepared);
+    });
+    return configOf({ ...namespace, checkpointId: checkpoint.id });
+  }
+
+  /** Stores the writes of a task, in one step. They may come before their checkpoint, and twice. */
+  override async putWrites(
+    config: RunnableConfig,
+    writes: PendingWrite[],
+    taskId: string,
+    taskPath = "",
+  ): Promise<void> {
+    const { checkpointId, ...namespace } = requiredAddress("putWrites", config);
+    if (checkpointId === undefined) invalid("putWrites: configurable.checkpoint_id is missing");
+    const problem = isId(taskId);
+    if (problem) invalid(`putWrites: taskId ${problem}`);
+    const encoded = await encodeWrites(this.serde, writes);
+    if (encoded.length === 0) return;
+    const log = this.#log(namespace);
+    if (!log.knows(checkpointId)) {
+      await log.append(async ({ isEmpty, find }) => {
+        if (await find(checkpointId)) return undefined;
+        if (isEmpty) await this.#registry.add(namespace.threadId, namespace.namespace);
+        return { kind: "keys", keys: [checkpointId] };
+      });
+    }
+    await addWrites(this.#attachments(namespace, checkpointId), taskId, taskPath, encoded);
+  }
+
+  /** Deletes all checkpoints and writes of a thread, in all namespaces. Can be called again where it failed. */
+  override async deleteThread(threadId: string): Promise<void> {
+    checkThreadId("deleteThread", threadId);
+    const remove = async (namespace: string) => {
+      const name = this.#names.log(threadId, namespace);
+      await this.#log({ threadId, namespace }).delete({
+        keys: [NO_PARENT],
+        deleteAttachments: (key) =>
+          this.#stores.deleteThread(this.#names.attachments(threadId, namespace, key)),
+        deleteLog: (expectedRevision) => this.#stores.deleteThread(name, { expectedRevision }),
+      });
+      this.#logs.delete(name);
+    };
+    await this.#registry.remove(threadId, remove, (name, expectedRevision) =>
+      this.#stores.deleteThread(name, { expectedRevision }),
+    );
+  }
+
+  /** As LangGraph specifies it, in one pass over the log. */
+  override async getDeltaChannelHistory({
+    config,
+    channels,
+  }: {
+    config: RunnableConfig;
+    channels: string[];
+  }): Promise<Record<string, DeltaChannelHistory>> {
+    if (channels.length === 0) return {};
+    const address = addressOf("getDeltaChannelHistory", config);
+    const entry = address && (await this.#entry(address));
+    if (!entry) return Object.fromEntries(channels.map((channel) => [channel, { writes: [] }]));
+    return await this.#reader.history(address, this.#log(address).ancestors(entry), channels);
+  }
+
+  /** Returns when nothing is under way in the background. Call it before you close the stores. */
+  async flush(): Promise<void> {
+    await this.#registry.flush();
+  }
+
+  /** The same as {@link ScrollbackSaver.flush}. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.flush();
+  }
+
+  async #entry({ checkpointId, ...namespace }: CheckpointAddress): Promise<CheckpointEntry | undefined> {
+    const log = this.#log(namespace);
+    return checkpointId === undefined ? await log.newest() : await log.find(checkpointId);
+  }
+
+  /** The logs that a list goes through. */
+  async #sources(config: RunnableConfig): Promise<AsyncIterable<FoundCheckpoint>[]> {
+    const address = addressOf("list", config);
+    const namespace = namespaceOf("list", config);
+    const id = checkpointIdOf("list", config);
+    const sources: AsyncIterable<FoundCheckpoint>[] = [];
+    for await (const threadId of address ? [address.threadId] : this.#registry.threads()) {
+      const namespaces = namespace === undefined ? await this.#registry.namespaces(threadId) : [namespace];
+      for (const one of namespaces) sources.push(this.#listed({ threadId, namespace: one }, id));
+    }
+    return sources;
+  }
+
+  async *#listed(
+    address: FoundCheckpoint["address"],
+    id: string | undefined,
+  ): AsyncGenerator<FoundCheckpoint> {
+    const log = this.#log(address);
+    if (id === undefined) {
+      for await (const entry of log.entries()) yield { address, entry };
+      return;
+    }
+    const entry = await log.find(id);
+    if (entry) yield { address, entry };
+  }
+
+  async #matches(entry: CheckpointEntry, filter: Record<string, unknown>): Promise<boolean> {
+    const wanted = Object.entries(filter);
+    if (wanted.length === 0) return true;
+    const metadata: Record<string, unknown> = { ...(await this.#reader.metadata(entry)) };
+    return wanted.every(([key, value]) => isDeepStrictEqual(metadata[key], value));
+  }
+
+  #log({ threadId, namespace }: FoundCheckpoint["address"]): CheckpointLog {
+    const name = this.#names.log(threadId, namespace);
+    const log = this.#logs.get(name) ?? new CheckpointLog(this.#stores.open(name));
+    this.#logs.delete(name);
+    this.#logs.set(name, log);
+    const [oldest] = this.#logs.keys();
+    if (this.#logs.size > KNOWN_LOGS && oldest !== undefined) this.#logs.delete(oldest);
+    return log;
+  }
+
+  #attachments({ threadId, namespace }: FoundCheckpoint["address"], key: string): MessageStore {
+    return this.#stores.open(this.#names.attachments(threadId, namespace, key));
+  }
+}

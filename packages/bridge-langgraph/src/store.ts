@@ -1,0 +1,193 @@
+import {
+  BaseStore,
+  type GetOperation,
+  type Item,
+  type ListNamespacesOperation,
+  type MatchCondition,
+  type Operation,
+  type OperationResults,
+  type PutOperation,
+  type SearchItem,
+  type SearchOperation,
+  validateNamespace,
+} from "@langchain/langgraph-checkpoint";
+import {
+  chatMessageTraits,
+  checkOptions,
+  hasMethods,
+  invalid,
+  isId,
+  StoreError,
+  type StoreFactory,
+} from "@scrollback/store-core";
+import { matchesFilter } from "./item-filter.ts";
+import { ItemTable } from "./item-table.ts";
+import { checkStores } from "./options.ts";
+
+const DEFAULT_LIMIT = 10;
+/** So many items are read at once. */
+const AT_ONCE = 16;
+
+/** What a {@link ScrollbackStore} takes. */
+export interface ScrollbackStoreOptions {
+  /** Where items are stored: a store factory of any backend, without `maxMessages` and `ttlMs`. It is not closed. */
+  readonly stores: Pick<StoreFactory, "settings" | "withTraits">;
+  /** What the thread ids begin with; stores of other prefixes have other items. Default `"langgraph-store"`. */
+  readonly prefix?: string;
+}
+
+/**
+ * A LangGraph store, the long-term memory of graphs, on the stores of any Scrollback backend. It has no vectors: a search
+ * with a `query`, and an item with fields to index, is `UNSUPPORTED`.
+ *
+ * @example
+ * const store = new ScrollbackStore({ stores: await openStores("sqlite:memories.db") });
+ * const graph = builder.compile({ checkpointer, store });
+ */
+export class ScrollbackStore extends BaseStore implements AsyncDisposable {
+  readonly #items: ItemTable;
+
+  /** Does no I/O. @throws StoreError `INVALID_ARGUMENT` for a wrong option, and for stores that trim or expire. */
+  constructor(options: ScrollbackStoreOptions) {
+    super();
+    checkOptions("ScrollbackStore", options ?? null, { stores: hasMethods("withTraits"), prefix: isId });
+    const { stores, prefix = "langgraph-store" } = options;
+    checkStores("ScrollbackStore", stores);
+    this.#items = new ItemTable(stores.withTraits(chatMessageTraits), prefix);
+  }
+
+  /**
+   * Runs operations: first all that read, at once, then all that write, of several for one item the last one. Items of a
+   * search are in the order of their namespaces' names, then of their creation.
+   *
+   * @throws InvalidNamespaceError and StoreErrors; what is wrong in any operation is refused before the first request.
+   */
+  override async batch<Op extends Operation[]>(operations: Op): Promise<OperationResults<Op>> {
+    for (const operation of operations) this.#check(operation);
+    const read = await Promise.all(
+      operations.map(async (operation) => {
+        if (isPut(operation)) return undefined;
+        if (isGet(operation)) return await this.#items.get(operation.namespace, operation.key);
+        return isSearch(operation) ? await this.#search(operation) : await this.#listNamespaces(operation);
+      }),
+    );
+    const puts = operations
+      .filter(isPut)
+      .map((put) => [JSON.stringify([put.namespace, put.key]), put] as const);
+    const writes = [...new Map(puts).values()];
+    for (let start = 0; start < writes.length; start += AT_ONCE) {
+      const batch = writes.slice(start, start + AT_ONCE);
+      await Promise.all(
+        batch.map(({ namespace, key, value }) =>
+          value === null ? this.#items.delete(namespace, key) : this.#items.put(namespace, key, value),
+        ),
+      );
+    }
+    return read as OperationResults<Op>;
+  }
+
+  /** Returns when the lists of items are written down. Call it before you close the stores. */
+  async flush(): Promise<void> {
+    await this.#items.flush();
+  }
+
+  /** The same as {@link ScrollbackStore.flush}. */
+  override async stop(): Promise<void> {
+    await this.flush();
+  }
+
+  /** The same as {@link ScrollbackStore.flush}. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.flush();
+  }
+
+  #check(operation: Operation): void {
+    if (isSearch(operation)) {
+      validateNamespace(operation.namespacePrefix, { allowEmpty: true, allowReservedRoot: true });
+      if (operation.query !== undefined) withoutVectors("search: query");
+      return;
+    }
+    if (!isPut(operation) && !isGet(operation)) return;
+    validateNamespace(operation.namespace, { allowReservedRoot: true });
+    this.#items.threadId(operation.namespace, operation.key);
+    if (!isPut(operation)) return;
+    if (Array.isArray(operation.index)) withoutVectors("put: index");
+    if (typeof operation.value !== "object")
+      invalid("put: value must be an object, or null to delete the item");
+  }
+
+  async #search({
+    namespacePrefix,
+    filter = {},
+    limit = DEFAULT_LIMIT,
+    offset = 0,
+  }: SearchOperation): Promise<SearchItem[]> {
+    const found: SearchItem[] = [];
+    const end = offset + limit;
+    if (limit <= 0) return found;
+    for await (const batch of this.#candidates(namespacePrefix)) {
+      const items = await Promise.all(batch.map(([namespace, key]) => this.#items.get(namespace, key)));
+      // An item may have been deleted since it was listed.
+      const there = items.filter((item): item is Item => item !== null);
+      found.push(...there.filter(({ value }) => matchesFilter(value, filter)));
+      if (found.length >= end) break;
+    }
+    return found.slice(offset, end);
+  }
+
+  /** The items below a namespace, a batch at a time. */
+  async *#candidates(
+    prefix: readonly string[],
+  ): AsyncGenerator<[namespace: readonly string[], key: string][]> {
+    let batch: [readonly string[], string][] = [];
+    for await (const namespace of this.#items.namespaces()) {
+      if (!prefix.every((label, depth) => namespace[depth] === label)) continue;
+      for await (const key of this.#items.keys(namespace)) {
+        batch.push([namespace, key]);
+        if (batch.length < AT_ONCE) continue;
+        yield batch;
+        batch = [];
+      }
+    }
+    yield batch;
+  }
+
+  async #listNamespaces({
+    matchConditions = [],
+    maxDepth = Number.POSITIVE_INFINITY,
+    limit = Number.POSITIVE_INFINITY,
+    offset = 0,
+  }: ListNamespacesOperation): Promise<string[][]> {
+    const found = new Map<string, string[]>();
+    for await (const namespace of this.#items.namespaces()) {
+      if (!matchConditions.every((condition) => matches(namespace, condition))) continue;
+      const cut = namespace.slice(0, maxDepth);
+      found.set(JSON.stringify(cut), cut);
+      if (found.size >= offset + limit) break;
+    }
+    return [...found.values()].slice(offset, offset + limit);
+  }
+}
+
+function withoutVectors(what: string): never {
+  throw new StoreError("UNSUPPORTED", `${what} needs vectors, which this store does not have; leave it out`);
+}
+
+function isPut(operation: Operation): operation is PutOperation {
+  return "value" in operation;
+}
+
+function isGet(operation: Operation): operation is GetOperation {
+  return "key" in operation && !isPut(operation);
+}
+
+function isSearch(operation: Operation): operation is SearchOperation {
+  return "namespacePrefix" in operation;
+}
+
+/** Whether a namespace begins, or ends, with a path, in which `*` is any label. */
+function matches(namespace: readonly string[], { matchType, path }: MatchCondition): boolean {
+  if (path.length > namespace.length) return false;
+  const start = matchType === "prefix" ? 0 : namespace.length - path.length;
+  return path.every((label, depth) => label === "*" || namespace[start + depth] === label);
+}

@@ -1,0 +1,85 @@
+import { randomUUID } from "node:crypto";
+import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
+import { StoreError } from "@scrollback/store-core";
+
+/** Every backend takes a message of so many characters of text, or bytes. */
+const PART = { text: 1_024 ** 2, bytes: 2 * 1_024 ** 2 };
+
+/** A value as LangGraph's serializer writes it: text where the serializer made UTF-8, so that it costs no base64. */
+export interface TypedValue {
+  readonly type: string;
+  readonly data: string | Uint8Array;
+}
+
+/** A value that is stored in parts, as messages of their own. */
+export interface ValueInParts {
+  readonly type: string;
+  /** Random; names the value. */
+  readonly id: string;
+  readonly parts: number;
+}
+
+/** One part of a value, a message in a thread of attachments. */
+export interface ValuePart {
+  readonly kind: "part";
+  readonly id: string;
+  readonly index: number;
+  readonly data: string | Uint8Array;
+}
+
+/** The parts that were read, by the id of their value. */
+export type PartsById = ReadonlyMap<string, readonly ValuePart[]>;
+
+/** Serializes a value. */
+export async function encodeValue(serde: SerializerProtocol, value: unknown): Promise<TypedValue> {
+  const [type, bytes] = await serde.dumpsTyped(value);
+  return { type, data: type === "bytes" ? bytes : (textOf(bytes) ?? bytes) };
+}
+
+/** The value that was serialized. */
+export async function decodeValue<T = unknown>(serde: SerializerProtocol, value: TypedValue): Promise<T> {
+  const { type, data } = value;
+  return (await serde.loadsTyped(
+    type,
+    typeof data === "string" ? new TextEncoder().encode(data) : data,
+  )) as T;
+}
+
+function textOf(bytes: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    // A serializer that encrypts, for example.
+    return undefined;
+  }
+}
+
+/** How large a value is, about: characters, or bytes. */
+export function sizeOf({ data }: TypedValue): number {
+  return data.length;
+}
+
+/** Cuts a value into parts. */
+export function splitValue({ type, data }: TypedValue): { value: ValueInParts; parts: ValuePart[] } {
+  const id = randomUUID();
+  const parts: ValuePart[] = [];
+  const length = typeof data === "string" ? PART.text : PART.bytes;
+  for (let start = 0; start < data.length; start += length)
+    parts.push({ kind: "part", id, index: parts.length, data: data.slice(start, start + length) });
+  return { value: { type, id, parts: parts.length }, parts };
+}
+
+/** A value from its parts. @throws StoreError `CORRUPT` where one is missing: it never reads as an absent value. */
+export function joinValue({ type, id, parts: count }: ValueInParts, parts: PartsById): TypedValue {
+  const found = new Map((parts.get(id) ?? []).map(({ index, data }) => [index, data]));
+  const data = Array.from({ length: count }, (_, index) => found.get(index));
+  if (data.every((part) => typeof part === "string")) return { type, data: data.join("") };
+  if (data.every((part) => part instanceof Uint8Array)) {
+    const { buffer, byteOffset, length } = Buffer.concat(data);
+    return { type, data: new Uint8Array(buffer, byteOffset, length) };
+  }
+  throw new StoreError(
+    "CORRUPT",
+    `getTuple: a value of a checkpoint is missing (${found.size} of ${count} parts)`,
+  );
+}

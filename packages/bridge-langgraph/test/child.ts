@@ -1,0 +1,16 @@
+// What the tests start as another process: node child.ts <url> <name>. Puts checkpoints with writes into a thread that it shares
+// until it is killed, and says the number of each that was acknowledged.
+import { writeSync } from "node:fs";
+import { openStores } from "@scrollback/store-core";
+import { ScrollbackSaver } from "../src/index.ts";
+import { configOf, putValues } from "./checkpoints.ts";
+
+const [url = "", name = ""] = process.argv.slice(2);
+const saver = new ScrollbackSaver({ stores: await openStores(url) });
+let config = configOf("shared");
+for (let n = 1; ; n++) {
+  const long = "x".repeat(n % 3 === 0 ? 50_000 : 10);
+  config = await putValues(saver, config, `${String(n).padStart(6, "0")} ${name}`, { n, name, long });
+  await saver.putWrites(config, [["n", n]], name);
+  writeSync(1, `${n}\n`);
+}

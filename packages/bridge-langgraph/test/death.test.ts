@@ -1,0 +1,98 @@
+import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
+import { createStores, MemoryDriver } from "@scrollback/store-core";
+import { expect, test } from "vitest";
+import { ScrollbackSaver } from "../src/index.ts";
+import { configOf, listed, putValues, threadIds } from "./checkpoints.ts";
+import { WatchedDriver } from "./watched-driver.ts";
+
+const long = "x".repeat(100_000);
+/** In parts of several commits. */
+const huge = "y".repeat(8.5 * 1_024 ** 2);
+
+/** What a process does, one call after the other. */
+const calls: ((saver: BaseCheckpointSaver) => Promise<unknown>)[] = [
+  (saver) => putValues(saver, configOf("t"), "1", { long, n: 1 }),
+  (saver) =>
+    saver.putWrites(
+      configOf("t", "1"),
+      [
+        ["n", 2],
+        ["long", long],
+      ],
+      "task",
+    ),
+  (saver) => saver.putWrites(configOf("t", "2"), [["early", long]], "task"),
+  (saver) =>
+    putValues(saver, configOf("t", "1"), "2", { long: `${long}2`, huge, n: 2 }, { long: 2, huge: 1, n: 2 }),
+  (saver) => putValues(saver, configOf("t", undefined, "child"), "3", { n: 3 }),
+  (saver) => putValues(saver, configOf("u"), "4", { n: 4 }),
+  (saver) => putValues(saver, configOf("t", "absent"), "45", { long, n: 45 }),
+  (saver) => saver.deleteThread("t"),
+  (saver) => putValues(saver, configOf("t"), "5", { n: 5 }),
+];
+
+/** Everything that a reader sees. */
+async function seen(saver: BaseCheckpointSaver): Promise<string> {
+  return JSON.stringify(await listed(saver.list({})));
+}
+
+test("a process that dies between any two requests leaves a call done or not done, and nothing that a deletion misses", async () => {
+  // What readers see after each of the calls.
+  const whole = new ScrollbackSaver({ stores: createStores(new MemoryDriver()) });
+  const states = [await seen(whole)];
+  for (const call of calls) {
+    await call(whole);
+    states.push(await seen(whole));
+  }
+  expect(new Set(states).size).toBeGreaterThan(6);
+  const withoutTimes = (state: string | undefined) => state?.replaceAll(/"ts":"[^"]*"/g, "");
+  for (let writes = 0, isDead = true; isDead; writes++) {
+    const driver = new MemoryDriver();
+    const watched = new WatchedDriver(driver);
+    watched.writesLeft = writes;
+    const saver = new ScrollbackSaver({ stores: createStores(watched) });
+    let done = 0;
+    const life = (async () => {
+      for (const call of calls) {
+        await call(saver);
+        done += 1;
+      }
+    })();
+    isDead = await Promise.race([life.then(() => false), watched.death.then(() => true)]);
+    const stores = createStores(driver);
+    const next = new ScrollbackSaver({ stores });
+    const now = withoutTimes(await seen(next));
+    const isDeletion = calls[done]?.toString().includes("deleteThread");
+    const possible = [states[done], states[done + 1]].map(withoutTimes);
+    // A deletion takes the namespaces of a thread one after the other.
+    if (isDeletion) expect(now?.length).toBeLessThanOrEqual(String(possible[0]).length);
+    else expect(possible, `after ${writes} writes, ${done} calls`).toContain(now);
+    // The next process goes on.
+    const config = await putValues(next, configOf("t", "1"), "8", { after: true });
+    await next.putWrites(config, [["after", true]], "task");
+    expect((await next.getTuple(configOf("t")))?.checkpoint.channel_values).toMatchObject({ after: true });
+    for (const thread of ["t", "u"]) await next.deleteThread(thread);
+    expect(await threadIds(stores), `after ${writes} writes`).toEqual(["langgraph:threads"]);
+    expect(await seen(next)).toBe("[]");
+  }
+});
+
+test("a deletion that was cut is finished by the next one", async () => {
+  for (let writes = 0, isDead = true; isDead; writes++) {
+    const driver = new MemoryDriver();
+    const first = new ScrollbackSaver({ stores: createStores(driver) });
+    for (const call of calls.slice(0, 7)) await call(first);
+    const watched = new WatchedDriver(driver);
+    watched.writesLeft = writes;
+    const dying = new ScrollbackSaver({ stores: createStores(watched) });
+    isDead = await Promise.race([dying.deleteThread("t").then(() => false), watched.death.then(() => true)]);
+    const stores = createStores(driver);
+    const next = new ScrollbackSaver({ stores });
+    // What is listed can be read: nothing refers to what is deleted.
+    await listed(next.list({}));
+    await next.deleteThread("t");
+    expect(await listed(next.list(configOf("t")))).toEqual([]);
+    expect((await threadIds(stores)).filter((id) => !/:u(:|$)/.test(id))).toEqual(["langgraph:threads"]);
+    expect(await listed(next.list({}))).toHaveLength(1);
+  }
+});

@@ -1,0 +1,68 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { startServer } from "@scrollback/conformance/servers";
+import { openStores } from "@scrollback/store-core";
+import { expect, test } from "vitest";
+import { ScrollbackSaver } from "../src/index.ts";
+import { configOf, listed, putValues, threadIds } from "./checkpoints.ts";
+import { scratchUrl } from "./scratch.ts";
+
+const CHILD = fileURLToPath(new URL("child.ts", import.meta.url));
+const ROUNDS = 4;
+
+/** Starts a writer, kills it at some moment, and tells how many checkpoints it had acknowledged. */
+async function writeAndKill(url: string, name: string): Promise<number> {
+  const child: ChildProcess = spawn(process.execPath, [CHILD, url, name], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  let said = "";
+  child.stdout?.setEncoding("utf8").on("data", (text: string) => {
+    said += text;
+  });
+  const closed = once(child, "close");
+  await Promise.race([once(child.stdout ?? child, "data"), closed]);
+  await sleep(Math.random() * 60);
+  child.kill("SIGKILL");
+  await closed;
+  return said.trim().split("\n").length;
+}
+
+async function expectWhole(url: string): Promise<void> {
+  await using stores = await openStores(url);
+  for (let round = 0; round < ROUNDS; round++) {
+    // Three at once, which meet in the log of one thread.
+    const names = ["a", "b", "c"].map((name) => `${name}${round}`);
+    const acknowledged = await Promise.all(names.map((name) => writeAndKill(url, name)));
+    const saver = new ScrollbackSaver({ stores });
+    const tuples = await listed(saver.list(configOf("shared")));
+    const ids = tuples.map(({ checkpoint }) => checkpoint.id);
+    expect(ids).toEqual([...ids].sort().reverse());
+    for (const [index, name] of names.entries()) {
+      const own = tuples.filter(({ checkpoint }) => checkpoint.channel_values.name === name).reverse();
+      const count = acknowledged[index] ?? 0;
+      expect([count, count + 1]).toContain(own.length);
+      for (const [place, { checkpoint, parentConfig, pendingWrites }] of own.entries()) {
+        expect(checkpoint.channel_values.n).toBe(place + 1);
+        expect(parentConfig?.configurable?.checkpoint_id).toBe(own[place - 1]?.checkpoint.id);
+        if (place < count) expect(pendingWrites).toEqual([[name, "n", place + 1]]);
+      }
+    }
+  }
+  const saver = new ScrollbackSaver({ stores });
+  await putValues(saver, configOf("other"), "1", {});
+  await saver.deleteThread("shared");
+  expect((await listed(saver.list({}))).map(({ config }) => config)).toEqual([configOf("other", "1")]);
+  await saver.deleteThread("other");
+  expect(await threadIds(stores)).toEqual(["langgraph:threads"]);
+}
+
+test("processes that are killed at any moment lose no checkpoint and no write, on SQLite", async () => {
+  await expectWhole(scratchUrl());
+}, 240_000);
+
+test("processes that are killed at any moment lose no checkpoint and no write, on Redis", async () => {
+  await using server = await startServer("redis");
+  await expectWhole(server.url);
+}, 240_000);

@@ -1,0 +1,89 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { createMemoryStores } from "@scrollback/store-core";
+import { expect, test } from "vitest";
+import { ScrollbackSaver } from "../src/index.ts";
+import { configOf, listed, listedIds, putValues, threadIds, valuesOf } from "./checkpoints.ts";
+
+test("savers that write to one thread at once lose nothing", async () => {
+  const stores = createMemoryStores();
+  const savers = Array.from({ length: 6 }, () => new ScrollbackSaver({ stores }));
+  const expected = new Map<string, unknown>();
+  await Promise.all(
+    savers.map(async (saver, which) => {
+      let config = configOf();
+      for (let n = 10; n < 30; n++) {
+        const id = `${n}-${which}`;
+        const values = { which, n, long: "x".repeat(n % 5 === 0 ? 40_000 : 10) };
+        expected.set(id, values);
+        config = await putValues(saver, config, id, values, { which: n, n, long: n });
+        await saver.putWrites(config, [["n", n]], `task ${which}`);
+        await sleep(Math.random() * 3);
+      }
+    }),
+  );
+  const reader = new ScrollbackSaver({ stores });
+  const tuples = await listed(reader.list(configOf()));
+  expect(tuples.map(({ checkpoint }) => checkpoint.id)).toEqual([...expected.keys()].sort().reverse());
+  for (const { checkpoint, pendingWrites } of tuples) {
+    expect(checkpoint.channel_values).toEqual(expected.get(checkpoint.id));
+    expect(pendingWrites).toHaveLength(1);
+  }
+  await reader.deleteThread("t");
+  expect(await threadIds(stores)).toEqual(["langgraph:threads"]);
+});
+
+test("threads that are made at once are all listed, and each once", async () => {
+  const stores = createMemoryStores();
+  const savers = Array.from({ length: 3 }, () => new ScrollbackSaver({ stores }));
+  const made = savers.flatMap((saver, which) =>
+    Array.from({ length: 50 }, (_, n) => putValues(saver, configOf(`t${n}`), `${which}`, { which })),
+  );
+  await Promise.all(made);
+  expect(await listedIds(new ScrollbackSaver({ stores }).list({}))).toHaveLength(150);
+  for (const saver of savers) await saver.flush();
+});
+
+test("a thread that is deleted while it runs begins anew with all values, and is deleted by the next call", async () => {
+  const stores = createMemoryStores();
+  const [runner, other] = [new ScrollbackSaver({ stores }), new ScrollbackSaver({ stores })];
+  const long = "x".repeat(100_000);
+  const first = await putValues(runner, configOf(), "1", { long, n: 1 });
+  await other.deleteThread("t");
+  await runner.putWrites(first, [["n", 2]], "task");
+  const values = { long, n: 2 };
+  const versions = { long: 1, n: 2 };
+  const checkpoint = {
+    v: 4,
+    id: "2",
+    ts: "",
+    channel_values: values,
+    channel_versions: versions,
+    versions_seen: {},
+  };
+  await runner.put(first, checkpoint, { source: "loop", step: 1, parents: {} }, { n: 2 });
+  expect(await valuesOf(other, configOf())).toEqual(values);
+  expect(await listedIds(other.list({}))).toEqual(["2"]);
+  await other.deleteThread("t");
+  expect(await threadIds(stores)).toEqual(["langgraph:threads"]);
+});
+
+test("deletions and writes of one thread at once leave what was written last, readable", async () => {
+  const stores = createMemoryStores();
+  const savers = Array.from({ length: 3 }, () => new ScrollbackSaver({ stores }));
+  for (let round = 10; round < 40; round++) {
+    await Promise.all(
+      savers.map(async (saver, which) => {
+        await sleep(Math.random() * 2);
+        if (which === 0) await saver.deleteThread("t");
+        else {
+          const config = await putValues(saver, configOf(), `${round}-${which}`, {
+            long: "x".repeat(40_000),
+          });
+          await putValues(saver, config, `${round}-${which}b`, { long: "y".repeat(40_000) }, { long: 2 });
+        }
+      }),
+    );
+    for (const { checkpoint } of await listed(new ScrollbackSaver({ stores }).list(configOf())))
+      expect(checkpoint.channel_values.long).toHaveLength(40_000);
+  }
+});

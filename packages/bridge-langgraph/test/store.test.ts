@@ -1,0 +1,234 @@
+import { Annotation, getStore, START, StateGraph } from "@langchain/langgraph";
+import { InMemoryStore, InvalidNamespaceError, type SearchItem } from "@langchain/langgraph-checkpoint";
+import { createMemoryStores, createStores, MemoryDriver } from "@scrollback/store-core";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { ScrollbackSaver } from "../src/index.ts";
+import { ScrollbackStore } from "../src/store.ts";
+import { threadIds } from "./checkpoints.ts";
+import { WatchedDriver } from "./watched-driver.ts";
+
+const namespace = fc.array(fc.constantFrom("a", "b", "c"), { minLength: 1, maxLength: 3 });
+const key = fc.constantFrom("k", "l", "a:b", "a", "__proto__", "é/*");
+const value = fc.dictionary(
+  fc.constantFrom("kind", "n", "note"),
+  fc.oneof(fc.integer({ min: 0, max: 3 }), fc.string()),
+);
+const operand = fc.integer({ min: 0, max: 3 });
+const filter = fc.oneof(
+  fc.constant(undefined),
+  fc.record({ n: operand }),
+  fc
+    .constantFrom("$eq", "$ne", "$gt", "$gte", "$lt", "$lte")
+    .chain((name) => operand.map((n) => ({ n: { [name]: n } }))),
+  fc.array(operand, { maxLength: 2 }).map((all) => ({ n: { $in: all }, kind: { $nin: all } })),
+);
+const path = fc.array(fc.constantFrom("a", "b", "*"), { maxLength: 2 });
+
+const command = fc.oneof(
+  fc.record({ kind: fc.constant("put" as const), namespace, key, value }),
+  fc.record({ kind: fc.constant("delete" as const), namespace, key }),
+  fc.record({ kind: fc.constant("reopen" as const) }),
+);
+
+/** Where and what an item is; times are compared apart. */
+const shown = (items: readonly SearchItem[]) =>
+  items.map((item) => JSON.stringify([item.namespace, item.key, item.value])).sort();
+
+test("a store holds what LangGraph's own holds after any sequence of calls", async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(command, { maxLength: 30 }),
+      fc.array(fc.tuple(fc.array(fc.constantFrom("a", "b"), { maxLength: 2 }), filter), { maxLength: 4 }),
+      fc.array(fc.tuple(path, path, fc.option(fc.integer({ min: 1, max: 3 }), { nil: undefined })), {
+        maxLength: 4,
+      }),
+      async (commands, searches, lists) => {
+        const own = new InMemoryStore();
+        const stores = createMemoryStores();
+        let store = new ScrollbackStore({ stores });
+        for (const one of commands) {
+          if (one.kind === "reopen") store = new ScrollbackStore({ stores });
+          else if (one.kind === "put") {
+            for (const each of [own, store]) await each.put(one.namespace, one.key, one.value);
+          } else if ((await own.get(one.namespace, one.key)) !== null) {
+            // MemoryStore notes a namespace for a deletion of nothing.
+            for (const each of [own, store]) await each.delete(one.namespace, one.key);
+          }
+        }
+        for (const one of commands) {
+          if (!("key" in one)) continue;
+          const expected = await own.get(one.namespace, one.key);
+          const read = await store.get(one.namespace, one.key);
+          expect(read && shown([read])).toEqual(expected && shown([expected]));
+        }
+        for (const [prefix, wanted] of [[[], undefined] as const, ...searches]) {
+          const options = { limit: 100, ...(wanted && { filter: wanted }) };
+          const expected = shown(await own.search([...prefix], options));
+          expect(shown(await store.search([...prefix], options))).toEqual(expected);
+        }
+        for (const [prefix, suffix, maxDepth] of [[[], [], undefined] as const, ...lists]) {
+          const options = {
+            prefix: [...prefix],
+            suffix: [...suffix],
+            ...(maxDepth !== undefined && { maxDepth }),
+          };
+          const expected = await own.listNamespaces(options);
+          expect((await store.listNamespaces(options)).sort()).toEqual(expected.sort());
+        }
+      },
+    ),
+    { numRuns: 200 },
+  );
+});
+
+test("searches and lists have pages, in one order", async () => {
+  const store = new ScrollbackStore({ stores: createMemoryStores() });
+  for (let n = 0; n < 60; n++)
+    await store.put(["docs", n % 2 ? "odd" : "even"], `${100 + n}`, { n, third: n % 3 === 0 });
+  const all = await store.search([], { limit: 100 });
+  const numbers = all.map(({ value }) => value.n);
+  expect(numbers).toEqual([...numbers].sort((a, b) => (a % 2) - (b % 2) || a - b));
+  const paged: SearchItem[] = [];
+  for (let offset = 0; offset < 60; offset += 7)
+    paged.push(...(await store.search(["docs"], { limit: 7, offset })));
+  expect(paged).toEqual(all);
+  expect(await store.search(["docs"])).toEqual(all.slice(0, 10));
+  const thirds = await store.search(["docs", "odd"], { filter: { third: true }, limit: 3, offset: 1 });
+  expect(thirds.map(({ value }) => value.n)).toEqual([9, 15, 21]);
+  expect(await store.search(["docs"], { limit: 0 })).toEqual([]);
+  expect(await store.listNamespaces({ limit: 1, offset: 1 })).toEqual([["docs", "odd"]]);
+  expect(await store.listNamespaces({ maxDepth: 1 })).toEqual([["docs"]]);
+});
+
+test("an item keeps the time of its creation, and is a copy", async () => {
+  const store = new ScrollbackStore({ stores: createMemoryStores() });
+  const before = Date.now();
+  await store.put(["a"], "k", { n: 1, at: new Date(5), all: new Map([[1, 2]]) });
+  const first = await store.get(["a"], "k");
+  if (first) first.value.n = 9;
+  await new Promise((resolve) => setTimeout(resolve, 5));
+  expect(await store.get(["a"], "k")).toMatchObject({
+    value: { n: 1, at: new Date(5), all: new Map([[1, 2]]) },
+  });
+  await store.put(["a"], "k", { n: 2 });
+  const second = await store.get(["a"], "k");
+  expect(second).toMatchObject({ value: { n: 2 }, key: "k", namespace: ["a"], createdAt: first?.createdAt });
+  expect(second?.createdAt.getTime()).toBeGreaterThanOrEqual(before);
+  expect(second?.updatedAt.getTime()).toBeGreaterThan(Number(first?.updatedAt));
+});
+
+test("a batch reads before it writes, and the last write of an item counts", async () => {
+  const store = new ScrollbackStore({ stores: createMemoryStores() });
+  await store.put(["a"], "k", { n: 1 });
+  const results = await store.batch([
+    { namespace: ["a"], key: "k", value: { n: 2 } },
+    { namespace: ["a"], key: "k" },
+    { namespace: ["a"], key: "k", value: { n: 3 } },
+    { namespacePrefix: ["a"] },
+    { namespace: ["a"], key: "gone" },
+    { limit: 10, offset: 0 },
+  ]);
+  expect(results[1]).toMatchObject({ value: { n: 1 } });
+  expect(results[3]).toMatchObject([{ value: { n: 1 } }]);
+  expect(results[4]).toBeNull();
+  expect(results[5]).toEqual([["a"]]);
+  expect((await store.get(["a"], "k"))?.value).toEqual({ n: 3 });
+});
+
+test("processes that put and delete the same items agree with each other, and lists have what there is", async () => {
+  const stores = createMemoryStores();
+  const all = Array.from({ length: 4 }, () => new ScrollbackStore({ stores }));
+  await Promise.all(
+    all.map(async (store, which) => {
+      for (let n = 0; n < 30; n++) {
+        const name = `${(n * (which + 1)) % 7}`;
+        if ((n + which) % 3 === 0) await store.delete(["a"], name);
+        else await store.put(["a"], name, { which, n });
+      }
+    }),
+  );
+  const [reader = new ScrollbackStore({ stores })] = all;
+  const found = await reader.search(["a"], { limit: 100 });
+  const read = await Promise.all(Array.from({ length: 7 }, (_, n) => reader.get(["a"], `${n}`)));
+  expect(shown(found)).toEqual(shown(read.filter((item) => item !== null)));
+  for (const { key: name } of found) await reader.delete(["a"], name);
+  for (const store of all) await store.flush();
+  expect(await reader.search([])).toEqual([]);
+  expect((await threadIds(stores)).filter((id) => id.startsWith("langgraph-store:item:"))).toEqual([]);
+});
+
+test("an item that is deleted while it is updated is made anew, and listed", async () => {
+  const driver = new MemoryDriver();
+  const watched = new WatchedDriver(driver);
+  const store = new ScrollbackStore({ stores: createStores(watched) });
+  const other = new ScrollbackStore({ stores: createStores(driver) });
+  await store.put(["a"], "k", { n: 1 });
+  await store.flush();
+  watched.beforeCommit = () => other.delete(["a"], "k");
+  await store.put(["a"], "k", { n: 2 });
+  for (const one of [store, other]) expect(shown(await one.search(["a"]))).toEqual(['[["a"],"k",{"n":2}]']);
+});
+
+test("an update is a read and a commit; a creation tells the directory; a search reads the items it looks at", async () => {
+  const watched = new WatchedDriver(new MemoryDriver());
+  const store = new ScrollbackStore({ stores: createStores(watched) });
+  const costOf = async (call: () => Promise<unknown>) => {
+    watched.reset();
+    await call();
+    const { reads, commits, deletions } = watched;
+    return { reads: reads.length, commits: commits.length, deletions: deletions.length };
+  };
+  // The namespace, a mark, the item; the directory's note follows within a second.
+  expect(await costOf(() => store.put(["a"], "1", { n: 1 }))).toEqual({ reads: 1, commits: 3, deletions: 0 });
+  expect(await costOf(() => store.put(["a"], "2", { n: 1 }))).toEqual({ reads: 1, commits: 2, deletions: 0 });
+  expect(await costOf(() => store.put(["a"], "1", { n: 2 }))).toEqual({ reads: 1, commits: 1, deletions: 0 });
+  expect(await costOf(() => store.get(["a"], "1"))).toEqual({ reads: 1, commits: 0, deletions: 0 });
+  await store.flush();
+  // The namespaces, the directory, two items.
+  expect(await costOf(() => store.search(["a"]))).toEqual({ reads: 4, commits: 0, deletions: 0 });
+  expect(await costOf(() => store.listNamespaces())).toEqual({ reads: 1, commits: 0, deletions: 0 });
+  // A mark, the item, and the directory.
+  expect(await costOf(() => store.delete(["a"], "1"))).toEqual({ reads: 2, commits: 2, deletions: 1 });
+  expect(await costOf(() => store.delete(["a"], "1"))).toEqual({ reads: 1, commits: 0, deletions: 0 });
+});
+
+test("there are no vectors, which the store says; wrong names are refused before any request", async () => {
+  const watched = new WatchedDriver(new MemoryDriver());
+  const store = new ScrollbackStore({ stores: createStores(watched) });
+  await expect(store.search(["a"], { query: "trams" })).rejects.toMatchObject({ code: "UNSUPPORTED" });
+  await expect(store.put(["a"], "k", { n: 1 }, ["n"])).rejects.toMatchObject({ code: "UNSUPPORTED" });
+  const wrong = [[], [""], ["a.b"], ["a:b"], ["a\0"]];
+  for (const one of wrong) await expect(store.put(one, "k", {})).rejects.toThrow(InvalidNamespaceError);
+  await expect(store.put(["langgraph"], "k", {})).rejects.toThrow(InvalidNamespaceError);
+  for (const bad of ["", "\uD800", "x".repeat(1_024)])
+    await expect(store.put(["a"], bad, {})).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+  await expect(store.batch([{ namespace: ["a"], key: "k", value: 1 as never }])).rejects.toMatchObject({
+    code: "INVALID_ARGUMENT",
+  });
+  expect([...watched.commits, ...watched.reads]).toEqual([]);
+  await store.put(["a"], "k", { n: 1 }, false);
+  expect((await store.get(["a"], "k"))?.value).toEqual({ n: 1 });
+  for (const options of [undefined, {}, { stores: createMemoryStores({ ttlMs: 1 }) }])
+    expect(() => new ScrollbackStore(options as never)).toThrow(
+      expect.objectContaining({ code: "INVALID_ARGUMENT" }),
+    );
+});
+
+test("a graph remembers over threads", async () => {
+  const stores = createMemoryStores();
+  const State = Annotation.Root({ name: Annotation<string>, known: Annotation<unknown[]> });
+  const graph = () =>
+    new StateGraph(State)
+      .addNode("remember", async ({ name }) => {
+        const store = getStore();
+        const known = (await store?.search(["people"]))?.map(({ key }) => key);
+        await store?.put(["people"], name, { name });
+        return { known: known ?? [] };
+      })
+      .addEdge(START, "remember")
+      .compile({ checkpointer: new ScrollbackSaver({ stores }), store: new ScrollbackStore({ stores }) });
+  await graph().invoke({ name: "ada" }, { configurable: { thread_id: "1" } });
+  const second = await graph().invoke({ name: "bob" }, { configurable: { thread_id: "2" } });
+  expect(second.known).toEqual(["ada"]);
+});

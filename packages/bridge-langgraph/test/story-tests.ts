@@ -1,0 +1,65 @@
+import { MemorySaver } from "@langchain/langgraph-checkpoint";
+import type { StoreFactory } from "@scrollback/store-core";
+import { describe, expect, test } from "vitest";
+import { ScrollbackSaver } from "../src/index.ts";
+import { configOf, listed, listedIds, putValues } from "./checkpoints.ts";
+import { type Durability, tellStory } from "./story.ts";
+
+/** On a busy machine a server may take a second for each step. */
+const TIMEOUT_MS = 240_000;
+const durabilities: Durability[] = ["sync", "async", "exit"];
+
+/** What each backend must do beside LangGraph's suite. `openStores` opens another client of the same threads each time. */
+export function declareStoryTests(name: string, openStores: () => Promise<StoreFactory>): void {
+  describe(`on ${name}`, () => {
+    test.each(durabilities)(
+      "a story is LangGraph's own, step for step, with durability %s",
+      async (durability) => {
+        const memorySaver = new MemorySaver();
+        const expected = await tellStory(() => memorySaver, durability);
+        await using stores = await openStores();
+        const told = await tellStory(() => new ScrollbackSaver({ stores, prefix: durability }), durability);
+        for (const [index, step] of expected.entries()) expect(told[index]).toEqual(step);
+        const left: string[] = [];
+        for await (const { threadId } of stores.iterateThreads({ prefix: `${durability}:` }))
+          left.push(threadId);
+        expect(left).toEqual([`${durability}:threads`]);
+      },
+    );
+
+    test(
+      "a value of 17 MiB is stored, and clients that write at once lose nothing",
+      async () => {
+        await using stores = await openStores();
+        await using others = await openStores();
+        const prefix = "races";
+        const savers = [stores, stores, others].map((one) => new ScrollbackSaver({ stores: one, prefix }));
+        const huge = "é".repeat(8.5 * 1_024 ** 2);
+        await Promise.all(
+          savers.map(async (saver, which) => {
+            let config = configOf();
+            for (let n = 0; n < 5; n++) {
+              const values = n === 2 && which === 2 ? { huge } : { which, n, long: "x".repeat(40_000) };
+              config = await putValues(saver, config, `${n}-${which}`, values);
+              await saver.putWrites(config, [["n", n]], `task ${which}`);
+            }
+          }),
+        );
+        const [saver = new ScrollbackSaver({ stores, prefix })] = savers;
+        const tuples = await listed(saver.list(configOf()));
+        const ids = [4, 3, 2, 1, 0].flatMap((n) => [2, 1, 0].map((which) => `${n}-${which}`));
+        expect(tuples.map(({ checkpoint }) => checkpoint.id)).toEqual(ids);
+        const found = tuples.find(({ checkpoint }) => checkpoint.id === "2-2")?.checkpoint.channel_values
+          .huge;
+        expect(found === huge).toBe(true);
+        expect(tuples.every(({ pendingWrites }) => pendingWrites?.length === 1)).toBe(true);
+        await saver.deleteThread("t");
+        expect(await listedIds(saver.list({}))).toEqual([]);
+        expect(
+          (await stores.listThreads({ prefix: "races:" })).threads.map(({ threadId }) => threadId),
+        ).toEqual(["races:threads"]);
+      },
+      TIMEOUT_MS,
+    );
+  });
+}

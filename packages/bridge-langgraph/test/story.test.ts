@@ -1,0 +1,11 @@
+import { createMemoryStores } from "@scrollback/store-core";
+import { createSqliteStores } from "@scrollback/store-sqlite";
+import { scratchUrl } from "./scratch.ts";
+import { declareStoryTests } from "./story-tests.ts";
+
+const memory = createMemoryStores();
+// Threads in memory live in one factory.
+declareStoryTests("memory", async () => ({ ...memory, [Symbol.asyncDispose]: async () => undefined }));
+
+const url = scratchUrl();
+declareStoryTests("SQLite", async () => createSqliteStores({ url }));

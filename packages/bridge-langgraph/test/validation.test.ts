@@ -1,0 +1,9 @@
+import { createMemoryStores } from "@scrollback/store-core";
+import { createSqliteStores } from "@scrollback/store-sqlite";
+import { scratchUrl } from "./scratch.ts";
+import { runValidation } from "./validation.ts";
+
+runValidation("memory", () => createMemoryStores());
+
+const url = scratchUrl();
+runValidation("SQLite", () => createSqliteStores({ url }));

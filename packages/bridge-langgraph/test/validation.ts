@@ -1,0 +1,30 @@
+import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
+import { deltaChannelHistoryTests, specTest } from "@langchain/langgraph-checkpoint-validation";
+import type { StoreFactory } from "@scrollback/store-core";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { ScrollbackSaver } from "../src/index.ts";
+
+/**
+ * Runs LangGraph's own validation suite. It expects the functions of a test runner as globals, and each checkpointer to have
+ * a namespace of its own.
+ */
+export function runValidation(name: string, openStores: () => StoreFactory | Promise<StoreFactory>): void {
+  Object.assign(globalThis, { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it });
+  let count = 0;
+  const opened = new Map<BaseCheckpointSaver, StoreFactory>();
+  const initializer = {
+    checkpointerName: `ScrollbackSaver on ${name}`,
+    async createCheckpointer() {
+      const stores = await openStores();
+      const saver = new ScrollbackSaver({ stores, prefix: `validation-${count++}` });
+      opened.set(saver, stores);
+      return saver;
+    },
+    async destroyCheckpointer(saver: BaseCheckpointSaver) {
+      await opened.get(saver)?.close();
+      opened.delete(saver);
+    },
+  };
+  specTest(initializer);
+  deltaChannelHistoryTests(initializer);
+}
