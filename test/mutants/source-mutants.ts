@@ -239,19 +239,13 @@ export const sourceMutants: readonly SourceMutant[] = [
       "return isAmongBytes ? select(firstBytes, limit) : rows;",
     ],
     [
-      "what a deletion removed stays in the log",
-      "C21",
-      "sqlite-driver.ts",
-      'if (outcome.outcome === "deleted") await',
-      'if (outcome.outcome === "repeated") await',
-    ],
-    [
-      "a deletion forgets to free the id",
+      "a deletion deletes whatever revision it expects",
       "C21",
       "remove.ts",
-      "    detachThread(statements, found.key);\n",
-      "",
+      "expectedRevision !== undefined && expectedRevision !== revision",
+      "expectedRevision === null && revision !== null",
     ],
+    ["a deletion leaves the metadata", "C21", "remove.ts", "  statements.deleteMetadata.run(key);\n", ""],
     [
       "metadata is never removed",
       "C18",
