@@ -63,4 +63,4 @@ test("10,000 threads go from Redis to SQLite and on to another Redis, each copy 
   const id = "user-77/chat-4277";
   const { revision, newer, older, ...content } = await before.open(id).read();
   expect(await after.open(id).read()).toMatchObject(content);
-}, 400_000);
+}, 600_000);
