@@ -30,8 +30,8 @@ export const sourceMutants: readonly SourceMutant[] = [
       "the store makes operation ids of its own",
       "C4",
       "portable-store.ts",
-      "const { operationId = randomUUID(), expectedRevision, signal } = options;",
-      "const { expectedRevision, signal } = options; const operationId = randomUUID();",
+      "const operationId = options.operationId ?? details.operationId ?? randomUUID();",
+      "const operationId = randomUUID();",
     ],
     [
       "pops without compare and set",
@@ -79,7 +79,7 @@ export const sourceMutants: readonly SourceMutant[] = [
     [
       "corrupt records are reported and thrown",
       "C16",
-      "portable-store.ts",
+      "connection.ts",
       "      onCorruptRecord(error);",
       "      onCorruptRecord(error); throw error;",
     ],
@@ -155,8 +155,8 @@ export const sourceMutants: readonly SourceMutant[] = [
       "operation ids are not looked up in the log",
       "C4",
       "write.ts",
-      "if (link.operationId === operationId) same = link;",
-      "if (link.operationId === digest) same = link;",
+      "if (link.operationId === operationId) same = { link, after: current };",
+      "if (link.operationId === digest) same = { link, after: current };",
     ],
     [
       "few operation ids are looked up in the log",
