@@ -1,5 +1,11 @@
 export { callDamaged } from "./damaged.ts";
-export { type FactoryTestOptions, type HandedIn, type Refusal, runFactory } from "./factory/index.ts";
+export {
+  type FactoryTestOptions,
+  type HandedIn,
+  type ProxiedServer,
+  type Refusal,
+  runFactory,
+} from "./factory/index.ts";
 export {
   type Fault,
   type FaultOptions,

@@ -3,6 +3,7 @@ import type { StoreFactory } from "@scrollback/store-core";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { rejection, thrown } from "../errors.ts";
 import { numbered, textsIn, user } from "../messages.ts";
+import { declareProxied, type ProxiedServer } from "./proxied.ts";
 import { silentPort } from "./silent-port.ts";
 
 /** A client that a user made, and options that hand it in. */
@@ -45,6 +46,8 @@ export interface FactoryTestOptions<Options> {
   readonly outages?: Readonly<Record<string, readonly [options: () => Options, ...parts: string[]]>>;
   /** Options that lead to a port of 127.0.0.1, where a server is silent. */
   silent?(port: number): Options;
+  /** A server by way of a proxy, which keeps its replies back. */
+  readonly proxied?: ProxiedServer<Options>;
   /** A client on a server. */
   handIn?(): Promise<HandedIn<Options>>;
   /** By title: what a server refuses for good, as a wrong password. */
@@ -65,6 +68,7 @@ export function runFactory<Options>(given: FactoryTestOptions<Options>): void {
   describe(`${given.name}'s factory`, () => {
     if (given.options) declareOptions(given, given.options);
     if (given.outages || given.silent) declareOutages(given);
+    if (given.proxied) declareProxied(given.create, given.proxied);
     if (given.handIn) declareHandedIn(given.create, given.handIn);
     for (const [title, refusal] of Object.entries(given.refusals ?? {})) {
       test(`${title}: each call fails at once, says so and shows no secret`, async () => {
