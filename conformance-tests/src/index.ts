@@ -15,6 +15,9 @@ export {
   type LoadOptions,
   runFaults,
   type ServerControl,
+  type SpawnedServer,
+  type SpawnedServerOptions,
+  spawnServer,
   underLoad,
 } from "./faults/index.ts";
 export {

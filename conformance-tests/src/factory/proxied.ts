@@ -89,7 +89,9 @@ export function declareProxied<Options>(
     });
 
     if (!handIn) return;
-    test("closing ends what is under way on a client that was handed in, which stays open", async ({ expect }) => {
+    test("closing ends what is under way on a client that was handed in, which stays open", async ({
+      expect,
+    }) => {
       let handed: HandedIn<Options> | undefined;
       await using scene = await openScene(async (proxy) => {
         handed = await handIn(proxy);
