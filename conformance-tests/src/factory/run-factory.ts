@@ -54,6 +54,9 @@ export interface FactoryTestOptions<Options> {
   readonly refusals?: Readonly<Record<string, () => Refusal<Options> | Promise<Refusal<Options>>>>;
 }
 
+/** An outage is tried again for 5 seconds, and a harness may have to start its server first. */
+const TEST_TIMEOUT_MS = 120_000;
+
 /** Calls for good end long before the 5 seconds for which those are tried again that may succeed. */
 const AT_ONCE_MS = 4_000;
 
@@ -65,7 +68,7 @@ const AT_ONCE_MS = 4_000;
  * runFactory({ name: "Redis", create: createRedisStores, secret: "hunter2", options, outages });
  */
 export function runFactory<Options>(given: FactoryTestOptions<Options>): void {
-  describe(`${given.name}'s factory`, () => {
+  describe(`${given.name}'s factory`, { timeout: TEST_TIMEOUT_MS }, () => {
     if (given.options) declareOptions(given, given.options);
     if (given.outages || given.silent) declareOutages(given);
     if (given.proxied) declareProxied(given.create, given.proxied);
