@@ -135,15 +135,11 @@ async function consumer(install: string[]): Promise<string> {
 
 test.each([
   // Clauses with other processes, which import the harness in a bare Node.js, and those of expiry.
-  ["files", [], "C1 Order|C2 |C3 |C5 |record log > a"],
-  [
-    "postgres",
-    ["pg@8", "testcontainers@12", "ioredis@6"],
-    "C1 Order|C3 |C5 |record log > a|a server that does not reply",
-  ],
+  ["files", [], "C1 Order|C2 |C3 |C5 |record log > a", 20],
+  ["postgres", ["pg@8", "testcontainers@12", "ioredis@6"], "C1 Order|C3 |closing ends", 10],
 ] as const)(
   "the example %s of the suite's tarball passes the suite, copied into an empty folder",
-  async (name, dependencies, titles) => {
+  async (name, dependencies, titles, least) => {
     const folder = await consumer([
       tarball("@scrollback/store-core"),
       tarball("@scrollback/conformance"),
@@ -164,7 +160,7 @@ test.each([
     );
     const { numPassedTests, numFailedTests } = JSON.parse(await readFile(file, "utf8"));
     expect(numFailedTests).toBe(0);
-    expect(numPassedTests).toBeGreaterThan(20);
+    expect(numPassedTests).toBeGreaterThan(least);
   },
   240_000,
 );
