@@ -162,7 +162,7 @@ test.each([
     expect(numFailedTests).toBe(0);
     expect(numPassedTests).toBeGreaterThan(least);
   },
-  240_000,
+  400_000,
 );
 
 async function consume(
