@@ -160,6 +160,13 @@ describe("pending calls", () => {
     expect(disconnected, "closed once").toBe(1);
   });
 
+  test("let close succeed where the client fails to say goodbye", async () => {
+    await new PendingCalls().close(() => Promise.reject(new Error("the connection was lost")));
+    await new PendingCalls().close(() => {
+      throw new Error("the client is closed");
+    });
+  });
+
   test("do not keep close waiting for a client that hangs", async () => {
     const calls = new PendingCalls();
     // The deadline does not keep a process alive; something else must here.
