@@ -99,7 +99,6 @@ export function declareProxied<Options>(
       });
       await expectPromptClose(scene);
       scene.proxy.set({ kind: "pass" });
-      scene.proxy.cutConnections();
       await expect.poll(() => handed?.use().then(() => true), { timeout: DEADLINE_MS }).toBe(true);
       await handed?.close();
     });
