@@ -18,6 +18,7 @@ const examples = {
     paths: [
       ...readdirSync(join(root, postgres, "src")).map((name) => `src/${name}`),
       "test/client.ts",
+      "test/queries.ts",
       "test/table.ts",
       "test/harness.ts",
       "test/conformance.test.ts",

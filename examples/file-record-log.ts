@@ -8,14 +8,18 @@ import {
   type ChatMessage,
   createStores,
   type ErrorClass,
+  FIRST_ROW,
   invalid,
   isBlanked,
   isString,
   type LogRow,
   type RecordLog,
   RecordLogDriver,
+  refuseStreamCursor,
   type StoreFactory,
   type StoreOptions,
+  type StreamPage,
+  type StreamsRequest,
 } from "@scrollback/store-core";
 
 /**
@@ -35,7 +39,8 @@ export function createFileStores<M = ChatMessage>(
 
 /**
  * A record log in a directory of files. A stream is a folder, named by the SHA-256 of the stream's name. Its row 1234 is
- * the file `0000000000001/234` in that folder. The row's texts are in the file `0000000000001/234.<uuid>`.
+ * the file `0000000000001/234` in that folder. The row's texts are in the file `0000000000001/234.<uuid>`. Roots have the
+ * stream's name, so that streams can be listed.
  *
  * Nothing is read, changed and written back, so no process undoes the changes of another one: a row file appears as a
  * whole, by a link; a text is overwritten in place, or deleted; a change of the expiry is appended to the row file.
@@ -58,7 +63,8 @@ export class FileRecordLog implements RecordLog {
   async insert(stream: string, { number, head, texts, expiresAt }: LogRow): Promise<boolean> {
     const path = join(this.#folderOf(stream), nameOf(number));
     const id = randomUUID();
-    const fields: RowFields = { head, expiresAt, id, sizes: texts.map((text) => Buffer.byteLength(text)) };
+    const sizes = texts.map((text) => Buffer.byteLength(text));
+    const fields: RowFields = { head, expiresAt, id, sizes, ...(number < FIRST_ROW && { stream }) };
     await access(this.#directory);
     await mkdir(dirname(path), { recursive: true, mode: 0o700 });
     await writeFile(`${path}.${id}`, texts.join(""), { mode: 0o600, flush: true });
@@ -92,6 +98,20 @@ export class FileRecordLog implements RecordLog {
         await amendRow(path, amendment);
       }
     }
+  }
+
+  /** In the order of the folders, which is none of the names. Looks into one folder after the other until the page is full. */
+  async streams({ prefix, limit, after }: StreamsRequest): Promise<StreamPage> {
+    if (after !== undefined && !isFolder(after)) refuseStreamCursor();
+    const names = (await readdir(this.#directory)).filter(isFolder).sort();
+    const folders = names.filter((name) => after === undefined || name > after);
+    const streams: string[] = [];
+    for (const [index, folder] of folders.entries()) {
+      const stream = await streamOf(join(this.#directory, folder));
+      if (stream?.startsWith(prefix)) streams.push(stream);
+      if (streams.length === limit && index < folders.length - 1) return { streams, next: folder };
+    }
+    return { streams };
   }
 
   async close(): Promise<void> {}
@@ -139,12 +159,30 @@ function nameOf(number: number): string {
   return String(number).padStart(16, "0").replace(/...$/, "/$&");
 }
 
+function isFolder(name: string): boolean {
+  return /^[\da-f]{64}$/.test(name);
+}
+
+/** The name of a stream, by a root in its folder; undefined where there is none. */
+async function streamOf(folder: string): Promise<string | undefined> {
+  for (const thousand of (await namesIn(folder)).filter((name) => name <= dirname(nameOf(FIRST_ROW)))) {
+    for (const name of (await namesIn(join(folder, thousand))).filter((name) => !name.includes("."))) {
+      const file = await ifThere(readFile(join(folder, thousand, name), "utf8"));
+      const stream = file === undefined ? undefined : parseRow(file).stream;
+      if (stream !== undefined) return stream;
+    }
+  }
+  return undefined;
+}
+
 /** The first line of a row file, as JSON. */
 interface RowFields extends Pick<LogRow, "head" | "expiresAt"> {
   /** The end of the name of the file with the texts. */
   readonly id: string;
   /** The bytes of each text in that file, in order. */
   readonly sizes: readonly number[];
+  /** The stream's name, in roots. */
+  readonly stream?: string;
 }
 
 /** UTF-8 never has this byte, so a text that has it was blanked. */

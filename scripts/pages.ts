@@ -13,14 +13,20 @@ const textOf = (page: string) => readFileSync(join(root, page), "utf8");
 
 function testsOf(clause: string): string {
   const number = clause.slice(1).padStart(2, "0");
-  const [file = ""] = globSync(`conformance-tests/src/clauses/c${number}-*.ts`, { cwd: root });
-  const titles = [
-    ...textOf(file).matchAll(/^ {4,6}test\(\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|`([^`]*)`)/gm),
-  ].map((match) =>
+  const files = globSync(`conformance-tests/src/clauses/c${number}-*.ts`, { cwd: root }).sort(
+    (a, b) => a.length - b.length || (a < b ? -1 : 1),
+  );
+  const titles = files.flatMap((file) => titlesIn(textOf(file)));
+  if (titles.length === 0) throw new Error(`no tests found of ${clause}`);
+  const links = files.map((file) => `[${file.split("/").at(-1)}](${file})`).join(", ");
+  return `Tests, in ${links}:\n\n${titles.map((title) => `- ${title}`).join("\n")}`;
+}
+
+function titlesIn(code: string): string[] {
+  const tests = /^ {2,6}test\(\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|`([^`]*)`)/gm;
+  return [...code.matchAll(tests)].map((match) =>
     (match[1] ?? match[2] ?? match[3] ?? "").replaceAll(/\\(.)/g, "$1").replaceAll(/\$\{[^}]*\}/g, "…"),
   );
-  if (titles.length === 0) throw new Error(`no tests found in ${file}`);
-  return `Tests, in [${file.split("/").at(-1)}](${file}):\n\n${titles.map((title) => `- ${title}`).join("\n")}`;
 }
 
 function headFields(): string {

@@ -38,6 +38,7 @@ const exampleFiles = [
   "example/postgres/test/conformance.test.ts",
   "example/postgres/test/faults.server.test.ts",
   "example/postgres/test/harness.ts",
+  "example/postgres/test/queries.ts",
   "example/postgres/test/record-log.server.test.ts",
   "example/postgres/test/table.ts",
   "example/postgres/test/under-fire.server.test.ts",

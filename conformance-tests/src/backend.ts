@@ -13,6 +13,9 @@ import { type RemoteJob, type RemoteOptions, runInProcess } from "./processes.ts
 /** The verbs of a record log of which its driver makes each of its own. */
 const logVerbs = { commit: "`insert` and `amend`", read: "`read`" } as const;
 
+/** The longest that a test waits for a backend to clear up. */
+const LONGEST_WAIT_MS = 15_000;
+
 /** What {@link Backend} needs of the test that it is made for. */
 export interface RunningTest {
   /** Ends the test as left out; the matrix shows the reason. */
@@ -107,6 +110,22 @@ export class Backend implements AsyncDisposable {
 
   requireExpiry(): void {
     if (!this.driver.capabilities.expiry) this.#test.skip("threads cannot expire (capabilities.expiry)");
+  }
+
+  /** Deleted threads are remembered for a while, as the reply to a request may be lost and the request come again. */
+  requireMemoryOfDeleted(): void {
+    if (this.driver.capabilities.deletedWithinMs === 0)
+      this.#test.skip("nothing is left of a deleted thread (capabilities.deletedWithinMs)");
+  }
+
+  /** @returns after how many milliseconds nothing is left of a deleted thread, where a test can wait for that. */
+  requireSoonDeleted(): number {
+    const { deletedWithinMs } = this.driver.capabilities;
+    if (deletedWithinMs > LONGEST_WAIT_MS)
+      this.#test.skip(
+        `what is left of a deleted thread stays for longer than a test (capabilities.deletedWithinMs)`,
+      );
+    return deletedWithinMs;
   }
 
   requireRequests(): void {

@@ -45,7 +45,10 @@ export interface Harness {
 
 /** Access to what is stored, not through the driver. */
 export interface RawAccess {
-  /** Everything that is physically stored of a thread (keys or columns aside), expired or trimmed content included. */
+  /**
+   * Everything that is physically stored of a thread (keys or columns aside), expired, trimmed and deleted content included,
+   * and what is remembered of a deleted thread; `""` where nothing is.
+   */
   dump(threadId: string): Promise<string>;
   /** Puts `record` in the place of the record of message `sequence`, which must exist. */
   plant(threadId: string, sequence: number, record: string): Promise<void>;

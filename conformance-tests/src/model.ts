@@ -5,16 +5,30 @@ import {
   type Driver,
   type MessageStore,
   StoreError,
+  type StoreFactory,
   type StoreOptions,
 } from "@scrollback/store-core";
 import fc from "fast-check";
 import { expect } from "vitest";
+import { listAll } from "./listings.ts";
 import { checkProperty } from "./property.ts";
 import { history } from "./trimming-examples.ts";
 
+const kinds = [
+  ...["add", "commit", "replace", "clear", "pop", "list", "read"],
+  ...["delete", "expire", "threads"],
+] as const;
+/** Those that say most come most. */
+const kindsByWeight: readonly (typeof kinds)[number][] = [...kinds, "add", "add", "commit", "commit", "read"];
+
+/** A time to live that no run reaches. */
+const LONG_TTL_MS = 3_600_000;
+/** The times that commands give are far below those of a clock. */
+const LATEST_GIVEN = 10_000;
+
 /** Numbers pick from what a side has given so far, so that both sides pick the same: revisions, cursors. */
 interface Command {
-  readonly kind: "add" | "commit" | "replace" | "clear" | "pop" | "list" | "read";
+  readonly kind: (typeof kinds)[number];
   /** Which of two threads, and which of two stores of it, each with options of its own. */
   readonly thread: 0 | 1;
   readonly store: 0 | 1;
@@ -23,6 +37,8 @@ interface Command {
   readonly drop: number | "all";
   readonly metadata: unknown;
   readonly operation: number | undefined;
+  readonly createdAt: number;
+  readonly ttlMs: number | null;
   readonly expected: "any" | "current" | "gone" | number;
   readonly limit: number | undefined;
   readonly cursor: { readonly side: "before" | "after"; readonly pick: number } | undefined;
@@ -35,13 +51,15 @@ const often = <T>(value: T, other: fc.Arbitrary<T>) =>
   fc.oneof({ weight: 3, arbitrary: fc.constant(value) }, { weight: 1, arbitrary: other });
 
 const command: fc.Arbitrary<Command> = fc.record<Command>({
-  kind: fc.constantFrom("add", "add", "commit", "commit", "replace", "clear", "pop", "list", "read", "read"),
+  kind: fc.constantFrom(...kindsByWeight),
   thread: often<0 | 1>(0, fc.constant(1)),
   store: fc.constantFrom(0, 1),
   append: fc.string({ unit: fc.constantFrom(..."suuaactrp"), maxLength: 5 }),
   drop: often<number | "all">(0, fc.constantFrom<number | "all">(1, 2, 3, 9, "all")),
   metadata: often<unknown>(undefined, fc.constantFrom(null, 0, { a: undefined }, new Map([["a.b", 1n]]))),
   operation: often<number | undefined>(undefined, fc.nat(3)),
+  createdAt: fc.nat(LATEST_GIVEN),
+  ttlMs: fc.constantFrom(null, LONG_TTL_MS),
   expected: often<Command["expected"]>("any", fc.oneof(fc.constantFrom("current", "gone"), fc.nat(20))),
   limit: often<number | undefined>(undefined, fc.nat(4)),
   cursor: fc.option(fc.record({ side: fc.constantFrom("before", "after"), pick: fc.nat(20) }), {
@@ -51,6 +69,7 @@ const command: fc.Arbitrary<Command> = fc.record<Command>({
 
 const options: fc.Arbitrary<StoreOptions> = fc.oneof(
   fc.constant({}),
+  fc.constant({ ttlMs: LONG_TTL_MS }),
   fc.record({ maxMessages: fc.integer({ min: 1, max: 6 }), trimming: fc.constantFrom("turns", "exact") }),
 );
 
@@ -65,19 +84,26 @@ function tell({ kind, thread, store, ...details }: Command): string {
 
 /** One of the two that are compared, with all that it has given so far. */
 class Side {
+  readonly #factories: readonly StoreFactory[];
+  readonly #threads: readonly string[];
   readonly #stores: readonly (readonly MessageStore[])[];
+  /** How often each thread was deleted. */
+  readonly #deletions: number[] = [];
   readonly #revisions: (string | null)[] = [];
   readonly #cursors: string[] = [];
 
   constructor(driver: Driver, threadIds: readonly string[], variants: readonly StoreOptions[]) {
-    this.#stores = threadIds.map((id) => variants.map((variant) => createStores(driver, variant).open(id)));
+    this.#factories = variants.map((variant) => createStores(driver, variant));
+    this.#threads = threadIds;
+    this.#stores = threadIds.map((id) => this.#factories.map((stores) => stores.open(id)));
   }
 
   async run(command: Command): Promise<Outcome> {
     const store = this.#stores[command.thread]?.[command.store];
-    if (!store) throw new Error("there is no such store");
+    const factory = this.#factories[command.store];
+    if (!store || !factory) throw new Error("there is no such store");
     try {
-      return { value: await this.#do(store, command) };
+      return { value: await this.#do(store, factory, command) };
     } catch (error) {
       if (!StoreError.is(error)) throw error;
       return { code: error.code };
@@ -92,7 +118,7 @@ class Side {
     return found;
   }
 
-  async #do(store: MessageStore, command: Command): Promise<unknown> {
+  async #do(store: MessageStore, factory: StoreFactory, command: Command): Promise<unknown> {
     const { kind, drop, metadata, limit, cursor } = command;
     // Few contents, so that an operation id may come again with the same change.
     const append: ChatMessage[] = history(command.append);
@@ -118,25 +144,49 @@ class Side {
           ...(cursor && picked !== undefined && { [cursor.side]: picked }),
         });
       }
+      case "delete":
+        await factory.deleteThread(store.threadId, await this.#expected(store, command));
+        this.#deletions[command.thread] = (this.#deletions[command.thread] ?? 0) + 1;
+        return undefined;
+      case "expire":
+        return this.#numberOf(await store.expire(command.ttlMs, await this.#expected(store, command)));
+      case "threads":
+        return await this.#list(factory, limit);
     }
   }
 
-  async #writeOptions(store: MessageStore, { operation, expected }: Command) {
+  async #writeOptions(store: MessageStore, command: Command) {
+    const { operation, createdAt, thread } = command;
+    // How long the ids of a deleted thread are remembered differs.
+    const operationId = `operation ${operation} ${this.#deletions[thread] ?? 0}`;
+    return {
+      createdAt,
+      ...(operation !== undefined && { operationId }),
+      ...(await this.#expected(store, command)),
+    };
+  }
+
+  async #expected(store: MessageStore, { expected }: Command) {
     let expectedRevision: string | null | undefined;
     if (expected === "gone") expectedRevision = null;
     else if (expected === "current") expectedRevision = (await store.read({ limit: 0 })).revision;
     else if (expected !== "any") expectedRevision = this.#revisions[expected % this.#revisions.length];
-    return {
-      ...(operation !== undefined && { operationId: `operation ${operation}` }),
-      ...(expectedRevision !== undefined && { expectedRevision }),
-    };
+    return expectedRevision === undefined ? {} : { expectedRevision };
   }
 
   async #read(store: MessageStore, options: object): Promise<unknown> {
     const { revision, older, newer, ...page } = await store.read(options);
     for (const cursor of [older, newer]) if (cursor !== undefined) this.#cursors.push(cursor);
     const cursors = [older !== undefined && "older", newer !== undefined && "newer"];
-    return { ...page, revision: this.#numberOf(revision), cursors };
+    return { ...page, ...timesOf(page), revision: this.#numberOf(revision), cursors };
+  }
+
+  async #list(factory: StoreFactory, limit = 100): Promise<unknown> {
+    const prefix = this.#threads[0]?.slice(0, -1) ?? "";
+    const listed = await listAll(factory, { prefix, limit: Math.max(1, limit) });
+    return listed
+      .map(({ bytes, ...thread }) => ({ ...thread, ...timesOf(thread) }))
+      .sort((a, b) => (a.threadId < b.threadId ? -1 : 1));
   }
 
   #numberOf(revision: string | null): number {
@@ -145,14 +195,25 @@ class Side {
   }
 }
 
+/** Times that both sides have: those that commands gave, and whether there are others. */
+function timesOf({ updatedAt = 0, ...times }: { readonly updatedAt?: number; readonly expiresAt?: number }) {
+  return {
+    updatedAt: updatedAt > LATEST_GIVEN ? "the clock's" : updatedAt,
+    expires: times.expiresAt !== undefined,
+    expiresAt: undefined,
+  };
+}
+
 /**
  * Runs random commands against two drivers side by side and asserts that each gives the same: outcomes, error codes,
- * messages with their sequence numbers, metadata, which revisions are the same, where pages end.
+ * messages with their sequence numbers and times, metadata, which threads there are, which revisions are the same, where
+ * pages end.
  */
 export async function compareDrivers(subject: Driver, reference: Driver, runs: number): Promise<void> {
   const commands = fc.array(command, { minLength: 1, maxLength: 30, size: "max" });
   const property = fc.asyncProperty(commands, fc.tuple(options, options), async (list, variants) => {
-    const threadIds = [crypto.randomUUID(), crypto.randomUUID()];
+    const name = crypto.randomUUID();
+    const threadIds = [`${name} 0`, `${name} 1`];
     const [mine, other] = [subject, reference].map((driver) => new Side(driver, threadIds, variants));
     if (!mine || !other) return;
     for (const [index, one] of list.entries()) {

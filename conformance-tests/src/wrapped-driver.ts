@@ -7,6 +7,8 @@ export function wrapDriver(driver: Driver, instead: Partial<Driver>): Driver {
     capabilities: driver.capabilities,
     commit: (request) => driver.commit(request),
     read: (request) => driver.read(request),
+    delete: (request) => driver.delete(request),
+    list: (request) => driver.list(request),
     close: () => driver.close(),
     classifyError: (error) => driver.classifyError(error),
     ...(setup && { setup: () => setup.call(driver) }),

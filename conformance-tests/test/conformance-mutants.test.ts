@@ -3,7 +3,7 @@ import { beforeAll, expect, test } from "vitest";
 import { mutants, SLOW, SOUND } from "./mutants/index.ts";
 import { outcomesOf } from "./nested-vitest.ts";
 
-const TIMEOUT_MS = 170_000;
+const TIMEOUT_MS = 500_000;
 
 /** The clauses of the tests that ended so, by backend. */
 const failed = new Map<string, Set<string>>();
@@ -32,7 +32,7 @@ beforeAll(async () => {
 
 test("a backend that is sound is failed by nothing", () => {
   expect([...(failed.get(SOUND) ?? [])]).toEqual([]);
-  expect(passed.get(SOUND)?.size, "clauses that passed").toBeGreaterThanOrEqual(18);
+  expect(passed.get(SOUND)?.size, "clauses that passed").toBeGreaterThanOrEqual(22);
 });
 
 test("a backend that is slow is failed by nothing", () => {

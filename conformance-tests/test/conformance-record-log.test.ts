@@ -1,5 +1,5 @@
 import { MemoryRecordLog } from "@scrollback/store-core";
-import { runConformance, runRecordLog } from "../src/index.ts";
+import { CountingLog, runConformance, runRecordLog } from "../src/index.ts";
 import { recordLogHarness } from "./record-log-harness.ts";
 
 runConformance({ name: "Record log", createHarness: recordLogHarness });
@@ -7,10 +7,12 @@ runConformance({ name: "Record log", createHarness: recordLogHarness });
 runRecordLog({
   name: "Memory",
   async createLog() {
-    const log = new MemoryRecordLog();
+    const memory = new MemoryRecordLog();
+    const log = new CountingLog(memory);
     return {
       connect: () => log,
-      sweep: async () => void log.sweep(Date.now()),
+      requestCount: () => log.requestCount,
+      sweep: async () => void memory.sweep(Date.now()),
       close: () => log.close(),
     };
   },

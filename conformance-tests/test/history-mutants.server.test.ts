@@ -2,7 +2,13 @@ import { randomUUID } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Driver, formatRevision, MemoryDriver, type ThreadView } from "@scrollback/store-core";
+import {
+  type Driver,
+  formatRevision,
+  MemoryDriver,
+  NO_THREAD,
+  type ThreadView,
+} from "@scrollback/store-core";
 import { expect, test } from "vitest";
 import { Backend } from "../src/backend.ts";
 import { explain } from "../src/observed/explain.ts";
@@ -141,10 +147,7 @@ const mutants: Readonly<Record<string, (driver: Driver) => Driver>> = {
     }),
   "takes an outage for an empty thread": (driver) =>
     wrapDriver(driver, {
-      read: async (request) =>
-        Math.random() < 0.05
-          ? { revision: null, count: 0, first: 0, last: 0, entries: [] }
-          : await driver.read(request),
+      read: async (request) => (Math.random() < 0.05 ? NO_THREAD : await driver.read(request)),
     }),
 };
 

@@ -2,12 +2,18 @@ import {
   type ChatMessage,
   type CommitOutcome,
   type CommitRequest,
+  type DeleteOutcome,
+  type DeleteRequest,
   type Driver,
   formatRevision,
+  invalid,
   jsonCodec,
+  type ListRequest,
   MemoryDriver,
+  NO_THREAD,
   REMEMBERED_OPERATIONS,
   type ReadRequest,
+  type ThreadListing,
   type ThreadView,
 } from "@scrollback/store-core";
 import { trimmed } from "../src/trimming-oracle.ts";
@@ -23,6 +29,10 @@ interface Thread {
   next: number;
   entries: Entry[];
   metadata: string | undefined;
+  readonly createdAt: number;
+  updatedAt: number;
+  /** Whether, and when by the clock: threads of these tests live for longer than they. */
+  expiresAt: number | undefined;
   operations: { id: string; digest: string; revision: string }[];
 }
 
@@ -47,6 +57,9 @@ export class PlainDriver implements Driver {
       next: 1,
       entries: [],
       metadata: undefined,
+      createdAt: request.createdAt,
+      updatedAt: request.updatedAt,
+      expiresAt: undefined,
       operations: [],
     };
     this.#threads.set(threadId, thread);
@@ -59,11 +72,13 @@ export class PlainDriver implements Driver {
     }
     for (const record of append) thread.entries.push({ sequence: thread.next++, record });
     if (maxMessages !== undefined) {
-      const messages = thread.entries.map(({ record }) => jsonCodec.decode(record.slice(2)) as ChatMessage);
+      const messages = thread.entries.map(({ record }) => jsonCodec.decode(record.slice(15)) as ChatMessage);
       const kept = new Set(trimmed(messages, maxMessages, request.trimming));
       thread.entries = thread.entries.filter((_, index) => kept.has(messages[index] as ChatMessage));
     }
     if (metadata !== undefined) thread.metadata = metadata ?? undefined;
+    thread.updatedAt = request.updatedAt;
+    thread.expiresAt = request.ttlMs && Date.now() + request.ttlMs;
     thread.commits += 1;
     const committed = formatRevision(thread.epoch, thread.commits);
     thread.operations.push({ id: operationId, digest, revision: committed });
@@ -73,8 +88,8 @@ export class PlainDriver implements Driver {
 
   async read({ threadId, limit, before, after, metadata }: ReadRequest): Promise<ThreadView> {
     const thread = this.#threads.get(threadId);
-    if (!thread) return { revision: null, count: 0, first: 0, last: 0, entries: [] };
-    const { entries } = thread;
+    if (!thread) return NO_THREAD;
+    const { entries, createdAt, updatedAt, expiresAt } = thread;
     const within = entries.filter(
       ({ sequence }) => sequence > (after ?? 0) && sequence < (before ?? Number.POSITIVE_INFINITY),
     );
@@ -86,8 +101,29 @@ export class PlainDriver implements Driver {
       first: entries[0]?.sequence ?? thread.next,
       last: entries.at(-1)?.sequence ?? thread.next - 1,
       entries: wanted,
+      ...{ createdAt, updatedAt, expiresAt },
       ...(metadata && thread.metadata !== undefined && { metadata: thread.metadata }),
     };
+  }
+
+  async delete({ threadId, expectedRevision }: DeleteRequest): Promise<DeleteOutcome> {
+    const thread = this.#threads.get(threadId);
+    const revision = thread ? formatRevision(thread.epoch, thread.commits) : null;
+    if (expectedRevision !== undefined && expectedRevision !== revision)
+      return { outcome: "revision-conflict", revision };
+    this.#threads.delete(threadId);
+    return { outcome: "deleted" };
+  }
+
+  async list({ prefix, limit, cursor = "" }: ListRequest): Promise<ThreadListing> {
+    if (!cursor.isWellFormed()) invalid("cursor must be a thread id");
+    const ids = [...this.#threads.keys()].filter((id) => id.startsWith(prefix) && id > cursor).sort();
+    const page = ids.slice(0, limit);
+    const threads = page.map((threadId) => {
+      const { entries, metadata, createdAt, updatedAt, expiresAt } = this.#threads.get(threadId) as Thread;
+      return { threadId, count: entries.length, metadata, createdAt, updatedAt, expiresAt };
+    });
+    return { threads, cursor: ids.length > limit ? page.at(-1) : undefined };
   }
 
   async close(): Promise<void> {

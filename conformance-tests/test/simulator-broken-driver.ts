@@ -9,6 +9,8 @@ export function brokenDriver(log: RecordLog, clock: Clock): Driver {
     // A retry comes under another operation id, but with the rows that the simulator knows the operation by.
     commit: (request) => new RecordLogDriver(renaming(log, ++attempts), { clock }).commit(request),
     read: (request) => driver.read(request),
+    delete: (request) => driver.delete(request),
+    list: (request) => driver.list(request),
     close: () => driver.close(),
     classifyError: (error) => driver.classifyError(error),
   };
@@ -24,6 +26,7 @@ function renaming(log: RecordLog, attempt: number): RecordLog {
       return rows.map((row) => ({ ...row, head: row.head.replace(/"o":"(o\d+)"/, `"o":"$1-${attempt}"`) }));
     },
     amend: (stream, amendments) => log.amend(stream, amendments),
+    streams: (request) => log.streams(request),
     close: () => log.close(),
     classifyError: (error) => log.classifyError(error),
   };

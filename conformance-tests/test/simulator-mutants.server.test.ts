@@ -2,6 +2,7 @@ import { fork } from "node:child_process";
 import { describe, expect, test } from "vitest";
 import { DirectedRun } from "../src/simulator/directed-run.ts";
 import { type FailedRun, runSimulation } from "../src/simulator/index.ts";
+import { deletionMutants } from "./simulator-mutants/deletion-mutants.ts";
 import { directedMutants } from "./simulator-mutants/directed-mutants.ts";
 import type { Mutant } from "./simulator-mutants/mutant.ts";
 import { mutants } from "./simulator-mutants/mutants.ts";
@@ -13,10 +14,12 @@ import { scenes } from "./simulator-mutants/scenes.ts";
  */
 const STEPS = 100_000;
 
+const allMutants = [...mutants, ...directedMutants, ...deletionMutants];
+
 /** What a run found wrong; the options replay a run that was drawn at random. */
 type Found = Pick<FailedRun, "rule" | "message"> & Partial<Pick<FailedRun, "options">>;
 
-test.each([...mutants, ...directedMutants])("the simulator fails a driver without: $rule", async (mutant) => {
+test.each(allMutants)("the simulator fails a driver without: $rule", async (mutant) => {
   const found = await simulateMutant(mutant);
   if (!found) throw new Error(`${mutant.catcher}: no run failed`);
   expect(found.rule).not.toBe("crash");
@@ -32,9 +35,9 @@ describe("the driver as it is", () => {
 });
 
 test("each rule is switched off once, and each scene is that of a rule", () => {
-  const rules = [...mutants, ...directedMutants].map(({ rule }) => rule);
+  const rules = allMutants.map(({ rule }) => rule);
   expect(rules.filter((rule, index) => rules.indexOf(rule) < index)).toEqual([]);
-  const inScenes = [...mutants, ...directedMutants].filter(({ catcher }) => catcher === "its scene");
+  const inScenes = allMutants.filter(({ catcher }) => catcher === "its scene");
   expect(inScenes.map(({ rule }) => rule).sort()).toEqual(Object.keys(scenes).sort());
 });
 

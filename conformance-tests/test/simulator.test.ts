@@ -55,7 +55,7 @@ describe("the rows of a stream", () => {
     const row = { number, head: "{}", texts: ["a", "b", "c"], expiresAt };
     return {
       ...{ number, row, heads: { ...row, texts: [] }, head: undefined, origin: undefined, insertedAt: 0 },
-      ...{ isLinked: true, isFreed: false, isExtendedLate: false, isDoubled: false },
+      ...{ isLinked: true, isFreed: false, isReleased: false, isExtendedLate: false, isDoubled: false },
     };
   };
 

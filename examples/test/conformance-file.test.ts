@@ -2,9 +2,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { runConformance, runRecordLog } from "@scrollback/conformance";
-import { FileRecordLog } from "../file-record-log.ts";
 import { sweepFiles } from "../sweep-files.ts";
-import { fileHarness } from "./file-harness.ts";
+import { CountingLog, fileHarness } from "./file-harness.ts";
 
 runConformance({ name: "Files", createHarness: fileHarness });
 
@@ -12,8 +11,14 @@ runRecordLog({
   name: "Files",
   async createLog() {
     const directory = await mkdtemp(join(tmpdir(), "scrollback-files-"));
+    const logs: CountingLog[] = [];
     return {
-      connect: () => new FileRecordLog(directory),
+      connect() {
+        const log = new CountingLog(directory);
+        logs.push(log);
+        return log;
+      },
+      requestCount: () => logs.reduce((sum, { requests }) => sum + requests, 0),
       async sweep() {
         await sweepFiles(directory);
       },

@@ -7,12 +7,18 @@ import {
   type CommitRequest,
   createMemoryStores,
   createStores,
+  type DeleteOutcome,
+  type DeleteRequest,
   type Driver,
+  type ListRequest,
   type MessageStore,
   type ReadRequest,
   StoreError,
+  type StoreFactory,
   type StoreOptions,
+  type ThreadListing,
   type ThreadView,
+  type WriteOptions,
 } from "@scrollback/store-core";
 import fc from "fast-check";
 import { expect, test } from "vitest";
@@ -52,6 +58,10 @@ class MapTables {
 
   thread = (id: string) => this.#threads.get(id);
   setThread = (id: string, thread: unknown) => this.#threads.set(id, thread);
+  threadIds(prefix: string, after: string, limit: number) {
+    const ids = [...this.#threads.keys()].filter((id) => id.startsWith(prefix) && id > after);
+    return ids.sort().slice(0, limit);
+  }
   removeThread(id: string) {
     for (const table of [this.#threads, this.#operations, this.#records, this.#metadata]) table.delete(id);
   }
@@ -88,6 +98,8 @@ class MapTables {
 interface DocumentedCode {
   commitIn(tables: MapTables, request: CommitRequest): CommitOutcome;
   readIn(tables: MapTables, request: ReadRequest): ThreadView;
+  deleteIn(tables: MapTables, request: DeleteRequest): DeleteOutcome;
+  listIn(tables: MapTables, request: ListRequest): ThreadListing;
 }
 
 /** Loads the page's block that has the whole commit and the whole read. */
@@ -114,6 +126,7 @@ const message = fc.constantFrom<ChatMessage>(
   },
 );
 const step = fc.record({
+  deletes: fc.nat(9).map((die) => die === 0),
   change: fc.record<Change>({
     drop: fc.constantFrom<number | "all">(0, 0, 0, 1, 3, "all"),
     append: fc.array(message, { maxLength: 4 }),
@@ -129,7 +142,7 @@ const options = fc.record<StoreOptions>(
 );
 
 test("the documented driver does as the memory driver does", async () => {
-  const { commitIn, readIn } = await documentedCode();
+  const { commitIn, readIn, deleteIn, listIn } = await documentedCode();
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 40 }), options, async (steps, storeOptions) => {
       const tables = new MapTables();
@@ -143,20 +156,35 @@ test("the documented driver does as the memory driver does", async () => {
           sharing: "driver",
           expiry: true,
           trimmedWithinCommits: 0,
+          deletedWithinMs: 0,
           roundTrips: { commit: 0, read: 0 },
         },
         commit: async (request) => commitIn(tables, request),
         read: async (request) => readIn(tables, request),
+        delete: async (request) => deleteIn(tables, request),
+        list: async (request) => listIn(tables, request),
         close: async () => {},
         classifyError: () => undefined,
       };
-      const sides = [createStores(driver, storeOptions), memory].map((stores) => stores.open("chat"));
-      for (const { change, operation, expected, limit } of steps) {
+      const sides = [createStores(driver, storeOptions), memory].map((stores) => ({
+        stores,
+        store: stores.open("chat"),
+      }));
+      for (const { stores } of sides)
+        for (const id of ["a", "b", "c", "chat 2"])
+          await stores.open(id).commit({ metadata: id }, { createdAt: 1 });
+      let deletions = 0;
+      for (const [index, { change, operation, expected, limit, deletes }] of steps.entries()) {
+        if (deletes) deletions += 1;
+        // How long the ids of a deleted thread are remembered differs.
+        const operationId = `operation ${operation} ${deletions}`;
         const [mine, reference] = await Promise.all(
-          sides.map(async (store) => ({
-            outcome: await outcomeOf(store, change, `operation ${operation}`, expected),
+          sides.map(async ({ stores, store }) => ({
+            deletion: deletes && (await deletionOf(stores, store, expected)),
+            outcome: await outcomeOf(store, change, { operationId, createdAt: index }, expected),
             page: await pageOf(store, limit),
             all: await pageOf(store),
+            threads: await threadsOf(stores, limit),
           })),
         );
         expect(mine).toStrictEqual(reference);
@@ -170,16 +198,34 @@ test("the documented driver does as the memory driver does", async () => {
 /** Revisions are random; which commit they are of is not. */
 const commitOf = (revision: string | null) => revision?.split(".")[1];
 
-async function outcomeOf(store: MessageStore, change: Change, operationId: string, expected: string) {
+async function expecting(store: MessageStore, expected: string) {
   const { revision } = await store.read({ limit: 0 });
-  const expectedRevision = expected === "current" ? revision : "another.1";
+  return expected === "any" ? {} : { expectedRevision: expected === "current" ? revision : "another.1" };
+}
+
+async function outcomeOf(store: MessageStore, change: Change, options: WriteOptions, expected: string) {
   try {
-    const options = { operationId, ...(expected !== "any" && { expectedRevision }) };
-    return commitOf(await store.commit(change, options));
+    return commitOf(await store.commit(change, { ...options, ...(await expecting(store, expected)) }));
   } catch (error) {
     if (StoreError.is(error)) return error.code;
     throw error;
   }
+}
+
+async function deletionOf(stores: StoreFactory, store: MessageStore, expected: string) {
+  try {
+    await stores.deleteThread(store.threadId, await expecting(store, expected));
+    return "deleted";
+  } catch (error) {
+    if (StoreError.is(error)) return error.code;
+    throw error;
+  }
+}
+
+async function threadsOf(stores: StoreFactory, limit: number) {
+  const threads: object[] = [];
+  for await (const { bytes, ...thread } of stores.iterateThreads({ limit: limit + 1 })) threads.push(thread);
+  return threads.sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
 }
 
 async function pageOf(store: MessageStore, limit?: number) {

@@ -4,11 +4,17 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Harness } from "@scrollback/conformance";
-import { type Amendment, type LogRow, RecordLogDriver } from "@scrollback/store-core";
+import {
+  type Amendment,
+  type LogRow,
+  RecordLogDriver,
+  type StreamPage,
+  type StreamsRequest,
+} from "@scrollback/store-core";
 import { FileRecordLog, parseRow } from "../file-record-log.ts";
 
 /** A log that counts each call of a verb as one request. */
-class CountingLog extends FileRecordLog {
+export class CountingLog extends FileRecordLog {
   requests = 0;
 
   override insert(stream: string, row: LogRow): Promise<boolean> {
@@ -24,6 +30,11 @@ class CountingLog extends FileRecordLog {
   override amend(stream: string, amendments: readonly Amendment[]): Promise<void> {
     this.requests++;
     return super.amend(stream, amendments);
+  }
+
+  override streams(request: StreamsRequest): Promise<StreamPage> {
+    this.requests++;
+    return super.streams(request);
   }
 }
 

@@ -39,7 +39,8 @@ async function files(): Promise<string[]> {
   const entries = await readdir(directory, { recursive: true, withFileTypes: true });
   return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
 }
-const rowFile = async () => (await files()).find((file) => /\d{3}$/.test(file) && !file.includes(".")) ?? "";
+const rowFile = async () =>
+  (await files()).find((file) => /\/\d{3}$/.test(file) && !file.includes(".")) ?? "";
 const textsFile = async () => (await files()).find((file) => /\.[^/]*$/.test(file)) ?? "";
 const contents = async () =>
   (await Promise.all((await files()).map((file) => readFile(file, "latin1")))).join("\n");
@@ -166,6 +167,38 @@ describe("amend", () => {
   });
 });
 
+describe("streams", () => {
+  test("reads the names in roots, a page after the other, and skips what is none of its own", async () => {
+    await writeFile(join(directory, "notes.txt"), "mine");
+    const names = ["a", "a/b", "../c", "\0", "💬"];
+    for (const name of names) await log.insert(name, row(1));
+    await log.insert("not a root", row(Date.now() * 2048));
+    const found: string[] = [];
+    let after: string | undefined;
+    do {
+      const page = await log.streams({ prefix: "", limit: 2, after });
+      expect(page.streams.length).toBeLessThanOrEqual(2);
+      found.push(...page.streams);
+      after = page.next;
+    } while (after !== undefined);
+    expect(found.sort()).toEqual(names.toSorted());
+    expect((await log.streams({ prefix: "a", limit: 10, after: undefined })).streams.toSorted()).toEqual([
+      "a",
+      "a/b",
+    ]);
+    await sweepFiles(directory, Date.now());
+    await log.amend("a", [{ from: 1, to: 2, expiresAt: 5 }]);
+    await sweepFiles(directory, 5);
+    expect((await log.streams({ prefix: "a", limit: 10, after: undefined })).streams).toEqual(["a/b"]);
+  });
+
+  test("an expiry that was amended keeps the name", async () => {
+    await log.insert("a", row(1, [], 100));
+    await log.amend("a", [{ from: 1, to: 2, expiresAt: 1_000 }]);
+    expect(await log.streams({ prefix: "", limit: 10, after: undefined })).toEqual({ streams: ["a"] });
+  });
+});
+
 describe("sweepFiles", () => {
   test("deletes what has expired, and frees its keys", async () => {
     await log.insert("a", row(1, ["secret"], 100));
@@ -239,6 +272,7 @@ describe("errors", () => {
       () => missing.read("a", 2, 1, false),
       () => missing.insert("a", row(1)),
       () => missing.amend("a", [{ from: 1, to: 2 }]),
+      () => missing.streams({ prefix: "", limit: 1, after: undefined }),
     ];
     for (const verb of verbs) {
       const meaning = missing.classifyError(await verb().catch((error: unknown) => error));

@@ -56,7 +56,7 @@ export const reading: Clause = {
       for (const limit of [undefined, 0, 1, 50]) {
         expect(await textsIn(store, limit)).toEqual([]);
         const page = await store.read(limit === undefined ? {} : { limit });
-        expect(page).toStrictEqual({ entries: [], revision: null });
+        expect(page).toStrictEqual({ entries: [], revision: null, count: 0 });
       }
     });
 
@@ -238,7 +238,7 @@ export const reading: Clause = {
       // Not before, as a slow backend may take longer than that to read.
       await backend.stores({ ttlMs: 150 }).open(lasting.threadId).addMessages(numbered(1, "last"));
       await sleep(300);
-      const nothing = { entries: [], revision: null };
+      const nothing = { entries: [], revision: null, count: 0 };
       expect(await lasting.read({ after: newer ?? "" })).toStrictEqual(nothing);
       expect(await lasting.read({ before: older ?? "" })).toStrictEqual(nothing);
       await lasting.addMessages(numbered(3, "new"));

@@ -199,7 +199,7 @@ export const fidelity: Clause = {
           await rejection(store.addMessages(wrong as never), "INVALID_ARGUMENT");
         }
       });
-      expect(await store.read()).toStrictEqual({ entries: [], revision: null });
+      expect(await store.read()).toStrictEqual({ entries: [], revision: null, count: 0 });
     });
 
     test("reads return fresh copies, and a write keeps what it was given", async (backend) => {

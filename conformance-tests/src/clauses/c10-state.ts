@@ -53,6 +53,44 @@ export const state: Clause = {
       expect(await moved.serialize()).toMatchObject({ ...saved, ...given });
     });
 
+    test("settings that a store is opened with win over the factory's, for that store alone", async (backend) => {
+      const { expiry } = backend.driver.capabilities;
+      const stores = backend.stores({ maxMessages: 9, trimming: "exact" });
+      const settings = { maxMessages: 2, trimming: "turns", ...(expiry && { ttlMs: 3_600_000 }) } as const;
+      const own = stores.open(undefined, settings);
+      const { threadId } = own;
+      expect(await own.serialize()).toMatchObject({ threadId, ...settings });
+      await own.addMessages(numbered(3));
+      expect(await textsIn(own)).toEqual(["message 2", "message 3"]);
+      expect("expiresAt" in (await own.read())).toBe(expiry);
+      const other = stores.open(threadId, { ttlMs: undefined } as object);
+      expect(await other.serialize()).toMatchObject({ threadId, maxMessages: 9, trimming: "exact" });
+      await other.addMessages(numbered(4, "more"));
+      expect(await textsIn(other)).toHaveLength(6);
+      expect("expiresAt" in (await other.read())).toBe(false);
+      expect(await textsIn(own), "as the first store reads it").toEqual(["more 3", "more 4"]);
+      // Restored by a factory without settings, the store has those that it was opened with.
+      const restored = backend.otherStores().restore(await own.serialize());
+      expect(await restored.serialize()).toMatchObject(settings);
+      expect(stores.settings).toMatchObject({ maxMessages: 9, trimming: "exact" });
+    });
+
+    test("wrong settings are refused when a store is opened", async (backend) => {
+      for (const [name, settings] of [
+        ["maxMessages", { maxMessages: 0 }],
+        ["trimming", { trimming: "some" }],
+        ["ttlMs", { ttlMs: -1 }],
+        ["codec", { codec: {} }],
+        ["options", 5],
+      ] as const) {
+        const open = () => backend.stores().open("a", settings as object);
+        expect(thrown(open, "INVALID_ARGUMENT").message).toContain(name);
+      }
+      const open = () => backend.stores().open("a", { ttlMs: 1_000 });
+      if (backend.driver.capabilities.expiry) open();
+      else thrown(open, "UNSUPPORTED");
+    });
+
     test("updateFromState moves the store to the state's thread and adds nothing", async (backend) => {
       const there = backend.store();
       await there.addMessages(numbered(2, "there"));
@@ -158,7 +196,7 @@ export const state: Clause = {
       ]);
       // A state of a thread that was never written makes none.
       const empty = elsewhere.restore(await backend.store().serialize());
-      expect(await empty.read()).toStrictEqual({ entries: [], revision: null });
+      expect(await empty.read()).toStrictEqual({ entries: [], revision: null, count: 0 });
     });
   },
 };

@@ -3,54 +3,10 @@ import type { MessageStore } from "@scrollback/store-core";
 import { expect } from "vitest";
 import type { Clause } from "../clause.ts";
 import { rejection, thrown } from "../errors.ts";
+import { AFTER_MS, beforeExpiry, TTLS_MS } from "../lifetime.ts";
 import { numbered, textsIn, user } from "../messages.ts";
 
-/**
- * The times to live that a test tries. Margins: a thread is expected to be gone 250 ms after its time, for clocks that tick
- * coarsely; longer stalls do no harm there. What is expected of it before that goes through `inTime`. The tests wait at the
- * same time.
- */
-const TTLS_MS = [1_200, 3_600, 10_800];
-const AFTER_MS = 250;
-
-/** A call ended when its thread may have expired, so that its outcome says nothing. */
-class TooLate extends Error {}
-
-interface Lifetime {
-  readonly ttlMs: number;
-  /** Until when a thread is gone that was written with this `ttlMs` before. */
-  readonly afterMs: number;
-  /** Makes a write with this `ttlMs`. Of all threads of the test, the one that expires first is what counts. */
-  write<T>(call: () => Promise<T>): Promise<T>;
-  /** Makes a call that must end before the thread expires. @throws TooLate where it did not, whatever came of it. */
-  inTime<T>(call: () => Promise<T>): Promise<T>;
-}
-
-/** Runs a test with a time to live, and with a longer one where the machine was too slow to see the thread before its end. */
-async function beforeExpiry(run: (lifetime: Lifetime) => Promise<void>): Promise<void> {
-  for (const ttlMs of TTLS_MS) {
-    let end = Number.POSITIVE_INFINITY;
-    const inTime = async <T>(call: () => Promise<T>): Promise<T> => {
-      const [outcome] = await Promise.allSettled([call()]);
-      if (performance.now() >= end) throw new TooLate(`a thread was not read within ${ttlMs} ms`);
-      if (outcome.status === "rejected") throw outcome.reason;
-      return outcome.value;
-    };
-    const write = async <T>(call: () => Promise<T>): Promise<T> => {
-      const start = performance.now();
-      const result = await inTime(call);
-      end = start + ttlMs;
-      return result;
-    };
-    try {
-      return await run({ ttlMs, afterMs: ttlMs + AFTER_MS, write, inTime });
-    } catch (error) {
-      if (!(error instanceof TooLate) || ttlMs === TTLS_MS.at(-1)) throw error;
-    }
-  }
-}
-
-const gone = { entries: [], revision: null };
+const gone = { entries: [], revision: null, count: 0 };
 
 const writes: Record<string, (store: MessageStore) => Promise<unknown>> = {
   addMessages: (store) => store.addMessages([user("more")]),

@@ -19,7 +19,7 @@ const noise = (bytes: number) =>
 
 /** A message whose record has exactly so many bytes. */
 function messageOf(recordBytes: number) {
-  const empty = formatRecord("u", JSON.stringify(user(""))).length;
+  const empty = formatRecord("u", 0, JSON.stringify(user(""))).length;
   return user("x".repeat(recordBytes - empty));
 }
 

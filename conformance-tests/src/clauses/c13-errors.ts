@@ -162,7 +162,7 @@ export const errors: Clause = {
         }
         expect(thrown(() => stores.open(""), "INVALID_ARGUMENT").message).toContain("threadId");
       });
-      expect(await store.read()).toStrictEqual({ entries: [], revision: null });
+      expect(await store.read()).toStrictEqual({ entries: [], revision: null, count: 0 });
     });
 
     test("what a write refused stands in no message", async (backend) => {

@@ -15,18 +15,21 @@ import { numbered, textsIn, textsOf, user } from "../messages.ts";
 
 const corruptRecords: Readonly<Record<string, string>> = {
   garbage: "garbage",
-  "a record cut short": '1u{"role":"user","conte',
+  "a record cut short": '1u0000000001000{"role":"user","conte',
   "only the version and the kind": "1u",
-  "an unknown kind": '1z{"role":"user","content":"a"}',
+  "no time": '1u{"role":"user","content":"a"}',
+  "a time cut short": "1u000000000100",
+  "an unknown kind": '1z0000000001000{"role":"user","content":"a"}',
   "metadata in a message's place": '1m{"role":"user","content":"a"}',
-  "a version before the first": '0u{"role":"user","content":"a"}',
+  "a version before the first": '0u0000000001000{"role":"user","content":"a"}',
   "JSON without a version": '{"role":"user","content":"a"}',
-  "what superjson cannot read": '1u~{"json":',
+  "what superjson cannot read": '1u0000000001000~{"json":',
   "numbers that claim to be a billion":
-    '1u~{"json":1e9,"meta":{"values":[["typed-array","Float64Array"]],"v":1}}',
+    '1u0000000001000~{"json":1e9,"meta":{"values":[["typed-array","Float64Array"]],"v":1}}',
   "bytes that claim to be a billion":
-    '1u~{"json":["Uint8Array",{"length":1e9}],"meta":{"values":[["custom","bytes"]],"v":1}}',
-  "bytes of a kind that is none": '1u~{"json":["Odd","AA=="],"meta":{"values":[["custom","bytes"]],"v":1}}',
+    '1u0000000001000~{"json":["Uint8Array",{"length":1e9}],"meta":{"values":[["custom","bytes"]],"v":1}}',
+  "bytes of a kind that is none":
+    '1u0000000001000~{"json":["Odd","AA=="],"meta":{"values":[["custom","bytes"]],"v":1}}',
 };
 
 /** A thread of five messages whose third has `record` in its place. */
@@ -190,7 +193,7 @@ export const corruption: Clause = {
       const store = backend.store();
       const message = user(crypto.randomUUID());
       await store.addMessages([message]);
-      const record = formatRecord("u", jsonCodec.encode(message));
+      const record = formatRecord("u", 0, jsonCodec.encode(message));
       expect(record).toMatch(/^1u/);
       // Planting what is there changes nothing: it is records that the backend keeps.
       await backend.harness.raw.plant(store.threadId, (await store.read()).entries[0]?.sequence ?? 0, record);

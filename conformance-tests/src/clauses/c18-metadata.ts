@@ -71,7 +71,9 @@ export const metadata: Clause = {
       const store = backend.store();
       const revision = await store.commit({ metadata: { owner: "ada" } }, { expectedRevision: null });
       expect(revision).not.toBeNull();
-      expect(await store.read()).toStrictEqual({ entries: [], revision, metadata: { owner: "ada" } });
+      const page = { entries: [], count: 0, revision, metadata: { owner: "ada" } };
+      const times = { createdAt: expect.any(Number), updatedAt: expect.any(Number) };
+      expect(await store.read()).toStrictEqual({ ...page, ...times });
       await rejection(store.commit({ metadata: 1 }, { expectedRevision: null }), "CONFLICT");
       await store.addMessages([user("a")], { expectedRevision: revision });
       await store.popMessage();

@@ -17,6 +17,10 @@ import { cancellation } from "./c15-cancellation.ts";
 import { corruption } from "./c16-corruption.ts";
 import { concurrency } from "./c17-concurrency.ts";
 import { metadata } from "./c18-metadata.ts";
+import { time } from "./c19-time.ts";
+import { listing } from "./c20-listing.ts";
+import { deletion } from "./c21-deletion.ts";
+import { copies } from "./c22-copies.ts";
 import { history } from "./history.ts";
 import { model } from "./model.ts";
 
@@ -40,6 +44,10 @@ export const clauses: Readonly<Record<string, Clause>> = {
   C16: corruption,
   C17: concurrency,
   C18: metadata,
+  C19: time,
+  C20: listing,
+  C21: deletion,
+  C22: copies,
   Model: model,
   History: history,
 };

@@ -8,9 +8,10 @@ import {
 } from "@scrollback/store-core";
 import { describe, expect, test } from "vitest";
 import { rejection } from "../errors.ts";
+import { listAll } from "../listings.ts";
 import { user } from "../messages.ts";
 import { differenceOf } from "../same-value.ts";
-import { type GoldenThread, goldenThreads, nextMessage, operationOf } from "./threads.ts";
+import { type GoldenThread, goldenThreads, nextMessage, operationOf, timeOf } from "./threads.ts";
 import type { GoldenFact, GoldenFacts } from "./write-golden.ts";
 
 /** What {@link runGolden} takes. */
@@ -59,6 +60,31 @@ export function runGolden({ name, facts, load }: GoldenOptions): void {
       const messages = golden.entries.map(([, message]) => message);
       expectSame(golden, await store.listMessages(), messages);
       expectSame(golden, await store.listMessages({ limit: 2 }), messages.slice(-2));
+    });
+
+    forEach("has the times that it was written with", async ({ golden, store }) => {
+      const { createdAt, updatedAt, entries } = await store.read();
+      if (golden.isExpired) return expect(createdAt, golden.threadId).toBeUndefined();
+      const times = golden.changes.map((_, index) => timeOf(index));
+      expect({ createdAt, updatedAt }, golden.threadId).toEqual({
+        createdAt: times[0],
+        updatedAt: times.at(-1),
+      });
+      for (const entry of entries) expect(times, golden.threadId).toContain(entry.createdAt);
+    });
+
+    forEach("is listed", async ({ golden, store, driver }) => {
+      const { count } = await store.read({ limit: 0 });
+      const listed = (await listAll(createStores(driver))).find(
+        ({ threadId }) => threadId === golden.threadId,
+      );
+      expect(listed?.count, golden.threadId).toBe(golden.isExpired ? undefined : count);
+    });
+
+    forEach("is deleted", async ({ golden, fact, driver, store }) => {
+      const expectedRevision = revisionOf(golden, fact);
+      await createStores(driver).deleteThread(golden.threadId, { expectedRevision });
+      expect((await store.read()).revision, golden.threadId).toBeNull();
     });
 
     forEach("is paged by the cursors that were given out", async ({ golden, fact, store }) => {

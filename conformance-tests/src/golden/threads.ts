@@ -5,7 +5,7 @@ import { assistant, carrying, numbered, system, toolCall, toolResult, user } fro
 export interface GoldenThread {
   readonly threadId: string;
   readonly settings?: StoreSettings;
-  /** The commits that wrote it; `operationOf` names each. */
+  /** The commits that wrote it; `operationOf` names each, `timeOf` says when. */
   readonly changes: readonly Change[];
   /** Whether it has expired since. */
   readonly isExpired?: true;
@@ -21,6 +21,9 @@ export const nextMessage = user("one more");
 
 /** The id of the operation that was a thread's change number `index`, from 0. */
 export const operationOf = (threadId: string, index: number) => `${threadId} ${index + 1}`;
+
+/** When a thread's change number `index` was made. */
+export const timeOf = (index: number) => 1_700_000_000_000 + index * 1_000;
 
 /** The entries of a thread that lost nothing. */
 const all = (messages: readonly ChatMessage[]) =>

@@ -5,7 +5,7 @@ import {
   type Revision,
   type StoreState,
 } from "@scrollback/store-core";
-import { goldenThreads, operationOf } from "./threads.ts";
+import { goldenThreads, operationOf, timeOf } from "./threads.ts";
 
 /** What was given out for a golden thread when it was written, for users to keep. Plain JSON. */
 export interface GoldenFact {
@@ -33,7 +33,8 @@ export async function writeGolden(driver: Driver): Promise<GoldenFacts> {
     const store = createStores(driver, settings).open(threadId);
     const revisions: (Revision | null)[] = [];
     for (const [index, change] of changes.entries()) {
-      revisions.push(await store.commit(change, { operationId: operationOf(threadId, index) }));
+      const options = { operationId: operationOf(threadId, index), createdAt: timeOf(index) };
+      revisions.push(await store.commit(change, options));
     }
     const { older, newer } = await store.read({ limit: 2 });
     facts[threadId] = {

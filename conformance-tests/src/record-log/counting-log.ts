@@ -1,4 +1,11 @@
-import type { Amendment, ErrorClass, LogRow, RecordLog } from "@scrollback/store-core";
+import type {
+  Amendment,
+  ErrorClass,
+  LogRow,
+  RecordLog,
+  StreamPage,
+  StreamsRequest,
+} from "@scrollback/store-core";
 import type { Verb } from "./gated-log.ts";
 
 /**
@@ -36,6 +43,10 @@ export class CountingLog implements RecordLog {
 
   amend(stream: string, amendments: readonly Amendment[]): Promise<void> {
     return this.#counted("amend", () => this.#log.amend(stream, amendments));
+  }
+
+  streams(request: StreamsRequest): Promise<StreamPage> {
+    return this.#counted("streams", () => this.#log.streams(request));
   }
 
   close(): Promise<void> {

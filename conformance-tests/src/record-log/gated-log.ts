@@ -1,9 +1,17 @@
-import type { Amendment, ErrorClass, LogRow, RecordLog } from "@scrollback/store-core";
+import type {
+  Amendment,
+  ErrorClass,
+  LogRow,
+  RecordLog,
+  StreamPage,
+  StreamsRequest,
+} from "@scrollback/store-core";
 
-export type Verb = "insert" | "read" | "amend";
+export type Verb = "insert" | "read" | "amend" | "streams";
 
 /** Runs before and after each request of a log. Either may hold the request up, also for ever. */
 export interface Gate {
+  /** `stream` is `""` for the verb that is about all of them. */
   before(verb: Verb, stream: string): Promise<void>;
   after?(): void;
 }
@@ -30,6 +38,10 @@ export class GatedLog implements RecordLog {
 
   amend(stream: string, amendments: readonly Amendment[]): Promise<void> {
     return this.#pass("amend", stream, () => this.#log.amend(stream, amendments));
+  }
+
+  streams(request: StreamsRequest): Promise<StreamPage> {
+    return this.#pass("streams", "", () => this.#log.streams(request));
   }
 
   close(): Promise<void> {

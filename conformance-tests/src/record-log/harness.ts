@@ -6,6 +6,8 @@ export interface RecordLogHarness {
   connect(): RecordLog;
   /** Deletes the rows of a stream that are past their `expiresAt`, as the backend does at a time of its own. */
   sweep(stream: string): Promise<void>;
+  /** How many requests its logs have sent so far, repetitions included. */
+  requestCount(): number;
   close(): Promise<void>;
 }
 

@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, describe, test } from "vitest";
 import { declareDeaths } from "./deaths.ts";
+import { declareExpiries } from "./expiries.ts";
 import type { DeclareLogTest, RecordLogHarness } from "./harness.ts";
+import { declareListing } from "./listing.ts";
+import { declareRequests } from "./requests.ts";
 import { declareVerbs } from "./verbs.ts";
 
 /** The options of {@link runRecordLog}. */
@@ -37,6 +40,9 @@ export function runRecordLog({ name, createLog }: RecordLogOptions): void {
       });
     };
     declareVerbs(declare);
+    declareExpiries(declare);
+    declareListing(declare);
+    declareRequests(declare);
     declareDeaths(declare);
   });
 }

@@ -2,6 +2,7 @@ import type { CommitOutcome } from "@scrollback/store-core";
 import type { Random } from "../observed/random.ts";
 import { Caller, type CallerStage, Died } from "./caller.ts";
 import type { SimulatedClient } from "./client.ts";
+import type { Deletion } from "./deletion.ts";
 import { SimulationFailure } from "./failure.ts";
 import { DAY, HOUR, MINUTE, SECOND } from "./network.ts";
 import type { Operation } from "./operation.ts";
@@ -18,6 +19,8 @@ export interface Stage extends CallerStage {
   readonly threads: readonly SimulatedThread[];
   /** The share of retries that come after hours or days. */
   readonly lateRetries: number;
+  /** The share of acts that delete the thread. */
+  readonly deletions: number;
   /** When an actor may act next; undefined: never, all acts of the run are done. */
   nextAct(): number | undefined;
   /** Called before each act. */
@@ -32,6 +35,7 @@ export class Actor {
   readonly #caller: Caller;
   /** What the actor is trying to get done. */
   #operation: Operation | undefined;
+  #isDeleting = false;
 
   constructor(stage: Stage, client: SimulatedClient) {
     this.#stage = stage;
@@ -40,9 +44,9 @@ export class Actor {
     this.#caller = new Caller(stage, client);
   }
 
-  /** Whether it has no operation to try again. */
+  /** Whether it has nothing to try again. */
   get isIdle(): boolean {
-    return this.#operation === undefined;
+    return this.#operation === undefined && !this.#isDeleting;
   }
 
   start(time: number): void {
@@ -64,6 +68,7 @@ export class Actor {
   die(): void {
     if (this.#operation) this.#stage.workload.orphans.push(this.#operation);
     this.#operation = undefined;
+    this.#isDeleting = false;
   }
 
   /** Reads the whole thread, adds to it, and reads again: for the end of a run, when nothing fails any more. */
@@ -85,6 +90,9 @@ export class Actor {
     const kind = random.next();
     if (kind < 0.22) return await this.#readPages(thread);
     if (kind < 0.25) return await this.#pop(thread);
+    if (this.#stage.deletions > 0 && random.chance(this.#stage.deletions)) {
+      return await this.#delete(thread, workload.drawDeletion(ground));
+    }
     const { orphans } = workload;
     if (orphans.length > 0 && random.chance(0.4)) {
       const orphan = orphans.splice(random.below(orphans.length), 1)[0] as Operation;
@@ -117,6 +125,16 @@ export class Actor {
     }
     this.#operation = undefined;
     return undefined;
+  }
+
+  /** Deletes a thread, again where the connection is lost. */
+  async #delete(thread: SimulatedThread, deletion: Deletion): Promise<void> {
+    this.#isDeleting = true;
+    for (let tries = 1; tries <= MOST_TRIES; tries++) {
+      if ((await this.#caller.delete(thread, deletion)) !== "unavailable") break;
+      await this.#wait(this.#retryDelay());
+    }
+    this.#isDeleting = false;
   }
 
   /** Reads once, or page after page back to the beginning. */

@@ -2,10 +2,13 @@ import {
   type Amendment,
   decodeHead,
   type ErrorClass,
+  FIRST_ROW,
   type Head,
   type LogRow,
   type RecordLog,
   type RecordLogCapabilities,
+  type StreamPage,
+  type StreamsRequest,
 } from "@scrollback/store-core";
 import type { Random } from "../observed/random.ts";
 import type { SimulatedClient } from "./client.ts";
@@ -88,6 +91,7 @@ export class SimulatedBackend {
       amend: client.untilCrash((stream: string, amendments: readonly Amendment[]) =>
         this.#amend(client, stream, amendments),
       ),
+      streams: client.untilCrash((request: StreamsRequest) => this.#listStreams(client, request)),
       close: async () => undefined,
       classifyError,
     };
@@ -127,7 +131,7 @@ export class SimulatedBackend {
       sentAt,
       isEcho,
     });
-    const call = client.callOf(name, head.operationId);
+    const call = client.callOf(name, head);
     const walls = client.possibleWalls();
     const sentAt = this.#scheduler.now;
     const words = () => `insert ${this.#inStream(name)}${describe(head)}`;
@@ -150,6 +154,7 @@ export class SimulatedBackend {
           insertedAt: listener.step,
           isLinked: false,
           isFreed: false,
+          isReleased: false,
           isExtendedLate: false,
           isDoubled: false,
         };
@@ -215,6 +220,21 @@ export class SimulatedBackend {
         amend(shuffled.slice(cut));
         reply();
       });
+    });
+  }
+
+  #listStreams(client: SimulatedClient, { prefix, limit, after = "" }: StreamsRequest): Promise<StreamPage> {
+    const words = () => `streams from ${after}`;
+    return this.#network.send(client, { isWrite: false, number: 0, words }, (reply) => {
+      const names = [...this.#streams]
+        .filter(
+          ([name, { rows }]) =>
+            name.startsWith(prefix) && name > after && rows.below(FIRST_ROW, 1).length > 0,
+        )
+        .map(([name]) => name)
+        .sort();
+      const streams = names.slice(0, limit);
+      reply({ streams, ...(names.length > limit && { next: streams.at(-1) }) });
     });
   }
 

@@ -1,7 +1,14 @@
-import { type CommitOutcome, type ReadRequest, StoreError, type ThreadView } from "@scrollback/store-core";
-import { checkError, checkOutcome, checkRead } from "./check-calls.ts";
+import {
+  type CommitOutcome,
+  type DeleteOutcome,
+  type ReadRequest,
+  StoreError,
+  type ThreadView,
+} from "@scrollback/store-core";
+import { checkDeletion, checkError, checkOutcome, checkRead } from "./check-calls.ts";
 import type { SimulatedCall, SimulatedClient } from "./client.ts";
 import type { CostTable } from "./costs.ts";
+import { type Deletion, describeDeletion } from "./deletion.ts";
 import type { Counters } from "./faults.ts";
 import { describeOperation, type Operation, requestOf } from "./operation.ts";
 import type { Scheduler } from "./scheduler.ts";
@@ -35,7 +42,8 @@ export class Caller {
     caller: string,
   ): Promise<CommitOutcome | "unavailable" | "unknown"> {
     const { counters, costs } = this.#stage;
-    const call = this.#begin(thread, operation.id, caller, () => describeOperation(operation));
+    const writer = { operationId: operation.id, deletion: undefined, caller };
+    const call = this.#begin(thread, writer, () => describeOperation(operation));
     const before = costs.before(thread, this.#client);
     let outcome: CommitOutcome;
     try {
@@ -56,12 +64,35 @@ export class Caller {
     return outcome;
   }
 
+  async delete(thread: SimulatedThread, deletion: Deletion): Promise<DeleteOutcome | "unavailable"> {
+    const { id, threadId, expectedRevision } = deletion;
+    const writer = { operationId: id, deletion, caller: `caller of ${id}` };
+    const call = this.#begin(thread, writer, () => describeDeletion(deletion));
+    deletion.began ??= { since: call.since, lowestWall: call.lowestWall };
+    let outcome: DeleteOutcome;
+    try {
+      const request = { threadId, operationId: id, expectedRevision, signal: undefined };
+      outcome = await this.#client.driver.delete(request);
+    } catch (error) {
+      this.#failed(thread, call, error);
+      return "unavailable";
+    }
+    this.#end(call, "resolved", () => `${id} ${outcome.outcome}`);
+    this.#stage.counters.count(`deletions ${outcome.outcome}`);
+    if (!thread.model || !thread.rest) return outcome;
+    checkDeletion(thread.model, call, deletion, outcome);
+    thread.rest.checkLateRows(call);
+    if (outcome.outcome !== "revision-conflict") thread.rest.checkDeleted(deletion);
+    return outcome;
+  }
+
   async read(
     thread: SimulatedThread,
     request: Omit<ReadRequest, "threadId" | "signal">,
   ): Promise<ThreadView | undefined> {
     const { counters, costs } = this.#stage;
-    const call = this.#begin(thread, undefined, "reader", () => `read ${JSON.stringify(request)}`);
+    const reader = { operationId: undefined, deletion: undefined, caller: "reader" };
+    const call = this.#begin(thread, reader, () => `read ${JSON.stringify(request)}`);
     const { threadId } = thread;
     let view: ThreadView;
     try {
@@ -82,12 +113,16 @@ export class Caller {
     if (this.#client.life !== this.#life) throw new Died();
   }
 
-  #begin(thread: SimulatedThread, operationId: string | undefined, caller: string, words: () => string) {
+  #begin(
+    thread: SimulatedThread,
+    by: Pick<SimulatedCall, "operationId" | "deletion" | "caller">,
+    words: () => string,
+  ) {
     const { scheduler } = this.#stage;
     this.checkLife();
     const since = thread.model?.step ?? 0;
     scheduler.step("call", this.#client.index, since, scheduler.trace && words());
-    return this.#client.begin({ threadId: thread.threadId, operationId, caller, since });
+    return this.#client.begin({ threadId: thread.threadId, ...by, since });
   }
 
   #end(call: SimulatedCall, ended: "resolved" | "rejected", words: () => string): void {

@@ -1,15 +1,19 @@
 import {
   type CommitOutcome,
   countOf,
+  type DeleteOutcome,
   firstOf,
   lastOf,
+  NO_THREAD,
   type ReadRequest,
   type Revision,
   StoreError,
   selectRange,
+  type ThreadTimes,
   type ThreadView,
 } from "@scrollback/store-core";
 import type { SimulatedCall } from "./client.ts";
+import type { Deletion } from "./deletion.ts";
 import { SimulationFailure } from "./failure.ts";
 import { ConnectionLost } from "./network.ts";
 import type { Operation } from "./operation.ts";
@@ -57,7 +61,9 @@ export function checkOutcome(
   }
   if (outcome === "operation-conflict") {
     // The id was used, whatever has come since; so the revision may be one of a moment ago.
-    if (revision === null || !model.wasAt(revision) || !model.wasReused(operation))
+    // Of a deleted thread the ids are still known.
+    const isCurrent = revision === null ? momentOf(model, call, null) : model.wasAt(revision);
+    if (!isCurrent || !model.wasReused(operation))
       throw new SimulationFailure(
         "exactly once",
         `${id} was refused at ${revision}, but was not used before`,
@@ -73,6 +79,37 @@ export function checkOutcome(
     throw new SimulationFailure(
       "compare and set",
       `${id} expected ${expectedRevision} and was refused at it`,
+    );
+}
+
+/** Checks how a deletion ended. */
+export function checkDeletion(
+  model: ThreadModel,
+  call: SimulatedCall,
+  { id, expectedRevision, made, began }: Deletion,
+  outcome: DeleteOutcome,
+): void {
+  if (outcome.outcome === "revision-conflict") {
+    if (!momentOf(model, call, outcome.revision))
+      throw new SimulationFailure("fresh reads", `${id} ended at ${outcome.revision}, which was not current`);
+    if (expectedRevision === undefined || expectedRevision === outcome.revision)
+      throw new SimulationFailure(
+        "compare and set",
+        `${id} expected ${expectedRevision} and was refused at it`,
+      );
+    return;
+  }
+  if (made) return;
+  // There was nothing to delete, at a moment since it was called first.
+  if (!momentOf(model, { ...call, ...began }, null))
+    throw new SimulationFailure(
+      "deletion",
+      `${id} was ${outcome.outcome}, but the thread was there all the time`,
+    );
+  if (expectedRevision !== undefined && expectedRevision !== null)
+    throw new SimulationFailure(
+      "compare and set",
+      `${id} expected ${expectedRevision}, and there was no thread`,
     );
 }
 
@@ -116,8 +153,8 @@ function momentsOf({ history }: ThreadModel, { since }: SimulatedCall): HistoryE
 function viewOf(
   state: ThreadState | undefined,
   { limit, before, after, metadata }: Omit<ReadRequest, "signal">,
-): ThreadView {
-  if (!state) return { revision: null, count: 0, first: 0, last: 0, entries: [] };
+): Omit<ThreadView, keyof ThreadTimes> {
+  if (!state) return NO_THREAD;
   const { extent } = state;
   const range = selectRange(extent, { limit, before, after });
   const entries: { sequence: number; record: string }[] = [];
@@ -138,7 +175,7 @@ function viewOf(
 }
 
 /** Where two views differ; undefined where they are the same. */
-function differenceOf(view: ThreadView, expected: ThreadView): string | undefined {
+function differenceOf(view: ThreadView, expected: ReturnType<typeof viewOf>): string | undefined {
   if (view.entries.length !== expected.entries.length)
     return `${view.entries.length} messages, not ${expected.entries.length}`;
   for (const [index, { sequence, record }] of expected.entries.entries()) {

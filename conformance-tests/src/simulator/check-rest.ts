@@ -1,5 +1,6 @@
 import type { Head } from "@scrollback/store-core";
 import type { SimulatedCall } from "./client.ts";
+import type { Deletion } from "./deletion.ts";
 import { SimulationFailure } from "./failure.ts";
 import type { Counters } from "./faults.ts";
 import { DAY } from "./network.ts";
@@ -14,6 +15,8 @@ const UPLOAD_COMMITS = 128;
 const RECENT_COMMITS = 130;
 /** Freed rows may be deleted within this time, by any clock. */
 const FREED_WITHIN = 8 * DAY;
+/** Rows of a deleted thread may be deleted within this time. */
+const DELETED_WITHIN = 37 * DAY;
 
 /** Looks at the rows as they lie at the backend. */
 export class RestChecks {
@@ -68,7 +71,8 @@ export class RestChecks {
   checkCleared({ id, commits }: Operation): void {
     const last = commits.at(-1);
     const end = this.#model.endHead;
-    if (!last || end?.incarnation !== last.incarnation) return;
+    // What a deletion made dead is gone when that is acknowledged.
+    if (!last || end?.incarnation !== last.incarnation || end.closed) return;
     for (const stored of this.#model.rows.all()) {
       const { head, insertedAt } = stored;
       if (!head || insertedAt >= last.step - 1 || head.incarnation !== end.incarnation) continue;
@@ -78,6 +82,27 @@ export class RestChecks {
         throw new SimulationFailure(
           "clear",
           `row ${stored.number} still has ${text} after the drop of all ${id}`,
+        );
+    }
+  }
+
+  /** After a deletion was acknowledged: nothing is readable of what was before, and its keys are given back. */
+  checkDeleted({ id, made }: Deletion): void {
+    if (!made) return;
+    const { now } = this.#model;
+    for (const stored of this.#model.rows.all()) {
+      const { number, row, head, insertedAt, isExtendedLate } = stored;
+      if (number > made.row || insertedAt >= made.step || !isChecked(stored)) continue;
+      // Its texts are another's: a root's number may be used again after the deletion.
+      if (row.texts.some((text) => text.length > 1))
+        throw new SimulationFailure("deletion", `row ${number} still has its text after ${id}`);
+      const isKept = (row.expiresAt ?? Number.POSITIVE_INFINITY) > now + DELETED_WITHIN;
+      if (!isKept) continue;
+      if (isExtendedLate) this.#counters.count("deleted rows that a late amendment keeps");
+      else
+        throw new SimulationFailure(
+          "deletion",
+          `row ${number} of root ${head?.root} expires at ${row.expiresAt} after ${id}`,
         );
     }
   }
@@ -160,8 +185,9 @@ export class RestChecks {
       this.#counters.count("freed rows that a late amendment keeps");
       return;
     }
-    const { now } = this.#model;
-    if (row.expiresAt === undefined || row.expiresAt > now + FREED_WITHIN)
+    const { now, hasDeletions } = this.#model;
+    const within = hasDeletions ? DELETED_WITHIN : FREED_WITHIN;
+    if (row.expiresAt === undefined || row.expiresAt > now + within)
       throw new SimulationFailure("freed rows", `row ${number} was freed and expires at ${row.expiresAt}`);
   }
 

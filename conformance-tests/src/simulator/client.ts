@@ -1,5 +1,6 @@
-import type { Clock, Driver } from "@scrollback/store-core";
+import type { Clock, Driver, Head } from "@scrollback/store-core";
 import type { Random } from "../observed/random.ts";
+import type { Deletion } from "./deletion.ts";
 import type { Scheduler } from "./scheduler.ts";
 import type { StoredRow } from "./stored-rows.ts";
 
@@ -8,6 +9,8 @@ export interface SimulatedCall {
   readonly client: number;
   readonly threadId: string;
   readonly operationId: string | undefined;
+  /** What it deletes; undefined for any other call. */
+  readonly deletion: Deletion | undefined;
   /** Who makes the call. A caller that makes it again is the same; another that takes it over is not. */
   readonly caller: string;
   /** The step of the thread's history that it began after. */
@@ -151,7 +154,9 @@ export class SimulatedClient {
     this.#scheduler.at(time, attempt);
   }
 
-  begin(call: Pick<SimulatedCall, "threadId" | "operationId" | "caller" | "since">): SimulatedCall {
+  begin(
+    call: Pick<SimulatedCall, "threadId" | "operationId" | "deletion" | "caller" | "since">,
+  ): SimulatedCall {
     const wall = this.wall();
     for (const other of this.calls) other.isAlone = false;
     const begun: SimulatedCall = {
@@ -176,12 +181,16 @@ export class SimulatedClient {
     this.calls.delete(call);
   }
 
-  /** The call that inserts a row: of a commit the one with its operation id, else the only one that it can be. */
-  callOf(threadId: string, operationId: string | undefined): SimulatedCall | undefined {
+  /**
+   * The call that inserts a row: of a commit the one with its operation id, else the only one that it can be. Writes to a thread
+   * take turns, so the first of them that is a deletion has its turn when a thread is closed, if no commit may close it.
+   */
+  callOf(threadId: string, { operationId, closed }: Head): SimulatedCall | undefined {
     const writing = [...this.calls].filter(
       (call) => call.threadId === threadId && call.operationId !== undefined,
     );
     if (operationId !== undefined) return writing.find((call) => call.operationId === operationId);
+    if (closed) return writing.find(({ deletion }) => deletion !== undefined) ?? writing[0];
     return writing.length === 1 ? writing[0] : undefined;
   }
 

@@ -1,5 +1,6 @@
 import {
   type CommitOutcome,
+  type DeleteOutcome,
   type ReadRequest,
   RecordLogDriver,
   type ThreadView,
@@ -50,6 +51,7 @@ export class DirectedRun {
   readonly #costs = new CostTable();
   readonly #operations = new Map<string, Operation>();
   readonly #texts = new Map<string, Text>();
+  #deletions = 0;
 
   constructor({ isTraced = false }: { readonly isTraced?: boolean } = {}) {
     this.scheduler = new Scheduler(START, isTraced);
@@ -134,6 +136,14 @@ export class DirectedRun {
   /** Commits the same change so many times, one after the other. */
   async commitEach(client: SimulatedClient, count: number, change: DirectedChange): Promise<void> {
     for (let done = 0; done < count; done++) await this.commit(client, change);
+  }
+
+  /** Deletes the thread, and returns what came of it. */
+  delete(client: SimulatedClient): Promise<DeleteOutcome | "unavailable"> {
+    this.#deletions += 1;
+    const id = `d${this.#deletions}`;
+    const deletion = { id, threadId: THREAD, expectedRevision: undefined, began: undefined, made: undefined };
+    return this.#caller(client).delete(this.#thread, deletion);
   }
 
   read(client: SimulatedClient, request: Partial<ReadRequest> = {}): Promise<ThreadView | undefined> {

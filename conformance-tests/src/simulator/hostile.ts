@@ -62,6 +62,7 @@ function plant(rows: StoredRows, { row }: StoredRow, highest: number, random: Ra
     insertedAt: 0,
     isLinked: false,
     isFreed: false,
+    isReleased: false,
     isExtendedLate: false,
     isDoubled: false,
   });

@@ -1,4 +1,10 @@
-import { type CommitRequest, formatRecord, type MessageKind, type Revision } from "@scrollback/store-core";
+import {
+  type CommitRequest,
+  formatMetadataRecord,
+  formatRecord,
+  type MessageKind,
+  type Revision,
+} from "@scrollback/store-core";
 import type { SimulatedCall } from "./client.ts";
 
 /** A text of the workload: a message or metadata. Its record begins with its name, and a long one repeats it. */
@@ -46,7 +52,13 @@ const nameInRecord = /<([^<>]+)>/;
 export function createText(name: string, kind: MessageKind | "m", length = 0): Text {
   const mark = `<${name}>`;
   const body = length > mark.length ? mark.repeat(Math.ceil(length / mark.length)) : mark;
-  return { name, kind, record: formatRecord(kind, body), uses: 0, diedAt: undefined };
+  return {
+    name,
+    kind,
+    record: kind === "m" ? formatMetadataRecord(body) : formatRecord(kind, 0, body),
+    uses: 0,
+    diedAt: undefined,
+  };
 }
 
 /** The name of the text that a stored text is, or is a piece of; undefined where it is too short to tell. */
@@ -67,6 +79,8 @@ export function requestOf(operation: Operation): CommitRequest {
     drop,
     append: append.map(({ record }) => record),
     metadata: metadata === null ? null : metadata?.record,
+    createdAt: 0,
+    updatedAt: 0,
     ...settings,
     signal: undefined,
   };

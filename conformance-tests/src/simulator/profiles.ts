@@ -17,6 +17,7 @@ import { LARGEST_SKEW } from "./thread-model.ts";
  * - `silences`: bursts of commits, and silences that end about when rows expire; many writes are under way for days.
  * - `busy`: clients commit all the time, so that dozens of commits pass while one is under way; few messages are kept.
  * - `cold`: hundreds of messages are kept, drops are deep, and clients often know nothing.
+ * - `deletions`: threads are deleted, now and then by several at once; silences end about when their rows expire.
  * - `hostile`: somebody damages rows of one thread; another thread must not notice.
  */
 export const profileNames = [
@@ -31,6 +32,7 @@ export const profileNames = [
   "silences",
   "busy",
   "cold",
+  "deletions",
   "hostile",
 ] as const;
 export type ProfileName = (typeof profileNames)[number];
@@ -71,6 +73,8 @@ export interface Profile {
   readonly restarts: number;
   /** The share of retries that come after hours or days. */
   readonly lateRetries: number;
+  /** The share of acts that delete the thread. */
+  readonly deletions: number;
 }
 
 const ordinaryWaits: Profile["waits"] = [
@@ -128,6 +132,7 @@ const weights: readonly (readonly [ProfileName, number])[] = [
   ["silences", 4],
   ["busy", 2],
   ["cold", 1],
+  ["deletions", 4],
   ["hostile", 1],
 ];
 
@@ -144,9 +149,11 @@ export function profileOf(seed: number, wanted: ProfileName | undefined): Profil
   const isSilent = name === "silences";
   const isBusy = name === "busy";
   const isCold = name === "cold";
+  const isDeleting = name === "deletions";
   const ttlsOf: Partial<Record<ProfileName, readonly Profile["ttls"][]>> = {
     ...{ slow: slowTtls, wild: wildTtls, brief: briefTtls, silences: silentTtls, busy: busyTtls },
     cold: [[undefined]],
+    deletions: [[undefined], [undefined], ...mixedTtls, ...silentTtls, ...briefTtls],
   };
   const ttls = one(ttlsOf[name] ?? mixedTtls);
   const isLong = random.chance(0.1) || isBusy || isCold;
@@ -157,7 +164,7 @@ export function profileOf(seed: number, wanted: ProfileName | undefined): Profil
     acts: name === "hostile" ? 300 : isLarge ? 1_000 : isLong ? 3_000 : isSilent ? 1_000 : 500,
     faultFactor: isQuiet ? 0 : name === "calm" ? 0.1 : 1,
     delayFactor: isQuiet ? 0 : name === "calm" ? 0.02 : isWild ? 5 : 1,
-    daysUnderWay: isSilent ? one([0.02, 0.08]) : isSlow ? 0.02 : 0,
+    daysUnderWay: isSilent ? one([0.02, 0.08]) : isSlow ? 0.02 : isDeleting ? one([0, 0.01, 0.05]) : 0,
     largestSkew: isQuiet || random.chance(0.25) ? 0 : LARGEST_SKEW,
     // A head takes up to 16 KiB of a row; what is left for texts is small, so that small commits are cut.
     maxRowBytes: isLarge || isBusy ? 16 * 1024 + one([200, 500, 2_000]) : 64 * 1024,
@@ -182,18 +189,27 @@ export function profileOf(seed: number, wanted: ProfileName | undefined): Profil
     largeTexts: isLarge ? 1 : isBusy ? one([0, 0.05]) : 0,
     waits: isBusy
       ? [[1, 30]]
-      : isQuiet || isSilent
+      : isQuiet || isSilent || isDeleting
         ? [[1, 2 * SECOND]]
         : isSlow
           ? slowWaits
           : isCold
             ? coldWaits
             : ordinaryWaits,
-    silences: isWild ? 0.01 : isSilent ? one([0.15, 0.04, 0.01]) : isBusy ? one([0.001, 0.01]) : 0,
-    isAimed: isSilent,
-    isSweptOften: isSilent || isBusy,
-    restarts: isCold ? one([0.3, 0.01]) : isSilent ? 0.02 : 0,
+    silences: isWild
+      ? 0.01
+      : isSilent
+        ? one([0.15, 0.04, 0.01])
+        : isBusy
+          ? one([0.001, 0.01])
+          : isDeleting
+            ? one([0.1, 0.03, 0.01])
+            : 0,
+    isAimed: isSilent || isDeleting,
+    isSweptOften: isSilent || isBusy || isDeleting,
+    restarts: isCold ? one([0.3, 0.01]) : isSilent || isDeleting ? 0.02 : 0,
     lateRetries: isBusy ? 0.3 : 0.05,
+    deletions: isDeleting ? one([0.2, 0.05, 0.01]) : 0,
   };
 }
 

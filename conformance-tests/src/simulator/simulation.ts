@@ -114,6 +114,7 @@ class Simulation {
       ...{ scheduler: this.#scheduler, random: this.#random, counters: this.#counters },
       ...{ workload: this.#workload, costs: this.#costs, threads: this.#threads },
       lateRetries: this.#profile.lateRetries,
+      deletions: this.#profile.deletions,
       nextAct: () => (--this.#actsLeft > 0 ? this.#pace.nextAct() : undefined),
       beforeAct: (client) => {
         // Who tries again must be known to the driver that it tried with.

@@ -1,4 +1,4 @@
-import type { Amendment, Head, LogRow } from "@scrollback/store-core";
+import { type Amendment, FIRST_ROW, type Head, type LogRow } from "@scrollback/store-core";
 import type { SimulatedCall } from "./client.ts";
 
 /** A row as the simulated backend keeps it, with what only the simulator knows of it. */
@@ -17,7 +17,9 @@ export interface StoredRow {
   isLinked: boolean;
   /** Whether an amendment has set its expiry: its key is to be given back. */
   isFreed: boolean;
-  /** Whether an amendment that was late has extended its expiry, which may keep a freed row. */
+  /** Whether that was done by a deletion of the thread. */
+  isReleased: boolean;
+  /** Whether an amendment has extended its expiry that was late, or came after a deletion: it may keep a freed row. */
   isExtendedLate: boolean;
   /** Whether its insert had a second effect, so that its writer was told that the key is taken. */
   isDoubled: boolean;
@@ -100,8 +102,10 @@ export class StoredRows {
     if (expiresAt !== undefined) {
       expires = expiresAt;
       stored.isFreed = true;
+      stored.isReleased ||= blank === "all" || number < FIRST_ROW;
     } else if (extend && expires !== undefined && expires >= extend.atLeast) {
-      stored.isExtendedLate ||= isLate;
+      // A raise that is under way while the thread is deleted, too.
+      stored.isExtendedLate ||= isLate || stored.isReleased;
       expires = extend.to === null ? undefined : Math.max(expires, extend.to);
     }
     this.replace(stored, { ...row, texts, expiresAt: expires });

@@ -6,14 +6,15 @@ import {
   type Revision,
 } from "@scrollback/store-core";
 import type { RowListener } from "./backend.ts";
+import type { Deletion } from "./deletion.ts";
 import { SimulationFailure } from "./failure.ts";
 import type { Counters } from "./faults.ts";
 import { Expiries, FreedKeys } from "./further-checks.ts";
-import { HOUR, MINUTE } from "./network.ts";
+import { DAY, HOUR, MINUTE } from "./network.ts";
 import { keyOf, type Operation, type Text } from "./operation.ts";
 import { apply, placedIn, rowsOf, type ThreadState } from "./reference.ts";
 import type { Scheduler } from "./scheduler.ts";
-import { type StoredRow, StoredRows } from "./stored-rows.ts";
+import { type RowOrigin, type StoredRow, StoredRows } from "./stored-rows.ts";
 
 /** No clock is further off than this. */
 export const LARGEST_SKEW = 12 * HOUR;
@@ -49,6 +50,8 @@ export class ThreadModel implements RowListener {
   history: HistoryEntry[] = [{ step: 0, state: undefined, expiresAt: undefined }];
   /** The newest row of the thread, which the next one must be built on. */
   end: StoredRow | undefined;
+  /** Whether the thread was ever deleted. */
+  hasDeletions = false;
   /** Told of every commit. */
   onCommit: (row: StoredRow, state: ThreadState, operation: Operation) => void = () => undefined;
   /** Told of every row that is part of a living thread, with the head that it was built on. */
@@ -59,9 +62,16 @@ export class ThreadModel implements RowListener {
   readonly #begun = new Set<string>();
   readonly #revisions = new Set<Revision>();
   /** By id: the newest commit of each, whatever its change. */
-  readonly #newest = new Map<string, { incarnation: string; n: number; caller: string | undefined }>();
+  readonly #newest = new Map<
+    string,
+    { incarnation: string; n: number; caller: string | undefined; at: number }
+  >();
   /** By id: the changes that took place under it. */
   readonly #digests = new Map<string, Set<string>>();
+  /** The incarnations that were deleted, and when they would have expired. */
+  readonly #deleted = new Map<string, number>();
+  /** The incarnation that was deleted last, until the next one begins. */
+  #lastDeleted: { readonly incarnation: string; readonly n: number; readonly at: number } | undefined;
   readonly #expiries = new Expiries();
   readonly #freed = new FreedKeys();
   #step = 0;
@@ -145,7 +155,7 @@ export class ThreadModel implements RowListener {
 
   /** @param end the row that it was inserted on; undefined for the first row of an incarnation. */
   #link(row: StoredRow, head: Head, end: Head | undefined): void {
-    if (end && head.closed) {
+    if (head.closed) {
       this.#close(row, head, end);
     } else if (head.operationId !== undefined) {
       this.#commit(row, head, end);
@@ -184,12 +194,37 @@ export class ThreadModel implements RowListener {
     );
   }
 
-  #close(row: StoredRow, head: Head, end: Head): void {
+  /** @param end as of {@link ThreadModel.#link}. */
+  #close(row: StoredRow, head: Head, end: Head | undefined): void {
     const isDead =
-      end.n === 0 || (row.origin?.latestWall ?? 0) >= (end.expiresAt ?? Number.POSITIVE_INFINITY);
-    if (!isDead) this.#fail("block", `row ${row.number} closed a thread that was alive`);
-    this.#options.counters.count("blocks");
+      !end || end.n === 0 || (row.origin?.latestWall ?? 0) >= (end.expiresAt ?? Number.POSITIVE_INFINITY);
+    const deletion = row.origin?.call?.deletion;
+    if (!isDead && !deletion) this.#fail("block", `row ${row.number} closed a thread that was alive`);
+    // An incarnation without a commit has begun after that one, and remembers nothing of it.
+    if (!end) this.#lastDeleted = undefined;
+    if (deletion) this.#delete(row, deletion, isDead ? undefined : end);
+    else this.#options.counters.count("blocks");
     this.#move(row, undefined, head);
+  }
+
+  /** @param end the row that the thread ended with; undefined where it was over before. */
+  #delete(row: StoredRow, deletion: Deletion, end: Head | undefined): void {
+    const { id, expectedRevision } = deletion;
+    // A deletion that is sent again after minutes is another one.
+    const sentAt = row.origin?.sentAt ?? this.now;
+    const isAgain = deletion.made && sentAt - deletion.made.sentAt < MINUTE;
+    if (isAgain && !deletion.made?.wasOver && end)
+      this.#fail("exactly once", `${id} deleted the thread twice`);
+    const revision = this.state?.revision ?? null;
+    if (end && expectedRevision !== undefined && expectedRevision !== revision)
+      this.#fail("compare and set", `${id} expected ${expectedRevision}, not ${revision}`);
+    this.hasDeletions = true;
+    deletion.made = { step: this.#step + 1, row: row.number, wasOver: !end, sentAt };
+    if (!end) return;
+    this.#deleted.set(end.incarnation, end.expiresAt ?? Number.POSITIVE_INFINITY);
+    this.#lastDeleted = { incarnation: end.incarnation, n: end.n, at: this.now };
+    this.#expire(end);
+    this.#options.counters.count("deletions");
   }
 
   #commit(row: StoredRow, head: Head, end: Head | undefined): void {
@@ -204,7 +239,8 @@ export class ThreadModel implements RowListener {
     const id = head.operationId ?? "";
     const operation: Operation | undefined = operations.get(keyOf({ id, digest: head.digest ?? "" }));
     if (!operation) this.#fail("content", `row ${row.number} has a change that nobody asked for`);
-    this.#checkOnce(id, head, row.origin?.call?.caller);
+    this.#checkOnce(id, head, row.origin);
+    this.#lastDeleted = undefined;
     if (operation.expectedRevision !== undefined && operation.expectedRevision !== (before?.revision ?? null))
       this.#fail("compare and set", `${id} expected ${operation.expectedRevision}, not ${before?.revision}`);
 
@@ -247,13 +283,28 @@ export class ThreadModel implements RowListener {
       this.#fail("expiry", `row ${row.number} goes on with a thread that has expired`);
   }
 
-  #checkOnce(id: string, { incarnation, n }: Head, caller: string | undefined): void {
+  #checkOnce(id: string, { incarnation, n }: Head, origin: RowOrigin | undefined): void {
     const last = this.#newest.get(id);
+    const caller = origin?.call?.caller;
+    const isCallers = caller !== undefined && last?.caller === caller;
+    // A caller's own attempt counts over a deletion too, for a day, as long as the thread would have lived.
+    const isDeleted =
+      this.now - (last?.at ?? 0) < DAY &&
+      (origin?.latestWall ?? 0) < (this.#deleted.get(last?.incarnation ?? "") ?? 0);
     const isRepeat =
-      last?.incarnation === incarnation &&
-      (n - last.n < REMEMBERED_OPERATIONS || (caller !== undefined && last.caller === caller));
-    if (isRepeat) this.#fail("exactly once", `${id} took place as commit ${last.n} and as commit ${n}`);
-    this.#newest.set(id, { incarnation, n, caller });
+      last?.incarnation === incarnation
+        ? n - last.n < REMEMBERED_OPERATIONS || isCallers
+        : isDeleted && (isCallers || this.#isKnown(last));
+    if (isRepeat && last)
+      this.#fail("exactly once", `${id} took place as commit ${last.n} and as commit ${n}`);
+    this.#newest.set(id, { incarnation, n, caller, at: this.now });
+  }
+
+  /** Whether a commit of the incarnation that was deleted last is still known to whoever begins the next one. */
+  #isKnown(last: { readonly incarnation: string; readonly n: number } | undefined): boolean {
+    const { incarnation, n, at } = this.#lastDeleted ?? {};
+    if (!last || last.incarnation !== incarnation) return false;
+    return this.now - (at ?? 0) < DAY && (n ?? 0) - last.n < REMEMBERED_OPERATIONS;
   }
 
   #checkHead(head: Head, { append, settings }: Operation, start: number, { extent }: ThreadState): void {

@@ -1,5 +1,6 @@
 import type { DriverCapabilities, ReadRequest, Revision } from "@scrollback/store-core";
 import type { Random } from "../observed/random.ts";
+import type { Deletion } from "./deletion.ts";
 import { createText, keyOf, type Operation, type Text } from "./operation.ts";
 import type { Profile } from "./profiles.ts";
 
@@ -74,6 +75,13 @@ export class Workload {
   drawPop(ground: Ground, expectedRevision: Revision | null): Operation {
     const change = { drop: 1, append: [], metadata: undefined, expectedRevision };
     return this.#create(ground, this.#id(), change);
+  }
+
+  drawDeletion({ threadId, revision }: Ground): Deletion {
+    const kind = this.#random.next();
+    const expectedRevision =
+      kind < 0.15 ? revision : kind < 0.2 ? null : kind < 0.25 ? "AAAAAAAAAAAAAAAA.7" : undefined;
+    return { id: this.#id(), threadId, expectedRevision, began: undefined, made: undefined };
   }
 
   /** Adds one message. */

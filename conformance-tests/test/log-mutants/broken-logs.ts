@@ -5,10 +5,14 @@ import {
   type LogRow,
   MemoryRecordLog,
   type RecordLog,
+  type StreamPage,
 } from "@scrollback/store-core";
 
 /** A log in memory that breaks the contract of `RecordLog` in one way. */
-type Broken = Partial<Pick<RecordLog, "insert" | "read" | "amend">>;
+type Broken = Partial<Pick<RecordLog, "insert" | "read" | "amend" | "streams">>;
+
+/** The name of the log without a fault. Where a test fails it, the failures of the others say nothing. */
+export const SOUND = "has no fault";
 
 /** By what each does wrong; `sound` is the log without the fault. */
 export const brokenLogs: Readonly<Record<string, (sound: MemoryRecordLog) => Broken>> = {
@@ -98,6 +102,45 @@ export const brokenLogs: Readonly<Record<string, (sound: MemoryRecordLog) => Bro
       }
     },
   }),
+  "lets a row expire a part of a second early": (sound) => ({
+    insert: (stream, { expiresAt, ...row }) =>
+      sound.insert(stream, {
+        ...row,
+        ...(expiresAt !== undefined && { expiresAt: Math.floor(expiresAt / 1_000) * 1_000 }),
+      }),
+  }),
+  "misses the stream after the end of a page": (sound) =>
+    listing(sound, ({ next, ...page }) => ({ ...page, next: next && `${next}\u{10ffff}` })),
+  "leaves out the last stream of a page": (sound) =>
+    listing(sound, ({ streams, next }) => ({ streams: next ? streams.slice(0, -1) : streams, next })),
+  "says on a full page that it is the last one": (sound) => listing(sound, ({ streams }) => ({ streams })),
+  "lists streams of other prefixes": (sound) => ({
+    streams: ({ prefix, ...request }) => sound.streams({ prefix: prefix.slice(0, -1), ...request }),
+  }),
+  "takes a prefix for a pattern": (sound) => ({
+    async streams({ prefix, limit, after }) {
+      const pattern = new RegExp(`^${prefix.replace(/[^\w%]/g, "\\$&").replace(/[%_]/g, ".*")}`, "s");
+      const { streams } = await sound.streams({ prefix: prefix.slice(0, 36), limit: 1_000, after });
+      return { streams: streams.filter((name) => pattern.test(name)).slice(0, limit) };
+    },
+  }),
+  "lists streams without a root": (sound) => {
+    const names = new Set<string>();
+    return {
+      async insert(stream, row) {
+        names.add(stream);
+        return await sound.insert(stream, row);
+      },
+      async streams({ prefix, limit, after = "" }) {
+        const found = [...names].filter((name) => name.startsWith(prefix) && name > after).sort();
+        return { streams: found.slice(0, limit), ...(found.length > limit && { next: found[limit - 1] }) };
+      },
+    };
+  },
+  "takes any cursor": (sound) => ({
+    streams: ({ after, ...request }) =>
+      sound.streams({ ...request, after: after?.startsWith(request.prefix) ? after : undefined }),
+  }),
   "ignores the case of letters": (sound) => ({
     insert: (stream, row) => sound.insert(stream.toLowerCase(), row),
     read: (stream, below, limit) => sound.read(stream.toLowerCase(), below, limit),
@@ -109,6 +152,10 @@ const readOf = ([stream, below, limit]: Parameters<RecordLog["read"]>) => [strea
 
 const amending = (sound: MemoryRecordLog, change: (one: Amendment) => Amendment): Broken => ({
   amend: (stream, amendments) => sound.amend(stream, amendments.map(change)),
+});
+
+const listing = (sound: MemoryRecordLog, change: (page: StreamPage) => StreamPage): Broken => ({
+  streams: async (request) => change(await sound.streams(request)),
 });
 
 /** With another expiry in the place of an extension. */
@@ -137,6 +184,7 @@ export function logOf(breakIt: (sound: MemoryRecordLog) => Broken): {
     insert: (stream: string, row: LogRow) => (broken.insert ?? sound.insert.bind(sound))(stream, row),
     read: (...asked) => (broken.read ? broken.read(...asked) : sound.read(...readOf(asked))),
     amend: (stream, amendments) => (broken.amend ?? sound.amend.bind(sound))(stream, amendments),
+    streams: (request) => (broken.streams ?? sound.streams.bind(sound))(request),
     close: async () => {},
     classifyError: () => undefined,
   };

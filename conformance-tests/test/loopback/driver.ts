@@ -2,10 +2,16 @@ import { connect as connectSocket, type Socket } from "node:net";
 import {
   type CommitOutcome,
   type CommitRequest,
+  type DeleteOutcome,
+  type DeleteRequest,
   type Driver,
   type DriverCapabilities,
   type ErrorClass,
+  type ListRequest,
+  REMEMBERED_MS,
   type ReadRequest,
+  StoreError,
+  type ThreadListing,
   type ThreadView,
   unreachable,
 } from "@scrollback/store-core";
@@ -20,6 +26,7 @@ const capabilities: DriverCapabilities = Object.freeze({
   sharing: "network",
   expiry: true,
   trimmedWithinCommits: 0,
+  deletedWithinMs: REMEMBERED_MS,
   roundTrips: Object.freeze({ commit: 1, read: 1 }),
 });
 
@@ -58,6 +65,14 @@ export class LoopbackDriver implements Driver {
     // JSON has no Infinity.
     const limit = Number.isFinite(request.limit) ? request.limit : Number.MAX_SAFE_INTEGER;
     return (await this.#ask("read", { ...request, limit })) as ThreadView;
+  }
+
+  async delete({ signal, ...request }: DeleteRequest): Promise<DeleteOutcome> {
+    return (await this.#ask("delete", request)) as DeleteOutcome;
+  }
+
+  async list({ signal, ...request }: ListRequest): Promise<ThreadListing> {
+    return (await this.#ask("list", request)) as ThreadListing;
   }
 
   async setup(): Promise<void> {
@@ -105,7 +120,8 @@ export class LoopbackDriver implements Driver {
       clearTimeout(waiting?.timer);
       this.#waiting.delete(reply.id);
       if ("result" in reply) waiting?.resolve(reply.result);
-      else waiting?.reject(new Error("failure" in reply ? reply.failure : "no result"));
+      else if (reply.code) waiting?.reject(new StoreError(reply.code, reply.failure));
+      else waiting?.reject(new Error(reply.failure));
     });
     return socket;
   }

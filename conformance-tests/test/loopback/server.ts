@@ -1,17 +1,20 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
-import type { Driver } from "@scrollback/store-core";
+import { type Driver, StoreError, type StoreErrorCode } from "@scrollback/store-core";
 import { onLine } from "./lines.ts";
 
 /** One line a request: which verb of the driver behind the server, and its argument. */
 export interface Request {
   readonly id: number;
-  readonly verb: "commit" | "read" | "setup";
+  readonly verb: "commit" | "read" | "delete" | "list" | "setup";
   readonly argument: unknown;
 }
 
 /** One line a reply, to the request of the same id. */
-export type Reply = { readonly id: number } & ({ readonly result: unknown } | { readonly failure: string });
+export type Reply = { readonly id: number } & (
+  | { readonly result: unknown }
+  | { readonly failure: string; readonly code?: StoreErrorCode }
+);
 
 /** Serves a driver of this process to clients on 127.0.0.1, line by line. */
 export async function serve(driver: Driver): Promise<{ port: number; close(): Promise<void> }> {
@@ -44,6 +47,7 @@ async function answer(driver: Driver, line: string): Promise<Reply> {
     const run = driver[request.verb]?.bind(driver) as ((argument: unknown) => Promise<unknown>) | undefined;
     return { id: request.id, result: (await run?.(request.argument)) ?? null };
   } catch (error) {
+    if (StoreError.is(error)) return { id: request.id, failure: error.message, code: error.code };
     return { id: request.id, failure: String(error) };
   }
 }

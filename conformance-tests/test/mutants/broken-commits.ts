@@ -29,7 +29,7 @@ const twoSteps =
     });
 
 const recode = (record: string, write: (value: unknown) => string) =>
-  record.slice(0, 2) + write(jsonCodec.decode(record.slice(2)));
+  record.slice(0, 15) + write(jsonCodec.decode(record.slice(15)));
 
 /** Drivers that break a promise by what they write. */
 export const brokenCommits: readonly Mutant[] = [
@@ -166,7 +166,7 @@ export const brokenCommits: readonly Mutant[] = [
     breaks: "C8",
     driver: asking(({ append }) => ({
       append: append.map((record) =>
-        record[2] === "~"
+        record[15] === "~"
           ? recode(
               record,
               (value) =>

@@ -5,7 +5,7 @@ import { asking, reading, whole } from "./changed-requests.ts";
 import type { Mutant } from "./mutant.ts";
 
 const createdAt = (record: string) =>
-  Number((jsonCodec.decode(record.slice(2)) as ChatMessage).createdAt ?? 0);
+  Number((jsonCodec.decode(record.slice(15)) as ChatMessage).createdAt ?? 0);
 
 /** Drivers that break a promise by what they read, or whose thread they read. */
 export const brokenReads: readonly Mutant[] = [

@@ -3,6 +3,7 @@ import {
   type Driver,
   type ErrorClass,
   MemoryDriver,
+  NO_THREAD,
   type RecordLog,
   type ThreadSnapshot,
 } from "@scrollback/store-core";
@@ -35,6 +36,7 @@ const amendingOneByOne = (
       for (const part of await partsOf(amendment, stream)) await log.amend(stream, [part]);
     }
   },
+  streams: (request) => log.streams(request),
   close: () => log.close(),
   classifyError: (error) => log.classifyError(error),
 });
@@ -74,8 +76,7 @@ export const brokenSurroundings: readonly Mutant[] = [
     breaks: "C13",
     createHarness: loopback((driver) =>
       wrapDriver(driver, {
-        read: (request) =>
-          driver.read(request).catch(() => ({ revision: null, count: 0, first: 0, last: 0, entries: [] })),
+        read: (request) => driver.read(request).catch(() => NO_THREAD),
       }),
     ),
   },
@@ -258,6 +259,8 @@ export const brokenSurroundings: readonly Mutant[] = [
           maxMessages: undefined,
           trimming: "turns",
           ttlMs: undefined,
+          createdAt: snapshot.createdAt,
+          updatedAt: snapshot.updatedAt,
           signal: undefined,
         });
       },
@@ -269,7 +272,9 @@ export const brokenSurroundings: readonly Mutant[] = [
     createHarness: memoryThatMoves((driver) => ({
       exportThread(threadId: string) {
         const snapshot = driver.exportThread(threadId);
-        return snapshot && { messages: snapshot.messages };
+        if (!snapshot) return undefined;
+        const { metadata: _, ...rest } = snapshot;
+        return rest;
       },
     })),
   },

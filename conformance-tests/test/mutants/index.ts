@@ -1,9 +1,17 @@
 import { brokenCommits } from "./broken-commits.ts";
+import { brokenDeletions } from "./broken-deletions.ts";
+import { brokenListings } from "./broken-listings.ts";
 import { brokenReads } from "./broken-reads.ts";
 import { brokenSurroundings } from "./broken-surroundings.ts";
 import type { Mutant } from "./mutant.ts";
 
-export const mutants: readonly Mutant[] = [...brokenCommits, ...brokenReads, ...brokenSurroundings];
+export const mutants: readonly Mutant[] = [
+  ...brokenCommits,
+  ...brokenReads,
+  ...brokenSurroundings,
+  ...brokenListings,
+  ...brokenDeletions,
+];
 
 /** The name of the backend that the mutants are made of, which is not broken. */
 export const SOUND = "is sound";

@@ -38,6 +38,10 @@ export function remoteDriver(
       }),
     ),
     read: client.untilCrash((request) => send(false, `read ${request.threadId}`, () => memory.read(request))),
+    delete: client.untilCrash((request) =>
+      send(true, `delete ${request.threadId}`, () => memory.delete(request)),
+    ),
+    list: client.untilCrash((request) => send(false, `list ${request.prefix}`, () => memory.list(request))),
     close: async () => undefined,
     classifyError: (error): ErrorClass | undefined =>
       error instanceof ConnectionLost

@@ -64,7 +64,7 @@ export const directedMutants: readonly Mutant[] = [
     "if (!(await isNeeded(this.#log, this.#stream, chain, number))) return undefined;",
     "return undefined;",
   ]),
-  off("freed keys are kept for 48 h", "its scene", ["write", "FREED_MS", "48 * HOUR", "0"]),
+  off("freed keys are kept for 48 h", "its scene", ["expiry", "FREED_MS", "48 * HOUR", "0"]),
   off("blank texts are no messages", "its scene", [
     "locate",
     "endOfLive",

@@ -5,7 +5,7 @@ export const mutants: readonly Mutant[] = [
   off(
     "a thread expires 72 h before its rows",
     ["silences", 1],
-    ["write", "EXPIRY_MARGIN_MS", "72 * HOUR", "0"],
+    ["expiry", "EXPIRY_MARGIN_MS", "72 * HOUR", "0"],
   ),
   off(
     "a raise extends the rows",
@@ -152,7 +152,7 @@ export const mutants: readonly Mutant[] = [
   off(
     "a repeated drop of all blanks",
     ["steady", 3],
-    ["write", "#findRecordedOutcome", 'if (drop === "all") await this.#amend(blankDead(current));', ""],
+    ["write", "#findRecordedOutcome", 'if (drop === "all") await this.#amend(blankDead(after));', ""],
   ),
   off(
     "a late drop of all blanks",

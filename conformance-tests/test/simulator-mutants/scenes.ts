@@ -68,15 +68,20 @@ export const scenes: Readonly<Record<string, Scene>> = {
   },
 
   async "rows are kept as long as those of before"(run) {
-    const [first, second] = run.clients;
+    const [crashing, first, second] = run.clients;
     await run.commit(first, expiring(30 * DAY));
-    const oldest = run.model.end?.number;
+    await run.read(crashing);
+    const sent = run.direct(crashing, /insert/, { requestMs: 4 * DAY, crashes: true });
+    void run.commit(crashing, expiring(30 * DAY));
+    await sent;
     await run.commit(first, expiring(HOUR));
     await run.wait(2 * HOUR);
-    await run.commitEach(second, 40, expiring(HOUR));
-    await run.wait(5 * DAY);
-    // A row that would expire in weeks by its own head is left of all that expired.
-    run.deleteExpired(({ number }) => number !== oldest);
+    await run.commitEach(second, 100, expiring(HOUR));
+    await run.wait(3 * DAY);
+    run.deleteExpired();
+    // The row that is late now expires in weeks by its own head.
+    await run.wait(3 * DAY);
+    run.deleteExpired();
     await run.read(first);
   },
 
@@ -234,6 +239,78 @@ export const scenes: Readonly<Record<string, Scene>> = {
     await run.commit(client, { drop: 250, settings });
     // Their numbers are given again, to messages of other kinds.
     await run.commitEach(client, 120, { append: "uoo", settings });
+  },
+
+  async "a freed row is no end"(run) {
+    const [writer, reader] = run.clients;
+    await run.commitEach(writer, 3, message);
+    await run.delete(writer);
+    await run.wait(37 * DAY);
+    run.deleteExpired(({ head }) => head?.closed === 1);
+    await run.read(reader);
+  },
+
+  async "an end has its root, or the row below"(run) {
+    const [crashing, writer, reader] = run.clients;
+    await run.commitEach(writer, 3, few);
+    await run.read(crashing);
+    const sent = run.direct(crashing, /insert/, { requestMs: 6 * DAY, crashes: true });
+    void run.commit(crashing, few);
+    await sent;
+    await run.commitEach(writer, 200, few);
+    await run.wait(3 * DAY);
+    run.deleteExpired();
+    await run.delete(writer);
+    await run.wait(40 * DAY);
+    run.deleteExpired();
+    await run.read(reader);
+  },
+
+  async "an end that is known is no end once it is freed"(run) {
+    const [knowing, deleting] = run.clients;
+    await run.commitEach(knowing, 3, message);
+    await run.delete(deleting);
+    await run.wait(37 * DAY);
+    run.deleteExpired(({ head }) => head?.closed === 1);
+    await run.commit(knowing, message);
+  },
+
+  async "nothing is built on a freed root"(run) {
+    const [writer, deleting] = run.clients;
+    await run.commitEach(writer, 3, message);
+    await run.delete(deleting);
+    await run.wait(37 * DAY);
+    run.deleteExpired(({ head }) => head?.base === undefined);
+    await run.commit(writer, message);
+  },
+
+  async "roots that go soon are left alone"(run) {
+    const [writer, deleting, reader] = run.clients;
+    await run.commit(writer, message);
+    await run.delete(writer);
+    await run.wait(36 * DAY - HOUR);
+    const sent = run.direct(deleting, /amend/, { requestMs: 3 * DAY });
+    void run.delete(deleting);
+    await sent;
+    await run.wait(2 * HOUR);
+    run.deleteExpired();
+    // The number of its root was used before.
+    await run.commit(writer, message);
+    await run.wait(40 * DAY);
+    run.deleteExpired();
+    await run.read(reader);
+  },
+
+  async "a closing row that was late ends nothing"(run) {
+    const [deleting, writer] = run.clients;
+    await run.commitEach(writer, 3, few);
+    const sent = run.direct(deleting, /insert/, { requestMs: 6 * DAY });
+    const deletion = run.delete(deleting);
+    await sent;
+    await run.commitEach(writer, 200, few);
+    await run.wait(3 * DAY);
+    run.deleteExpired();
+    await deletion;
   },
 };
 

@@ -163,7 +163,7 @@ describe("deserializeThread", () => {
     expect(error).toMatchObject({ code: "INVALID_STATE", message: expect.stringContaining(problem) });
   });
 
-  test.each(["1unull", "1u7", '1u{"role":"user"}'])(
+  test.each(["1u0000000001000null", "1u00000000010007", '1u0000000001000{"role":"user"}'])(
     "a record that is no message (%s) is INVALID_STATE",
     async (record) => {
       const agent = new ChatAgent({ model: scripted("Hello.", "Never asked.") });

@@ -16,7 +16,6 @@ import {
 } from "@scrollback/store-core";
 import { checkKey, checkStores } from "./directory/checks.ts";
 import type { Key } from "./directory/position.ts";
-import { type DeleteThread, withDeletion } from "./directory/purge.ts";
 import { envelope, valueOfEnvelope } from "./envelope.ts";
 import { FORMAT_VERSION, parseMetadata } from "./format.ts";
 import { nameOf } from "./names.ts";
@@ -73,7 +72,7 @@ const writeChecks = {
  * await records.set(["nightly"], { step: 1 }, { expectedRevision: found?.revision ?? null });
  */
 export class Records<T = unknown> {
-  readonly #stores: StoreFactory & { readonly deleteThread: DeleteThread };
+  readonly #stores: StoreFactory;
   readonly #prefix: string;
 
   /** Does no I/O. @throws StoreError `INVALID_ARGUMENT` for a wrong option, and for stores that trim. */
@@ -86,7 +85,7 @@ export class Records<T = unknown> {
     if (Buffer.byteLength(prefix) > MAX_THREAD_BYTES / 2)
       invalid("Records: prefix must be at most 512 bytes");
     this.#prefix = prefix;
-    this.#stores = withDeletion(stores.withTraits(chatMessageTraits));
+    this.#stores = stores.withTraits(chatMessageTraits);
   }
 
   /** The thread of a record, for layers that delete or copy it. */

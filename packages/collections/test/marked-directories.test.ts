@@ -1,7 +1,7 @@
-import { createMemoryStores, type Driver } from "@scrollback/store-core";
+import { createMemoryStores, createStores } from "@scrollback/store-core";
 import { describe, expect, test, vi } from "vitest";
 import { MarkedDirectories } from "../src/index.ts";
-import { DeletableDriver, type Deletion, deletableStores } from "./deletable.ts";
+import { DeletableDriver } from "./deletable.ts";
 
 const directory = "d";
 const leafThread = (id: string) => `leaf:${id}`;
@@ -9,7 +9,7 @@ const sizes = { enoughNotes: 4, maxLeaf: 8, smallLeaf: 2 };
 const SECRET = "a title that nobody may find";
 
 /** A driver that counts the requests of each kind. */
-class CountingDriver extends DeletableDriver implements Driver, Deletion {
+class CountingDriver extends DeletableDriver {
   readonly requests: string[] = [];
 
   override async commit(...args: Parameters<DeletableDriver["commit"]>) {
@@ -22,9 +22,9 @@ class CountingDriver extends DeletableDriver implements Driver, Deletion {
     return await super.read(...args);
   }
 
-  override async deleteThread(...args: Parameters<DeletableDriver["deleteThread"]>) {
-    this.requests.push(`delete ${args[0].replace(/:.*/, "")}`);
-    await super.deleteThread(...args);
+  override async delete(...args: Parameters<DeletableDriver["delete"]>) {
+    this.requests.push(`delete ${args[0].threadId.replace(/:.*/, "")}`);
+    return await super.delete(...args);
   }
 
   take(): string[] {
@@ -34,7 +34,7 @@ class CountingDriver extends DeletableDriver implements Driver, Deletion {
 
 function setUp(options: { readonly sizes?: typeof sizes } = {}) {
   const driver = new CountingDriver();
-  const stores = deletableStores(driver);
+  const stores = createStores(driver);
   const directories = new MarkedDirectories<string>({ stores, leafThread }, options);
   const heads = new Map<string, { incarnation: string; version: number; order: number; value: string }>();
   const reads: string[] = [];

@@ -2,7 +2,6 @@ import { createMemoryStores } from "@scrollback/store-core";
 import { createSqliteStores } from "@scrollback/store-sqlite";
 import { describe, expect, test } from "vitest";
 import { envelope, Records, valueOf as valueIn } from "../src/index.ts";
-import { DeletableDriver, deletableStores } from "./deletable.ts";
 
 const MIB = 1_024 ** 2;
 
@@ -63,7 +62,7 @@ describe.each([
 });
 
 test("records are deleted, by compare-and-set too, and can be made again", async () => {
-  const records = new Records<number>({ stores: deletableStores(new DeletableDriver()), prefix: "r" });
+  const records = new Records<number>({ stores: createMemoryStores(), prefix: "r" });
   const first = await records.set(["k"], 1);
   const second = await records.set(["k"], 2);
   await expect(records.delete(["k"], { expectedRevision: first })).rejects.toMatchObject({
@@ -74,12 +73,6 @@ test("records are deleted, by compare-and-set too, and can be made again", async
   await records.delete(["k"]);
   await records.set(["k"], 3, { expectedRevision: null });
   expect((await records.get(["k"]))?.value).toBe(3);
-});
-
-test("a factory that cannot delete threads is told so", async () => {
-  const records = new Records<number>({ stores: createMemoryStores(), prefix: "r" });
-  await records.set(["k"], 1);
-  await expect(records.delete(["k"])).rejects.toMatchObject({ code: "UNSUPPORTED" });
 });
 
 test("bad input is refused before any I/O", async () => {

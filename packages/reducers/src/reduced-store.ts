@@ -3,6 +3,7 @@ import {
   type Change,
   type ChatMessage,
   checkOptions,
+  type ExpireOptions,
   hasMethods,
   invalid,
   isCount,
@@ -42,6 +43,7 @@ const storeMethods = [
   "popMessage",
   "replaceMessages",
   "commit",
+  "expire",
   "read",
 ] as const;
 const listChecks = { limit: isCount, signal: isSignal };
@@ -127,6 +129,10 @@ class ReducedStore<M> implements MessageStore<M> {
 
   async clear(options?: WriteOptions): Promise<Revision | null> {
     return await this.#store.clear(options);
+  }
+
+  async expire(ttlMs: number | null, options?: ExpireOptions): Promise<Revision | null> {
+    return await this.#store.expire(ttlMs, options);
   }
 
   async serialize(): Promise<StoreState> {

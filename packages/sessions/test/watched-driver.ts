@@ -1,4 +1,4 @@
-import type { CommitRequest, Driver, ReadRequest } from "@scrollback/store-core";
+import type { CommitRequest, DeleteRequest, Driver, ListRequest, ReadRequest } from "@scrollback/store-core";
 
 /** A driver that counts what it is asked for, and that can die: then nothing it is asked for is done or answered. */
 export class WatchedDriver implements Driver {
@@ -33,6 +33,16 @@ export class WatchedDriver implements Driver {
     if (this.commitsLeft === 0) return await this.#die();
     this.reads.push(request);
     return await this.#driver.read(request);
+  }
+
+  async delete(request: DeleteRequest) {
+    if (this.commitsLeft === 0) return await this.#die();
+    return await this.#driver.delete(request);
+  }
+
+  async list(request: ListRequest) {
+    if (this.commitsLeft === 0) return await this.#die();
+    return await this.#driver.list(request);
   }
 
   async close() {}

@@ -3,6 +3,7 @@ import type { Codec } from "./codec.ts";
 import type { Driver } from "./driver.ts";
 import { closedError, StoreError } from "./errors.ts";
 import type { MessageTraits } from "./message.ts";
+import { untilAborted, withRetries } from "./retry.ts";
 import type { StoreSettings } from "./state.ts";
 
 /** What the stores of one factory share: the driver, how messages are read and written, and the closed state. */
@@ -51,18 +52,48 @@ export class Connection<M> {
     const maxMessages = this.#given.maxMessages ?? saved.maxMessages;
     const trimming = this.#given.trimming ?? saved.trimming;
     const ttlMs = this.#given.ttlMs ?? saved.ttlMs;
-    const { backend, expiry } = this.driver.capabilities;
-    if (ttlMs !== undefined && !expiry) {
-      throw new StoreError(
-        "UNSUPPORTED",
-        `ttlMs: the ${backend} backend cannot expire threads; leave it out`,
-      );
-    }
+    if (ttlMs !== undefined) this.assertExpiry();
     return {
       ...(maxMessages !== undefined && { maxMessages }),
       ...(trimming !== undefined && { trimming }),
       ...(ttlMs !== undefined && { ttlMs }),
     };
+  }
+
+  /** @throws StoreError `UNSUPPORTED` where the driver cannot expire threads. */
+  assertExpiry(): void {
+    const { backend, expiry } = this.driver.capabilities;
+    if (expiry) return;
+    throw new StoreError("UNSUPPORTED", `ttlMs: the ${backend} backend cannot expire threads; leave it out`);
+  }
+
+  /** The clock, as a record can hold it. */
+  now(): number {
+    return Math.max(0, Math.floor(this.clock.wall()));
+  }
+
+  /** Takes what may be `CORRUPT`; where there is an `onCorruptRecord`, that is told and nothing is taken. */
+  unlessCorrupt(take: () => void): void {
+    const { onCorruptRecord } = this;
+    try {
+      take();
+    } catch (error) {
+      if (!onCorruptRecord || !StoreError.is(error, "CORRUPT")) throw error;
+      onCorruptRecord(error);
+    }
+  }
+
+  /** Sends a request of the factory's own, again while the backend is away for a moment. */
+  request<T>(operation: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    const attempt = async () => {
+      this.assertOpen();
+      try {
+        return await operation();
+      } catch (error) {
+        throw this.toStoreError(error);
+      }
+    };
+    return untilAborted(() => withRetries(attempt, signal, undefined, this.clock), signal);
   }
 
   assertOpen(): void {

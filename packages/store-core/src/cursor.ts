@@ -39,7 +39,7 @@ export function formatCursor(revision: Revision, sequence: number): Cursor {
 }
 
 /** Reads a cursor back. @throws StoreError `INVALID_ARGUMENT` for a string that is none. */
-export function parseCursor(name: "before" | "after", cursor: unknown): CursorPlace {
+export function parseCursor(name: "before" | "after" | "upTo", cursor: unknown): CursorPlace {
   const text = typeof cursor === "string" ? Buffer.from(cursor, "base64url").toString() : "";
   const match = /^1:([\w-]{1,64}):(\d{1,15})$/.exec(text);
   if (!match) return invalid(`${name} must be a cursor that read() gave as older or newer`);

@@ -1,4 +1,4 @@
-import type { StoreErrorCode } from "./errors.ts";
+import type { StoreError, StoreErrorCode } from "./errors.ts";
 import type { ThreadSnapshot } from "./state.ts";
 import type { Revision } from "./store.ts";
 import type { Trimming } from "./trimming.ts";
@@ -22,6 +22,8 @@ export interface DriverCapabilities {
   readonly expiry: boolean;
   /** After how many commits at the latest what trimming made invisible is gone from the backend; 0: in the same step. */
   readonly trimmedWithinCommits: number;
+  /** After how many milliseconds at the latest nothing of a deleted thread is left in the backend; 0: when `delete` returns. */
+  readonly deletedWithinMs: number;
   /** Requests to the backend in the steady state: a commit, and a read of the newest few. 0 where there is no request. */
   readonly roundTrips: { readonly commit: number; readonly read: number };
 }
@@ -34,7 +36,8 @@ export interface DriverCapabilities {
  *    again because its reply was lost? Then nothing is written: outcome `repeated` with the revision it got then when
  *    `digest` is the same, else `operation-conflict`.
  * 3. `expectedRevision` given and not the thread's revision? Then nothing is written: outcome `revision-conflict`.
- * 4. Drop, append, set the metadata, trim (`planCommit` says which sequence numbers stay), set or remove the expiry.
+ * 4. Drop, append, set the metadata, trim (`planCommit` says which sequence numbers stay), set or remove the expiry, set the
+ *    times.
  * 5. The revision becomes `formatRevision(epoch, n + 1)`, and operation id, digest and revision are remembered.
  *
  * When the promise rejects, the commit happened as a whole or not at all. The same request may then come again, with another
@@ -73,6 +76,10 @@ export interface CommitRequest {
   readonly trimming: Trimming;
   /** The thread expires so many milliseconds from now; undefined: never, also when it was to expire before. */
   readonly ttlMs: number | undefined;
+  /** The thread's `createdAt` if this commit begins it: a whole number of 1 to 13 digits, in milliseconds since 1970. */
+  readonly createdAt: number;
+  /** The thread's `updatedAt` after this commit, of the same kind. */
+  readonly updatedAt: number;
   /** Aborted when nobody waits any more. A driver may ignore it: store-core stops waiting by itself. */
   readonly signal: AbortSignal | undefined;
 }
@@ -96,8 +103,18 @@ export interface ReadRequest {
   readonly signal: AbortSignal | undefined;
 }
 
+/** What every look at a thread tells. */
+export interface ThreadTimes {
+  /** In milliseconds since 1970, as the commit that began the thread said. 0 for a thread that is not there. */
+  readonly createdAt: number;
+  /** As its newest commit said. 0 for a thread that is not there. */
+  readonly updatedAt: number;
+  /** When the thread expires, by the backend's clock or the writer's; absent: never. */
+  readonly expiresAt?: number | undefined;
+}
+
 /** One revision of a thread, as far as it was asked for. Never a blend of two. */
-export interface ThreadView {
+export interface ThreadView extends ThreadTimes {
   /** `null` for a thread that is not there; then everything else is empty. */
   readonly revision: Revision | null;
   /** How many messages the whole thread has. */
@@ -109,6 +126,73 @@ export interface ThreadView {
   readonly entries: readonly { readonly sequence: number; readonly record: string }[];
   /** The metadata's record, absent where none is set or none was asked for. */
   readonly metadata?: string | undefined;
+}
+
+/** The view of a thread that is not there. */
+export const NO_THREAD: ThreadView = Object.freeze({
+  revision: null,
+  count: 0,
+  first: 0,
+  last: 0,
+  entries: [],
+  createdAt: 0,
+  updatedAt: 0,
+});
+
+/**
+ * A deletion as a driver receives it. Atomic: content is gone at rest when it returns, the thread is at revision `null`, and a
+ * later commit begins a new one with `newEpoch`.
+ *
+ * 1. Was a deletion with this `operationId` made already? Then nothing is done: outcome `repeated`. It matters where the
+ *    reply may have been lost: a thread that was begun since must not be deleted by the request that comes again.
+ * 2. `expectedRevision` given and not the thread's revision? Then nothing is done: outcome `revision-conflict`.
+ * 3. The thread is deleted, if it is there. What an expired thread left behind is removed too.
+ *
+ * The operation ids of its newest commits are remembered for `REMEMBERED_MS` more where a reply can be lost.
+ */
+export interface DeleteRequest {
+  readonly threadId: string;
+  readonly operationId: string;
+  readonly expectedRevision: Revision | null | undefined;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** How a deletion ended. `revision` is where the thread stands. */
+export type DeleteOutcome =
+  | { readonly outcome: "deleted" | "repeated" }
+  | { readonly outcome: "revision-conflict"; readonly revision: Revision | null };
+
+/** A page of a listing as a driver receives it. */
+export interface ListRequest {
+  /** Only threads whose ids begin with it; `""` for all. */
+  readonly prefix: string;
+  /** About so many threads, a whole number from 1 to 1,000: never more, but fewer where the backend finds fewer at once. */
+  readonly limit: number;
+  /** Where the page before ended: a string of the driver's own; undefined for the first page. Made by anyone, so not trusted. */
+  readonly cursor: string | undefined;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** A thread of a listing. */
+export interface ListedThread extends ThreadTimes {
+  readonly threadId: string;
+  readonly count: number;
+  /** The metadata's record; absent where none is set. */
+  readonly metadata?: string | undefined;
+  /** The bytes of its records at rest, about; absent where the backend does not know. */
+  readonly bytes?: number | undefined;
+}
+
+/**
+ * A page of a listing. A thread that is there during the whole listing is on at least one page; one that is expired or deleted
+ * when its page is read on none. A page may be empty and have a cursor.
+ */
+export interface ThreadListing {
+  readonly threads: readonly ListedThread[];
+  /** Where the next page begins; absent after the last one. At most 4 KiB. */
+  readonly cursor?: string | undefined;
+  /** The `CORRUPT` errors of threads that cannot be listed. Default: none. */
+  readonly corrupt?: readonly StoreError[] | undefined;
 }
 
 /** Where a driver keeps its threads, in the database's own words, for whoever observes it. Names only, never a secret. */
@@ -144,6 +228,13 @@ export interface Driver {
   commit(request: CommitRequest): Promise<CommitOutcome>;
   /** See {@link ReadRequest}. A thread that is not there (or expired, swept or not) is an empty view. */
   read(request: ReadRequest): Promise<ThreadView>;
+  /** See {@link DeleteRequest}. */
+  delete(request: DeleteRequest): Promise<DeleteOutcome>;
+  /**
+   * See {@link ListRequest} and {@link ThreadListing}. Only this driver's namespace. The requests of a page are bounded by
+   * its limit. @throws StoreError `INVALID_ARGUMENT` for a cursor that is none of this driver's.
+   */
+  list(request: ListRequest): Promise<ThreadListing>;
   /** Frees what the driver opened; a client that was handed in stays open. Called once; waits for nothing that hangs. */
   close(): Promise<void>;
   /**

@@ -1,4 +1,4 @@
-import { randomFillSync } from "node:crypto";
+import { randomFillSync, randomUUID } from "node:crypto";
 import {
   type Check,
   checkOptions,
@@ -8,25 +8,36 @@ import {
   isId,
   isOneOf,
   isPositiveInteger,
+  isSignal,
 } from "./arguments.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { type Codec, encodeText, jsonCodec } from "./codec.ts";
 import { Connection } from "./connection.ts";
+import { type CopyThreadOptions, copyChecks, copyThread, type ThreadCopy } from "./copy-thread.ts";
 import { digestOf } from "./digest.ts";
 import { type CommitRequest, type Driver, formatRevision } from "./driver.ts";
 import { newEpoch } from "./epoch.ts";
-import type { StoreError } from "./errors.ts";
+import { StoreError } from "./errors.ts";
+import {
+  iterateThreads,
+  type ListThreadsOptions,
+  listThreads,
+  type ThreadInfo,
+  type ThreadList,
+} from "./list-threads.ts";
 import { type ChatMessage, chatMessageTraits, type MessageTraits } from "./message.ts";
 import { checkNodeVersion } from "./node-version.ts";
 import { offerSpans } from "./opentelemetry.ts";
-import { PortableStore } from "./portable-store.ts";
-import { formatRecord } from "./record.ts";
-import { withRetries } from "./retry.ts";
+import { isRevision, PortableStore } from "./portable-store.ts";
+import { formatMetadataRecord } from "./record.ts";
 import { parseState, type StoreSettings } from "./state.ts";
-import type { MessageStore } from "./store.ts";
+import type { MessageStore, WriteOptions } from "./store.ts";
 import type { Trimming } from "./trimming.ts";
 
 checkNodeVersion();
+
+/** What {@link StoreFactory.deleteThread} takes. */
+export type DeleteThreadOptions = Pick<WriteOptions, "expectedRevision" | "signal">;
 
 /** The options that every backend's factory takes. */
 export interface StoreOptions<M = ChatMessage> {
@@ -52,12 +63,19 @@ export interface StoreOptions<M = ChatMessage> {
  */
 export type TraitsOption<M> = [M] extends [ChatMessage] ? unknown : { readonly traits: MessageTraits<M> };
 
+/** A factory's {@link Connection}, for what takes two factories. */
+const connections = new WeakMap<object, Connection<unknown>>();
+
 /** One backend, all threads of one namespace, one connection. */
 export interface StoreFactory<M = ChatMessage> extends AsyncDisposable {
   /** What the factory was given; absent where it was left out. Frozen. */
   readonly settings: Readonly<StoreSettings & { backend: string }>;
-  /** The store of a thread, without I/O. A thread id left out is generated (UUID v7). Thread ids are 1 to 1,024 bytes. */
-  open(threadId?: string): MessageStore<M>;
+  /**
+   * The store of a thread, without I/O. A thread id left out is generated (UUID v7). Thread ids are 1 to 1,024 bytes.
+   *
+   * @param settings win over the factory's, for this store.
+   */
+  open(threadId?: string, settings?: StoreSettings): MessageStore<M>;
   /** The store of a serialised state, without I/O. @throws StoreError `INVALID_STATE`, also for nothing. */
   restore(state: unknown): MessageStore<M>;
   /**
@@ -72,6 +90,38 @@ export interface StoreFactory<M = ChatMessage> extends AsyncDisposable {
    * @throws StoreError `INVALID_ARGUMENT` for a value that cannot be stored, `TOO_LARGE` past a limit of the codec's own.
    */
   metadataSize(metadata: unknown): number;
+  /**
+   * One page of the factory's threads, in no particular order. A thread that is there during the whole listing is on at least
+   * one page, perhaps on two; expired and deleted threads are on none. A page may be empty and have a cursor.
+   *
+   * @throws StoreError `INVALID_ARGUMENT` for a cursor of another backend's listing; `CORRUPT` for a thread that cannot be
+   *   read, which an `onCorruptRecord` is told of instead.
+   */
+  listThreads(options?: ListThreadsOptions): Promise<ThreadList>;
+  /** The threads of all pages of {@link listThreads}, one after the other; reads a page when it is needed. */
+  iterateThreads(options?: Omit<ListThreadsOptions, "cursor">): AsyncIterable<ThreadInfo>;
+  /**
+   * Deletes a thread for good, in one atomic step: its messages and metadata are gone from the backend when this returns, its
+   * revision is `null`, and it is listed no more. What else was kept of it (its id, operation ids) goes within the time that
+   * the backend's page states. A later write begins a new thread. A thread that is not there is no error.
+   *
+   * @throws StoreError `CONFLICT` where the thread is not at `expectedRevision`.
+   * @example
+   * await stores.deleteThread("chat-1");
+   */
+  deleteThread(threadId: string, options?: DeleteThreadOptions): Promise<void>;
+  /**
+   * Copies a thread: messages, their times, the thread's times and the metadata; in one atomic commit where they fit one, else
+   * in several. The same call again goes on where one that failed has stopped, and nothing is doubled; after one that was
+   * finished it does nothing. `maxMessages` and `ttlMs` are the target's. What is written to the source meanwhile may be
+   * copied or not; a copy in several commits may also show what was edited meanwhile as it was before.
+   *
+   * @returns how many messages this call has copied, and the target's revision; `null` where there was nothing to copy.
+   * @throws StoreError `CONFLICT` where the target has content that this copy did not write.
+   * @example
+   * await stores.copyThread("chat-1", "chat-1-branch", { upTo: page.newer });
+   */
+  copyThread(from: string, to: string, options?: CopyThreadOptions<M>): Promise<ThreadCopy>;
   /**
    * Makes what the backend needs (tables, indexes), and proves that the stores can work: the call by which a server's start
    * fails early. Sends at least one request each time where there is a backend to ask, and writes no message. Can run twice,
@@ -124,13 +174,17 @@ export function createStores<M = ChatMessage>(
 
 function factoryOf<M>(connection: Connection<M>): StoreFactory<M> {
   const { driver, codec } = connection;
-  return {
+  const open = (caller: string, threadId: string, settings?: StoreSettings): PortableStore<M> => {
+    connection.assertOpen();
+    checkThreadId(caller, "threadId", threadId);
+    if (settings?.ttlMs !== undefined) connection.assertExpiry();
+    return new PortableStore(connection, threadId, { ...connection.settingsFor({}), ...settings });
+  };
+  const factory: StoreFactory<M> = {
     settings: Object.freeze({ backend: driver.capabilities.backend, ...connection.settingsFor({}) }),
-    open(threadId = uuidV7()) {
-      connection.assertOpen();
-      const problem = isId(threadId);
-      if (problem) invalid(`open: threadId ${problem}`);
-      return new PortableStore(connection, threadId, connection.settingsFor({}));
+    open(threadId = uuidV7(), settings = undefined) {
+      checkOptions("open", settings, settingChecks);
+      return open("open", threadId, settings && givenSettings(settings));
     },
     restore(state) {
       connection.assertOpen();
@@ -147,21 +201,61 @@ function factoryOf<M>(connection: Connection<M>): StoreFactory<M> {
     },
     metadataSize(metadata) {
       const write = { threadId: "size", operationId: "size", kind: "m", index: 0 } as const;
-      return Buffer.byteLength(formatRecord("m", encodeText(codec, metadata, write)));
+      return Buffer.byteLength(formatMetadataRecord(encodeText(codec, metadata, write)));
+    },
+    listThreads: (options = {}) => listThreads(connection, options),
+    iterateThreads: (options = {}) => iterateThreads(connection, options),
+    async deleteThread(threadId, options = {}) {
+      connection.assertOpen();
+      checkThreadId("deleteThread", "threadId", threadId);
+      checkOptions("deleteThread", options, deleteChecks);
+      const { expectedRevision, signal } = options;
+      const request = { threadId, operationId: randomUUID(), expectedRevision, signal };
+      const { outcome } = await connection.request(() => driver.delete(request), signal);
+      if (outcome === "revision-conflict") {
+        throw new StoreError(
+          "CONFLICT",
+          "expectedRevision: the thread is at another revision; read it and try again",
+        );
+      }
+    },
+    async copyThread(from, to, options = {}) {
+      connection.assertOpen();
+      checkThreadId("copyThread", "from", from);
+      checkThreadId("copyThread", "to", to);
+      checkOptions("copyThread", options, copyChecks);
+      const target = connections.get(options.target ?? factory) as Connection<M> | undefined;
+      if (!target) return invalid("copyThread: target must be a store factory");
+      target.assertOpen();
+      if (from === to && target.driver === driver)
+        invalid("copyThread: to must be another thread than from, or of another factory");
+      const copy = new PortableStore(target, to, target.settingsFor({}));
+      return await copyThread(new PortableStore(connection, from, connection.settingsFor({})), copy, options);
     },
     setup: () =>
-      withRetries(async () => {
-        connection.assertOpen();
-        try {
-          await driver.setup?.();
-          await driver.commit(refusedCommit());
-        } catch (error) {
-          throw connection.toStoreError(error);
-        }
+      connection.request(async () => {
+        await driver.setup?.();
+        await driver.commit(refusedCommit());
       }),
     close: () => connection.close(),
     [Symbol.asyncDispose]: () => connection.close(),
   };
+  connections.set(factory, connection as Connection<unknown>);
+  return factory;
+}
+
+const { maxMessages, trimming, ttlMs } = storeOptionChecks;
+const settingChecks = { maxMessages, trimming, ttlMs };
+const deleteChecks = { expectedRevision: isRevision, signal: isSignal };
+
+/** Settings without those that are undefined, which count as left out. */
+function givenSettings(settings: StoreSettings): StoreSettings {
+  return Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined));
+}
+
+function checkThreadId(caller: string, name: string, threadId: unknown): void {
+  const problem = isId(threadId);
+  if (problem) invalid(`${caller}: ${name} ${problem}`);
 }
 
 /** A commit that takes all the way to the backend and is refused there: it expects a revision that no thread is at. */
@@ -180,6 +274,8 @@ function refusedCommit(): CommitRequest {
     maxMessages: undefined,
     trimming: "turns",
     ttlMs: undefined,
+    createdAt: 0,
+    updatedAt: 0,
     signal: undefined,
   };
 }

@@ -16,28 +16,38 @@ export {
 } from "./arguments.ts";
 export { type Clock, systemClock } from "./clock.ts";
 export { type Codec, jsonCodec } from "./codec.ts";
+export type { CopyThreadOptions, ThreadCopy } from "./copy-thread.ts";
 export {
   type CommitOutcome,
   type CommitRequest,
+  type DeleteOutcome,
+  type DeleteRequest,
   type Driver,
   type DriverCapabilities,
   type DriverTarget,
   type ErrorClass,
   formatRevision,
+  type ListedThread,
+  type ListRequest,
+  NO_THREAD,
   REMEMBERED_MS,
   REMEMBERED_OPERATIONS,
   type ReadRequest,
+  type ThreadListing,
+  type ThreadTimes,
   type ThreadView,
 } from "./driver.ts";
 export { closedError, StoreError, type StoreErrorCode, type StoreErrorOptions } from "./errors.ts";
 export {
   createStores,
+  type DeleteThreadOptions,
   type StoreFactory,
   type StoreOptions,
   storeOptionChecks,
   type TraitsOption,
 } from "./factory.ts";
 export { type GzipCodecOptions, gzipCodec } from "./gzip-codec.ts";
+export type { ListThreadsOptions, ThreadInfo, ThreadList } from "./list-threads.ts";
 export { createMemoryStores } from "./memory.ts";
 export { MemoryDriver } from "./memory-driver.ts";
 export * from "./message.ts";
@@ -45,27 +55,38 @@ export * from "./network/index.ts";
 export type { StoreCall, StoreRetry } from "./observation.ts";
 export { type Adapter, type OpenOptions, openStores } from "./open-stores.ts";
 export {
+  formatMetadataRecord,
   formatRecord,
   kindOfRecord,
   type RecordKind,
   type RecordPlace,
   type RecordWrite,
 } from "./record.ts";
-export { decodeHead, FIRST_ROW, type Head } from "./record-log/format.ts";
+export { decodeHead, type Head } from "./record-log/format.ts";
 export { amendedExpiry, isBlanked, MemoryRecordLog } from "./record-log/memory-log.ts";
-export type { Amendment, LogRow, RecordLog, RecordLogCapabilities } from "./record-log/record-log.ts";
+export {
+  type Amendment,
+  FIRST_ROW,
+  type LogRow,
+  type RecordLog,
+  type RecordLogCapabilities,
+  type StreamPage,
+  type StreamsRequest,
+} from "./record-log/record-log.ts";
 export { RecordLogDriver, type RecordLogDriverOptions } from "./record-log/record-log-driver.ts";
 export { pause, untilAborted } from "./retry.ts";
 export type { StoreSettings, StoreState, ThreadSnapshot } from "./state.ts";
 export type {
   Change,
   Cursor,
+  ExpireOptions,
   MessageStore,
   ReadOptions,
   Revision,
   ThreadPage,
   WriteOptions,
 } from "./store.ts";
+export { checkStreamCursor, refuseStreamCursor, streamPageOf } from "./stream-cursor.ts";
 export {
   type CommitPlan,
   countOf,

@@ -1,13 +1,20 @@
+import { invalid } from "./arguments.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import {
   type CommitOutcome,
   type CommitRequest,
+  type DeleteOutcome,
+  type DeleteRequest,
   type Driver,
   type DriverCapabilities,
   formatRevision,
+  type ListedThread,
+  type ListRequest,
+  NO_THREAD,
   REMEMBERED_MS,
   REMEMBERED_OPERATIONS,
   type ReadRequest,
+  type ThreadListing,
   type ThreadView,
 } from "./driver.ts";
 import { newEpoch } from "./epoch.ts";
@@ -31,9 +38,23 @@ interface Thread {
   /** By sequence number. */
   records: Map<number, string>;
   metadata: string | undefined;
+  createdAt: number;
+  updatedAt: number;
   expiresAt: number | undefined;
-  /** By operation id, oldest first. */
-  operations: Map<string, { digest: string; revision: string; at: number }>;
+  operations: Operations;
+  /** Threads are listed in the order of these. */
+  readonly serial: number;
+}
+
+/** By operation id, oldest first. */
+type Operations = Map<string, { digest: string; revision: string; at: number }>;
+
+/** What is remembered of a deleted thread for a while. */
+interface Deleted {
+  readonly operations: Operations;
+  /** The operation ids of its deletions. */
+  readonly deletions: Set<string>;
+  at: number;
 }
 
 const capabilities: DriverCapabilities = Object.freeze({
@@ -44,6 +65,7 @@ const capabilities: DriverCapabilities = Object.freeze({
   sharing: "driver",
   expiry: true,
   trimmedWithinCommits: 0,
+  deletedWithinMs: REMEMBERED_MS,
   roundTrips: Object.freeze({ commit: 0, read: 0 }),
 });
 
@@ -54,6 +76,9 @@ const capabilities: DriverCapabilities = Object.freeze({
 export class MemoryDriver implements Driver {
   readonly capabilities: DriverCapabilities = capabilities;
   readonly #threads = new Map<string, Thread>();
+  /** In the order of their deletion. */
+  readonly #deleted = new Map<string, Deleted>();
+  #serial = 0;
   readonly #clock: Pick<Clock, "wall">;
   #sweepAt = 1_000;
 
@@ -65,7 +90,9 @@ export class MemoryDriver implements Driver {
   async commit(request: CommitRequest): Promise<CommitOutcome> {
     const found = this.#find(request.threadId);
     const revision = found ? formatRevision(found.epoch, found.commits) : null;
-    const known = found?.operations.get(request.operationId);
+    const known =
+      found?.operations.get(request.operationId) ??
+      this.#deletedNow(request.threadId)?.operations.get(request.operationId);
     if (known) {
       return known.digest === request.digest
         ? { outcome: "repeated", revision: known.revision }
@@ -74,13 +101,13 @@ export class MemoryDriver implements Driver {
     if (request.expectedRevision !== undefined && request.expectedRevision !== revision) {
       return { outcome: "revision-conflict", revision };
     }
-    const thread = found ?? this.#create(request.threadId, request.newEpoch);
+    const thread = found ?? this.#create(request.threadId, request.newEpoch, request.createdAt);
     return { outcome: "committed", revision: apply(thread, request, this.#clock.wall()) };
   }
 
   async read(request: ReadRequest): Promise<ThreadView> {
     const thread = this.#find(request.threadId);
-    if (!thread) return { revision: null, count: 0, first: 0, last: 0, entries: [] };
+    if (!thread) return NO_THREAD;
     const { extent, records, metadata } = thread;
     const wanted = selectRange(extent, request);
     const entries: { sequence: number; record: string }[] = [];
@@ -93,12 +120,54 @@ export class MemoryDriver implements Driver {
       first: firstOf(extent),
       last: lastOf(extent),
       entries,
+      ...timesOf(thread),
       ...(request.metadata && metadata !== undefined && { metadata }),
     };
   }
 
+  async delete(request: DeleteRequest): Promise<DeleteOutcome> {
+    const { threadId, operationId, expectedRevision } = request;
+    const deleted = this.#deletedNow(threadId) ?? { operations: new Map(), deletions: new Set(), at: 0 };
+    if (deleted.deletions.has(operationId)) return { outcome: "repeated" };
+    const thread = this.#find(threadId);
+    const revision = thread ? formatRevision(thread.epoch, thread.commits) : null;
+    if (expectedRevision !== undefined && expectedRevision !== revision)
+      return { outcome: "revision-conflict", revision };
+    for (const [id, operation] of thread?.operations ?? []) deleted.operations.set(id, operation);
+    deleted.deletions.add(operationId);
+    deleted.at = this.#clock.wall();
+    this.#threads.delete(threadId);
+    this.#deleted.delete(threadId);
+    this.#deleted.set(threadId, deleted);
+    return { outcome: "deleted" };
+  }
+
+  async list({ prefix, limit, cursor }: ListRequest): Promise<ThreadListing> {
+    if (cursor !== undefined && !/^\d{1,15}$/.test(cursor))
+      invalid("cursor must be one that listThreads() gave");
+    const now = this.#clock.wall();
+    const threads: ListedThread[] = [];
+    let last = Number(cursor ?? 0);
+    for (const [threadId, thread] of this.#threads) {
+      if (thread.serial <= last || !threadId.startsWith(prefix) || isExpired(thread, now)) continue;
+      if (threads.length === limit) return { threads, cursor: String(last) };
+      const { extent, records, metadata, serial } = thread;
+      const texts = [...records.values(), metadata ?? ""];
+      threads.push({
+        threadId,
+        count: countOf(extent),
+        ...timesOf(thread),
+        ...(metadata !== undefined && { metadata }),
+        bytes: texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0),
+      });
+      last = serial;
+    }
+    return { threads };
+  }
+
   async close(): Promise<void> {
     this.#threads.clear();
+    this.#deleted.clear();
   }
 
   classifyError(): undefined {
@@ -108,23 +177,24 @@ export class MemoryDriver implements Driver {
   exportThread(threadId: string): ThreadSnapshot | undefined {
     const thread = this.#find(threadId);
     if (!thread) return undefined;
-    const { records, metadata, expiresAt } = thread;
+    const { records, metadata } = thread;
     return {
       messages: [...records.values()],
       ...(metadata !== undefined && { metadata }),
-      ...(expiresAt !== undefined && { expiresAt }),
+      ...timesOf(thread),
     };
   }
 
   importThread(threadId: string, snapshot: ThreadSnapshot): void {
     if (this.#find(threadId)) return;
-    const thread = this.#create(threadId, newEpoch());
+    const thread = this.#create(threadId, newEpoch(), snapshot.createdAt);
     thread.commits = 1;
     thread.extent = { pinned: null, first: 1, next: 1 + snapshot.messages.length };
     snapshot.messages.forEach((record, index) => {
       thread.records.set(index + 1, record);
     });
     thread.metadata = snapshot.metadata;
+    thread.updatedAt = snapshot.updatedAt;
     thread.expiresAt = snapshot.expiresAt;
   }
 
@@ -135,16 +205,30 @@ export class MemoryDriver implements Driver {
     return undefined;
   }
 
-  #create(threadId: string, epoch: string): Thread {
+  /** What is still remembered of a deleted thread. What is due of others is forgotten. */
+  #deletedNow(threadId: string): Deleted | undefined {
+    const due = this.#clock.wall() - REMEMBERED_MS;
+    for (const [id, { at }] of this.#deleted) {
+      if (at > due) break;
+      this.#deleted.delete(id);
+    }
+    return this.#deleted.get(threadId);
+  }
+
+  #create(threadId: string, epoch: string, createdAt: number): Thread {
     if (this.#threads.size >= this.#sweepAt) this.#sweep();
+    this.#serial += 1;
     const thread: Thread = {
       epoch,
       commits: 0,
       extent: EMPTY_EXTENT,
       records: new Map(),
       metadata: undefined,
+      createdAt,
+      updatedAt: createdAt,
       expiresAt: undefined,
       operations: new Map(),
+      serial: this.#serial,
     };
     this.#threads.set(threadId, thread);
     return thread;
@@ -156,6 +240,10 @@ export class MemoryDriver implements Driver {
       if (isExpired(thread, now)) this.#threads.delete(threadId);
     this.#sweepAt = Math.max(1_000, this.#threads.size * 2);
   }
+}
+
+function timesOf({ createdAt, updatedAt, expiresAt }: Thread) {
+  return { createdAt, updatedAt, ...(expiresAt !== undefined && { expiresAt }) };
 }
 
 function isExpired(thread: Thread, now: number): boolean {
@@ -175,6 +263,7 @@ function apply(thread: Thread, request: CommitRequest, at: number): string {
   thread.extent = plan.extent;
   if (request.metadata !== undefined) thread.metadata = request.metadata ?? undefined;
   thread.expiresAt = request.ttlMs === undefined ? undefined : at + request.ttlMs;
+  thread.updatedAt = request.updatedAt;
   thread.commits += 1;
   const revision = formatRevision(thread.epoch, thread.commits);
   operations.set(request.operationId, { digest: request.digest, revision, at });

@@ -21,6 +21,8 @@ export interface StoreCall {
     | "replaceMessages"
     | "clear"
     | "commit"
+    | "copyThread"
+    | "expire"
     | "popMessage"
     | "listMessages"
     | "read";

@@ -1,6 +1,15 @@
 // Longer than a room should be: every method of the protocol stands here once, for all backends.
 import { randomUUID } from "node:crypto";
-import { checkOptions, invalid, isCount, isId, isSignal, isString } from "./arguments.ts";
+import {
+  type Check,
+  checkOptions,
+  invalid,
+  isCount,
+  isId,
+  isPositiveInteger,
+  isSignal,
+  isString,
+} from "./arguments.ts";
 import { encodeText } from "./codec.ts";
 import type { Connection } from "./connection.ts";
 import { boundsAt, type CursorRange, formatCursor, parseCursor } from "./cursor.ts";
@@ -8,16 +17,24 @@ import { digestOf, OWN_OPERATION_DIGEST } from "./digest.ts";
 import type { CommitOutcome, CommitRequest, ThreadView } from "./driver.ts";
 import { newEpoch } from "./epoch.ts";
 import { StoreError } from "./errors.ts";
-import { kindOf } from "./message.ts";
+import { kindOf, type MessageKind } from "./message.ts";
 import { observed, retried, type StoreCall, weigh } from "./observation.ts";
-import { formatRecord, parseRecord, type RecordKind, type RecordWrite } from "./record.ts";
+import { formatMetadataRecord, formatRecord, isRecordTime, parseRecord, type RecordWrite } from "./record.ts";
 import { pause, retryAfter, untilAborted, withRetries } from "./retry.ts";
 import { isNoState, parseState, type StoreSettings, type StoreState } from "./state.ts";
-import type { Change, MessageStore, ReadOptions, Revision, ThreadPage, WriteOptions } from "./store.ts";
+import type {
+  Change,
+  ExpireOptions,
+  MessageStore,
+  ReadOptions,
+  Revision,
+  ThreadPage,
+  WriteOptions,
+} from "./store.ts";
 import { trimmedView } from "./trimmed-view.ts";
 
 const MAX_METADATA_BYTES = 256 * 1024;
-const MAX_POP_ATTEMPTS = 100;
+const MAX_LOST_ATTEMPTS = 100;
 /** UTF-8 takes at most so many bytes for a unit of UTF-16. */
 const MAX_BYTES_PER_UNIT = 3;
 
@@ -28,14 +45,13 @@ const changeChecks = {
     Array.isArray(value) ? undefined : "(the messages) must be an array of messages",
   metadata: () => undefined,
 };
-const writeChecks = {
-  operationId: isId,
-  expectedRevision: (value: unknown) =>
-    value === null || isString(value) === undefined
-      ? undefined
-      : "must be a revision that this thread had, or null",
-  signal: isSignal,
-};
+/** What `expectedRevision` may be. */
+export const isRevision: Check = (value) =>
+  value === null || isString(value) === undefined
+    ? undefined
+    : "must be a revision that this thread had, or null";
+const expireChecks = { expectedRevision: isRevision, signal: isSignal };
+const writeChecks = { ...expireChecks, operationId: isId, createdAt: isRecordTime };
 const listChecks = { limit: isCount, signal: isSignal };
 const readChecks = { ...listChecks, before: isString, after: isString };
 const popChecks = { signal: isSignal };
@@ -43,6 +59,27 @@ const popChecks = { signal: isSignal };
 interface ReadRange extends CursorRange {
   readonly limit: number;
   readonly metadata: boolean;
+}
+
+/** The times of a commit that brings messages from elsewhere. */
+export interface ImportTimes {
+  /** One for each message. */
+  readonly messages: readonly number[];
+  /** The thread's, if the commit begins it. */
+  readonly createdAt: number;
+  readonly updatedAt: number;
+}
+
+/** What the parts of the store ask of a commit beyond what users can. */
+interface CommitDetails {
+  /** Where the store was when the caller looked. Default: where it is. */
+  readonly threadId?: string;
+  /** Default: all of the write's `createdAt`. */
+  readonly times?: ImportTimes;
+  /** The expiry; undefined: never. Default: the store's. An empty change is then a commit. */
+  readonly expiry?: { readonly ttlMs: number | undefined };
+  /** Two commits with this operation id are the same, whatever they carry. */
+  readonly operationId?: string;
 }
 
 /**
@@ -122,18 +159,62 @@ export class PortableStore<M> implements MessageStore<M> {
       const found = await this.#observed("read", "popMessage", threadId, async (call) => {
         const { entries, revision } = await this.#read(threadId, newest, signal, call);
         const [entry] = entries;
-        return entry && { message: this.#decodeRecord(threadId, entry.sequence, entry.record), revision };
+        if (!entry) return undefined;
+        const { value } = parseRecord(this.#connection.codec, entry.record, threadId, entry.sequence);
+        return { message: value as M, revision };
       });
       if (!found) return undefined;
       try {
         const expectedRevision = found.revision;
-        await this.#commit("popMessage", { drop: 1 }, { expectedRevision, ...options }, threadId);
+        await this.#commit("popMessage", { drop: 1 }, { expectedRevision, ...options }, { threadId });
         return found.message;
       } catch (error) {
-        if (!StoreError.is(error, "CONFLICT") || attempt >= MAX_POP_ATTEMPTS) throw error;
+        if (!StoreError.is(error, "CONFLICT") || attempt >= MAX_LOST_ATTEMPTS) throw error;
       }
       await untilAborted(() => pause(attempt, signal, this.#connection.clock), signal);
     }
+  }
+
+  async expire(ttlMs: number | null, options: ExpireOptions = {}): Promise<Revision | null> {
+    this.#assertOpen();
+    const problem = ttlMs === null ? undefined : isPositiveInteger(ttlMs);
+    if (problem) invalid(`expire: ttlMs ${problem}, or null`);
+    checkOptions("expire", options, expireChecks);
+    const { expectedRevision, signal } = options;
+    const threadId = this.#threadId;
+    const expiry = { ttlMs: ttlMs ?? undefined };
+    if (ttlMs !== null) this.#connection.assertExpiry();
+    for (let attempt = 0; ; attempt++) {
+      const revision = await this.#observed("read", "expire", threadId, (call) =>
+        this.#revision(threadId, expectedRevision, signal, call),
+      );
+      if (revision === null) return null;
+      try {
+        return await this.#commit(
+          "expire",
+          {},
+          { expectedRevision: revision, ...(signal && { signal }) },
+          { threadId, expiry },
+        );
+      } catch (error) {
+        const isLost = StoreError.is(error, "CONFLICT") && expectedRevision === undefined;
+        if (!isLost || attempt >= MAX_LOST_ATTEMPTS) throw error;
+      }
+      await untilAborted(() => pause(attempt, signal, this.#connection.clock), signal);
+    }
+  }
+
+  /** A commit of {@link copyThread}: messages with their own times, under an operation id that stands for the copy. */
+  importMessages(
+    change: Change<M>,
+    options: WriteOptions & { times: ImportTimes },
+  ): Promise<Revision | null> {
+    const { times, operationId, ...rest } = options;
+    const isEmpty = !change.append?.length && change.metadata === undefined;
+    return this.#commit("copyThread", isEmpty ? { ...change, metadata: null } : change, rest, {
+      times,
+      ...(operationId !== undefined && { operationId }),
+    });
   }
 
   async serialize(): Promise<StoreState> {
@@ -175,31 +256,35 @@ export class PortableStore<M> implements MessageStore<M> {
     caller: StoreCall["method"],
     change: Change<M>,
     options: WriteOptions = {},
-    threadId = this.#threadId,
+    details: CommitDetails = {},
   ): Promise<Revision | null> {
     this.#assertOpen();
     if (typeof change !== "object" || change === null) invalid(`${caller}: the change must be an object`);
     checkOptions(caller, change, changeChecks);
     checkOptions(caller, options, writeChecks);
-    const { operationId = randomUUID(), expectedRevision, signal } = options;
+    const { threadId = this.#threadId, times, expiry } = details;
+    const operationId = options.operationId ?? details.operationId ?? randomUUID();
+    const { expectedRevision, createdAt = this.#connection.now(), signal } = options;
     const { drop = 0, append: messages = [] } = change;
     const append: string[] = [];
     // Not messages.map, which would pass over holes.
     for (let index = 0; index < messages.length; index++) {
-      append.push(this.#encodeMessage(messages[index] as M, threadId, operationId, index));
+      const time = times?.messages[index] ?? createdAt;
+      append.push(this.#encodeMessage(messages[index] as M, time, threadId, operationId, index));
     }
     const metadata = this.#encodeMetadata(change.metadata, threadId, operationId);
     this.#checkSize(append, metadata);
-    if (drop === 0 && append.length === 0 && metadata === undefined) {
+    if (drop === 0 && append.length === 0 && metadata === undefined && !expiry) {
       return await this.#observed("read", caller, threadId, (call) =>
         this.#revision(threadId, expectedRevision, signal, call),
       );
     }
     const isOwnId = options.operationId === undefined;
     const digest = isOwnId ? OWN_OPERATION_DIGEST : digestOf(drop, append, metadata);
-    const { maxMessages, trimming = "turns", ttlMs } = this.#settings;
+    const { maxMessages, trimming = "turns" } = this.#settings;
+    const { ttlMs } = expiry ?? this.#settings;
     const { driver } = this.#connection;
-    let isNewOperation = isOwnId;
+    let isNewOperation = isOwnId && details.operationId === undefined;
     const attempt = () => {
       const request: CommitRequest = {
         threadId,
@@ -215,6 +300,8 @@ export class PortableStore<M> implements MessageStore<M> {
         maxMessages,
         trimming,
         ttlMs,
+        createdAt: times?.createdAt ?? createdAt,
+        updatedAt: times?.updatedAt ?? createdAt,
         signal,
       };
       isNewOperation = false;
@@ -257,9 +344,15 @@ export class PortableStore<M> implements MessageStore<M> {
     return revision;
   }
 
-  #encodeMessage(message: M, threadId: string, operationId: string, index: number): string {
+  #encodeMessage(
+    message: M,
+    createdAt: number,
+    threadId: string,
+    operationId: string,
+    index: number,
+  ): string {
     const { traits } = this.#connection;
-    let kind: RecordKind;
+    let kind: MessageKind;
     try {
       const problem = traits.check?.(message);
       if (problem) invalid(problem);
@@ -268,17 +361,17 @@ export class PortableStore<M> implements MessageStore<M> {
       const problem = StoreError.is(cause) ? cause.message : "was refused by the traits";
       throw new StoreError("INVALID_ARGUMENT", `messages[${index}]: ${problem}`, { cause });
     }
-    return this.#encode(message, { threadId, operationId, kind, index });
+    return formatRecord(kind, createdAt, this.#encode(message, { threadId, operationId, kind, index }));
   }
 
   #encodeMetadata(metadata: unknown, threadId: string, operationId: string): string | null | undefined {
     if (metadata == null) return metadata as null | undefined;
-    return this.#encode(metadata, { threadId, operationId, kind: "m", index: 0 });
+    return formatMetadataRecord(this.#encode(metadata, { threadId, operationId, kind: "m", index: 0 }));
   }
 
   #encode(value: unknown, write: RecordWrite): string {
     try {
-      return formatRecord(write.kind, encodeText(this.#connection.codec, value, write));
+      return encodeText(this.#connection.codec, value, write);
     } catch (cause) {
       const name = write.kind === "m" ? "metadata" : `messages[${write.index}]`;
       const problem = StoreError.is(cause) ? cause.message : "was refused by the codec";
@@ -360,14 +453,16 @@ export class PortableStore<M> implements MessageStore<M> {
 
   #pageOf(threadId: string, view: ThreadView, range: CursorRange): ThreadPage<M> {
     const { revision } = view;
-    const page: ThreadPage<M> = { entries: this.#decode(threadId, view), revision };
-    const { metadata } = view;
+    const { count, createdAt, updatedAt, expiresAt, metadata } = view;
+    const page: ThreadPage<M> = { entries: this.#decode(threadId, view), revision, count };
     if (metadata !== undefined) {
-      this.#unlessCorrupt(() => {
-        page.metadata = parseRecord(this.#connection.codec, metadata, threadId, undefined);
+      this.#connection.unlessCorrupt(() => {
+        page.metadata = parseRecord(this.#connection.codec, metadata, threadId, undefined).value;
       });
     }
-    if (revision === null || view.count === 0) return page;
+    if (revision === null) return page;
+    Object.assign(page, { createdAt, updatedAt, ...(expiresAt !== undefined && { expiresAt }) });
+    if (count === 0) return page;
     // Where an empty page lies: behind `after`, in front of `before`, or at the end.
     const { before = view.last + 1, after } = boundsAt(revision, range);
     const boundary = after === undefined ? before : after + 1;
@@ -378,28 +473,15 @@ export class PortableStore<M> implements MessageStore<M> {
     return page;
   }
 
-  #decode(threadId: string, view: ThreadView): { sequence: number; message: M }[] {
-    const entries: { sequence: number; message: M }[] = [];
+  #decode(threadId: string, view: ThreadView): ThreadPage<M>["entries"] {
+    const entries: ThreadPage<M>["entries"] = [];
     for (const { sequence, record } of view.entries) {
-      this.#unlessCorrupt(() => {
-        entries.push({ sequence, message: this.#decodeRecord(threadId, sequence, record) });
+      this.#connection.unlessCorrupt(() => {
+        const { value, createdAt } = parseRecord(this.#connection.codec, record, threadId, sequence);
+        entries.push({ sequence, createdAt, message: value as M });
       });
     }
     return entries;
-  }
-
-  #unlessCorrupt(take: () => void): void {
-    const { onCorruptRecord } = this.#connection;
-    try {
-      take();
-    } catch (error) {
-      if (!onCorruptRecord || !StoreError.is(error, "CORRUPT")) throw error;
-      onCorruptRecord(error);
-    }
-  }
-
-  #decodeRecord(threadId: string, sequence: number, record: string): M {
-    return parseRecord(this.#connection.codec, record, threadId, sequence) as M;
   }
 
   #observed<T>(

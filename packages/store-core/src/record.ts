@@ -1,14 +1,25 @@
+import { type Check, isCount } from "./arguments.ts";
 import type { Codec } from "./codec.ts";
 import { StoreError } from "./errors.ts";
 import type { MessageKind } from "./message.ts";
 
 /**
  * A record is what a driver stores for one message (or for a thread's metadata): the format version, one letter for
- * the kind, then the codec's text.
+ * the kind, a message's time in milliseconds since 1970 as 13 digits, then the codec's text.
  *
- * @example `1u{"role":"user","content":"Hello"}`
+ * @example `1u1795348800000{"role":"user","content":"Hello"}`
  */
 const FORMAT_VERSION = "1";
+const TIME_DIGITS = 13;
+/** Where the codec's text begins. */
+const METADATA_START = 2;
+const MESSAGE_START = METADATA_START + TIME_DIGITS;
+
+/** A time that a record can have: milliseconds since 1970, a whole number of at most 13 digits. */
+export const isRecordTime: Check = (value) =>
+  isCount(value) === undefined && (value as number) < 10 ** TIME_DIGITS
+    ? undefined
+    : "must be a time in milliseconds since 1970, a whole number from 0 to 9999999999999";
 
 /** The kind of a record: a message's, or `m` for metadata. */
 export type RecordKind = MessageKind | "m";
@@ -27,15 +38,31 @@ export interface RecordWrite extends RecordPlace {
   readonly index: number;
 }
 
-/** Makes a record of an encoded value. */
-export function formatRecord(kind: RecordKind, text: string): string {
-  return FORMAT_VERSION + kind + text;
+/** Makes a message's record of its encoded value. @param createdAt see {@link isRecordTime}. */
+export function formatRecord(kind: MessageKind, createdAt: number, text: string): string {
+  return FORMAT_VERSION + kind + String(createdAt).padStart(TIME_DIGITS, "0") + text;
+}
+
+/** Makes the metadata's record of its encoded value. */
+export function formatMetadataRecord(text: string): string {
+  return `${FORMAT_VERSION}m${text}`;
+}
+
+/** A message's record without its time: what two writes of the same message have in common. */
+export function timelessRecord(record: string): string {
+  return record.slice(0, METADATA_START) + record.slice(MESSAGE_START);
 }
 
 /** The kind of a message's record, for trimming; `o` for a record that cannot be read. */
 export function kindOfRecord(record: string): MessageKind {
   const kind = record[1];
   return kind === "s" || kind === "u" || kind === "t" ? kind : "o";
+}
+
+/** A record's value, and a message's time; 0 for metadata. */
+export interface ParsedRecord {
+  readonly value: unknown;
+  readonly createdAt: number;
 }
 
 /**
@@ -49,7 +76,7 @@ export function parseRecord(
   record: unknown,
   threadId: string,
   sequence: number | undefined,
-): unknown {
+): ParsedRecord {
   const where = `${sequence === undefined ? "the metadata" : `message ${sequence}`} of thread "${threadId}"`;
   const corrupt = (problem: string, cause?: unknown) =>
     new StoreError("CORRUPT", `${where} cannot be read: ${problem}`, { cause, sequence });
@@ -64,8 +91,11 @@ export function parseRecord(
   }
   const kind = recordKinds.find((one) => one === record[1]);
   if (!kind || (kind === "m") !== (sequence === undefined)) throw corrupt("it is no record of Scrollback");
+  const time = kind === "m" ? "0" : record.slice(METADATA_START, MESSAGE_START);
+  if (!/^\d+$/.test(time)) throw corrupt("it is no record of Scrollback");
+  const text = record.slice(kind === "m" ? METADATA_START : MESSAGE_START);
   try {
-    return codec.decode(record.slice(2), { threadId, kind });
+    return { value: codec.decode(text, { threadId, kind }), createdAt: Number(time) };
   } catch (cause) {
     const known = StoreError.is(cause) ? cause.message : undefined;
     throw corrupt(known ?? "the codec refused it; was it written with another codec?", cause);

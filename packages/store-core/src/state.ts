@@ -1,5 +1,6 @@
 import { isId, isOneOf, isPositiveInteger } from "./arguments.ts";
 import { StoreError } from "./errors.ts";
+import { isRecordTime } from "./record.ts";
 import type { Trimming } from "./trimming.ts";
 
 /** How a store trims and expires; part of its state. Absent: not set. */
@@ -14,7 +15,10 @@ export interface StoreSettings {
 export interface ThreadSnapshot {
   readonly messages: readonly string[];
   readonly metadata?: string;
-  /** Milliseconds since the epoch; absent where the thread does not expire. */
+  /** Milliseconds since 1970, as are the others. */
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  /** Absent where the thread does not expire. */
   readonly expiresAt?: number;
 }
 
@@ -71,11 +75,14 @@ export function parseState(state: unknown, backend: string): StoreState {
 
 function checkSnapshot(snapshot: unknown): string | undefined {
   if (typeof snapshot !== "object" || snapshot === null) return "must be an object";
-  const { messages, metadata, expiresAt } = snapshot as Record<string, unknown>;
+  const { messages, metadata, createdAt, updatedAt, expiresAt } = snapshot as Record<string, unknown>;
   if (!Array.isArray(messages) || !messages.every((record) => typeof record === "string")) {
     return "must have messages, a list of records";
   }
   if (metadata !== undefined && typeof metadata !== "string") return "must have metadata that is a record";
+  if (isRecordTime(createdAt) ?? isRecordTime(updatedAt)) {
+    return "must have createdAt and updatedAt in milliseconds since 1970";
+  }
   return expiresAt === undefined || Number.isFinite(expiresAt)
     ? undefined
     : "must have expiresAt in milliseconds";

@@ -29,9 +29,17 @@ export interface WriteOptions {
   operationId?: string;
   /** Write only if the thread is still at this revision, else `CONFLICT`. Default: write whatever the revision. */
   expectedRevision?: Revision | null;
+  /**
+   * When the write was made, in milliseconds since 1970: a whole number from 0 to 9,999,999,999,999. Order never depends on
+   * it. For imports. Default: this process's clock.
+   */
+  createdAt?: number;
   /** Aborting rejects with `ABORTED` promptly; the write then happened as a whole or not at all. */
   signal?: AbortSignal;
 }
+
+/** What {@link MessageStore.expire} takes. */
+export type ExpireOptions = Pick<WriteOptions, "expectedRevision" | "signal">;
 
 /** What {@link MessageStore.read} takes. `before` and `after` exclude each other. */
 export interface ReadOptions {
@@ -46,12 +54,23 @@ export interface ReadOptions {
 
 /** One consistent look at a thread. */
 export interface ThreadPage<M = ChatMessage> {
-  /** Oldest first. Sequence numbers rise along the thread; a dropped message's number may be given again. */
-  entries: { sequence: number; message: M }[];
+  /**
+   * Oldest first. Sequence numbers rise along the thread; a dropped message's number may be given again. `createdAt` is when
+   * the message was written, in milliseconds since 1970, by its writer's clock.
+   */
+  entries: { sequence: number; createdAt: number; message: M }[];
   /** The revision that all of the page belongs to. */
   revision: Revision | null;
   /** The thread's metadata at that revision; absent where none is set. */
   metadata?: unknown;
+  /** How many messages the whole thread has. */
+  count: number;
+  /** When the thread's first commit was made, in milliseconds since 1970; absent for a thread that is not there. */
+  createdAt?: number;
+  /** When its newest commit was made; absent for a thread that is not there. */
+  updatedAt?: number;
+  /** When it expires; absent for one that never does. */
+  expiresAt?: number;
   /** For `before`: what comes before this page. Absent where the thread begins. */
   older?: Cursor;
   /** For `after`: what comes after this page, now or later. Absent only for a thread without messages. */
@@ -88,6 +107,15 @@ export interface MessageStore<M = ChatMessage> extends AsyncDisposable {
   replaceMessages(messages: readonly M[], options?: WriteOptions): Promise<Revision | null>;
   /** The primitive under all of the above: one atomic change, compare-and-set when asked, exactly once when retried. */
   commit(change: Change<M>, options?: WriteOptions): Promise<Revision | null>;
-  /** One consistent look: entries, revision, metadata and cursors both ways. */
+  /**
+   * Lets the thread expire so many milliseconds from now, or never (`null`), without a message. Returns the new revision;
+   * `null`, and does nothing, for a thread that is not there. The next write sets the expiry anew, by the store's `ttlMs`.
+   *
+   * @example
+   * const store = stores.open("chat-1");
+   * await store.expire(7 * 24 * 60 * 60 * 1_000);
+   */
+  expire(ttlMs: number | null, options?: ExpireOptions): Promise<Revision | null>;
+  /** One consistent look: entries, times, revision, metadata and cursors both ways. */
   read(options?: ReadOptions): Promise<ThreadPage<M>>;
 }

@@ -1,12 +1,14 @@
 import { expect, test, vi } from "vitest";
 import { messagesFrom } from "../../../benchmarks/src/messages.ts";
-import { createStores, type Driver, MemoryDriver } from "../src/index.ts";
+import { createStores, type Driver, MemoryDriver, NO_THREAD } from "../src/index.ts";
 
 /** A driver that does nothing, so that what is measured is store-core alone. */
 const driver: Driver = {
   capabilities: new MemoryDriver().capabilities,
   commit: async () => ({ outcome: "committed", revision: "AAAAAAAAAAAAAAAA.1" }),
-  read: async () => ({ revision: null, count: 0, first: 0, last: 0, entries: [] }),
+  read: async () => NO_THREAD,
+  delete: async () => ({ outcome: "deleted" }),
+  list: async () => ({ threads: [] }),
   close: async () => undefined,
   classifyError: () => undefined,
 };

@@ -9,6 +9,8 @@ import {
   type RecordLog,
   RecordLogDriver,
   StoreError,
+  type StreamPage,
+  type StreamsRequest,
 } from "../src/index.ts";
 import { headFields } from "../src/record-log/format.ts";
 
@@ -39,6 +41,9 @@ class DamagedLog implements RecordLog {
   }
   async amend(_stream: string, amendments: readonly Amendment[]): Promise<void> {
     this.amended = [...this.amended, ...amendments];
+  }
+  streams(request: StreamsRequest): Promise<StreamPage> {
+    return this.#log.streams(request);
   }
   async close(): Promise<void> {}
   classifyError(): undefined {}

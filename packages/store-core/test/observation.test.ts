@@ -1,7 +1,14 @@
 import { channel, tracingChannel } from "node:diagnostics_channel";
 import { inspect } from "node:util";
 import { afterEach, describe, expect, test } from "vitest";
-import { createStores, type Driver, MemoryDriver, type StoreCall, type StoreRetry } from "../src/index.ts";
+import {
+  createStores,
+  type Driver,
+  formatRecord,
+  MemoryDriver,
+  type StoreCall,
+  type StoreRetry,
+} from "../src/index.ts";
 import { observed } from "../src/observation.ts";
 
 const calls = {
@@ -96,7 +103,7 @@ describe("the channels", () => {
     await store.addMessages([]);
     await store.replaceMessages([hello]);
     await store.clear();
-    const record = Buffer.byteLength(`1u${JSON.stringify(hello)}`);
+    const record = Buffer.byteLength(formatRecord("u", 0, JSON.stringify(hello)));
     const metadata = Buffer.byteLength(`1m${JSON.stringify({ title: "é" })}`);
     const seen = endsOf(published).map(({ operation, method, messages, bytes }) => [
       operation,
@@ -164,6 +171,8 @@ describe("the channels", () => {
         return memory.commit(request);
       },
       read: (request) => memory.read(request),
+      delete: (request) => memory.delete(request),
+      list: (request) => memory.list(request),
       close: () => memory.close(),
       classifyError: () => ({ code: "UNAVAILABLE", message: "away", retryable: true }),
     };

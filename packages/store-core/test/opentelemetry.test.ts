@@ -26,7 +26,14 @@ import {
   DB_SYSTEM_NAME_VALUE_SQLITE,
 } from "@opentelemetry/semantic-conventions/incubating";
 import { beforeAll, beforeEach, expect, test } from "vitest";
-import { createMemoryStores, createStores, type Driver, MemoryDriver, type StoreCall } from "../src/index.ts";
+import {
+  createMemoryStores,
+  createStores,
+  type Driver,
+  formatRecord,
+  MemoryDriver,
+  type StoreCall,
+} from "../src/index.ts";
 
 const exporter = new InMemorySpanExporter();
 /** Throws where a test says so, as a processor of somebody's may. */
@@ -52,7 +59,7 @@ beforeAll(() => {
 beforeEach(() => exporter.reset());
 
 const hello = { role: "user", content: "hello, secret harbour" } as const;
-const bytes = Buffer.byteLength(`1u${JSON.stringify(hello)}`);
+const bytes = Buffer.byteLength(formatRecord("u", 0, JSON.stringify(hello)));
 const spans = () => exporter.getFinishedSpans();
 
 /** A memory driver that says of itself what is given, and runs `during` within each verb. */
@@ -72,6 +79,8 @@ function driverOf(
       await during();
       return await memory.read(request);
     },
+    delete: (request) => memory.delete(request),
+    list: (request) => memory.list(request),
     close: () => memory.close(),
     classifyError: () => ({ code: "UNAVAILABLE", message: "away", retryable: true }),
   };

@@ -22,6 +22,8 @@ function failing(fail: (calls: number) => ErrorClass | undefined) {
     capabilities: memory.capabilities,
     commit: (request) => pass(() => memory.commit(request)),
     read: (request) => pass(() => memory.read(request)),
+    delete: (request) => pass(() => memory.delete(request)),
+    list: (request) => pass(() => memory.list(request)),
     close: () => memory.close(),
     classifyError: () => known,
   };

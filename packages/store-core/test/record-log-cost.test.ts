@@ -33,11 +33,15 @@ class FullThread {
       newEpoch: "unused",
       expectedRevision: undefined,
       drop: 0,
-      append: [formatRecord(this.#commits % 2 === 0 ? "o" : "u", JSON.stringify({ text: "x".repeat(400) }))],
+      append: [
+        formatRecord(this.#commits % 2 === 0 ? "o" : "u", 0, JSON.stringify({ text: "x".repeat(400) })),
+      ],
       metadata: undefined,
       maxMessages: this.#kept,
       trimming: "turns",
       ttlMs: undefined,
+      createdAt: this.#commits,
+      updatedAt: this.#commits,
       signal: undefined,
     };
     await this.#driver.commit(request);

@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { StoreError } from "../src/index.ts";
-import { decodeHead, decodePlaceHead, encodeHead, FIRST_ROW, type Head } from "../src/record-log/format.ts";
+import { decodeHead, decodePlaceHead, encodeHead, type Head } from "../src/record-log/format.ts";
+import { FIRST_ROW } from "../src/record-log/record-log.ts";
 
 const NUMBER = FIRST_ROW + 10_000;
 
@@ -28,7 +29,7 @@ const head: fc.Arbitrary<Head> = fc
   .map(({ operationId, start, kinds, setsMetadata, back, isLarge, fragment, uploads }) => {
     const count = kinds.length + (setsMetadata ?? 0);
     const commit = {
-      ...{ operationId, digest: "d", committedAt: 5, start, kinds, setsMetadata, back },
+      ...{ operationId, digest: "d", start, kinds, setsMetadata, back },
       fragments: isLarge && count > 0 ? [[fragment, 0, count] as const] : undefined,
     };
     return {
@@ -41,6 +42,7 @@ const head: fc.Arbitrary<Head> = fc
         n: 3,
         at: 5,
         createdAt: 4,
+        updatedAt: 5,
       },
       ...{ bounds: [1, start + kinds.length] as const, edge: NUMBER, bottom: NUMBER, uploads },
       ...(operationId !== undefined && commit),

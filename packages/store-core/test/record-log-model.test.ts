@@ -32,7 +32,7 @@ const record = fc
     fc.string({ minLength: 1, maxLength: 3 }),
     fc.constantFrom(1, 1, 1, 40_000),
   )
-  .map(([kind, text, times]) => formatRecord(kind as "s", `"${text.repeat(times)}"`));
+  .map(([kind, text, times]) => formatRecord(kind as "s", 0, `"${text.repeat(times)}"`));
 
 const actor = fc.constantFrom<0 | 1>(0, 1);
 const command: fc.Arbitrary<Command> = fc.oneof(
@@ -128,6 +128,8 @@ async function play(
           metadata: step.metadata,
           ...limits,
           ttlMs: step.ttl ? ttlMs : undefined,
+          createdAt: time,
+          updatedAt: time,
           signal: undefined,
         };
         const expected = (which: "model" | "log") =>
@@ -192,7 +194,7 @@ test("what no reader sees any more is gone from the rows within 64 commits", asy
             kind: "commit",
             actor: index % 2 === 0 ? 0 : 1,
             drop: 0,
-            append: [formatRecord("u", `"later ${index}"`)],
+            append: [formatRecord("u", 0, `"later ${index}"`)],
             metadata: undefined,
             repeat: false,
             stale: false,

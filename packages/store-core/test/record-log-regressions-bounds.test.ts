@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { type LogRow, MemoryRecordLog, type MessageStore, RecordLogDriver } from "../src/index.ts";
+import { fitsRow } from "../src/record-log/fragments.ts";
 import {
   addEach,
   contentsOf,
@@ -170,7 +171,7 @@ test("C2 a thread that expired a million times keeps what is written to it next"
   const request = (text: string, ttlMs: number) => ({
     ...{ threadId: "t", operationId: text, digest: "d", newEpoch: text, drop: 0, append: [`1u${text}`] },
     ...{ expectedRevision: undefined, metadata: undefined, maxMessages: undefined, signal: undefined },
-    ...{ trimming: "exact" as const, ttlMs },
+    ...{ trimming: "exact" as const, ttlMs, createdAt: now, updatedAt: now },
   });
   await new RecordLogDriver(first, { clock }).commit(request("before", 1_000));
   for (const row of first.rowsOf("t")) {
@@ -185,4 +186,10 @@ test("C2 a thread that expired a million times keeps what is written to it next"
   const all = { limit: Number.POSITIVE_INFINITY, before: undefined, after: undefined, metadata: true };
   const { entries } = await driver.read({ threadId: "t", ...all, signal: undefined });
   expect(entries.map(({ record }) => record)).toEqual(["1uone", "1utwo"]);
+});
+
+test("C12 an operation id that takes six bytes a character in JSON has room in the row", () => {
+  const texts = ["x".repeat(MAX_ROW_BYTES - 16 * 1024 - 18)];
+  expect(fitsRow(texts, MAX_ROW_BYTES, "i".repeat(1_024))).toBe(true);
+  expect(fitsRow(texts, MAX_ROW_BYTES, "\u0001".repeat(1_024))).toBe(false);
 });

@@ -28,6 +28,7 @@ function gated(
       return await log.read(stream, below, limit);
     },
     amend: (stream, amendments) => log.amend(stream, amendments),
+    streams: (request) => log.streams(request),
     close: async () => {},
     classifyError: (error) =>
       error === lost ? { code: "UNAVAILABLE", message: "lost", retryable: true } : undefined,

@@ -10,6 +10,8 @@ import {
   type RecordLog,
   RecordLogDriver,
   type StoreOptions,
+  type StreamPage,
+  type StreamsRequest,
 } from "../src/index.ts";
 
 export const HOUR = 60 * 60 * 1_000;
@@ -64,6 +66,10 @@ export class WatchedLog implements RecordLog {
     await this.#send({ verb: "amend", stream, amendments }, async () => {
       if (!this.isFrozen) await this.#log.amend(stream, amendments);
     });
+  }
+
+  async streams(request: StreamsRequest): Promise<StreamPage> {
+    return await this.#log.streams(request);
   }
 
   async close(): Promise<void> {}

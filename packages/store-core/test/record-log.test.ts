@@ -9,6 +9,8 @@ import {
   type MessageStore,
   type RecordLog,
   RecordLogDriver,
+  type StreamPage,
+  type StreamsRequest,
 } from "../src/index.ts";
 
 const DAY = 24 * 60 * 60 * 1000;
@@ -40,6 +42,9 @@ class GatedLog implements RecordLog {
   }
   amend(stream: string, amendments: readonly Amendment[]): Promise<void> {
     return this.#pass("amend", () => this.#log.amend(stream, amendments));
+  }
+  streams(request: StreamsRequest): Promise<StreamPage> {
+    return this.#log.streams(request);
   }
   async close(): Promise<void> {}
   classifyError(): { code: "UNAVAILABLE"; message: string } {

@@ -15,12 +15,15 @@ import {
   pause,
   type RecordLog,
   type RecordLogCapabilities,
+  type StreamPage,
+  type StreamsRequest,
 } from "@scrollback/store-core";
 import { RowChange, statementOf, type Update } from "./amend.ts";
 import { endpointOf } from "./endpoint.ts";
 import { classifyError, errorOfStatement, isRefusal, isThrottled, withoutRequest } from "./errors.ts";
-import { type Item, MAX_ROW_BYTES, toItem, toRow } from "./item.ts";
+import { type Item, keyOf, MAX_ROW_BYTES, toItem, toRow } from "./item.ts";
 import type { DynamoConnection } from "./options.ts";
+import { type QueryRoots, ROOT_INDEX, type Root, streamPage } from "./roots.ts";
 import { setUpTable } from "./setup.ts";
 
 const capabilities: RecordLogCapabilities = Object.freeze({
@@ -91,6 +94,25 @@ export class DynamoRecordLog implements RecordLog {
     };
     await Promise.all(Array.from({ length: BATCHES_AT_ONCE }, inTurn));
   }
+
+  /** From one request to 16. The index is eventually consistent: a new stream is in it a moment later. */
+  streams(request: StreamsRequest): Promise<StreamPage> {
+    return streamPage(request, this.#queryRoots);
+  }
+
+  readonly #queryRoots: QueryRoots = async ({ shard, prefix, after, limit }) => {
+    const query = new QueryCommand({
+      TableName: this.#tableName,
+      IndexName: ROOT_INDEX,
+      KeyConditionExpression: `r = :r${prefix === "" ? "" : " AND begins_with(s, :prefix)"}`,
+      ExpressionAttributeValues: { ":r": { S: shard }, ...(prefix !== "" && { ":prefix": { S: prefix } }) },
+      ProjectionExpression: "s, n",
+      Limit: limit,
+      ExclusiveStartKey: after && { ...keyOf(after.stream, after.number), r: { S: shard } },
+    });
+    const { Items = [], LastEvaluatedKey } = await this.#send((how) => this.#client.send(query, how));
+    return { roots: Items.map(toRoot), last: LastEvaluatedKey && toRoot(LastEvaluatedKey) };
+  };
 
   async setup(): Promise<void> {
     await this.#send(() => setUpTable(this.#client, this.#tableName));
@@ -203,6 +225,10 @@ export class DynamoRecordLog implements RecordLog {
       }
     });
   }
+}
+
+function toRoot({ s, n }: Item): Root {
+  return { stream: s?.S ?? "", number: Number(n?.N) };
 }
 
 type NumberRange = Pick<Amendment, "from" | "to">;

@@ -1,6 +1,7 @@
 import type { BatchStatementError } from "@aws-sdk/client-dynamodb";
 import { type ErrorClass, errorTable } from "@scrollback/store-core";
-import { PARTITION_KEY, SORT_KEY } from "./item.ts";
+import { PARTITION_KEY, SHARD_ATTRIBUTE, SORT_KEY } from "./item.ts";
+import { ROOT_INDEX } from "./roots.ts";
 
 const table = errorTable("dynamodb");
 const { lost, network, permanent, retryable } = table;
@@ -61,6 +62,14 @@ export const otherTable = {
   message: `dynamodb: the table has other keys than the stores need: partition key "${PARTITION_KEY}" (string), sort key "${SORT_KEY}" (number); name another table`,
 } as const satisfies ErrorClass;
 
+const noIndex: ErrorClass = {
+  code: "UNSUPPORTED",
+  message: `dynamodb: the table was made without the index "${ROOT_INDEX}", by which threads are listed; add it: partition key "${SHARD_ATTRIBUTE}" (string), sort key "${PARTITION_KEY}" (string), projection KEYS_ONLY`,
+};
+const indexInWork = retryable(
+  `DynamoDB is still filling the index "${ROOT_INDEX}", by which threads are listed`,
+);
+
 /** Of the SDK, and of a service that got no whole request. */
 const timeouts: ReadonlySet<string> = new Set(["TimeoutError", "RequestTimeout", "RequestTimeoutException"]);
 
@@ -81,6 +90,8 @@ export function classifyError(error: unknown, server?: string): ErrorClass | und
 /** What DynamoDB has against a request. */
 function classifyRefusal(message: string): ErrorClass | undefined {
   if (/item size.*exceeded/i.test(message)) return tooLarge;
+  if (/does not have the specified index/i.test(message)) return noIndex;
+  if (/backfilling/i.test(message)) return indexInWork;
   return /\bkeys?\b|\bschema\b/i.test(message) ? otherTable : undefined;
 }
 

@@ -1,5 +1,6 @@
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
-import type { LogRow } from "@scrollback/store-core";
+import { FIRST_ROW, type LogRow } from "@scrollback/store-core";
+import { shardOf } from "./roots.ts";
 
 /**
  * A row as an item of the table. Names have one letter, because DynamoDB counts names among an item's bytes.
@@ -9,12 +10,14 @@ import type { LogRow } from "@scrollback/store-core";
  * - `h`, string: the head. Absent where it is empty.
  * - `c`, list of binaries: the texts in UTF-8. Absent where there are none or all were blanked.
  * - `x`, number: when DynamoDB may delete the item, in seconds since 1970. Absent: never.
+ * - `r`, string: in roots alone, the shard of the stream: the partition key of the index that lists streams, whose sort key is `s`.
  */
 export type Item = Record<string, AttributeValue>;
 
 export const PARTITION_KEY = "s";
 export const SORT_KEY = "n";
 export const TTL_ATTRIBUTE = "x";
+export const SHARD_ATTRIBUTE = "r";
 
 /** An item has at most 400 KiB: the row, the key of at most 1.1 KiB, a byte a text, and a reserve. */
 export const MAX_ROW_BYTES = 384 * 1024;
@@ -31,6 +34,7 @@ export function toItem(stream: string, { number, head, texts, expiresAt }: LogRo
     ...(head !== "" && { h: { S: head } }),
     ...(texts.length > 0 && { c: { L: texts.map((text) => ({ B: Buffer.from(text) })) } }),
     ...(expiresAt !== undefined && { x: toSeconds(expiresAt) }),
+    ...(number < FIRST_ROW && { r: { S: shardOf(stream) } }),
   };
 }
 

@@ -17,11 +17,12 @@ import {
 import { StoreError } from "@scrollback/store-core";
 import { statementOf } from "./amend.ts";
 import { errorOfStatement, isRefusal, otherTable } from "./errors.ts";
-import { keyOf, PARTITION_KEY, SORT_KEY, TTL_ATTRIBUTE } from "./item.ts";
+import { keyOf, PARTITION_KEY, SHARD_ATTRIBUTE, SORT_KEY, TTL_ATTRIBUTE } from "./item.ts";
+import { ROOT_INDEX } from "./roots.ts";
 
 const LONGEST_WAIT_S = 120;
 
-/** What `setup()` makes. */
+/** What `setup()` makes: the table, and the index that holds the roots alone, by which threads are listed. */
 export function tableDefinition(tableName: string) {
   return {
     TableName: tableName,
@@ -29,10 +30,21 @@ export function tableDefinition(tableName: string) {
     AttributeDefinitions: [
       { AttributeName: PARTITION_KEY, AttributeType: "S" },
       { AttributeName: SORT_KEY, AttributeType: "N" },
+      { AttributeName: SHARD_ATTRIBUTE, AttributeType: "S" },
     ],
     KeySchema: [
       { AttributeName: PARTITION_KEY, KeyType: "HASH" },
       { AttributeName: SORT_KEY, KeyType: "RANGE" },
+    ],
+    GlobalSecondaryIndexes: [
+      {
+        IndexName: ROOT_INDEX,
+        KeySchema: [
+          { AttributeName: SHARD_ATTRIBUTE, KeyType: "HASH" },
+          { AttributeName: PARTITION_KEY, KeyType: "RANGE" },
+        ],
+        Projection: { ProjectionType: "KEYS_ONLY" },
+      },
     ],
   } satisfies CreateTableCommandInput;
 }
@@ -72,11 +84,11 @@ async function describe(client: DynamoDBClient, tableName: string): Promise<Tabl
 }
 
 function hasOurKeys({ TableName = "", KeySchema, AttributeDefinitions = [] }: TableDescription): boolean {
-  const ours = tableDefinition(TableName);
   const types = new Set(AttributeDefinitions.map((one) => `${one.AttributeName} ${one.AttributeType}`));
   return (
-    isDeepStrictEqual(KeySchema, ours.KeySchema) &&
-    ours.AttributeDefinitions.every((one) => types.has(`${one.AttributeName} ${one.AttributeType}`))
+    isDeepStrictEqual(KeySchema, tableDefinition(TableName).KeySchema) &&
+    types.has(`${PARTITION_KEY} S`) &&
+    types.has(`${SORT_KEY} N`)
   );
 }
 

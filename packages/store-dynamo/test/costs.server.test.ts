@@ -123,9 +123,44 @@ describe("an append", () => {
     consumed = [];
     await cold.addMessages([user("Hello")]);
     expect(consumed).toEqual([
-      { action: "Query", units: 19 },
+      { action: "Query", units: 20 },
       { action: "PutItem", units: 1 },
     ]);
+  });
+});
+
+describe("a listing", () => {
+  test("is a query of each shard that ends, and one for each thread, and a first commit writes the index once", async () => {
+    const prefix = `${crypto.randomUUID()}/`;
+    const stores = coldStores();
+    const first = await unitsOf(() => stores.open(`${prefix}first`).addMessages([user("Hello")]));
+    // The root, the commit, and the index.
+    expect(first.PutItem).toBe(3);
+    expect(await unitsOf(() => stores.open(`${prefix}first`).addMessages([user("Hello")]))).toEqual({
+      PutItem: 1,
+    });
+    for (let thread = 0; thread < 60; thread++)
+      await stores.open(`${prefix}${thread}`).addMessages([user("Hello")]);
+    const queriesOf = async (limit: number) => {
+      consumed = [];
+      const { threads, cursor } = await coldStores().listThreads({ prefix, limit });
+      return { listed: threads.length, isLast: cursor === undefined, requests: consumed.length };
+    };
+    expect(await queriesOf(1)).toEqual({ listed: 1, isLast: false, requests: 1 + 1 });
+    expect(await queriesOf(1_000)).toEqual({ listed: 61, isLast: true, requests: 8 + 61 });
+  });
+
+  test("of a deletion is two queries, the closing item, and an update of each item in batches of 25", async () => {
+    const stores = coldStores();
+    const store = stores.open();
+    await fill(store, 40, "Hello");
+    consumed = [];
+    await stores.deleteThread(store.threadId);
+    const actions = consumed.map(({ action }) => action);
+    // Two looks before, and one for the rows.
+    expect(actions.filter((action) => action === "Query")).toHaveLength(2 + 1);
+    expect(actions.filter((action) => action === "PutItem")).toHaveLength(1);
+    expect(actions.filter((action) => action === "BatchExecuteStatement")).toHaveLength(2);
   });
 });
 
@@ -134,7 +169,7 @@ describe("a read", () => {
     const store = coldStores().open();
     await fill(store, 60, "x".repeat(640));
     for (const [limit, units] of [
-      [20, 5],
+      [20, 6],
       [1, 1],
       [50, 13],
     ] as const) {

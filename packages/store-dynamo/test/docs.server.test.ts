@@ -3,7 +3,7 @@ import { startServer } from "@scrollback/conformance/servers";
 import { afterAll, describe, expect, test } from "vitest";
 import { createDynamoStores } from "../src/index.ts";
 import { tableDefinition } from "../src/setup.ts";
-import { definition, policy, shell, template } from "./docs.ts";
+import { definition, policy, resources, shell, template } from "./docs.ts";
 import { openGateway, refusal } from "./gateway.ts";
 import { user } from "./messages.ts";
 import { permissionFor } from "./requests.ts";
@@ -27,9 +27,13 @@ describe("the documented table", () => {
             .join(","),
         )
         .join(" ");
+    const [index] = made.GlobalSecondaryIndexes;
+    const keys = index?.KeySchema.map(
+      ({ AttributeName, KeyType }) => `{AttributeName=${AttributeName},KeyType=${KeyType}}`,
+    );
     const line = shell.replaceAll(/\s*\\\n\s*/g, " ");
     expect(line).toContain(
-      `create-table --table-name ${made.TableName} --billing-mode ${made.BillingMode} --attribute-definitions ${list(made.AttributeDefinitions)} --key-schema ${list(made.KeySchema)}\n`,
+      `create-table --table-name ${made.TableName} --billing-mode ${made.BillingMode} --attribute-definitions ${list(made.AttributeDefinitions)} --key-schema ${list(made.KeySchema)} --global-secondary-indexes 'IndexName=${index?.IndexName},KeySchema=[${keys}],Projection={ProjectionType=${index?.Projection.ProjectionType}}'\n`,
     );
     expect(line).toContain(
       `update-time-to-live --table-name ${made.TableName} --time-to-live-specification Enabled=true,AttributeName=x\n`,
@@ -49,7 +53,7 @@ describe("the documented table", () => {
 });
 
 describe("the documented policy", () => {
-  test("lets the stores do all that they do by its first statement alone", async () => {
+  test("lets the stores do all that they do by its first two statements alone", async () => {
     await using table = await makeTable((await server).url);
     await using gateway = await openGateway((await server).url);
     gateway.answer = (action) =>
@@ -69,8 +73,18 @@ describe("the documented policy", () => {
     expect(await store.listMessages()).toHaveLength(18);
     await store.replaceMessages([user("new")]);
     await store.clear();
+    expect((await stores.listThreads()).threads).toHaveLength(1);
+    await stores.deleteThread(store.threadId);
     expect(new Set(gateway.seen.map(permissionFor))).toEqual(new Set(policy.Use));
     await stores.setup();
+  });
+
+  test("is for the table, and for queries of its index", () => {
+    const [table] = resources.Use ?? [];
+    expect(table).toMatch(/:table\/chats$/);
+    const [{ IndexName } = {}] = tableDefinition("chats").GlobalSecondaryIndexes;
+    expect(resources).toEqual({ Use: [table], List: [`${table}/index/${IndexName}`], SetUp: [table] });
+    expect(policy.List).toEqual(["Query"]);
   });
 
   test("lets setup make the table by both statements, and asks for no more", async () => {

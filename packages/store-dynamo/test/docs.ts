@@ -26,12 +26,20 @@ export const shell = blocks("sh").join("\n");
 export const template: Template = json.find((block) => "Resources" in block);
 export const definition: CreateTableCommandInput = json.find((block) => "TableName" in block);
 
+interface Statement {
+  readonly Sid: string;
+  readonly Action: string[];
+  readonly Resource: string | string[];
+}
+
+const statements: readonly Statement[] = json.find((block) => "Statement" in block).Statement;
+
 /** The permissions of the documented policy, by the name of their statement. */
 export const policy: Readonly<Record<string, string[]>> = Object.fromEntries(
-  json
-    .find((block) => "Statement" in block)
-    .Statement.map(({ Sid, Action }: { Sid: string; Action: string[] }) => [
-      Sid,
-      Action.map((action) => action.replace("dynamodb:", "")),
-    ]),
+  statements.map(({ Sid, Action }) => [Sid, Action.map((action) => action.replace("dynamodb:", ""))]),
+);
+
+/** What they are for. */
+export const resources: Readonly<Record<string, string[]>> = Object.fromEntries(
+  statements.map(({ Sid, Resource }) => [Sid, [Resource].flat()]),
 );

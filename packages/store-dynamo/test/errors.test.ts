@@ -85,6 +85,14 @@ describe("what an error means", () => {
     expect(invalid("The provided key element does not match the schema")).toMatchObject({
       code: "UNSUPPORTED",
     });
+    expect(invalid("The table does not have the specified index: roots")).toMatchObject({
+      code: "UNSUPPORTED",
+      message: expect.stringContaining("without the index"),
+    });
+    expect(invalid("Cannot read from backfilling global secondary index: roots")).toMatchObject({
+      ...passing,
+      message: expect.stringContaining("index"),
+    });
     expect(invalid("Invalid FilterExpression")).toBeUndefined();
   });
 

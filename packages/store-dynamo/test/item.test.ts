@@ -1,6 +1,8 @@
+import { FIRST_ROW } from "@scrollback/store-core";
 import { describe, expect, test } from "vitest";
 import { RowChange, statementOf } from "../src/amend.ts";
 import { toItem, toRow, toSeconds } from "../src/item.ts";
+import { shardOf } from "../src/roots.ts";
 
 describe("an item", () => {
   test("holds a row under names of one letter, its texts as bytes", () => {
@@ -11,12 +13,20 @@ describe("an item", () => {
       h: { S: '{"v":1}' },
       c: { L: [{ B: Buffer.from("1u{}") }, { B: Buffer.alloc(0) }, { B: Buffer.from("ü") }] },
       x: { N: "1700000001" },
+      r: { S: shardOf("chat-1") },
     });
+  });
+
+  test("is in the index of roots only where it is a root", () => {
+    expect(toItem("a", { number: FIRST_ROW - 1, head: "h", texts: [] })).toMatchObject({
+      r: { S: shardOf("a") },
+    });
+    expect(toItem("a", { number: FIRST_ROW, head: "h", texts: [] })).not.toHaveProperty("r");
   });
 
   test("leaves out what is empty", () => {
     const item = toItem("p", { number: 1, head: "", texts: [] });
-    expect(Object.keys(item)).toEqual(["s", "n"]);
+    expect(Object.keys(item)).toEqual(["s", "n", "r"]);
     expect(toRow(item)).toEqual({ number: 1, head: "", texts: [], expiresAt: undefined });
   });
 

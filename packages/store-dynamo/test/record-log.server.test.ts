@@ -4,6 +4,7 @@ import { startServer } from "@scrollback/conformance/servers";
 import { afterAll } from "vitest";
 import { DynamoRecordLog } from "../src/dynamo-log.ts";
 import { keyOf } from "../src/item.ts";
+import { watchRequests } from "./requests.ts";
 import { clientOf, makeTable } from "./table.ts";
 
 const server = startServer("dynamodb");
@@ -15,8 +16,14 @@ runRecordLog({
     const { url } = await server;
     const table = await makeTable(url);
     const { raw, tableName } = table;
+    let requests = 0;
     return {
-      connect: () => new DynamoRecordLog({ client: clientOf(url), tableName, owned: true }),
+      connect() {
+        const client = clientOf(url);
+        watchRequests(client, () => requests++);
+        return new DynamoRecordLog({ client, tableName, owned: true });
+      },
+      requestCount: () => requests,
       // As the server does at its leisure: DynamoDB Local takes 20 items in 10 seconds.
       async sweep(stream) {
         const log = new DynamoRecordLog({ client: raw, tableName, owned: false });

@@ -1,10 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import {
+  type AttributeDefinition,
   CreateTableCommand,
   type CreateTableCommandInput,
   DescribeTableCommand,
   DescribeTimeToLiveCommand,
   ScanCommand,
+  UpdateTableCommand,
   UpdateTimeToLiveCommand,
 } from "@aws-sdk/client-dynamodb";
 import { startServer } from "@scrollback/conformance/servers";
@@ -45,11 +47,12 @@ describe("setup", () => {
     const { TableName, url } = await ownTable();
     await using stores = createDynamoStores({ url });
     await stores.setup();
-    const { KeySchema, AttributeDefinitions } = tableDefinition(TableName);
+    const { KeySchema, AttributeDefinitions, GlobalSecondaryIndexes } = tableDefinition(TableName);
     expect(await describeTable(TableName)).toMatchObject({
       TableStatus: "ACTIVE",
       KeySchema,
-      AttributeDefinitions,
+      AttributeDefinitions: expect.arrayContaining(AttributeDefinitions),
+      GlobalSecondaryIndexes,
       BillingModeSummary: { BillingMode: "PAY_PER_REQUEST" },
       expiry: expiring,
     });
@@ -146,18 +149,51 @@ describe("setup", () => {
 
   test("gives a table that was made without it its expiry, and changes nothing else", async () => {
     const { TableName, url } = await ownTable();
+    const { GlobalSecondaryIndexes: _, AttributeDefinitions, ...definition } = tableDefinition(TableName);
     const own: CreateTableCommandInput = {
-      ...tableDefinition(TableName),
+      ...definition,
+      AttributeDefinitions: AttributeDefinitions.slice(0, 2),
       BillingMode: "PROVISIONED",
       ProvisionedThroughput: { ReadCapacityUnits: 7, WriteCapacityUnits: 9 },
     };
     await (await raw).send(new CreateTableCommand(own));
     await using stores = createDynamoStores({ url });
     await stores.setup();
-    expect(await describeTable(TableName)).toMatchObject({
+    const made = await describeTable(TableName);
+    expect(made).toMatchObject({
       ProvisionedThroughput: { ReadCapacityUnits: 7, WriteCapacityUnits: 9 },
       expiry: expiring,
     });
+    expect(made).not.toHaveProperty("GlobalSecondaryIndexes");
+  });
+
+  test("a table without the index of roots serves all but a listing, which says what to add", async () => {
+    const { TableName, url } = await ownTable();
+    const { GlobalSecondaryIndexes, AttributeDefinitions, ...definition } = tableDefinition(TableName);
+    const [stream, number, shard] = AttributeDefinitions;
+    const create = { ...definition, AttributeDefinitions: [stream, number] } as CreateTableCommandInput;
+    await (await raw).send(new CreateTableCommand(create));
+    await using stores = createDynamoStores({ url });
+    await stores.setup();
+    for (const id of ["a", "b"]) await stores.open(id).addMessages([user("1")]);
+    await stores.deleteThread("b");
+    await expect(stores.listThreads()).rejects.toMatchObject({
+      code: "UNSUPPORTED",
+      message: expect.stringContaining('"roots"'),
+    });
+    const [index] = GlobalSecondaryIndexes;
+    const update = new UpdateTableCommand({
+      TableName,
+      AttributeDefinitions: [stream, number, shard] as AttributeDefinition[],
+      GlobalSecondaryIndexUpdates: [{ Create: index }],
+    });
+    await (await raw).send(update);
+    const listed = async () => {
+      const { threads } = await stores.listThreads();
+      return threads.map(({ threadId }) => threadId);
+    };
+    // Roots that were there before are in it once it is filled.
+    await expect.poll(listed, { timeout: 30_000 }).toEqual(["a"]);
   });
 
   test("lets the server delete what is past its date, and only that", async () => {
@@ -230,7 +266,9 @@ describe("a table of another program", () => {
     [
       "with keys of other types",
       {
-        ...tableDefinition(""),
+        TableName: "",
+        BillingMode: "PAY_PER_REQUEST",
+        KeySchema: tableDefinition("").KeySchema,
         AttributeDefinitions: [
           { AttributeName: "s", AttributeType: "B" },
           { AttributeName: "n", AttributeType: "N" },

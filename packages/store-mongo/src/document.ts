@@ -1,4 +1,4 @@
-import type { LogRow } from "@scrollback/store-core";
+import { FIRST_ROW, type LogRow, type StreamsRequest } from "@scrollback/store-core";
 
 /** A row of a log, as its collection holds it. */
 export interface RowDocument {
@@ -9,6 +9,8 @@ export interface RowDocument {
   readonly texts: readonly string[];
   /** The field of the TTL index. */
   readonly expiresAt?: Date;
+  /** The stream's name, in roots alone: the field of the index that lists streams. */
+  readonly root?: string;
 }
 
 /** The digits of the largest safe integer, and of the number after it, where the last range may end. */
@@ -29,6 +31,14 @@ export function keysFrom(stream: string, from: number, to: number): { $gte: stri
   return { $gte: keyOf(stream, from), $lt: keyOf(stream, Math.min(to, Number.MAX_SAFE_INTEGER + 1)) };
 }
 
+/** After all that a name of 1,024 bytes can go on with. */
+const LAST_NAME = "\u{10ffff}".repeat(257);
+
+/** The filter for the roots of streams whose names begin with the prefix and come after `after`, in the order of their bytes. */
+export function rootsIn({ prefix, after }: StreamsRequest): { $gte?: string; $gt?: string; $lt: string } {
+  return { ...(after === undefined ? { $gte: prefix } : { $gt: after }), $lt: prefix + LAST_NAME };
+}
+
 /** Times that a Date cannot hold become the nearest one that it can. */
 export function toDate(milliseconds: number): Date {
   return new Date(Math.max(-LAST_MOMENT, Math.min(milliseconds, LAST_MOMENT)));
@@ -40,6 +50,7 @@ export function toDocument(stream: string, { number, head, texts, expiresAt }: L
     head,
     texts,
     ...(expiresAt !== undefined && { expiresAt: toDate(expiresAt) }),
+    ...(number < FIRST_ROW && { root: stream }),
   };
 }
 

@@ -12,7 +12,8 @@ export type { MongoStoreOptions } from "./options.ts";
 
 /**
  * Stores on MongoDB, standalone, as a replica set or sharded. Makes no connection before a store's first call. `setup()`
- * makes the index by which MongoDB deletes what has expired; all else works without it.
+ * makes the index by which MongoDB deletes what has expired, and the one that lists threads without a scan of the collection; all
+ * else works without them.
  *
  * @throws StoreError `INVALID_ARGUMENT` for a wrong or unknown option, or not exactly one of `url` and `client`.
  * @example

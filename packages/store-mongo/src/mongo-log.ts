@@ -1,5 +1,6 @@
 import {
   type Amendment,
+  checkStreamCursor,
   type DriverTarget,
   disconnectInTime,
   type ErrorClass,
@@ -7,12 +8,15 @@ import {
   PendingCalls,
   type RecordLog,
   type RecordLogCapabilities,
+  type StreamPage,
+  type StreamsRequest,
+  streamPageOf,
 } from "@scrollback/store-core";
 import type { AnyBulkWriteOperation, Collection, UpdateFilter } from "mongodb";
-import { keysFrom, type RowDocument, toDate, toDocument, toRow } from "./document.ts";
+import { keysFrom, type RowDocument, rootsIn, toDate, toDocument, toRow } from "./document.ts";
 import { classifyError, foundNoServer, isDuplicateKey } from "./errors.ts";
 import type { MongoPlace } from "./options.ts";
-import { createExpiryIndex } from "./setup.ts";
+import { createIndexes } from "./setup.ts";
 
 const capabilities: RecordLogCapabilities = Object.freeze({
   backend: "mongodb",
@@ -72,8 +76,26 @@ export class MongoRecordLog implements RecordLog {
     if (updates.length > 0) await this.#send((rows) => rows.bulkWrite(updates, { ordered: false }));
   }
 
+  /** One request. Scans the collection where the index on roots is missing. */
+  async streams(request: StreamsRequest): Promise<StreamPage> {
+    checkStreamCursor(request);
+    const size = request.limit + 1;
+    const options = { limit: size, batchSize: size, projection: { _id: 0, root: 1 } } as const;
+    const found = await this.#send((rows) =>
+      rows
+        .find({ root: rootsIn(request) }, options)
+        .sort({ root: 1 })
+        .toArray(),
+    );
+    // A stream may have many roots.
+    const names = [...new Set(found.map(({ root }) => String(root)))];
+    return found.length === size && names.length < size
+      ? { streams: names, next: names.at(-1) }
+      : streamPageOf(names, request.limit);
+  }
+
   async setup(): Promise<void> {
-    await this.#send(createExpiryIndex);
+    await this.#send(createIndexes);
   }
 
   async close(): Promise<void> {

@@ -11,8 +11,7 @@ export function watchable(url: string): string {
 }
 
 /** The commands that a client sends from now on. It must tell them, see {@link watchable}. */
-export function watchCommands(client: MongoClient): SentCommand[] {
-  const sent: SentCommand[] = [];
+export function watchCommands(client: MongoClient, sent: SentCommand[] = []): SentCommand[] {
   client.on("commandStarted", ({ commandName, command }) => {
     // What a client says when it is closed is no request of ours.
     if (commandName !== "endSessions") sent.push({ name: commandName, ...command });

@@ -160,6 +160,24 @@ describe("what else there is", () => {
   });
 });
 
+test("a page of a listing is one query, and one more for each thread on it", async () => {
+  const { stores } = coldStores();
+  const prefix = `${crypto.randomUUID()}/`;
+  for (let thread = 0; thread < 25; thread++) await stores.open(`${prefix}${thread}`).addMessages(users(1));
+  const cold = coldStores();
+  expect((await cold.stores.listThreads({ prefix, limit: 10 })).threads).toHaveLength(10);
+  expect(takeNames(cold.sent)).toEqual(Array(11).fill("find"));
+});
+
+test("a deletion is two queries, one insert and one update", async () => {
+  const { stores, sent } = coldStores({ maxMessages: 20 });
+  const store = stores.open();
+  for (let message = 0; message < 70; message++) await store.addMessages([user("Hello")]);
+  takeNames(sent);
+  await stores.deleteThread(store.threadId);
+  expect(takeNames(sent)).toEqual(["find", "find", "insert", "update"]);
+});
+
 /** The plans in an explanation, the inner ones too. */
 function* plansOf(value: unknown): Generator<Document> {
   if (typeof value !== "object" || value === null) return;
@@ -232,5 +250,17 @@ describe("no path scans the collection", () => {
       }
     }
     expect(explained).toBeGreaterThan(0);
+  });
+
+  test("a listing, which goes by the index on roots", async () => {
+    const { stores, sent } = coldStores();
+    await stores.listThreads({ prefix: "expl", limit: 10 });
+    const [{ name, filter, sort, limit, projection } = { name: "none" }] = sent;
+    expect(name).toBe("find");
+    const find = { find: collection.collectionName, filter, sort, limit, projection };
+    const { queryPlanner } = await collection.rows.db.command({ explain: find });
+    const plans = [...plansOf(queryPlanner)];
+    expect(plans.flatMap((plan) => plan.indexName ?? plan["Index Name"] ?? [])).toContain("scrollback_roots");
+    expect(JSON.stringify(plans)).not.toMatch(/COLLSCAN|Seq Scan/);
   });
 });

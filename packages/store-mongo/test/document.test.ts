@@ -1,6 +1,7 @@
+import { FIRST_ROW } from "@scrollback/store-core";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { keyOf, keysFrom, toDocument, toRow } from "../src/document.ts";
+import { keyOf, keysFrom, rootsIn, toDocument, toRow } from "../src/document.ts";
 
 /** Streams that may collide: short, made of digits and of the characters that have a meaning in a key. */
 const stream = fc.string({
@@ -56,6 +57,30 @@ describe("keys", () => {
   });
 });
 
+test("the roots of a prefix are those of the names that begin with it", () => {
+  const last = fc.constantFrom("\u{10ffff}", "\u{10ffff}".repeat(255), "\ud7ff", "\ue000");
+  const name = fc.oneof(
+    stream,
+    last,
+    fc.tuple(stream, last).map(([a, b]) => a + b),
+  );
+  const prefix = fc.oneof(name, fc.constant(""));
+  const isIn = ({ $gte = "", $gt = "", $lt }: ReturnType<typeof rootsIn>, one: string) =>
+    order($gte, one) <= 0 && order($gt, one) < 0 && order(one, $lt) < 0;
+  fc.assert(
+    fc.property(prefix, name, name, (begin, end, other) => {
+      for (const one of [other, begin + end]) {
+        if (Buffer.byteLength(one) > 1_024) continue;
+        const isFirstPage = isIn(rootsIn({ prefix: begin, limit: 1, after: undefined }), one);
+        expect(isFirstPage).toBe(one.startsWith(begin));
+        // A page ends with a name that begins with the prefix.
+        const isLater = isIn(rootsIn({ prefix: begin, limit: 1, after: begin + other }), one);
+        expect(isLater).toBe(one.startsWith(begin) && order(one, begin + other) > 0);
+      }
+    }),
+  );
+});
+
 describe("a document", () => {
   test("returns its row", () => {
     const row = { number: 7, head: "{}", texts: ["1u{}", ""], expiresAt: 1_700_000_000_123 };
@@ -64,8 +89,12 @@ describe("a document", () => {
       head: "{}",
       texts: ["1u{}", ""],
       expiresAt: new Date(1_700_000_000_123),
+      root: "b:a",
     });
     expect(toRow(toDocument("b:a", row))).toEqual(row);
+    const root = { number: FIRST_ROW - 1, head: "", texts: [] };
+    expect(toDocument("b:%a", root), "a root").toMatchObject({ root: "b:%a" });
+    expect(toDocument("b:%a", { ...root, number: FIRST_ROW }), "a row").not.toHaveProperty("root");
     expect(toRow(toDocument("a", { number: 1, head: "", texts: [] }))).toEqual({
       number: 1,
       head: "",

@@ -5,6 +5,7 @@ import { keysFrom } from "../src/document.ts";
 import { MongoRecordLog } from "../src/mongo-log.ts";
 import { parseOptions } from "../src/options.ts";
 import { makeCollection } from "./collection.ts";
+import { type SentCommand, watchable, watchCommands } from "./commands.ts";
 
 const server = startServer("mongodb");
 afterAll(async () => (await server).stop());
@@ -14,8 +15,14 @@ runRecordLog({
   async createLog() {
     const collection = makeCollection((await server).url);
     const { url, database, collectionName, rows } = collection;
+    const sent: SentCommand[] = [];
     return {
-      connect: () => new MongoRecordLog(parseOptions({ url, database, collectionName }).place),
+      connect() {
+        const { place } = parseOptions({ url: watchable(url), database, collectionName });
+        watchCommands(place.client, sent);
+        return new MongoRecordLog(place);
+      },
+      requestCount: () => sent.length,
       // As the server does once a minute where there is the index.
       async sweep(stream) {
         const _id = keysFrom(stream, 1, Number.POSITIVE_INFINITY);

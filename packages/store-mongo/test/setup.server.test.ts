@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { startServer } from "@scrollback/conformance/servers";
-import { type Clock, createStores, RecordLogDriver } from "@scrollback/store-core";
+import { type Clock, createStores, FIRST_ROW, RecordLogDriver } from "@scrollback/store-core";
 import { afterAll, describe, expect, onTestFinished, test } from "vitest";
 import { keyOf, keysFrom } from "../src/document.ts";
 import { createMongoStores } from "../src/index.ts";
@@ -14,8 +14,6 @@ const server = startServer("mongodb");
 afterAll(async () => (await server).stop());
 
 const HOUR = 60 * 60 * 1_000;
-/** Rows below this number are roots. */
-const FIRST_ROW = 2 ** 40;
 
 async function ownCollection(): Promise<TestCollection> {
   const collection = makeCollection((await server).url);
@@ -27,17 +25,18 @@ function optionsOf({ url, database, collectionName }: TestCollection) {
   return { url, database, collectionName };
 }
 
+const rootIndex = { key: { root: 1 }, name: "scrollback_roots", sparse: true };
 const expiryIndex = { key: { expiresAt: 1 }, name: "scrollback_expiry", expireAfterSeconds: 0, sparse: true };
 
 describe("setup", () => {
-  test("makes the index that expires rows, and can run twice", async () => {
+  test("makes the index that expires rows and the one of roots, and can run twice", async () => {
     const collection = await ownCollection();
     await using stores = createMongoStores(optionsOf(collection));
     await stores.setup();
     await stores.setup();
     const indexes = await collection.rows.indexes();
-    expect(indexes.map(({ name }) => name)).toEqual(["_id_", "scrollback_expiry"]);
-    expect(indexes[1]).toMatchObject(expiryIndex);
+    expect(indexes.map(({ name }) => name)).toEqual(["_id_", "scrollback_expiry", "scrollback_roots"]);
+    expect(indexes.slice(1)).toMatchObject([expiryIndex, rootIndex]);
   });
 
   test("can run at once in several processes and beside their first writes", async () => {
@@ -50,7 +49,7 @@ describe("setup", () => {
       stores.open("a").addMessages([user("1")]),
       stores.setup(),
     ]);
-    expect(await collection.rows.indexes()).toHaveLength(2);
+    expect(await collection.rows.indexes()).toHaveLength(3);
     expect(await stores.open("a").listMessages()).toEqual(users(1));
   });
 
@@ -72,6 +71,17 @@ describe("setup", () => {
       message: expect.stringContaining("another index"),
     });
   });
+});
+
+test("without setup a listing is the same", async () => {
+  const collection = await ownCollection();
+  await using stores = createMongoStores(optionsOf(collection));
+  for (const id of ["a", "b", "c"]) await stores.open(id).addMessages(users(2));
+  const first = await stores.listThreads({ limit: 2 });
+  expect(first.threads.map(({ threadId }) => threadId).sort()).toEqual(["a", "b"]);
+  await stores.setup();
+  const { threads, cursor } = await stores.listThreads({ limit: 2, cursor: first.cursor ?? "" });
+  expect([threads.map(({ threadId }) => threadId), cursor]).toEqual([["c"], undefined]);
 });
 
 describe("expiry", () => {

@@ -2,6 +2,7 @@ import type { EventEmitter } from "node:events";
 import {
   type Amendment,
   CONNECT_TIMEOUT_MS,
+  checkStreamCursor,
   type DriverTarget,
   type ErrorClass,
   type LogRow,
@@ -10,12 +11,15 @@ import {
   REPLY_TIMEOUT_MS,
   type RecordLog,
   type RecordLogCapabilities,
+  type StreamPage,
+  type StreamsRequest,
+  streamPageOf,
 } from "@scrollback/store-core";
 import { Client, type Pool, type PoolClient, type QueryArrayConfig } from "pg";
 import { planAmend } from "./amend.ts";
 import { classifyError, isConnectionLost, isStatementLost, withoutValues } from "./errors.ts";
 import type { PostgresClient, PostgresTable } from "./options.ts";
-import { type StoredRow, toBigint, toRow, toText, toValues } from "./row.ts";
+import { fromText, type StoredRow, toBigint, toRow, toText, toValues } from "./row.ts";
 import { createTable, qualified } from "./setup.ts";
 import { type Statement, type Statements, statementsOn } from "./statements.ts";
 
@@ -83,6 +87,18 @@ export class PostgresRecordLog implements RecordLog {
   async amend(stream: string, amendments: readonly Amendment[]): Promise<void> {
     for (const changes of planAmend(amendments))
       await this.#send(this.#statements.amend, [toText(stream), JSON.stringify(changes)]);
+  }
+
+  /** One query, which goes down an index once a stream. */
+  async streams(request: StreamsRequest): Promise<StreamPage> {
+    checkStreamCursor(request);
+    const { prefix, limit, after = "" } = request;
+    const values = [toText(prefix), toText(after), limit + 1];
+    const { rows } = await this.#send(this.#statements.streams, values);
+    return streamPageOf(
+      rows.map(([stream]) => fromText(String(stream))),
+      limit,
+    );
   }
 
   async setup(): Promise<void> {

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { FIRST_ROW } from "@scrollback/store-core";
 
 /** A statement that the stores send. */
 export interface Statement {
@@ -17,6 +18,7 @@ export interface Statements {
   /** Leaves out the content. */
   readonly readHeads: Statement;
   readonly amend: Statement;
+  readonly streams: Statement;
 }
 
 export function statementsOn(table: string): Statements {
@@ -32,6 +34,7 @@ export function statementsOn(table: string): Statements {
     readRows: statement(read("content")),
     readHeads: statement(read("NULL AS content")),
     amend: statement(amendOn(table)),
+    streams: statement(streamsOn(table)),
   };
 }
 
@@ -69,6 +72,24 @@ WHERE r.stream = $1 AND r.number >= c.since AND r.number < c.until AND (
   OR (c.sets_expiry AND r.expires_at IS DISTINCT FROM c.expires_at)
   OR (r.expires_at >= c.at_least AND (c.extend_to IS NULL OR r.expires_at < c.extend_to))
 )`.trim();
+}
+
+/**
+ * The streams with a root whose names begin with $1 and come after $2, in the order of their bytes, at most $3. Each step
+ * goes down an index to the next name, so rows and roots between two names cost nothing: that of the roots, or the primary key
+ * where the table was made without it. The number is no parameter, because the planner must see that the index has it all.
+ */
+function streamsOn(table: string): string {
+  const next = (names: string) =>
+    `(SELECT stream FROM ${table} WHERE ${names} AND number < ${FIRST_ROW} ORDER BY stream LIMIT 1)`;
+  return `
+WITH RECURSIVE found AS (
+  SELECT ${next("stream >= $1 AND stream > $2")} AS stream, 1 AS place
+  UNION ALL
+  SELECT ${next("stream > found.stream")}, place + 1
+  FROM found WHERE left(found.stream, length($1)) = $1 AND place < $3
+)
+SELECT stream FROM found WHERE left(stream, length($1)) = $1 ORDER BY place`.trim();
 }
 
 function statement(text: string): Statement {

@@ -145,3 +145,24 @@ test("a clear is one insert and one update", async () => {
   await store.clear();
   expect(takeVerbs(sent)).toEqual(["INSERT", "UPDATE"]);
 });
+
+test("a page of a listing is one select, and one more for each thread on it", async () => {
+  const { stores } = coldStores();
+  const prefix = `${crypto.randomUUID()}/`;
+  for (let thread = 0; thread < 25; thread++) await stores.open(`${prefix}${thread}`).addMessages(hello);
+  const cold = coldStores();
+  const page = await cold.stores.listThreads({ prefix, limit: 10 });
+  expect(page.threads).toHaveLength(10);
+  const verbs = takeVerbs(cold.sent);
+  expect(verbs[0]).toBe("WITH");
+  expect(verbs.slice(1)).toEqual(Array(10).fill("SELECT"));
+});
+
+test("a deletion is two selects, one insert and one update", async () => {
+  const { stores, sent } = coldStores({ maxMessages: 20 });
+  const store = stores.open();
+  for (let message = 0; message < 70; message++) await store.addMessages(hello);
+  takeVerbs(sent);
+  await stores.deleteThread(store.threadId);
+  expect(takeVerbs(sent)).toEqual(["SELECT", "SELECT", "INSERT", "UPDATE"]);
+});

@@ -140,16 +140,32 @@ describe("the indexes", () => {
     expect(plan).toMatch(/_pkey/);
   });
 
-  test("serve the sweep, and a listing of threads by their roots", async () => {
+  test("serve the sweep", async () => {
     const expired = await explain(
       `DELETE FROM ${table.quoted} WHERE expires_at < extract(epoch FROM now()) * 1000`,
     );
     expect(expired).toContain("_expiry");
-    const roots = await explain(
-      `SELECT DISTINCT ON (stream) stream, number FROM ${table.quoted} WHERE number < 1099511627776 AND stream > $1 ORDER BY stream, number DESC LIMIT 100`,
-      ["other-2"],
-    );
-    expect(roots).toContain("_roots");
-    expect(roots).not.toContain("Seq Scan");
+  });
+
+  test.each([
+    ["by the index of the roots", "_roots"],
+    ["by the primary key, where the table was made without that index", "_pkey"],
+  ])("serve a page of streams in one query %s", async (_, index) => {
+    if (index === "_pkey") await table.pool.query(`DROP INDEX "${table.tableName}_roots"`);
+    const request = { prefix: "other-", limit: 100, after: "other-2" };
+    sent.splice(0);
+    const { streams } = await log.streams(request);
+    expect(streams).toHaveLength(100);
+    expect(sent).toHaveLength(1);
+    const [query] = sent;
+    const { rows } = await table.pool.query({
+      text: `EXPLAIN (ANALYZE, BUFFERS OFF, COSTS OFF) ${query?.text ?? ""}`,
+      values: query?.values ?? [],
+      rowMode: "array",
+    });
+    const plan = rows.join("\n");
+    expect(plan).toContain(index);
+    expect(plan).not.toContain("Seq Scan");
+    expect(plan, "one step a stream, and one to know that there are more").toContain("loops=101");
   });
 });

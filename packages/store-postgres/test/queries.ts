@@ -22,8 +22,10 @@ export function watchedClient(sent: SentQuery[]): PoolConfig["Client"] {
 }
 
 /** A log, and the queries that it sends. */
-export function watchedLog({ url, tableName }: Namespace): { log: PostgresRecordLog; sent: SentQuery[] } {
-  const sent: SentQuery[] = [];
+export function watchedLog(
+  { url, tableName }: Namespace,
+  sent: SentQuery[] = [],
+): { log: PostgresRecordLog; sent: SentQuery[] } {
   const { table } = parseOptions({ url, tableName });
   Reflect.set(table.client, "Client", watchedClient(sent));
   return { log: new PostgresRecordLog(table), sent };

@@ -1,7 +1,7 @@
 import { runRecordLog } from "@scrollback/conformance";
 import { startServer } from "@scrollback/conformance/servers";
 import { afterAll } from "vitest";
-import { openLog } from "./client.ts";
+import { type SentQuery, watchedLog } from "./queries.ts";
 import { makeTable } from "./table.ts";
 
 const server = startServer("postgres");
@@ -11,8 +11,10 @@ runRecordLog({
   name: "PostgreSQL",
   async createLog() {
     const table = await makeTable((await server).url);
+    const sent: SentQuery[] = [];
     return {
-      connect: () => openLog(table),
+      connect: () => watchedLog(table, sent).log,
+      requestCount: () => sent.length,
       sweep: table.sweep,
       close: async () => table[Symbol.asyncDispose](),
     };

@@ -1,11 +1,19 @@
-import { type Extent, formatRevision, type Revision, StoreError } from "@scrollback/store-core";
+import {
+  type Extent,
+  formatRevision,
+  type Revision,
+  StoreError,
+  type ThreadTimes,
+} from "@scrollback/store-core";
 
-/** The two keys of a thread. */
+/** The keys of a thread. */
 export interface ThreadKeys {
   /** A list: the records, oldest first, then the footer. */
   readonly messages: string;
   /** A hash: the metadata and the remembered operations. */
   readonly meta: string;
+  /** A hash: for a while after a deletion, what may be asked again. */
+  readonly deleted: string;
 }
 
 /**
@@ -14,27 +22,47 @@ export interface ThreadKeys {
  */
 export function threadKeys(prefix: string, threadId: string): ThreadKeys {
   const thread = `${withoutBraces(prefix)}:{${withoutBraces(threadId)}}`;
-  return { messages: `${thread}:messages`, meta: `${thread}:meta` };
+  return { messages: `${thread}:messages`, meta: `${thread}:meta`, deleted: `${thread}:deleted` };
 }
 
 function withoutBraces(text: string): string {
   return text.replace(/[%{}]/g, encodeURIComponent);
 }
 
+/** The pattern of the `messages` keys of all threads whose ids begin with `idPrefix`, for `SCAN`. */
+export function messagesPattern(clientPrefix: string, prefix: string, idPrefix: string): string {
+  const start = `${clientPrefix}${withoutBraces(prefix)}:{${withoutBraces(idPrefix)}`;
+  return `${start.replace(/[\\*?[\]]/g, "\\$&")}*}:messages`;
+}
+
+/** The id of the thread that has this `messages` key. */
+export function threadIdOf(prefix: string, messages: string): string {
+  const id = messages.slice(`${withoutBraces(prefix)}:{`.length, -"}:messages".length);
+  return id.replace(/%(?:25|7B|7D)/g, decodeURIComponent);
+}
+
 /** What a thread's footer says; `commit.lua` writes it and states its form. */
 export interface Footer {
   readonly revision: Revision;
   readonly extent: Extent;
+  readonly times: ThreadTimes;
 }
+
+const footerForm = /^thread 1 (\S+) (\d+) (\d+) (\d+) (\d+) \d+ \d+ (\d+) (\d+) (\d+) \d+$/;
 
 /** @throws StoreError `UNSUPPORTED` when it is of a newer format, `CORRUPT` when it is another program's value. */
 export function parseFooter(threadId: string, footer: string): Footer {
-  const [, epoch, ...numbers] = /^thread 1 (\S+) (\d+) (\d+) (\d+) (\d+) \d+ \d+ [01]$/.exec(footer) ?? [];
-  const [commits, first, next, pinned] = numbers.map(Number);
-  if (epoch === undefined || commits === undefined || first === undefined || next === undefined) {
-    throw unreadable(threadId, footer);
-  }
-  return { revision: formatRevision(epoch, commits), extent: { pinned: pinned || null, first, next } };
+  const [, epoch = "", ...numbers] = footerForm.exec(footer) ?? [];
+  const [commits = 0, first = 1, next = 1, pinned, ...times] = numbers.map(Number);
+  const [createdAt = 0, updatedAt = 0, expiresAt = 0] = times.map((time) =>
+    Math.min(time, Number.MAX_SAFE_INTEGER),
+  );
+  if (epoch === "") throw unreadable(threadId, footer);
+  return {
+    revision: formatRevision(epoch, commits),
+    extent: { pinned: pinned || null, first, next },
+    times: { createdAt, updatedAt, ...(expiresAt > 0 && { expiresAt }) },
+  };
 }
 
 /** The error of a thread whose footer or hash cannot be understood. */

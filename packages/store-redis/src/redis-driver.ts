@@ -2,23 +2,30 @@ import {
   type CommitOutcome,
   type CommitRequest,
   countOf,
+  type DeleteOutcome,
+  type DeleteRequest,
   type Driver,
   type DriverCapabilities,
   type DriverTarget,
   type ErrorClass,
   firstOf,
+  type ListRequest,
   lastOf,
+  NO_THREAD,
+  REMEMBERED_MS,
   type ReadRequest,
   StoreError,
   selectRange,
+  type ThreadListing,
   type ThreadView,
 } from "@scrollback/store-core";
 import { type ConnectionWatch, watchConnection } from "./connection-errors.ts";
 import { classifyError, isUnreachable, withoutArguments } from "./errors.ts";
 import { Handshake } from "./handshake.ts";
 import { incomplete, parseFooter, threadKeys, unreadable } from "./keys.ts";
+import { listThreads } from "./list.ts";
 import { type RedisClient, targetOf } from "./options.ts";
-import { commitScript, readRangeScript, runScript } from "./scripts.ts";
+import { commitScript, deleteScript, readRangeScript, runScript, type Script } from "./scripts.ts";
 import { untilReady } from "./until-ready.ts";
 
 const capabilities: DriverCapabilities = Object.freeze({
@@ -29,6 +36,7 @@ const capabilities: DriverCapabilities = Object.freeze({
   sharing: "network",
   expiry: true,
   trimmedWithinCommits: 0,
+  deletedWithinMs: REMEMBERED_MS,
   roundTrips: Object.freeze({ commit: 1, read: 1 }),
 });
 
@@ -42,7 +50,7 @@ interface Found {
   readonly meta?: { readonly revision: string | null; readonly metadata: string | null };
 }
 
-/** The driver for Redis: a list and a hash a thread, a script a commit; `commit.lua` states the layout. */
+/** The driver for Redis: a list and a hash a thread, a script a commit or deletion; `commit.lua` states the layout. */
 export class RedisDriver implements Driver {
   readonly capabilities: DriverCapabilities = capabilities;
   readonly target: DriverTarget | undefined;
@@ -68,14 +76,35 @@ export class RedisDriver implements Driver {
       const problem = `${append.length} messages in one commit, at most ${MAX_RECORDS_PER_COMMIT} fit`;
       throw new StoreError("TOO_LARGE", `append: ${problem}`);
     }
-    const keys = threadKeys(this.#keyPrefix, threadId);
-    const run = () => runScript(this.#client, commitScript, keys, argumentsOf(request));
-    const reply = (await this.#send(request, run)) as string;
-    const space = reply.indexOf(" ");
-    const [outcome, detail] = [reply.slice(0, space), reply.slice(space + 1)];
-    if (outcome === "unreadable") throw unreadable(threadId, detail);
+    const { messages, meta } = threadKeys(this.#keyPrefix, threadId);
+    const [outcome, detail] = await this.#write(
+      request,
+      commitScript,
+      [messages, meta],
+      argumentsOf(request),
+    );
     if (outcome === "incomplete") throw incomplete(threadId);
     return { outcome, revision: detail || null } as CommitOutcome;
+  }
+
+  async delete(request: DeleteRequest): Promise<DeleteOutcome> {
+    const { threadId, operationId, expectedRevision } = request;
+    const { messages, meta, deleted } = threadKeys(this.#keyPrefix, threadId);
+    const values = [operationId, expectedArgument(expectedRevision)];
+    const [outcome, detail] = await this.#write(request, deleteScript, [messages, meta, deleted], values);
+    if (outcome !== "revision-conflict") return { outcome } as DeleteOutcome;
+    return { outcome, revision: detail || null };
+  }
+
+  async list(request: ListRequest): Promise<ThreadListing> {
+    const { signal } = request;
+    const read = { limit: 0, before: undefined, after: undefined, metadata: true, signal };
+    return await listThreads(request, {
+      client: this.#client,
+      keyPrefix: this.#keyPrefix,
+      send: (command) => this.#send(request, command),
+      read: (threadId) => this.read({ ...read, threadId }),
+    });
   }
 
   async read(request: ReadRequest): Promise<ThreadView> {
@@ -122,13 +151,13 @@ export class RedisDriver implements Driver {
 
   async #readAtOnce(request: ReadRequest): Promise<ThreadView> {
     const { threadId, before, after, limit } = request;
-    const keys = threadKeys(this.#keyPrefix, threadId);
+    const { messages, meta } = threadKeys(this.#keyPrefix, threadId);
     const values = [
       after === undefined ? "before" : "after",
       String(after ?? before ?? Number.MAX_SAFE_INTEGER),
       String(Math.min(limit, Number.MAX_SAFE_INTEGER)),
     ];
-    const run = () => runScript(this.#client, readRangeScript, keys, values);
+    const run = () => runScript(this.#client, readRangeScript, [messages, meta], values);
     const reply = await this.#send(request, run);
     const [footer, records = [], revision = null, metadata = null] = reply as [
       string?,
@@ -139,7 +168,24 @@ export class RedisDriver implements Driver {
     return toView(request, { footer, records, meta: { revision, metadata } }) ?? raise(incomplete(threadId));
   }
 
-  async #send<T>({ signal }: CommitRequest | ReadRequest, command: () => Promise<T>): Promise<T> {
+  /** Runs a script that writes to a thread. Returns the two parts of its reply: a word, and what belongs to it. */
+  async #write(
+    request: CommitRequest | DeleteRequest,
+    script: Script,
+    keys: readonly string[],
+    values: readonly string[],
+  ): Promise<readonly [outcome: string, detail: string]> {
+    const reply = (await this.#send(request, () => runScript(this.#client, script, keys, values))) as string;
+    const space = reply.indexOf(" ");
+    const [outcome, detail] = [reply.slice(0, space), reply.slice(space + 1)];
+    if (outcome === "unreadable") throw unreadable(request.threadId, detail);
+    return [outcome, detail];
+  }
+
+  async #send<T>(
+    { signal }: { readonly signal: AbortSignal | undefined },
+    command: () => Promise<T>,
+  ): Promise<T> {
     try {
       // Awaited only where there is something to wait for: each await is a turn of the queue of promises.
       const ready = untilReady(this.#client);
@@ -169,19 +215,25 @@ export class RedisDriver implements Driver {
 /** What `commit.lua` takes. */
 function argumentsOf(request: CommitRequest): string[] {
   const { operationId, digest, newEpoch, expectedRevision, drop, append, metadata } = request;
-  const { maxMessages = 0, trimming, ttlMs = 0 } = request;
+  const { maxMessages = 0, trimming, ttlMs = 0, createdAt, updatedAt } = request;
   const limit = trimming === "exact" && maxMessages > 0 ? `=${maxMessages}` : `${maxMessages}`;
-  const values = [operationId, digest, newEpoch, limit, `${ttlMs}`];
+  const times = createdAt === updatedAt ? `${updatedAt}` : `${updatedAt} ${createdAt}`;
+  const values = [operationId, digest, newEpoch, limit, `${ttlMs}`, times];
   if (expectedRevision === undefined && drop === 0 && metadata === undefined) values.push("append");
   else {
     values.push(
       "change",
-      expectedRevision === undefined ? "any" : expectedRevision === null ? "none" : `=${expectedRevision}`,
+      expectedArgument(expectedRevision),
       `${drop}`,
       metadata === undefined ? "keep" : metadata === null ? "remove" : `=${metadata}`,
     );
   }
   return values.concat(append);
+}
+
+function expectedArgument(expectedRevision: CommitRequest["expectedRevision"]): string {
+  if (expectedRevision === undefined) return "any";
+  return expectedRevision === null ? "none" : `=${expectedRevision}`;
 }
 
 /** Where the newest records begin in the list, counted from its end. The footer is one element more. */
@@ -196,8 +248,8 @@ function splitFooter(list: string[]): Found {
 
 /** The view of what was found; undefined where its parts do not belong together. */
 function toView(request: ReadRequest, { records, footer: text, meta }: Found): ThreadView | undefined {
-  if (text === undefined) return { revision: null, count: 0, first: 0, last: 0, entries: [] };
-  const { revision, extent } = parseFooter(request.threadId, text);
+  if (text === undefined) return NO_THREAD;
+  const { revision, extent, times } = parseFooter(request.threadId, text);
   const wanted = selectRange(extent, request);
   if (records.length !== countOf(wanted) || (meta && meta.revision !== revision)) return undefined;
   const pinned = wanted.pinned === null ? 0 : 1;
@@ -212,6 +264,7 @@ function toView(request: ReadRequest, { records, footer: text, meta }: Found): T
     first: firstOf(extent),
     last: lastOf(extent),
     entries,
+    ...times,
     ...(typeof metadata === "string" && { metadata }),
   };
 }

@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
-import type { ThreadKeys } from "./keys.ts";
 import type { RedisClient } from "./options.ts";
 
 /** A script as its file has it: what it takes and returns stands at its top. */
@@ -16,10 +15,11 @@ function load(file: string): Script {
 }
 
 export const commitScript = load("commit");
+export const deleteScript = load("delete");
 export const readRangeScript = load("read-range");
 
 /**
- * Runs a script with its two keys and arguments: by its digest, and by its text where the server does not have it, which
+ * Runs a script with its keys and arguments: by its digest, and by its text where the server does not have it, which
  * takes one round trip more. Not by a client's `defineCommand`, which tracks connections that it sent a text on: a node of a
  * cluster that redirected the command instead of running it then fails the next ones with NOSCRIPT.
  *
@@ -28,12 +28,12 @@ export const readRangeScript = load("read-range");
 export async function runScript(
   client: RedisClient,
   { lua, digest }: Script,
-  { messages, meta }: ThreadKeys,
+  keys: readonly string[],
   values: readonly string[],
 ): Promise<unknown> {
   // One array, not one parameter a value: a call with a hundred thousand parameters overflows the stack.
   const run = (command: string, script: string) =>
-    client.call(command, [script, 2, messages, meta, ...values]);
+    client.call(command, [script, keys.length, ...keys, ...values]);
   try {
     return await run("evalsha", digest);
   } catch (error) {

@@ -27,6 +27,13 @@ async function useEverything(url: string, keyPrefix: string): Promise<void> {
   for (let round = 0; round < 120; round++) await lasting.open("a").addMessages([user("more")]);
   await store.clear();
   expect(await store.listMessages()).toEqual([]);
+  await lasting.open("b").addMessages([user("b")]);
+  const listed: string[] = [];
+  for await (const { threadId } of stores.iterateThreads()) listed.push(threadId);
+  expect(listed.sort()).toEqual(["a", "b"]);
+  await stores.deleteThread("a");
+  await stores.deleteThread("b");
+  expect(await stores.listThreads()).toMatchObject({ threads: [] });
 }
 
 describe.each(["redis", "redis-7", "redis-6.2", "valkey"] as const)("on %s", (name) => {

@@ -2,8 +2,7 @@ import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type RedisCluster, startRedisCluster } from "@scrollback/conformance/servers";
-import type { Cluster } from "ioredis";
-import { Redis } from "ioredis";
+import type { Cluster, Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createRedisStores } from "../src/index.ts";
 import { threadKeys } from "../src/keys.ts";
@@ -11,6 +10,7 @@ import { RedisDriver } from "../src/redis-driver.ts";
 import { majors, opened } from "./clients.ts";
 import { documentedRules } from "./documented-rules.ts";
 import { user, users } from "./messages.ts";
+import { beginMove, keysOf } from "./slot-move.ts";
 
 let server: RedisCluster;
 beforeAll(async () => {
@@ -129,6 +129,10 @@ describe.each(majors)("a cluster with $major", ({ Cluster }) => {
       await store.commit({ append: users(2), metadata: "title" });
       expect((await store.read()).metadata).toBe("title");
     }
+    const listed: string[] = [];
+    for await (const { threadId } of stores.iterateThreads()) listed.push(threadId);
+    expect(listed).toHaveLength(6);
+    for (const id of listed) await stores.deleteThread(id);
   });
 
   test("loses and doubles nothing while a thread's slot moves to another node", async () => {
@@ -145,7 +149,7 @@ describe.each(majors)("a cluster with $major", ({ Cluster }) => {
       }
     })();
     await sleep(50);
-    const move = await beginMove(Object.values(threadKeys(keyPrefix, store.threadId)));
+    const move = await beginMove(server, keysOf(keyPrefix, store.threadId));
     for (const key of move.keys) {
       await sleep(100);
       await move.migrate(key);
@@ -174,7 +178,7 @@ describe.each(majors)("a cluster with $major", ({ Cluster }) => {
         await store.addMessages([user(String(++written))]);
       }
     };
-    const move = await beginMove(Object.values(threadKeys(keyPrefix, store.threadId)));
+    const move = await beginMove(server, keysOf(keyPrefix, store.threadId));
     // A client that learns late where the slots are asks nodes at random, the target too, which refuses while it does not
     // own the slot: so the client takes a script for known there that the node has never run.
     Reflect.set(client, "refreshSlotsCache", (done?: () => void) => done?.());
@@ -191,35 +195,3 @@ describe.each(majors)("a cluster with $major", ({ Cluster }) => {
     expect(texts).toEqual(Array.from({ length: written + 1 }, (_, index) => String(index)));
   });
 });
-
-/** A slot on its way from the node that has these keys to the next one. */
-interface SlotMove {
-  readonly keys: readonly string[];
-  readonly target: Redis;
-  migrate(key: string): Promise<unknown>;
-  /** Gives the slot to the target, to which all of its keys have been migrated. */
-  end(): Promise<void>;
-}
-
-/** Begins to move the slot of these keys, as a reshard does. */
-async function beginMove(keys: readonly string[]): Promise<SlotMove> {
-  const nodes = server.nodes.map(({ host, port }) => opened(new Redis({ host, port })));
-  const slot = await (nodes[0] as Redis).cluster("KEYSLOT", keys[0] ?? "");
-  const counts = await Promise.all(nodes.map((node) => node.cluster("COUNTKEYSINSLOT", slot)));
-  const from = counts.findIndex((count) => count > 0);
-  const to = (from + 1) % nodes.length;
-  const [source, target] = [nodes[from] as Redis, nodes[to] as Redis];
-  const [sourceId, targetId] = [await source.call("CLUSTER", "MYID"), await target.call("CLUSTER", "MYID")];
-  const [host = "", port = ""] = server.nodes[to]?.innerAddress.split(":") ?? [];
-  await target.call("CLUSTER", "SETSLOT", slot, "IMPORTING", String(sourceId));
-  await source.call("CLUSTER", "SETSLOT", slot, "MIGRATING", String(targetId));
-  return {
-    keys,
-    target,
-    migrate: (key) => source.call("MIGRATE", host, port, key, 0, 5_000),
-    async end() {
-      for (const node of [target, source, ...nodes])
-        await node.call("CLUSTER", "SETSLOT", slot, "NODE", String(targetId));
-    },
-  };
-}

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { createRedisStores, type RedisStoreOptions } from "../src/index.ts";
 import { threadKeys } from "../src/keys.ts";
 import { opened } from "./clients.ts";
+import { commandsOf } from "./count-commands.ts";
 import { user, users } from "./messages.ts";
 
 let server: RunningServer;
@@ -25,19 +26,6 @@ function open(options: RedisStoreOptions = {}): { client: Redis; store: MessageS
   const client = opened(new Redis(server.url));
   const keyPrefix = randomUUID();
   return { client, keyPrefix, store: createRedisStores({ client, keyPrefix, ...options }).open("a") };
-}
-
-/** How often each command ran during `work`, inside scripts too. */
-async function commandsOf(client: Redis, work: () => Promise<unknown>): Promise<Record<string, number>> {
-  await client.config("RESETSTAT");
-  await work();
-  const lines = (await client.info("commandstats")).matchAll(/^cmdstat_([^:]+):calls=(\d+)/gm);
-  const {
-    "config|resetstat": _,
-    info: __,
-    ...calls
-  } = Object.fromEntries([...lines].map(([, name = "", calls]) => [name, Number(calls)]));
-  return calls;
 }
 
 /** What a commit costs in the steady state. More of it costs every user's every commit: think twice before raising this. */

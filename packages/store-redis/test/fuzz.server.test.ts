@@ -25,9 +25,7 @@ const number = fc.oneof(
 );
 const footer = fc.oneof(
   fc.string(),
-  fc
-    .tuple(number, number, number, number, number, number)
-    .map((fields) => `thread 1 epoch ${fields.join(" ")} 0`),
+  fc.array(number, { minLength: 10, maxLength: 10 }).map((fields) => `thread 1 epoch ${fields.join(" ")}`),
   fc.tuple(number, number).map(([version, commits]) => `thread ${version} epoch ${commits}`),
 );
 const field = fc.constantFrom("revision", "metadata", "op:first", "op:other", "more");

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { parseFooter, threadKeys } from "../src/keys.ts";
+import { parseFooter, threadIdOf, threadKeys } from "../src/keys.ts";
 
 /** Strings that are made to collide: short, of the characters that mean something in a key. */
 const text = fc.string({
@@ -32,10 +32,19 @@ describe("keys", () => {
     fc.assert(
       fc.property(text, text, text, (prefix, id, other) => {
         fc.pre(id !== other);
-        const { messages, meta } = threadKeys(prefix, id);
+        const { messages, meta, deleted } = threadKeys(prefix, id);
         expect(hashTag(messages)).toBe(hashTag(meta));
+        expect(hashTag(messages)).toBe(hashTag(deleted));
         expect(hashTag(messages)).not.toBe(messages);
         expect(hashTag(messages)).not.toBe(hashTag(threadKeys(prefix, other).messages));
+      }),
+    );
+  });
+
+  test("the id of a thread is read back from its key", () => {
+    fc.assert(
+      fc.property(text, text, (prefix, id) => {
+        expect(threadIdOf(prefix, threadKeys(prefix, id).messages)).toBe(id);
       }),
     );
   });
@@ -44,6 +53,7 @@ describe("keys", () => {
     expect(threadKeys("scrollback", "chat-1")).toEqual({
       messages: "scrollback:{chat-1}:messages",
       meta: "scrollback:{chat-1}:meta",
+      deleted: "scrollback:{chat-1}:deleted",
     });
     expect(threadKeys("a{b", "c}%").messages).toBe("a%7Bb:{c%7D%25}:messages");
   });
@@ -51,11 +61,15 @@ describe("keys", () => {
 
 describe("a footer", () => {
   test("says where the thread stands", () => {
-    expect(parseFooter("a", "thread 1 ep_-och 12 5 9 0 1 1 0")).toEqual({
+    expect(parseFooter("a", "thread 1 ep_-och 12 5 9 0 1 1 7 8 0 0")).toEqual({
       revision: "ep_-och.12",
       extent: { pinned: null, first: 5, next: 9 },
+      times: { createdAt: 7, updatedAt: 8 },
     });
-    expect(parseFooter("a", "thread 1 e 12 5 9 1 9 5 1").extent).toEqual({ pinned: 1, first: 5, next: 9 });
+    expect(parseFooter("a", "thread 1 e 12 5 9 1 9 5 7 8 9 6")).toMatchObject({
+      extent: { pinned: 1, first: 5, next: 9 },
+      times: { createdAt: 7, updatedAt: 8, expiresAt: 9 },
+    });
   });
 
   test("of a newer format asks for an upgrade", () => {
@@ -67,7 +81,14 @@ describe("a footer", () => {
     );
   });
 
-  test.each(["", "1u{}", "thread", "thread 1 e 1 2", "thread one e 12 5 9 0 1 1 0"])("is not %o", (value) => {
+  test.each([
+    "",
+    "1u{}",
+    "thread",
+    "thread 1 e 1 2",
+    "thread 1 e 12 5 9 0 1 1 0",
+    "thread one e 12 5 9 0 1 1 7 8 0 0",
+  ])("is not %o", (value) => {
     expect(() => parseFooter("a", value)).toThrow(
       expect.objectContaining({ code: "CORRUPT", message: expect.stringContaining("keyPrefix") }),
     );

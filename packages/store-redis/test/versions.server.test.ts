@@ -20,6 +20,7 @@ const commits = fc.array(
     trimming: fc.constantFrom("turns", "turns", "exact"),
     operation: fc.nat(40),
     expect: fc.constantFrom("any", "any", "any", "current", "stale"),
+    deletion: fc.constantFrom(undefined, undefined, undefined, 1, 2, 3),
   }),
   { minLength: 1, maxLength: 30 },
 );
@@ -44,7 +45,7 @@ describe.each(["redis", "redis-7", "redis-6.2", "valkey"] as const)("%s", (name)
     const connect = (): Redis => opened(new Redis(server.url));
     const fresh = () => ({ client: connect(), keyPrefix: randomUUID() });
 
-    test("every commit and read comes out as from the memory driver", async () => {
+    test("every commit, deletion and read comes out as from the memory driver", async () => {
       const client = connect();
       await fc.assert(
         fc.asyncProperty(commits, async (changes) => {
@@ -54,19 +55,33 @@ describe.each(["redis", "redis-7", "redis-6.2", "valkey"] as const)("%s", (name)
           ];
           let current: string | null = null;
           for (const [index, change] of changes.entries()) {
+            const expectedRevision =
+              change.expect === "any" ? undefined : change.expect === "stale" ? "epoch.0" : current;
+            if (change.deletion !== undefined) {
+              const operationId = `deletion ${change.deletion}`;
+              const deletion = { threadId: "a", operationId, expectedRevision, signal: undefined };
+              expect(await redis.delete(deletion)).toEqual(await memory.delete(deletion));
+              current = (await memory.read(everything)).revision;
+              for (const read of reads) {
+                const wanted = { ...everything, ...read };
+                expect(await redis.read(wanted)).toEqual(await memory.read(wanted));
+              }
+              continue;
+            }
             const request: CommitRequest = {
               threadId: "a",
               operationId: `operation ${change.operation}`,
               digest: JSON.stringify(change.append).slice(0, 22),
-              newEpoch: "epoch",
-              expectedRevision:
-                change.expect === "any" ? undefined : change.expect === "stale" ? "epoch.0" : current,
+              newEpoch: `epoch${index}`,
+              expectedRevision,
               drop: change.drop,
               append: change.append.map((kind, place) => `1${kind}{"at":"${index}.${place}"}`),
               metadata: change.metadata,
               maxMessages: change.maxMessages,
               trimming: change.trimming as "turns",
               ttlMs: undefined,
+              createdAt: 1_000 + index,
+              updatedAt: 2_000 + (index % 3),
               signal: undefined,
             };
             const outcome = await memory.commit(request);
@@ -192,7 +207,7 @@ describe.each(["redis", "redis-7", "redis-6.2", "valkey"] as const)("%s", (name)
       const store = createRedisStores({ client, keyPrefix }).open();
       await store.commit({ append: [user("a")], metadata: { title: "lost" } }, { operationId: "once" });
       await client.del(threadKeys(keyPrefix, store.threadId).messages);
-      expect(await store.read()).toEqual({ entries: [], revision: null });
+      expect(await store.read()).toEqual({ entries: [], revision: null, count: 0 });
       await store.addMessages([user("b")], { operationId: "once", expectedRevision: null });
       const page = await store.read();
       expect(page).toMatchObject({ entries: [{ sequence: 1, message: user("b") }] });
@@ -276,6 +291,8 @@ const nothing: CommitRequest = {
   maxMessages: undefined,
   trimming: "turns",
   ttlMs: undefined,
+  createdAt: 1_795_348_800_000,
+  updatedAt: 1_795_348_800_000,
   signal: undefined,
 };
 const everything: ReadRequest = {

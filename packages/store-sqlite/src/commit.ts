@@ -10,6 +10,7 @@ import {
   REMEMBERED_OPERATIONS,
   rangesOutside,
 } from "@scrollback/store-core";
+import { detachThread, sweepExpired } from "./remove.ts";
 import { isExpired, type OperationRow, type Statements, type ThreadRow } from "./statements.ts";
 import { fromStored, toStored } from "./text.ts";
 
@@ -26,7 +27,7 @@ const FORGET_EVERY = 16;
  */
 export function commitThread(statements: Statements, request: CommitRequest, isNew: boolean): CommitOutcome {
   const now = Date.now();
-  const found = statements.findThread.get(request.threadId) as ThreadRow | undefined;
+  const found = statements.findThread.get(toStored(request.threadId)) as ThreadRow | undefined;
   const thread = found && !isExpired(found, now) ? found : undefined;
   const revision = thread ? formatRevision(thread.epoch, thread.number) : null;
   if (thread && !isNew) {
@@ -40,7 +41,7 @@ export function commitThread(statements: Statements, request: CommitRequest, isN
   if (request.expectedRevision !== undefined && request.expectedRevision !== revision) {
     return { outcome: "revision-conflict", revision };
   }
-  if (found && !thread) statements.detachThread.run(detachedId(found.key), found.key);
+  if (found && !thread) detachThread(statements, found.key);
   const committed = apply(statements, thread, request, now);
   sweepExpired(statements, now, SWEPT_MESSAGES + request.append.length);
   return { outcome: "committed", revision: committed };
@@ -52,7 +53,7 @@ function apply(
   request: CommitRequest,
   now: number,
 ): string {
-  const { append, metadata, operationId, digest } = request;
+  const { append, metadata, operationId, digest, updatedAt } = request;
   const before: Extent = thread ?? EMPTY_EXTENT;
   const epoch = thread?.epoch ?? request.newEpoch;
   const number = (thread?.number ?? 0) + 1;
@@ -78,7 +79,7 @@ function apply(
   else if (metadata !== undefined) statements.setMetadata.run(key, toStored(metadata));
 
   const { pinned, first, next } = plan.extent;
-  statements.insertCommit.run(key, number, operationId, digest, pinned, first, next);
+  statements.insertCommit.run(key, number, operationId, digest, updatedAt, pinned, first, next);
   if (number % FORGET_EVERY === 0) statements.deleteCommits.run(key, number - REMEMBERED_OPERATIONS);
   return formatRevision(epoch, number);
 }
@@ -87,39 +88,14 @@ function apply(
 function writeExpiry(
   statements: Statements,
   thread: ThreadRow | undefined,
-  { threadId, newEpoch, ttlMs }: CommitRequest,
+  { threadId, newEpoch, createdAt, ttlMs }: CommitRequest,
   now: number,
 ): number {
   const expiresAt = ttlMs === undefined ? null : Math.min(now + ttlMs, Number.MAX_SAFE_INTEGER);
-  if (!thread) return Number(statements.insertThread.run(threadId, newEpoch, expiresAt).lastInsertRowid);
+  if (!thread) {
+    const id = toStored(threadId);
+    return Number(statements.insertThread.run(id, newEpoch, createdAt, expiresAt).lastInsertRowid);
+  }
   if (expiresAt !== thread.expiresAt) statements.setExpiry.run(expiresAt, thread.key);
   return thread.key;
-}
-
-/** The id of a thread that waits to be removed beside its successor: longer than any that a thread can have. */
-function detachedId(key: number): string {
-  return String(key).padStart(1_025, "0");
-}
-
-/**
- * Removes at most so many messages of the thread that expired first, and with the last of them the thread; to be run in a
- * write transaction. Returns whether any had expired by `now`. With 0 those count that were written to again or are removed
- * in part.
- */
-export function sweepExpired(statements: Statements, now: number, messages: number): boolean {
-  const expired = statements.findExpired.get(now);
-  if (!expired) return false;
-  const key = Number(expired.key);
-  const isLeft = statements.deleteOldestMessages.run(key, key, messages).changes !== 0;
-  // With 0 it stays expired, should the clock go back: some of its messages are gone.
-  if (isLeft) statements.setExpiry.run(0, key);
-  else removeThread(statements, key);
-  return true;
-}
-
-function removeThread(statements: Statements, key: number): void {
-  statements.deleteMessages.run(key, 0, Number.MAX_SAFE_INTEGER);
-  statements.deleteCommits.run(key, Number.MAX_SAFE_INTEGER);
-  statements.deleteMetadata.run(key);
-  statements.deleteThread.run(key);
 }

@@ -4,13 +4,14 @@ import {
   firstOf,
   formatRevision,
   lastOf,
+  NO_THREAD,
   type ReadRequest,
   StoreError,
   selectRange,
   type ThreadView,
 } from "@scrollback/store-core";
-import { isExpired, type Statements, type ThreadRow } from "./statements.ts";
-import { fromStored } from "./text.ts";
+import { isExpired, type Statements, type ThreadRow, timesOf } from "./statements.ts";
+import { fromStored, toStored } from "./text.ts";
 
 /** A thread that lacks more messages than this is reported as a whole, not message by message. */
 const MOST_MISSING = 10_000;
@@ -22,10 +23,8 @@ interface Entry {
 
 /** Reads what a request asks for; to be run in a read transaction. */
 export function readThread(statements: Statements, request: ReadRequest): ThreadView {
-  const thread = statements.findThread.get(request.threadId) as ThreadRow | undefined;
-  if (!thread || isExpired(thread, Date.now())) {
-    return { revision: null, count: 0, first: 0, last: 0, entries: [] };
-  }
+  const thread = statements.findThread.get(toStored(request.threadId)) as ThreadRow | undefined;
+  if (!thread || isExpired(thread, Date.now())) return NO_THREAD;
   const metadata = request.metadata ? statements.selectMetadata.get(thread.key)?.record : undefined;
   return {
     revision: formatRevision(thread.epoch, thread.number),
@@ -33,6 +32,7 @@ export function readThread(statements: Statements, request: ReadRequest): Thread
     first: firstOf(thread),
     last: lastOf(thread),
     entries: selectEntries(statements, thread.key, selectRange(thread, request)),
+    ...timesOf(thread),
     ...(metadata !== undefined && { metadata: fromStored(metadata) }),
   };
 }

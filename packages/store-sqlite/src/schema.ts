@@ -14,57 +14,33 @@ const steps: readonly ((prefix: string) => string)[] = [
     INSERT INTO ${prefix}schema VALUES (0);
     CREATE TABLE ${prefix}threads (
       key INTEGER PRIMARY KEY,
-      id TEXT NOT NULL UNIQUE,
+      id ANY NOT NULL UNIQUE,
       epoch TEXT NOT NULL,
-      commits INTEGER NOT NULL,
+      created_at INTEGER NOT NULL,
+      expires_at INTEGER
+    ) STRICT;
+    CREATE INDEX ${prefix}threads_expiry ON ${prefix}threads (expires_at) WHERE expires_at IS NOT NULL;
+    CREATE TABLE ${prefix}commits (
+      thread INTEGER NOT NULL,
+      number INTEGER NOT NULL,
+      operation TEXT NOT NULL,
+      digest TEXT NOT NULL,
+      updated_at INTEGER NOT NULL,
       pinned INTEGER,
       first INTEGER NOT NULL,
       next INTEGER NOT NULL,
-      expires_at INTEGER,
-      metadata ANY
-    ) STRICT;
-    CREATE INDEX ${prefix}threads_expiry ON ${prefix}threads (expires_at) WHERE expires_at IS NOT NULL;
+      PRIMARY KEY (thread, number)
+    ) STRICT, WITHOUT ROWID;
     CREATE TABLE ${prefix}messages (
       thread INTEGER NOT NULL,
       sequence INTEGER NOT NULL,
       record ANY NOT NULL,
       PRIMARY KEY (thread, sequence)
     ) STRICT, WITHOUT ROWID;
-    CREATE TABLE ${prefix}operations (
-      thread INTEGER NOT NULL,
-      slot INTEGER NOT NULL,
-      number INTEGER NOT NULL,
-      id TEXT NOT NULL,
-      digest TEXT NOT NULL,
-      PRIMARY KEY (thread, slot)
-    ) STRICT, WITHOUT ROWID;`,
-  // Version 1 wrote a thread's row with every commit, and with it up to 256 KiB of metadata. Now the newest commit says what
-  // the thread is, and the row is written only to move the expiry.
-  (prefix) => `
-    CREATE TABLE ${prefix}commits (
-      thread INTEGER NOT NULL,
-      number INTEGER NOT NULL,
-      operation TEXT NOT NULL,
-      digest TEXT NOT NULL,
-      pinned INTEGER,
-      first INTEGER NOT NULL,
-      next INTEGER NOT NULL,
-      PRIMARY KEY (thread, number)
-    ) STRICT, WITHOUT ROWID;
-    INSERT INTO ${prefix}commits
-      SELECT o.thread, o.number, o.id, o.digest, t.pinned, t.first, t.next
-      FROM ${prefix}operations o JOIN ${prefix}threads t ON t.key = o.thread;
     CREATE TABLE ${prefix}metadata (
       thread INTEGER PRIMARY KEY,
       record ANY NOT NULL
-    ) STRICT;
-    INSERT INTO ${prefix}metadata SELECT key, metadata FROM ${prefix}threads WHERE metadata IS NOT NULL;
-    DROP TABLE ${prefix}operations;
-    ALTER TABLE ${prefix}threads DROP COLUMN metadata;
-    ALTER TABLE ${prefix}threads DROP COLUMN commits;
-    ALTER TABLE ${prefix}threads DROP COLUMN pinned;
-    ALTER TABLE ${prefix}threads DROP COLUMN first;
-    ALTER TABLE ${prefix}threads DROP COLUMN next;`,
+    ) STRICT;`,
 ];
 
 /**

@@ -3,25 +3,31 @@ import {
   type CommitOutcome,
   type CommitRequest,
   closedError,
+  type DeleteOutcome,
+  type DeleteRequest,
   type Driver,
   type DriverCapabilities,
   type DriverTarget,
   type ErrorClass,
+  type ListRequest,
   pause,
   type ReadRequest,
+  type ThreadListing,
   type ThreadView,
 } from "@scrollback/store-core";
-import { commitThread, sweepExpired } from "./commit.ts";
+import { commitThread } from "./commit.ts";
 import { classifySqliteError, isBusy } from "./errors.ts";
+import { listThreads } from "./list.ts";
 import { connect, type OpenDatabase, prepareDatabase } from "./open-database.ts";
 import { IN_MEMORY, type SqliteSource } from "./options.ts";
 import { readThread } from "./read.ts";
+import { deleteThread, sweepExpired } from "./remove.ts";
 
 /** How long a verb tries while others hold the lock; the message of `SQLITE_BUSY` in errors.ts says so. */
 const BUSY_DEADLINE_MS = 10_000;
-/** How many messages of an expired thread a clear removes in one step, which takes some milliseconds. */
+/** How many messages a deletion, or the clear of an expired thread, removes in one step, which takes some milliseconds. */
 const SWEPT_AT_ONCE = 1_000;
-/** How long a clear tries to empty the log, from which any reader at work keeps it. */
+/** How long a clear or a deletion tries to empty the log, from which any reader at work keeps it. */
 const EMPTY_LOG_DEADLINE_MS = 1_000;
 
 /**
@@ -52,6 +58,7 @@ export class SqliteDriver implements Driver {
       sharing: isInMemory(source) ? "driver" : "machine",
       expiry: true,
       trimmedWithinCommits: 0,
+      deletedWithinMs: 0,
       roundTrips: Object.freeze({ commit: 0, read: 0 }),
     });
   }
@@ -74,6 +81,23 @@ export class SqliteDriver implements Driver {
     const { transactions, statements } = await this.#open();
     return await this.#whenFree(
       () => transactions.read(() => readThread(statements, request)),
+      performance.now() + BUSY_DEADLINE_MS,
+      request.signal,
+    );
+  }
+
+  async delete(request: DeleteRequest): Promise<DeleteOutcome> {
+    const open = await this.#open();
+    const step = () => deleteThread(open.statements, request, SWEPT_AT_ONCE);
+    const outcome = await this.#write(open, step, request.signal);
+    if (outcome.outcome === "deleted") await this.#removeContent(open);
+    return outcome;
+  }
+
+  async list(request: ListRequest): Promise<ThreadListing> {
+    const { transactions, statements } = await this.#open();
+    return await this.#whenFree(
+      () => transactions.read(() => listThreads(statements, request)),
       performance.now() + BUSY_DEADLINE_MS,
       request.signal,
     );
@@ -146,9 +170,9 @@ export class SqliteDriver implements Driver {
   }
 
   /**
-   * What the thread was before it expired may still be there, and what a clear dropped still stands in the write-ahead log,
-   * and in the file until the log is copied there. The commit has happened by now, so a failure is none of the clear's: later
-   * commits and a later checkpoint do it then.
+   * What the thread was before it expired, and the rest of a deleted one, may still be there; and what a clear or a deletion
+   * removed still stands in the write-ahead log, and in the file until the log is copied there. The thread is cleared or
+   * deleted by now, so a failure is not the caller's: later commits and a later checkpoint do it then.
    */
   async #removeContent(open: OpenDatabase): Promise<void> {
     const { statements } = open;

@@ -1,10 +1,10 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import type { Extent } from "@scrollback/store-core";
+import type { Extent, ThreadTimes } from "@scrollback/store-core";
 
-/** A prepared statement with plain rows and numbers, whatever the client's own defaults are. */
-export function prepare(database: DatabaseSync, sql: string): StatementSync {
+/** A prepared statement with plain rows, and with plain numbers or bigints, whatever the client's own defaults are. */
+export function prepare(database: DatabaseSync, sql: string, bigInts = false): StatementSync {
   const statement = database.prepare(sql);
-  statement.setReadBigInts(false);
+  statement.setReadBigInts(bigInts);
   // Older versions of Node have neither the method nor the default that it undoes.
   statement.setReturnArrays?.(false);
   return statement;
@@ -14,7 +14,9 @@ export function prepare(database: DatabaseSync, sql: string): StatementSync {
 export interface ThreadRow extends Extent {
   readonly key: number;
   readonly epoch: string;
-  /** Milliseconds since the epoch. */
+  /** The times are in milliseconds since 1970. */
+  readonly createdAt: number;
+  readonly updatedAt: number;
   readonly expiresAt: number | null;
   /** The number of the newest commit. */
   readonly number: number;
@@ -27,20 +29,37 @@ export interface OperationRow {
 }
 
 /** Whether a thread is gone, though its rows may still be there. */
-export function isExpired(thread: ThreadRow, now: number): boolean {
+export function isExpired(thread: Pick<ThreadRow, "expiresAt">, now: number): boolean {
   return thread.expiresAt !== null && thread.expiresAt <= now;
 }
 
+/** The times of a thread that is there. */
+export function timesOf({ createdAt, updatedAt, expiresAt }: ThreadTimesRow): ThreadTimes {
+  return { createdAt, updatedAt, ...(expiresAt !== null && { expiresAt }) };
+}
+
+type ThreadTimesRow = Pick<ThreadRow, "createdAt" | "updatedAt" | "expiresAt">;
+
 /** The statements of the driver. Their parameters have no numbers, as older versions of Node cannot bind those by position. */
 export function prepareStatements(database: DatabaseSync, prefix: string) {
-  const sql = (text: string) => prepare(database, text.replaceAll("$", prefix));
+  const sql = (text: string, bigInts?: boolean) => prepare(database, text.replaceAll("$", prefix), bigInts);
   return {
     findThread: sql(
-      `SELECT t.key, t.epoch, t.expires_at AS expiresAt, c.number, c.pinned, c.first, c.next
+      `SELECT t.key, t.epoch, t.created_at AS createdAt, t.expires_at AS expiresAt,
+         c.number, c.updated_at AS updatedAt, c.pinned, c.first, c.next
        FROM $threads t JOIN $commits c ON c.thread = t.key WHERE t.id = ? ORDER BY c.number DESC LIMIT 1`,
     ),
     findExpired: sql("SELECT key FROM $threads WHERE expires_at <= ? LIMIT 1"),
-    insertThread: sql("INSERT INTO $threads (id, epoch, expires_at) VALUES (?, ?, ?)"),
+    // The cross join makes SQLite walk the ids in order.
+    selectThreads: sql(
+      `SELECT t.key, t.id, t.created_at AS createdAt, t.expires_at AS expiresAt,
+         c.updated_at AS updatedAt, c.pinned, c.first, c.next
+       FROM $threads t CROSS JOIN $commits c
+         ON c.thread = t.key AND c.number = (SELECT max(number) FROM $commits WHERE thread = t.key)
+       WHERE t.id >= ? AND t.id <> ? ORDER BY t.id LIMIT ?`,
+      true,
+    ),
+    insertThread: sql("INSERT INTO $threads (id, epoch, created_at, expires_at) VALUES (?, ?, ?, ?)"),
     setExpiry: sql("UPDATE $threads SET expires_at = ? WHERE key = ?"),
     detachThread: sql("UPDATE $threads SET id = ?, expires_at = 0 WHERE key = ?"),
     deleteThread: sql("DELETE FROM $threads WHERE key = ?"),
@@ -60,7 +79,7 @@ export function prepareStatements(database: DatabaseSync, prefix: string) {
     ),
 
     findOperation: sql("SELECT number, digest FROM $commits WHERE thread = ? AND operation = ?"),
-    insertCommit: sql("INSERT INTO $commits VALUES (?, ?, ?, ?, ?, ?, ?)"),
+    insertCommit: sql("INSERT INTO $commits VALUES (?, ?, ?, ?, ?, ?, ?, ?)"),
     deleteCommits: sql("DELETE FROM $commits WHERE thread = ? AND number <= ?"),
 
     selectMetadata: sql("SELECT record FROM $metadata WHERE thread = ?"),

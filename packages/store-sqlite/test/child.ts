@@ -23,6 +23,26 @@ const jobs: Record<string, () => Promise<void>> = {
     }
   },
 
+  /** Begins and deletes one thread, 40 times, and lists all in between. */
+  async delete() {
+    await using stores = createSqliteStores({ url });
+    for (let turn = 1; turn <= 40; turn++) {
+      await stores.open("thread").addMessages(Array.from({ length: 1_500 }, () => user(`${name} ${turn}`)));
+      const { threads } = await stores.listThreads();
+      if (threads.some(({ threadId, count }) => threadId !== "thread" || count % 1_500 !== 0))
+        process.exit(1);
+      await stores.deleteThread("thread");
+    }
+  },
+
+  /** Deletes the thread, having said so. */
+  async remove() {
+    await using stores = createSqliteStores({ url });
+    await stores.setup();
+    say("deleting");
+    await stores.deleteThread("thread");
+  },
+
   /** Takes the write lock, says so, and holds it until it is killed. */
   async lock() {
     const database = new DatabaseSync(path);

@@ -95,3 +95,24 @@ test("C4 an operation id of the store's own is looked up from the second try on"
   expect(ran.filter((name) => name === "SELECT commits")).toHaveLength(1);
   expect(await store.listMessages()).toEqual([user("a"), user("b")]);
 });
+
+test("a deletion of a short thread is one transaction and a checkpoint, and a page of a listing one statement and the metadata", async () => {
+  await using stores = createSqliteStores({ client });
+  for (const id of ["a", "b", "c"]) await stores.open(id).addMessages(users(20));
+  expect(await client.during(() => stores.listThreads({ limit: 2 }))).toEqual([
+    "BEGIN",
+    "SELECT threads",
+    "SELECT metadata",
+    "SELECT metadata",
+    "COMMIT",
+  ]);
+  const ran = await client.during(() => stores.deleteThread("a"));
+  expect(ran.filter((name) => name === "DELETE messages")).toHaveLength(2);
+  expect(ran.slice(ran.indexOf("COMMIT"))).toEqual([
+    "COMMIT",
+    "BEGIN IMMEDIATE",
+    "SELECT threads",
+    "COMMIT",
+    "PRAGMA wal_checkpoint(TRUNCATE)",
+  ]);
+});

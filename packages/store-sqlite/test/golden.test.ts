@@ -7,12 +7,12 @@ import { Scratch } from "./scratch.ts";
 const golden = join(import.meta.dirname, "golden");
 
 runGolden({
-  name: "SQLite, layout 2",
-  facts: JSON.parse(readFileSync(join(golden, "layout-2.json"), "utf8")),
+  name: "SQLite, layout 1",
+  facts: JSON.parse(readFileSync(join(golden, "layout-1.json"), "utf8")),
   async load() {
     const scratch = new Scratch();
     scratch.make();
-    copyFileSync(join(golden, "layout-2.sqlite"), scratch.path);
+    copyFileSync(join(golden, "layout-1.sqlite"), scratch.path);
     const driver = connect(scratch.path);
     return {
       driver,

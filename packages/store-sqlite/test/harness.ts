@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { Harness } from "@scrollback/conformance";
 import { SqliteDriver } from "../src/sqlite-driver.ts";
+import { toStored } from "../src/text.ts";
 
 export const TABLE_PREFIX = "scrollback_";
 
@@ -48,7 +49,9 @@ function withRaw<T>(path: string, use: (raw: DatabaseSync) => T): T {
 function dump(raw: DatabaseSync, threadId: string): string {
   const others = "(SELECT key FROM scrollback_threads WHERE id <> ?)";
   const rows = ["messages", "metadata", "commits"].flatMap((table) =>
-    raw.prepare(`SELECT * FROM ${TABLE_PREFIX}${table} WHERE thread NOT IN ${others}`).all(threadId),
+    raw
+      .prepare(`SELECT * FROM ${TABLE_PREFIX}${table} WHERE thread NOT IN ${others}`)
+      .all(toStored(threadId)),
   );
   return rows.map((row) => Object.values(row).join(" ")).join("\n");
 }
@@ -58,6 +61,6 @@ function plant(raw: DatabaseSync, threadId: string, sequence: number, record: st
     .prepare(
       `UPDATE ${TABLE_PREFIX}messages SET record = ? WHERE sequence = ? AND thread = (SELECT key FROM ${TABLE_PREFIX}threads WHERE id = ?)`,
     )
-    .run(record, sequence, threadId);
+    .run(record, sequence, toStored(threadId));
   if (changes !== 1) throw new Error(`thread ${JSON.stringify(threadId)} has no message ${sequence}`);
 }

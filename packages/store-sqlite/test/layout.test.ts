@@ -99,52 +99,6 @@ describe("what is stored", () => {
 });
 
 describe("the layout's version", () => {
-  const versionOne = () => readFileSync(new URL("golden/layout-1.sql", import.meta.url), "utf8");
-
-  test("a database of version 1 is brought up to date and keeps everything", async () => {
-    scratch.exec(versionOne());
-    await using stores = createSqliteStores({ url: scratch.url, maxMessages: 4 });
-    expect(await stores.open("plain").read()).toMatchObject({
-      entries: [
-        { sequence: 1, message: user("one") },
-        { sequence: 2, message: { role: "assistant", content: "two" } },
-        { sequence: 3, message: user("three") },
-      ],
-      revision: "epochOfThePlain0.3",
-      metadata: { title: "Plain" },
-    });
-    expect((await stores.open("trimmed").read()).entries.map(({ sequence }) => sequence)).toEqual([
-      1, 65, 66,
-    ]);
-    expect(await stores.open("expired").read()).toEqual({ entries: [], revision: null });
-    expect(await stores.open("expiring").listMessages()).toEqual([user("still here")]);
-
-    await stores.open("trimmed").addMessages(users(2));
-    expect((await stores.open("trimmed").read()).entries.map(({ sequence }) => sequence)).toEqual([
-      1, 67, 68,
-    ]);
-    expect(scratch.query("SELECT version FROM scrollback_schema")).toEqual([{ version: 2 }]);
-  });
-
-  test("a database of version 1 still knows its operations", async () => {
-    scratch.exec(versionOne());
-    const driver = connect(scratch.path);
-    const repeat = (threadId: string, operationId: string, digest: string) =>
-      driver.commit(commitRequest({ threadId, operationId, digest }));
-    expect(await repeat("plain", "second-of-plain", "digestOfTheSecondOne02")).toEqual({
-      outcome: "repeated",
-      revision: "epochOfThePlain0.2",
-    });
-    expect(await repeat("plain", "second-of-plain", "another")).toMatchObject({
-      outcome: "operation-conflict",
-    });
-    expect(await repeat("trimmed", "trimmed-3", "digestOfTheTrimmed-003")).toEqual({
-      outcome: "repeated",
-      revision: "epochOfTrimmed00.3",
-    });
-    await driver.close();
-  });
-
   test("a process that another overtakes at the lock does not take the steps again", () => {
     const database = new DatabaseSync(scratch.path);
     const faster = new DatabaseSync(scratch.path);
@@ -155,26 +109,25 @@ describe("the layout's version", () => {
       }
     }
     migrate(database, new Overtaken(database), "scrollback_");
-    expect(scratch.query("SELECT version FROM scrollback_schema")).toEqual([{ version: 2 }]);
+    expect(scratch.query("SELECT version FROM scrollback_schema")).toEqual([{ version: 1 }]);
     database.close();
     faster.close();
   });
 
   test("a step that fails leaves the database at its old version", async () => {
-    scratch.exec(`${versionOne()}; CREATE TABLE scrollback_metadata (own TEXT)`);
+    scratch.exec("CREATE TABLE scrollback_metadata (own TEXT)");
     await using stores = createSqliteStores({ url: scratch.url });
-    expect(await failure(stores.open("plain").read())).toMatchObject({ code: "UNSUPPORTED" });
-    expect(scratch.query("SELECT version FROM scrollback_schema")).toEqual([{ version: 1 }]);
-    expect(scratch.query("SELECT name FROM sqlite_schema WHERE name = 'scrollback_commits'")).toEqual([]);
+    expect(await failure(stores.open("a").read())).toMatchObject({ code: "UNSUPPORTED" });
+    expect(scratch.query("SELECT name FROM sqlite_schema")).toEqual([{ name: "scrollback_metadata" }]);
     scratch.exec("DROP TABLE scrollback_metadata");
-    expect(await stores.open("plain").listMessages()).toHaveLength(3);
+    expect(await stores.open("a").listMessages()).toEqual([]);
   });
 
   test("a database of a newer version is refused and stays as it is", async () => {
     const first = createSqliteStores({ url: scratch.url });
     await first.open("a").addMessages([user("kept")]);
     await first.close();
-    scratch.exec("UPDATE scrollback_schema SET version = 3");
+    scratch.exec("UPDATE scrollback_schema SET version = 2");
     const before = readFileSync(scratch.path);
     await using stores = createSqliteStores({ url: scratch.url });
     const expected = {

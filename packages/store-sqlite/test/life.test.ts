@@ -59,7 +59,7 @@ describe("expiry", () => {
     const store = stores.open("a");
     await store.commit({ append: users(3, "old"), metadata: "old" });
     vi.advanceTimersByTime(1_000);
-    expect(await store.read()).toEqual({ entries: [], revision: null });
+    expect(await store.read()).toEqual({ entries: [], revision: null, count: 0 });
     await store.addMessages([user("new")], { expectedRevision: null });
     expect(await store.read()).toMatchObject({ entries: [{ sequence: 1, message: user("new") }] });
     expect(scratch.query("SELECT record FROM scrollback_messages")).toHaveLength(1);

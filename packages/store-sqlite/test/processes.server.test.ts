@@ -1,12 +1,11 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { StoreError } from "@scrollback/store-core";
 import { afterEach, describe, expect, test } from "vitest";
 import { createSqliteStores } from "../src/index.ts";
-import { user } from "./messages.ts";
+import { user, users } from "./messages.ts";
 import { failure, useScratch } from "./scratch.ts";
 
 const CHILD = fileURLToPath(new URL("child.ts", import.meta.url));
@@ -96,13 +95,32 @@ test("processes that open and close one new file at once lose nothing", async ()
   }
 }, 60_000);
 
-test("processes that meet a database of an older version bring it up to date once", async () => {
-  scratch.exec(readFileSync(new URL("golden/layout-1.sql", import.meta.url), "utf8"));
-  await Promise.all(["one", "two", "three", "four"].map((name) => succeed(start("reopen", name))));
+test("C21 processes that begin and delete one thread at once see it whole or not at all, and leave nothing of it", async () => {
+  await Promise.all(["one", "two", "three"].map((name) => succeed(start("delete", name))));
   await using stores = createSqliteStores({ url: scratch.url });
-  expect((await stores.open("plain").read()).entries).toHaveLength(3);
-  expect(await stores.open("thread").listMessages()).toHaveLength(100);
-  expect(scratch.query("SELECT version FROM scrollback_schema")).toEqual([{ version: 2 }]);
+  expect(await stores.listThreads()).toEqual({ threads: [] });
+  for (const table of ["threads", "commits", "messages", "metadata"])
+    expect(scratch.query(`SELECT * FROM scrollback_${table}`)).toEqual([]);
+}, 60_000);
+
+test("C21 a process killed while it deletes leaves the thread whole or gone, and the next deletion removes the rest", async () => {
+  const outcomes = new Set<string>();
+  for (let round = 0; round < 8; round++) {
+    await using stores = createSqliteStores({ url: scratch.url });
+    await stores.open("thread").addMessages(users(20_000));
+    const child = start("remove");
+    await once(child.stdout ?? child, "data");
+    await sleep(round * 3);
+    child.kill("SIGKILL");
+    await once(child, "close");
+    const { count } = await stores.open("thread").read({ limit: 1 });
+    const rows = scratch.query("SELECT 1 FROM scrollback_messages").length;
+    outcomes.add(count === 0 ? (rows > 0 ? "gone for readers" : "gone") : "whole");
+    if (count > 0) expect((await stores.open("thread").listMessages()).length).toBe(20_000);
+    await stores.deleteThread("thread");
+    expect(scratch.query("SELECT 1 FROM scrollback_messages")).toEqual([]);
+  }
+  expect(outcomes).toContain("gone for readers");
 }, 60_000);
 
 describe("while another process holds the write lock", () => {

@@ -74,6 +74,8 @@ export function commitRequest(changes: Partial<CommitRequest>): CommitRequest {
     maxMessages: undefined,
     trimming: "turns",
     ttlMs: undefined,
+    createdAt: 1_795_348_800_000,
+    updatedAt: 1_795_348_800_000,
     signal: undefined,
     ...changes,
   };

@@ -55,7 +55,7 @@ describe("serialize and restore", () => {
     });
   });
 
-  test.each(["1unull", "1u7", '1u{"role":"user"}'])(
+  test.each(["1u0000000001000null", "1u00000000010007", '1u0000000001000{"role":"user"}'])(
     "a record that is no message (%s) is INVALID_STATE",
     async (record) => {
       const state = json(await saved());

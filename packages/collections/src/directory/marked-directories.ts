@@ -27,7 +27,7 @@ import { MarkedView, type Repair } from "./marked-view.ts";
 import { noteOf, saysNothingWritten } from "./marked-write.ts";
 import { formatPageToken } from "./page-token.ts";
 import type { Key } from "./position.ts";
-import { type DeleteThread, deleteLeaves, type Purged, purge, withDeletion } from "./purge.ts";
+import { deleteLeaves, type Purged, purge } from "./purge.ts";
 import { Queues } from "./queues.ts";
 import { OutdatedError, type Snapshot, Tree } from "./tree.ts";
 
@@ -57,7 +57,7 @@ export class MarkedDirectories<V> implements AsyncDisposable {
   readonly #clock: DirectoryClock;
   readonly #semantics: MarkSemantics;
   readonly #onError: (error: unknown) => void;
-  readonly #stores: StoreFactory & { readonly deleteThread: DeleteThread };
+  readonly #stores: StoreFactory;
   /** The purges under way in the background. */
   readonly #purges = new Map<string, Promise<void>>();
 
@@ -65,7 +65,7 @@ export class MarkedDirectories<V> implements AsyncDisposable {
   constructor(options: MarkedDirectoriesOptions, internals: Internals = {}) {
     checkDirectories(options);
     const { clock = systemDirectoryClock, holdMs = HOLD_MS } = options;
-    const stores = withDeletion(options.stores.withTraits(chatMessageTraits));
+    const stores = options.stores.withTraits(chatMessageTraits);
     this.#stores = stores;
     const layout = markedLayout<V>(options.leafThread);
     this.#clock = clock;

@@ -11,23 +11,11 @@ import { type Key, keyText, type Position } from "./position.ts";
 import { incarnationText } from "./rules.ts";
 import { indexOfLeaf, type LeafRef, type RetiredLeaf, type Tree } from "./tree.ts";
 
-/** Deletes a thread; see `StoreFactory.deleteThread`. */
-export type DeleteThread = (threadId: string, options?: { expectedRevision?: string }) => Promise<void>;
-
-/** A factory that can delete threads; where it cannot, deletion fails with `UNSUPPORTED`. */
-export function withDeletion(stores: StoreFactory): StoreFactory & { readonly deleteThread: DeleteThread } {
-  const { deleteThread } = stores as StoreFactory & { readonly deleteThread?: DeleteThread };
-  const refuse: DeleteThread = async () => {
-    throw new StoreError("UNSUPPORTED", "delete: the stores' factory has no deleteThread");
-  };
-  return { ...stores, deleteThread: deleteThread ?? refuse };
-}
-
 /** What {@link purge} works with. */
 export interface PurgeParts<V> {
   readonly tree: Tree<MarkedNote<V>, MarkedEntry<V>>;
   readonly compactor: Compactor<MarkedNote<V>, MarkedEntry<V>>;
-  readonly deleteThread: DeleteThread;
+  readonly deleteThread: StoreFactory["deleteThread"];
   readonly semantics: MarkSemantics;
 }
 
@@ -112,7 +100,7 @@ async function positionsOf<V>(
 /** Deletes leaves that are still as they were. */
 export async function deleteLeaves<V>(
   { layout }: Tree<MarkedNote<V>, MarkedEntry<V>>,
-  deleteThread: DeleteThread,
+  deleteThread: StoreFactory["deleteThread"],
   leaves: readonly RetiredLeaf[],
 ): Promise<void> {
   const deleted = leaves.map(async ({ id, revision }) => {

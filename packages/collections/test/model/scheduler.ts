@@ -1,7 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { CommitRequest, Driver, ReadRequest } from "@scrollback/store-core";
 import type { DirectoryClock } from "../../src/index.ts";
-import type { Deletion } from "../deletable.ts";
 
 /** Numbers from a seed: the same seed, the same numbers (mulberry32). */
 export class Random {
@@ -95,7 +94,7 @@ export class Scheduler {
   }
 
   /** A driver for one process: each request has a turn of its own, and so has its reply. */
-  driverOf(process: number, driver: Driver & Deletion): Driver & Deletion {
+  driverOf(process: number, driver: Driver): Driver {
     const inTurn = async <T>(work: () => Promise<T>): Promise<T> => {
       await this.turn(process);
       const outcome = await work().then(
@@ -111,7 +110,8 @@ export class Scheduler {
       capabilities: driver.capabilities,
       commit: (request: CommitRequest) => inTurn(() => driver.commit(request)),
       read: (request: ReadRequest) => inTurn(() => driver.read(request)),
-      deleteThread: (threadId, revision) => inTurn(() => driver.deleteThread(threadId, revision)),
+      delete: (request) => inTurn(() => driver.delete(request)),
+      list: (request) => inTurn(() => driver.list(request)),
       close: async () => undefined,
       classifyError: (error: unknown) => driver.classifyError(error),
     };

@@ -1,9 +1,9 @@
 // Exceeds 300 lines because the calls of a world, and what is true in it, are checked against each other.
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { type Revision, StoreError } from "@scrollback/store-core";
+import { createStores, type Revision, StoreError, type StoreFactory } from "@scrollback/store-core";
 import type { Internals } from "../../src/directory/marked-options.ts";
 import { MarkedDirectories, type MarkedEntry } from "../../src/index.ts";
-import { DeletableDriver, deletableStores } from "../deletable.ts";
+import { DeletableDriver } from "../deletable.ts";
 import { Random, Scheduler } from "./scheduler.ts";
 
 const directory = "directory";
@@ -89,7 +89,7 @@ export class World {
   #start() {
     const id = this.#processes++;
     const clock = this.#scheduler.clockOf(id, (this.#random.below(5) - 2) * 20_000);
-    const stores = deletableStores(this.#scheduler.driverOf(id, this.#driver));
+    const stores = createStores(this.#scheduler.driverOf(id, this.#driver));
     const leafThread = (leaf: string) => `leaf:${leaf}`;
     const directories = new MarkedDirectories<string>({ stores, leafThread, clock }, this.#internals);
     return { id, stores, directories };
@@ -208,7 +208,7 @@ export class World {
     await this.#scheduler.step();
     const written = [...this.#driver.written].filter((threadId) => this.#ids.includes(threadId));
     this.#driver.written.clear();
-    const stores = deletableStores(this.#driver);
+    const stores = createStores(this.#driver);
     for (const id of written) {
       const states = this.#statesOf(id);
       const { head } = await this.#head(stores, id);
@@ -268,7 +268,7 @@ export class World {
       for (const direction of ["desc", "asc"] as const) await settle(this.#pages(reader, direction));
     }
     const { root } = await new MarkedDirectories<string>(
-      { stores: deletableStores(this.#driver), leafThread: String },
+      { stores: createStores(this.#driver), leafThread: String },
       {},
     ).read(directory);
     this.counts.leaves += root.leaves.length;
@@ -297,7 +297,7 @@ export class World {
 
 type Process = {
   readonly id: number;
-  readonly stores: ReturnType<typeof deletableStores>;
+  readonly stores: StoreFactory;
   readonly directories: MarkedDirectories<string>;
 };
 

@@ -1,4 +1,5 @@
 import { REMEMBERED_MS } from "../driver.ts";
+import type { Moment } from "./chain.ts";
 
 /** An insert of this process whose outcome is not known. */
 export interface Attempt {
@@ -11,9 +12,20 @@ export interface Attempt {
   isLate: boolean;
 }
 
+/** A closing row that this process has sent to delete a thread, and does not know whether it was inserted. */
+export interface Closing {
+  readonly number: number;
+  readonly token: string;
+  readonly incarnation: string;
+  /** The number of the incarnation's root. */
+  readonly root: number;
+  readonly sent: Moment;
+}
+
 /** What a process remembers of one operation until it knows how the operation ended. */
 export interface Operation {
   readonly attempts: Attempt[];
+  readonly closings: Closing[];
 }
 
 interface Entry extends Operation {
@@ -35,7 +47,7 @@ export class Operations {
 
   /** Begins a call. */
   begin(key: string, now: number): Operation {
-    const entry = this.#entries.get(key) ?? { attempts: [], calls: 0, ended: now };
+    const entry = this.#entries.get(key) ?? { attempts: [], closings: [], calls: 0, ended: now };
     entry.calls += 1;
     this.#entries.delete(key);
     this.#entries.set(key, entry);
@@ -49,7 +61,7 @@ export class Operations {
     entry.calls -= 1;
     entry.ended = now;
     if (entry.calls > 0) return;
-    if (isSettled || entry.attempts.length === 0) this.#entries.delete(key);
+    if (isSettled || entry.attempts.length + entry.closings.length === 0) this.#entries.delete(key);
     if (this.#entries.size > OPERATIONS_KEPT) this.#forget(now);
   }
 

@@ -1,18 +1,19 @@
 import type { Clock } from "../clock.ts";
 import { REMEMBERED_OPERATIONS } from "../driver.ts";
+import { StoreError } from "../errors.ts";
+import { isFreed, never } from "./expiry.ts";
 import {
   decodeHead,
   decodeHeadIfSound,
-  FIRST_ROW,
   type Head,
+  headFields,
   type PlaceHead,
   type RowRange,
   textCountOf,
 } from "./format.ts";
-import type { LogRow, RecordLog } from "./record-log.ts";
+import { FIRST_ROW, type LogRow, type RecordLog } from "./record-log.ts";
 
 const MINUTE = 60_000;
-const HOUR = 60 * MINUTE;
 /** What is known of a log is trusted for this long, measured by two clocks. */
 const TRUSTED_MS = 5 * MINUTE;
 /** How many rows a writer reads that knows nothing: the remembered commits, and a few rows between them. */
@@ -20,11 +21,10 @@ const ROWS_AT_FIRST = REMEMBERED_OPERATIONS + 16;
 /** How many rows a writer reads that knew the end a while ago. */
 const ROWS_TO_CATCH_UP = 8;
 const RUNS_KEPT = 128;
-
-/** By how much the clocks of writers and of the backend may differ. */
-const CLOCK_DIFFERENCE_MS = 24 * HOUR;
-/** A row that was inserted within this time of its promised expiry proves nothing: rows below may be deleted already. */
-export const SOLID_MARGIN_MS = CLOCK_DIFFERENCE_MS + 2 * HOUR;
+/** How often a writer tries to insert a row. */
+export const MAX_ATTEMPTS = 200;
+const LONGEST_PAUSE_MS = 100;
+const FIRST_PAUSE_MS = 25;
 
 /** One moment by both clocks. */
 export interface Moment {
@@ -92,9 +92,47 @@ export class MissingRow extends Error {
   }
 }
 
-/** An absent time is never. */
-export function never(time: number | undefined): number {
-  return time ?? Number.POSITIVE_INFINITY;
+/** @param lost how many attempts were lost before, from 0. */
+export async function pauseAfterLosing(
+  clock: Clock,
+  lost: number,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  await clock.sleep(Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** lost), signal);
+}
+
+export function tooManyWriters(): StoreError {
+  return new StoreError("UNAVAILABLE", `the thread has too many writers: ${MAX_ATTEMPTS} attempts lost`, {
+    retryable: true,
+  });
+}
+
+/**
+ * Whether the newest row of a stream, which is no root, is the end of a chain. A row that was freed is none: the row that closed its
+ * incarnation has been deleted before it. Nor is a row of which neither the row that it was inserted on nor the root is there:
+ * it came so late that its incarnation was deleted, key by key. Then no row of the stream is the end of anything.
+ *
+ * @param below the row below it, if there is one.
+ */
+export async function isEnd(
+  log: RecordLog,
+  stream: string,
+  row: LogRow,
+  head: Head,
+  below: LogRow | undefined,
+): Promise<boolean> {
+  if (isFreed(row, head)) return false;
+  if (row.number < FIRST_ROW || (below && holdsToken(below, head.predecessor))) return true;
+  const [root] = await log.read(stream, head.root + 1, 1, true);
+  if (root?.number !== head.root) return false;
+  const rootHead = decodeHeadIfSound(root);
+  // A damaged root was there, which is all that is asked.
+  return rootHead === undefined || rootHead.token === head.incarnation;
+}
+
+/** Whether a row has a token, without reading all of its head. */
+function holdsToken({ head }: LogRow, token: string | undefined): boolean {
+  return token !== undefined && head.includes(`"${headFields.token.key}":${JSON.stringify(token)}`);
 }
 
 /** What of a row the thread shows, if everything from `low` on is in higher rows. */
@@ -107,10 +145,14 @@ export function runOf(link: Place, end: Head, low: number): Run | undefined {
 
 /** What a process knows of a stream. Grows with each row that is linked to the end. */
 export class Chain {
-  /** The newest row that is no root. */
+  /** The end, or the row that closed the newest incarnation. */
   end: Head | undefined;
+  /** The number of the newest row, whether it counts or not; 0 where there is none. */
+  highest = 0;
   /** The newest root. */
-  root: { readonly head: Head; readonly expiresAt: number | undefined } | undefined;
+  root:
+    | { readonly head: Head; readonly expiresAt: number | undefined; readonly isFreed: boolean }
+    | undefined;
   /** Whether the newest root was looked for, which is only done where the thread is not there. */
   knowsRoot = false;
   /** When the end was known to be the end. */
@@ -134,6 +176,7 @@ export class Chain {
       this.bottom = [];
     }
     this.end = head;
+    this.highest = head.number;
     const link = linkOf(head);
     this.links.push(link);
     if (this.links.length > 4 * ROWS_AT_FIRST) this.links.splice(0, this.links.length - this.#needed());
@@ -232,6 +275,8 @@ export function catchUp(known: Chain, rows: readonly LogRow[]): boolean {
   const at = rows.findIndex(({ number }) => number === end?.number);
   if (!end || at < 0) return false;
   const heads = rows.slice(0, at + 1).map(({ number, head }) => decodeHead(number, head));
+  const [newest, newestHead] = [rows[0], heads[0]];
+  if (newest && newestHead && isFreed(newest, newestHead)) return false;
   if (heads.at(-1)?.token !== end.token) return false;
   for (let index = 1; index < heads.length; index++) {
     const [head, below] = [heads[index - 1], heads[index]];
@@ -253,6 +298,15 @@ async function learnAll(log: RecordLog, stream: string, clock: Clock): Promise<C
   const chain = new Chain(momentOf(clock));
   let rows = await log.read(stream, Number.POSITIVE_INFINITY, ROWS_AT_FIRST, true);
   let isWhole = rows.length < ROWS_AT_FIRST;
+  const [newest, below] = rows;
+  chain.highest = newest?.number ?? 0;
+  if (newest && newest.number >= FIRST_ROW) {
+    const head = decodeHead(newest.number, newest.head);
+    if (!head.closed && !(await isEnd(log, stream, newest, head, below))) {
+      await learnRoot(log, stream, chain, isWhole ? rows : undefined);
+      return chain;
+    }
+  }
   while (linkBelow(chain, rows) && !isWhole && !chain.knowsRemembered()) {
     rows = await log.read(stream, chain.links[0]?.number ?? 0, ROWS_AT_FIRST, true);
     isWhole = rows.length < ROWS_AT_FIRST;
@@ -277,7 +331,10 @@ async function learnRoot(
 ): Promise<void> {
   const roots = rows ?? (await log.read(stream, FIRST_ROW, 1, true));
   const newest = roots.find(({ number }) => number < FIRST_ROW);
-  chain.root = newest && { head: decodeHead(newest.number, newest.head), expiresAt: newest.expiresAt };
+  if (newest) {
+    const head = decodeHead(newest.number, newest.head);
+    chain.root = { head, expiresAt: newest.expiresAt, isFreed: isFreed(newest, head) };
+  }
   chain.knowsRoot = true;
 }
 
@@ -288,7 +345,9 @@ function linkBelow(chain: Chain, rows: readonly LogRow[]): boolean {
   let isBroken = false;
   for (const { number, head: text } of rows) {
     if (number < FIRST_ROW) break;
-    const head = decodeHead(number, text);
+    // What is damaged in a thread that was deleted does not matter any more.
+    const head = chain.end?.closed ? decodeHeadIfSound({ number, head: text }) : decodeHead(number, text);
+    if (!head) return false;
     const link = linkOf(head);
     isBroken = above !== undefined && !isLinked(above, link);
     if (isBroken) break;

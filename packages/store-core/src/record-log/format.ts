@@ -1,4 +1,5 @@
 import { StoreError } from "../errors.ts";
+import { FIRST_ROW } from "./record-log.ts";
 
 /** Rows `from` to `to - 1`. Every range of the record log includes `from` and excludes `to`. */
 export type RowRange = readonly [from: number, to: number];
@@ -11,8 +12,6 @@ export type Fragment = readonly [row: number, from: number, to: number];
 /** Fragments that were inserted for a commit that is not there yet: its token, `n` when it began, the rows. */
 export type Upload = readonly [token: string, n: number, rows: readonly RowRange[]];
 
-/** Rows below this number are roots. */
-export const FIRST_ROW = 2 ** 40;
 /** A commit has at most this many messages; see `maxCommitMessages` of the capabilities. */
 export const MAX_TEXTS = 10_000;
 const MAX_LIST = 4_096;
@@ -156,10 +155,14 @@ export const headFields = {
   n: required("n", count, "How many commits the incarnation has."),
   at: required("a", time, "Log time: the writer's clock or the predecessor's log time, whichever is later."),
   base: optional("b", count, "In a root: the number of the incarnation's first row."),
-  createdAt: required("h", time, "When the incarnation's first commit was made, by its writer's clock."),
+  createdAt: required("h", time, "When the incarnation's first commit was made, as its writer says."),
   operationId: optional("o", text(1_024), "In a commit: its operation id."),
   digest: optional("d", text(64), "In a commit: the digest of its change."),
-  committedAt: optional("c", time, "In a commit: when it was made, by its writer's clock."),
+  updatedAt: optional(
+    "c",
+    time,
+    "When the newest commit was made, as its writer says. Absent before the first.",
+  ),
   start: optional("s", count, "In a commit: the sequence number of its first message."),
   kinds: optional("k", kinds, "In a commit: the kinds of its messages, one letter each."),
   setsMetadata: optional("y", yes, "In a commit: its last text is the thread's metadata."),
@@ -324,9 +327,10 @@ function contradictionIn(head: Head): string | undefined {
   if (isRoot !== (head.base !== undefined) || isRoot === (head.predecessor !== undefined))
     return "its head mixes a root and a row";
   if (isRoot && (head.base ?? 0) < FIRST_ROW) return "its head has a first row among the roots";
-  const commit = [head.operationId, head.digest, head.committedAt, head.start];
+  const commit = [head.operationId, head.digest, head.start];
   const isCommit = head.operationId !== undefined;
   if (commit.some((field) => (field !== undefined) !== isCommit)) return "its head has half a commit";
+  if (head.n > 0 !== (head.updatedAt !== undefined)) return "its head has the time of no commit";
   if (isCommit && (head.n === 0 || isRoot)) return "its head has a commit that is not counted";
   if (bounds[0] < 1 || bounds[0] > bounds[1]) return "its head has impossible sequence numbers";
   if (pinned && (pinned[0] < 1 || pinned[0] >= bounds[0] || pinned[1].length === 0))

@@ -4,6 +4,8 @@ import type { Fragment, Spot, TextRange } from "./format.ts";
 const TEXT_OVERHEAD = 17;
 /** The part of a row that is kept free for its head without the kinds and fragments of its commit. */
 export const HEAD_BYTES = 16 * 1024;
+/** The part of it that an operation id without escapes takes at most. */
+const PLAIN_ID_BYTES = 1_026;
 /** What one entry of a head's list of fragments takes up. */
 const FRAGMENT_ENTRY_BYTES = 24;
 
@@ -18,10 +20,12 @@ function recordSize(text: string): number {
   return Buffer.byteLength(text) + TEXT_OVERHEAD;
 }
 
-/** Whether the texts of a commit fit one row. */
-export function fitsRow(texts: readonly string[], maxRowBytes: number): boolean {
+/** Whether the texts of a commit fit one row, beside a head that names its operation. */
+export function fitsRow(texts: readonly string[], maxRowBytes: number, operationId: string): boolean {
+  // In JSON a control character takes six bytes.
+  const escaped = Math.max(0, Buffer.byteLength(JSON.stringify(operationId)) - PLAIN_ID_BYTES);
   // One letter of the kinds each.
-  return texts.reduce((sum, text) => sum + recordSize(text) + 1, HEAD_BYTES) <= maxRowBytes;
+  return texts.reduce((sum, text) => sum + recordSize(text) + 1, HEAD_BYTES + escaped) <= maxRowBytes;
 }
 
 /** How many messages a commit can have at most, so that its row holds a placeholder for each. */

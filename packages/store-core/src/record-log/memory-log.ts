@@ -1,4 +1,13 @@
-import type { Amendment, LogRow, RecordLog, RecordLogCapabilities } from "./record-log.ts";
+import { checkStreamCursor, streamPageOf } from "../stream-cursor.ts";
+import {
+  type Amendment,
+  FIRST_ROW,
+  type LogRow,
+  type RecordLog,
+  type RecordLogCapabilities,
+  type StreamPage,
+  type StreamsRequest,
+} from "./record-log.ts";
 
 class Stream {
   readonly rows = new Map<number, LogRow>();
@@ -84,6 +93,19 @@ export class MemoryRecordLog implements RecordLog {
     }
   }
 
+  async streams(request: StreamsRequest): Promise<StreamPage> {
+    checkStreamCursor(request);
+    const { prefix, limit, after } = request;
+    const names = [...this.#streams]
+      .filter(
+        ([name, { rows }]) =>
+          name.startsWith(prefix) && (after === undefined || name > after) && hasRoot(rows),
+      )
+      .map(([name]) => name)
+      .sort();
+    return streamPageOf(names, limit);
+  }
+
   async close(): Promise<void> {}
 
   classifyError(): undefined {
@@ -123,6 +145,10 @@ export class MemoryRecordLog implements RecordLog {
     this.#streams.set(name, stream);
     return stream;
   }
+}
+
+function hasRoot(rows: ReadonlyMap<number, LogRow>): boolean {
+  return [...rows.keys()].some((number) => number < FIRST_ROW);
 }
 
 /** What an amendment makes of a row's `expiresAt`; undefined: never. */

@@ -3,18 +3,11 @@ import type { MessageKind } from "../message.ts";
 import { kindOfRecord } from "../record.ts";
 import { type CommitPlan, type Extent, isWithin, planCommit } from "../trimming.ts";
 import type { Chain } from "./chain.ts";
-import {
-  FIRST_ROW,
-  type Fragment,
-  type Head,
-  type RowRange,
-  type Spot,
-  type TextRange,
-  type Upload,
-} from "./format.ts";
+import type { Fragment, Head, RowRange, Spot, TextRange, Upload } from "./format.ts";
 import { spotsOf, textRangesOf } from "./fragments.ts";
 import { locate, locateFromEnd } from "./locate.ts";
 import { isInRanges, mergeRanges, rowAlone, subtractRanges } from "./ranges.ts";
+import { FIRST_ROW } from "./record-log.ts";
 
 /** The number of the row that is inserted on `head`. */
 export function nextNumber(head: Head): number {
@@ -33,8 +26,7 @@ export function lowestRow(head: Head): number {
 
 /** The row after `head` that repeats its state and commits nothing. */
 export function repeatHead(head: Head, token: string, changes: Partial<Head>): Head {
-  const { operationId, digest, committedAt, start, kinds, setsMetadata, back, fragments, base, ...state } =
-    head;
+  const { operationId, digest, start, kinds, setsMetadata, back, fragments, base, ...state } = head;
   return { ...state, number: nextNumber(head), token, predecessor: head.token, ...changes };
 }
 
@@ -47,8 +39,6 @@ export interface PlannedRow {
 /** What the planner does not decide. */
 export interface PlanOptions {
   readonly token: string;
-  /** The writer's clock. */
-  readonly now: number;
   /** Log time. */
   readonly at: number;
   readonly expiresAt: number | undefined;
@@ -111,10 +101,10 @@ export function planRow(chain: Chain, base: Head, request: CommitRequest, option
     incarnation: base.incarnation,
     n: base.n + 1,
     at: options.at,
-    createdAt: base.n === 0 ? options.now : base.createdAt,
+    createdAt: base.n === 0 ? request.createdAt : base.createdAt,
     operationId: request.operationId,
     digest: request.digest,
-    committedAt: options.now,
+    updatedAt: request.updatedAt,
     start: kept.next,
     kinds,
     setsMetadata: setsMetadata ? 1 : undefined,

@@ -1,11 +1,11 @@
 import type { Clock } from "../clock.ts";
-import { formatRevision, type ReadRequest, type ThreadView } from "../driver.ts";
+import { formatRevision, NO_THREAD, type ReadRequest, type ThreadView } from "../driver.ts";
 import { StoreError } from "../errors.ts";
 import { countOf, type Extent, firstOf, lastOf, selectRange } from "../trimming.ts";
-import { isAlive, type Link, linkOf } from "./chain.ts";
-import { decodeHead, decodeHeadIfSound, FIRST_ROW, type Head, type Spot } from "./format.ts";
+import { isAlive, isEnd, type Link, linkOf } from "./chain.ts";
+import { decodeHead, decodeHeadIfSound, type Head, type Spot } from "./format.ts";
 import { highestLive } from "./locate.ts";
-import type { LogRow, RecordLog } from "./record-log.ts";
+import { FIRST_ROW, type LogRow, type RecordLog } from "./record-log.ts";
 
 const PAGE_ROWS = 256;
 /** A reader that waits for more finds a few new rows, and asks often. */
@@ -15,7 +15,6 @@ const ROWS_TO_SPARE = 4;
 /** A thread that lacks more messages than this is reported as a whole, not message by message. */
 const MOST_MISSING = 10_000;
 const MAX_ATTEMPTS = 100;
-const NOTHING: ThreadView = Object.freeze({ revision: null, count: 0, first: 0, last: 0, entries: [] });
 
 /** Where a page ended: the next older page may begin there. */
 export interface PageHint {
@@ -54,7 +53,7 @@ export async function readThread(
     if (attempt > 0 && request.signal?.aborted) break;
     const read = new ThreadRead(reader, request, hints);
     const end = await read.readEnd();
-    if (!isAlive(end, clock.wall())) return { view: NOTHING, page: undefined };
+    if (!isAlive(end, clock.wall())) return { view: NO_THREAD, page: undefined };
     const isSame = before?.token === end.token;
     const view = await read.readView(end, isSame);
     if (view && (read.isWhole || isSame)) return { view, page: read.page };
@@ -97,6 +96,10 @@ class RowReader {
     return this.#rows.get(number);
   }
 
+  isEnd(row: LogRow, head: Head, below: LogRow | undefined): Promise<boolean> {
+    return isEnd(this.#log, this.#stream, row, head, below);
+  }
+
   known(number: number): LogRow | undefined {
     return this.#rows.get(number);
   }
@@ -122,12 +125,15 @@ class ThreadRead {
     const { limit, before, after } = this.#request;
     const density = this.#hints.page?.density ?? 1;
     const most = after === undefined ? PAGE_ROWS : ROWS_AFTER;
-    const wanted = before === undefined ? Math.min(rowsFor(limit, density), most) + 1 : 2;
-    const [[newest]] = await Promise.all([
+    // At least two, so that the second one tells whether the first counts.
+    const wanted = before === undefined ? Math.max(1, Math.min(rowsFor(limit, density), most)) + 1 : 2;
+    const [[newest, below]] = await Promise.all([
       this.#reader.read(Number.POSITIVE_INFINITY, wanted),
       ...this.#guesses,
     ]);
-    return newest && newest.number >= FIRST_ROW ? decodeHead(newest.number, newest.head) : undefined;
+    if (!newest || newest.number < FIRST_ROW) return undefined;
+    const head = decodeHead(newest.number, newest.head);
+    return head.closed || (await this.#reader.isEnd(newest, head, below)) ? head : undefined;
   }
 
   /** @param isLast whether what is missing is missing for good. */
@@ -153,6 +159,9 @@ class ThreadRead {
       first: firstOf(extent),
       last: lastOf(extent),
       entries,
+      createdAt: end.createdAt,
+      updatedAt: end.updatedAt ?? 0,
+      ...(end.expiresAt !== undefined && { expiresAt: end.expiresAt }),
       ...(metadata !== undefined && { metadata }),
     };
   }

@@ -3,16 +3,24 @@ import { type Clock, systemClock } from "../clock.ts";
 import type {
   CommitOutcome,
   CommitRequest,
+  DeleteOutcome,
+  DeleteRequest,
   Driver,
   DriverCapabilities,
   DriverTarget,
   ErrorClass,
+  ListedThread,
+  ListRequest,
   ReadRequest,
+  ThreadListing,
   ThreadView,
 } from "../driver.ts";
+import { StoreError } from "../errors.ts";
 import { untilAborted } from "../retry.ts";
-import { Operations } from "./attempts.ts";
+import { type Operation, Operations } from "./attempts.ts";
 import { COLLECT_EVERY } from "./collect.ts";
+import { deleteThread } from "./delete-thread.ts";
+import { DELETED_MS } from "./expiry.ts";
 import { MAX_TEXTS } from "./format.ts";
 import { maxCommitBytes, maxTexts } from "./fragments.ts";
 import { type PageHint, readThread } from "./read.ts";
@@ -21,6 +29,9 @@ import { CommitWriter, type StreamMemory } from "./write.ts";
 
 /** How many threads a driver remembers the newest rows of. */
 const CACHE_SIZE = 1_000;
+
+/** How many threads of a listing are read at once. */
+const READ_AT_ONCE = 8;
 
 /** What {@link RecordLogDriver} takes beside its log. */
 export interface RecordLogDriverOptions {
@@ -44,7 +55,7 @@ export class RecordLogDriver implements Driver {
   readonly #memories = new LRUCache<string, StreamMemory>({ max: CACHE_SIZE });
   readonly #pages = new LRUCache<string, PageHint>({ max: CACHE_SIZE });
   readonly #operations = new Operations();
-  /** Commits of one process to one thread queue up instead of competing. */
+  /** Writes of one process to one thread queue up instead of competing. */
   readonly #queues = new Map<string, Promise<unknown>>();
 
   constructor(log: RecordLog, { clock = systemClock }: RecordLogDriverOptions = {}) {
@@ -60,6 +71,7 @@ export class RecordLogDriver implements Driver {
       maxCommitMessages: maxTexts(maxRowBytes, MAX_TEXTS),
       expiry: true,
       trimmedWithinCommits: 2 * COLLECT_EVERY,
+      deletedWithinMs: DELETED_MS,
     });
     this.target = log.target;
     const { setup } = log;
@@ -68,31 +80,46 @@ export class RecordLogDriver implements Driver {
 
   setup?: () => Promise<void>;
 
-  async commit(request: CommitRequest): Promise<CommitOutcome> {
-    const { threadId, operationId, signal } = request;
-    const key = `${operationId.length}/${operationId}/${threadId}`;
-    const operation = this.#operations.begin(key, this.#clock.monotonic());
-    let isSettled = false;
-    const before = this.#queues.get(threadId);
-    const commit = (async () => {
-      await before?.catch(() => undefined);
+  commit(request: CommitRequest): Promise<CommitOutcome> {
+    return this.#inTurn(request, async (operation) => {
+      const { threadId } = request;
       const memory = this.#memories.get(threadId) ?? { chain: undefined };
       this.#memories.set(threadId, memory);
       return await new CommitWriter(this.#log, this.#clock, request, memory, operation).commit();
-    })();
-    // A commit that nobody waits for any more must not hold up the next one.
-    const turn = untilAborted(() => commit, signal);
-    turn.catch(() => undefined);
-    this.#queues.set(threadId, turn);
-    try {
-      const outcome = await commit;
-      // A conflict does not tell what became of an earlier attempt.
-      isSettled = outcome.outcome === "committed" || outcome.outcome === "repeated";
-      return outcome;
-    } finally {
-      this.#operations.end(key, this.#clock.monotonic(), isSettled);
-      if (this.#queues.get(threadId) === turn) this.#queues.delete(threadId);
+    });
+  }
+
+  delete(request: DeleteRequest): Promise<DeleteOutcome> {
+    return this.#inTurn(request, async ({ closings }) => {
+      this.#memories.delete(request.threadId);
+      this.#pages.delete(request.threadId);
+      return await deleteThread(this.#log, this.#clock, request, closings);
+    });
+  }
+
+  async list({ prefix, limit, cursor, signal }: ListRequest): Promise<ThreadListing> {
+    const { streams, next } = await this.#log.streams({ prefix, limit, after: cursor });
+    const threads: ListedThread[] = [];
+    const corrupt: StoreError[] = [];
+    const request = { limit: 0, before: undefined, after: undefined, metadata: true, signal };
+    for (let index = 0; index < streams.length; index += READ_AT_ONCE) {
+      signal?.throwIfAborted();
+      const some = streams.slice(index, index + READ_AT_ONCE);
+      await Promise.all(
+        some.map(async (threadId) => {
+          try {
+            const view = await this.read({ threadId, ...request });
+            const { revision, count, createdAt, updatedAt, expiresAt, metadata } = view;
+            if (revision !== null)
+              threads.push({ threadId, count, createdAt, updatedAt, expiresAt, metadata });
+          } catch (error) {
+            if (!StoreError.is(error, "CORRUPT")) throw error;
+            corrupt.push(error);
+          }
+        }),
+      );
     }
+    return { threads, cursor: next, corrupt };
   }
 
   async read(request: ReadRequest): Promise<ThreadView> {
@@ -101,6 +128,34 @@ export class RecordLogDriver implements Driver {
     const { view, page } = await readThread(this.#log, threadId, request, this.#clock, hints);
     if (page) this.#pages.set(threadId, page);
     return view;
+  }
+
+  /** Writes of one process to one thread, one after the other. */
+  async #inTurn<Outcome extends { readonly outcome: string }>(
+    { threadId, operationId, signal }: Pick<CommitRequest, "threadId" | "operationId" | "signal">,
+    run: (operation: Operation) => Promise<Outcome>,
+  ): Promise<Outcome> {
+    const key = `${operationId.length}/${operationId}/${threadId}`;
+    const operation = this.#operations.begin(key, this.#clock.monotonic());
+    let isSettled = false;
+    const before = this.#queues.get(threadId);
+    const write = (async () => {
+      await before?.catch(() => undefined);
+      return await run(operation);
+    })();
+    // A write that nobody waits for any more must not hold up the next one.
+    const turn = untilAborted(() => write, signal);
+    turn.catch(() => undefined);
+    this.#queues.set(threadId, turn);
+    try {
+      const result = await write;
+      // A conflict does not tell what became of an earlier attempt.
+      isSettled = !result.outcome.endsWith("-conflict");
+      return result;
+    } finally {
+      this.#operations.end(key, this.#clock.monotonic(), isSettled);
+      if (this.#queues.get(threadId) === turn) this.#queues.delete(threadId);
+    }
   }
 
   async close(): Promise<void> {

@@ -1,5 +1,8 @@
 import type { DriverCapabilities, DriverTarget, ErrorClass } from "../driver.ts";
 
+/** Rows below this number are roots: the first rows of a thread's incarnations. Every stream has at least one. */
+export const FIRST_ROW = 2 ** 40;
+
 /** One row of a log. */
 export interface LogRow {
   /** The row's number in its stream: an integer from 1 to `Number.MAX_SAFE_INTEGER`. Numbers have large gaps. */
@@ -28,6 +31,23 @@ export interface Amendment {
    * never expire stay as they are: an amendment that arrives late must never shorten the time that a row is kept.
    */
   readonly extend?: { readonly to: number | null; readonly atLeast: number };
+}
+
+/** Which streams {@link RecordLog.streams} is asked for. */
+export interface StreamsRequest {
+  /** Only streams whose names begin with it; `""` for all. */
+  readonly prefix: string;
+  /** At most so many, from 1 to 1,000. */
+  readonly limit: number;
+  /** The `next` of the page before; undefined for the first page. Made by anyone, so not trusted. */
+  readonly after: string | undefined;
+}
+
+/** A page of streams. */
+export interface StreamPage {
+  readonly streams: readonly string[];
+  /** Where the next page begins, in the log's own words, at most 4 KiB; absent after the last page. */
+  readonly next?: string | undefined;
 }
 
 /** What a {@link RecordLog} can do, as frozen plain data. */
@@ -75,6 +95,14 @@ export interface RecordLog {
    * waits for it: every 32nd commit of a thread that trims, and each `clear`. The suite counts these requests (C12).
    */
   amend(stream: string, amendments: readonly Amendment[]): Promise<void>;
+  /**
+   * Returns the names of streams that have a row below {@link FIRST_ROW}, whether past its `expiresAt` or not, in an order of
+   * the log's own. A stream that has one during the whole listing is on at least one page. A page may be short, or empty, and
+   * have a `next`. Costs a few requests a page, however many streams and rows there are.
+   *
+   * @throws StoreError `INVALID_ARGUMENT` for an `after` that is none of this log's.
+   */
+  streams(request: StreamsRequest): Promise<StreamPage>;
   close(): Promise<void>;
   setup?(): Promise<void>;
   /** As `Driver.classifyError`. */

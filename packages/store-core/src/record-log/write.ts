@@ -10,41 +10,33 @@ import {
   isRecent,
   learn,
   linkRow,
+  MAX_ATTEMPTS,
   MissingRow,
   type Moment,
   momentOf,
-  never,
-  SOLID_MARGIN_MS,
+  pauseAfterLosing,
+  tooManyWriters,
 } from "./chain.ts";
 import { blankDead, COLLECT_EVERY, planCollection } from "./collect.ts";
 import {
-  decodeHeadIfSound,
-  encodeHead,
-  FIRST_ROW,
-  type Fragment,
-  type Head,
-  LAST_MOMENT,
-  type Upload,
-} from "./format.ts";
+  EXPIRY_MARGIN_MS,
+  expiryOf,
+  FREED_MS,
+  finite,
+  never,
+  RAISE_AHEAD_MS,
+  ROOT_LIFE_MS,
+  SOLID_MARGIN_MS,
+} from "./expiry.ts";
+import { decodeHeadIfSound, encodeHead, type Fragment, type Head, type Upload } from "./format.ts";
 import { fitsRow, layOut } from "./fragments.ts";
 import { isNeeded, NotLocated, readTowards } from "./locate.ts";
 import { lowestRow, nextNumber, type PlannedRow, type PlanOptions, planRow, repeatHead } from "./plan.ts";
 import { mergeRanges, rowAlone } from "./ranges.ts";
-import type { Amendment, LogRow, RecordLog } from "./record-log.ts";
+import { type Amendment, FIRST_ROW, type LogRow, type RecordLog } from "./record-log.ts";
 
-const HOUR = 60 * 60 * 1_000;
-/** A thread expires this long before its rows may be deleted. */
-const EXPIRY_MARGIN_MS = 72 * HOUR;
-/** A freed key may be taken again after this time. */
-const FREED_MS = 48 * HOUR;
-const ROOT_LIFE_MS = 30 * 24 * HOUR;
-/** How much longer than needed a raised expiry is at least, so that raises are rare. */
-const RAISE_AHEAD_MS = 24 * HOUR;
 /** So many rows fit between two milliseconds of the clock that first rows are numbered by. */
 const ROWS_PER_MS = 2_048;
-const MAX_ATTEMPTS = 200;
-const LONGEST_PAUSE_MS = 100;
-const FIRST_PAUSE_MS = 25;
 const MAX_UPLOADS = 8;
 /** An upload whose rows lie in more ranges than this has too many other writers between its own inserts. */
 const MAX_UPLOAD_RANGES = 64;
@@ -60,6 +52,9 @@ class StartOver extends Error {}
 export interface StreamMemory {
   chain: Chain | undefined;
 }
+
+/** What tells of a commit which operation it was. */
+type OperationLink = Pick<Attempt, "incarnation" | "n"> & { readonly digest?: string | undefined };
 
 /** One commit to one stream: `commit()` is called once. */
 export class CommitWriter {
@@ -100,7 +95,7 @@ export class CommitWriter {
       known !== undefined && isRecent(this.#clock, known.learned) && isAlive(known.end, this.#clock.wall());
     let missing: string | undefined;
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-      if (attempt > 1) await this.#pause(attempt - 2);
+      if (attempt > 1) await pauseAfterLosing(this.#clock, attempt - 2, this.#request.signal);
       // A writer that lost twice had better look at the end than at the winner of each number.
       this.#isCached ||= this.#isShown && attempt === 1;
       this.#isShown = false;
@@ -130,9 +125,7 @@ export class CommitWriter {
         this.#isCached = false;
       }
     }
-    throw new StoreError("UNAVAILABLE", `the thread has too many writers: ${MAX_ATTEMPTS} attempts lost`, {
-      retryable: true,
-    });
+    throw tooManyWriters();
   }
 
   async #attempt(chain: Chain): Promise<CommitOutcome> {
@@ -141,7 +134,7 @@ export class CommitWriter {
     if (!this.#isCached && !isRecent(this.#clock, chain.learned)) throw new StartOver();
     const current = isAlive(chain.end, now) ? chain.end : undefined;
     if (!current && !chain.knowsRoot) throw new StartOver();
-    const recorded = current && (await this.#findRecordedOutcome(chain, current));
+    const recorded = await this.#findRecordedOutcome(chain, current ?? deletedEnd(chain, now));
     if (recorded) return recorded;
     const revision = current ? formatRevision(current.incarnation, current.n) : null;
     if (request.expectedRevision !== undefined && request.expectedRevision !== revision) {
@@ -157,34 +150,50 @@ export class CommitWriter {
     return await this.#insertCommit(chain, planned);
   }
 
-  /** The outcome of this operation, where it has been committed or used before. */
-  async #findRecordedOutcome(chain: Chain, current: Head): Promise<CommitOutcome | undefined> {
+  /**
+   * The outcome of this operation, where it has been committed or used before.
+   *
+   * @param current the end of the thread that is there, or was deleted; undefined for one that has expired.
+   */
+  async #findRecordedOutcome(chain: Chain, current: Head | undefined): Promise<CommitOutcome | undefined> {
     const { operationId, digest, drop } = this.#request;
-    let same: { readonly n: number; readonly digest?: string | undefined } | undefined;
-    for (const link of chain.remembered()) {
-      if (link.operationId === operationId) same = link;
+    let same: { readonly link: OperationLink; readonly after: Head } | undefined;
+    if (current) {
+      for (const link of chain.remembered()) {
+        if (link.operationId === operationId) same = { link, after: current };
+      }
     }
     same ??= await this.#findAttempt(chain, current);
     if (!same) return undefined;
-    const revision = formatRevision(current.incarnation, same.n);
-    if (same.digest !== digest) {
+    const { link, after } = same;
+    if (link.digest !== digest) {
+      const isThere = current && !current.closed;
       return {
         outcome: "operation-conflict",
-        revision: formatRevision(current.incarnation, current.n),
+        revision: isThere ? formatRevision(current.incarnation, current.n) : null,
       };
     }
     // The first time may have ended before everything was blank.
-    if (drop === "all") await this.#amend(blankDead(current));
-    return { outcome: "repeated", revision };
+    if (drop === "all") await this.#amend(blankDead(after));
+    return { outcome: "repeated", revision: formatRevision(link.incarnation, link.n) };
   }
 
-  /** Of the attempts whose outcome is not known, the one that was made. */
-  async #findAttempt(chain: Chain, current: Head): Promise<Attempt | undefined> {
+  /** Of the attempts whose outcome is not known, the one that was made, and a head that was inserted on it or later. */
+  async #findAttempt(
+    chain: Chain,
+    current: Head | undefined,
+  ): Promise<{ readonly link: Attempt; readonly after: Head } | undefined> {
     const { attempts } = this.#operation;
     for (const attempt of [...attempts]) {
-      if (attempt.number > current.number || attempt.incarnation !== current.incarnation) continue;
+      if (attempt.incarnation !== current?.incarnation) {
+        const after = await this.#wasMade(chain, attempt);
+        if (after) return { link: attempt, after };
+        if (attempt.isLate) await this.#blankRow(attempt.number);
+        continue;
+      }
+      if (attempt.number > current.number) continue;
       const isMade = await this.#isMade(chain, current, attempt);
-      if (isMade) return attempt;
+      if (isMade) return { link: attempt, after: current };
       if (attempt.isLate) await this.#blankRow(attempt.number);
       if (isMade === undefined) throw outcomeUnknown();
       attempts.splice(attempts.indexOf(attempt), 1);
@@ -209,11 +218,27 @@ export class CommitWriter {
     return heads.some((head) => head?.number === number && head.token === token);
   }
 
+  /**
+   * Whether an attempt's row was part of an incarnation that has ended: a head that was inserted on it or later. Undefined: it was
+   * not, or the rows that tell were deleted, which takes days.
+   */
+  async #wasMade({ end }: Chain, { number, token, incarnation }: Attempt): Promise<Head | undefined> {
+    if (end?.incarnation === incarnation && end.number <= number) {
+      const isProof = this.#clock.wall() < never(end.promisedUntil) - SOLID_MARGIN_MS;
+      return isProof && end.token === token ? end : undefined;
+    }
+    const rows = await this.#log.read(this.#stream, number + 2, 1, true);
+    const [next] = rows.map(decodeHeadIfSound);
+    const isLinked =
+      next?.number === number + 1 && next.incarnation === incarnation && next.predecessor === token;
+    return isLinked ? next : undefined;
+  }
+
   /** Makes the ground for the first commit of an incarnation: a root, after the last incarnation is closed. */
   async #begin(chain: Chain, now: number): Promise<Head> {
     const { end, root } = chain;
     const isNewest = end !== undefined && (!root || end.number >= (root.head.base ?? 0));
-    const open = isNewest ? end : root?.head;
+    const open = isNewest ? end : root?.isFreed ? undefined : root?.head;
     if (open && !open.closed) {
       if (open.n === 0 && now < never(open.promisedUntil) - SOLID_MARGIN_MS) return open;
       // After this time its rows may be gone, and the next key with them.
@@ -224,7 +249,7 @@ export class CommitWriter {
     if (root) await this.#keepRoot(root.head, root.expiresAt, now);
     const at = Math.max(now, open?.at ?? 0);
     const keptUntil = this.#wantedUntil(open ? never(open.keptUntil) : 0, at);
-    const highest = Math.max(end?.number ?? 0, open ? nextNumber(open) : 0);
+    const highest = Math.max(chain.highest, open ? nextNumber(open) : 0, root?.head.base ?? 0);
     const base = Math.max(Math.floor(now) * ROWS_PER_MS, highest + 2, FIRST_ROW);
     const token = newToken();
     const head: Head = {
@@ -307,7 +332,7 @@ export class CommitWriter {
   ): Promise<(NonNullable<PlanOptions["upload"]> & { readonly base: Head }) | undefined> {
     const texts = [...this.#request.append, ...(this.#request.metadata ? [this.#request.metadata] : [])];
     const { maxRowBytes } = this.#log.capabilities;
-    if (fitsRow(texts, maxRowBytes)) return undefined;
+    if (fitsRow(texts, maxRowBytes, this.#request.operationId)) return undefined;
     const pieces = layOut(texts, maxRowBytes);
     let end = base;
     let own: Upload | undefined = base.uploads?.find(([token]) => token === this.#upload);
@@ -347,7 +372,6 @@ export class CommitWriter {
     const { ttlMs } = this.#request;
     const options = {
       token: newToken(),
-      now,
       at,
       expiresAt: ttlMs === undefined ? undefined : finite(at + ttlMs),
       keptUntil: base.keptUntil,
@@ -380,7 +404,7 @@ export class CommitWriter {
     // Reads may have taken days.
     this.#startOverUnlessRecent(this.#began);
     const { number, token, incarnation, n } = head;
-    const own = { number, token, incarnation, n, digest, isLate: false };
+    const own: Attempt = { number, token, incarnation, n, digest, isLate: false };
     attempts.push(own);
     const sent = momentOf(this.#clock);
     const taken = await this.#insert(head, texts);
@@ -410,7 +434,10 @@ export class CommitWriter {
       end?.incarnation === incarnation &&
       end.number >= number &&
       this.#clock.wall() < never(end.promisedUntil) - SOLID_MARGIN_MS;
-    const isMade = isProof && (await this.#isMade(chain, end, attempt));
+    const hasEnded = end?.incarnation !== incarnation;
+    const isMade = isProof
+      ? await this.#isMade(chain, end, attempt)
+      : hasEnded && (await this.#wasMade(chain, attempt)) !== undefined;
     if (!isMade) {
       // It is not part of the thread, or nothing of it is needed any more.
       await this.#blankRow(number);
@@ -436,7 +463,7 @@ export class CommitWriter {
       }
       throw new StartOver();
     }
-    if (head.number < FIRST_ROW) chain.root = { head, expiresAt: this.#expiryOf(head) };
+    if (head.number < FIRST_ROW) chain.root = { head, expiresAt: expiryOf(head), isFreed: false };
     else chain.append(head);
   }
 
@@ -449,20 +476,7 @@ export class CommitWriter {
   }
 
   async #insert(head: Head, texts: readonly string[]): Promise<boolean | LogRow> {
-    const { number } = head;
-    if (!Number.isSafeInteger(number)) {
-      throw new StoreError("CORRUPT", `log row ${number - 1} is damaged: no row can follow it`);
-    }
-    return await this.#log.insert(this.#stream, {
-      number,
-      head: encodeHead(head),
-      texts,
-      expiresAt: this.#expiryOf(head),
-    });
-  }
-
-  #expiryOf({ number, keptUntil }: Head): number | undefined {
-    return keptUntil !== undefined && number < FIRST_ROW ? keptUntil + ROOT_LIFE_MS : keptUntil;
+    return await insertHead(this.#log, this.#stream, head, texts);
   }
 
   async #amend(amendments: readonly Amendment[]): Promise<void> {
@@ -475,10 +489,6 @@ export class CommitWriter {
 
   #startOverUnlessRecent(since: Moment): void {
     if (!isRecent(this.#clock, since)) throw new StartOver();
-  }
-
-  async #pause(lost: number): Promise<void> {
-    await this.#clock.sleep(Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** lost), this.#request.signal);
   }
 }
 
@@ -493,9 +503,23 @@ function rowsOf([, , ranges]: Upload): number[] {
   return ranges.flatMap(([from, to]) => Array.from({ length: to - from }, (_, index) => from + index));
 }
 
-/** A head leaves a time out that is never. So is one that no `Date` can hold. */
-function finite(time: number): number | undefined {
-  return time > LAST_MOMENT ? undefined : time;
+/** The row that closed a thread which had not expired: the operations of a deleted thread are remembered. */
+function deletedEnd({ end }: Chain, now: number): Head | undefined {
+  return end?.closed && end.n > 0 && now < never(end.expiresAt) ? end : undefined;
+}
+
+/** Inserts the row of a head. */
+export async function insertHead(
+  log: RecordLog,
+  stream: string,
+  head: Head,
+  texts: readonly string[],
+): Promise<boolean | LogRow> {
+  const { number } = head;
+  if (!Number.isSafeInteger(number)) {
+    throw new StoreError("CORRUPT", `log row ${number - 1} is damaged: no row can follow it`);
+  }
+  return await log.insert(stream, { number, head: encodeHead(head), texts, expiresAt: expiryOf(head) });
 }
 
 function nullable(time: number): number | null {

@@ -8,10 +8,11 @@
 --        3  the epoch to begin with if the thread is gone
 --        4  the most messages to keep, trimmed by turns; with "=" in front trimmed exactly; "0" for no limit
 --        5  milliseconds to live, "0" for ever
---        6  "append": the records to append are 7 and on; "change": 7 to 9 say more, and the records are 10 and on
---        7  the expected revision: "any", "none" (the thread is gone), or "=" and the revision
---        8  how many messages to drop from the end, or "all"
---        9  metadata: "keep", "remove", or "=" and the record
+--        6  the thread's updatedAt; where another createdAt is given for a thread that begins, a space and that
+--        7  "append": the records to append are 8 and on; "change": 8 to 10 say more, and the records are 11 and on
+--        8  the expected revision: "any", "none" (the thread is gone), or "=" and the revision
+--        9  how many messages to drop from the end, or "all"
+--       10  metadata: "keep", "remove", or "=" and the record
 -- Returns one string, as a list costs more: a word, a space, and what belongs to it
 --        "committed", "repeated"                    the revision
 --        "revision-conflict", "operation-conflict"  the revision, empty if the thread is gone
@@ -20,12 +21,14 @@
 --        "incomplete"                               nothing: the hash is not the one that belongs to the list; only a drop
 --                                                   of "all" is accepted
 --
--- The footer: thread <format> <epoch> <commits> <first> <next> <pinned> <userless> <resultsOnly> <expires>
+-- The footer: thread <format> <epoch> <commits> <first> <next> <pinned> <userless> <resultsOnly>
+--                    <createdAt> <updatedAt> <expiresAt> <deletedAt>
 --   first, next   the messages' sequence numbers are first to next - 1
 --   pinned        the sequence number of a leading system message that is kept in front of them, else 0
 --   userless      none of the messages from first to userless - 1 is a user's: trimming need not look at them again
 --   resultsOnly   all of the messages from first to resultsOnly - 1 are tool results: likewise
---   expires       1 where both keys have an expiry, else 0
+--   createdAt, updatedAt, expiresAt   in milliseconds since 1970; expiresAt is 0 where the keys have no expiry
+--   deletedAt     when a thread of this id was deleted, if its operations were still remembered when this one began, else 0
 --
 -- The script runs from top to bottom, and functions are made only where they are needed: a plain append is five commands and
 -- little else.
@@ -43,21 +46,27 @@ local FORGET_EVERY = 48
 local AT_ONCE = 5000
 local MOST = 2 ^ 53 - 1
 
-local operation, digest, ttl = 'op:' .. ARGV[1], ARGV[2], ARGV[5]
-local firstRecord, expected, drop, metadata = 7, 'any', '0', 'keep'
-if ARGV[6] ~= 'append' then
-  firstRecord, expected, drop, metadata = 10, ARGV[7], ARGV[8], ARGV[9]
+local operation, digest, ttl, updatedAt = 'op:' .. ARGV[1], ARGV[2], ARGV[5], ARGV[6]
+local firstRecord, expected, drop, metadata = 8, 'any', '0', 'keep'
+if ARGV[7] ~= 'append' then
+  firstRecord, expected, drop, metadata = 11, ARGV[8], ARGV[9], ARGV[10]
+end
+
+local function milliseconds()
+  local now = call('TIME')
+  return now[1] * 1000 + math.floor(now[2] / 1000)
 end
 
 -- Both keys are read before anything is written, so that a key of another type fails the script while nothing has changed.
 local footer = call('LINDEX', MESSAGES, -1)
 local stored = call('HMGET', META, 'revision', operation)
 
-local epoch, commits, first, next, pinned, userless, resultsOnly, expires = ARGV[3], 0, 1, 1, 0, 1, 1, '0'
-local revision = false
+local epoch, commits, first, next, pinned, userless, resultsOnly = ARGV[3], 0, 1, 1, 0, 1, 1
+local createdAt, expiresAt, deletedAt = string.match(updatedAt, '%d+$'), '0', '0'
+local revision, wasDeleted = false, not footer
 if footer then
-  epoch, commits, first, next, pinned, userless, resultsOnly, expires =
-    string.match(footer, '^thread 1 (%S+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) ([01])$')
+  epoch, commits, first, next, pinned, userless, resultsOnly, createdAt, expiresAt, deletedAt =
+    string.match(footer, '^thread 1 (%S+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) %d+ (%d+) (%d+)$')
   if not epoch then
     return 'unreadable ' .. string.sub(footer, 1, 64)
   end
@@ -78,6 +87,10 @@ if footer then
     end
     return 'operation-conflict ' .. revision
   end
+  if deletedAt ~= '0' then
+    wasDeleted = milliseconds() < deletedAt + REMEMBERED_MS
+    deletedAt = wasDeleted and deletedAt or '0'
+  end
 elseif not stored[1] and call('EXISTS', META) == 1 then
   return 'unreadable '
 else
@@ -93,6 +106,19 @@ else
   call('TIME')
   call('PEXPIREAT', MESSAGES, 0)
   call('PERSIST', MESSAGES)
+end
+if wasDeleted then
+  -- What delete.lua remembers. Its key is not one of KEYS, as it is hardly ever there: a cluster that is moving a slot refuses
+  -- every command of which one key is there and another is not.
+  local deleted = redis.pcall('HMGET', string.gsub(MESSAGES, 'messages$', 'deleted'), 'at', operation)
+  if deleted.err then
+    return string.find(deleted.err, 'non local', 1, true) and redis.error_reply('TRYAGAIN the slot is being moved') or deleted
+  end
+  deletedAt = deleted[1] or '0'
+  if deleted[2] then
+    local known, knownDigest = string.match(deleted[2], '^(%S+) (.*)$')
+    return knownDigest == digest and 'repeated ' .. known or 'operation-conflict ' .. (revision or '')
+  end
 end
 if expected ~= 'any' and expected ~= (revision and '=' .. revision or 'none') then
   return 'revision-conflict ' .. (revision or '')
@@ -207,16 +233,12 @@ end
 if pinned > 0 and not pinnedIsListed then
   call('RPUSH', MESSAGES, ARGV[firstRecord + pinned - kept])
 end
-local last = #ARGV + 1
-ARGV[last] = string.format('thread 1 %s %d %d %d %d %d %d %d',
-  epoch, commit, first, next, pinned, userless, resultsOnly, ttl == '0' and 0 or 1)
+local last, wasExpiring = #ARGV + 1, expiresAt ~= '0'
+expiresAt = ttl == '0' and 0 or milliseconds() + ttl
+ARGV[last] = string.format('thread 1 %s %d %d %d %d %d %d %s %s %.0f %s', epoch, commit, first, next, pinned, userless,
+  resultsOnly, createdAt, string.match(updatedAt, '^%d+'), expiresAt, deletedAt)
 for from = first > kept and firstRecord + first - kept or firstRecord, last, AT_ONCE do
   call('RPUSH', MESSAGES, unpack(ARGV, from, math.min(from + AT_ONCE - 1, last)))
-end
-
-local function milliseconds()
-  local now = call('TIME')
-  return now[1] * 1000 + math.floor(now[2] / 1000)
 end
 
 -- Forget.
@@ -261,10 +283,9 @@ end
 
 -- Expire.
 if ttl ~= '0' then
-  local at = milliseconds() + tonumber(ttl)
-  call('PEXPIREAT', MESSAGES, at)
-  call('PEXPIREAT', META, at)
-elseif expires == '1' then
+  call('PEXPIREAT', MESSAGES, expiresAt)
+  call('PEXPIREAT', META, expiresAt)
+elseif wasExpiring then
   call('PERSIST', MESSAGES)
   call('PERSIST', META)
 end

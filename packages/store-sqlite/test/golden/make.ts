@@ -13,8 +13,8 @@ const path = join(directory, "chats.db");
 const driver = connect(path);
 const facts = await writeGolden(driver);
 await driver.close();
-copyFileSync(path, join(import.meta.dirname, "layout-2.sqlite"), constants.COPYFILE_EXCL);
-writeFileSync(join(import.meta.dirname, "layout-2.json"), `${JSON.stringify(facts, null, 2)}\n`, {
+copyFileSync(path, join(import.meta.dirname, "layout-1.sqlite"), constants.COPYFILE_EXCL);
+writeFileSync(join(import.meta.dirname, "layout-1.json"), `${JSON.stringify(facts, null, 2)}\n`, {
   flag: "wx",
 });
 rmSync(directory, { recursive: true });

@@ -1,0 +1,93 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect } from "vitest";
+import type { Clause } from "../clause.ts";
+import { AFTER_MS } from "../lifetime.ts";
+import { listAll, listIds, manyThreads, ownPrefix } from "../listings.ts";
+import { meanwhile } from "../meanwhile.ts";
+import { numbered, user } from "../messages.ts";
+
+/** Listings of threads that begin, expire, are deleted and are written. */
+export const changingListings: Clause["declare"] = (test) => {
+  test("a thread is listed by every client as soon as its first commit has returned", async (backend) => {
+    const prefix = ownPrefix();
+    const [stores, others] = [backend.stores(), backend.otherStores()];
+    const ids: string[] = [];
+    for (let index = 0; index < 10; index++) {
+      ids.push(`${prefix}${index}`);
+      await (index % 2 ? others : stores).open(ids.at(-1)).addMessages(numbered(1));
+      expect(await listIds(index % 2 ? stores : others, { prefix })).toEqual(ids);
+    }
+  });
+
+  test("an expired thread is never listed, whether or not the backend has swept it", async (backend) => {
+    backend.requireExpiry();
+    const { prefix, ids, stores } = await manyThreads(backend, 6);
+    const ttlMs = 400;
+    const brief = backend.stores({ ttlMs });
+    const names = Array.from({ length: 6 }, (_, index) => `${prefix}brief ${index}`);
+    await Promise.all(names.map((name) => brief.open(name).addMessages(numbered(2))));
+    await brief.open(ids[0]).addMessages([user("expires with it")]);
+    await stores.open(ids[1]).expire(ttlMs);
+    await sleep(ttlMs + AFTER_MS);
+    const rest = ids.slice(2);
+    for (const limit of [1, 4, 100])
+      for (const reader of [stores, backend.otherStores()])
+        expect(await listIds(reader, { prefix, limit }), `pages of ${limit}`).toEqual(rest);
+    await stores.open(names[3]).addMessages([user("begun again")]);
+    expect(await listIds(stores, { prefix })).toEqual([...rest, names[3]]);
+  });
+
+  test("a deleted thread is listed no more, by any client, until it is written again", async (backend) => {
+    const { prefix, ids, stores } = await manyThreads(backend, 12);
+    const others = backend.otherStores();
+    const left = new Set(ids);
+    for (const id of ids.filter((_, index) => index % 2 === 0)) {
+      await stores.deleteThread(id);
+      left.delete(id);
+      expect(await listIds(others, { prefix, limit: 5 })).toEqual([...left]);
+    }
+    await others.open(ids[4]).commit({ append: numbered(2), metadata: "again" }, { createdAt: 1_000 });
+    const listed = (await listAll(stores, { prefix })).find(({ threadId }) => threadId === ids[4]);
+    expect(listed).toMatchObject({ count: 2, createdAt: 1_000, updatedAt: 1_000, metadata: "again" });
+  });
+
+  test("threads that are there during the whole listing are on it, whatever happens meanwhile", async (backend) => {
+    const { prefix, ids, stores } = await manyThreads(backend, 60);
+    const doomed = ids.filter((_, index) => index % 3 === 0);
+    const stable = ids.filter((_, index) => index % 3 !== 0);
+    const deleted = new Set<string>();
+    const unwanted: string[] = [];
+    const listed = await listIds(stores, {
+      prefix,
+      limit: 4,
+      async afterPage(threads, pages) {
+        unwanted.push(...threads.map(({ threadId }) => threadId).filter((id) => deleted.has(id)));
+        // The one that the page ended with, too: a cursor may stand on it.
+        const last = threads.findLast(({ threadId }) => doomed.includes(threadId))?.threadId;
+        for (const id of new Set([last, doomed[pages * 2], doomed.at(-pages)])) {
+          if (id === undefined) continue;
+          await stores.deleteThread(id);
+          deleted.add(id);
+        }
+        await stores.open(stable[pages % stable.length]).addMessages(numbered(3));
+        await stores.open(stable.at(-pages) ?? "").clear();
+        await stores.open(`${prefix}${String(pages).padStart(4, "0")} new`).addMessages(numbered(1));
+      },
+    });
+    expect(
+      stable.filter((id) => !listed.includes(id)),
+      "not listed",
+    ).toEqual([]);
+    expect(unwanted, "listed after their deletion").toEqual([]);
+  });
+
+  test("a thread that is being written all the time is on every listing", async (backend) => {
+    const { prefix, ids, stores } = await manyThreads(backend, 12);
+    const writers = backend.otherStores({ maxMessages: 2 });
+    const write = async () => {
+      for (let round = 0; round < 12; round++)
+        await Promise.all(ids.map((id) => writers.open(id).addMessages(numbered(1, `${round}`))));
+    };
+    await meanwhile(write(), async () => expect(await listIds(stores, { prefix, limit: 5 })).toEqual(ids));
+  });
+};

@@ -1,0 +1,256 @@
+import {
+  createStores,
+  type ListThreadsOptions,
+  type StoreFactory,
+  type ThreadInfo,
+} from "@scrollback/store-core";
+import { expect } from "vitest";
+import type { Clause } from "../clause.ts";
+import { codecs, encrypting } from "../codecs.ts";
+import { rejection } from "../errors.ts";
+import { fillThreads, listAll, listIds, manyThreads, ownPrefix, threadIdsOf } from "../listings.ts";
+import { numbered, user } from "../messages.ts";
+import { listingCalls } from "./c20-listing-calls.ts";
+import { changingListings } from "./c20-listing-changes.ts";
+
+/** What a prefix may end in: patterns, operators, separators, and the ends of the order of characters. */
+const hostile = [
+  ..."% _ * ? [ ] [a-z] [^a] \\ \\% : :: { } {a} ( ) ^ $ . .* / // ' '' \" ` ; -- | # ~ ! a A é è ß ÿ ż 💬 💭".split(
+    " ",
+  ),
+  ...[
+    " ",
+    "\t",
+    "\n",
+    "\0",
+    "\0\0",
+    "\x01",
+    "\x7f",
+    "e\u0301",
+    "\u07ff",
+    "\u0800",
+    "\ud7ff",
+    "\ue000",
+    "\ufffd",
+  ],
+  ...[
+    "\uffff",
+    "\uffff\uffff",
+    "\u{10000}",
+    "\u{10ffff}",
+    "\u{10ffff}\u{10ffff}",
+    "$set",
+    "__proto__",
+    "scrollback",
+  ],
+];
+
+/** What `read` says of a thread that is listed. */
+async function infoOf(stores: StoreFactory, threadId: string): Promise<Omit<ThreadInfo, "bytes">> {
+  const { count, createdAt = 0, updatedAt = 0, ...page } = await stores.open(threadId).read({ limit: 0 });
+  return {
+    ...{ threadId, count, createdAt, updatedAt },
+    ...(page.expiresAt !== undefined && { expiresAt: page.expiresAt }),
+    ...("metadata" in page && { metadata: page.metadata }),
+  };
+}
+
+export const listing: Clause = {
+  title: "Listing",
+  declare(test) {
+    test("every thread is listed with what a read of it says", async (backend) => {
+      const prefix = ownPrefix();
+      const stores = backend.stores();
+      const ids = ["one", "batch", "metadata", "only metadata", "times", "trimmed"].map(
+        (name) => prefix + name,
+      );
+      const [one = "", batch = "", metadata = "", only = "", times = "", trimmed = ""] = ids;
+      await stores.open(one).addMessages([user("a")]);
+      await stores.open(batch).addMessages(numbered(40));
+      await stores
+        .open(metadata)
+        .commit({ append: numbered(2), metadata: { title: "trams", at: new Date(0) } });
+      await stores.open(only).commit({ metadata: "alone" });
+      await stores.open(times).addMessages(numbered(1), { createdAt: 1_000 });
+      await stores.open(times).addMessages(numbered(2), { createdAt: 500 });
+      await backend.stores({ maxMessages: 3 }).open(trimmed).addMessages(numbered(10));
+      if (backend.driver.capabilities.expiry) {
+        ids.push(`${prefix}brief`);
+        await backend.stores({ ttlMs: 3_600_000 }).open(`${prefix}brief`).addMessages(numbered(3));
+      }
+      for (const reader of [stores, backend.otherStores()]) {
+        const listed = await listAll(reader, { prefix });
+        expect(listed.map(({ threadId }) => threadId).sort()).toEqual(ids.toSorted());
+        for (const { bytes, ...info } of listed) {
+          expect(info, info.threadId).toStrictEqual(await infoOf(reader, info.threadId));
+          if (bytes !== undefined) expect(bytes, "bytes").toBeGreaterThan(0);
+        }
+      }
+    });
+
+    test("pages of any size give every thread", async (backend) => {
+      const { prefix, ids, stores } = await manyThreads(backend, 23);
+      for (const limit of [1, 2, 7, 22, 23, 24, 1_000])
+        expect(await listIds(stores, { prefix, limit }), `pages of ${limit}`).toEqual(ids);
+      expect(await listIds(stores, { prefix })).toEqual(ids);
+    });
+
+    test("300 threads come whole, at 100 a page by default, and by two clients in turn", async (backend) => {
+      const { prefix, ids, stores } = await manyThreads(backend, 300);
+      const others = backend.otherStores();
+      expect(await listIds(stores, { prefix })).toEqual(ids);
+      expect(await listIds(others, { prefix, limit: 37 })).toEqual(ids);
+      let turn = 0;
+      const next = () => (turn++ % 2 === 0 ? others : stores);
+      expect(await listIds(stores, { prefix, limit: 29, next })).toEqual(ids);
+    });
+
+    test("a page costs a bounded number of requests, however many threads there are", async (backend) => {
+      backend.requireRequests();
+      const limit = 5;
+      const { stores } = await manyThreads(backend, 20);
+      const most = async () => {
+        let requests = 0;
+        let cursor: string | undefined;
+        for (let pages = 0; pages < 12; pages++) {
+          const options: ListThreadsOptions = { limit, ...(cursor !== undefined && { cursor }) };
+          const sent = await backend.requestsOf(async () => {
+            cursor = (await stores.listThreads(options)).cursor;
+          });
+          requests = Math.max(requests, sent ?? 0);
+          if (cursor === undefined) break;
+        }
+        return requests;
+      };
+      const few = await most();
+      const { ids } = threadIdsOf(280);
+      await fillThreads(stores, ids);
+      const look = `requests of a page of ${limit}; look at \`list\` of the driver, or of a record log at \`streams\``;
+      // A few for each thread, and a few for the page.
+      const bound = 4 * limit + 10;
+      expect(few, look).toBeLessThanOrEqual(bound);
+      expect(await most(), look).toBeLessThanOrEqual(bound);
+    });
+
+    test("a prefix is taken as it is, whatever its characters", async (backend) => {
+      const base = ownPrefix();
+      const ids = [
+        ...new Set([
+          base,
+          ...hostile.flatMap((end) => [`${base}${end}`, `${base}${end}x`, `${base}x${end}`]),
+        ]),
+      ];
+      const stores = backend.stores();
+      await fillThreads(stores, ids);
+      const others = backend.otherStores();
+      for (const prefix of [base, base.slice(0, -1), ...hostile.map((end) => base + end), `${base}x%`]) {
+        const expected = ids.filter((id) => id.startsWith(prefix)).sort();
+        expect(await listIds(others, { prefix }), JSON.stringify(prefix)).toEqual(expected);
+      }
+      for (const prefix of [
+        `${base}%x%`,
+        `${base}no`,
+        `${base}\u{10ffff}\u{10ffff}\u{10ffff}`,
+        base.toUpperCase(),
+      ])
+        expect(await listIds(others, { prefix }), JSON.stringify(prefix)).toEqual([]);
+    });
+
+    test("ids that begin with each other are each found by their own prefix", async (backend) => {
+      const base = ownPrefix();
+      const longest = base + "l".repeat(1_024 - base.length);
+      const ids = [base, `${base}a`, `${base}aa`, `${base}aaa`, `${base}aab`, `${base}b`, longest];
+      const stores = backend.stores();
+      await fillThreads(stores, ids);
+      for (const prefix of ids)
+        for (const limit of [1, 3, 100])
+          expect(await listIds(stores, { prefix, limit }), prefix).toEqual(
+            ids.filter((id) => id.startsWith(prefix)).sort(),
+          );
+      expect(await listIds(stores, { prefix: `${longest}l` }), "a prefix longer than any id").toEqual([]);
+    });
+
+    test("without a prefix all threads of the factory are listed, and no others", async (backend) => {
+      const [one, two] = [await backend.freshHarness(), await backend.freshHarness()];
+      const [ones, twos] = [createStores(one.driver), createStores(two.driver)];
+      expect(await listIds(ones)).toEqual([]);
+      await fillThreads(ones, ["both", "one", "one:two", "💬"]);
+      await fillThreads(twos, ["both", "two"]);
+      expect(await listIds(ones)).toEqual(["both", "one", "one:two", "💬"].sort());
+      expect(await listIds(ones, { prefix: "" })).toEqual(["both", "one", "one:two", "💬"].sort());
+      expect(await listIds(twos)).toEqual(["both", "two"]);
+      await twos.deleteThread("both");
+      expect(await listIds(ones, { prefix: "both" })).toEqual(["both"]);
+    });
+
+    test("a thread that was cleared or emptied is there, and listed", async (backend) => {
+      const prefix = ownPrefix();
+      const stores = backend.stores();
+      const cleared = stores.open(`${prefix}cleared`);
+      await cleared.commit({ append: numbered(3), metadata: "title" });
+      await cleared.clear();
+      const popped = stores.open(`${prefix}popped`);
+      await popped.addMessages(numbered(1));
+      await popped.popMessage();
+      const emptied = stores.open(`${prefix}emptied`);
+      await emptied.commit({ append: numbered(3), metadata: "title" });
+      await emptied.replaceMessages([]);
+      const listed = await listAll(stores, { prefix });
+      const shown = listed.map(({ threadId, count, metadata }) => [
+        threadId.slice(prefix.length),
+        count,
+        metadata,
+      ]);
+      expect(shown.sort()).toEqual([
+        ["cleared", 0, undefined],
+        ["emptied", 0, "title"],
+        ["popped", 0, undefined],
+      ]);
+    });
+
+    test("a thread that was read, refused or asked nothing of is not listed", async (backend) => {
+      const prefix = ownPrefix();
+      const store = backend.stores().open(`${prefix}none`);
+      await store.read();
+      await store.addMessages([]);
+      await store.popMessage();
+      await store.expire(null);
+      await rejection(store.addMessages([user("a")], { expectedRevision: "other.1" }), "CONFLICT");
+      await backend.stores().deleteThread(store.threadId);
+      expect(await listIds(backend.stores(), { prefix })).toEqual([]);
+    });
+
+    test("metadata is read with the factory's codec", async (backend) => {
+      const prefix = ownPrefix();
+      for (const [name, codec] of Object.entries(codecs)) {
+        const stores = backend.stores({ codec });
+        const metadata = { title: name, tags: new Set(["a"]), at: new Date(0) };
+        await stores.open(`${prefix}${name}.`).commit({ append: numbered(1), metadata });
+        const listed = await listAll(backend.otherStores({ codec }), { prefix: `${prefix}${name}.` });
+        expect(listed.map((thread) => thread.metadata)).toStrictEqual([metadata]);
+      }
+    });
+
+    test("metadata that cannot be read is CORRUPT; where that is reported, the threads are listed", async (backend) => {
+      const prefix = ownPrefix();
+      const plain = backend.stores();
+      await plain.open(`${prefix}plain`).commit({ append: numbered(2), metadata: "title" });
+      const sealed = backend.stores({ codec: encrypting("other-key") });
+      await sealed.open(`${prefix}sealed`).commit({ append: numbered(1), metadata: "secret title" });
+      const error = await rejection(listAll(plain, { prefix }), "CORRUPT");
+      expect(error.message).toContain(`${prefix}sealed`);
+      expect(error.message).not.toContain("secret");
+      const reported: string[] = [];
+      const lenient = backend.stores({ onCorruptRecord: ({ code }) => reported.push(code) });
+      const listed = await listAll(lenient, { prefix });
+      expect(reported).toEqual(["CORRUPT"]);
+      expect(listed.map(({ threadId, count, metadata }) => [threadId, count, metadata]).sort()).toEqual([
+        [`${prefix}plain`, 2, "title"],
+        [`${prefix}sealed`, 1, undefined],
+      ]);
+    });
+
+    changingListings(test);
+    listingCalls(test);
+  },
+};

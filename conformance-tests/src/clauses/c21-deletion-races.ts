@@ -1,0 +1,228 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { createStores, type MessageStore, StoreError } from "@scrollback/store-core";
+import { expect } from "vitest";
+import type { Clause } from "../clause.ts";
+import { expectGone, GONE, secretText } from "../deleted.ts";
+import { rejection } from "../errors.ts";
+import { meanwhile } from "../meanwhile.ts";
+import { numbered, textsIn, user } from "../messages.ts";
+import { wrapDriver } from "../wrapped-driver.ts";
+
+/** A writer's messages, one a commit, and when each call began and ended. */
+interface Written {
+  readonly text: string;
+  readonly began: number;
+  readonly ended: number;
+}
+
+async function writeAll(store: MessageStore, name: string, count: number, written: Written[]): Promise<void> {
+  for (let number = 0; number < count; number++) {
+    const text = `${name} ${number}`;
+    const began = performance.now();
+    await store.addMessages([user(text)]);
+    written.push({ text, began, ended: performance.now() });
+    await sleep(Math.random() * 3);
+  }
+}
+
+/** Asserts that each writer's messages of a reading are some that it wrote one after the other. */
+function expectRuns(texts: readonly string[], names: readonly string[]): void {
+  for (const name of names) {
+    const numbers = texts
+      .filter((text) => text.startsWith(`${name} `))
+      .map((text) => Number(text.split(" ")[1]));
+    const [first = 0] = numbers;
+    expect(numbers, `messages of ${name} in one reading`).toEqual(numbers.map((_, index) => first + index));
+  }
+}
+
+/** Deletions that come again, and deletions beside writes. */
+export const deletionRaces: Clause["declare"] = (test) => {
+  test("a write that comes again after the deletion is the one of before, and begins no thread", async (backend) => {
+    backend.requireMemoryOfDeleted();
+    const store = backend.store();
+    const others = backend.otherStores();
+    const first = await store.addMessages(numbered(2), { operationId: "first" });
+    const second = await store.commit({ metadata: "title" }, { operationId: "second" });
+    await others.deleteThread(store.threadId);
+    for (const again of [store, others.open(store.threadId)]) {
+      expect(await again.addMessages(numbered(2), { operationId: "first" })).toBe(first);
+      expect(await again.commit({ metadata: "title" }, { operationId: "second" })).toBe(second);
+      await rejection(again.addMessages([user("other")], { operationId: "first" }), "CONFLICT");
+    }
+    await expectGone(backend, store.threadId, ["title"]);
+  });
+
+  test("a write whose reply is lost on the network is not made again in the thread begun since", async (backend) => {
+    const { proxy, connect } = backend.requireNetwork();
+    const stores = createStores(connect());
+    const others = backend.otherStores();
+    for (const begins of [true, false]) {
+      const { threadId } = backend.store();
+      await stores.open(threadId).read();
+      const other = others.open(threadId);
+      if (!begins) await other.addMessages([user("old")]);
+      proxy.set({ kind: "cut-reply" });
+      const write = stores.open(threadId).addMessages([user("written before")]);
+      await expect.poll(() => textsIn(other), { timeout: 5_000, interval: 5 }).toContain("written before");
+      await others.deleteThread(threadId);
+      await other.addMessages([user("new")]);
+      proxy.set({ kind: "pass" });
+      await write;
+      expect(await textsIn(other)).toEqual(["new"]);
+    }
+  });
+
+  test("a deletion whose reply is lost on the network does not delete the thread begun since", async (backend) => {
+    const { proxy, connect } = backend.requireNetwork();
+    const stores = createStores(connect());
+    const others = backend.otherStores();
+    for (const isExpected of [false, true]) {
+      const { threadId } = backend.store();
+      const other = others.open(threadId);
+      const expectedRevision = await stores.open(threadId).addMessages(numbered(3));
+      proxy.set({ kind: "cut-reply" });
+      const deletion = stores.deleteThread(threadId, isExpected ? { expectedRevision } : {});
+      await expect.poll(() => textsIn(other), { timeout: 5_000, interval: 5 }).toEqual([]);
+      await other.addMessages([user("new")]);
+      // Sent again, once more without a reply.
+      const { strikes } = proxy.counters;
+      await expect.poll(() => proxy.counters.strikes, { timeout: 5_000 }).toBeGreaterThan(strikes);
+      proxy.set({ kind: "pass" });
+      await deletion;
+      expect(await textsIn(other)).toEqual(["new"]);
+      // One that is made now is another one.
+      await stores.deleteThread(threadId);
+      expect(await other.read()).toStrictEqual(GONE);
+    }
+  });
+
+  test("a deletion that comes again after it was refused is made", async (backend) => {
+    const { driver } = backend;
+    const store = backend.store();
+    const revision = await store.addMessages(numbered(2));
+    let sent = 0;
+    const failing = wrapDriver(driver, {
+      async delete(request) {
+        sent += 1;
+        if (sent === 1) throw new StoreError("UNAVAILABLE", "not sent", { retryable: true });
+        return await driver.delete(request);
+      },
+    });
+    await createStores(failing).deleteThread(store.threadId, { expectedRevision: revision });
+    await expectGone(backend, store.threadId, []);
+  });
+
+  test("a deletion whose reply is lost on the network is made once", async (backend) => {
+    const { proxy, connect } = backend.requireNetwork();
+    const stores = createStores(connect());
+    const secret = secretText();
+    for (const afterBytes of [0, 1]) {
+      const { threadId } = backend.store();
+      const revision = await stores.open(threadId).addMessages(numbered(3, secret));
+      const { strikes } = proxy.counters;
+      proxy.set({ kind: "cut-reply", afterBytes, times: 1 });
+      await stores.deleteThread(threadId, { expectedRevision: revision });
+      expect(proxy.counters.strikes, "cuts").toBe(strikes + 1);
+      await expectGone(backend, threadId, [secret]);
+    }
+  });
+
+  test("an outage is UNAVAILABLE, and what was not deleted is deleted by the next call", async (backend) => {
+    const { proxy, connect } = backend.requireNetwork();
+    const stores = createStores(connect());
+    const secret = secretText();
+    const store = stores.open();
+    await store.addMessages(numbered(3, secret));
+    proxy.set({ kind: "down" });
+    await rejection(stores.deleteThread(store.threadId), "UNAVAILABLE");
+    expect(await textsIn(backend.stores().open(store.threadId))).toHaveLength(3);
+    proxy.set({ kind: "pass" });
+    await stores.deleteThread(store.threadId);
+    await expectGone(backend, store.threadId, [secret]);
+  });
+
+  test("writers race with deletions: each acknowledged write is in a thread of its time, whole", async (backend) => {
+    const { threadId } = backend.store();
+    const [stores, others] = [backend.stores(), backend.otherStores()];
+    const names = ["a", "b", "c", "d"];
+    const written: Written[] = [];
+    const deletions: { began: number; ended: number }[] = [];
+    const write = Promise.all(
+      names.map((name, index) => writeAll((index % 2 ? others : stores).open(threadId), name, 25, written)),
+    );
+    const deleteAll = async () => {
+      for (let time = 0; time < 6; time++) {
+        await sleep(10 + Math.random() * 20);
+        const began = performance.now();
+        await (time % 2 ? stores : others).deleteThread(threadId);
+        deletions.push({ began, ended: performance.now() });
+      }
+    };
+    const reader = backend.otherStores().open(threadId);
+    await meanwhile(Promise.all([write, deleteAll()]), async () => expectRuns(await textsIn(reader), names));
+    const left = await textsIn(reader);
+    expectRuns(left, names);
+    const last = deletions.at(-1) ?? { began: 0, ended: 0 };
+    const inTime = written.filter(({ began }) => began > last.ended).map(({ text }) => text);
+    const before = written.filter(({ ended }) => ended < last.began).map(({ text }) => text);
+    expect(
+      inTime.filter((text) => !left.includes(text)),
+      "acknowledged after the last deletion, and lost",
+    ).toEqual([]);
+    expect(
+      left.filter((text) => before.includes(text)),
+      "deleted, and there again",
+    ).toEqual([]);
+    // Of what each has written, the rest: nothing of the new thread is lost.
+    for (const name of names) {
+      const own = left.filter((text) => text.startsWith(`${name} `));
+      if (own.length > 0) expect(own.at(-1)).toBe(`${name} 24`);
+    }
+  });
+
+  test("of a deletion and a write that expect the same revision exactly one succeeds", async (backend) => {
+    const [stores, others] = [backend.stores(), backend.otherStores()];
+    for (let round = 0; round < 12; round++) {
+      const { threadId } = backend.store();
+      const expectedRevision = await stores.open(threadId).addMessages([user("first")]);
+      const [deleted, written, again] = await Promise.allSettled([
+        stores.deleteThread(threadId, { expectedRevision }),
+        others.open(threadId).addMessages([user("second")], { expectedRevision }),
+        others.deleteThread(threadId, { expectedRevision }),
+      ]);
+      const won = [deleted, written, again].filter(({ status }) => status === "fulfilled");
+      expect(won, "calls that succeeded").toHaveLength(1);
+      for (const lost of [deleted, written, again])
+        if (lost.status === "rejected") await rejection(Promise.reject(lost.reason), "CONFLICT");
+      const expected = written.status === "fulfilled" ? ["first", "second"] : [];
+      expect(await textsIn(stores.open(threadId))).toEqual(expected);
+    }
+  });
+
+  test("writers in other processes race with deletions, and lose nothing that came after them", async (backend) => {
+    const start = backend.requireProcesses();
+    const { threadId } = backend.store();
+    const [stores, others] = [backend.stores(), backend.otherStores()];
+    const [batches, batchSize] = [40, 3];
+    const remotes = ["p", "q"].map((writer) => start("append", { threadId, writer, batches, batchSize }));
+    for (const { progress } of remotes)
+      await expect.poll(() => progress.length, { timeout: 20_000 }).toBeGreaterThan(2);
+    for (let time = 0; time < 5; time++) {
+      await (time % 2 ? stores : others).deleteThread(threadId);
+      await sleep(15);
+    }
+    const acknowledged = remotes.map(({ progress }) => progress.length);
+    await Promise.all(remotes.map(({ result }) => result));
+    const left = await textsIn(stores.open(threadId));
+    for (const [index, writer] of ["p", "q"].entries()) {
+      const own = left.filter((text) => text.startsWith(`${writer}/`));
+      const numbers = own.map((text) => Number(text.split("/")[1]) * batchSize + Number(text.split("/")[2]));
+      const [first = 0] = numbers;
+      expect(first % batchSize, "a batch begins").toBe(0);
+      expect(numbers).toEqual(numbers.map((_, place) => first + place));
+      if ((acknowledged[index] ?? 0) < batches - 2)
+        expect(own.at(-1)).toBe(`${writer}/${batches - 1}/${batchSize - 1}`);
+    }
+  });
+};

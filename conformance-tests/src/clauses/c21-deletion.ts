@@ -1,0 +1,280 @@
+import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { MessageStore } from "@scrollback/store-core";
+import { expect } from "vitest";
+import type { Backend } from "../backend.ts";
+import type { Clause } from "../clause.ts";
+import { expectGone, GONE, secretText } from "../deleted.ts";
+import { rejection } from "../errors.ts";
+import { AFTER_MS } from "../lifetime.ts";
+import { listIds } from "../listings.ts";
+import { numbered, textsIn, user } from "../messages.ts";
+import { deletionRaces } from "./c21-deletion-races.ts";
+import { expiring } from "./c21-expire.ts";
+
+const MIB = 1024 ** 2;
+
+/** Threads of every shape, whose content has the given text. */
+const shapes: Record<string, (backend: Backend, store: MessageStore, secret: string) => Promise<unknown>> = {
+  "one message": (_, store, secret) => store.addMessages([user(secret)]),
+  "a batch": (_, store, secret) => store.addMessages(numbered(50, secret)),
+  "many commits": async (_, store, secret) => {
+    for (let number = 0; number < 70; number++) await store.addMessages([user(`${secret} ${number}`)]);
+  },
+  "metadata alone": (_, store, secret) => store.commit({ metadata: { title: secret } }),
+  "messages and metadata": async (_, store, secret) => {
+    await store.commit({ append: numbered(3, secret), metadata: { title: secret } });
+    await store.commit({ metadata: { title: `${secret} again` } });
+  },
+  "trimmed content": async (backend, { threadId }, secret) => {
+    const store = backend.stores({ maxMessages: 2 }).open(threadId);
+    for (let number = 0; number < 5; number++) await store.addMessages([user(`${secret} ${number}`)]);
+  },
+  "dropped content": async (_, store, secret) => {
+    await store.addMessages(numbered(5, secret));
+    await store.commit({ drop: 2, append: [user(`${secret} other`)] });
+    await store.popMessage();
+  },
+  "cleared content": async (_, store, secret) => {
+    await store.addMessages(numbered(5, secret));
+    await store.clear();
+  },
+  "large messages": async (_, store, secret) => {
+    const text = `${secret}${"x".repeat(MIB)}${secret}${"y".repeat(MIB)}${secret}`;
+    await store.addMessages([user(text)]);
+    await store.addMessages([user("between"), user(text)]);
+  },
+};
+
+export const deletion: Clause = {
+  title: "Deletion",
+  declare(test) {
+    test("content is gone at rest when the deletion returns, whatever the thread is like", async (backend) => {
+      for (const [what, make] of Object.entries(shapes)) {
+        const secret = secretText();
+        const store = backend.store();
+        await make(backend, store, secret);
+        await backend.stores().deleteThread(store.threadId);
+        await expectGone(backend, store.threadId, [secret]).catch((cause) => {
+          throw new Error(`of ${what} something is left`, { cause });
+        });
+      }
+    });
+
+    test("content is there at rest before the deletion", async (backend) => {
+      // Else the test above would prove nothing.
+      const secret = secretText();
+      const store = backend.store();
+      await store.commit({ append: [user(`${secret} a`)], metadata: `${secret} b` });
+      const dump = await backend.harness.raw.dump(store.threadId);
+      expect(dump).toContain(`${secret} a`);
+      expect(dump).toContain(`${secret} b`);
+    });
+
+    test("a short time later nothing at all is left of a thread", async (backend) => {
+      const deletedWithinMs = backend.requireSoonDeleted();
+      const made = await Promise.all(
+        Object.entries(shapes).map(async ([what, make]) => {
+          const store = backend.store();
+          await make(backend, store, "content");
+          return { what, threadId: store.threadId };
+        }),
+      );
+      const stores = backend.stores();
+      for (const { threadId } of made) await stores.deleteThread(threadId);
+      await sleep(deletedWithinMs && deletedWithinMs + AFTER_MS);
+      for (const { what, threadId } of made) {
+        const dump = () => backend.harness.raw.dump(threadId);
+        // A backend that forgets within a second may be in the middle of it.
+        await expect.poll(dump, { timeout: 1_000, message: `what is left of ${what}` }).toBe("");
+      }
+    });
+
+    test("other threads stay as they are", async (backend) => {
+      const stores = backend.stores();
+      const base = randomUUID();
+      const names = [base, `${base}:a`, `${base}a`, base.slice(0, -1), `{${base}}`, `${base}*`, `${base}\0`];
+      for (const name of names) await stores.open(name).commit({ append: numbered(2, name), metadata: name });
+      const others = names.slice(1);
+      const pages = await Promise.all(others.map((name) => stores.open(name).read()));
+      await stores.deleteThread(base);
+      expect(await Promise.all(others.map((name) => stores.open(name).read()))).toStrictEqual(pages);
+      await stores.deleteThread(`${base}*`);
+      expect(await textsIn(stores.open(`${base}:a`))).toHaveLength(2);
+    });
+
+    test("a thread that is not there is deleted without an error, and leaves nothing", async (backend) => {
+      const stores = backend.stores();
+      const { threadId } = backend.store();
+      for (let time = 0; time < 2; time++) {
+        await stores.deleteThread(threadId);
+        await expectGone(backend, threadId, []);
+      }
+      await stores.deleteThread(threadId, { expectedRevision: null });
+      await rejection(stores.deleteThread(threadId, { expectedRevision: "other.1" }), "CONFLICT");
+      const store = stores.open(threadId);
+      await store.addMessages(numbered(2), { expectedRevision: null });
+      expect(await textsIn(store)).toHaveLength(2);
+    });
+
+    test("deleting twice is as deleting once", async (backend) => {
+      const stores = backend.stores();
+      const secret = secretText();
+      const store = backend.store();
+      await store.addMessages(numbered(5, secret));
+      await stores.deleteThread(store.threadId);
+      await stores.deleteThread(store.threadId);
+      await backend.otherStores().deleteThread(store.threadId);
+      await expectGone(backend, store.threadId, [secret]);
+    });
+
+    test("what an expired thread left behind is removed too", async (backend) => {
+      backend.requireExpiry();
+      const secret = secretText();
+      const store = backend.store({ ttlMs: 300 });
+      const old = await store.commit({ append: numbered(3, secret), metadata: secret });
+      await sleep(300 + AFTER_MS);
+      await rejection(backend.stores().deleteThread(store.threadId, { expectedRevision: old }), "CONFLICT");
+      await backend.stores().deleteThread(store.threadId, { expectedRevision: null });
+      await expectGone(backend, store.threadId, [secret]);
+    });
+
+    test("a thread with records that cannot be read is deleted", async (backend) => {
+      const stores = backend.stores();
+      for (const record of ["garbage", "2u0000000001000{}", "1u"]) {
+        const secret = secretText();
+        const store = backend.store();
+        await store.commit({ append: numbered(3, secret), metadata: secret });
+        const { entries } = await store.read();
+        await backend.harness.raw.plant(store.threadId, entries[1]?.sequence ?? 0, record);
+        await rejection(store.read(), "CORRUPT");
+        await stores.deleteThread(store.threadId);
+        await expectGone(backend, store.threadId, [secret]);
+        await store.addMessages([user("new")], { expectedRevision: null });
+        expect(await textsIn(store)).toEqual(["new"]);
+      }
+    });
+
+    test("expectedRevision: the thread's deletes, another one is CONFLICT and changes nothing", async (backend) => {
+      const [stores, others] = [backend.stores(), backend.otherStores()];
+      const store = backend.store();
+      const first = await store.addMessages(numbered(2));
+      const second = await store.commit({ append: numbered(1), metadata: "title" });
+      const before = await store.read();
+      for (const expectedRevision of [first, null, "other.1", `${second}0`]) {
+        for (const one of [stores, others]) {
+          const error = await rejection(one.deleteThread(store.threadId, { expectedRevision }), "CONFLICT");
+          expect(error.message).toContain("expectedRevision");
+        }
+        expect(await store.read()).toStrictEqual(before);
+        expect(await listIds(others, { prefix: store.threadId })).toEqual([store.threadId]);
+      }
+      await others.deleteThread(store.threadId, { expectedRevision: second });
+      await expectGone(backend, store.threadId, []);
+      await rejection(stores.deleteThread(store.threadId, { expectedRevision: second }), "CONFLICT");
+    });
+
+    test("what comes later is a new thread: no revision, message or metadata of the old one", async (backend) => {
+      const store = backend.store();
+      const others = backend.otherStores();
+      const used = new Set<string | null>([null]);
+      for (let round = 0; round < 4; round++) {
+        for (let number = 0; number < 3; number++) {
+          const revision = await store.commit({ append: numbered(1, `round ${round}`), metadata: round });
+          expect(used.has(revision), "a revision that was used before").toBe(false);
+          used.add(revision);
+        }
+        const old = (await store.read()).revision;
+        await (round % 2 ? others : backend.stores()).deleteThread(store.threadId);
+        await rejection(store.addMessages([user("late")], { expectedRevision: old }), "CONFLICT");
+        await rejection(store.addMessages([], { expectedRevision: old }), "CONFLICT");
+        const revision = await store.addMessages([user("new")], { expectedRevision: null });
+        expect(used.has(revision), "the revision after a deletion was used before").toBe(false);
+        used.add(revision);
+        await rejection(store.addMessages([user("late")], { expectedRevision: old }), "CONFLICT");
+        const page = await others.open(store.threadId).read();
+        expect(page.entries.map(({ message }) => message.content)).toEqual(["new"]);
+        expect(page).toMatchObject({ revision, count: 1 });
+        expect("metadata" in page, "metadata of the deleted thread").toBe(false);
+        expect(page.older, "older than the first message").toBeUndefined();
+      }
+    });
+
+    test("a cursor of a deleted thread finds only what is newer", async (backend) => {
+      const store = backend.store();
+      await store.addMessages(numbered(8));
+      const { newer = "", older = "" } = await store.read({ limit: 2 });
+      await backend.stores().deleteThread(store.threadId);
+      expect(await store.read({ after: newer })).toStrictEqual(GONE);
+      expect(await store.read({ before: older })).toStrictEqual(GONE);
+      await store.addMessages(numbered(12, "new"));
+      expect(
+        (await store.read({ after: newer, limit: 2 })).entries.map(({ message }) => message.content),
+      ).toEqual(["new 1", "new 2"]);
+      expect((await store.read({ after: newer })).entries).toHaveLength(12);
+      for (const before of [older, newer]) expect((await store.read({ before })).entries).toEqual([]);
+    });
+
+    test("clients that know the old thread write to and read the new one", async (backend) => {
+      const [one, two] = [backend.stores(), backend.otherStores()];
+      const { threadId } = backend.store();
+      for (let round = 0; round < 6; round++) {
+        const [writer, deleter] = round % 2 ? [two, one] : [one, two];
+        await writer.open(threadId).addMessages(numbered(3, `${round}`));
+        await deleter.open(threadId).addMessages([user(`${round} other`)]);
+        await writer.open(threadId).addMessages([user(`${round} last`)]);
+        for (const stores of [one, two]) expect(await textsIn(stores.open(threadId))).toHaveLength(5);
+        await deleter.deleteThread(threadId);
+        expect(await writer.open(threadId).read()).toStrictEqual(GONE);
+        await writer.open(threadId).addMessages([user(`${round} new`)]);
+        for (const stores of [one, two])
+          expect(await textsIn(stores.open(threadId)), `round ${round}`).toEqual([`${round} new`]);
+        await writer.deleteThread(threadId);
+      }
+    });
+
+    test("wrong arguments are INVALID_ARGUMENT, before any I/O", async (backend) => {
+      const stores = backend.stores();
+      await backend.withoutRequests(async () => {
+        for (const threadId of ["", 7, null, undefined, "x".repeat(1_025), "\ud800"])
+          await rejection(stores.deleteThread(threadId as string), "INVALID_ARGUMENT");
+        for (const options of [
+          { expectedRevision: 7 },
+          { expectedRevision: "" },
+          { signal: 1 },
+          { unknown: 1 },
+          [],
+        ])
+          await rejection(stores.deleteThread("a", options as object), "INVALID_ARGUMENT");
+        await rejection(stores.deleteThread("a", { signal: AbortSignal.abort() }), "ABORTED");
+      });
+    });
+
+    test("a deletion by a closed factory is CLOSED", async (backend) => {
+      const stores = await backend.ownStores();
+      await stores.close();
+      await rejection(stores.deleteThread("a"), "CLOSED");
+    });
+
+    test("deletions that are aborted at any moment happened as a whole or not at all", async (backend) => {
+      const stores = backend.otherStores();
+      for (let round = 0; round < 10; round++) {
+        const secret = secretText();
+        const store = backend.store();
+        await store.commit({ append: numbered(3, secret), metadata: secret });
+        const controller = new AbortController();
+        const deletion = stores.deleteThread(store.threadId, { signal: controller.signal });
+        const timer = setTimeout(() => controller.abort(), round / 2);
+        await deletion.catch(() => rejection(deletion, "ABORTED"));
+        clearTimeout(timer);
+        const { entries, metadata } = await store.read();
+        expect([entries.length, metadata]).toEqual(entries.length === 0 ? [0, undefined] : [3, secret]);
+        await backend.stores().deleteThread(store.threadId);
+        await expectGone(backend, store.threadId, [secret]);
+      }
+    });
+
+    deletionRaces(test);
+    expiring(test);
+  },
+};

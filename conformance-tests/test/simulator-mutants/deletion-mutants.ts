@@ -1,0 +1,92 @@
+import { type Mutant, off } from "./mutant.ts";
+
+/** Rules of the deletion of threads. */
+export const deletionMutants: readonly Mutant[] = [
+  off("a freed row is no end", "its scene", ["chain", "isEnd", "if (isFreed(row, head)) return false;", ""]),
+  off("an end has its root, or the row below", "its scene", [
+    "chain",
+    "isEnd",
+    "if (root?.number !== head.root) return false;",
+    "if (root?.number !== head.root) return true;",
+  ]),
+  off("an end that is known is no end once it is freed", "its scene", [
+    "chain",
+    "catchUp",
+    "if (newest && newestHead && isFreed(newest, newestHead)) return false;",
+    "",
+  ]),
+  off("nothing is built on a freed root", "its scene", [
+    "write",
+    "#begin",
+    "root?.isFreed ? undefined : ",
+    "",
+  ]),
+  off(
+    "a deletion closes the thread",
+    ["deletions", 1],
+    [
+      "delete-thread",
+      "deleteThread",
+      "const closing = closingOn(newest, began.wall);",
+      "const closing = undefined;",
+    ],
+  ),
+  off(
+    "a deletion closes a root that is open",
+    ["deletions", 47],
+    ["delete-thread", "readNewest", "root && (highest?.number ?? 0) < base ? root : highest", "highest"],
+  ),
+  off(
+    "a deletion that comes again is known",
+    ["deletions", 11],
+    ["delete-thread", "deleteThread", "if (made) {", "if (made && false) {"],
+  ),
+  off(
+    "a deletion compares the revision",
+    ["deletions", 1],
+    [
+      "delete-thread",
+      "deleteThread",
+      "if (expectedRevision !== undefined && expectedRevision !== revision)",
+      "if (false)",
+    ],
+  ),
+  off("a deletion blanks", ["deletions", 1], ["delete-thread", "release", 'blank: "all" as const, ', ""]),
+  off(
+    "a deletion frees the roots",
+    ["deletions", 1],
+    ["delete-thread", "release", "...(isRootKept && last.root > 0 ?", "...(false ?"],
+  ),
+  off("roots that go soon are left alone", "its scene", [
+    "delete-thread",
+    "release",
+    "never(newestRoot.expiresAt) > now + ROOT_LIFE_MS + SOLID_MARGIN_MS",
+    "true",
+  ]),
+  off("a closing row that was late ends nothing", "its scene", [
+    "delete-thread",
+    "deleteThread",
+    "if (taken !== true || !isRecent(clock, began)) continue;",
+    "if (taken !== true) continue;",
+  ]),
+  off(
+    "an attempt counts in an incarnation that has ended",
+    ["deletions", 1],
+    [
+      "write",
+      "#wasMade",
+      "const rows = await this.#log.read(this.#stream, number + 2, 1, true);",
+      "const rows = [];",
+    ],
+  ),
+  off(
+    "what a late insert was part of counts once it has ended",
+    ["deletions", 1],
+    ["write", "#confirm", "hasEnded && (await this.#wasMade(chain, attempt)) !== undefined", "false"],
+  ),
+  off(
+    "the operations of a deleted thread are remembered",
+    ["deletions", 21],
+    ["write", "deletedEnd", "? end : undefined", "? undefined : undefined"],
+  ),
+];

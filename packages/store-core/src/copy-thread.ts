@@ -1,0 +1,169 @@
+import { hash } from "node:crypto";
+import { hasMethods, isFunction, isSignal, isString } from "./arguments.ts";
+import { boundsAt, formatCursor, parseCursor } from "./cursor.ts";
+import { StoreError } from "./errors.ts";
+import type { StoreFactory } from "./factory.ts";
+import type { PortableStore } from "./portable-store.ts";
+import type { Cursor, Revision, ThreadPage } from "./store.ts";
+
+/** So many messages are read, and committed, at once. A thread of no more is copied in one commit. */
+const MESSAGES_AT_ONCE = 500;
+/** The key of the metadata that a target has while a copy is under way. */
+const PROGRESS_KEY = "scrollback.copy";
+
+/** What {@link StoreFactory.copyThread} takes. */
+export interface CopyThreadOptions<M> {
+  /** Copies no message after this place: the `newer` of a page that ends with the last one to copy. Default: all messages. */
+  upTo?: Cursor;
+  /** The factory that the copy is made in. Default: this one. */
+  target?: StoreFactory<M>;
+  /** Is called after each commit. `total` is how many messages there are to copy in all. */
+  onProgress?: (progress: { readonly copied: number; readonly total: number }) => void;
+  signal?: AbortSignal;
+}
+
+/** What {@link StoreFactory.copyThread} has done. */
+export interface ThreadCopy {
+  /** How many messages this call has copied; 0 where an earlier call had copied all. */
+  readonly copied: number;
+  /** The target's revision; `null` where there was nothing to copy. */
+  readonly revision: Revision | null;
+}
+
+/** The checks of {@link CopyThreadOptions}. */
+export const copyChecks = {
+  upTo: isString,
+  target: hasMethods("open", "copyThread"),
+  onProgress: isFunction,
+  signal: isSignal,
+};
+
+/** What the target's metadata is while a copy in several commits is under way. */
+interface Progress {
+  readonly version: 1;
+  /** Which copy it is. */
+  readonly copy: string;
+  /** Where the source was read to. */
+  readonly after: Cursor;
+  readonly copied: number;
+}
+
+type Entries<M> = ThreadPage<M>["entries"];
+
+/**
+ * Copies a thread. The invariants: every commit expects the revision of the one before (the first: that the thread is not
+ * there), so nobody else's content gets between, and a commit that was made is never made again; all commits but the last set
+ * metadata that says how far the copy is, so the same call goes on from there; the last has an operation id that stands for
+ * the copy, so the same call knows that it is finished.
+ */
+export async function copyThread<M>(
+  source: PortableStore<M>,
+  target: PortableStore<M>,
+  { upTo, onProgress, signal }: CopyThreadOptions<M>,
+): Promise<ThreadCopy> {
+  const last = upTo === undefined ? undefined : parseCursor("upTo", upTo);
+  const abort = signal && { signal };
+  const begin = await source.read({ limit: MESSAGES_AT_ONCE, ...abort });
+  const { revision } = begin;
+  if (revision === null) return { copied: 0, revision: null };
+  const end = last
+    ? (boundsAt(revision, { before: undefined, after: last }).after ?? 0)
+    : Number.POSITIVE_INFINITY;
+  const incarnation = formatCursor(revision, 0);
+  const copy = hash("sha256", JSON.stringify([source.threadId, incarnation, upTo ?? null]), "base64url");
+  const { createdAt = 0, updatedAt = 0, metadata = null } = begin;
+  const commit = (entries: Entries<M>, expectedRevision: Revision | null, rest: object, isLast: boolean) =>
+    target.importMessages(
+      { append: entries.map(({ message }) => message), ...rest },
+      {
+        expectedRevision,
+        times: { messages: entries.map((entry) => entry.createdAt), createdAt, updatedAt },
+        ...(isLast && { operationId: `copy:${copy}` }),
+        ...abort,
+      },
+    );
+
+  const there = await target.read({ limit: 0, ...abort });
+  const progress = progressOf(there.metadata, copy);
+  if (there.revision !== null && !progress) {
+    // Where the copy is finished its operation id is known, and nothing is written; else the revision is another one.
+    return { copied: 0, revision: await commit([], null, { metadata }, true) };
+  }
+  let copied = progress?.copied ?? 0;
+  let at = there.revision;
+  let after = progress?.after ?? incarnation;
+  const already = copied;
+  const isWhole = begin.older === undefined && copied === 0;
+  const total = end === Number.POSITIVE_INFINITY ? begin.count : await countUpTo(source, end, begin, abort);
+  const report = (entries: Entries<M>) => {
+    copied += entries.length;
+    onProgress?.({ copied, total });
+  };
+  if (isWhole) {
+    const entries = begin.entries.filter(({ sequence }) => sequence <= end);
+    const made = await unlessTooLarge(entries, () => commit(entries, at, { metadata }, true));
+    if (made !== undefined) {
+      report(entries);
+      return { copied, revision: made };
+    }
+  }
+  for (;;) {
+    const page = await source.read({ after, limit: MESSAGES_AT_ONCE, ...abort });
+    const entries = page.entries.filter(({ sequence }) => sequence <= end);
+    if (entries.length === 0) break;
+    for (let rest = entries; rest.length > 0; ) {
+      let part = rest;
+      let made: Revision | null | undefined;
+      while (made === undefined) {
+        after = formatCursor(page.revision ?? revision, part.at(-1)?.sequence ?? 0);
+        const state: Progress = { version: 1, copy, after, copied: copied + part.length };
+        made = await unlessTooLarge(part, () =>
+          commit(part, at, { metadata: { [PROGRESS_KEY]: state } }, false),
+        );
+        if (made === undefined) part = part.slice(0, Math.ceil(part.length / 2));
+      }
+      at = made;
+      report(part);
+      rest = rest.slice(part.length);
+    }
+  }
+  at = await commit([], at, { metadata }, true);
+  return { copied: copied - already, revision: at };
+}
+
+/** What `commit` gives; undefined where its messages are too many, or too large, for one commit. */
+async function unlessTooLarge<M>(
+  entries: Entries<M>,
+  commit: () => Promise<Revision | null>,
+): Promise<Revision | null | undefined> {
+  try {
+    return await commit();
+  } catch (error) {
+    if (StoreError.is(error, "TOO_LARGE") && entries.length > 1) return undefined;
+    throw error;
+  }
+}
+
+function progressOf(metadata: unknown, copy: string): Progress | undefined {
+  const progress = (metadata as { [PROGRESS_KEY]?: Progress } | undefined)?.[PROGRESS_KEY];
+  return progress?.version === 1 && progress.copy === copy ? progress : undefined;
+}
+
+/** How many messages a thread has up to a sequence number. */
+async function countUpTo<M>(
+  source: PortableStore<M>,
+  end: number,
+  begin: ThreadPage<M>,
+  abort: { signal: AbortSignal } | undefined,
+): Promise<number> {
+  let beyond = begin.entries.filter(({ sequence }) => sequence > end).length;
+  let { older } = begin;
+  for (let isBeyond = beyond === begin.entries.length; isBeyond && older !== undefined; ) {
+    const page = await source.read({ before: older, limit: MESSAGES_AT_ONCE, ...abort });
+    const found = page.entries.filter(({ sequence }) => sequence > end).length;
+    isBeyond = found === page.entries.length;
+    beyond += found;
+    older = page.older;
+  }
+  return begin.count - beyond;
+}

@@ -1,0 +1,145 @@
+import type { Clock } from "../clock.ts";
+import { type DeleteOutcome, type DeleteRequest, formatRevision } from "../driver.ts";
+import { newEpoch as newToken } from "../epoch.ts";
+import type { Closing } from "./attempts.ts";
+import {
+  isAlive,
+  isEnd,
+  isRecent,
+  MAX_ATTEMPTS,
+  momentOf,
+  pauseAfterLosing,
+  tooManyWriters,
+} from "./chain.ts";
+import { DELETED_MS, never, ROOT_LIFE_MS, SOLID_MARGIN_MS } from "./expiry.ts";
+import { decodeHeadIfSound, type Head } from "./format.ts";
+import { repeatHead } from "./plan.ts";
+import { FIRST_ROW, type LogRow, type RecordLog } from "./record-log.ts";
+import { insertHead } from "./write.ts";
+
+/** What a deletion has to know of a stream. */
+interface Newest {
+  /** The row of the highest number, where a root counts as the row before its first one. */
+  readonly row: LogRow | undefined;
+  /** Undefined where the row is damaged. */
+  readonly head: Head | undefined;
+  /** The head is the end of a chain: something can be inserted on it. */
+  readonly isOpen: boolean;
+  readonly root: LogRow | undefined;
+}
+
+/**
+ * Deletes a thread: a closing row on its end, which makes it so for every reader, and then one amendment, which blanks all rows
+ * of the stream up to that one and lets the backend delete them. A thread that is damaged, or is not there, leaves nothing
+ * behind either. Where the process dies between the two, the same call again makes the amendment.
+ */
+export async function deleteThread(
+  log: RecordLog,
+  clock: Clock,
+  { threadId: stream, expectedRevision, signal }: DeleteRequest,
+  closings: Closing[],
+): Promise<DeleteOutcome> {
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+    if (attempt > 0) await pauseAfterLosing(clock, attempt - 1, signal);
+    const began = momentOf(clock);
+    const newest = await readNewest(log, stream);
+    const { head, isOpen } = newest;
+    const current = isOpen && isAlive(head, began.wall) ? head : undefined;
+    const made = await findMade(log, stream, clock, closings, current);
+    if (made) {
+      await release(log, stream, clock, made, newest.root);
+      return { outcome: "repeated" };
+    }
+    const revision = current ? formatRevision(current.incarnation, current.n) : null;
+    if (expectedRevision !== undefined && expectedRevision !== revision)
+      return { outcome: "revision-conflict", revision };
+    const closing = closingOn(newest, began.wall);
+    if (closing) {
+      if (!isRecent(clock, began)) continue;
+      const { number, token, incarnation, root } = closing;
+      closings.push({ number, token, incarnation, root, sent: began });
+      const taken = await insertHead(log, stream, closing, []);
+      // So late, its key may have been free again, and nothing is ended.
+      if (taken !== true || !isRecent(clock, began)) continue;
+    }
+    const last = closing ?? { number: newest.row?.number ?? 0, root: newest.root?.number ?? 0 };
+    await release(log, stream, clock, last, newest.root);
+    return { outcome: "deleted" };
+  }
+  throw tooManyWriters();
+}
+
+async function readNewest(log: RecordLog, stream: string): Promise<Newest> {
+  const rows = await log.read(stream, Number.POSITIVE_INFINITY, 2, true);
+  // After the rows, so that their root is seen.
+  const [root] = await log.read(stream, FIRST_ROW, 1, true);
+  const base = (root && decodeHeadIfSound(root)?.base) ?? 0;
+  const [highest, below] = rows;
+  // The first row after the newest root may be on its way.
+  const row = root && (highest?.number ?? 0) < base ? root : highest;
+  const head = row && decodeHeadIfSound(row);
+  const isOpen = row !== undefined && head !== undefined && (await isEnd(log, stream, row, head, below));
+  return { row, head, isOpen, root };
+}
+
+/** The row that closes the newest incarnation; undefined where nothing can be inserted on it any more. */
+function closingOn({ row, head, isOpen, root }: Newest, now: number): Head | undefined {
+  if (!row || head?.closed) return undefined;
+  if (head && isOpen) {
+    if (now >= never(head.keptUntil) + SOLID_MARGIN_MS) return undefined;
+    return repeatHead(head, newToken(), { at: Math.max(now, head.at), closed: 1 });
+  }
+  // It was freed, or came too late to be part of a chain.
+  if (head) return undefined;
+  // The newest row is damaged, or a root is: whatever would be inserted on it, this row is there first.
+  const number = row.number < FIRST_ROW ? undefined : row.number + 1;
+  if (number === undefined || !Number.isSafeInteger(number)) return undefined;
+  const token = newToken();
+  return {
+    ...{ number, token, predecessor: token, root: root?.number ?? 0, incarnation: token, n: 0 },
+    ...{ at: now, createdAt: now, bounds: [1, 1], edge: number, bottom: number, closed: 1 },
+  };
+}
+
+/**
+ * Of the closing rows that this deletion has sent without learning what became of them, the one that ended the thread. Only a
+ * recent one tells: later its key may have been free again. A store sends a deletion again within seconds.
+ */
+async function findMade(
+  log: RecordLog,
+  stream: string,
+  clock: Clock,
+  closings: readonly Closing[],
+  current: Head | undefined,
+): Promise<Closing | undefined> {
+  for (const closing of closings) {
+    if (current?.incarnation === closing.incarnation || !isRecent(clock, closing.sent)) continue;
+    const [row] = await log.read(stream, closing.number + 1, 1, true);
+    if (row?.number === closing.number && decodeHeadIfSound(row)?.token === closing.token) return closing;
+  }
+  return undefined;
+}
+
+/**
+ * Blanks all rows up to the last one and lets the backend delete them, and the roots up to its own. Where the newest root will
+ * be deleted soon, roots are left alone: their numbers may be used again when the amendment arrives.
+ */
+async function release(
+  log: RecordLog,
+  stream: string,
+  clock: Clock,
+  last: { readonly number: number; readonly root: number },
+  newestRoot: LogRow | undefined,
+): Promise<void> {
+  const now = clock.wall();
+  const expiresAt = now + DELETED_MS;
+  const isRootKept =
+    newestRoot !== undefined && never(newestRoot.expiresAt) > now + ROOT_LIFE_MS + SOLID_MARGIN_MS;
+  const amendments = [
+    ...(last.number >= FIRST_ROW
+      ? [{ from: FIRST_ROW, to: last.number + 1, blank: "all" as const, expiresAt }]
+      : []),
+    ...(isRootKept && last.root > 0 ? [{ from: 1, to: last.root + 1, expiresAt }] : []),
+  ];
+  if (amendments.length > 0) await log.amend(stream, amendments);
+}

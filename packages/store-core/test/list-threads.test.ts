@@ -1,0 +1,112 @@
+import { describe, expect, test } from "vitest";
+import {
+  createMemoryStores,
+  createStores,
+  type ListRequest,
+  type ListThreadsOptions,
+  MemoryDriver,
+  StoreError,
+} from "../src/index.ts";
+
+/** A memory driver that remembers what it was asked to list. */
+class WatchedDriver extends MemoryDriver {
+  readonly requests: ListRequest[] = [];
+  corrupt: StoreError[] = [];
+
+  override async list(request: ListRequest) {
+    this.requests.push(request);
+    return { ...(await super.list(request)), corrupt: this.corrupt };
+  }
+}
+
+describe("listThreads", () => {
+  test("asks the driver for 100 threads of any id where nothing else is said", async () => {
+    const driver = new WatchedDriver();
+    const stores = createStores(driver);
+    await stores.listThreads();
+    await stores.listThreads({ prefix: "a%", limit: 7, cursor: "12" });
+    expect(driver.requests).toEqual([
+      { prefix: "", limit: 100, cursor: undefined, signal: undefined },
+      { prefix: "a%", limit: 7, cursor: "12", signal: undefined },
+    ]);
+  });
+
+  test.each<[string, unknown]>([
+    ["limit must be a whole number from 1 to 1000", { limit: 0 }],
+    ["limit must be a whole number from 1 to 1000", { limit: 1_001 }],
+    ["limit must be a whole number from 1 to 1000", { limit: 1.5 }],
+    ["prefix must be well-formed text", { prefix: "\ud800" }],
+    ["prefix must be well-formed text", { prefix: 7 }],
+    ["cursor must be a string that is not empty", { cursor: "" }],
+    ["signal", { signal: {} }],
+    ['unknown option "order"', { order: "newest" }],
+  ])("%s is said before the driver is asked", async (problem, options) => {
+    const driver = new WatchedDriver();
+    const stores = createStores(driver);
+    const refused = { code: "INVALID_ARGUMENT", message: expect.stringContaining(problem) };
+    await expect(stores.listThreads(options as ListThreadsOptions)).rejects.toMatchObject(refused);
+    const threads = stores.iterateThreads(options as ListThreadsOptions)[Symbol.asyncIterator]();
+    await expect(threads.next()).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+    expect(driver.requests).toEqual([]);
+  });
+
+  test("a thread that the driver cannot list is CORRUPT, or told to onCorruptRecord", async () => {
+    const driver = new WatchedDriver();
+    await createStores(driver).open("sound").commit({ metadata: "title" });
+    driver.corrupt = [new StoreError("CORRUPT", 'thread "damaged" cannot be read')];
+    await expect(createStores(driver).listThreads()).rejects.toMatchObject({ code: "CORRUPT" });
+    const told: StoreError[] = [];
+    const stores = createStores(driver, { onCorruptRecord: (error) => told.push(error) });
+    const { threads } = await stores.listThreads();
+    expect(threads.map(({ threadId }) => threadId)).toEqual(["sound"]);
+    expect(told).toEqual(driver.corrupt);
+  });
+
+  test("iterateThreads stops to ask when nobody takes more", async () => {
+    const driver = new WatchedDriver();
+    const stores = createStores(driver);
+    for (let thread = 0; thread < 9; thread++) await stores.open(`${thread}`).commit({ metadata: thread });
+    for await (const { threadId } of stores.iterateThreads({ limit: 2 })) if (threadId === "3") break;
+    expect(driver.requests).toHaveLength(2);
+  });
+});
+
+describe("open with settings", () => {
+  test("they win over the factory's; undefined counts as left out", async () => {
+    const stores = createMemoryStores({ maxMessages: 9, ttlMs: 5_000 });
+    const open = (settings?: object) => stores.open("t", settings).serialize();
+    expect(await open()).toMatchObject({ maxMessages: 9, ttlMs: 5_000 });
+    expect(await open({ maxMessages: 2, trimming: "exact" })).toMatchObject({
+      maxMessages: 2,
+      trimming: "exact",
+      ttlMs: 5_000,
+    });
+    expect(await open({ maxMessages: undefined })).toMatchObject({ maxMessages: 9 });
+    expect(stores.settings).toEqual({ backend: "memory", maxMessages: 9, ttlMs: 5_000 });
+  });
+
+  test.each<[string, unknown]>([
+    ["maxMessages", { maxMessages: 0 }],
+    ["trimming", { trimming: "all" }],
+    ["ttlMs", { ttlMs: 0.5 }],
+    ['unknown option "codec"', { codec: {} }],
+    ["options must be an object", 5],
+    ["options must be an object", null],
+  ])("%s: refused at once", (problem, settings) => {
+    const open = () => createMemoryStores().open("t", settings as object);
+    expect(open).toThrow(
+      expect.objectContaining({ code: "INVALID_ARGUMENT", message: expect.stringContaining(problem) }),
+    );
+  });
+
+  test("ttlMs is UNSUPPORTED where threads cannot expire", async () => {
+    const driver = new MemoryDriver();
+    Object.assign(driver, { capabilities: { ...driver.capabilities, expiry: false } });
+    const stores = createStores(driver);
+    expect(() => stores.open("t", { ttlMs: 5 })).toThrow(expect.objectContaining({ code: "UNSUPPORTED" }));
+    const store = stores.open("t");
+    await store.addMessages([{ role: "user", content: "a" }]);
+    await expect(store.expire(5)).rejects.toMatchObject({ code: "UNSUPPORTED" });
+    expect(await store.expire(null)).not.toBeNull();
+  });
+});

@@ -1,0 +1,84 @@
+import { createHash } from "node:crypto";
+import {
+  FIRST_ROW,
+  isId,
+  refuseStreamCursor,
+  type StreamPage,
+  type StreamsRequest,
+} from "@scrollback/store-core";
+
+/** The sparse index that lists streams: of the items it has only the roots. */
+export const ROOT_INDEX = "roots";
+
+/**
+ * The partitions of the index, because each of them takes 1,000 new streams a second. A listing asks one after the other, so
+ * few.
+ */
+const SHARDS = 8;
+
+/** The requests of a page, where the items between two streams are many. Then the page is short. */
+const REQUESTS_A_PAGE = 2 * SHARDS;
+
+/** Items asked for at least, because a stream may have several roots. */
+const ITEMS_A_REQUEST = 25;
+
+/** DynamoDB takes no longer value for a sort key. No stream has a longer name. */
+const MAX_PREFIX_BYTES = 1_024;
+
+/** An item of the index. */
+export interface Root {
+  readonly stream: string;
+  readonly number: number;
+}
+
+/** Asks a shard for its next roots in the order of their streams: those whose names begin with `prefix`, after the root `after`. */
+export type QueryRoots = (asked: {
+  readonly shard: string;
+  readonly prefix: string;
+  readonly after: Root | undefined;
+  readonly limit: number;
+}) => Promise<{ readonly roots: readonly Root[]; readonly last?: Root | undefined }>;
+
+/** The shard of a stream, by its name alone. */
+export function shardOf(stream: string): string {
+  return String(createHash("sha256").update(stream).digest().readUInt8() % SHARDS);
+}
+
+/** A page of streams: one request where a shard has enough of them, and one more for each shard that ends. */
+export async function streamPage(request: StreamsRequest, query: QueryRoots): Promise<StreamPage> {
+  const { prefix, limit } = request;
+  let { shard, after } = parseCursor(request);
+  if (Buffer.byteLength(prefix) > MAX_PREFIX_BYTES) return { streams: [] };
+  const listedBefore = after?.stream;
+  const streams = new Set<string>();
+  for (let sent = 0; shard < SHARDS && streams.size < limit && sent < REQUESTS_A_PAGE; sent++) {
+    const items = Math.max(limit - streams.size, ITEMS_A_REQUEST);
+    const { roots, last } = await query({ shard: String(shard), prefix, after, limit: items });
+    for (const root of roots) {
+      const isNew = root.stream !== listedBefore && !streams.has(root.stream);
+      if (isNew && streams.size === limit) return { streams: [...streams], next: formatCursor(shard, after) };
+      if (isNew) streams.add(root.stream);
+      after = root;
+    }
+    if (last) after = last;
+    else [shard, after] = [shard + 1, undefined];
+  }
+  return { streams: [...streams], ...(shard < SHARDS && { next: formatCursor(shard, after) }) };
+}
+
+function formatCursor(shard: number, after: Root | undefined): string {
+  return after ? `${shard}/${after.number}/${after.stream}` : `${shard}/`;
+}
+
+function parseCursor({ prefix, after }: StreamsRequest): { shard: number; after: Root | undefined } {
+  if (after === undefined) return { shard: 0, after: undefined };
+  const [whole, shard = "", number, stream] = /^(\d)\/(?:([1-9]\d{0,12})\/(.+))?$/s.exec(after) ?? [];
+  if (whole === undefined || Number(shard) >= SHARDS) return refuseStreamCursor();
+  if (stream === undefined) return { shard: Number(shard), after: undefined };
+  const isOurs =
+    isId(stream) === undefined &&
+    stream.startsWith(prefix) &&
+    shardOf(stream) === shard &&
+    Number(number) < FIRST_ROW;
+  return isOurs ? { shard: Number(shard), after: { stream, number: Number(number) } } : refuseStreamCursor();
+}

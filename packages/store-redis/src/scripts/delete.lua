@@ -1,0 +1,61 @@
+-- One deletion, whole or not at all: both keys of the thread go, and what may be asked again is remembered for a while.
+--
+-- KEYS   1  messages, 2  meta: see commit.lua
+--        3  deleted: a hash of at = when the newest deletion was made, delete:<operation id> of each deletion, and of the deleted
+--           threads op:<operation id> = <revision> <digest>; it expires REMEMBERED_MS after the newest deletion
+-- ARGV   1  operation id of the deletion
+--        2  the expected revision: "any", "none" (the thread is gone), or "=" and the revision
+-- Returns one string: a word, a space, and what belongs to it
+--        "deleted", "repeated"   nothing
+--        "revision-conflict"     the revision, empty if the thread is gone
+--        "unreadable"            the start of the footer, as commit.lua; nothing was deleted
+--
+-- All three keys are named, so that a cluster that is moving the slot refuses the script (TRYAGAIN) rather than a part of it.
+
+local call, ARGV = redis.call, ARGV
+local MESSAGES, META, DELETED = KEYS[1], KEYS[2], KEYS[3]
+local REMEMBERED_MS = 10000
+-- Below the 8,000 values that unpack can return.
+local AT_ONCE = 5000
+
+local deletion, expected = 'delete:' .. ARGV[1], ARGV[2]
+if call('HMGET', DELETED, deletion)[1] then
+  return 'repeated '
+end
+local footer = call('LINDEX', MESSAGES, -1)
+local stored = call('HMGET', META, 'revision')[1]
+local revision = false
+if footer then
+  local epoch, commits = string.match(footer, '^thread 1 (%S+) (%d+) ')
+  if not epoch then
+    return 'unreadable ' .. string.sub(footer, 1, 64)
+  end
+  revision = epoch .. '.' .. commits
+elseif not stored and call('EXISTS', META) == 1 then
+  return 'unreadable '
+end
+if expected ~= 'any' and expected ~= (revision and '=' .. revision or 'none') then
+  return 'revision-conflict ' .. (revision or '')
+end
+
+local now = call('TIME')
+now = string.format('%.0f', now[1] * 1000 + math.floor(now[2] / 1000))
+local remembered = {'at', now, deletion, ''}
+local epoch = stored and string.match(stored, '^(.*)%.%d+$')
+if epoch then
+  local fields = call('HGETALL', META)
+  for index = 1, #fields, 2 do
+    if string.sub(fields[index], 1, 3) == 'op:' then
+      remembered[#remembered + 1] = fields[index]
+      remembered[#remembered + 1] = epoch .. '.' .. fields[index + 1]
+    end
+  end
+end
+
+-- Removing comes first: it is never refused for want of memory, and nor is what follows it in the same script.
+call('UNLINK', MESSAGES, META)
+for from = 1, #remembered, AT_ONCE do
+  call('HSET', DELETED, unpack(remembered, from, math.min(from + AT_ONCE - 1, #remembered)))
+end
+call('PEXPIREAT', DELETED, now + REMEMBERED_MS)
+return 'deleted '

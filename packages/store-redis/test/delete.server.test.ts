@@ -1,0 +1,171 @@
+import { randomUUID } from "node:crypto";
+import { type RunningServer, startServer } from "@scrollback/conformance/servers";
+import { type CommitRequest, createStores, type DeleteRequest, REMEMBERED_MS } from "@scrollback/store-core";
+import { Redis } from "ioredis";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { threadKeys } from "../src/keys.ts";
+import { RedisDriver } from "../src/redis-driver.ts";
+import { opened } from "./clients.ts";
+import { commandsOf } from "./count-commands.ts";
+import { user, users } from "./messages.ts";
+
+let server: RunningServer;
+beforeAll(async () => {
+  server = await startServer("redis");
+});
+afterAll(() => server.stop());
+
+function open() {
+  const client = opened(new Redis(server.url));
+  const keyPrefix = randomUUID();
+  const driver = new RedisDriver({ client, keyPrefix, owned: false });
+  const commit = (operationId: string, changes: Partial<CommitRequest> = {}) =>
+    driver.commit({
+      threadId: "a",
+      operationId,
+      digest: "digest-of-22-character",
+      newEpoch: `epoch-${operationId}`,
+      expectedRevision: undefined,
+      drop: 0,
+      append: [`1u1795348800000{"role":"user","content":"${operationId}"}`],
+      metadata: undefined,
+      maxMessages: undefined,
+      trimming: "turns",
+      ttlMs: undefined,
+      createdAt: 1_795_348_800_000,
+      updatedAt: 1_795_348_800_000,
+      signal: undefined,
+      ...changes,
+    });
+  const remove = (operationId: string, expectedRevision?: DeleteRequest["expectedRevision"]) =>
+    driver.delete({ threadId: "a", operationId, expectedRevision, signal: undefined });
+  return {
+    client,
+    driver,
+    stores: createStores(driver),
+    commit,
+    remove,
+    keyPrefix,
+    keys: threadKeys(keyPrefix, "a"),
+  };
+}
+
+/** What a deletion costs. */
+const DELETE = { evalsha: 1, hmget: 2, lindex: 1, time: 1, hgetall: 1, unlink: 1, hset: 1, pexpireat: 1 };
+
+test("C21 a deletion is one script, however long the thread, and leaves one key for 10 seconds, without content", async () => {
+  const { client, stores, keyPrefix, keys } = open();
+  await stores.deleteThread("other");
+  await stores
+    .open("a")
+    .commit({ append: users(100_000), metadata: "a private title" }, { operationId: "first" });
+  expect(await commandsOf(client, () => stores.deleteThread("a"))).toEqual(DELETE);
+  expect((await client.keys(`${keyPrefix}:{a}:*`)).sort()).toEqual([keys.deleted]);
+  const left = await client.hgetall(keys.deleted);
+  expect(Object.keys(left)).toEqual(["at", expect.stringMatching(/^delete:/), "op:first"]);
+  expect(Object.values(left).join()).not.toContain("private");
+  const life = await client.pttl(keys.deleted);
+  expect(life).toBeGreaterThan(REMEMBERED_MS - 2_000);
+  expect(life).toBeLessThanOrEqual(REMEMBERED_MS);
+  await expect.poll(() => client.keys(`${keyPrefix}:*`), { timeout: REMEMBERED_MS + 2_000 }).toEqual([]);
+});
+
+test("C21 a commit that comes again after the deletion of its thread is known, also once another thread has begun there", async () => {
+  const { commit, remove, driver, client, keys } = open();
+  const read = {
+    threadId: "a",
+    limit: 9,
+    before: undefined,
+    after: undefined,
+    metadata: false,
+    signal: undefined,
+  };
+  await commit("one");
+  await commit("two");
+  await remove("delete-1");
+  const known = { outcome: "repeated", revision: "epoch-one.2" };
+  expect(await commit("two")).toEqual(known);
+  expect(await commit("two", { digest: "another" })).toEqual({
+    outcome: "operation-conflict",
+    revision: null,
+  });
+  expect(await driver.read(read)).toMatchObject({ revision: null });
+  await commit("three");
+  expect(await commit("two")).toEqual(known);
+  expect(await commit("two", { digest: "another" })).toMatchObject({ revision: "epoch-three.1" });
+  await remove("delete-2");
+  expect(await commit("two")).toEqual(known);
+  expect(await commit("three")).toEqual({ outcome: "repeated", revision: "epoch-three.1" });
+  await commit("four");
+  expect(await driver.read(read)).toMatchObject({ revision: "epoch-four.1", count: 1 });
+  await client.unlink(keys.deleted);
+  expect(await commit("two")).toEqual({ outcome: "committed", revision: "epoch-four.2" });
+});
+
+test("C21 a deletion that comes again does not delete the thread that was begun since", async () => {
+  const { commit, remove, driver } = open();
+  await commit("one");
+  expect(await remove("delete")).toEqual({ outcome: "deleted" });
+  await commit("two");
+  expect(await remove("delete")).toEqual({ outcome: "repeated" });
+  expect(await remove("none", null)).toEqual({ outcome: "revision-conflict", revision: "epoch-two.1" });
+  expect(await remove("other", "epoch-two.1")).toEqual({ outcome: "deleted" });
+  await commit("three");
+  expect(await remove("delete")).toEqual({ outcome: "repeated" });
+  const read = {
+    threadId: "a",
+    limit: 9,
+    before: undefined,
+    after: undefined,
+    metadata: false,
+    signal: undefined,
+  };
+  expect(await driver.read(read)).toMatchObject({ revision: "epoch-three.1" });
+});
+
+test("a thread begun after a deletion asks what is remembered for 10 seconds, and then costs what every thread costs", async () => {
+  const { client, commit, remove, keys } = open();
+  const append = { evalsha: 1, lindex: 1, hmget: 1, hset: 1, ltrim: 1, rpush: 1 };
+  await commit("one");
+  expect(await commandsOf(client, () => commit("two"))).toEqual(append);
+  await remove("delete");
+  await commit("three");
+  const asking = { ...append, hmget: 2, time: 1 };
+  expect(await commandsOf(client, () => commit("four"))).toEqual(asking);
+  const footer = (await client.lindex(keys.messages, -1)) ?? "";
+  const earlier = footer.replace(/(\d+)$/, (at) => String(Number(at) - REMEMBERED_MS));
+  expect(earlier).not.toBe(footer);
+  await client.lset(keys.messages, -1, earlier);
+  expect(await commandsOf(client, () => commit("five"))).toEqual({ ...append, time: 1 });
+  expect(await commandsOf(client, () => commit("six"))).toEqual(append);
+});
+
+test("a server without memory to spare deletes", async () => {
+  await using small = await startServer("redis");
+  const client = opened(new Redis(small.url));
+  const stores = createStores(new RedisDriver({ client, owned: false }));
+  await stores.open("a").commit({ append: users(100), metadata: "title" });
+  await client.config("SET", "maxmemory", "1");
+  await expect(stores.open("a").addMessages(users(1))).rejects.toMatchObject({ code: "UNAVAILABLE" });
+  await stores.deleteThread("a");
+  expect(await client.keys("*")).toEqual(["scrollback:{a}:deleted"]);
+});
+
+test("a thread that lost its hash is deleted; what is another program's or of a newer format is left as it is", async () => {
+  const { client, stores, keys } = open();
+  await stores.open("a").commit({ append: [user("a")], metadata: "title" });
+  await client.unlink(keys.meta);
+  await stores.deleteThread("a");
+  expect(await client.exists(keys.messages)).toBe(0);
+  await client.rpush(keys.messages, "1u{}", "thread 2 of the future");
+  await expect(stores.deleteThread("a")).rejects.toMatchObject({ code: "UNSUPPORTED" });
+  await client.rpush(keys.messages, "their own");
+  await expect(stores.deleteThread("a")).rejects.toMatchObject({ code: "CORRUPT" });
+  expect(await client.llen(keys.messages)).toBe(3);
+  await client.set(keys.messages, "their own");
+  await expect(stores.deleteThread("a")).rejects.toMatchObject({ code: "CORRUPT" });
+  await client.unlink(keys.messages);
+  await client.hset(keys.meta, "their", "own");
+  await expect(stores.deleteThread("a")).rejects.toMatchObject({ code: "CORRUPT" });
+  expect(await client.hgetall(keys.meta)).toEqual({ their: "own" });
+});

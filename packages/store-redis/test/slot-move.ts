@@ -1,0 +1,47 @@
+import type { RedisCluster } from "@scrollback/conformance/servers";
+import { Redis } from "ioredis";
+import { threadKeys } from "../src/keys.ts";
+import { opened } from "./clients.ts";
+
+/** A slot on its way from the node that has these keys to the next one. */
+export interface SlotMove {
+  readonly keys: readonly string[];
+  readonly target: Redis;
+  migrate(key: string): Promise<unknown>;
+  /** Gives the slot to the target, to which all of its keys have been migrated. */
+  end(): Promise<void>;
+}
+
+/** The keys that a thread has while it is there. */
+export function keysOf(keyPrefix: string, threadId: string): string[] {
+  const { messages, meta } = threadKeys(keyPrefix, threadId);
+  return [messages, meta];
+}
+
+/** Begins to move the slot of these keys, as a reshard does. @param port of the node to move it to; default: the next one. */
+export async function beginMove(
+  server: RedisCluster,
+  keys: readonly string[],
+  port?: number,
+): Promise<SlotMove> {
+  const nodes = server.nodes.map(({ host, port }) => opened(new Redis({ host, port })));
+  const slot = await (nodes[0] as Redis).cluster("KEYSLOT", keys[0] ?? "");
+  const counts = await Promise.all(nodes.map((node) => node.cluster("COUNTKEYSINSLOT", slot)));
+  const from = counts.findIndex((count) => count > 0);
+  const to =
+    port === undefined ? (from + 1) % nodes.length : server.nodes.findIndex((node) => node.port === port);
+  const [source, target] = [nodes[from] as Redis, nodes[to] as Redis];
+  const [sourceId, targetId] = [await source.call("CLUSTER", "MYID"), await target.call("CLUSTER", "MYID")];
+  const [innerHost = "", innerPort = ""] = server.nodes[to]?.innerAddress.split(":") ?? [];
+  await target.call("CLUSTER", "SETSLOT", slot, "IMPORTING", String(sourceId));
+  await source.call("CLUSTER", "SETSLOT", slot, "MIGRATING", String(targetId));
+  return {
+    keys,
+    target,
+    migrate: (key) => source.call("MIGRATE", innerHost, innerPort, key, 0, 5_000),
+    async end() {
+      for (const node of [target, source, ...nodes])
+        await node.call("CLUSTER", "SETSLOT", slot, "NODE", String(targetId));
+    },
+  };
+}

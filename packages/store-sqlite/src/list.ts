@@ -1,0 +1,113 @@
+import {
+  countOf,
+  invalid,
+  type ListedThread,
+  type ListRequest,
+  StoreError,
+  type ThreadListing,
+} from "@scrollback/store-core";
+import { isExpired, type Statements, type ThreadRow, timesOf } from "./statements.ts";
+import { fromStored, toStored } from "./text.ts";
+
+/** A page ends early after so many characters of metadata, which would take long to read at once. */
+const METADATA_PER_PAGE = 4 * 1024 ** 2;
+
+const CURSOR_START = "after.";
+
+/** A row of `selectThreads`: integers that no version of this package writes must not hide the other rows. */
+type ListedRow = Readonly<Record<Exclude<keyof ThreadRow, "epoch" | "number">, bigint | null>> & {
+  readonly id: string | Uint8Array<ArrayBuffer>;
+};
+
+/** Lists threads in the order of their ids; to be run in a read transaction. */
+export function listThreads(statements: Statements, { prefix, limit, cursor }: ListRequest): ThreadListing {
+  const after = cursor === undefined ? undefined : parseCursor(cursor, prefix);
+  const rows = selectRows(statements, prefix, after, limit + 1);
+  const now = Date.now();
+  const threads: ListedThread[] = [];
+  const corrupt: StoreError[] = [];
+  let metadataLength = 0;
+  for (const [index, row] of rows.entries()) {
+    if (index === limit || metadataLength >= METADATA_PER_PAGE) {
+      return { threads, cursor: formatCursor(rows[index - 1]), corrupt };
+    }
+    const threadId = fromStored(row.id);
+    const thread = readRow(row);
+    if (!thread) corrupt.push(damaged(threadId));
+    else if (!isExpired(thread, now)) {
+      const stored = statements.selectMetadata.get(thread.key)?.record;
+      const metadata = stored === undefined ? undefined : fromStored(stored);
+      metadataLength += metadata?.length ?? 0;
+      threads.push({
+        threadId,
+        count: countOf(thread),
+        ...timesOf(thread),
+        ...(metadata !== undefined && { metadata }),
+      });
+    }
+  }
+  return { threads, corrupt };
+}
+
+function damaged(threadId: string): StoreError {
+  return new StoreError("CORRUPT", `thread "${threadId}" cannot be listed: its rows are damaged`);
+}
+
+/** At most so many rows of threads whose ids begin with `prefix`, of those that come after the id `after`. */
+function selectRows(
+  statements: Statements,
+  prefix: string,
+  after: string | undefined,
+  limit: number,
+): ListedRow[] {
+  const from = after ?? prefix;
+  const except = after === undefined ? "" : toStored(after);
+  const select = (first: string | Uint8Array, most: number): ListedRow[] => {
+    const rows = statements.selectThreads.all(first, except, most) as unknown as ListedRow[];
+    // Ids of one type with one prefix lie side by side.
+    const end = rows.findIndex(({ id }) => typeof id !== typeof first || !fromStored(id).startsWith(prefix));
+    return end < 0 ? rows : rows.slice(0, end);
+  };
+  // Ids that are stored as bytes come after all that are stored as text.
+  const isAmongBytes = from.includes("\0");
+  const rows = isAmongBytes ? [] : select(from, limit);
+  if (rows.length === limit) return rows;
+  // No bytes at all would be bound as NULL.
+  const firstBytes = Buffer.from((isAmongBytes ? from : prefix) || "\0");
+  return [...rows, ...select(firstBytes, limit - rows.length)];
+}
+
+/** The thread of a row; undefined where its numbers cannot be a thread's. */
+function readRow(row: ListedRow): Omit<ThreadRow, "epoch" | "number"> | undefined {
+  const { key, createdAt, updatedAt, expiresAt, pinned, first, next } = row;
+  if (![key, createdAt, updatedAt, first, next, expiresAt ?? 0n, pinned ?? 0n].every(isCount))
+    return undefined;
+  const thread = {
+    key: Number(key),
+    createdAt: Number(createdAt),
+    updatedAt: Number(updatedAt),
+    expiresAt: expiresAt === null ? null : Number(expiresAt),
+    pinned: pinned === null ? null : Number(pinned),
+    first: Number(first),
+    next: Number(next),
+  };
+  return thread.first <= thread.next ? thread : undefined;
+}
+
+function isCount(value: bigint | null): boolean {
+  return value !== null && value >= 0n && value <= Number.MAX_SAFE_INTEGER;
+}
+
+/** A cursor names the last thread of its page. */
+function formatCursor(last: ListedRow | undefined): string {
+  return CURSOR_START + Buffer.from(fromStored(last?.id)).toString("base64url");
+}
+
+function parseCursor(cursor: string, prefix: string): string {
+  const text = cursor.startsWith(CURSOR_START) ? cursor.slice(CURSOR_START.length) : "";
+  const id = Buffer.from(text, "base64url").toString();
+  if (id === "" || !id.startsWith(prefix) || Buffer.from(id).toString("base64url") !== text) {
+    invalid("cursor must be one that listThreads() gave for the same prefix");
+  }
+  return id;
+}

@@ -1,0 +1,142 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import { setImmediate } from "node:timers/promises";
+import { createStores } from "@scrollback/store-core";
+import { afterEach, expect, test, vi } from "vitest";
+import { createSqliteStores } from "../src/index.ts";
+import { connect } from "./harness.ts";
+import { user, users } from "./messages.ts";
+import { commitRequest, failure, useScratch } from "./scratch.ts";
+
+const scratch = useScratch();
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const tables = ["threads", "commits", "messages", "metadata"];
+const rows = () => tables.map((table) => scratch.query(`SELECT 1 FROM scrollback_${table}`).length);
+
+/** In which files a word stands. */
+const grep = (word: string): string[] =>
+  readdirSync(scratch.directory).filter((name) => readFileSync(join(scratch.directory, name)).includes(word));
+
+test("C21 when a deletion returns, nothing of the thread is in any of the files: content, id and operation ids", async () => {
+  await using stores = createSqliteStores({ url: scratch.url });
+  await stores.open("other").addMessages(users(50, "kept"));
+  const store = stores.open("private-name@example.com");
+  for (let turn = 0; turn < 20; turn++) {
+    const change = { append: users(5, "private-word"), metadata: "private-title" };
+    await store.commit(change, { operationId: `private-operation-${turn}` });
+    await stores.open("other").addMessages(users(5, "kept"));
+  }
+  for (const word of ["name", "word", "title", "operation"]) {
+    expect(grep(`private-${word}`), word).not.toEqual([]);
+  }
+  await stores.deleteThread(store.threadId);
+  expect(grep("private-")).toEqual([]);
+  expect(grep("kept")).toEqual([basename(scratch.path)]);
+  expect(await store.read()).toEqual({ entries: [], revision: null, count: 0 });
+  await stores.deleteThread("other");
+  expect(rows()).toEqual([0, 0, 0, 0]);
+});
+
+test("C21 what an expired thread left behind is removed by the deletion of its id, also where it was written to again", async () => {
+  vi.useFakeTimers({ toFake: ["Date"] });
+  await using stores = createSqliteStores({ url: scratch.url, ttlMs: 1_000 });
+  await stores.open("a").commit({ append: users(2_500), metadata: "title" });
+  vi.advanceTimersByTime(1_000);
+  await stores.deleteThread("a", { expectedRevision: null });
+  expect(rows()).toEqual([0, 0, 0, 0]);
+
+  await stores.open("a").addMessages(users(2_500));
+  vi.advanceTimersByTime(1_000);
+  await stores.open("a").addMessages([user("anew")]);
+  expect(rows()[0]).toBe(2);
+  await stores.deleteThread("a");
+  expect(rows()).toEqual([0, 0, 0, 0]);
+});
+
+test("C21 a deletion with a wrong revision deletes nothing", async () => {
+  await using stores = createSqliteStores({ url: scratch.url });
+  const store = stores.open("a");
+  const first = await store.addMessages([user("1")]);
+  const second = await store.addMessages([user("2")]);
+  for (const expectedRevision of [first, null]) {
+    expect(await failure(stores.deleteThread("a", { expectedRevision }))).toMatchObject({ code: "CONFLICT" });
+  }
+  expect(await store.listMessages()).toHaveLength(2);
+  await stores.deleteThread("a", { expectedRevision: second });
+  await stores.deleteThread("a", { expectedRevision: null });
+  expect(await store.addMessages([user("3")], { expectedRevision: null })).not.toBe(first);
+});
+
+test("C21 an operation id of a deleted thread is free at once", async () => {
+  const driver = connect(scratch.path);
+  const commit = (newEpoch: string) =>
+    driver.commit(commitRequest({ operationId: "same", newEpoch, append: ["1u"] }));
+  const request = {
+    threadId: "thread",
+    operationId: "delete",
+    expectedRevision: undefined,
+    signal: undefined,
+  };
+  await commit("firstEpochOf16ch");
+  expect(await driver.delete(request)).toEqual({ outcome: "deleted" });
+  expect(await commit("otherEpochOf16ch")).toEqual({ outcome: "committed", revision: "otherEpochOf16ch.1" });
+  await driver.close();
+});
+
+test("C21 a thread of 100,000 messages is gone at once for readers, and is removed with the event loop running", async () => {
+  const count = 100_000;
+  const left = () => Number(scratch.query("SELECT count(*) AS count FROM scrollback_messages")[0]?.count);
+  await using stores = createSqliteStores({ url: scratch.url });
+  await using others = createSqliteStores({ url: scratch.url });
+  await stores.open("a").commit({ append: users(count), metadata: "title" });
+  await others.open("b").addMessages([user("b")]);
+  let isDone = false;
+  let longest = 0;
+  const seen = new Set<number>();
+  const watching = (async () => {
+    for (; !isDone; await setImmediate()) {
+      const { length } = await others.open("a").listMessages({ limit: 10 });
+      if (length === 0) seen.add(left());
+      else expect(length).toBe(10);
+    }
+  })();
+  const deleting = stores.deleteThread("a").finally(() => {
+    isDone = true;
+  });
+  let last = performance.now();
+  while (!isDone) {
+    await setImmediate();
+    longest = Math.max(longest, performance.now() - last);
+    last = performance.now();
+  }
+  await deleting;
+  await watching;
+  // Read as empty while nearly all of its messages were still there.
+  expect(Math.max(...seen)).toBeGreaterThan(count / 2);
+  expect(seen.size).toBeGreaterThan(count / 1_000 / 4);
+  // A step takes some milliseconds, and the look at the table as much; all at once would take most of a second.
+  expect(longest).toBeLessThan(250);
+  expect(left()).toBe(1);
+  expect(grep("hello 99999")).toEqual([]);
+});
+
+test("C21 a deletion that was cut short is finished by later commits", async () => {
+  const driver = connect(scratch.path);
+  const stores = createStores(driver);
+  await stores.open("a").addMessages(users(5_000));
+  const deleting = stores.deleteThread("a");
+  await stores.open("b").addMessages([user("b")]);
+  await stores.close();
+  await deleting;
+  expect(rows()[2]).toBeGreaterThan(2_000);
+  await using again = createSqliteStores({ url: scratch.url });
+  expect(await again.open("a").read()).toMatchObject({ revision: null });
+  expect((await again.listThreads()).threads).toMatchObject([{ threadId: "b" }]);
+  for (let commit = 0; commit < 50; commit++) await again.open("b").commit({ metadata: commit });
+  expect(rows().slice(0, 1)).toEqual([1]);
+  expect(rows()[2]).toBe(1);
+});
