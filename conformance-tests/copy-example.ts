@@ -1,17 +1,35 @@
 /**
- * `npm pack` runs this first: it puts the example of docs/write-an-adapter.md and its harness into the package, as they are in
- * `examples`, so that who has only the package can copy an adapter that passes the suite.
+ * `npm pack` runs this first: it puts the examples of docs/write-an-adapter and their harnesses into the package, as they are in
+ * the repository, so that the author of an adapter who has only the package can copy one that passes the suite.
  */
-import { cpSync, rmSync } from "node:fs";
+import { cpSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 
-const example = join(import.meta.dirname, "example");
-const files = [
-  "file-record-log.ts",
-  "sweep-files.ts",
-  "test/file-harness.ts",
-  "test/conformance-file.test.ts",
-];
+const root = join(import.meta.dirname, "..");
+const target = join(import.meta.dirname, "example");
+const postgres = "packages/store-postgres";
+const examples = {
+  files: {
+    folder: "examples",
+    paths: ["file-record-log.ts", "sweep-files.ts", "test/file-harness.ts", "test/conformance-file.test.ts"],
+  },
+  postgres: {
+    folder: postgres,
+    paths: [
+      ...readdirSync(join(root, postgres, "src")).map((name) => `src/${name}`),
+      "test/client.ts",
+      "test/queries.ts",
+      "test/table.ts",
+      "test/harness.ts",
+      "test/conformance.test.ts",
+      "test/record-log.server.test.ts",
+      "test/faults.server.test.ts",
+      "test/under-fire.server.test.ts",
+    ],
+  },
+};
 
-rmSync(example, { recursive: true, force: true });
-for (const file of files) cpSync(join(import.meta.dirname, "../examples", file), join(example, file));
+rmSync(target, { recursive: true, force: true });
+for (const [name, { folder, paths }] of Object.entries(examples)) {
+  for (const path of paths) cpSync(join(root, folder, path), join(target, name, path));
+}

@@ -1,4 +1,5 @@
 import { execFile } from "node:child_process";
+import { readdirSync } from "node:fs";
 import { cp, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -32,13 +33,22 @@ const folders = {
 type PackageName = keyof typeof folders;
 
 const repository = "https://github.com/scrollback-js/scrollback";
-/** The worked example of docs/write-an-adapter.md, for who has only the package. */
+/** The worked examples of docs/write-an-adapter, for authors who have only the package. */
 const exampleFiles = [
-  "example/file-record-log.ts",
-  "example/sweep-files.ts",
-  "example/test/conformance-file.test.ts",
-  "example/test/file-harness.ts",
-];
+  "example/files/file-record-log.ts",
+  "example/files/sweep-files.ts",
+  "example/files/test/conformance-file.test.ts",
+  "example/files/test/file-harness.ts",
+  ...readdirSync(join(root, "packages/store-postgres/src")).map((name) => `example/postgres/src/${name}`),
+  "example/postgres/test/client.ts",
+  "example/postgres/test/conformance.test.ts",
+  "example/postgres/test/faults.server.test.ts",
+  "example/postgres/test/harness.ts",
+  "example/postgres/test/queries.ts",
+  "example/postgres/test/record-log.server.test.ts",
+  "example/postgres/test/table.ts",
+  "example/postgres/test/under-fire.server.test.ts",
+].sort();
 
 interface Packed {
   filename: string;
@@ -130,29 +140,37 @@ async function consumer(install: string[]): Promise<string> {
   return folder;
 }
 
-test("the example adapter of the suite's tarball passes the suite, copied into an empty folder", async () => {
-  const folder = await consumer([
-    tarball("@scrollback/store-core"),
-    tarball("@scrollback/conformance"),
-    "vitest@5",
-  ]);
-  await cp(join(folder, "node_modules/@scrollback/conformance/example"), folder, { recursive: true });
-  const file = join(folder, "results.json");
+test.each([
   // Clauses with other processes, which import the harness in a bare Node.js, and those of expiry.
-  const titles = "C1 |C2 |C3 |C5 |record log a";
-  await run(
-    bin("node"),
-    ["node_modules/vitest/vitest.mjs", "run", "-t", titles, "--reporter=json", `--outputFile=${file}`],
-    // It is not to take itself for a worker of this one.
-    {
-      cwd: folder,
-      env: { ...process.env, VITEST: undefined, VITEST_POOL_ID: undefined, VITEST_WORKER_ID: undefined },
-    },
-  );
-  const { numPassedTests, numFailedTests } = JSON.parse(await readFile(file, "utf8"));
-  expect(numFailedTests).toBe(0);
-  expect(numPassedTests).toBeGreaterThan(20);
-}, 240_000);
+  ["files", [], "C1 Order|C2 |C3 |C5 |record log > a", 20],
+  ["postgres", ["pg@8", "testcontainers@12", "ioredis@6"], "C1 Order|C3 |closing ends", 10],
+] as const)(
+  "the example %s of the suite's tarball passes the suite, copied into an empty folder",
+  async (name, dependencies, titles, least) => {
+    const folder = await consumer([
+      tarball("@scrollback/store-core"),
+      tarball("@scrollback/conformance"),
+      "vitest@5",
+      ...dependencies,
+    ]);
+    const example = join(folder, "node_modules/@scrollback/conformance/example", name);
+    await cp(example, folder, { recursive: true });
+    const file = join(folder, "results.json");
+    await run(
+      bin("node"),
+      ["node_modules/vitest/vitest.mjs", "run", "-t", titles, "--reporter=json", `--outputFile=${file}`],
+      // It is not to take itself for a worker of this one.
+      {
+        cwd: folder,
+        env: { ...process.env, VITEST: undefined, VITEST_POOL_ID: undefined, VITEST_WORKER_ID: undefined },
+      },
+    );
+    const { numPassedTests, numFailedTests } = JSON.parse(await readFile(file, "utf8"));
+    expect(numFailedTests).toBe(0);
+    expect(numPassedTests).toBeGreaterThan(least);
+  },
+  400_000,
+);
 
 async function consume(
   install: string[],

@@ -11,6 +11,7 @@ import {
 } from "@aws-sdk/client-dynamodb";
 import { Redis } from "ioredis";
 import { MongoClient } from "mongodb";
+import { Client } from "pg";
 import { startServer } from "../../conformance-tests/servers/index.ts";
 import {
   type BackendName,
@@ -131,6 +132,26 @@ const kinds: Readonly<Record<Remote, Kind>> = {
       }
     },
   },
+  postgres: {
+    adapter: "@scrollback/store-postgres",
+    client: "pg",
+    note: "synchronous_commit on",
+    copyThread: (place, from, to) =>
+      onPostgres(place, async (client) => {
+        const { rowCount } = await client.query(
+          `INSERT INTO "${containerOf(place)}" (stream, number, head, content, expires_at)
+           SELECT t.stream, number, head, content, expires_at
+           FROM "${containerOf(place)}" AS r, unnest($2::text[]) AS t(stream) WHERE r.stream = $1`,
+          [from, to],
+        );
+        if (rowCount === 0) throw new Error(`no thread ${from} to copy`);
+      }),
+    remove: async (places) => {
+      for (const place of places) {
+        await onPostgres(place, (client) => client.query(`DROP TABLE "${containerOf(place)}"`));
+      }
+    },
+  },
 };
 
 /** A backend, on a server that is started for it and ends with it. */
@@ -187,6 +208,16 @@ async function onMongo<T>(place: Place, use: (client: MongoClient) => Promise<T>
     await use(client);
   } finally {
     await client.close();
+  }
+}
+
+async function onPostgres<T>(place: Place, use: (client: Client) => Promise<T>): Promise<void> {
+  const client = new Client(place.url);
+  await client.connect();
+  try {
+    await use(client);
+  } finally {
+    await client.end();
   }
 }
 

@@ -3,11 +3,12 @@ import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import type { StoreFactory } from "@scrollback/store-core";
 import { createDynamoStores } from "@scrollback/store-dynamo";
 import { createMongoStores } from "@scrollback/store-mongo";
+import { createPostgresStores } from "@scrollback/store-postgres";
 import { createRedisStores } from "@scrollback/store-redis";
 import { createSqliteStores } from "@scrollback/store-sqlite";
 
 /** In the order of the report. */
-export const backendNames = ["sqlite", "redis", "mongodb", "dynamodb"] as const;
+export const backendNames = ["sqlite", "redis", "mongodb", "dynamodb", "postgres"] as const;
 export type BackendName = (typeof backendNames)[number];
 
 /** Where threads lie, as plain data that another process can be given. */
@@ -81,6 +82,8 @@ function factoryOf(place: Place, isFilling: boolean): StoreFactory {
         database: MONGO_DATABASE,
         collectionName: containerOf(place),
       });
+    case "postgres":
+      return createPostgresStores({ url: place.url, tableName: containerOf(place) });
     default:
       return createSqliteStores({
         url: `sqlite:${join(place.url, `${place.space}.db`)}`,

@@ -47,10 +47,10 @@ ${summary(all)}
 - All sizes of an operation are measured interleaved in one run, in random order, so that whatever else the machine does hits all alike.
   Operations and tables follow each other, so compare sizes, not operations, and trust ratios more than milliseconds. Messages have ${Math.round(meanMessageBytes())} bytes of JSON on average.
 - Threads are filled by commits of 100 messages, the last 60 by single ones, as a conversation adds to them. So 100,000 messages are
-  1,060 commits here; for a record log (MongoDB, DynamoDB) that trims, commits count.${
+  1,060 commits here; for a record log (MongoDB, DynamoDB, PostgreSQL) that trims, commits count.${
     copied.length === 0
       ? ""
-      : ` For the counts, ${copied.join(" and ")} got
+      : ` For the counts, ${new Intl.ListFormat("en").format(copied)} got
   copies of one thread's row under the other keys, many in a request: single commits would take too long. They lie as a commit leaves
   them, and those that are measured were read and compared.`
   }

@@ -55,6 +55,9 @@ export async function startServer(name: ServerName, options: StartOptions = {}):
   return url === undefined ? startOwn(name, options) : useGiven(name, url, options);
 }
 
+/** A server that ended is told at once; one of Java takes half a minute on a busy machine. */
+const START_TIMEOUT_MS = 60_000;
+
 async function startOwn(name: ServerName, options: StartOptions): Promise<RunningServer> {
   const { args = [], password, tls: withTls = false } = options;
   const definition = servers[name];
@@ -140,7 +143,7 @@ async function untilAnswering(
   container: RunningContainer,
 ): Promise<ServerInfo> {
   try {
-    const identity = await retryFor(20_000, async () =>
+    const identity = await retryFor(START_TIMEOUT_MS, async () =>
       (await container.isRunning()) ? await definition.identify(endpoint, container.log) : undefined,
     );
     if (identity === undefined) throw new Error("it ended");

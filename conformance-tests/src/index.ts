@@ -1,5 +1,11 @@
 export { callDamaged } from "./damaged.ts";
-export { type FactoryTestOptions, type HandedIn, type Refusal, runFactory } from "./factory/index.ts";
+export {
+  type FactoryTestOptions,
+  type HandedIn,
+  type ProxiedServer,
+  type Refusal,
+  runFactory,
+} from "./factory/index.ts";
 export {
   type Fault,
   type FaultOptions,
@@ -9,6 +15,9 @@ export {
   type LoadOptions,
   runFaults,
   type ServerControl,
+  type SpawnedServer,
+  type SpawnedServerOptions,
+  spawnServer,
   underLoad,
 } from "./faults/index.ts";
 export {

@@ -87,6 +87,14 @@ export class TcpProxy {
     return (server.address() as AddressInfo).port;
   }
 
+  /** {@link forward} for a server that a URL names. @returns the URL by way of the proxy. */
+  async forwardUrl(url: string, defaultPort: number): Promise<string> {
+    const { hostname, port } = new URL(url);
+    const forwarded = new URL(url);
+    forwarded.host = `127.0.0.1:${await this.forward({ host: hostname, port: Number(port || defaultPort) })}`;
+    return forwarded.href;
+  }
+
   /** Changes the mode, for open connections too. What a `hang` held back is forwarded now. */
   set(mode: ProxyMode): void {
     this.#mode = mode;

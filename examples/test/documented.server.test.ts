@@ -23,18 +23,30 @@ import {
 import fc from "fast-check";
 import { expect, test } from "vitest";
 
-// What docs/write-an-adapter.md shows is what was tested.
+// What docs/write-an-adapter shows is what was tested.
 
 const root = join(import.meta.dirname, "../..");
-const page = await readFile(join(root, "docs/write-an-adapter.md"), "utf8");
-const blocks = (language: string) =>
-  [...page.matchAll(/^```(\w+)\n(.*?)\n```$/gms)].flatMap(([, name, code = ""]) =>
-    name === language ? [code] : [],
-  );
 
-test("the worked example's blocks are its file, word for word", async () => {
+/** The blocks of a page in a language, with what follows the language: the path of the file that the block is an excerpt of. */
+async function blocksOf(page: string, language: string): Promise<{ code: string; path: string }[]> {
+  const text = await readFile(join(root, "docs/write-an-adapter", page), "utf8");
+  return [...text.matchAll(/^```(\w+)(.*?)\n(.*?)\n```$/gms)].flatMap(([, name, path = "", code = ""]) =>
+    name === language ? [{ code, path: path.trim() }] : [],
+  );
+}
+
+test("the blocks of the example with files are its file, word for word", async () => {
   const file = await readFile(join(root, "examples/file-record-log.ts"), "utf8");
-  expect(`${blocks("typescript").join("\n\n")}\n`).toBe(file);
+  const codes = (await blocksOf("files.md", "typescript")).map(({ code }) => code);
+  expect(`${codes.join("\n\n")}\n`).toBe(file);
+});
+
+test.each(["build.md", "prove.md"])("the blocks of %s are excerpts of PostgreSQL's adapter", async (page) => {
+  const blocks = await blocksOf(page, "typescript");
+  expect(blocks.length).toBeGreaterThan(5);
+  for (const { code, path } of blocks) {
+    expect(await readFile(join(root, "packages/store-postgres", path), "utf8")).toContain(`${code}\n`);
+  }
 });
 
 /** The tables that the page asks for, in maps. */
@@ -95,7 +107,8 @@ async function documentedCode(): Promise<DocumentedCode> {
   const folder = join(import.meta.dirname, "../.results");
   const file = join(folder, `documented-${crypto.randomUUID()}.ts`);
   await mkdir(folder, { recursive: true });
-  await writeFile(file, blocks("ts").find((code) => code.includes("function commitIn")) ?? "");
+  const blocks = await blocksOf("driver.md", "ts");
+  await writeFile(file, blocks.find(({ code }) => code.includes("function commitIn"))?.code ?? "");
   try {
     return await import(file);
   } finally {

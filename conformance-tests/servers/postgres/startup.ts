@@ -16,14 +16,17 @@ export async function reportedVersion(endpoint: Endpoint, database: string): Pro
   const plain = connect({ host, port });
   let socket: Socket = plain;
   const timer = setTimeout(() => socket.destroy(new Error("no answer")), patienceMs);
+  // A port that the engine forwards takes connections before the server does, and closes them without an error.
+  const ended = new AbortController();
+  plain.once("close", () => ended.abort());
   try {
-    await once(plain, "connect");
+    await once(plain, "connect", ended);
     if (tls !== undefined) {
       plain.write(message(SSL_REQUEST));
-      const [answer] = await once(plain, "data");
+      const [answer] = await once(plain, "data", ended);
       if (String(answer) !== "S") throw new Error("the server does not speak TLS");
       socket = connectTls({ socket: plain, host, ...tls });
-      await once(socket, "secureConnect");
+      await once(socket, "secureConnect", ended);
     }
     socket.write(message(PROTOCOL_3, `user\0${username}\0database\0${database}\0\0`));
     let received: Buffer = Buffer.alloc(0);

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
-import { errorTable, isUrl, PendingCalls, StoreError, urlOrClient } from "../src/index.ts";
+import { clientFrom, errorTable, isUrl, PendingCalls, StoreError } from "../src/index.ts";
 
 const failure = (properties: object, options?: ErrorOptions): Error =>
   Object.assign(new Error("with a secret: hunter2", options), properties);
@@ -104,13 +104,13 @@ describe("the option url", () => {
   });
 
   test("and client exclude each other, and one is needed", () => {
-    const client = {};
-    expect(urlOrClient("createEtcdStores", { client })).toEqual({ client });
-    expect(urlOrClient("createEtcdStores", { url: "etcd:" })).toEqual({ url: "etcd:" });
+    const client = { name: "given" };
+    const from = (given: { url?: string | undefined; client?: object | undefined }) =>
+      clientFrom("createEtcdStores", given, (url) => ({ name: `opened for ${url}` }));
+    expect(from({ client })).toEqual({ client, owned: false });
+    expect(from({ url: "etcd:" })).toEqual({ client: { name: "opened for etcd:" }, owned: true });
     for (const both of [{}, { url: "etcd:", client }, { url: undefined, client: undefined }])
-      expect(() => urlOrClient("createEtcdStores", both)).toThrow(
-        "createEtcdStores: give either url or client",
-      );
+      expect(() => from(both)).toThrow("createEtcdStores: give either url or client");
   });
 });
 
@@ -142,9 +142,11 @@ describe("pending calls", () => {
     const waiting = [calls.run(forever), calls.run(forever, 10_000)];
     const outcomes = Promise.allSettled(waiting);
     let disconnected = 0;
+    expect(calls.signal.aborted).toBe(false);
     await calls.close(() => {
       disconnected++;
     });
+    expect(calls.signal.aborted).toBe(true);
     for (const outcome of await outcomes) expect(outcome).toMatchObject({ reason: { code: "CLOSED" } });
     let sent = 0;
     const later = calls.run(async () => {
@@ -156,6 +158,13 @@ describe("pending calls", () => {
       disconnected++;
     });
     expect(disconnected, "closed once").toBe(1);
+  });
+
+  test("let close succeed where the client fails to say goodbye", async () => {
+    await new PendingCalls().close(() => Promise.reject(new Error("the connection was lost")));
+    await new PendingCalls().close(() => {
+      throw new Error("the client is closed");
+    });
   });
 
   test("do not keep close waiting for a client that hangs", async () => {

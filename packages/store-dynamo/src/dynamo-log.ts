@@ -11,6 +11,7 @@ import {
   type DriverTarget,
   type ErrorClass,
   type LogRow,
+  PendingCalls,
   pause,
   type RecordLog,
   type RecordLogCapabilities,
@@ -52,7 +53,7 @@ export class DynamoRecordLog implements RecordLog {
   readonly #client: DynamoDBClient;
   readonly #tableName: string;
   readonly #owned: boolean;
-  readonly #closing = new AbortController();
+  readonly #calls = new PendingCalls();
   /** Known once a request has failed. */
   #endpoint: string | undefined;
 
@@ -118,8 +119,7 @@ export class DynamoRecordLog implements RecordLog {
   }
 
   async close(): Promise<void> {
-    this.#closing.abort();
-    if (this.#owned) this.#client.destroy();
+    await this.#calls.close(() => this.#owned && this.#client.destroy());
   }
 
   classifyError(error: unknown): ErrorClass | undefined {
@@ -191,7 +191,7 @@ export class DynamoRecordLog implements RecordLog {
       if (!throttled) return;
       if (attempt >= UPDATE_ATTEMPTS) throw throttled.error;
       left = throttled.statements;
-      await pause(attempt, this.#closing.signal);
+      await pause(attempt, this.#calls.signal);
     }
   }
 
@@ -215,13 +215,15 @@ export class DynamoRecordLog implements RecordLog {
     return error && { statements: statements.filter((_, index) => isThrottled(errors[index])), error };
   }
 
-  async #send<T>(request: (how: { abortSignal: AbortSignal }) => Promise<T>): Promise<T> {
-    try {
-      return await request({ abortSignal: this.#closing.signal });
-    } catch (error) {
-      this.#endpoint ??= await endpointOf(this.#client);
-      throw withoutRequest(error);
-    }
+  #send<T>(request: (how: { abortSignal: AbortSignal }) => Promise<T>): Promise<T> {
+    return this.#calls.run(async () => {
+      try {
+        return await request({ abortSignal: this.#calls.signal });
+      } catch (error) {
+        this.#endpoint ??= await endpointOf(this.#client);
+        throw withoutRequest(error);
+      }
+    });
   }
 }
 

@@ -3,13 +3,14 @@ import {
   type ChatMessage,
   type Check,
   checkOptions,
+  clientFrom,
   hasMethods,
   invalid,
   isUrl,
   REPLY_TIMEOUT_MS,
   type StoreOptions,
   storeOptionChecks,
-  urlOrClient,
+  type UsedClient,
 } from "@scrollback/store-core";
 
 /** What `createDynamoStores` takes: one of `url` and `client`, and what every backend's factory takes. */
@@ -25,11 +26,9 @@ export interface DynamoStoreOptions<M = ChatMessage> extends StoreOptions<M> {
   tableName?: string;
 }
 
-/** The client to work with, its table, and whether the client is the factory's own to destroy. */
-export interface DynamoConnection {
-  readonly client: DynamoDBClient;
+/** The client to work with, and its table. */
+export interface DynamoConnection extends UsedClient<DynamoDBClient> {
   readonly tableName: string;
-  readonly owned: boolean;
 }
 
 const CONNECT_TIMEOUT_MS = 2_000;
@@ -94,17 +93,17 @@ function connectionOf(
   client: DynamoDBClient | undefined,
   tableName: string | undefined,
 ): DynamoConnection {
-  const given = urlOrClient("createDynamoStores", { url, client });
-  if (given.client) return { client: given.client, tableName: tableName ?? "scrollback", owned: false };
+  const used = clientFrom("createDynamoStores", { url, client }, openClient);
+  if (url === undefined) return { ...used, tableName: tableName ?? "scrollback" };
   if (tableName !== undefined)
     invalid("createDynamoStores: tableName goes with client; the url names the table");
-  const { host, searchParams } = new URL(given.url);
-  return { client: openClient(searchParams), tableName: host, owned: true };
+  return { ...used, tableName: new URL(url).host };
 }
 
-function openClient(parameters: URLSearchParams): DynamoDBClient {
-  const region = parameters.get("region");
-  const endpoint = parameters.get("endpoint");
+function openClient(url: string): DynamoDBClient {
+  const { searchParams } = new URL(url);
+  const region = searchParams.get("region");
+  const endpoint = searchParams.get("endpoint");
   return new DynamoDBClient({
     ...(region !== null && { region }),
     ...(endpoint !== null && { endpoint }),

@@ -2,14 +2,15 @@ import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { TcpProxy } from "@scrollback/conformance";
+import { DescribeTableCommand } from "@aws-sdk/client-dynamodb";
+import { runFactory } from "@scrollback/conformance";
 import { startServer } from "@scrollback/conformance/servers";
-import { type ChatMessage, openStores, StoreError, type StoreFactory } from "@scrollback/store-core";
+import { type ChatMessage, openStores, type StoreFactory } from "@scrollback/store-core";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { createDynamoStores } from "../src/index.ts";
+import { createDynamoStores, type DynamoStoreOptions } from "../src/index.ts";
 import { openGateway } from "./gateway.ts";
 import { user } from "./messages.ts";
-import { clientOf, makeTable, type TestTable } from "./table.ts";
+import { clientOf, makeTable, secret, type TestTable } from "./table.ts";
 
 const server = startServer("dynamodb");
 let table: TestTable;
@@ -27,69 +28,7 @@ const textsIn = async (stores: StoreFactory, threadId: string) =>
 /** Text that takes up so much of a row. */
 const noise = (bytes: number) => randomBytes(bytes / 2).toString("hex");
 
-describe("a server that is killed and comes back", () => {
-  test("keeps all that was acknowledged, and writers under way go on by themselves", async () => {
-    await using durable = await startServer("dynamodb", { args: ["-dbPath", "/tmp"] });
-    await using own = await makeTable(durable.url);
-    await using stores = createDynamoStores({ url: own.url });
-    const acknowledged: string[] = [];
-    let isOver = false;
-    const writers = ["a", "b", "c"].map(async (writer) => {
-      for (let number = 0; !isOver; number++) {
-        const add = () =>
-          stores
-            .open("thread")
-            .addMessages([user(`${writer} ${number}`)], { operationId: `${writer} ${number}` });
-        for (;;) {
-          try {
-            await add();
-            break;
-          } catch (error) {
-            // An outage longer than the stores' own patience.
-            if (!StoreError.is(error, "UNAVAILABLE") || !error.retryable) throw error;
-          }
-        }
-        acknowledged.push(`${writer} ${number}`);
-        await sleep(20);
-      }
-    });
-    for (let round = 0; round < 2; round++) {
-      await sleep(700);
-      await durable.kill();
-      await sleep(300);
-      await durable.start();
-    }
-    await expect.poll(() => acknowledged.length, { timeout: 20_000 }).toBeGreaterThan(20);
-    isOver = true;
-    await Promise.all(writers);
-    const texts = await textsIn(stores, "thread");
-    expect(new Set(texts).size).toBe(texts.length);
-    expect([...texts].sort()).toEqual([...acknowledged].sort());
-    for (const writer of ["a", "b", "c"]) {
-      const own = texts.filter((text) => text.startsWith(writer));
-      expect(own).toEqual(own.map((_, number) => `${writer} ${number}`));
-    }
-  });
-});
-
 describe.concurrent("a server that never answers", () => {
-  test.each(["drop-reply", "hang"] as const)("%s: the call fails in time, as retryable", async (kind) => {
-    await using own = await openProxy();
-    await using stores = createDynamoStores({ url: own.url });
-    const store = stores.open();
-    await store.addMessages([user("1")]);
-    own.proxy.set({ kind });
-    const start = performance.now();
-    const calls = [store.addMessages([user("2")]), store.listMessages()];
-    for (const outcome of await Promise.allSettled(calls)) {
-      expect(outcome).toMatchObject({ reason: { code: "UNAVAILABLE", retryable: true } });
-    }
-    // Two requests of 4 seconds, and the pause between them.
-    expect(performance.now() - start).toBeLessThan(11_000);
-    own.proxy.set({ kind: "pass" });
-    expect((await store.listMessages())[0]).toEqual(user("1"));
-  });
-
   test("a reply that begins and never ends is given up and asked for again", async () => {
     await using gateway = await openGateway((await server).url);
     await using stores = createDynamoStores({ url: table.urlBy(gateway.url) });
@@ -115,20 +54,23 @@ describe.concurrent("a server that never answers", () => {
     expect(performance.now() - start).toBeGreaterThan(4_000);
     expect(performance.now() - start).toBeLessThan(12_000);
   });
+});
 
-  test("closing ends what is under way at once, as CLOSED", async () => {
-    await using own = await openProxy();
-    const stores = createDynamoStores({ url: own.url });
-    const store = stores.open();
-    await store.addMessages([user("1")]);
-    own.proxy.set({ kind: "hang" });
-    const calls = Promise.allSettled([store.addMessages([user("2")]), store.listMessages(), store.clear()]);
-    await sleep(100);
-    const start = performance.now();
-    await stores.close();
-    for (const outcome of await calls) expect(outcome).toMatchObject({ reason: { code: "CLOSED" } });
-    expect(performance.now() - start).toBeLessThan(500);
-  });
+runFactory<DynamoStoreOptions>({
+  name: "DynamoDB",
+  create: createDynamoStores,
+  secret,
+  proxied: {
+    async options(proxy) {
+      return { url: table.urlBy(await proxy.forwardUrl((await server).url, 8000)) };
+    },
+    async handIn(proxy) {
+      const client = clientOf(await proxy.forwardUrl((await server).url, 8000));
+      const { tableName } = table;
+      const use = () => client.send(new DescribeTableCommand({ TableName: tableName }));
+      return { options: { client, tableName }, use, close: () => client.destroy() };
+    },
+  },
 });
 
 /** An endpoint whose queue of connections is full, so that the system answers no more of them. */
@@ -147,13 +89,6 @@ const server = createServer().listen(0, "127.0.0.1", 1, () => console.log(server
       child.kill("SIGKILL");
     },
   };
-}
-
-async function openProxy(): Promise<AsyncDisposable & { proxy: TcpProxy; url: string }> {
-  const { host, port } = await server;
-  const proxy = new TcpProxy();
-  const url = table.urlBy(`http://127.0.0.1:${await proxy.forward({ host, port })}`);
-  return { proxy, url, [Symbol.asyncDispose]: () => proxy.close() };
 }
 
 describe("a client that was handed in", () => {

@@ -1,11 +1,11 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import {
   type Amendment,
   checkStreamCursor,
-  closedError,
   type DriverTarget,
+  disconnectInTime,
   type ErrorClass,
   type LogRow,
+  PendingCalls,
   type RecordLog,
   type RecordLogCapabilities,
   type StreamPage,
@@ -26,9 +26,6 @@ const capabilities: RecordLogCapabilities = Object.freeze({
   maxRowBytes: 8 * 1024 ** 2,
 });
 
-/** How long `close` waits for the client, which still sends a request to a server that may hang. The client closes anyway. */
-const CLOSE_MS = 500;
-
 /** More than any row has. */
 const MAX_TEXTS = 2 ** 31 - 1;
 
@@ -40,8 +37,8 @@ export class MongoRecordLog implements RecordLog {
   readonly target: DriverTarget;
   readonly #place: MongoPlace;
   readonly #rows: Collection<RowDocument>;
+  readonly #calls = new PendingCalls();
   #connection: Promise<unknown> | undefined;
-  #closed = false;
 
   constructor(place: MongoPlace) {
     this.#place = place;
@@ -102,8 +99,8 @@ export class MongoRecordLog implements RecordLog {
   }
 
   async close(): Promise<void> {
-    this.#closed = true;
-    if (this.#place.owned) await this.#disconnect();
+    const { client, owned } = this.#place;
+    await this.#calls.close(() => owned && client.close());
   }
 
   classifyError(error: unknown): ErrorClass | undefined {
@@ -111,34 +108,35 @@ export class MongoRecordLog implements RecordLog {
     return classifyError(error, this.#place.owned, srvHost ?? hosts.join(", "));
   }
 
-  async #send<T>(request: (rows: Collection<RowDocument>) => Promise<T>): Promise<T> {
-    if (this.#closed) throw closedError();
-    // A client that failed to connect does not try again by itself.
-    this.#connection ??= this.#connect().catch((error) => {
-      this.#connection = undefined;
-      throw error;
+  #send<T>(request: (rows: Collection<RowDocument>) => Promise<T>): Promise<T> {
+    return this.#calls.run(async () => {
+      // A client that failed to connect does not try again by itself.
+      this.#connection ??= this.#connect().catch((error) => {
+        this.#connection = undefined;
+        throw error;
+      });
+      const connection = this.#connection;
+      await connection;
+      try {
+        return await request(this.#rows);
+      } catch (error) {
+        // Where the client polls its server, its look-out may hang for good once the server was lost.
+        const isLost = this.#place.owned && foundNoServer(error);
+        if (isLost && this.#connection === connection) this.#connection = undefined;
+        throw error;
+      }
     });
-    const connection = this.#connection;
-    await connection;
-    try {
-      return await request(this.#rows);
-    } catch (error) {
-      // Where the client polls its server, its look-out may hang for good once the server was lost.
-      const isLost = this.#place.owned && foundNoServer(error);
-      if (isLost && this.#connection === connection) this.#connection = undefined;
-      throw error;
-    }
   }
 
   async #connect(): Promise<void> {
     const { client, owned } = this.#place;
-    if (owned) await this.#disconnect();
+    if (owned) await disconnectInTime(() => client.close());
+    const { signal } = this.#calls;
+    signal.throwIfAborted();
     await client.connect();
-    if (this.#closed) await this.close();
-  }
-
-  async #disconnect(): Promise<void> {
-    await Promise.race([this.#place.client.close(), sleep(CLOSE_MS, undefined, { ref: false })]);
+    if (!signal.aborted) return;
+    if (owned) await client.close();
+    signal.throwIfAborted();
   }
 }
 

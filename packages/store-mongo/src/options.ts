@@ -3,12 +3,13 @@ import {
   type Check,
   CONNECT_TIMEOUT_MS,
   checkOptions,
+  clientFrom,
   hasMethods,
   invalid,
   REPLY_TIMEOUT_MS,
   type StoreOptions,
   storeOptionChecks,
-  urlOrClient,
+  type UsedClient,
 } from "@scrollback/store-core";
 import { MongoClient } from "mongodb";
 
@@ -28,10 +29,7 @@ export interface MongoStoreOptions<M = ChatMessage> extends StoreOptions<M> {
 }
 
 /** Where the rows are. */
-export interface MongoPlace {
-  readonly client: MongoClient;
-  /** Whether the client was opened for these stores alone, which then close it. */
-  readonly owned: boolean;
+export interface MongoPlace extends UsedClient<MongoClient> {
   readonly database: string;
   readonly collectionName: string;
 }
@@ -82,9 +80,8 @@ export function parseOptions<M>(options: MongoStoreOptions<M>): {
 } {
   checkOptions("createMongoStores", options, optionChecks);
   const { url, client, database, collectionName = "scrollback_messages", ...storeOptions } = options ?? {};
-  const given = urlOrClient("createMongoStores", { url, client });
-  const used = given.client ?? openClient(given.url);
-  if (used.writeConcern?.w === 0) {
+  const used = clientFrom("createMongoStores", { url, client }, openClient);
+  if (used.client.writeConcern?.w === 0) {
     invalid(
       `createMongoStores: ${client ? "client" : "url"} has the write concern w: 0, by which nobody learns who was first; give another one`,
     );
@@ -92,7 +89,7 @@ export function parseOptions<M>(options: MongoStoreOptions<M>): {
   const named = database ?? (client ? client.options.dbName : databaseIn(url ?? ""));
   const problem = isDatabase(named);
   if (problem) invalid(`createMongoStores: the database that ${client ? "client" : "url"} names ${problem}`);
-  return { place: { client: used, owned: !client, database: named, collectionName }, storeOptions };
+  return { place: { ...used, database: named, collectionName }, storeOptions };
 }
 
 /** The database that the path of a URL names, which the driver has accepted. */

@@ -27,9 +27,7 @@ export function makeCollection(url: string): TestCollection {
 
 /** The URL of a server by way of a proxy. */
 export async function throughProxy(url: string, proxy: TcpProxy): Promise<string> {
-  const { hostname, port } = new URL(url);
-  const faulty = new URL(url);
-  faulty.host = `127.0.0.1:${await proxy.forward({ host: hostname, port: Number(port || 27017) })}`;
+  const faulty = new URL(await proxy.forwardUrl(url, 27017));
   // The server may tell addresses that do not lead through the proxy.
   faulty.searchParams.set("directConnection", "true");
   return faulty.href;

@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { inspect } from "node:util";
-import { TcpProxy } from "@scrollback/conformance";
+import { runFactory, TcpProxy } from "@scrollback/conformance";
 import { type RunningServer, startServer } from "@scrollback/conformance/servers";
-import { StoreError, type StoreFactory } from "@scrollback/store-core";
+import type { StoreFactory } from "@scrollback/store-core";
+import { MongoClient } from "mongodb";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createMongoStores } from "../src/index.ts";
+import { createMongoStores, type MongoStoreOptions } from "../src/index.ts";
 import { makeCollection, throughProxy } from "./collection.ts";
 import { user, users } from "./messages.ts";
 import { rejection } from "./rejection.ts";
 
-// A server of its own, as it is killed here.
 let server: RunningServer;
 beforeAll(async () => {
   server = await startServer("mongodb");
@@ -33,48 +33,7 @@ async function proxiedStores(): Promise<{ proxy: TcpProxy; stores: StoreFactory 
   };
 }
 
-describe("a server that is killed and comes back", () => {
-  test("keeps all that was acknowledged, and writers under way go on by themselves", async () => {
-    await using stores = createMongoStores({ url: server.url, collectionName: collectionName() });
-    const acknowledged: string[] = [];
-    let isOver = false;
-    const writers = ["a", "b", "c"].map(async (writer) => {
-      const store = stores.open("thread");
-      for (let number = 0; !isOver; number++) {
-        const name = `${writer} ${number}`;
-        for (let isDone = false; !isDone; ) {
-          isDone = await store.addMessages([user(name)], { operationId: name }).then(
-            () => true,
-            // An outage longer than the stores' own patience.
-            (error: unknown) => {
-              if (!StoreError.is(error, "UNAVAILABLE") || !error.retryable) throw error;
-              return false;
-            },
-          );
-        }
-        acknowledged.push(name);
-        await sleep(10);
-      }
-    });
-    for (let round = 0; round < 3; round++) {
-      await sleep(800);
-      await server.kill();
-      await sleep(round * 200);
-      await server.start();
-      const before = acknowledged.length;
-      await expect.poll(() => acknowledged.length, { timeout: 20_000 }).toBeGreaterThan(before + 20);
-    }
-    isOver = true;
-    await Promise.all(writers);
-    const texts = (await stores.open("thread").listMessages()).map(({ content }) => String(content));
-    expect(new Set(texts).size).toBe(texts.length);
-    expect(texts.toSorted()).toEqual(acknowledged.toSorted());
-    for (const writer of ["a", "b", "c"]) {
-      const own = texts.filter((text) => text.startsWith(`${writer} `));
-      expect(own).toEqual(own.map((_, number) => `${writer} ${number}`));
-    }
-  });
-
+describe("a server whose connections are lost", () => {
   test("is found again by every client, however the connection was lost", async () => {
     const all = await Promise.all(Array.from({ length: 12 }, proxiedStores));
     const threads = all.map(({ stores, proxy }) => ({ proxy, store: stores.open() }));
@@ -92,47 +51,23 @@ describe("a server that is killed and comes back", () => {
   });
 });
 
-describe.concurrent("a server that never answers", () => {
-  test.each(["drop-reply", "hang"] as const)("%s: the call fails in time, as retryable", async (kind) => {
-    await using own = await proxiedStores();
-    const { proxy, stores } = own;
-    const store = stores.open();
-    await store.addMessages(users(1));
-    proxy.set({ kind });
-    const start = performance.now();
-    for (const outcome of await Promise.allSettled([store.addMessages(users(1)), store.listMessages()])) {
-      expect(outcome).toMatchObject({ reason: { code: "UNAVAILABLE", retryable: true } });
-    }
-    expect(performance.now() - start).toBeGreaterThan(3_500);
-    // Two requests of 4 seconds, a look for the server, and the pauses between them.
-    expect(performance.now() - start).toBeLessThan(14_000);
-    proxy.set({ kind: "pass" });
-    expect((await store.listMessages())[0]).toEqual(user("1"));
-  });
-
-  test("whose one reply was lost is asked again, and the commit counts once", async () => {
-    await using own = await proxiedStores();
-    const { proxy, stores } = own;
-    const store = stores.open();
-    await store.addMessages([user("1")]);
-    proxy.set({ kind: "drop-reply", times: 1 });
-    await store.addMessages([user("2")]);
-    expect(proxy.mode.kind, "the reply was lost").toBe("pass");
-    expect(await store.listMessages()).toEqual(users(2));
-  });
-
-  test("does not keep a factory from closing, nor a process from ending", async () => {
-    await using own = await proxiedStores();
-    const { proxy, stores } = own;
-    await stores.open().addMessages(users(1));
-    proxy.set({ kind: "hang" });
-    const waiting = rejection(stores.open().listMessages());
-    await sleep(50);
-    const start = performance.now();
-    await stores.close();
-    expect(await waiting).toMatchObject({ code: "CLOSED" });
-    expect(performance.now() - start).toBeLessThan(1_500);
-  });
+runFactory<MongoStoreOptions>({
+  name: "MongoDB",
+  create: createMongoStores,
+  secret: "hush",
+  proxied: {
+    async options(proxy) {
+      return { url: await throughProxy(server.url, proxy), collectionName: collectionName() };
+    },
+    async handIn(proxy) {
+      const client = new MongoClient(await throughProxy(server.url, proxy));
+      return {
+        options: { client, collectionName: collectionName() },
+        use: () => client.db("app").command({ ping: 1 }),
+        close: () => client.close(),
+      };
+    },
+  },
 });
 
 describe.concurrent("a server that cannot be used", () => {

@@ -3,13 +3,14 @@ import {
   type Check,
   CONNECT_TIMEOUT_MS,
   checkOptions,
+  clientFrom,
   hasMethods,
   invalid,
   isUrl,
   REPLY_TIMEOUT_MS,
   type StoreOptions,
   storeOptionChecks,
-  urlOrClient,
+  type UsedClient,
 } from "@scrollback/store-core";
 import { Client, Pool, type PoolClient } from "pg";
 
@@ -35,10 +36,7 @@ export interface PostgresStoreOptions<M = ChatMessage> extends StoreOptions<M> {
 }
 
 /** Where the rows are. */
-export interface PostgresTable {
-  readonly client: PostgresClient;
-  /** Whether the client was opened for these stores alone, which then close it. */
-  readonly owned: boolean;
+export interface PostgresTable extends UsedClient<PostgresClient> {
   readonly schema: string | undefined;
   readonly tableName: string;
 }
@@ -75,9 +73,8 @@ export function parseOptions<M>(options: PostgresStoreOptions<M>): {
 } {
   checkOptions("createPostgresStores", options, optionChecks);
   const { url, client, schema, tableName = "scrollback_messages", ...storeOptions } = options ?? {};
-  const given = urlOrClient("createPostgresStores", { url, client });
-  const used = given.client ?? openPool(given.url);
-  return { table: { client: used, owned: given.client === undefined, schema, tableName }, storeOptions };
+  const used = clientFrom("createPostgresStores", { url, client }, openPool);
+  return { table: { ...used, schema, tableName }, storeOptions };
 }
 
 /** The pool for a URL, which connects to nothing yet. */

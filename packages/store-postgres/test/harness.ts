@@ -1,7 +1,7 @@
 import { type Harness, recordLogHarness, TcpProxy } from "@scrollback/conformance";
 import type { RunningServer } from "@scrollback/conformance/servers";
 import { type Namespace, openLog } from "./client.ts";
-import { makeTable, throughProxy } from "./table.ts";
+import { makeTable } from "./table.ts";
 
 /** What makes harnesses on a server, each on a table of its own. */
 export function postgresHarnesses(starting: Promise<RunningServer>): () => Promise<Harness> {
@@ -10,7 +10,7 @@ export function postgresHarnesses(starting: Promise<RunningServer>): () => Promi
     const table = await makeTable(url);
     const namespace: Namespace = { url, tableName: table.tableName };
     const proxy = new TcpProxy();
-    const faulty: Namespace = { ...namespace, url: await throughProxy(url, proxy) };
+    const faulty: Namespace = { ...namespace, url: await proxy.forwardUrl(url, 5432) };
     const module = new URL("./client.ts", import.meta.url);
     return recordLogHarness({
       server: { product, version },

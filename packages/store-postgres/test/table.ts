@@ -1,5 +1,4 @@
 import { randomUUID } from "node:crypto";
-import type { TcpProxy } from "@scrollback/conformance";
 import type { LogRow } from "@scrollback/store-core";
 import { Pool } from "pg";
 import { type StoredRow, toContent, toRow, toText } from "../src/row.ts";
@@ -53,12 +52,4 @@ export async function makeTable(
       await pool.end();
     },
   };
-}
-
-/** The URL of a server by way of a proxy. */
-export async function throughProxy(url: string, proxy: TcpProxy): Promise<string> {
-  const { hostname, port } = new URL(url);
-  const faulty = new URL(url);
-  faulty.host = `127.0.0.1:${await proxy.forward({ host: hostname, port: Number(port || 5432) })}`;
-  return faulty.href;
 }

@@ -1,6 +1,7 @@
 import {
   type ChatMessage,
   checkOptions,
+  clientFrom,
   type DriverTarget,
   hasMethods,
   isId,
@@ -8,7 +9,7 @@ import {
   REPLY_TIMEOUT_MS,
   type StoreOptions,
   storeOptionChecks,
-  urlOrClient,
+  type UsedClient,
 } from "@scrollback/store-core";
 import { type Cluster, Redis } from "ioredis";
 import { refusePlainServer } from "./plain-server.ts";
@@ -51,14 +52,8 @@ export function checkRedisOptions(options: unknown): void {
 }
 
 /** The client that checked options give or ask for, and whether it is the factory's own to close. */
-export function clientOf(
-  url: string | undefined,
-  client: RedisClient | undefined,
-): { client: RedisClient; owned: boolean } {
-  const given = urlOrClient("createRedisStores", { url, client });
-  return given.client
-    ? { client: given.client, owned: false }
-    : { client: openClient(given.url), owned: true };
+export function clientOf(url: string | undefined, client: RedisClient | undefined): UsedClient<RedisClient> {
+  return clientFrom("createRedisStores", { url, client }, openClient);
 }
 
 /**

@@ -18,10 +18,7 @@ export function redisHarnesses(
   return async () => {
     const { product, version, url, password } = await starting;
     const throughProxy = async (proxy: TcpProxy): Promise<Place> => {
-      const { hostname, port } = new URL(url);
-      const faulty = new URL(url);
-      faulty.host = `127.0.0.1:${await proxy.forward({ host: hostname, port: Number(port) })}`;
-      return { url: faulty.href };
+      return { url: await proxy.forwardUrl(url, 6379) };
     };
     const secrets = password ? [password] : [];
     return await harnessOn({ url }, { server: { product, version }, throughProxy, module, secrets });

@@ -6,7 +6,5 @@ import { onTestFinished } from "vitest";
 export async function throughProxy(server: RunningServer): Promise<{ proxy: TcpProxy; url: string }> {
   const proxy = new TcpProxy();
   onTestFinished(() => proxy.close());
-  const url = new URL(server.url);
-  url.host = `127.0.0.1:${await proxy.forward(server)}`;
-  return { proxy, url: url.href };
+  return { proxy, url: await proxy.forwardUrl(server.url, 6379) };
 }

@@ -1,9 +1,9 @@
 export { type ErrorTable, errorTable, isCertificateError, isNetworkError } from "./errors.ts";
 export {
   CONNECT_TIMEOUT_MS,
+  clientFrom,
   isUrl,
   REPLY_TIMEOUT_MS,
-  type UrlOrClient,
-  urlOrClient,
+  type UsedClient,
 } from "./options.ts";
-export { PendingCalls } from "./pending-calls.ts";
+export { disconnectInTime, PendingCalls } from "./pending-calls.ts";

@@ -7,18 +7,25 @@ import { type Check, invalid } from "../arguments.ts";
 export const CONNECT_TIMEOUT_MS = 4_000;
 export const REPLY_TIMEOUT_MS = 4_000;
 
-/** What a factory works with: the URL for a client of its own, or the client that was handed in. */
-export type UrlOrClient<Client> =
-  | { readonly url: string; readonly client?: undefined }
-  | { readonly client: Client; readonly url?: undefined };
+/** What a factory works with. */
+export interface UsedClient<Client> {
+  readonly client: Client;
+  /** Whether it was opened for the factory alone, which then closes it. */
+  readonly owned: boolean;
+}
 
-/** @throws StoreError `INVALID_ARGUMENT` unless exactly one of `url` and `client` is given. */
-export function urlOrClient<Client>(
+/**
+ * The client that was handed in, or the one that `open` makes for the URL, without connecting yet.
+ *
+ * @throws StoreError `INVALID_ARGUMENT` unless exactly one of `url` and `client` is given.
+ */
+export function clientFrom<Client>(
   owner: string,
   { url, client }: { url?: string | undefined; client?: Client | undefined },
-): UrlOrClient<Client> {
-  if (url !== undefined && client === undefined) return { url };
-  if (url === undefined && client !== undefined) return { client };
+  open: (url: string) => Client,
+): UsedClient<Client> {
+  if (url !== undefined && client === undefined) return { client: open(url), owned: true };
+  if (url === undefined && client !== undefined) return { client, owned: false };
   return invalid(`${owner}: give either url or client`);
 }
 

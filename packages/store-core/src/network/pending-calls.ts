@@ -7,7 +7,13 @@ const CLOSE_TIMEOUT_MS = 500;
 /** The calls of a driver that wait for a reply. Each of them settles, whatever the client does: in time, or when the driver closes. */
 export class PendingCalls {
   readonly #rejections = new Set<(error: Error) => void>();
+  readonly #abort = new AbortController();
   #closing: Promise<void> | undefined;
+
+  /** Aborted by {@link close}, for clients that take a signal and for pauses between requests. */
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
 
   /**
    * Runs a call. Rejects with `CLOSED` once {@link close} was called, also while the call waits.
@@ -40,9 +46,15 @@ export class PendingCalls {
 
   async #close(disconnect: () => unknown): Promise<void> {
     for (const reject of this.#rejections) reject(closedError());
-    const deadline = sleep(CLOSE_TIMEOUT_MS, undefined, { ref: false });
-    await Promise.race([disconnect(), deadline]);
+    this.#abort.abort();
+    await disconnectInTime(disconnect);
   }
+}
+
+/** Waits at most 500 ms for a client, which goes on closing by itself. An error of it is passed over: the connection is gone. */
+export async function disconnectInTime(disconnect: () => unknown): Promise<void> {
+  const disconnected = (async () => await disconnect())().catch(() => undefined);
+  await Promise.race([disconnected, sleep(CLOSE_TIMEOUT_MS, undefined, { ref: false })]);
 }
 
 function timeoutError(): Error {

@@ -87,7 +87,8 @@ export interface RecordLog {
   read(stream: string, below: number, limit: number, heads: boolean): Promise<LogRow[]>;
   /**
    * Amends rows. Each row is amended atomically; the amendments as a whole need not be. May be repeated, and may run beside
-   * others in any order. All is done when it returns.
+   * others in any order. Ranges may overlap. The order of the amendments does not matter: one call sets the expiry of a row or
+   * extends it, never both, and of two extensions the later time holds. All is done when it returns.
    *
    * Costs one request, however many amendments and rows there are, where the backend has a statement or a batch of that
    * size; else as few requests as its batches allow, and never one a row. The driver calls it before an insert, so a commit

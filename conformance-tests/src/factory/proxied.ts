@@ -1,0 +1,106 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { StoreFactory } from "@scrollback/store-core";
+import { describe, expect, test } from "vitest";
+import { DEADLINE_MS } from "../deadline.ts";
+import { rejection } from "../errors.ts";
+import { numbered, textsIn } from "../messages.ts";
+import { TcpProxy } from "../tcp-proxy.ts";
+import type { HandedIn } from "./run-factory.ts";
+
+/** How an adapter is led to a server by way of a proxy. What the stores need on the server is set up. */
+export interface ProxiedServer<Options> {
+  /** Has the proxy forward to the server, and returns options that lead there. */
+  options(proxy: TcpProxy): Promise<Options>;
+  /** The same with a client of the user's. Default: the adapter takes none. */
+  handIn?(proxy: TcpProxy): Promise<HandedIn<Options>>;
+}
+
+interface Scene<Options> extends AsyncDisposable {
+  readonly proxy: TcpProxy;
+  readonly options: Options;
+  readonly stores: StoreFactory;
+}
+
+/** Declares the tests of a server whose replies stay away. */
+export function declareProxied<Options>(
+  create: (options: Options) => StoreFactory,
+  { options, handIn }: ProxiedServer<Options>,
+): void {
+  const openScene = async (lead: (proxy: TcpProxy) => Promise<Options>): Promise<Scene<Options>> => {
+    const proxy = new TcpProxy();
+    const given = await lead(proxy);
+    const stores = create(given);
+    return {
+      proxy,
+      options: given,
+      stores,
+      async [Symbol.asyncDispose]() {
+        await stores.close();
+        await proxy.close();
+      },
+    };
+  };
+
+  const expectPromptClose = async ({ proxy, stores }: Scene<Options>) => {
+    const store = stores.open();
+    await store.addMessages(numbered(1));
+    proxy.set({ kind: "hang" });
+    const calls = [store.addMessages(numbered(1)), store.listMessages(), store.clear(), stores.setup()];
+    const waiting = Promise.all(calls.map((call) => rejection(call, "CLOSED")));
+    await sleep(100);
+    const start = performance.now();
+    await Promise.all([stores.close(), waiting]);
+    expect(performance.now() - start, "milliseconds to close").toBeLessThan(2_000);
+  };
+
+  describe.concurrent("a server that does not reply", () => {
+    test.each(["drop-reply", "hang"] as const)("%s: calls fail in time, as retryable", async (kind) => {
+      await using scene = await openScene(options);
+      const { proxy, stores } = scene;
+      const store = stores.open();
+      await store.addMessages(numbered(1));
+      proxy.set({ kind });
+      const start = performance.now();
+      const errors = await Promise.all([
+        rejection(store.addMessages(numbered(1, "late")), "UNAVAILABLE"),
+        rejection(store.listMessages(), "UNAVAILABLE"),
+      ]);
+      for (const { retryable } of errors) expect(retryable).toBe(true);
+      expect(performance.now() - start).toBeGreaterThan(3_500);
+      expect(performance.now() - start).toBeLessThan(DEADLINE_MS);
+      proxy.set({ kind: "pass" });
+      expect((await textsIn(store))[0]).toBe("message 1");
+    });
+
+    test("a lost reply is asked for again, and the commit counts once", async () => {
+      await using scene = await openScene(options);
+      const { proxy, stores } = scene;
+      const store = stores.open();
+      await store.addMessages(numbered(1));
+      proxy.set({ kind: "drop-reply", times: 1 });
+      await store.addMessages(numbered(1, "message", 2));
+      expect(proxy.mode.kind, "the reply was lost").toBe("pass");
+      expect(await textsIn(store)).toEqual(["message 1", "message 2"]);
+    });
+
+    test("closing ends what is under way at once, as CLOSED", async () => {
+      await using scene = await openScene(options);
+      await expectPromptClose(scene);
+    });
+
+    if (!handIn) return;
+    test("closing ends what is under way on a client that was handed in, which stays open", async ({
+      expect,
+    }) => {
+      let handed: HandedIn<Options> | undefined;
+      await using scene = await openScene(async (proxy) => {
+        handed = await handIn(proxy);
+        return handed.options;
+      });
+      await expectPromptClose(scene);
+      scene.proxy.set({ kind: "pass" });
+      await expect.poll(() => handed?.use().then(() => true), { timeout: DEADLINE_MS }).toBe(true);
+      await handed?.close();
+    });
+  });
+}
