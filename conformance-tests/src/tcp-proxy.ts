@@ -8,8 +8,16 @@ export type ProxyMode =
   | { readonly kind: "down" }
   /** `afterBytes` bytes of the request (default 0) are forwarded, then the connection is cut. */
   | { readonly kind: "cut-request"; readonly afterBytes?: number; readonly times?: number }
-  /** Requests are forwarded; after `afterBytes` bytes of the reply (default 0) the connection is cut. */
-  | { readonly kind: "cut-reply"; readonly afterBytes?: number; readonly times?: number }
+  /**
+   * Requests are forwarded; after `afterBytes` bytes of the reply (default 0) the connection is cut. So many parts of replies
+   * pass before (`skip`, default 0), on whatever connections.
+   */
+  | {
+      readonly kind: "cut-reply";
+      readonly afterBytes?: number;
+      readonly times?: number;
+      readonly skip?: number;
+    }
   /** Requests are forwarded; the reply and all that would follow it on that connection is lost; it stays open. */
   | { readonly kind: "drop-reply"; readonly times?: number }
   /** Nothing is forwarded either way until the mode changes; then everything held back is. */
@@ -51,6 +59,7 @@ export class TcpProxy {
   readonly #counters = { connections: 0, requestBytes: 0, replyBytes: 0, strikes: 0 };
   #mode: ProxyMode = { kind: "pass" };
   #strikesLeft = Number.POSITIVE_INFINITY;
+  #skipsLeft = 0;
 
   /** What happened so far: connections made, bytes forwarded each way, and how often a fault struck. */
   get counters(): ProxyCounters {
@@ -99,6 +108,7 @@ export class TcpProxy {
   set(mode: ProxyMode): void {
     this.#mode = mode;
     this.#strikesLeft = ("times" in mode ? mode.times : undefined) ?? Number.POSITIVE_INFINITY;
+    this.#skipsLeft = ("skip" in mode ? mode.skip : undefined) ?? 0;
     for (const connection of this.#connections) {
       if (mode.kind === "down") this.#cut(connection);
       else connection.restart(mode.kind === "hang");
@@ -151,6 +161,9 @@ export class TcpProxy {
     } else if (mode.kind === "delay-reply") {
       this.#strike();
       pipe.hold(chunk, performance.now() + mode.ms);
+    } else if (mode.kind === "cut-reply" && this.#skipsLeft > 0) {
+      this.#skipsLeft -= 1;
+      pipe.hold(chunk, 0);
     } else if (mode.kind === "cut-reply") {
       this.#forwardOrCut(connection, pipe, chunk, mode.afterBytes);
     } else if (mode.kind === "drop-reply") {
