@@ -1,5 +1,6 @@
-import { hash } from "node:crypto";
-import { hasMethods, isFunction, isSignal, isString } from "./arguments.ts";
+import { hash, randomUUID } from "node:crypto";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { hasMethods, isFunction, isPositiveInteger, isSignal, isString } from "./arguments.ts";
 import { boundsAt, formatCursor, parseCursor } from "./cursor.ts";
 import { StoreError } from "./errors.ts";
 import type { StoreFactory } from "./factory.ts";
@@ -17,6 +18,8 @@ export interface CopyThreadOptions<M> {
   upTo?: Cursor;
   /** The factory that the copy is made in. Default: this one. */
   target?: StoreFactory<M>;
+  /** The copy expires so many milliseconds from now: a positive integer. Default: the target's `ttlMs`. */
+  ttlMs?: number;
   /** Is called after each commit. `total` is how many messages there are to copy in all. */
   onProgress?: (progress: { readonly copied: number; readonly total: number }) => void;
   signal?: AbortSignal;
@@ -34,6 +37,7 @@ export interface ThreadCopy {
 export const copyChecks = {
   upTo: isString,
   target: hasMethods("open", "copyThread"),
+  ttlMs: isPositiveInteger,
   onProgress: isFunction,
   signal: isSignal,
 };
@@ -54,7 +58,8 @@ type Entries<M> = ThreadPage<M>["entries"];
  * Copies a thread. The invariants: every commit expects the revision of the one before (the first: that the thread is not
  * there), so nobody else's content gets between, and a commit that was made is never made again; all commits but the last set
  * metadata that says how far the copy is, so the same call goes on from there; the last has an operation id that stands for
- * the copy, so the same call knows that it is finished.
+ * the copy, so the same call knows that it is finished. That id may still be remembered of a copy that was deleted since: what
+ * the backend then takes for a repetition is none.
  */
 export async function copyThread<M>(
   source: PortableStore<M>,
@@ -72,22 +77,41 @@ export async function copyThread<M>(
   const incarnation = formatCursor(revision, 0);
   const copy = hash("sha256", JSON.stringify([source.threadId, incarnation, upTo ?? null]), "base64url");
   const { createdAt = 0, updatedAt = 0, metadata = null } = begin;
-  const commit = (entries: Entries<M>, expectedRevision: Revision | null, rest: object, isLast: boolean) =>
+  let isRepeated = false;
+  const onRepeated = () => {
+    isRepeated = true;
+  };
+  const commit = (
+    entries: Entries<M>,
+    expectedRevision: Revision | null,
+    rest: object,
+    operationId?: string,
+  ) =>
     target.importMessages(
       { append: entries.map(({ message }) => message), ...rest },
       {
         expectedRevision,
         times: { messages: entries.map((entry) => entry.createdAt), createdAt, updatedAt },
-        ...(isLast && { operationId: `copy:${copy}` }),
+        ...(operationId !== undefined && { operationId, onRepeated }),
         ...abort,
       },
     );
+  const finish = async (entries: Entries<M>, expectedRevision: Revision | null) => {
+    isRepeated = false;
+    const made = await commit(entries, expectedRevision, { metadata }, `copy:${copy}`);
+    if (!isRepeated) return made;
+    const now = await target.read({ limit: 0, ...abort });
+    if (isSameIncarnation(made, now.revision) && !progressOf(now.metadata, copy)) return made;
+    return await commit(entries, expectedRevision, { metadata }, `copy:${copy}:${randomUUID()}`);
+  };
 
   const there = await target.read({ limit: 0, ...abort });
   const progress = progressOf(there.metadata, copy);
   if (there.revision !== null && !progress) {
     // Where the copy is finished its operation id is known, and nothing is written; else the revision is another one.
-    return { copied: 0, revision: await commit([], null, { metadata }, true) };
+    const finished = await commit([], null, { metadata }, `copy:${copy}`);
+    if (isSameIncarnation(finished, there.revision)) return { copied: 0, revision: finished };
+    throw new StoreError("CONFLICT", "copyThread: the target has content that this copy did not write");
   }
   let copied = progress?.copied ?? 0;
   let at = there.revision;
@@ -101,13 +125,15 @@ export async function copyThread<M>(
   };
   if (isWhole) {
     const entries = begin.entries.filter(({ sequence }) => sequence <= end);
-    const made = await unlessTooLarge(entries, () => commit(entries, at, { metadata }, true));
+    const made = await unlessTooLarge(entries, () => finish(entries, at));
     if (made !== undefined) {
       report(entries);
       return { copied, revision: made };
     }
   }
   for (;;) {
+    // Backends in this process answer within a turn of the event loop: without this a signal would never be aborted.
+    await nextTurn();
     const page = await source.read({ after, limit: MESSAGES_AT_ONCE, ...abort });
     const entries = page.entries.filter(({ sequence }) => sequence <= end);
     if (entries.length === 0) break;
@@ -117,9 +143,7 @@ export async function copyThread<M>(
       while (made === undefined) {
         after = formatCursor(page.revision ?? revision, part.at(-1)?.sequence ?? 0);
         const state: Progress = { version: 1, copy, after, copied: copied + part.length };
-        made = await unlessTooLarge(part, () =>
-          commit(part, at, { metadata: { [PROGRESS_KEY]: state } }, false),
-        );
+        made = await unlessTooLarge(part, () => commit(part, at, { metadata: { [PROGRESS_KEY]: state } }));
         if (made === undefined) part = part.slice(0, Math.ceil(part.length / 2));
       }
       at = made;
@@ -127,8 +151,12 @@ export async function copyThread<M>(
       rest = rest.slice(part.length);
     }
   }
-  at = await commit([], at, { metadata }, true);
+  at = await finish([], at);
   return { copied: copied - already, revision: at };
+}
+
+function isSameIncarnation(one: Revision | null, other: Revision | null): boolean {
+  return one !== null && other !== null && formatCursor(one, 0) === formatCursor(other, 0);
 }
 
 /** What `commit` gives; undefined where its messages are too many, or too large, for one commit. */

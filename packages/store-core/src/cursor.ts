@@ -33,7 +33,10 @@ function epochOf(revision: Revision): string {
   return revision.slice(0, revision.lastIndexOf("."));
 }
 
-/** Makes the cursor for `before` or `after` a sequence number. */
+/**
+ * Makes the cursor for `before` or `after` a sequence number, in the thread that was at `revision`. After 0 is the thread's
+ * beginning.
+ */
 export function formatCursor(revision: Revision, sequence: number): Cursor {
   return Buffer.from(`1:${epochOf(revision)}:${sequence}`).toString("base64url");
 }

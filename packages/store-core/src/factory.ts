@@ -113,7 +113,7 @@ export interface StoreFactory<M = ChatMessage> extends AsyncDisposable {
   /**
    * Copies a thread: messages, their times, the thread's times and the metadata; in one atomic commit where they fit one, else
    * in several. The same call again goes on where one that failed has stopped, and nothing is doubled; after one that was
-   * finished it does nothing. `maxMessages` and `ttlMs` are the target's. What is written to the source meanwhile may be
+   * finished it does nothing. `maxMessages` is the target's, and so is `ttlMs` unless it is given. What is written to the source meanwhile may be
    * copied or not; a copy in several commits may also show what was edited meanwhile as it was before.
    *
    * @returns how many messages this call has copied, and the target's revision; `null` where there was nothing to copy.
@@ -229,7 +229,10 @@ function factoryOf<M>(connection: Connection<M>): StoreFactory<M> {
       target.assertOpen();
       if (from === to && target.driver === driver)
         invalid("copyThread: to must be another thread than from, or of another factory");
-      const copy = new PortableStore(target, to, target.settingsFor({}));
+      const { ttlMs } = options;
+      if (ttlMs !== undefined) target.assertExpiry();
+      const settings = { ...target.settingsFor({}), ...(ttlMs !== undefined && { ttlMs }) };
+      const copy = new PortableStore(target, to, settings);
       return await copyThread(new PortableStore(connection, from, connection.settingsFor({})), copy, options);
     },
     setup: () =>

@@ -17,6 +17,7 @@ export {
 export { type Clock, systemClock } from "./clock.ts";
 export { type Codec, jsonCodec } from "./codec.ts";
 export type { CopyThreadOptions, ThreadCopy } from "./copy-thread.ts";
+export { formatCursor } from "./cursor.ts";
 export {
   type CommitOutcome,
   type CommitRequest,

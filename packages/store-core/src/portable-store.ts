@@ -80,6 +80,8 @@ interface CommitDetails {
   readonly expiry?: { readonly ttlMs: number | undefined };
   /** Two commits with this operation id are the same, whatever they carry. */
   readonly operationId?: string;
+  /** Is called where the commit had been made before: in this incarnation of the thread, or in one that was deleted. */
+  readonly onRepeated?: () => void;
 }
 
 /**
@@ -207,13 +209,14 @@ export class PortableStore<M> implements MessageStore<M> {
   /** A commit of {@link copyThread}: messages with their own times, under an operation id that stands for the copy. */
   importMessages(
     change: Change<M>,
-    options: WriteOptions & { times: ImportTimes },
+    options: WriteOptions & { times: ImportTimes; onRepeated?: () => void },
   ): Promise<Revision | null> {
-    const { times, operationId, ...rest } = options;
+    const { times, operationId, onRepeated, ...rest } = options;
     const isEmpty = !change.append?.length && change.metadata === undefined;
     return this.#commit("copyThread", isEmpty ? { ...change, metadata: null } : change, rest, {
       times,
       ...(operationId !== undefined && { operationId }),
+      ...(onRepeated && { onRepeated }),
     });
   }
 
@@ -309,7 +312,9 @@ export class PortableStore<M> implements MessageStore<M> {
     };
     return await this.#observed("commit", caller, threadId, async (call) => {
       weigh(call, append, metadata);
-      return this.#revisionOf(await this.#call(attempt, signal, call), operationId);
+      const outcome = await this.#call(attempt, signal, call);
+      if (outcome.outcome === "repeated") details.onRepeated?.();
+      return this.#revisionOf(outcome, operationId);
     });
   }
 

@@ -1,0 +1,59 @@
+import { expect, test } from "vitest";
+import { createMemoryStores, formatCursor } from "../src/index.ts";
+
+const text = (content: string) => ({ role: "user" as const, content });
+
+test("a copy expires as the call says, else as the target's settings say", async () => {
+  await using source = createMemoryStores();
+  await using target = createMemoryStores({ ttlMs: 1_000_000 });
+  await source.open("a").addMessages([text("x")]);
+  await source.copyThread("a", "by-settings", { target });
+  await source.copyThread("a", "by-call", { target, ttlMs: 50_000_000 });
+  const left = async (id: string) => ((await target.open(id).read()).expiresAt ?? 0) - Date.now();
+  expect(Math.abs((await left("by-settings")) - 1_000_000)).toBeLessThan(10_000);
+  expect(Math.abs((await left("by-call")) - 50_000_000)).toBeLessThan(10_000);
+  await expect(source.copyThread("a", "b", { ttlMs: 0 })).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+});
+
+test("after the cursor of 0 a thread is read from its beginning", async () => {
+  await using stores = createMemoryStores();
+  const store = stores.open("a");
+  const revision = await store.addMessages(["1", "2", "3"].map(text));
+  const { entries } = await store.read({ after: formatCursor(revision ?? "", 0), limit: 2 });
+  expect(entries.map(({ message }) => message.content)).toEqual(["1", "2"]);
+});
+
+test("a long copy gives the event loop its turns, so that it can be aborted", async () => {
+  await using stores = createMemoryStores();
+  await stores.open("long").addMessages(Array.from({ length: 20_000 }, (_, index) => text(`${index}`)));
+  const controller = new AbortController();
+  setImmediate(() => controller.abort());
+  const copying = stores.copyThread("long", "copy", { signal: controller.signal });
+  await expect(copying).rejects.toMatchObject({ code: "ABORTED" });
+  expect(await stores.copyThread("long", "copy")).toMatchObject({ copied: expect.any(Number) });
+  expect((await stores.open("copy").read({ limit: 0 })).count).toBe(20_000);
+});
+
+test.each([1, 1_200])("a copy of %i messages that was deleted is made again", async (count) => {
+  await using stores = createMemoryStores();
+  await stores
+    .open("a")
+    .commit({ append: Array.from({ length: count }, (_, n) => text(`${n}`)), metadata: { title: "A" } });
+  for (let round = 0; round < 3; round++) {
+    expect(await stores.copyThread("a", "b")).toMatchObject({ copied: count });
+    const { metadata, count: copied } = await stores.open("b").read({ limit: 0 });
+    expect({ metadata, copied }).toEqual({ metadata: { title: "A" }, copied: count });
+    await stores.deleteThread("b");
+  }
+});
+
+test("what was written in the place of a deleted copy is not taken for the copy", async () => {
+  await using stores = createMemoryStores();
+  await stores.open("a").addMessages([text("a")]);
+  await stores.copyThread("a", "b");
+  expect(await stores.copyThread("a", "b")).toMatchObject({ copied: 0 });
+  await stores.deleteThread("b");
+  await stores.open("b").addMessages([text("other")]);
+  await expect(stores.copyThread("a", "b")).rejects.toMatchObject({ code: "CONFLICT" });
+  expect(await stores.open("b").listMessages()).toEqual([text("other")]);
+});
