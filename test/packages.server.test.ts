@@ -21,6 +21,7 @@ const folders = {
   "@scrollback/collections": "packages/collections",
   "@scrollback/sessions": "packages/sessions",
   "@scrollback/bridge-google-adk": "packages/bridge-google-adk",
+  "@scrollback/cli": "packages/cli",
   "@scrollback/conformance": "conformance-tests",
 };
 type PackageName = keyof typeof folders;

@@ -21,6 +21,7 @@ const folders = [
   "packages/collections",
   "packages/sessions",
   "packages/bridge-google-adk",
+  "packages/cli",
   "conformance-tests",
 ];
 const clients = ["ai@7", "ioredis@6", "mongodb@7", "@aws-sdk/client-dynamodb@3", "pg@8", "@types/pg@8"];

@@ -1,0 +1,100 @@
+import type { StoreFactory } from "@scrollback/store-core";
+import type { CommandContext } from "./command-context.ts";
+import { passingCorruptRecords } from "./corrupt-records.ts";
+import { CommandError, exitCodes } from "./exit-codes.ts";
+import { countOf } from "./figures.ts";
+import { openBackend } from "./open-backend.ts";
+import { shownUrl } from "./redact.ts";
+import { selectWork } from "./select-work.ts";
+import { isSelective, type SelectionOptions } from "./selection.ts";
+import { printableId } from "./terminal-text.ts";
+import { type ThreadOutcome, type WorkItem, workThrough } from "./thread-work.ts";
+
+/** What commands that change threads take. */
+export interface ChangeOptions extends SelectionOptions {
+  readonly all?: boolean;
+  readonly dryRun?: boolean;
+  readonly yes?: boolean;
+  readonly concurrency: number;
+  readonly json?: boolean;
+}
+
+/** A change of threads. */
+export interface ThreadChange {
+  readonly label: string;
+  /** The word for a thread that was changed. */
+  readonly done: string;
+  readonly question: (threads: string) => string;
+  readonly resume: string;
+  /** Changes a thread if it is still at this revision. */
+  readonly change: (
+    stores: StoreFactory<unknown>,
+    threadId: string,
+    expectedRevision: string,
+    signal: AbortSignal,
+  ) => Promise<void>;
+}
+
+/**
+ * Changes the selected threads, after asking. A thread that was written to after it was selected by prefix, age or size is
+ * left alone: it may not be what was asked for any more.
+ */
+export async function changeThreads(
+  context: CommandContext,
+  url: string,
+  options: ChangeOptions,
+  change: ThreadChange,
+): Promise<void> {
+  const { output } = context;
+  const { all = false, dryRun = false, yes = false, json = false, concurrency } = options;
+  if (!all && !isSelective(options)) {
+    throw new CommandError(
+      exitCodes.usage,
+      "say which threads, by ids, --prefix, --older-than and the like; or --all",
+    );
+  }
+  await using stores = await openBackend(context, url);
+  const threads = await selectWork(context, stores, options);
+  if (dryRun) {
+    for (const { threadId } of threads)
+      await (json ? output.json({ threadId }) : output.line(printableId(threadId)));
+    output.note(`${countOf(threads.length, "thread")}; nothing was changed`);
+    return;
+  }
+  if (threads.length > 0 && !yes) {
+    await context.confirm(
+      change.question(`${countOf(threads.length, "thread")} of ${shownUrl(context.url(url))}`),
+    );
+  }
+  const isNamed = options.id !== undefined || options.idsFrom !== undefined;
+  const { label, resume } = change;
+  const report = json ? "json" : "text";
+  await workThrough(
+    context,
+    threads,
+    { label, resume, concurrency, report, readsMessages: false },
+    (thread) => changeOne(context, stores, thread, isNamed, change),
+  );
+}
+
+async function changeOne(
+  { signal }: CommandContext,
+  stores: StoreFactory<unknown>,
+  thread: WorkItem,
+  isNamed: boolean,
+  { change, done }: ThreadChange,
+): Promise<ThreadOutcome> {
+  const { threadId } = thread;
+  // Metadata that cannot be read is no reason to keep a thread.
+  const page = await passingCorruptRecords(
+    () => undefined,
+    () => stores.open(threadId).read({ limit: 0, signal }),
+  );
+  if (page.revision === null) return { outcome: "gone meanwhile" };
+  const isSame = page.count === thread.count && page.updatedAt === thread.updatedAt;
+  if (!isSame && !isNamed) {
+    return { outcome: "left alone", problems: ["it changed meanwhile"], exitCode: exitCodes.conflict };
+  }
+  await change(stores, threadId, page.revision, signal);
+  return { outcome: done };
+}

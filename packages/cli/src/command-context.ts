@@ -1,0 +1,93 @@
+import { randomUUID } from "node:crypto";
+import { createInterface } from "node:readline/promises";
+import { type Environment, secretsOf, urlOf } from "./environment.ts";
+import { CommandError, exitCodes, worse } from "./exit-codes.ts";
+import { Output, type OutputStream } from "./output.ts";
+import { redact } from "./redact.ts";
+
+/** What a run of the CLI is given. */
+export interface CliOptions {
+  /** The arguments, without `node` and the program. */
+  readonly args: readonly string[];
+  readonly env: Environment;
+  readonly stdin: NodeJS.ReadableStream & { readonly isTTY?: boolean };
+  readonly stdout: OutputStream;
+  readonly stderr: OutputStream;
+  /** Aborting stops the command and leaves everything whole. */
+  readonly signal: AbortSignal;
+}
+
+/** What all commands share: the streams, the environment, the signal, and the exit code so far. */
+export class CommandContext {
+  readonly env: Environment;
+  readonly output: Output;
+  readonly signal: AbortSignal;
+  readonly #stdin: CliOptions["stdin"];
+  readonly #args: readonly string[];
+  #exitCode: number = exitCodes.done;
+
+  constructor({ args, env, stdin, stdout, stderr, signal }: CliOptions) {
+    this.env = env;
+    this.signal = signal;
+    this.output = new Output(stdout, stderr);
+    this.#stdin = stdin;
+    this.#args = args;
+  }
+
+  get exitCode(): number {
+    return this.#exitCode;
+  }
+
+  get stdin(): NodeJS.ReadableStream {
+    return this.#stdin;
+  }
+
+  /** Notes that not everything went well; the worst exit code wins. */
+  fail(exitCode: number): void {
+    this.#exitCode = worse(this.#exitCode, exitCode);
+  }
+
+  /** Text of others without URLs' secrets and codec keys. */
+  redact(text: string): string {
+    const arguments_ = this.#args.flatMap((one) =>
+      one.startsWith("env:") ? (this.env[one.slice(4)] ?? []) : one,
+    );
+    const urls = arguments_.filter((one) => /^[a-z][a-z0-9+.-]*:/i.test(one));
+    return redact(text, urls, secretsOf(this.env));
+  }
+
+  url(argument: string): string {
+    return urlOf(argument, this.env);
+  }
+
+  /**
+   * Asks before something that cannot be undone.
+   *
+   * @throws CommandError when the answer is no, or when there is no terminal to ask on.
+   */
+  async confirm(question: string): Promise<void> {
+    if (!this.#stdin.isTTY || !this.output.stderr.isTTY) {
+      throw new CommandError(exitCodes.usage, `${question} Add --yes: there is no terminal to ask on.`);
+    }
+    const lines = createInterface({ input: this.#stdin, output: this.output.stderr });
+    // In raw mode a terminal gives Ctrl-C to its reader; closed, the process gets it as a signal.
+    const interrupted = new AbortController();
+    lines.once("SIGINT", () => interrupted.abort(new CommandError(130, "interrupted; nothing was done")));
+    try {
+      const signal = AbortSignal.any([this.signal, interrupted.signal]);
+      const answer = await lines.question(`${question} [y/N] `, { signal });
+      if (/^y(es)?$/i.test(answer.trim())) return;
+    } catch (error) {
+      if (interrupted.signal.aborted) throw interrupted.signal.reason;
+      throw error;
+    } finally {
+      lines.close();
+    }
+    throw new CommandError(exitCodes.failed, "nothing was done");
+  }
+}
+
+/** A name that no other file in the same folder has. */
+export function temporaryName(path: string): string {
+  return `${path}.${randomUUID().slice(0, 8)}.partial`;
+}

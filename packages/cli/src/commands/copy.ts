@@ -1,0 +1,51 @@
+import type { Command } from "commander";
+import type { CommandContext } from "../command-context.ts";
+import { copyThreads } from "../copy-threads.ts";
+import { openBackend } from "../open-backend.ts";
+import { parseConcurrency } from "../option-values.ts";
+import { selectWork } from "../select-work.ts";
+import { addSelection, type SelectionOptions } from "../selection.ts";
+
+interface CopyOptions extends SelectionOptions {
+  readonly concurrency: number;
+  readonly verify?: boolean;
+  readonly skipCorrupt?: boolean;
+  readonly json?: boolean;
+}
+
+/** `scrollback copy` */
+export function addCopy(program: Command, context: CommandContext): void {
+  addSelection(program.command("copy"))
+    .description(
+      "Copy threads from one backend to another; the same command again goes on where it was stopped",
+    )
+    .argument("<url>", "where the threads are")
+    .argument("<target-url>", "where they are copied to, under the same ids")
+    .option("--concurrency <n>", "so many threads at once", parseConcurrency, 8)
+    .option("--verify", "compare all copied threads afterwards")
+    .option("--skip-corrupt", "copy what can be read of threads with records that cannot")
+    .option("--json", "a line of JSON for each thread, and one with the sums")
+    .action((url: string, targetUrl: string, options: CopyOptions) => copy(context, url, targetUrl, options));
+}
+
+async function copy(
+  context: CommandContext,
+  url: string,
+  targetUrl: string,
+  options: CopyOptions,
+): Promise<void> {
+  const { concurrency, verify = false, skipCorrupt = false, json = false } = options;
+  await using source = await openBackend(context, url);
+  await using target = await openBackend(context, targetUrl, "target");
+  await target.setup();
+  const threads = await selectWork(context, source, options);
+  await copyThreads(context, source, target, threads, {
+    label: "copying",
+    done: "copied",
+    resume: "Each thread is whole, and none is doubled: run the same command again to go on.",
+    concurrency,
+    verify,
+    skipCorrupt,
+    report: json ? "json" : "text",
+  });
+}

@@ -1,0 +1,59 @@
+import { type Command, Option } from "commander";
+import { changeThreads } from "../change-threads.ts";
+import type { CommandContext } from "../command-context.ts";
+import { CommandError, exitCodes } from "../exit-codes.ts";
+import { shownDuration } from "../figures.ts";
+import { parseConcurrency, parseDuration } from "../option-values.ts";
+import { addSelection, type SelectionOptions } from "../selection.ts";
+
+interface ExpireOptions extends SelectionOptions {
+  readonly ttl?: number;
+  readonly never?: boolean;
+  readonly all?: boolean;
+  readonly dryRun?: boolean;
+  readonly yes?: boolean;
+  readonly concurrency: number;
+  readonly json?: boolean;
+}
+
+/** `scrollback expire` */
+export function addExpire(program: Command, context: CommandContext): void {
+  addSelection(program.command("expire"))
+    .description("Let threads expire some time from now, or never. Asks first. Counts as a write")
+    .argument("<url>", "where the threads are")
+    .argument("[thread-ids...]", "these threads")
+    .addOption(
+      new Option("--ttl <duration>", "so long from now, such as 30d")
+        .argParser(parseDuration)
+        .conflicts("never"),
+    )
+    .option("--never", "they do not expire any more")
+    .option("--all", "all threads: needed where nothing else says which")
+    .option("--dry-run", "only list the threads")
+    .option("--yes", "do not ask")
+    .option("--concurrency <n>", "so many threads at once", parseConcurrency, 8)
+    .option("--json", "a line of JSON for each thread, and one with the sums")
+    .action((url: string, ids: readonly string[], options: ExpireOptions) => {
+      const given = [...ids, ...(options.id ?? [])];
+      const selection = given.length > 0 ? { ...options, id: given } : options;
+      const ttlMs = ttlOf(options);
+      const when = ttlMs === null ? "never" : `${shownDuration(ttlMs)} from now`;
+      return changeThreads(context, url, selection, {
+        label: "setting the expiry",
+        done: "changed",
+        question: (threads) => `Let ${threads} expire ${when}?`,
+        resume: "Run the same command again to go on.",
+        change: async (stores, threadId, expectedRevision, signal) => {
+          await stores.open(threadId).expire(ttlMs, { expectedRevision, signal });
+        },
+      });
+    });
+}
+
+function ttlOf({ ttl, never }: ExpireOptions): number | null {
+  if (never) return null;
+  if (ttl === undefined || ttl === 0) {
+    throw new CommandError(exitCodes.usage, "expire: give --ttl with a duration such as 30d, or --never");
+  }
+  return ttl;
+}

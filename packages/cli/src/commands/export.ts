@@ -1,0 +1,98 @@
+import { once } from "node:events";
+import { createWriteStream } from "node:fs";
+import { rename, rm } from "node:fs/promises";
+import type { StoreFactory } from "@scrollback/store-core";
+import { type Command, Option } from "commander";
+import { type CommandContext, temporaryName } from "../command-context.ts";
+import { CommandError, exitCodes } from "../exit-codes.ts";
+import { type ExportOptions, exportAsJsonl, exportAsOpenAi } from "../export-thread.ts";
+import { openBackend } from "../open-backend.ts";
+import { parseConcurrency } from "../option-values.ts";
+import { selectWork } from "../select-work.ts";
+import { addSelection, type SelectionOptions } from "../selection.ts";
+import { workThrough } from "../thread-work.ts";
+
+interface Options extends SelectionOptions {
+  readonly format: "jsonl" | "openai";
+  readonly output?: string;
+  readonly concurrency: number;
+  readonly skipCorrupt?: boolean;
+}
+
+/** `scrollback export` */
+export function addExport(program: Command, context: CommandContext): void {
+  addSelection(program.command("export"))
+    .description("Write threads to a file that import reads, or in OpenAI's chat format. Not encrypted")
+    .argument("<url>", "where the threads are")
+    .addOption(new Option("--format <format>", "what to write").choices(["jsonl", "openai"]).default("jsonl"))
+    .option("--output <file>", "the file, which appears when it is complete; default: standard output")
+    .option("--concurrency <n>", "so many threads are read at once", parseConcurrency, 8)
+    .option("--skip-corrupt", "export what can be read of threads with records that cannot")
+    .action((url: string, options: Options) => exportThreads(context, url, options));
+}
+
+async function exportThreads(context: CommandContext, url: string, options: Options): Promise<void> {
+  await using stores = await openBackend(context, url);
+  if (options.output === undefined) {
+    return await exportTo(context, stores, options, (text) => context.output.write(text));
+  }
+  const path = options.output;
+  const temporary = temporaryName(path);
+  const file = createWriteStream(temporary, { mode: 0o600, flags: "wx" });
+  await once(file, "open").catch(unwritable);
+  const failed = once(file, "error").then(([error]) => unwritable(error));
+  failed.catch(() => undefined);
+  try {
+    await exportTo(context, stores, options, async (text) => {
+      if (!file.write(text)) await Promise.race([once(file, "drain"), failed]);
+    });
+    file.end();
+    await Promise.race([once(file, "close"), failed]);
+    await rename(temporary, path);
+  } finally {
+    file.destroy();
+    await rm(temporary, { force: true });
+  }
+}
+
+async function exportTo(
+  context: CommandContext,
+  stores: StoreFactory<unknown>,
+  options: Options,
+  write: (text: string) => Promise<void>,
+): Promise<void> {
+  const { concurrency, format, skipCorrupt = false } = options;
+  const threads = await selectWork(context, stores, options);
+  const details: ExportOptions = { stores, skipCorrupt, signal: context.signal, write: inTurn(write) };
+  const one = format === "jsonl" ? exportAsJsonl : exportAsOpenAi;
+  await workThrough(
+    context,
+    threads,
+    {
+      label: "exporting",
+      concurrency,
+      report: "notes",
+      readsMessages: true,
+      resume: "The export is not complete: run the same command again.",
+    },
+    ({ threadId }, advance) => one(threadId, details, advance),
+  );
+}
+
+/** Lets one thread at a time write its lines, so that they stand together. */
+function inTurn(write: (text: string) => Promise<void>): ExportOptions["write"] {
+  let last: Promise<void> = Promise.resolve();
+  return (lines) => {
+    const mine = last.then(async () => {
+      for await (const line of lines) await write(`${line}\n`);
+    });
+    // The next thread's turn comes, whatever happened to this one.
+    last = mine.catch(() => undefined);
+    return mine;
+  };
+}
+
+function unwritable(error: unknown): never {
+  const { code = "unknown" } = Object(error) as NodeJS.ErrnoException;
+  throw new CommandError(exitCodes.usage, `the output file cannot be written (${code})`, { cause: error });
+}

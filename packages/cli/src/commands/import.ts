@@ -1,0 +1,104 @@
+import { createWriteStream } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { type Command, Option } from "commander";
+import type { CommandContext } from "../command-context.ts";
+import { copyThreads } from "../copy-threads.ts";
+import { CommandError, exitCodes } from "../exit-codes.ts";
+import { countOf } from "../figures.ts";
+import { fileStores } from "../formats/file-driver.ts";
+import { readThreadFile } from "../formats/jsonl.ts";
+import { readOpenAiFile } from "../formats/openai-file.ts";
+import { MAX_PROBLEMS, type ThreadFile } from "../formats/thread-file.ts";
+import { openBackend } from "../open-backend.ts";
+import { parseConcurrency } from "../option-values.ts";
+import { printableLine } from "../terminal-text.ts";
+
+interface ImportOptions {
+  readonly format: "jsonl" | "openai";
+  readonly idPrefix?: string;
+  readonly concurrency: number;
+  readonly dryRun?: boolean;
+  readonly verify?: boolean;
+  readonly json?: boolean;
+}
+
+/** `scrollback import` */
+export function addImport(program: Command, context: CommandContext): void {
+  program
+    .command("import")
+    .description("Import threads from a file, all lines of which are checked first")
+    .argument("<url>", "where the threads go")
+    .argument("<file>", "the file; - for standard input")
+    .addOption(
+      new Option("--format <format>", "what the file holds").choices(["jsonl", "openai"]).default("jsonl"),
+    )
+    .option("--id-prefix <text>", "with openai: ids of threads without one are this and the line's number")
+    .option("--concurrency <n>", "so many threads at once", parseConcurrency, 8)
+    .option("--dry-run", "only check the file")
+    .option("--verify", "compare all imported threads with the file afterwards")
+    .option("--json", "a line of JSON for each thread, and one with the sums")
+    .action((url: string, file: string, options: ImportOptions) => importFile(context, url, file, options));
+}
+
+async function importFile(
+  context: CommandContext,
+  url: string,
+  file: string,
+  options: ImportOptions,
+): Promise<void> {
+  const { format, idPrefix, concurrency, verify = false, dryRun = false, json = false } = options;
+  const { signal } = context;
+  await using target = await openBackend(context, url, "target");
+  const folder = file === "-" ? await mkdtemp(join(tmpdir(), "scrollback-import-")) : undefined;
+  try {
+    const path = folder === undefined ? file : join(folder, "input");
+    if (folder !== undefined)
+      await pipeline(context.stdin, createWriteStream(path, { mode: 0o600 }), { signal });
+    const read = format === "jsonl" ? readThreadFile(path, signal) : readOpenAiFile(path, idPrefix, signal);
+    const { threads } = checked(context, file, await read.catch(unreadable));
+    if (dryRun) {
+      const messages = threads.reduce((sum, { count }) => sum + count, 0);
+      const sums = { threads: threads.length, messages };
+      if (json) await context.output.json({ summary: sums });
+      else
+        await context.output.line(
+          `${countOf(threads.length, "thread")}, ${countOf(messages, "message")}: all lines are right`,
+        );
+      return;
+    }
+    await target.setup();
+    await copyThreads(context, fileStores(threads), target, threads, {
+      label: "importing",
+      done: "imported",
+      resume: "Each thread is whole, and none is doubled: run the same command again to go on.",
+      concurrency,
+      verify,
+      skipCorrupt: false,
+      report: json ? "json" : "text",
+    });
+  } finally {
+    if (folder !== undefined) await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** @throws CommandError where lines are wrong, after each was named. */
+function checked({ output }: CommandContext, file: string, threadFile: ThreadFile): ThreadFile {
+  const { problems } = threadFile;
+  if (problems.length === 0) return threadFile;
+  for (const { line, problem } of problems)
+    output.note(`${printableLine(file)}:${line}: ${printableLine(problem)}`);
+  const count = problems.length < MAX_PROBLEMS ? countOf(problems.length, "line") : "too many lines";
+  throw new CommandError(
+    exitCodes.damaged,
+    `${count} of ${printableLine(file)} ${problems.length === 1 ? "is" : "are"} wrong; nothing was imported`,
+  );
+}
+
+function unreadable(error: unknown): never {
+  const { code, syscall } = Object(error) as NodeJS.ErrnoException;
+  if (code === undefined || syscall === undefined) throw error;
+  throw new CommandError(exitCodes.usage, `the file cannot be read (${code})`, { cause: error });
+}

@@ -1,0 +1,74 @@
+import type { ThreadInfo } from "@scrollback/store-core";
+import type { Command } from "commander";
+import type { CommandContext } from "../command-context.ts";
+import { shownCount, shownSize, shownTime } from "../figures.ts";
+import { encodeValue } from "../formats/entry.ts";
+import { openBackend } from "../open-backend.ts";
+import { parsePositive } from "../option-values.ts";
+import { addSelection, type SelectionOptions, selectThreads } from "../selection.ts";
+import { type Column, formatHeadings, formatRows } from "../table.ts";
+import { printableId } from "../terminal-text.ts";
+
+interface ListOptions extends SelectionOptions {
+  readonly limit?: number;
+  readonly json?: boolean;
+}
+
+const columns: readonly Column[] = [
+  { heading: "MESSAGES", width: 10, align: "right" },
+  { heading: "SIZE", width: 8, align: "right" },
+  { heading: "CREATED", width: 21 },
+  { heading: "UPDATED", width: 21 },
+  { heading: "EXPIRES", width: 21 },
+  { heading: "THREAD" },
+];
+const ROWS_AT_ONCE = 100;
+
+/** `scrollback ls` */
+export function addLs(program: Command, context: CommandContext): void {
+  addSelection(program.command("ls").alias("list"))
+    .description("List threads, in no particular order")
+    .argument("<url>", "where the threads are")
+    .option("--limit <n>", "at most so many threads", parsePositive)
+    .option("--json", "a line of JSON for each thread")
+    .action((url: string, options: ListOptions) => list(context, url, options));
+}
+
+async function list(context: CommandContext, url: string, options: ListOptions): Promise<void> {
+  const { output } = context;
+  const { limit = Number.POSITIVE_INFINITY, json = false } = options;
+  await using stores = await openBackend(context, url);
+  let rows: string[][] = [];
+  const flush = async () => {
+    for (const line of formatRows(columns, rows)) await output.line(line);
+    rows = [];
+  };
+  let count = 0;
+  for await (const thread of selectThreads(context, stores, options)) {
+    if (json) await output.json(jsonOf(thread));
+    else {
+      if (count === 0) await output.line(output.bold(formatHeadings(columns)));
+      rows.push(rowOf(thread));
+      if (rows.length === ROWS_AT_ONCE) await flush();
+    }
+    count += 1;
+    if (count >= limit) break;
+  }
+  await flush();
+}
+
+/** A thread as `--json` shows it. */
+export function jsonOf({ metadata, ...thread }: ThreadInfo): Record<string, unknown> {
+  return { ...thread, ...(metadata !== undefined && encodeValue("metadata", metadata)) };
+}
+
+function rowOf({ threadId, count, bytes, createdAt, updatedAt, expiresAt }: ThreadInfo): string[] {
+  return [
+    shownCount(count),
+    bytes === undefined ? "?" : shownSize(bytes),
+    shownTime(createdAt),
+    shownTime(updatedAt),
+    expiresAt === undefined ? "never" : shownTime(expiresAt),
+    printableId(threadId),
+  ];
+}

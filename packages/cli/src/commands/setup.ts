@@ -1,0 +1,20 @@
+import type { Command } from "commander";
+import type { CommandContext } from "../command-context.ts";
+import { openBackend } from "../open-backend.ts";
+import { shownUrl } from "../redact.ts";
+
+/** `scrollback setup` */
+export function addSetup(program: Command, context: CommandContext): void {
+  program
+    .command("setup")
+    .description("Make the tables and indexes that a backend needs, and check that it can be used")
+    .argument("<url>", "the backend")
+    .option("--json", "the result as one line of JSON")
+    .action(async (url: string, { json = false }: { readonly json?: boolean }) => {
+      await using stores = await openBackend(context, url);
+      await stores.setup();
+      const { backend } = stores.settings;
+      if (json) await context.output.json({ backend, ready: true });
+      else await context.output.line(`${shownUrl(context.url(url))} is ready`);
+    });
+}

@@ -1,0 +1,71 @@
+import type { StoreError, StoreFactory } from "@scrollback/store-core";
+import type { Command } from "commander";
+import type { CommandContext } from "../command-context.ts";
+import { passingCorruptRecords } from "../corrupt-records.ts";
+import { exitCodes } from "../exit-codes.ts";
+import { openBackend } from "../open-backend.ts";
+import { parseConcurrency } from "../option-values.ts";
+import { selectWork } from "../select-work.ts";
+import { addSelection, type SelectionOptions } from "../selection.ts";
+import { threadPages } from "../thread-pages.ts";
+import { type ThreadOutcome, workThrough } from "../thread-work.ts";
+
+interface VerifyOptions extends SelectionOptions {
+  readonly concurrency: number;
+  readonly json?: boolean;
+}
+
+/** `scrollback verify` */
+export function addVerify(program: Command, context: CommandContext): void {
+  addSelection(program.command("verify"))
+    .description("Read every record of threads, and name those that cannot be read")
+    .argument("<url>", "where the threads are")
+    .option("--concurrency <n>", "so many threads at once", parseConcurrency, 8)
+    .option("--json", "a line of JSON for each thread, and one with the sums")
+    .action((url: string, options: VerifyOptions) => verify(context, url, options));
+}
+
+async function verify(
+  context: CommandContext,
+  url: string,
+  { concurrency, json = false, ...selection }: VerifyOptions,
+): Promise<void> {
+  await using stores = await openBackend(context, url);
+  const threads = await selectWork(context, stores, selection);
+  await workThrough(
+    context,
+    threads,
+    {
+      label: "verifying",
+      concurrency,
+      report: json ? "json" : "text",
+      readsMessages: true,
+      resume: "Run the same command again to verify.",
+    },
+    ({ threadId }, advance) => verifyOne(context, stores, threadId, advance),
+  );
+}
+
+async function verifyOne(
+  { signal }: CommandContext,
+  stores: StoreFactory<unknown>,
+  threadId: string,
+  advance: (messages: number) => void,
+): Promise<ThreadOutcome> {
+  const problems = new Set<string>();
+  const collect = (error: StoreError) => {
+    problems.add(error.message);
+  };
+  const pages = threadPages(stores, threadId, signal);
+  let messages = 0;
+  for (;;) {
+    const { value: page } = await passingCorruptRecords(collect, () => pages.next());
+    if (!page) break;
+    if (page.revision === null) return { outcome: "gone meanwhile" };
+    messages += page.entries.length;
+    advance(page.entries.length);
+  }
+  return problems.size === 0
+    ? { outcome: "readable", messages }
+    : { outcome: "corrupt", messages, problems: [...problems], exitCode: exitCodes.damaged };
+}

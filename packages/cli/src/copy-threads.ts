@@ -1,0 +1,127 @@
+import { StoreError, type StoreFactory } from "@scrollback/store-core";
+import type { CommandContext } from "./command-context.ts";
+import { passingCorruptRecords } from "./corrupt-records.ts";
+import { CommandError, exitCodes } from "./exit-codes.ts";
+import { digestThread } from "./thread-digest.ts";
+import { type ThreadOutcome, type WorkItem, type WorkOptions, workThrough } from "./thread-work.ts";
+
+/** What {@link copyThreads} takes beside the threads. */
+export interface CopyOptions extends Pick<WorkOptions, "concurrency" | "report"> {
+  readonly label: string;
+  /** The word for a thread that was copied. */
+  readonly done: string;
+  readonly resume: string;
+  /** Copies what can be read of a thread with records that cannot. */
+  readonly skipCorrupt: boolean;
+  /** Compares all threads afterwards. */
+  readonly verify: boolean;
+}
+
+/** Copies threads from one factory to another under the same ids, some at once. */
+export async function copyThreads(
+  context: CommandContext,
+  source: StoreFactory<unknown>,
+  target: StoreFactory<unknown>,
+  threads: readonly WorkItem[],
+  options: CopyOptions,
+): Promise<void> {
+  const { concurrency, report, label, resume } = options;
+  const common = { concurrency, report, readsMessages: true };
+  await workThrough(context, threads, { ...common, label, resume }, (thread, advance) =>
+    copyOne(context, source, target, thread, advance, options),
+  );
+  if (!options.verify) return;
+  const again = { ...common, label: "comparing", resume: "Run the same command again to compare." };
+  await workThrough(context, threads, again, ({ threadId }) => compareOne(context, source, target, threadId));
+}
+
+async function copyOne(
+  { signal }: CommandContext,
+  source: StoreFactory<unknown>,
+  target: StoreFactory<unknown>,
+  { threadId, count, updatedAt, expiresAt }: WorkItem,
+  advance: (messages: number) => void,
+  { done, skipCorrupt }: CopyOptions,
+): Promise<ThreadOutcome> {
+  if (expiresAt !== undefined && expiresAt <= Date.now()) return { outcome: "expired" };
+  const skipped: string[] = [];
+  let reported = 0;
+  const ttl = expiresAt === undefined ? {} : { ttlMs: Math.max(1, Math.ceil(expiresAt - Date.now())) };
+  const copy = () =>
+    source.copyThread(threadId, threadId, {
+      target,
+      signal,
+      ...ttl,
+      onProgress: ({ copied }) => {
+        advance(Math.max(0, Math.min(copied, count) - reported));
+        reported = Math.max(reported, Math.min(copied, count));
+      },
+    });
+  const collect = (error: StoreError) => {
+    skipped.push(error.message);
+  };
+  const made = await (skipCorrupt ? passingCorruptRecords(collect, copy) : copy()).catch((error: unknown) => {
+    if (StoreError.is(error, "CONFLICT")) return undefined;
+    throw isForeign(error) ? otherInstallation(error) : error;
+  });
+  if (!made) {
+    const isSame = await isEqual(source, target, threadId, signal);
+    return isSame
+      ? { outcome: "there already", messages: 0 }
+      : {
+          outcome: "conflict",
+          problems: ["the target has other content under this id"],
+          exitCode: exitCodes.conflict,
+        };
+  }
+  const { copied, revision } = made;
+  if (revision === null) return { outcome: "gone meanwhile" };
+  if (skipped.length > 0) {
+    return { outcome: `${done} in part`, messages: copied, problems: skipped, exitCode: exitCodes.damaged };
+  }
+  if (copied > 0) return { outcome: done, messages: copied };
+  // The copy was finished before, however the thread was changed since.
+  const there = await target.open(threadId).read({ limit: 0, signal });
+  if (there.updatedAt === updatedAt) return { outcome: count === 0 ? done : "there already", messages: 0 };
+  const problem = "source or target was written to after the copy, which is left as it is";
+  return { outcome: "changed since", problems: [problem], exitCode: exitCodes.conflict };
+}
+
+async function compareOne(
+  { signal }: CommandContext,
+  source: StoreFactory<unknown>,
+  target: StoreFactory<unknown>,
+  threadId: string,
+): Promise<ThreadOutcome> {
+  if (await isEqual(source, target, threadId, signal)) return { outcome: "equal" };
+  return {
+    outcome: "different",
+    problems: ["source and target do not hold the same"],
+    exitCode: exitCodes.damaged,
+  };
+}
+
+async function isEqual(
+  source: StoreFactory<unknown>,
+  target: StoreFactory<unknown>,
+  threadId: string,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const digests = [source, target].map((stores) => digestThread(stores, threadId, signal));
+  const [one, other] = await Promise.all(digests);
+  return one === other;
+}
+
+/** Whether source and target were made by two copies of store-core, which do not know each other's factories. */
+function isForeign(error: unknown): boolean {
+  return StoreError.is(error, "INVALID_ARGUMENT") && error.message.startsWith("copyThread: target");
+}
+
+function otherInstallation(cause: unknown): CommandError {
+  return new CommandError(
+    exitCodes.usage,
+    "the adapters come from two installations of @scrollback/store-core; install the CLI and all adapters in one project: " +
+      "npm install --save-dev @scrollback/cli",
+    { cause },
+  );
+}

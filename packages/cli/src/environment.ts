@@ -1,0 +1,73 @@
+import { aesGcmCodec, type Codec, type EncryptionKey, gzipCodec, StoreError } from "@scrollback/store-core";
+import { CommandError, exitCodes } from "./exit-codes.ts";
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Which of a command's two backends an environment variable is for. */
+export type BackendRole = "source" | "target";
+
+const prefixes: Readonly<Record<BackendRole, string>> = { source: "SCROLLBACK", target: "SCROLLBACK_TARGET" };
+const codecNames = ["json", "gzip", "aes-gcm", "aes-gcm+gzip"] as const;
+
+/** The URL that an argument stands for: itself, or with `env:NAME` the value of that environment variable. */
+export function urlOf(argument: string, environment: Environment): string {
+  if (!argument.startsWith("env:")) return argument;
+  const name = argument.slice("env:".length);
+  return environment[name] || refuse(`${name || "env:"}: this environment variable is not set`);
+}
+
+/**
+ * The codec that the environment names: `SCROLLBACK_CODEC` and `SCROLLBACK_KEYS`. A target has the source's, unless
+ * `SCROLLBACK_TARGET_CODEC` names its own, so that a copy is never less protected by accident.
+ *
+ * @throws CommandError that names the variable and shows no key.
+ */
+export function codecOf(role: BackendRole, environment: Environment): Codec | undefined {
+  const prefix =
+    role === "target" && environment.SCROLLBACK_TARGET_CODEC === undefined ? prefixes.source : prefixes[role];
+  const name = environment[`${prefix}_CODEC`];
+  const keys = environment[`${prefix}_KEYS`];
+  if (prefix === prefixes.source && role === "target" && environment.SCROLLBACK_TARGET_KEYS !== undefined) {
+    refuse("SCROLLBACK_TARGET_KEYS needs SCROLLBACK_TARGET_CODEC");
+  }
+  const isEncrypted = name?.startsWith("aes-gcm") ?? false;
+  if (keys !== undefined && !isEncrypted) {
+    refuse(`${prefix}_KEYS needs ${prefix}_CODEC to be aes-gcm or aes-gcm+gzip`);
+  }
+  switch (codecNames.find((one) => one === (name ?? "json"))) {
+    case "json":
+      return undefined;
+    case "gzip":
+      return gzipCodec();
+    case "aes-gcm":
+      return encryption(`${prefix}_KEYS`, keys);
+    case "aes-gcm+gzip":
+      return encryption(`${prefix}_KEYS`, keys, gzipCodec());
+    default:
+      return refuse(`${prefix}_CODEC must be ${codecNames.join(", ")}`);
+  }
+}
+
+/** All that must not be shown, of what the environment holds. */
+export function secretsOf(environment: Environment): string[] {
+  return Object.values(prefixes).flatMap((prefix) =>
+    (environment[`${prefix}_KEYS`] ?? "").split(",").flatMap((key) => key.split(":")[1]?.trim() || []),
+  );
+}
+
+function encryption(variable: string, value: string | undefined, codec?: Codec): Codec {
+  const form = `${variable} must be ID:BASE64 of 32 bytes, the newest first, separated by commas`;
+  const keys = (value ?? refuse(`${form}; it is not set`)).split(",").map((one): EncryptionKey => {
+    const [id = "", base64 = ""] = one.trim().split(":");
+    return { id, key: Buffer.from(base64, "base64") };
+  });
+  try {
+    return aesGcmCodec({ keys, ...(codec && { codec }) });
+  } catch (cause) {
+    return refuse(StoreError.is(cause) ? `${form}: ${cause.message}` : form, cause);
+  }
+}
+
+function refuse(problem: string, cause?: unknown): never {
+  throw new CommandError(exitCodes.usage, problem, { cause });
+}

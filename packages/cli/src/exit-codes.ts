@@ -1,0 +1,75 @@
+import { StoreError, type StoreErrorCode } from "@scrollback/store-core";
+
+/** What the process ends with. After a signal: 128 and the signal's number, 130 for Ctrl-C. */
+export const exitCodes = Object.freeze({
+  /** Everything was done. */
+  done: 0,
+  /** An unexpected failure, or the answer to a question was no. */
+  failed: 1,
+  /** Wrong arguments, URL or environment, or an adapter that is not installed. Nothing was done. */
+  usage: 2,
+  /** A thread that was named is not there. */
+  notFound: 3,
+  /** Records that cannot be read, copies that differ, or wrong lines in a file. */
+  damaged: 4,
+  /** Threads were left as they are: their target has other content, they changed meanwhile, or do not fit. */
+  conflict: 5,
+  /** The backend could not be reached, or refused to work. */
+  unavailable: 6,
+});
+
+/** Which exit code wins where several apply: the one that stands first. */
+const severity: readonly number[] = [
+  exitCodes.unavailable,
+  exitCodes.failed,
+  exitCodes.usage,
+  exitCodes.damaged,
+  exitCodes.conflict,
+  exitCodes.notFound,
+];
+
+const byStoreError: Readonly<Record<StoreErrorCode, number>> = {
+  INVALID_ARGUMENT: exitCodes.usage,
+  INVALID_STATE: exitCodes.usage,
+  UNSUPPORTED: exitCodes.usage,
+  NOT_FOUND: exitCodes.notFound,
+  CORRUPT: exitCodes.damaged,
+  CONFLICT: exitCodes.conflict,
+  TOO_LARGE: exitCodes.conflict,
+  UNAVAILABLE: exitCodes.unavailable,
+  ABORTED: exitCodes.failed,
+  CLOSED: exitCodes.failed,
+};
+
+/** A failure whose message is for the user as it is. It holds no secret. */
+export class CommandError extends Error {
+  override readonly name = "CommandError";
+  readonly exitCode: number;
+
+  constructor(exitCode: number, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.exitCode = exitCode;
+  }
+}
+
+/** The reason of the abort that a signal such as SIGINT causes. */
+export class Interruption extends Error {
+  override readonly name = "Interruption";
+  readonly exitCode: number;
+
+  constructor(signalName: string, signalNumber: number) {
+    super(`interrupted by ${signalName}`);
+    this.exitCode = 128 + signalNumber;
+  }
+}
+
+/** The exit code for what a command failed with. */
+export function exitCodeOf(error: unknown): number {
+  if (error instanceof CommandError || error instanceof Interruption) return error.exitCode;
+  return StoreError.is(error) ? byStoreError[error.code] : exitCodes.failed;
+}
+
+/** The one of two exit codes that tells more. */
+export function worse(one: number, other: number): number {
+  return severity.find((code) => code === one || code === other) ?? exitCodes.done;
+}

@@ -1,0 +1,38 @@
+import { type Codec, jsonCodec } from "@scrollback/store-core";
+
+const writeOf = { threadId: "", operationId: "", index: 0, kind: "o" } as const;
+const codec: Codec = jsonCodec;
+
+/** A value for a line of JSON. What JSON does not carry (dates, bytes, maps) is text that only {@link decodeValue} reads. */
+export function encodeValue(name: string, value: unknown): Record<string, unknown> {
+  const text = encodeText(value);
+  return text.startsWith("~") ? { [encodedName(name)]: text } : { [name]: JSON.parse(text) };
+}
+
+/** The text of a value: the same for values that are the same. */
+export function encodeText(value: unknown): string {
+  return codec.encode(value, writeOf);
+}
+
+/** The text that a line has of a value; undefined where it has none. @throws Error for a value that is none of ours. */
+export function textOfValue(name: string, line: Readonly<Record<string, unknown>>): string | undefined {
+  const encoded = line[encodedName(name)];
+  const text =
+    typeof encoded === "string"
+      ? encoded
+      : Object.hasOwn(line, name)
+        ? JSON.stringify(line[name])
+        : undefined;
+  if (text !== undefined) decodeValue(text);
+  return text;
+}
+
+/** Reads the text of a value. */
+export function decodeValue(text: string): unknown {
+  return codec.decode(text, writeOf);
+}
+
+/** `message` → `encodedMessage` */
+function encodedName(name: string): string {
+  return `encoded${name[0]?.toUpperCase()}${name.slice(1)}`;
+}

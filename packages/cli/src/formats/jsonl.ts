@@ -1,0 +1,223 @@
+import { chatMessageTraits, type ThreadInfo } from "@scrollback/store-core";
+import { decodeValue, encodeValue, textOfValue } from "./entry.ts";
+import { type Line, readLines } from "./lines.ts";
+import {
+  ContentDigest,
+  type FileMessage,
+  type FileThread,
+  type LineProblem,
+  MAX_PROBLEMS,
+  type ThreadFile,
+} from "./thread-file.ts";
+
+const VERSION = 1;
+/** The place of every so-many-th message is remembered. */
+const REMEMBER_EVERY = 500;
+const MAX_TIME = 9_999_999_999_999;
+
+/** The first line of a thread. */
+export function threadLine(thread: Omit<ThreadInfo, "count" | "bytes">): Record<string, unknown> {
+  const { threadId, createdAt, updatedAt, expiresAt, metadata } = thread;
+  return {
+    type: "thread",
+    version: VERSION,
+    threadId,
+    createdAt,
+    updatedAt,
+    ...(expiresAt !== undefined && { expiresAt }),
+    ...(metadata !== undefined && encodeValue("metadata", metadata)),
+  };
+}
+
+/** The line of a message. */
+export function messageLine(createdAt: number, message: unknown): Record<string, unknown> {
+  return { type: "message", createdAt, ...encodeValue("message", message) };
+}
+
+/** The last line of a thread. */
+export function endLine(messages: number): Record<string, unknown> {
+  return { type: "end", messages };
+}
+
+/** The last line of a thread that could not be read to its end, and so is not to be imported. */
+export const skipLine: Readonly<Record<string, unknown>> = Object.freeze({ type: "skip" });
+
+/** Where messages of a thread begin. */
+type Place = Pick<Line, "offset" | "number">;
+
+class ThreadBuilder {
+  readonly #header: Readonly<Record<string, unknown>>;
+  readonly #digest = new ContentDigest();
+  readonly #places: Place[] = [];
+  readonly threadId: string;
+  readonly line: number;
+  count = 0;
+
+  constructor(line: number, threadId: string, header: Readonly<Record<string, unknown>>) {
+    this.line = line;
+    this.threadId = threadId;
+    this.#header = header;
+    const { createdAt, updatedAt } = this.#times;
+    this.#digest.add(threadId, createdAt, updatedAt, textOfValue("metadata", header));
+  }
+
+  add(line: Line, { createdAt, text }: FileMessage): void {
+    if (this.count % REMEMBER_EVERY === 0) this.#places.push({ offset: line.offset, number: line.number });
+    this.count += 1;
+    this.#digest.add(createdAt, text);
+  }
+
+  build(path: string): FileThread {
+    const places = this.#places;
+    const { count, threadId, line } = this;
+    const metadata = textOfValue("metadata", this.#header);
+    return {
+      threadId,
+      line,
+      count,
+      digest: this.#digest.digest(),
+      ...this.#times,
+      ...(metadata !== undefined && { metadata }),
+      async *messages(from, signal) {
+        const place = places[Math.floor(from / REMEMBER_EVERY)];
+        if (!place) return;
+        let index = from - (from % REMEMBER_EVERY);
+        for await (const { text } of readLines(path, signal, place)) {
+          if (index >= count) return;
+          if (text.trim() === "") continue;
+          const message = messageOf(JSON.parse(text));
+          if (typeof message === "string") return;
+          if (index >= from) yield message;
+          index += 1;
+        }
+      },
+    };
+  }
+
+  get #times(): { createdAt: number; updatedAt: number; expiresAt?: number } {
+    const { createdAt, updatedAt, expiresAt } = this.#header as Record<string, number>;
+    return {
+      createdAt: createdAt ?? 0,
+      updatedAt: updatedAt ?? 0,
+      ...(expiresAt !== undefined && { expiresAt }),
+    };
+  }
+}
+
+/** Reads a file of the CLI's own format: checks every line, and says where each thread is. */
+export async function readThreadFile(path: string, signal: AbortSignal): Promise<ThreadFile> {
+  const threads: FileThread[] = [];
+  const problems: LineProblem[] = [];
+  const begun = new Map<string, number>();
+  let thread: ThreadBuilder | undefined;
+  let last = 0;
+  /** What is wrong with a line. */
+  const take = (line: Line): string | undefined => {
+    const value = parseObject(line.text);
+    if (typeof value === "string") return value;
+    if (!thread) {
+      const problem =
+        value.type === "thread" ? headerProblem(value) : `type must be "thread", where no thread has begun`;
+      if (problem) return problem;
+      const threadId = value.threadId as string;
+      const before = begun.get(threadId);
+      if (before !== undefined) return `threadId is that of line ${before}, too`;
+      begun.set(threadId, line.number);
+      thread = new ThreadBuilder(line.number, threadId, value);
+      return undefined;
+    }
+    switch (value.type) {
+      case "message": {
+        const message = messageOf(value);
+        if (typeof message === "string") return message;
+        thread.add(line, message);
+        return undefined;
+      }
+      case "end": {
+        const { count, line: first } = thread;
+        if (value.messages === count) threads.push(thread.build(path));
+        thread = undefined;
+        return value.messages === count
+          ? undefined
+          : `messages must be ${count}, as many as the thread of line ${first} has: lines are missing or were added`;
+      }
+      case "skip":
+        thread = undefined;
+        return undefined;
+      default:
+        return `type must be "message", "end" or "skip", as the thread of line ${thread.line} has not ended`;
+    }
+  };
+  for await (const line of readLines(path, signal)) {
+    last = line.number;
+    if (line.text.trim() === "") continue;
+    const problem = take(line);
+    if (problem !== undefined) problems.push({ line: line.number, problem });
+    if (problems.length >= MAX_PROBLEMS) return { threads, problems };
+  }
+  if (thread)
+    problems.push({ line: last, problem: `the file ends before the thread of line ${thread.line} does` });
+  return { threads, problems };
+}
+
+/** The object of a line, or what is wrong with it. */
+export function parseObject(text: string): Record<string, unknown> | string {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return "not valid JSON";
+  }
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return "not a JSON object";
+  return value as Record<string, unknown>;
+}
+
+function headerProblem(header: Readonly<Record<string, unknown>>): string | undefined {
+  if (header.version !== VERSION)
+    return `version must be ${VERSION}; was it written by a newer version of the CLI?`;
+  const id = idProblem(header.threadId);
+  if (id) return `threadId ${id}`;
+  const { createdAt, updatedAt, expiresAt } = header;
+  for (const [name, time] of Object.entries({ createdAt, updatedAt, expiresAt })) {
+    if (name === "expiresAt" && time === undefined) continue;
+    if (!isTime(time)) return `${name} must be a time in milliseconds since 1970`;
+  }
+  return valueProblem("metadata", header);
+}
+
+/** What is wrong with a thread id. */
+export function idProblem(threadId: unknown): string | undefined {
+  if (typeof threadId !== "string" || threadId === "") return "must be a string that is not empty";
+  if (!threadId.isWellFormed()) return "must be well-formed Unicode";
+  return Buffer.byteLength(threadId) > 1_024 ? "must be at most 1,024 bytes" : undefined;
+}
+
+function isTime(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= MAX_TIME;
+}
+
+function valueProblem(name: string, line: Readonly<Record<string, unknown>>): string | undefined {
+  try {
+    textOfValue(name, line);
+    return undefined;
+  } catch {
+    return `${name} was not written by export`;
+  }
+}
+
+/** The message of a line, or what is wrong with it. */
+function messageOf(line: Readonly<Record<string, unknown>>): FileMessage | string {
+  if (line.type !== "message") return `type must be "message"`;
+  if (!isTime(line.createdAt)) return "createdAt must be a time in milliseconds since 1970";
+  const problem = valueProblem("message", line);
+  if (problem) return problem;
+  const text = textOfValue("message", line);
+  if (text === undefined) return "message is missing";
+  const message = decodeValue(text);
+  if (typeof message !== "object" || message === null || Array.isArray(message))
+    return "message must be an object";
+  // Messages of other types have no role, or no content.
+  const isChat = "role" in message && "content" in message;
+  const wrong = isChat ? chatMessageTraits.check?.(message) : undefined;
+  return wrong === undefined ? { createdAt: line.createdAt, text } : `message.${wrong}`;
+}

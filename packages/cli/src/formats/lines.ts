@@ -1,0 +1,40 @@
+import { createReadStream } from "node:fs";
+
+/** A line of a file. */
+export interface Line {
+  readonly text: string;
+  /** From 1. */
+  readonly number: number;
+  /** Where it begins, in bytes. */
+  readonly offset: number;
+}
+
+const LINE_FEED = 0x0a;
+
+/** The lines of a file from an offset, which must be where line `number` begins. Empty lines come, too. */
+export async function* readLines(
+  path: string,
+  signal: AbortSignal,
+  { offset, number }: Pick<Line, "offset" | "number"> = { offset: 0, number: 1 },
+): AsyncGenerator<Line, void, undefined> {
+  let begin = offset;
+  let count = number;
+  let rest: Buffer[] = [];
+  const lineOf = (end: Buffer): Line => {
+    const bytes = Buffer.concat([...rest, end]);
+    const line = { text: bytes.toString("utf8"), number: count, offset: begin };
+    rest = [];
+    begin += bytes.length + 1;
+    count += 1;
+    return line;
+  };
+  for await (const chunk of createReadStream(path, { start: offset, signal }) as AsyncIterable<Buffer>) {
+    let from = 0;
+    for (let at = chunk.indexOf(LINE_FEED); at >= 0; at = chunk.indexOf(LINE_FEED, from)) {
+      yield lineOf(chunk.subarray(from, at));
+      from = at + 1;
+    }
+    if (from < chunk.length) rest.push(chunk.subarray(from));
+  }
+  if (rest.length > 0) yield lineOf(Buffer.alloc(0));
+}

@@ -1,0 +1,85 @@
+import { stat } from "node:fs/promises";
+import { encodeText } from "./entry.ts";
+import { idProblem, parseObject } from "./jsonl.ts";
+import { type Line, readLines } from "./lines.ts";
+import { fromOpenAi, OpenAiFormatError } from "./openai-chat.ts";
+import {
+  ContentDigest,
+  type FileThread,
+  type LineProblem,
+  MAX_PROBLEMS,
+  type ThreadFile,
+} from "./thread-file.ts";
+
+/**
+ * Reads a file of OpenAI's chat format: on each line an object with `messages`, and a `threadId` unless ids are made of a
+ * prefix and the line's number. Checks every line. Times are those of the file.
+ */
+export async function readOpenAiFile(
+  path: string,
+  idPrefix: string | undefined,
+  signal: AbortSignal,
+): Promise<ThreadFile> {
+  const writtenAt = Math.floor((await stat(path)).mtimeMs);
+  const threads: FileThread[] = [];
+  const problems: LineProblem[] = [];
+  const begun = new Map<string, number>();
+  const take = (line: Line): string | undefined => {
+    const value = parseObject(line.text);
+    if (typeof value === "string") return value;
+    if (value.threadId === undefined && idPrefix === undefined) {
+      return "threadId is missing; give --id-prefix to name threads by their lines' numbers";
+    }
+    const threadId = value.threadId ?? `${idPrefix}${line.number}`;
+    const problem = idProblem(threadId);
+    if (problem) return `threadId ${problem}`;
+    const before = begun.get(threadId as string);
+    if (before !== undefined) return `threadId is that of line ${before}, too`;
+    begun.set(threadId as string, line.number);
+    try {
+      threads.push(threadOf(path, threadId as string, line, messageTexts(value), writtenAt));
+      return undefined;
+    } catch (error) {
+      if (error instanceof OpenAiFormatError) return error.message;
+      throw error;
+    }
+  };
+  for await (const line of readLines(path, signal)) {
+    if (line.text.trim() === "") continue;
+    const problem = take(line);
+    if (problem !== undefined) problems.push({ line: line.number, problem });
+    if (problems.length >= MAX_PROBLEMS) break;
+  }
+  return { threads, problems };
+}
+
+function messageTexts(value: Readonly<Record<string, unknown>>): string[] {
+  return fromOpenAi(value.messages).map(encodeText);
+}
+
+function threadOf(
+  path: string,
+  threadId: string,
+  line: Line,
+  texts: readonly string[],
+  writtenAt: number,
+): FileThread {
+  const digest = new ContentDigest();
+  digest.add(threadId, ...texts);
+  const { offset, number } = line;
+  return {
+    threadId,
+    line: number,
+    count: texts.length,
+    createdAt: writtenAt,
+    updatedAt: writtenAt,
+    digest: digest.digest(),
+    async *messages(from, signal) {
+      for await (const { text } of readLines(path, signal, { offset, number })) {
+        const all = messageTexts(JSON.parse(text));
+        yield* all.slice(from).map((one) => ({ createdAt: writtenAt, text: one }));
+        return;
+      }
+    },
+  };
+}

@@ -1,0 +1,39 @@
+import {
+  type ChatMessage,
+  chatMessageTraits,
+  type MessageTraits,
+  openStores,
+  type StoreFactory,
+} from "@scrollback/store-core";
+import type { CommandContext } from "./command-context.ts";
+import { onCorruptRecord } from "./corrupt-records.ts";
+import { type BackendRole, codecOf } from "./environment.ts";
+
+/** Messages of any shape: those of `ChatMessage` as such, others as an assistant's, unless they say whose they are. */
+export const anyMessageTraits: MessageTraits<unknown> = Object.freeze({
+  role: (message: unknown) => {
+    const { role } = Object(message) as Partial<ChatMessage>;
+    return role === "system" || role === "user" || role === "tool" ? role : "assistant";
+  },
+  toolCalls: (message: unknown) => (isChatMessage(message) ? chatMessageTraits.toolCalls(message) : []),
+  toolResults: (message: unknown) => (isChatMessage(message) ? chatMessageTraits.toolResults(message) : []),
+});
+
+/** Whether a message is of the default type. */
+export function isChatMessage(message: unknown): message is ChatMessage {
+  return chatMessageTraits.check?.(message) === undefined;
+}
+
+/** The stores of a URL argument, with the codec that the environment names for them. No I/O. */
+export async function openBackend(
+  context: CommandContext,
+  argument: string,
+  role: BackendRole = "source",
+): Promise<StoreFactory<unknown>> {
+  const codec = codecOf(role, context.env);
+  return await openStores<unknown>(context.url(argument), {
+    traits: anyMessageTraits,
+    onCorruptRecord,
+    ...(codec && { codec }),
+  });
+}

@@ -1,0 +1,86 @@
+import { once } from "node:events";
+import { styleText } from "node:util";
+import { jsonLine } from "./terminal-text.ts";
+
+/** A stream to write to: standard output, standard error or a test's own. */
+export type OutputStream = NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number };
+
+/** Writes lines: results to standard output, all else to standard error. Waits where the reader is slower. */
+export class Output {
+  readonly #stdout: OutputStream;
+  readonly stderr: OutputStream;
+  #beforeNote: () => void = () => undefined;
+
+  constructor(stdout: OutputStream, stderr: OutputStream) {
+    this.#stdout = stdout;
+    this.stderr = stderr;
+  }
+
+  /** Whether a person reads the results. */
+  get isTerminal(): boolean {
+    return this.#stdout.isTTY === true;
+  }
+
+  /** Writes a line of the result. */
+  async line(text: string): Promise<void> {
+    await this.write(`${text}\n`);
+  }
+
+  /** Writes a value as a line of JSON. */
+  async json(value: unknown): Promise<void> {
+    await this.line(jsonLine(value));
+  }
+
+  /** Writes text of the result. @throws what the stream failed with, such as EPIPE where nobody reads any more. */
+  async write(text: string): Promise<void> {
+    if (!this.#stdout.writable) throw closedPipe();
+    if (!this.#stdout.write(text)) await once(this.#stdout, "drain");
+  }
+
+  /** Writes text of the result without waiting. */
+  text(text: string): void {
+    this.#stdout.write(text);
+  }
+
+  /** Writes a line that is no result. */
+  note(text: string): void {
+    this.#beforeNote();
+    this.stderr.write(`${text}\n`);
+  }
+
+  /** Shows a line that the next one replaces, on a terminal only; an empty one takes it away. */
+  status(text: string): void {
+    if (this.stderr.isTTY) this.stderr.write(`\r\u001b[K${text}`);
+  }
+
+  /** What to do before each note: to clear a progress bar. */
+  beforeNote(clear: () => void): void {
+    this.#beforeNote = clear;
+  }
+
+  /** Text in bold, where the result's reader is a terminal that shows it. */
+  bold(text: string): string {
+    return this.#style("bold", text);
+  }
+
+  dim(text: string): string {
+    return this.#style("dim", text);
+  }
+
+  colour(name: "cyan" | "green" | "yellow" | "magenta", text: string): string {
+    return this.#style(name, text);
+  }
+
+  #style(format: Parameters<typeof styleText>[0], text: string): string {
+    return this.isTerminal ? styleText(format, text, { stream: this.#stdout }) : text;
+  }
+}
+
+function closedPipe(): Error {
+  return Object.assign(new Error("standard output was closed"), { code: "EPIPE" });
+}
+
+/** Whether an error says that nobody reads the output any more, as after `| head`. */
+export function isClosedPipe(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === "EPIPE";
+}

@@ -1,0 +1,58 @@
+import { Command } from "commander";
+import type { CommandContext } from "./command-context.ts";
+import { addCopy } from "./commands/copy.ts";
+import { addExpire } from "./commands/expire.ts";
+import { addExport } from "./commands/export.ts";
+import { addImport } from "./commands/import.ts";
+import { addLs } from "./commands/ls.ts";
+import { addRm } from "./commands/rm.ts";
+import { addSetup } from "./commands/setup.ts";
+import { addShow } from "./commands/show.ts";
+import { addStats } from "./commands/stats.ts";
+import { addVerify } from "./commands/verify.ts";
+import { version } from "./version.ts";
+
+const epilogue = `
+A URL is one of memory:, sqlite:chats.db, redis://…, rediss://…, mongodb://…, dynamodb://…, postgres://…,
+or env:NAME for the value of an environment variable, which keeps passwords off the command line.
+
+Environment:
+  SCROLLBACK_CODEC   json (the default), gzip, aes-gcm or aes-gcm+gzip
+  SCROLLBACK_KEYS    for aes-gcm: ID:BASE64 of 32 bytes, the newest first, separated by commas
+  SCROLLBACK_TARGET_CODEC, SCROLLBACK_TARGET_KEYS   the same for what copy and import write to
+
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found, 4 damaged or different, 5 conflict, 6 unavailable, 130 Ctrl-C
+
+Manual: https://github.com/scrollback-js/scrollback/blob/main/docs/cli.md`;
+
+/** The command line: all commands with their options. */
+export function createProgram(context: CommandContext): Command {
+  const { output } = context;
+  const program = new Command("scrollback")
+    .description("Manage the threads of any Scrollback store")
+    .version(version)
+    .addHelpText("after", epilogue)
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => output.text(text),
+      writeErr: (text) => output.note(text.trimEnd()),
+      // An argument that is wrong may be a URL with a password.
+      outputError: (text, write) => write(context.redact(text)),
+    });
+  for (const add of [
+    addLs,
+    addShow,
+    addExport,
+    addImport,
+    addCopy,
+    addRm,
+    addExpire,
+    addStats,
+    addVerify,
+    addSetup,
+  ]) {
+    add(program, context);
+  }
+  for (const command of program.commands) command.showHelpAfterError("Add --help for the options.");
+  return program;
+}

@@ -1,0 +1,38 @@
+/** What of a URL can be shown: no user, password, query or fragment. */
+export function shownUrl(url: string): string {
+  const scheme = /^[a-z][a-z0-9+.-]*:/i.exec(url)?.[0] ?? "";
+  const parts = /^([a-z][a-z0-9+.-]*:\/\/)(?:.*@)?([^?#]*)/is.exec(url);
+  return parts ? `${parts[1]}${parts[2]}` : scheme + url.slice(scheme.length).replace(/[?#].*$/s, "");
+}
+
+/**
+ * A text with what is secret taken out: in place of URLs what of them can be shown, and no given secret. For text that is
+ * not known to be free of them, such as a library's error message.
+ */
+export function redact(text: string, urls: readonly string[], secrets: readonly string[]): string {
+  let redacted = text;
+  for (const url of urls) redacted = redacted.replaceAll(url, shownUrl(url));
+  const all = [...secrets, ...urls.flatMap(secretsOfUrl)].filter((secret) => secret !== "");
+  for (const secret of all.sort((one, other) => other.length - one.length)) {
+    redacted = redacted.replaceAll(secret, "***");
+  }
+  return redacted.replace(/([a-z][a-z0-9+.-]*:\/\/)[^\s"'<>]*@/gi, "$1***@");
+}
+
+/** Password and query of a URL, as they are and decoded. */
+function secretsOfUrl(url: string): string[] {
+  const password = /^[a-z][a-z0-9+.-]*:\/\/[^:/]*:(.*)@/is.exec(url)?.[1] ?? "";
+  const query = /\?(.*)$/s.exec(url)?.[1] ?? "";
+  const values = query
+    .split("&")
+    .flatMap((pair) => (/pass|secret|token|key/i.test(pair) ? pair.replace(/^[^=]*=/, "") : []));
+  return [password, ...values].flatMap((secret) => [secret, decoded(secret)]);
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,39 @@
+import { StoreError } from "@scrollback/store-core";
+import { CommanderError } from "commander";
+import { type CliOptions, CommandContext } from "./command-context.ts";
+import { CommandError, exitCodeOf, exitCodes, Interruption } from "./exit-codes.ts";
+import { isClosedPipe } from "./output.ts";
+import { createProgram } from "./program.ts";
+import { printableText } from "./terminal-text.ts";
+
+/**
+ * Runs the command line and returns its exit code. Never throws; all problems are written to `stderr`.
+ *
+ * @example
+ * const { env, stdin, stdout, stderr } = process;
+ * const { signal } = new AbortController();
+ * process.exitCode = await runCli({ args: ["ls", "sqlite:chats.db"], env, stdin, stdout, stderr, signal });
+ */
+export async function runCli(options: CliOptions): Promise<number> {
+  const context = new CommandContext(options);
+  try {
+    await createProgram(context).parseAsync(options.args, { from: "user" });
+    return context.exitCode;
+  } catch (error) {
+    if (isClosedPipe(error)) return exitCodes.done;
+    if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
+    const interruption: unknown = options.signal.aborted ? options.signal.reason : undefined;
+    if (interruption instanceof Interruption) {
+      context.output.note(interruption.message);
+      return interruption.exitCode;
+    }
+    context.output.note(`scrollback: ${printableText(context.redact(messageOf(error)))}`);
+    return exitCodeOf(error);
+  }
+}
+
+function messageOf(error: unknown): string {
+  if (error instanceof CommandError) return error.message;
+  if (StoreError.is(error)) return `${error.code}: ${error.message}`;
+  return error instanceof Error ? `${error.name}: ${error.message}` : "an unknown error";
+}

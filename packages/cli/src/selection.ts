@@ -1,0 +1,188 @@
+import { createReadStream } from "node:fs";
+import { createInterface } from "node:readline";
+import type { StoreError, StoreFactory, ThreadInfo } from "@scrollback/store-core";
+import type { Command } from "commander";
+import type { CommandContext } from "./command-context.ts";
+import { passingCorruptRecords } from "./corrupt-records.ts";
+import { CommandError, exitCodes } from "./exit-codes.ts";
+import { countOf } from "./figures.ts";
+import { parseCount, parseDuration, parseSize } from "./option-values.ts";
+import { printableId } from "./terminal-text.ts";
+
+/** Which threads a command is about. All that is given must hold. */
+export interface SelectionOptions {
+  readonly id?: readonly string[];
+  readonly idsFrom?: string;
+  readonly prefix?: string;
+  /** Milliseconds since the newest commit. */
+  readonly olderThan?: number;
+  readonly newerThan?: number;
+  readonly minMessages?: number;
+  readonly maxMessages?: number;
+  /** Bytes. */
+  readonly largerThan?: number;
+  readonly smallerThan?: number;
+}
+
+/** Adds the options of {@link SelectionOptions} to a command. */
+export function addSelection(command: Command): Command {
+  const collect = (id: string, ids: readonly string[] = []) => [...ids, id];
+  return command
+    .option("--id <thread-id>", "this thread; can be given several times", collect)
+    .option(
+      "--ids-from <file>",
+      "threads by a file of JSON lines, as ls --json writes them; - for standard input",
+    )
+    .option("--prefix <text>", "threads whose ids begin with it")
+    .option("--older-than <duration>", "threads not written to for so long, such as 30d", parseDuration)
+    .option("--newer-than <duration>", "threads written to within so long, such as 12h", parseDuration)
+    .option("--min-messages <n>", "threads of at least so many messages", parseCount)
+    .option("--max-messages <n>", "threads of at most so many messages", parseCount)
+    .option("--larger-than <size>", "threads of more bytes than so many, such as 10MB", parseSize)
+    .option("--smaller-than <size>", "threads of fewer bytes than so many", parseSize);
+}
+
+/** Whether anything was given. */
+export function isSelective(options: SelectionOptions): boolean {
+  const { id, idsFrom, prefix, olderThan, newerThan, minMessages, maxMessages, largerThan, smallerThan } =
+    options;
+  const all = [id, idsFrom, prefix, olderThan, newerThan, minMessages, maxMessages, largerThan, smallerThan];
+  return all.some((one) => one !== undefined);
+}
+
+/** Whether a thread is selected, as far as what it holds and when it was written says. */
+export function isSelected(
+  thread: Pick<ThreadInfo, "count" | "updatedAt" | "bytes">,
+  options: SelectionOptions,
+  now: number,
+): boolean {
+  const { olderThan, newerThan, minMessages = 0, maxMessages = Number.POSITIVE_INFINITY } = options;
+  const { largerThan, smallerThan } = options;
+  const age = now - thread.updatedAt;
+  if (olderThan !== undefined && age <= olderThan) return false;
+  if (newerThan !== undefined && age >= newerThan) return false;
+  if (thread.count < minMessages || thread.count > maxMessages) return false;
+  if (largerThan === undefined && smallerThan === undefined) return true;
+  const { bytes } = thread;
+  if (bytes === undefined) {
+    throw new CommandError(
+      exitCodes.usage,
+      "this backend does not tell how large a thread is; use --min-messages and --max-messages",
+    );
+  }
+  return bytes > (largerThan ?? -1) && bytes < (smallerThan ?? Number.POSITIVE_INFINITY);
+}
+
+/**
+ * The selected threads, each once, in no particular order. Records that cannot be read are counted, and the user is told in
+ * the end. Ids are remembered until then: about 100 MB for a million.
+ */
+export async function* selectThreads(
+  context: CommandContext,
+  stores: StoreFactory<unknown>,
+  options: SelectionOptions,
+): AsyncGenerator<ThreadInfo, void, undefined> {
+  const now = Date.now();
+  const seen = new Set<string>();
+  const corrupt: StoreError[] = [];
+  const note = (error: StoreError) => {
+    corrupt.push(error);
+  };
+  for await (const page of candidates(context, stores, options, note)) {
+    for (const thread of page) {
+      if (seen.has(thread.threadId)) continue;
+      seen.add(thread.threadId);
+      if (isSelected(thread, options, now)) yield thread;
+    }
+  }
+  const [first] = corrupt;
+  if (first) {
+    context.output.note(
+      `${countOf(corrupt.length, "record")} could not be read while listing; the first: ${context.redact(first.message)}`,
+    );
+    context.fail(exitCodes.damaged);
+  }
+}
+
+async function* candidates(
+  context: CommandContext,
+  stores: StoreFactory<unknown>,
+  { id, idsFrom, prefix = "" }: SelectionOptions,
+  note: (error: StoreError) => void,
+): AsyncGenerator<readonly ThreadInfo[], void, undefined> {
+  const { signal } = context;
+  if (id !== undefined || idsFrom !== undefined) {
+    const given = idsFrom === undefined ? [] : readIds(context, idsFrom);
+    for await (const threadId of concat(id ?? [], given)) {
+      if (!threadId.startsWith(prefix)) continue;
+      const thread = await passingCorruptRecords(note, () => lookUp(stores, threadId, signal));
+      if (thread) yield [thread];
+      else missing(context, threadId);
+    }
+    return;
+  }
+  for (let cursor: string | undefined, isLast = false; !isLast; ) {
+    const from = cursor === undefined ? {} : { cursor };
+    const page = await passingCorruptRecords(note, () =>
+      stores.listThreads({ prefix, limit: 1_000, signal, ...from }),
+    );
+    yield page.threads;
+    cursor = page.cursor;
+    isLast = cursor === undefined;
+  }
+}
+
+/** Tells the user of a thread that was named and is not there. */
+export function missing(context: CommandContext, threadId: string): void {
+  // A URL in the place of an id is one by mistake.
+  context.output.note(`not found: ${printableId(context.redact(threadId))}`);
+  context.fail(exitCodes.notFound);
+}
+
+async function lookUp(
+  stores: StoreFactory<unknown>,
+  threadId: string,
+  signal: AbortSignal,
+): Promise<ThreadInfo | undefined> {
+  const page = await stores.open(threadId).read({ limit: 0, signal });
+  if (page.revision === null) return undefined;
+  const { count, createdAt = 0, updatedAt = 0, expiresAt, metadata } = page;
+  return {
+    threadId,
+    count,
+    createdAt,
+    updatedAt,
+    ...(expiresAt !== undefined && { expiresAt }),
+    ...(metadata !== undefined && { metadata }),
+  };
+}
+
+async function* concat(ids: Iterable<string>, more: Iterable<string> | AsyncIterable<string>) {
+  yield* ids;
+  yield* more;
+}
+
+/** Thread ids of a file: on each line a JSON string, or an object with a threadId. */
+async function* readIds(context: CommandContext, file: string): AsyncGenerator<string, void, undefined> {
+  const input = file === "-" ? context.stdin : createReadStream(file);
+  let number = 0;
+  for await (const line of createInterface({ input })) {
+    number += 1;
+    if (line.trim() === "") continue;
+    yield idOf(line) ?? refuse(`${file}:${number}: not a JSON string, nor an object with a threadId`);
+  }
+}
+
+function idOf(line: string): string | undefined {
+  try {
+    const value: unknown = JSON.parse(line);
+    const threadId = typeof value === "string" ? value : (Object(value) as { threadId?: unknown }).threadId;
+    return typeof threadId === "string" ? threadId : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function refuse(problem: string): never {
+  throw new CommandError(exitCodes.damaged, problem);
+}

@@ -1,0 +1,153 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { StoreError, type ThreadInfo } from "@scrollback/store-core";
+import { pMapIterable } from "p-map";
+import type { CommandContext } from "./command-context.ts";
+import { exitCodeOf } from "./exit-codes.ts";
+import { countOf, shownCount, shownDuration } from "./figures.ts";
+import { Progress } from "./progress.ts";
+import { printableId, printableLine } from "./terminal-text.ts";
+
+/** How one thread fared. */
+export interface ThreadOutcome {
+  /** A word such as `copied`. */
+  readonly outcome: string;
+  /** How many messages that took. */
+  readonly messages?: number;
+  /** What is wrong, for the user; with the exit code that it stands for. */
+  readonly problems?: readonly string[];
+  readonly exitCode?: number;
+}
+
+/** A thread that is to be worked on. */
+export type WorkItem = Pick<ThreadInfo, "threadId" | "count" | "updatedAt" | "expiresAt">;
+
+/** What {@link workThrough} takes beside the threads. */
+export interface WorkOptions {
+  /** What is being done, such as `copying`. */
+  readonly label: string;
+  readonly concurrency: number;
+  /** `json`: lines of JSON as the result. `text`: a line as the result. `notes`: that line beside a result of another kind. */
+  readonly report: "json" | "text" | "notes";
+  /** Whether the work on a thread grows with its messages. */
+  readonly readsMessages: boolean;
+  /** How to go on after the command was stopped. */
+  readonly resume: string;
+}
+
+/** Errors that concern one thread; after any other the command stops. */
+const ofOneThread = ["CONFLICT", "CORRUPT", "TOO_LARGE", "NOT_FOUND"] as const;
+
+/**
+ * Works on threads, some at once, and tells of each: as JSON a line for each thread and one with the sums, else a line
+ * for each problem and one with the sums. What went wrong with one thread does not stop the others; an outage does.
+ *
+ * @param work does one thread; calls `advance` for the messages that it has done.
+ */
+export async function workThrough<T extends WorkItem>(
+  context: CommandContext,
+  threads: readonly T[],
+  options: WorkOptions,
+  work: (thread: T, advance: (messages: number) => void) => Promise<ThreadOutcome>,
+): Promise<void> {
+  const { output, signal } = context;
+  const { label, readsMessages } = options;
+  const weigh = (thread: T) => (readsMessages ? 1 + thread.count : 1);
+  const total = threads.reduce((sum, thread) => sum + weigh(thread), 0);
+  const start = performance.now();
+  const sums = new Sums(threads.length);
+  const progress = new Progress(output, { label, threads: threads.length, work: total });
+  const one = async (thread: T) => {
+    // A database in this process answers within a turn of the event loop: signals and timers come between turns.
+    await nextTurn();
+    signal.throwIfAborted();
+    let done = 0;
+    const outcome = await work(thread, (messages) => {
+      if (!readsMessages) return;
+      done += messages;
+      progress.advance(messages);
+    }).catch(outcomeOf);
+    progress.advance(weigh(thread) - done);
+    progress.finishThread();
+    return { thread, outcome };
+  };
+  try {
+    const { concurrency } = options;
+    for await (const { thread, outcome } of pMapIterable(threads, one, {
+      concurrency,
+      preserveOrder: false,
+    })) {
+      sums.add(outcome);
+      if (outcome.exitCode !== undefined) context.fail(outcome.exitCode);
+      await tell(context, thread.threadId, outcome, options.report);
+    }
+  } catch (error) {
+    progress.stop();
+    output.note(
+      `stopped after ${shownCount(sums.threads)} of ${countOf(threads.length, "thread")}. ${options.resume}`,
+    );
+    throw error;
+  } finally {
+    progress.stop();
+    const elapsed = performance.now() - start;
+    if (options.report === "json") await output.json({ summary: sums.toJson(elapsed) });
+    else if (options.report === "text") await output.line(sums.toText(elapsed));
+    else output.note(sums.toText(elapsed));
+  }
+}
+
+class Sums {
+  readonly #selected: number;
+  readonly #outcomes = new Map<string, number>();
+  #messages = 0;
+  threads = 0;
+
+  constructor(selected: number) {
+    this.#selected = selected;
+  }
+
+  add({ outcome, messages = 0 }: ThreadOutcome): void {
+    this.threads += 1;
+    this.#messages += messages;
+    this.#outcomes.set(outcome, (this.#outcomes.get(outcome) ?? 0) + 1);
+  }
+
+  toJson(elapsed: number): Record<string, unknown> {
+    return {
+      selected: this.#selected,
+      done: this.threads,
+      messages: this.#messages,
+      outcomes: Object.fromEntries(this.#outcomes),
+      seconds: Math.round(elapsed) / 1_000,
+    };
+  }
+
+  toText(elapsed: number): string {
+    const outcomes = [...this.#outcomes].map(([outcome, count]) => `${shownCount(count)} ${outcome}`);
+    const what = outcomes.length === 0 ? "no threads" : `threads: ${outcomes.join(", ")}`;
+    const messages = this.#messages > 0 ? `; ${countOf(this.#messages, "message")}` : "";
+    const rate = this.threads > 0 ? `, ${shownCount(Math.round(this.threads / (elapsed / 1_000)))}/s` : "";
+    return `${what}${messages} (${shownDuration(elapsed)}${rate})`;
+  }
+}
+
+function outcomeOf(error: unknown): ThreadOutcome {
+  if (!StoreError.is(error) || !ofOneThread.some((code) => code === error.code)) throw error;
+  const outcome = error.code.toLowerCase().replace("_", " ");
+  return { outcome, problems: [error.message], exitCode: exitCodeOf(error) };
+}
+
+async function tell(
+  context: CommandContext,
+  threadId: string,
+  { outcome, messages, problems = [] }: ThreadOutcome,
+  report: WorkOptions["report"],
+): Promise<void> {
+  if (report === "json") {
+    const details = { ...(messages !== undefined && { messages }), ...(problems.length > 0 && { problems }) };
+    await context.output.json({ threadId, outcome, ...details });
+    return;
+  }
+  for (const problem of problems) {
+    context.output.note(`${outcome}: ${printableId(threadId)}: ${printableLine(context.redact(problem))}`);
+  }
+}

@@ -1,0 +1,195 @@
+import { type RunningServer, startServer } from "@scrollback/conformance/servers";
+import { openStores, type StoreFactory } from "@scrollback/store-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { Project } from "./project.ts";
+import { jsonLines } from "./run.ts";
+
+const THREADS = 120;
+const password = "hunter2-of-the-server";
+const hostileIds = [
+  "\u001b]0;owned\u0007",
+  "a:b{c}*?[",
+  "line\nfeed",
+  "\u202edi",
+  " ",
+  "-x",
+  "--all",
+  "%_\\",
+  "chat-1/",
+  "用户",
+  "$ne",
+];
+const key = Buffer.alloc(32, 7).toString("base64");
+const environment = { AWS_ACCESS_KEY_ID: "none", AWS_SECRET_ACCESS_KEY: "none" };
+
+/** The backends in the order in which threads are copied from one to the next, and back to the first. */
+const backends = [
+  { name: "sqlite", url: async () => "sqlite:chats.db" },
+  { name: "redis", url: async () => (await start("redis", { password })).url },
+  { name: "mongodb", url: async () => (await start("mongodb")).url },
+  { name: "postgres", url: async () => (await start("postgres", { password })).url },
+  {
+    name: "dynamodb",
+    url: async () =>
+      `dynamodb://chats${process.pid}?region=eu-central-1&endpoint=${(await start("dynamodb")).url}`,
+  },
+] as const;
+type BackendName = (typeof backends)[number]["name"];
+
+const running: RunningServer[] = [];
+const urls = new Map<string, string>();
+let project: Project;
+
+async function start(...args: Parameters<typeof startServer>): Promise<RunningServer> {
+  const server = await startServer(...args);
+  running.push(server);
+  return server;
+}
+
+/** The argument that stands for a backend's URL; the URL itself is in the environment. */
+const argumentOf = (name: BackendName) =>
+  name === "sqlite" ? "sqlite:chats.db" : `env:${name.toUpperCase()}_URL`;
+
+function open(name: BackendName): Promise<StoreFactory> {
+  Object.assign(process.env, environment);
+  return openStores(name === "sqlite" ? `sqlite:${project.path}/chats.db` : (urls.get(name) ?? ""));
+}
+
+beforeAll(async () => {
+  for (const { name, url } of backends) urls.set(name, await url());
+  const clients = ["ioredis@6", "mongodb@7", "pg@8", "@aws-sdk/client-dynamodb@3"];
+  const variables = [...urls].map(([name, url]) => [`${name.toUpperCase()}_URL`, url]);
+  project = await Project.create(["sqlite", "redis", "mongo", "postgres", "dynamo"], clients, {
+    ...environment,
+    ...Object.fromEntries(variables),
+  });
+  await using stores = await open("sqlite");
+  await stores.setup();
+  for (let index = 0; index < THREADS; index++) {
+    const createdAt = 1_700_000_000_000 + index;
+    const append = [
+      { role: "user" as const, content: `m${index} \u0000\ud83d\ude00`, metadata: { at: new Date(index) } },
+      { role: "assistant" as const, content: "x".repeat(index * 50) },
+    ];
+    await stores.open(`chat-${index}`).commit({ append, metadata: { index } }, { createdAt });
+  }
+  for (const id of hostileIds) await stores.open(id).addMessages([{ role: "user", content: id }]);
+  await stores.open("empty").commit({ metadata: { title: "no messages" } });
+  for (let batch = 0; batch < 3; batch++) {
+    const messages = Array.from({ length: 500 }, (_, index) => ({
+      role: "user" as const,
+      content: `${batch}-${index}`,
+    }));
+    await stores.open("long").addMessages(messages);
+  }
+}, 600_000);
+afterAll(async () => {
+  await project?.[Symbol.asyncDispose]();
+  for (const server of running) await server.stop();
+});
+
+const total = THREADS + hostileIds.length + 2;
+
+describe.each(
+  backends.slice(1).map(({ name }, index) => ({ name, from: backends[index]?.name ?? "sqlite" })),
+)("$name", ({ name, from }) => {
+  test(`copies from ${from}, goes on after a kill, and holds the same`, async () => {
+    const args = ["copy", argumentOf(from), argumentOf(name)];
+    const killed = project.start([...args, "--json"]);
+    await killed.until(async () => killed.stdout.split("\n").length > total / 3);
+    killed.kill("SIGKILL");
+    expect((await killed.result()).code).toBe(137);
+    const { code, stdout } = await project.run([...args, "--verify"]);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^threads: .*there already/);
+    expect(stdout).toContain(`threads: ${total} equal`);
+  }, 120_000);
+
+  test("lists, counts, shows and verifies", async () => {
+    const url = argumentOf(name);
+    const listed = jsonLines((await project.run(["ls", url, "--json"])).stdout);
+    expect(listed).toHaveLength(total);
+    for (const id of hostileIds) expect(listed.map(({ threadId }) => threadId)).toContain(id);
+    const one = await project.run([
+      "ls",
+      url,
+      "--json",
+      "--prefix",
+      "chat-1",
+      "--max-messages",
+      "2",
+      "--older-than",
+      "1d",
+    ]);
+    expect(jsonLines(one.stdout)).toHaveLength(31);
+    const stats = JSON.parse((await project.run(["stats", url, "--json"])).stdout);
+    expect(stats).toMatchObject({ threads: total, messages: THREADS * 2 + hostileIds.length + 1_500 });
+    const shown = await project.run(["show", url, "long", "--limit", "1"]);
+    expect(shown.stdout).toMatch(/^ {2}2-499$/m);
+    const hostile = await project.run(["show", url, "--", "-x"]);
+    expect(hostile).toMatchObject({ code: 0, stdout: expect.stringContaining("  -x\n") });
+    expect(await project.run(["verify", url])).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining(`${total} readable`),
+    });
+    expect((await project.run(["show", url, "none"])).code).toBe(3);
+  }, 120_000);
+
+  test("exports and imports, encrypted at rest", async () => {
+    const url = argumentOf(name);
+    const file = `${name}.jsonl`;
+    const selected = ["--prefix", "chat-2"];
+    expect((await project.run(["export", url, ...selected, "--output", file])).code).toBe(0);
+    await project.run(["rm", url, ...selected, "--yes"]);
+    expect((await project.run(["ls", url, ...selected])).stdout).toBe("");
+    const codec = { SCROLLBACK_CODEC: "aes-gcm", SCROLLBACK_KEYS: `k:${key}` };
+    expect(await project.run(["import", url, file, "--verify"], codec)).toMatchObject({ code: 0 });
+    expect((await project.run(["verify", url, ...selected])).code).toBe(4);
+    expect((await project.run(["verify", url, ...selected], codec)).code).toBe(0);
+    await project.run(["rm", url, ...selected, "--yes"], codec);
+    const again = await project.run(["import", url, file, "--verify"]);
+    expect(again).toMatchObject({ code: 0 });
+  }, 120_000);
+
+  test("deletes and expires", async () => {
+    const url = argumentOf(name);
+    await using stores = await open(name);
+    for (const id of ["gone-1", "gone-2", "soon"])
+      await stores.open(id).addMessages([{ role: "user", content: id }]);
+    expect(await project.run(["rm", url, "--prefix", "gone-", "--yes"])).toMatchObject({ code: 0 });
+    expect((await stores.open("gone-1").read()).revision).toBeNull();
+    expect(await project.run(["expire", url, "soon", "--ttl", "2d", "--yes"])).toMatchObject({ code: 0 });
+    const { expiresAt = 0 } = await stores.open("soon").read();
+    expect(Math.abs(expiresAt - Date.now() - 2 * 86_400_000)).toBeLessThan(120_000);
+    expect(await project.run(["rm", url, "soon", "--yes"])).toMatchObject({ code: 0 });
+  }, 120_000);
+});
+
+test("what was copied through all backends is what was there", async () => {
+  const last = backends.at(-1)?.name ?? "sqlite";
+  const back = await project.run(["copy", argumentOf(last), argumentOf("sqlite"), "--verify"]);
+  expect(back).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(new RegExp(`^threads: ${total} there already`)),
+  });
+}, 120_000);
+
+test("a server that is gone has its exit code, and no secret is shown", async () => {
+  const gone: string[] = [];
+  for (const server of running) {
+    // A server that was given by URL is not ours to kill.
+    const isKilled = await server.kill().then(
+      () => true,
+      () => false,
+    );
+    if (isKilled) gone.push(argumentOf(server.name as BackendName));
+  }
+  expect(gone.length).toBeGreaterThan(0);
+  for (const { code, stdout, stderr } of await Promise.all(gone.map((url) => project.run(["ls", url])))) {
+    expect({ code, stdout }).toEqual({ code: 6, stdout: "" });
+    expect(stderr).toMatch(/^scrollback: UNAVAILABLE: /);
+  }
+  expect((await project.run(["ls", `redis://:${password}@127.0.0.1:1`])).code).toBe(6);
+  expect(project.output.length).toBeGreaterThan(1_000);
+  for (const secret of [password, key]) expect(project.output).not.toContain(secret);
+}, 120_000);

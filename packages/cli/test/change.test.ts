@@ -1,0 +1,152 @@
+import { expect, test } from "vitest";
+import { Folder, jsonLines, run } from "./run.ts";
+
+const DAY = 86_400_000;
+
+async function fill(folder: Folder): Promise<void> {
+  await using stores = folder.stores();
+  for (const id of ["old-1", "old-2", "new-1"]) {
+    const createdAt = Date.now() - (id.startsWith("old") ? 40 : 0) * DAY;
+    await stores
+      .open(id)
+      .commit({ append: [{ role: "user", content: id }], metadata: { id } }, { createdAt });
+  }
+}
+
+async function idsIn(folder: Folder): Promise<unknown[]> {
+  const { stdout } = await run(["ls", folder.url(), "--json"]);
+  return jsonLines(stdout)
+    .map(({ threadId }) => threadId)
+    .sort();
+}
+
+test.each([
+  [["old-1"], ["new-1", "old-2"]],
+  [["old-1", "--id", "new-1"], ["old-2"]],
+  [["--prefix", "old-"], ["new-1"]],
+  [["--older-than", "30d"], ["new-1"]],
+  [["--all"], []],
+])("rm deletes what is selected: %j", async (args, left) => {
+  using folder = new Folder();
+  await fill(folder);
+  const { code, stdout } = await run(["rm", folder.url(), "--yes", ...args]);
+  expect({ code, left: await idsIn(folder) }).toEqual({ code: 0, left });
+  expect(stdout).toMatch(/^threads: \d deleted/);
+});
+
+test("rm --dry-run only lists", async () => {
+  using folder = new Folder();
+  await fill(folder);
+  const { code, stdout, stderr } = await run(["rm", folder.url(), "--prefix", "old-", "--dry-run"]);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "2 threads; nothing was changed\n" });
+  expect(stdout.split("\n").sort()).toEqual(["", "old-1", "old-2"]);
+  expect(await idsIn(folder)).toHaveLength(3);
+});
+
+test("rm and expire need to be told which threads", async () => {
+  using folder = new Folder();
+  await fill(folder);
+  const message = "scrollback: say which threads, by ids, --prefix, --older-than and the like; or --all\n";
+  expect(await run(["rm", folder.url(), "--yes"])).toEqual({ code: 2, stdout: "", stderr: message });
+  expect(await run(["expire", folder.url(), "--yes", "--never"])).toEqual({
+    code: 2,
+    stdout: "",
+    stderr: message,
+  });
+});
+
+test("rm asks on a terminal, and takes only yes for yes", async () => {
+  using folder = new Folder();
+  await fill(folder);
+  const args = ["rm", folder.url(), "old-1"];
+  const no = await run(args, { isTerminal: true, input: "\n" });
+  expect(no.code).toBe(1);
+  expect(no.stderr).toContain(`Delete 1 thread of ${folder.url()} for good? [y/N] `);
+  expect(no.stderr).toContain("scrollback: nothing was done\n");
+  expect(await idsIn(folder)).toHaveLength(3);
+  expect((await run(args, { isTerminal: true, input: "y\n" })).code).toBe(0);
+  expect(await idsIn(folder)).toHaveLength(2);
+});
+
+test("rm does not delete unasked where there is no terminal", async () => {
+  using folder = new Folder();
+  await fill(folder);
+  for (const isTerminal of [false, true]) {
+    const { code, stderr } = await run(["rm", folder.url(), "old-1"], {
+      input: "y\n",
+      isTerminal,
+      isPiped: true,
+    });
+    expect(code).toBe(2);
+    expect(stderr).toContain("Add --yes: there is no terminal to ask on.");
+  }
+  expect(await idsIn(folder)).toHaveLength(3);
+});
+
+test("rm names threads that are not there, and deletes the others", async () => {
+  using folder = new Folder();
+  await fill(folder);
+  const { code, stderr } = await run(["rm", folder.url(), "--yes", "none", "old-1"]);
+  expect({ code, stderr }).toEqual({ code: 3, stderr: "not found: none\n" });
+  expect(await idsIn(folder)).toEqual(["new-1", "old-2"]);
+});
+
+test("rm deletes threads whose content cannot be read", async () => {
+  using folder = new Folder();
+  await fill(folder);
+  const env = { SCROLLBACK_CODEC: "aes-gcm", SCROLLBACK_KEYS: `k:${Buffer.alloc(32).toString("base64")}` };
+  const { stdout } = await run(["rm", folder.url(), "--all", "--yes"], { env });
+  expect(stdout).toContain("3 deleted");
+  expect(await idsIn(folder)).toEqual([]);
+});
+
+test("a thread that was written to while rm asked is left alone, unless it was named", async () => {
+  using folder = new Folder();
+  await fill(folder);
+  for (const [selection, outcome] of [
+    [["--prefix", "old-1"], "1 left alone"],
+    [["old-1"], "1 deleted"],
+  ] as const) {
+    await using stores = folder.stores();
+    const asked = run(["rm", folder.url(), ...selection], { isTerminal: true, input: slowly(stores) });
+    expect((await asked).stdout).toContain(outcome);
+  }
+});
+
+/** An answer that comes after another message was written. */
+function slowly(stores: ReturnType<Folder["stores"]>): AsyncIterable<string> {
+  return {
+    async *[Symbol.asyncIterator]() {
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      await stores.open("old-1").addMessages([{ role: "user", content: "I am still here" }]);
+      yield "y\n";
+    },
+  };
+}
+
+test("rm --json tells of each thread", async () => {
+  using folder = new Folder();
+  await fill(folder);
+  const lines = jsonLines((await run(["rm", folder.url(), "old-1", "--yes", "--json"])).stdout);
+  expect(lines).toEqual([
+    { threadId: "old-1", outcome: "deleted" },
+    { summary: { selected: 1, done: 1, messages: 0, outcomes: { deleted: 1 }, seconds: expect.any(Number) } },
+  ]);
+});
+
+test("expire sets and removes the expiry", async () => {
+  using folder = new Folder();
+  await fill(folder);
+  await using stores = folder.stores();
+  const expiry = async () => (await stores.open("new-1").read({ limit: 0 })).expiresAt;
+  expect((await run(["expire", folder.url(), "new-1", "--ttl", "2d", "--yes"])).stdout).toMatch(
+    /^threads: 1 changed/,
+  );
+  expect(Math.abs(((await expiry()) ?? 0) - Date.now() - 2 * DAY)).toBeLessThan(60_000);
+  await run(["expire", folder.url(), "--prefix", "new", "--never", "--yes"]);
+  expect(await expiry()).toBeUndefined();
+  const neither = await run(["expire", folder.url(), "new-1", "--yes"]);
+  expect(neither).toMatchObject({ code: 2, stderr: expect.stringContaining("give --ttl") });
+  const both = await run(["expire", folder.url(), "new-1", "--ttl", "1d", "--never"]);
+  expect(both.code).toBe(2);
+});

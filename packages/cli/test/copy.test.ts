@@ -1,0 +1,157 @@
+import { randomBytes } from "node:crypto";
+import { expect, test } from "vitest";
+import { Folder, jsonLines, run } from "./run.ts";
+
+const text = (content: string) => ({ role: "user" as const, content });
+
+async function fill(folder: Folder, count: number, name = "chats"): Promise<void> {
+  await using stores = folder.stores(name);
+  for (let index = 0; index < count; index++) {
+    const metadata = { index, at: new Date(index) };
+    await stores
+      .open(`chat-${index}`)
+      .commit({ append: [text(`m${index}`)], metadata }, { createdAt: 1_000 + index });
+  }
+}
+
+async function contentOf(folder: Folder, name: string, threadId: string) {
+  await using stores = folder.stores(name);
+  const { entries, count, createdAt, updatedAt, metadata } = await stores.open(threadId).read();
+  return { entries, count, createdAt, updatedAt, metadata };
+}
+
+test("copy copies messages, times and metadata, once", async () => {
+  using folder = new Folder();
+  await fill(folder, 5);
+  const args = ["copy", folder.url(), folder.url("b"), "--json"];
+  const first = jsonLines((await run(args)).stdout);
+  expect(first.slice(0, 5)).toEqual(
+    expect.arrayContaining([{ threadId: "chat-3", outcome: "copied", messages: 1 }]),
+  );
+  expect(first.at(-1)).toEqual({
+    summary: { selected: 5, done: 5, messages: 5, outcomes: { copied: 5 }, seconds: expect.any(Number) },
+  });
+  expect(await contentOf(folder, "b", "chat-3")).toEqual(await contentOf(folder, "chats", "chat-3"));
+  const again = jsonLines((await run(args)).stdout);
+  expect(again.at(-1)).toMatchObject({ summary: { messages: 0, outcomes: { "there already": 5 } } });
+});
+
+test("copy back and forth ends with what was there", async () => {
+  using folder = new Folder();
+  await fill(folder, 3);
+  await run(["copy", folder.url(), folder.url("b")]);
+  const { code, stdout } = await run(["copy", folder.url("b"), folder.url(), "--verify"]);
+  expect({ code, stdout }).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/3 there already.*\n.*3 equal/),
+  });
+});
+
+test("copy leaves a thread with other content alone, and copies the rest", async () => {
+  using folder = new Folder();
+  await fill(folder, 3);
+  await using target = folder.stores("b");
+  await target.open("chat-1").addMessages([text("other")]);
+  const { code, stdout, stderr } = await run(["copy", folder.url(), folder.url("b")]);
+  expect(code).toBe(5);
+  expect(stdout).toMatch(/2 copied, 1 conflict|1 conflict, 2 copied|1 copied, 1 conflict/);
+  expect(stderr).toBe("conflict: chat-1: the target has other content under this id\n");
+  expect(await target.open("chat-1").listMessages()).toEqual([text("other")]);
+});
+
+test("copy says which threads were written to after they were copied", async () => {
+  using folder = new Folder();
+  await fill(folder, 3);
+  await run(["copy", folder.url(), folder.url("b")]);
+  await using source = folder.stores();
+  await source.open("chat-1").addMessages([text("later")]);
+  const { code, stdout, stderr } = await run(["copy", folder.url(), folder.url("b")]);
+  expect(code).toBe(5);
+  expect(stdout).toMatch(
+    /2 there already, 1 changed since|1 changed since, 2 there already|1 there already, 1 changed since, /,
+  );
+  expect(stderr).toBe(
+    "changed since: chat-1: source or target was written to after the copy, which is left as it is\n",
+  );
+});
+
+test("copy --verify finds a difference", async () => {
+  using folder = new Folder();
+  await fill(folder, 3);
+  await run(["copy", folder.url(), folder.url("b")]);
+  await using target = folder.stores("b");
+  await target.open("chat-2").addMessages([text("more")]);
+  const { code, stderr } = await run(["copy", folder.url(), folder.url("b"), "--verify"]);
+  expect(code).toBe(4);
+  expect(stderr).toContain("different: chat-2: source and target do not hold the same\n");
+});
+
+test("copy keeps the expiry, and copies no thread that has expired", async () => {
+  using folder = new Folder();
+  const ttlMs = 86_400_000;
+  await using stores = folder.stores();
+  await stores.open("soon", { ttlMs }).addMessages([text("x")]);
+  await run(["copy", folder.url(), folder.url("b")]);
+  await using target = folder.stores("b");
+  const { expiresAt = 0 } = await target.open("soon").read();
+  expect(Math.abs(expiresAt - Date.now() - ttlMs)).toBeLessThan(60_000);
+});
+
+test("copy copies a long thread in several commits", async () => {
+  using folder = new Folder();
+  await using stores = folder.stores();
+  for (let batch = 0; batch < 3; batch++) {
+    await stores
+      .open("long")
+      .addMessages(Array.from({ length: 600 }, (_, index) => text(`${batch}-${index}`)));
+  }
+  const { code, stdout } = await run(["copy", folder.url(), folder.url("b"), "--verify"]);
+  expect({ code, stdout }).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining("1 copied; 1,800 messages"),
+  });
+});
+
+test("an aborted copy says how to go on, and the same command does", async () => {
+  using folder = new Folder();
+  await fill(folder, 60);
+  const controller = new AbortController();
+  const stopped = await run(["copy", folder.url(), folder.url("b"), "--json"], {
+    signal: controller.signal,
+    onResult: () => controller.abort(),
+  });
+  expect(stopped.code).not.toBe(0);
+  expect(stopped.stderr).toMatch(
+    /stopped after \d+ of 60 threads. Each thread is whole, and none is doubled: run the same/,
+  );
+  expect((await run(["copy", folder.url(), folder.url("b"), "--verify"])).code).toBe(0);
+});
+
+test("copy decrypts and encrypts as the environment says, and shows no key", async () => {
+  using folder = new Folder();
+  const [one, two] = [randomBytes(32).toString("base64"), randomBytes(32).toString("base64")];
+  await fill(folder, 2);
+  const target = { SCROLLBACK_TARGET_CODEC: "aes-gcm+gzip", SCROLLBACK_TARGET_KEYS: `one:${one}` };
+  const encrypted = await run(["copy", folder.url(), folder.url("b"), "--verify"], { env: target });
+  expect(encrypted.code).toBe(0);
+  const unread = await run(["copy", folder.url("b"), folder.url("c")]);
+  expect(unread).toMatchObject({ code: 4, stderr: expect.stringContaining("corrupt: chat-1") });
+  const env = { SCROLLBACK_CODEC: "aes-gcm+gzip", SCROLLBACK_KEYS: `two:${two},one:${one}` };
+  const shown = await run(["show", folder.url("b"), "chat-1"], { env });
+  expect(shown.stdout).toContain("  m1\n");
+  for (const { stdout, stderr } of [encrypted, unread, shown]) {
+    expect(stdout + stderr).not.toContain(one);
+    expect(stdout + stderr).not.toContain(two);
+  }
+});
+
+test("threads of messages of other types are copied whole", async () => {
+  using folder = new Folder();
+  await using stores = folder
+    .stores()
+    .withTraits<object>({ role: () => "user", toolCalls: () => [], toolResults: () => [] });
+  await stores
+    .open("events")
+    .addMessages([{ event: 1 }, { role: "robot", at: new Date(0) }, { role: "tool" }]);
+  expect(await run(["copy", folder.url(), folder.url("b"), "--verify"])).toMatchObject({ code: 0 });
+});

@@ -1,0 +1,144 @@
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import type { ChatMessage } from "@scrollback/store-core";
+import { expect, test } from "vitest";
+import { Folder, jsonLines, run } from "./run.ts";
+
+const rich: ChatMessage = {
+  role: "user",
+  content: [{ type: "file", data: new Uint8Array([1, 2, 3]), mediaType: "image/png" }],
+  metadata: {
+    at: new Date(0),
+    big: 12n,
+    none: undefined,
+    "~undefined": 1,
+    __proto__: null,
+    "a.b": Number.NaN,
+  },
+};
+
+async function fill(folder: Folder): Promise<void> {
+  await using stores = folder.stores();
+  await stores
+    .open("rich")
+    .commit({ append: [rich], metadata: { since: new Date(5) } }, { createdAt: 7_000 });
+  await stores
+    .open("line\nfeed\u001b")
+    .addMessages([{ role: "user", content: "\u001b \u2028 \ud83d\ude00" }]);
+  await stores.open("soon", { ttlMs: 86_400_000 }).addMessages([{ role: "user", content: "x" }]);
+  const long = Array.from({ length: 1_300 }, (_, index) => ({ role: "user" as const, content: `m${index}` }));
+  for (let from = 0; from < long.length; from += 650) {
+    await stores.open("long").addMessages(long.slice(from, from + 650), { createdAt: 8_000 + from });
+  }
+  await stores.open("titled").commit({ metadata: { title: "no messages" } });
+}
+
+test("what is exported and imported is what was there", async () => {
+  using folder = new Folder();
+  await fill(folder);
+  const file = folder.file("all.jsonl");
+  expect(await run(["export", folder.url(), "--output", file])).toMatchObject({
+    code: 0,
+    stdout: "",
+    stderr: expect.stringContaining("threads: 5 exported; 1,303 messages"),
+  });
+  const imported = await run(["import", folder.url("b"), file, "--verify"]);
+  expect(imported).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/5 imported; 1,303 messages.*\n.*5 equal/),
+  });
+  expect((await run(["copy", folder.url(), folder.url("b"), "--verify"])).code).toBe(0);
+  await using stores = folder.stores("b");
+  expect(await stores.open("rich").listMessages()).toEqual([rich]);
+  const { expiresAt = 0 } = await stores.open("soon").read();
+  expect(Math.abs(expiresAt - Date.now() - 86_400_000)).toBeLessThan(60_000);
+});
+
+test("an import goes on where it was stopped, within a thread too", async () => {
+  using folder = new Folder();
+  await fill(folder);
+  const file = folder.file("all.jsonl");
+  await run(["export", folder.url(), "--output", file]);
+  let stops = 0;
+  for (let delay = 1; ; delay += 6) {
+    const controller = new AbortController();
+    const timer = setTimeout(() => controller.abort(), delay);
+    const { code } = await run(["import", folder.url("b"), file], { signal: controller.signal });
+    clearTimeout(timer);
+    if (code === 0) break;
+    stops += 1;
+  }
+  expect(stops).toBeGreaterThan(0);
+  expect((await run(["import", folder.url("b"), file, "--verify"])).stdout).toMatch(
+    /5 there already|4 there already, 1 imported|1 imported, 4 there already/,
+  );
+});
+
+test("standard output holds the lines alone", async () => {
+  using folder = new Folder();
+  await fill(folder);
+  const { stdout } = await run(["export", folder.url(), "--id", "rich"]);
+  const lines = jsonLines(stdout);
+  expect(lines.map(({ type }) => type)).toEqual(["thread", "message", "end"]);
+  expect(lines[0]).toMatchObject({ version: 1, threadId: "rich", createdAt: 7_000, updatedAt: 7_000 });
+  expect(lines[1]).toMatchObject({ createdAt: 7_000, encodedMessage: expect.stringMatching(/^~/) });
+  expect(lines[2]).toEqual({ type: "end", messages: 1 });
+});
+
+test("the file is complete or not there, and for its owner alone", async () => {
+  using folder = new Folder();
+  await fill(folder);
+  const signal = AbortSignal.abort(new Error("stopped"));
+  const stopped = await run(["export", folder.url(), "--output", folder.file("out.jsonl")], { signal });
+  expect(stopped.code).not.toBe(0);
+  expect(readdirSync(folder.path).filter((name) => name.startsWith("out"))).toEqual([]);
+  await run(["export", folder.url(), "--output", folder.file("out.jsonl")]);
+  expect(readdirSync(folder.path).filter((name) => name.startsWith("out"))).toEqual(["out.jsonl"]);
+  expect(statSync(folder.file("out.jsonl")).mode & 0o777).toBe(0o600);
+  const nowhere = await run(["export", folder.url(), "--output", folder.file("no/out.jsonl")]);
+  expect(nowhere).toMatchObject({
+    code: 2,
+    stderr: "scrollback: the output file cannot be written (ENOENT)\n",
+  });
+});
+
+test("OpenAI's format goes out and comes in", async () => {
+  using folder = new Folder();
+  await using stores = folder.stores();
+  await stores.open("chat").addMessages([
+    { role: "user", content: "Which tram?" },
+    {
+      role: "assistant",
+      content: [
+        { type: "reasoning", text: "hm" },
+        { type: "text", text: "Line 4." },
+      ],
+    },
+  ]);
+  const file = folder.file("openai.jsonl");
+  const exported = await run(["export", folder.url(), "--format", "openai", "--output", file]);
+  expect(exported).toMatchObject({
+    code: 0,
+    stderr: expect.stringContaining("exported: chat: left out: 1 × part of type reasoning\n"),
+  });
+  const messages = [
+    { role: "user", content: "Which tram?" },
+    { role: "assistant", content: "Line 4." },
+  ];
+  expect(jsonLines(readFileSync(file, "utf8"))).toEqual([{ threadId: "chat", messages }]);
+  expect((await run(["import", folder.url("b"), file, "--format", "openai", "--verify"])).code).toBe(0);
+  await using copies = folder.stores("b");
+  expect(await copies.open("chat").listMessages()).toEqual(messages);
+});
+
+test("lines of OpenAI's format without ids are named by prefix and number", async () => {
+  using folder = new Folder();
+  const input = `{"messages":[{"role":"user","content":"a"}]}\n\n{"messages":[{"role":"user","content":"b"}]}\n`;
+  const args = ["import", folder.url(), "-", "--format", "openai", "--id-prefix", "old-"];
+  expect((await run(args, { input })).code).toBe(0);
+  const { stdout } = await run(["ls", folder.url(), "--json"]);
+  expect(
+    jsonLines(stdout)
+      .map(({ threadId }) => threadId)
+      .sort(),
+  ).toEqual(["old-1", "old-3"]);
+});

@@ -1,0 +1,138 @@
+import { execFile } from "node:child_process";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { createSqliteStores } from "@scrollback/store-sqlite";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { Project } from "./project.ts";
+
+const run = promisify(execFile);
+let project: Project;
+
+beforeAll(async () => {
+  project = await Project.create(["sqlite"], []);
+}, 240_000);
+afterAll(() => project?.[Symbol.asyncDispose]());
+
+async function fill(name: string, count: number): Promise<void> {
+  await using stores = createSqliteStores({
+    url: `sqlite:${join(project.path, name)}`,
+    synchronous: "normal",
+  });
+  for (let index = 0; index < count; index++) {
+    await stores.open(`chat-${index}`).addMessages([{ role: "user", content: `m${index}` }]);
+  }
+}
+
+test("the package has few dependencies", async () => {
+  const { stdout } = await run("npm", ["ls", "--all", "--parseable"], { cwd: project.path });
+  expect(stdout.trim().split("\n").length).toBeLessThan(25);
+});
+
+test("an adapter that is not installed is named with its command, and no part of the URL", async () => {
+  const { code, stderr } = await project.run(["ls", "redis://:hunter2@127.0.0.1"]);
+  expect(code).toBe(2);
+  expect(stderr).toContain(
+    "UNSUPPORTED: openStores: @scrollback/store-redis was not found; run: npm install",
+  );
+  expect(stderr).not.toContain("hunter2");
+});
+
+test("Ctrl-C leaves everything whole and says how to go on; the same command goes on", async () => {
+  await fill("many.db", 1_500);
+  const args = ["copy", "sqlite:many.db", "sqlite:copied.db"];
+  const running = project.start(args);
+  await running.until(async () => (await countOf("copied.db")) > 20);
+  running.kill("SIGINT");
+  const { code, stdout, stderr } = await running.result();
+  expect(code).toBe(130);
+  expect(stdout).toMatch(/^threads: [\d,]+ copied/);
+  expect(stderr).toMatch(
+    /stopped after [\d,]+ of 1,500 threads\. Each thread is whole, and none is doubled: run the same command again/,
+  );
+  expect(stderr).toContain("interrupted by SIGINT\n");
+  const resumed = await project.run([...args, "--verify"]);
+  expect(resumed).toMatchObject({ code: 0, stdout: expect.stringMatching(/there already.*\n.*1,500 equal/) });
+}, 120_000);
+
+async function countOf(name: string): Promise<number> {
+  const { stdout } = await project.run(["stats", `sqlite:${name}`, "--json"]);
+  return stdout === "" ? 0 : JSON.parse(stdout).threads;
+}
+
+test("a reader that goes away ends the command quietly", async () => {
+  await fill("many.db", 1_500);
+  const { stdout, stderr } = await run(
+    "bash",
+    ["-c", `${project.program} ls sqlite:many.db --json | head -1`],
+    { cwd: project.path },
+  );
+  expect(stdout.split("\n")).toHaveLength(2);
+  expect(stderr).toBe("");
+});
+
+describe.runIf(process.platform === "linux")("on a terminal", () => {
+  /** Runs a command on a pseudo-terminal. */
+  const onTerminal = (command: string, answer = "") =>
+    run("bash", ["-c", `printf '%s' "$ANSWER" | script -qec "$COMMAND" /dev/null`], {
+      cwd: project.path,
+      env: { ...process.env, COMMAND: `${project.program} ${command}`, ANSWER: answer, NO_COLOR: "" },
+    });
+
+  test("rm asks, and colours are shown", async () => {
+    await fill("tty.db", 3);
+    const { stdout } = await onTerminal("rm sqlite:tty.db chat-1", "y\n");
+    expect(stdout).toContain("Delete 1 thread of sqlite:tty.db for good? [y/N]");
+    expect(stdout).toContain("threads: 1 deleted");
+    const shown = await onTerminal("show sqlite:tty.db chat-0");
+    expect(shown.stdout).toContain("\u001b[36muser\u001b[39m");
+  }, 60_000);
+
+  test("long work shows a bar", async () => {
+    await fill("bar.db", 1_500);
+    const { stdout } = await onTerminal("copy sqlite:bar.db sqlite:bar-copied.db --concurrency 1");
+    expect(stdout).toMatch(/\u2588.*copying [\d,]+ of 1,500 threads, \d+%, [\d,]+\/s, .+ left/);
+    expect(stdout).toContain("threads: 1,500 copied");
+  }, 120_000);
+});
+
+describe("docs/cli.md", async () => {
+  const page = await readFile(join(import.meta.dirname, "../../../docs/cli.md"), "utf8");
+  const commands = [...page.matchAll(/^```console\n(.*?)^```/gms)].flatMap(([, block = ""]) =>
+    block
+      .split(/^\$ scrollback /m)
+      .slice(1)
+      .map((example) => {
+        const [command = "", ...output] = example.split("\n");
+        return { command, output: output.join("\n") };
+      }),
+  );
+  /** What changes from run to run. */
+  const settled = (text: string) =>
+    text.replace(/\(\d+m?s[^)]*\)/g, "(…)").replace(/"newestUpdatedAt":\d+/g, `"newestUpdatedAt":…`);
+
+  beforeAll(async () => {
+    const [, file = ""] = /^```jsonl chats\.jsonl\n(.*?)^```/ms.exec(page) ?? [];
+    await writeFile(join(project.path, "chats.jsonl"), file);
+  });
+
+  test.each(commands)("$command", async ({ command, output }) => {
+    const { code, stdout, stderr } = await project.run(command.split(" "));
+    expect(code).toBe(0);
+    expect(settled(stdout + stderr)).toBe(settled(output));
+  });
+
+  test("names every command, option and exit code", async () => {
+    const { stdout } = await project.run(["--help"]);
+    const names = [...stdout.matchAll(/^ {2}([a-z]+)(?:\||\s)/gm)]
+      .map(([, name = ""]) => name)
+      .filter((name) => name !== "help");
+    expect(names).toHaveLength(10);
+    for (const name of names) {
+      expect(page).toContain(`\`scrollback ${name} `);
+      const help = await project.run([name, "--help"]);
+      for (const [, option = ""] of help.stdout.matchAll(/^ {2}(--[a-z-]+)/gm))
+        expect(page).toContain(option);
+    }
+  }, 120_000);
+});

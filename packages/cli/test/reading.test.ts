@@ -1,0 +1,91 @@
+import { PassThrough, Writable } from "node:stream";
+import { createMemoryStores, type StoreFactory } from "@scrollback/store-core";
+import { expect, test } from "vitest";
+import { CommandContext } from "../src/command-context.ts";
+import { copyThreads } from "../src/copy-threads.ts";
+import { Output } from "../src/output.ts";
+import { selectThreads } from "../src/selection.ts";
+import { threadPages } from "../src/thread-pages.ts";
+import { Collector } from "./run.ts";
+
+const text = (content: string) => ({ role: "user" as const, content });
+const { signal } = new AbortController();
+
+function contextOf(): CommandContext {
+  const [stdout, stderr] = [new Collector(false), new Collector(false)];
+  return new CommandContext({ args: [], env: {}, stdin: new PassThrough(), stdout, stderr, signal });
+}
+
+test("a thread that a listing gives twice is selected once", async () => {
+  await using stores = createMemoryStores();
+  for (const id of ["a", "b"]) await stores.open(id).addMessages([text(id)]);
+  const twice: StoreFactory<unknown> = {
+    ...(stores as StoreFactory<unknown>),
+    async listThreads({ cursor } = {}) {
+      const { threads } = await stores.listThreads();
+      return cursor === undefined ? { threads, cursor: "again" } : { threads };
+    },
+  };
+  const ids: string[] = [];
+  for await (const { threadId } of selectThreads(contextOf(), twice, {})) ids.push(threadId);
+  expect(ids).toEqual(["a", "b"]);
+});
+
+test("pages end where the thread ended at the first read", async () => {
+  await using stores = createMemoryStores();
+  const store = stores.open("long");
+  await store.addMessages(Array.from({ length: 1_200 }, (_, index) => text(`${index}`)));
+  const contents: string[] = [];
+  for await (const page of threadPages(stores, "long", signal)) {
+    for (const { message } of page.entries) contents.push(String(message.content));
+    await store.addMessages([text("later")]);
+  }
+  expect(contents).toEqual(Array.from({ length: 1_200 }, (_, index) => `${index}`));
+});
+
+test("output waits for a reader that is slower", async () => {
+  let waiting = 0;
+  let most = 0;
+  const slow = new Writable({
+    highWaterMark: 10,
+    write(chunk: Buffer, _encoding, done) {
+      waiting -= chunk.length;
+      setTimeout(done, 1);
+    },
+  });
+  const output = new Output(slow, new Collector(false));
+  for (let line = 0; line < 50; line++) {
+    waiting += 21;
+    most = Math.max(most, waiting);
+    await output.line("x".repeat(20));
+  }
+  expect(most).toBeLessThanOrEqual(42);
+});
+
+test("factories of two installations are refused with the way out", async () => {
+  await using source = createMemoryStores();
+  await using target = createMemoryStores();
+  await source.open("a").addMessages([text("x")]);
+  const foreign = { ...target } as StoreFactory<unknown>;
+  const [thread] = (await source.listThreads()).threads;
+  const options = {
+    concurrency: 1,
+    report: "text",
+    label: "",
+    done: "",
+    resume: "",
+    skipCorrupt: false,
+    verify: false,
+  } as const;
+  const copying = copyThreads(
+    contextOf(),
+    source as StoreFactory<unknown>,
+    foreign,
+    thread ? [thread] : [],
+    options,
+  );
+  await expect(copying).rejects.toMatchObject({
+    exitCode: 2,
+    message: expect.stringContaining("two installations"),
+  });
+});

@@ -1,0 +1,136 @@
+import { writeFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { Folder, jsonLines, run } from "./run.ts";
+
+const lines = [
+  `{"type":"thread","version":1,"threadId":"a","createdAt":1000,"updatedAt":2000,"metadata":{"title":"A"}}`,
+  `{"type":"message","createdAt":1000,"message":{"role":"user","content":"Hello"}}`,
+  `{"type":"message","createdAt":2000,"message":{"role":"assistant","content":"Hi"}}`,
+  `{"type":"end","messages":2}`,
+];
+
+/** Imports lines and gives what went wrong. */
+async function problemsOf(given: readonly string[], ...args: string[]) {
+  using folder = new Folder();
+  const file = folder.file("in.jsonl");
+  writeFileSync(file, given.join("\n"));
+  const { code, stderr } = await run(["import", folder.url(), file, ...args]);
+  const listed = await run(["ls", folder.url(), "--json"]);
+  return {
+    code,
+    problems: stderr.replaceAll(file, "in").trim().split("\n"),
+    threads: jsonLines(listed.stdout).length,
+  };
+}
+
+function replaced(index: number, line: string): string[] {
+  return lines.map((one, at) => (at === index ? line : one));
+}
+
+test("right lines are imported", async () => {
+  expect(await problemsOf(lines)).toEqual({ code: 0, problems: [""], threads: 1 });
+});
+
+test.each([
+  [replaced(1, "{"), "in:2: not valid JSON"],
+  [replaced(1, "[]"), "in:2: not a JSON object"],
+  [replaced(0, lines[1] ?? ""), `in:1: type must be "thread", where no thread has begun`],
+  [
+    replaced(0, `{"type":"thread","version":2}`),
+    "in:1: version must be 1; was it written by a newer version of the CLI?",
+  ],
+  [
+    replaced(0, `{"type":"thread","version":1,"threadId":""}`),
+    "in:1: threadId must be a string that is not empty",
+  ],
+  [
+    replaced(0, `{"type":"thread","version":1,"threadId":"a","createdAt":-1,"updatedAt":1}`),
+    "in:1: createdAt must be a time in milliseconds since 1970",
+  ],
+  [
+    replaced(
+      0,
+      `{"type":"thread","version":1,"threadId":"a","createdAt":1,"updatedAt":1,"encodedMetadata":"~{"}`,
+    ),
+    "in:1: metadata was not written by export",
+  ],
+  [replaced(1, `{"type":"message","createdAt":1}`), "in:2: message is missing"],
+  [
+    replaced(1, `{"type":"message","createdAt":"now","message":{}}`),
+    "in:2: createdAt must be a time in milliseconds since 1970",
+  ],
+  [replaced(1, `{"type":"message","createdAt":1,"message":7}`), "in:2: message must be an object"],
+  [
+    replaced(2, `{"type":"message","createdAt":1,"message":{"role":"robot","content":""}}`),
+    `in:3: message.role must be "system", "user", "assistant" or "tool"`,
+  ],
+  [
+    replaced(2, `{"type":"image"}`),
+    `in:3: type must be "message", "end" or "skip", as the thread of line 1 has not ended`,
+  ],
+  [
+    replaced(3, `{"type":"end","messages":3}`),
+    "in:4: messages must be 2, as many as the thread of line 1 has: lines are missing or were added",
+  ],
+  [lines.slice(0, 3), "in:3: the file ends before the thread of line 1 does"],
+  [[...lines, ...lines], "in:5: threadId is that of line 1, too"],
+])("a wrong line is named, and nothing is imported: %#", async (given, problem) => {
+  const { code, problems, threads } = await problemsOf(given);
+  expect(problems).toContain(problem);
+  expect(problems.at(-1)).toMatch(/wrong; nothing was imported$/);
+  expect({ code, threads }).toEqual({ code: 4, threads: 0 });
+});
+
+test("a thread that was skipped is not imported", async () => {
+  const skipped = [...lines.slice(0, 2), `{"type":"skip"}`];
+  expect(await problemsOf([...skipped, ...lines])).toMatchObject({ code: 4 });
+  const other = lines.map((line) => line.replace(`"threadId":"a"`, `"threadId":"b"`));
+  expect(await problemsOf([...skipped, ...other])).toMatchObject({ code: 0, threads: 1 });
+});
+
+test("wrong lines of OpenAI's format are named", async () => {
+  const given = [
+    `{"messages":[]}`,
+    `{"threadId":"a","messages":[{"role":"user"}]}`,
+    `{"threadId":"b","messages":[]}`,
+    `{"threadId":"b","messages":[]}`,
+  ];
+  const { problems } = await problemsOf(given, "--format", "openai");
+  expect(problems.slice(0, 3)).toEqual([
+    "in:1: threadId is missing; give --id-prefix to name threads by their lines' numbers",
+    "in:2: messages[0].content must be a string or a list of parts",
+    "in:4: threadId is that of line 3, too",
+  ]);
+});
+
+test("no more than 20 wrong lines are named", async () => {
+  const { problems } = await problemsOf(Array.from({ length: 50 }, () => "{"));
+  expect(problems).toHaveLength(21);
+});
+
+test("a file is checked without being imported", async () => {
+  using folder = new Folder();
+  writeFileSync(folder.file("in"), lines.join("\n"));
+  const checked = await run(["import", folder.url(), folder.file("in"), "--dry-run"]);
+  expect(checked).toMatchObject({ code: 0, stdout: "1 thread, 2 messages: all lines are right\n" });
+  expect((await run(["ls", folder.url(), "--json"])).stdout).toBe("");
+});
+
+test("a file comes by standard input", async () => {
+  using folder = new Folder();
+  const { code } = await run(["import", folder.url(), "-"], { input: lines.join("\n") });
+  expect(code).toBe(0);
+  const { stdout } = await run(["show", folder.url(), "a", "--json"]);
+  expect(JSON.parse(stdout)).toMatchObject({
+    count: 2,
+    createdAt: 1000,
+    updatedAt: 2000,
+    metadata: { title: "A" },
+  });
+});
+
+test("a file that is not there is wrong usage", async () => {
+  using folder = new Folder();
+  const { code, stderr } = await run(["import", folder.url(), folder.file("none")]);
+  expect({ code, stderr }).toEqual({ code: 2, stderr: "scrollback: the file cannot be read (ENOENT)\n" });
+});

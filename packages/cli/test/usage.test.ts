@@ -1,0 +1,91 @@
+import { once } from "node:events";
+import { PassThrough } from "node:stream";
+import { expect, test } from "vitest";
+import { runCli } from "../src/index.ts";
+import { Folder, run } from "./run.ts";
+
+test.each([
+  [["ls"], "missing required argument 'url'"],
+  [["frobnicate"], "unknown command 'frobnicate'"],
+  [["ls", "sqlite:x", "--frobnicate"], "unknown option '--frobnicate'"],
+  [["ls", "sqlite:x", "--older-than", "30"], "It must be a duration such as"],
+  [["ls", "sqlite:x", "--older-than", "30y"], "It must be a duration such as"],
+  [["ls", "sqlite:x", "--larger-than", "10mb"], "It must be a size such as"],
+  [["ls", "sqlite:x", "--limit", "0"], "It must be a positive integer"],
+  [["copy", "memory:", "memory:", "--concurrency", "1000"], "It must be at most 256"],
+  [["ls", "ftp://host"], "url must begin with"],
+  [["ls", "env:NO_SUCH_VARIABLE"], "NO_SUCH_VARIABLE: this environment variable is not set"],
+  [["show", "memory:", ""], "threadId must be a string that is not empty"],
+  [["show", "memory:", "a", "--before", "x"], "before must be a cursor"],
+  [["export", "memory:", "--format", "xml"], "Allowed choices are jsonl, openai"],
+])("wrong usage is named and has its exit code: %j", async (args, message) => {
+  const { code, stdout, stderr } = await run(args);
+  expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+  expect(stderr).toContain(message);
+});
+
+test("no password is shown, wherever a URL is wrong", async () => {
+  const url = "redis://ada:hunter2@127.0.0.1:1/?x=hunter2";
+  const all = await Promise.all([
+    run([url]),
+    run(["ls", "memory:", url]),
+    run(["ls", url, "--bad"]),
+    run(["ls", "memory:", "--limit", url]),
+    run(["ls", url.replace("redis", "ftp")]),
+    run(["ls", "env:URL"], { env: { URL: url.replace("redis", "ftp") } }),
+    run(["rm", "memory:", "--all", url]),
+    run(["import", "memory:", url]),
+  ]);
+  for (const { code, stdout, stderr } of all) {
+    expect(code).not.toBe(0);
+    expect(stdout + stderr).not.toContain("hunter2");
+  }
+});
+
+test("help and version go to standard output", async () => {
+  const help = await run(["--help"]);
+  expect(help).toMatchObject({ code: 0, stderr: "" });
+  for (const command of "ls show export import copy rm expire stats verify setup".split(" ")) {
+    expect(help.stdout).toMatch(new RegExp(`^ +${command}\\b`, "m"));
+    expect((await run([command, "--help"])).code).toBe(0);
+  }
+  expect(await run(["--version"])).toEqual({ code: 0, stdout: "0.1.0\n", stderr: "" });
+});
+
+test("setup says that a backend is ready", async () => {
+  using folder = new Folder();
+  expect(await run(["setup", folder.url()])).toEqual({
+    code: 0,
+    stdout: `${folder.url()} is ready\n`,
+    stderr: "",
+  });
+  expect((await run(["setup", folder.url(), "--json"])).stdout).toBe(`{"backend":"sqlite","ready":true}\n`);
+});
+
+test("a size asked of a backend that tells none is refused", async () => {
+  using folder = new Folder();
+  await using stores = folder.stores();
+  await stores.open("a").addMessages([{ role: "user", content: "x" }]);
+  const [listed] = (await stores.listThreads()).threads;
+  const { code, stderr } = await run(["ls", folder.url(), "--larger-than", "1GB"]);
+  if (listed?.bytes === undefined)
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining("does not tell how large") });
+  else expect(code).toBe(0);
+});
+
+test("a reader that goes away ends the command quietly", async () => {
+  using folder = new Folder();
+  await using stores = folder.stores();
+  for (let index = 0; index < 20; index++)
+    await stores.open(`${index}`).addMessages([{ role: "user", content: "x" }]);
+  const stdout = new PassThrough({ highWaterMark: 1 });
+  stdout.on("error", () => undefined);
+  const stderr = new PassThrough();
+  const stdin = Object.assign(new PassThrough(), { isTTY: false });
+  const { signal } = new AbortController();
+  const running = runCli({ args: ["ls", folder.url(), "--json"], env: {}, stdin, stdout, stderr, signal });
+  await once(stdout, "readable");
+  stdout.destroy(Object.assign(new Error("nobody reads"), { code: "EPIPE" }));
+  expect(await running).toBe(0);
+  expect(stderr.read()).toBeNull();
+});
