@@ -21,6 +21,8 @@ export interface RunOptions {
   /** Standard input is none, whatever the others are. */
   readonly isPiped?: boolean;
   readonly signal?: AbortSignal;
+  /** Is called when a result was written. */
+  readonly onResult?: () => void;
 }
 
 /** A stream that keeps what is written to it. */
@@ -29,13 +31,17 @@ export class Collector extends Writable {
   readonly isTTY: boolean;
   readonly columns = 100;
 
-  constructor(isTTY: boolean) {
+  readonly #onText: () => void;
+
+  constructor(isTTY: boolean, onText: () => void = () => undefined) {
     super();
     this.isTTY = isTTY;
+    this.#onText = onText;
   }
 
   override _write(chunk: Buffer, _encoding: string, done: () => void): void {
     this.text += chunk.toString();
+    this.#onText();
     done();
   }
 }
@@ -49,7 +55,7 @@ export async function run(args: readonly string[], options: RunOptions = {}): Pr
     isPiped = false,
     signal = new AbortController().signal,
   } = options;
-  const stdout = new Collector(isTerminal);
+  const stdout = new Collector(isTerminal, options.onResult);
   const stderr = new Collector(isTerminal);
   const source = Readable.from(typeof input === "string" ? [input] : (input ?? []));
   const stdin = Object.assign(source, { isTTY: isTerminal && !isPiped });

@@ -18,6 +18,11 @@ export function checkOptions(owner: string, options: unknown, checks: Readonly<R
   if (typeof options !== "object" || options === null || Array.isArray(options)) {
     invalid(`${owner}: options must be an object`);
   }
+  // Inherited options would be used and not checked. The prototype of another realm's objects is not ours.
+  const prototype: unknown = Object.getPrototypeOf(options);
+  if (prototype !== null && Object.getPrototypeOf(prototype) !== null) {
+    invalid(`${owner}: options must be a plain object`);
+  }
   for (const key of Object.keys(options)) {
     const check = Object.hasOwn(checks, key) ? checks[key] : undefined;
     if (!check) invalid(`${owner}: unknown option "${key}"; known are ${Object.keys(checks).join(", ")}`);
@@ -73,6 +78,7 @@ export const hasMethods =
 
 /** An AbortSignal, of whatever realm. */
 export const isSignal: Check = (value) =>
-  value instanceof AbortSignal || hasMethods("addEventListener", "removeEventListener")(value) === undefined
+  value instanceof AbortSignal ||
+  hasMethods("addEventListener", "removeEventListener", "throwIfAborted")(value) === undefined
     ? undefined
     : "must be an AbortSignal";

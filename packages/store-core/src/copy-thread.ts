@@ -1,7 +1,7 @@
 import { hash, randomUUID } from "node:crypto";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { hasMethods, isFunction, isPositiveInteger, isSignal, isString } from "./arguments.ts";
-import { boundsAt, formatCursor, parseCursor } from "./cursor.ts";
+import { hasMethods, invalid, isFunction, isPositiveInteger, isSignal, isString } from "./arguments.ts";
+import { formatCursor, parseCursor } from "./cursor.ts";
 import { StoreError } from "./errors.ts";
 import type { StoreFactory } from "./factory.ts";
 import type { PortableStore } from "./portable-store.ts";
@@ -50,6 +50,8 @@ interface Progress {
   /** Where the source was read to. */
   readonly after: Cursor;
   readonly copied: number;
+  /** How many commits it has made. */
+  readonly commits: number;
 }
 
 type Entries<M> = ThreadPage<M>["entries"];
@@ -71,10 +73,14 @@ export async function copyThread<M>(
   const begin = await source.read({ limit: MESSAGES_AT_ONCE, ...abort });
   const { revision } = begin;
   if (revision === null) return { copied: 0, revision: null };
-  const end = last
-    ? (boundsAt(revision, { before: undefined, after: last }).after ?? 0)
-    : Number.POSITIVE_INFINITY;
   const incarnation = formatCursor(revision, 0);
+  if (last && formatCursor(revision, last.sequence) !== upTo)
+    invalid(
+      "copyThread: upTo must be a cursor of the thread to copy; this one is of another, or of a deleted one",
+    );
+  if (unfinishedIn(begin.metadata))
+    throw new StoreError("CONFLICT", "copyThread: the thread to copy is a copy itself that is not finished");
+  const end = last?.sequence ?? Number.POSITIVE_INFINITY;
   const copy = hash("sha256", JSON.stringify([source.threadId, incarnation, upTo ?? null]), "base64url");
   const { createdAt = 0, updatedAt = 0, metadata = null } = begin;
   let isRepeated = false;
@@ -111,9 +117,12 @@ export async function copyThread<M>(
     // Where the copy is finished its operation id is known, and nothing is written; else the revision is another one.
     const finished = await commit([], null, { metadata }, `copy:${copy}`);
     if (isSameIncarnation(finished, there.revision)) return { copied: 0, revision: finished };
-    throw new StoreError("CONFLICT", "copyThread: the target has content that this copy did not write");
+    throw foreignContent();
   }
+  // The first of the copy's commits began the thread, so others have not written if there were no more than these.
+  if (progress && numberOf(there.revision) !== progress.commits) throw foreignContent();
   let copied = progress?.copied ?? 0;
+  let commits = progress?.commits ?? 0;
   let at = there.revision;
   let after = progress?.after ?? incarnation;
   const already = copied;
@@ -135,6 +144,7 @@ export async function copyThread<M>(
     // Backends in this process answer within a turn of the event loop: without this a signal would never be aborted.
     await nextTurn();
     const page = await source.read({ after, limit: MESSAGES_AT_ONCE, ...abort });
+    checkUnchanged(page, after, incarnation);
     const entries = page.entries.filter(({ sequence }) => sequence <= end);
     if (entries.length === 0) break;
     for (let rest = entries; rest.length > 0; ) {
@@ -142,11 +152,18 @@ export async function copyThread<M>(
       let made: Revision | null | undefined;
       while (made === undefined) {
         after = formatCursor(page.revision ?? revision, part.at(-1)?.sequence ?? 0);
-        const state: Progress = { version: 1, copy, after, copied: copied + part.length };
+        const state: Progress = {
+          version: 1,
+          copy,
+          after,
+          copied: copied + part.length,
+          commits: commits + 1,
+        };
         made = await unlessTooLarge(part, () => commit(part, at, { metadata: { [PROGRESS_KEY]: state } }));
         if (made === undefined) part = part.slice(0, Math.ceil(part.length / 2));
       }
       at = made;
+      commits += 1;
       report(part);
       rest = rest.slice(part.length);
     }
@@ -172,8 +189,32 @@ async function unlessTooLarge<M>(
   }
 }
 
+/** @throws StoreError `CONFLICT` where the thread is another than before, or lacks what comes after the cursor. */
+function checkUnchanged<M>({ revision, entries }: ThreadPage<M>, after: Cursor, incarnation: Cursor): void {
+  if (revision === null || formatCursor(revision, 0) !== incarnation)
+    throw new StoreError("CONFLICT", "copyThread: the thread to copy was deleted, or has expired, meanwhile");
+  const { sequence } = parseCursor("after", after);
+  const [first] = entries;
+  // Only before the first page may numbers be missing: of what was trimmed long ago.
+  if (sequence > 0 && first && first.sequence !== sequence + 1)
+    throw new StoreError("CONFLICT", "copyThread: the thread to copy was trimmed or cleared meanwhile");
+}
+
+function foreignContent(): StoreError {
+  return new StoreError("CONFLICT", "copyThread: the target has content that this copy did not write");
+}
+
+/** How many commits a thread has had: the end of its revision. */
+function numberOf(revision: Revision | null): number {
+  return Number(revision?.slice(revision.lastIndexOf(".") + 1));
+}
+
+function unfinishedIn(metadata: unknown): Progress | undefined {
+  return (metadata as { [PROGRESS_KEY]?: Progress } | undefined)?.[PROGRESS_KEY];
+}
+
 function progressOf(metadata: unknown, copy: string): Progress | undefined {
-  const progress = (metadata as { [PROGRESS_KEY]?: Progress } | undefined)?.[PROGRESS_KEY];
+  const progress = unfinishedIn(metadata);
   return progress?.version === 1 && progress.copy === copy ? progress : undefined;
 }
 

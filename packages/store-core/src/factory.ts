@@ -113,11 +113,13 @@ export interface StoreFactory<M = ChatMessage> extends AsyncDisposable {
   /**
    * Copies a thread: messages, their times, the thread's times and the metadata; in one atomic commit where they fit one, else
    * in several. The same call again goes on where one that failed has stopped, and nothing is doubled; after one that was
-   * finished it does nothing. `maxMessages` is the target's, and so is `ttlMs` unless it is given. What is written to the source meanwhile may be
-   * copied or not; a copy in several commits may also show what was edited meanwhile as it was before.
+   * finished it does nothing. `maxMessages` is the target's, and so is `ttlMs` unless it is given. What is added to the source
+   * meanwhile may be copied or not. A copy in several commits may show what was replaced meanwhile in part as it was before.
    *
    * @returns how many messages this call has copied, and the target's revision; `null` where there was nothing to copy.
-   * @throws StoreError `CONFLICT` where the target has content that this copy did not write.
+   * @throws StoreError `CONFLICT` where the target has content that this copy did not write, and where the source was deleted,
+   *   trimmed or cleared while it was copied in several commits, or is an unfinished copy itself; `INVALID_ARGUMENT` where
+   *   `upTo` is no cursor of the source as it is now.
    * @example
    * await stores.copyThread("chat-1", "chat-1-branch", { upTo: page.newer });
    */

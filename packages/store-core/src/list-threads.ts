@@ -1,4 +1,4 @@
-import { checkOptions, invalid, isSignal, isString } from "./arguments.ts";
+import { checkOptions, isSignal, isString } from "./arguments.ts";
 import type { Connection } from "./connection.ts";
 import type { ListedThread } from "./driver.ts";
 import { parseRecord } from "./record.ts";
@@ -81,7 +81,8 @@ export async function* iterateThreads<M>(
   connection: Connection<M>,
   options: Omit<ListThreadsOptions, "cursor">,
 ): AsyncGenerator<ThreadInfo, void, undefined> {
-  if ("cursor" in options) invalid(`iterateThreads: unknown option "cursor"; listThreads takes one`);
+  const { cursor: _, ...checks } = listChecks;
+  checkOptions("iterateThreads", options, checks);
   let cursor: string | undefined;
   do {
     const page = await listThreads(connection, { ...options, ...(cursor !== undefined && { cursor }) });

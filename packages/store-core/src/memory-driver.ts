@@ -52,8 +52,8 @@ type Operations = Map<string, { digest: string; revision: string; at: number }>;
 /** What is remembered of a deleted thread for a while. */
 interface Deleted {
   readonly operations: Operations;
-  /** The operation ids of its deletions. */
-  readonly deletions: Set<string>;
+  /** By operation id: when its deletions were made. */
+  readonly deletions: Map<string, number>;
   at: number;
 }
 
@@ -127,15 +127,18 @@ export class MemoryDriver implements Driver {
 
   async delete(request: DeleteRequest): Promise<DeleteOutcome> {
     const { threadId, operationId, expectedRevision } = request;
-    const deleted = this.#deletedNow(threadId) ?? { operations: new Map(), deletions: new Set(), at: 0 };
+    const deleted = this.#deletedNow(threadId) ?? { operations: new Map(), deletions: new Map(), at: 0 };
     if (deleted.deletions.has(operationId)) return { outcome: "repeated" };
     const thread = this.#find(threadId);
     const revision = thread ? formatRevision(thread.epoch, thread.commits) : null;
     if (expectedRevision !== undefined && expectedRevision !== revision)
       return { outcome: "revision-conflict", revision };
-    for (const [id, operation] of thread?.operations ?? []) deleted.operations.set(id, operation);
-    deleted.deletions.add(operationId);
-    deleted.at = this.#clock.wall();
+    const now = this.#clock.wall();
+    forgetBefore(now - REMEMBERED_MS, deleted);
+    for (const [id, operation] of thread?.operations ?? [])
+      deleted.operations.set(id, { ...operation, at: now });
+    deleted.deletions.set(operationId, now);
+    deleted.at = now;
     this.#threads.delete(threadId);
     this.#deleted.delete(threadId);
     this.#deleted.set(threadId, deleted);
@@ -240,6 +243,12 @@ export class MemoryDriver implements Driver {
       if (isExpired(thread, now)) this.#threads.delete(threadId);
     this.#sweepAt = Math.max(1_000, this.#threads.size * 2);
   }
+}
+
+/** Forgets what is due of a thread that is deleted again and again. */
+function forgetBefore(due: number, { operations, deletions }: Deleted): void {
+  for (const [id, { at }] of operations) if (at <= due) operations.delete(id);
+  for (const [id, at] of deletions) if (at <= due) deletions.delete(id);
 }
 
 function timesOf({ createdAt, updatedAt, expiresAt }: Thread) {

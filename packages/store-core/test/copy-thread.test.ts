@@ -99,14 +99,15 @@ describe("copyThread", () => {
     expect(await textsOf(target)).toHaveLength(4);
   });
 
-  test("upTo of another incarnation copies nothing of this one, and of this one no message behind it", async () => {
+  test("upTo of another incarnation is refused, and of this one no message behind it is copied", async () => {
     const stores = createMemoryStores();
     await threadOf(stores, 3);
     const old = (await stores.open("from").read()).newer;
     await stores.deleteThread("from");
     await threadOf(stores, 5);
-    const { copied } = await stores.copyThread("from", "to", { ...(old && { upTo: old }) });
-    expect([copied, await textsOf(stores)]).toEqual([0, []]);
+    const copy = stores.copyThread("from", "to", { ...(old && { upTo: old }) });
+    await expect(copy).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+    expect(await textsOf(stores)).toEqual([]);
     const page = await stores.open("from").read({ limit: 2 });
     const rest = await stores.open("from").read({ ...(page.older && { before: page.older }) });
     await stores.copyThread("from", "branch", { ...(rest.newer && { upTo: rest.newer }) });

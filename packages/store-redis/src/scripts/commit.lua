@@ -116,7 +116,7 @@ if wasDeleted then
   end
   deletedAt = deleted[1] or '0'
   if deleted[2] then
-    local known, knownDigest = string.match(deleted[2], '^(%S+) (.*)$')
+    local known, knownDigest = string.match(deleted[2], '^(%S+) (.*) %d+$')
     return knownDigest == digest and 'repeated ' .. known or 'operation-conflict ' .. (revision or '')
   end
 end

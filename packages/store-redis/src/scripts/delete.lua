@@ -1,8 +1,8 @@
 -- One deletion, whole or not at all: both keys of the thread go, and what may be asked again is remembered for a while.
 --
 -- KEYS   1  messages, 2  meta: see commit.lua
---        3  deleted: a hash of at = when the newest deletion was made, delete:<operation id> of each deletion, and of the deleted
---           threads op:<operation id> = <revision> <digest>; it expires REMEMBERED_MS after the newest deletion
+--        3  deleted: a hash of at = when the newest deletion was made, delete:<operation id> = <time> of each deletion, and of the
+--           deleted threads op:<operation id> = <revision> <digest> <time>; it expires REMEMBERED_MS after the newest deletion
 -- ARGV   1  operation id of the deletion
 --        2  the expected revision: "any", "none" (the thread is gone), or "=" and the revision
 -- Returns one string: a word, a space, and what belongs to it
@@ -17,6 +17,7 @@ local MESSAGES, META, DELETED = KEYS[1], KEYS[2], KEYS[3]
 local REMEMBERED_MS = 10000
 -- Below the 8,000 values that unpack can return.
 local AT_ONCE = 5000
+local PRUNED_FROM = 256
 
 local deletion, expected = 'delete:' .. ARGV[1], ARGV[2]
 if call('HMGET', DELETED, deletion)[1] then
@@ -40,14 +41,24 @@ end
 
 local now = call('TIME')
 now = string.format('%.0f', now[1] * 1000 + math.floor(now[2] / 1000))
-local remembered = {'at', now, deletion, ''}
+local remembered = {'at', now, deletion, now}
 local epoch = stored and string.match(stored, '^(.*)%.%d+$')
 if epoch then
   local fields = call('HGETALL', META)
   for index = 1, #fields, 2 do
     if string.sub(fields[index], 1, 3) == 'op:' then
       remembered[#remembered + 1] = fields[index]
-      remembered[#remembered + 1] = epoch .. '.' .. fields[index + 1]
+      remembered[#remembered + 1] = epoch .. '.' .. fields[index + 1] .. ' ' .. now
+    end
+  end
+end
+
+-- A thread that is deleted again and again must not be remembered for ever.
+if call('HLEN', DELETED) > PRUNED_FROM then
+  local entries = call('HGETALL', DELETED)
+  for index = 1, #entries, 2 do
+    if tonumber(string.match(entries[index + 1], '%d+$')) <= now - REMEMBERED_MS then
+      call('HDEL', DELETED, entries[index])
     end
   end
 end
