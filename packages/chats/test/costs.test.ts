@@ -1,0 +1,116 @@
+import { createStores } from "@scrollback/store-core";
+import { describe, expect, test } from "vitest";
+import { dialogue, message } from "../src/contract/values.ts";
+import { ChatStore } from "../src/index.ts";
+import { CountingDriver } from "./counting-driver.ts";
+
+const READ = "read chat";
+const COMMIT = "commit chat";
+const NOTE = "commit directory";
+
+function setUp() {
+  const driver = new CountingDriver();
+  const connect = () => {
+    const chats = new ChatStore<ReturnType<typeof message>>({ stores: createStores(driver) });
+    return { chats, mine: chats.of("ada") };
+  };
+  return { driver, connect, ...connect() };
+}
+
+const ids = (count: number) => Array.from({ length: count }, (_, index) => `m${index}`);
+
+describe("requests", () => {
+  test("create: a read, a mark and a commit", async () => {
+    const { driver, mine } = setUp();
+    await mine.create({ id: "c", messages: dialogue("q") });
+    expect(driver.take()).toEqual([READ, NOTE, COMMIT]);
+  });
+
+  test("get and read: one read", async () => {
+    const { driver, mine } = setUp();
+    await mine.create({ id: "c", messages: dialogue(...ids(200)) });
+    driver.take();
+    await mine.get("c");
+    expect(driver.take()).toEqual([READ]);
+    await mine.read("c");
+    expect(driver.take()).toEqual([READ]);
+    await mine.read("c", { limit: 2 });
+    expect(driver.take()).toEqual([READ]);
+  });
+
+  test("each write: a read and a commit, and a mark only at first", async () => {
+    const { driver, connect } = setUp();
+    await connect().mine.create({ id: "c", messages: dialogue("q", "a", "q2", "a2") });
+    const { mine } = connect();
+    driver.take();
+    await mine.touch("c");
+    expect(driver.take()).toEqual([READ, NOTE, COMMIT]);
+    const writes = [
+      () => mine.update("c", { title: "T" }),
+      () => mine.touch("c"),
+      () => mine.append("c", [message("q3")]),
+      () => mine.upsert("c", message("q3", "user", "other")),
+      () => mine.edit("c", "q3", message("q4")),
+      () => mine.truncate("c", { from: "q4" }),
+      () => mine.dropAnswer("c"),
+    ];
+    for (const write of writes) {
+      await write();
+      expect(driver.take()).toEqual([READ, COMMIT]);
+    }
+  });
+
+  test("a message further back: one read more for each doubling", async () => {
+    const { driver, mine } = setUp();
+    await mine.create({ id: "c", messages: dialogue(...ids(600)) });
+    driver.take();
+    for (const [id, reads] of [
+      ["m599", 1],
+      ["m536", 1],
+      ["m535", 2],
+      ["m472", 2],
+      ["m471", 3],
+      ["m0", 5],
+    ] as const) {
+      await mine.upsert("c", message(id, "user", "new"));
+      expect(driver.take()).toEqual([...Array(reads).fill(READ), COMMIT]);
+    }
+  });
+
+  test("the notes of writes follow together, within a second", async () => {
+    const { driver, chats, mine } = setUp();
+    for (const id of ids(5)) await mine.create({ id });
+    driver.take();
+    await chats.flush();
+    expect(driver.take()).toEqual([NOTE]);
+  });
+
+  test("list: one read, and at once one for each chat that is being written", async () => {
+    const { driver, connect, chats, mine } = setUp();
+    for (const id of ids(5)) await mine.create({ id });
+    await chats.flush();
+    driver.take();
+    await connect().mine.list();
+    expect(driver.take()).toEqual(["read directory"]);
+    await mine.touch("m1");
+    await mine.touch("m2");
+    driver.take();
+    await connect().mine.list();
+    expect(driver.take()).toEqual(["read directory", READ, READ]);
+  });
+
+  test("list: one or two leaves more past 128 notes", async () => {
+    const { driver, connect, chats, mine } = setUp();
+    // Each note has a chance to start the compaction into leaves: with 600 of them it has run.
+    for (let round = 0; round < 2; round++) {
+      for (const id of ids(300)) await (round === 0 ? mine.create({ id }) : mine.touch(id));
+      await chats.flush();
+    }
+    driver.take();
+    expect((await connect().mine.list()).chats).toHaveLength(20);
+    const requests = driver.take();
+    expect(requests).toHaveLength(requests.filter((one) => one === "read leaf").length + 1);
+    expect(requests.length).toBeGreaterThanOrEqual(2);
+    expect(requests.length).toBeLessThanOrEqual(3);
+  });
+});
