@@ -37,7 +37,7 @@ export async function listChats<M extends Identified>(
 }
 
 /** What a list learns of a chat that may be under change. */
-async function readMember<M extends Identified>(
+export async function readMember<M extends Identified>(
   { stores }: ChatContext<M>,
   owner: string,
   chatId: string,

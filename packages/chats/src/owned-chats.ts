@@ -24,6 +24,7 @@ import type {
 import { ChatView, FIRST_LOOK } from "./chat-view.ts";
 import { checkChat, checkCut, checkMessages, checkPatch, checkValue, isMessageId } from "./checks.ts";
 import type { ChatContext } from "./context.ts";
+import { deleteAllChats, deleteChat, finishDeletions } from "./delete-chats.ts";
 import { publicEntry } from "./entries.ts";
 import { chatOf, newHead } from "./head.ts";
 import { listChats } from "./list-chats.ts";
@@ -192,6 +193,27 @@ export class OwnedChats<M extends Identified = Identified> {
     return await this.#place("dropAnswer", chatId, options, [messageId, options.after], (view) =>
       planDropAnswer(view, messageId),
     );
+  }
+
+  /**
+   * Deletes a chat: nothing of it is left at rest. A missing chat is no error. Where this failed, call it again: it, or the next
+   * list, finishes what was begun.
+   */
+  async delete(chatId: string, options: { signal?: AbortSignal } = {}): Promise<void> {
+    checkChat("delete", chatId, options, "signal");
+    const isFound = await deleteChat(this.#context, locationOf(this.#owner, chatId), options.signal);
+    if (!isFound) await finishDeletions(this.#context, this.#owner, options.signal);
+  }
+
+  /**
+   * Deletes all chats of the owner, and then the list. Can be called again after it failed half-way. What is created meanwhile
+   * is either deleted or listed.
+   *
+   * @throws StoreError `CONFLICT` where other processes keep writing, or one died in a write less than 5 minutes ago.
+   */
+  async deleteAll(options: { signal?: AbortSignal } = {}): Promise<void> {
+    checkChat("deleteAll", this.#owner, options, "signal");
+    await deleteAllChats(this.#context, this.#owner, options.signal);
   }
 
   /** A write that looks for a message among the newest ones first. */

@@ -85,6 +85,18 @@ describe("requests", () => {
     expect(driver.take()).toEqual([NOTE]);
   });
 
+  test("delete: a read, a mark and a deletion, then a read and a commit of the directory", async () => {
+    const { driver, connect, chats, mine } = setUp();
+    await mine.create({ id: "c" });
+    await mine.create({ id: "kept" });
+    await chats.flush();
+    driver.take();
+    await connect().mine.delete("c");
+    expect(driver.take()).toEqual([READ, NOTE, "delete chat", "read directory", NOTE]);
+    await connect().mine.delete("c");
+    expect(driver.take()).toEqual([READ, "read directory"]);
+  });
+
   test("list: one read, and at once one for each chat that is being written", async () => {
     const { driver, connect, chats, mine } = setUp();
     for (const id of ids(5)) await mine.create({ id });

@@ -12,6 +12,7 @@ import type {
   Trial,
 } from "./contract.ts";
 import { creating } from "./creating.ts";
+import { deleting } from "./deleting.ts";
 import { listing } from "./listing.ts";
 import { racing } from "./racing.ts";
 import { repeating } from "./repeating.ts";
@@ -34,6 +35,7 @@ export const chatContract: readonly ContractTest[] = [
   ...listing,
   ...repeating,
   ...racing,
+  ...deleting,
 ];
 
 /**
