@@ -2,9 +2,10 @@ import { StoreError } from "@scrollback/store-core";
 import type { ChatPatch, Identified, MessageStatus, Placed } from "./chat.ts";
 import type { ChatView } from "./chat-view.ts";
 import { checkSizes } from "./checks.ts";
+import type { Plan } from "./commit-plan.ts";
 import { isSameMessage, newEntry, type StoredEntry } from "./entries.ts";
 import type { Head } from "./head.ts";
-import { checkAfter, type Plan } from "./write-chat.ts";
+import { checkAfter } from "./write-chat.ts";
 
 /** What {@link OwnedChats.truncate} drops. */
 export type Cut = { readonly from: string } | { readonly behind: string | null };

@@ -1,5 +1,6 @@
 import { MarkedDirectories, systemDirectoryClock } from "@scrollback/collections";
 import { chatMessageTraits, isId, type StoreFactory } from "@scrollback/store-core";
+import { Background } from "./background.ts";
 import type { Identified } from "./chat.ts";
 import { checkStoreOptions, checkValue } from "./checks.ts";
 import type { ChatContext } from "./context.ts";
@@ -19,6 +20,8 @@ export interface ChatStoreOptions<M extends Identified> {
   check?(message: unknown): string | undefined;
   /** The text of a message for lists, which is cut to 160 characters. Default: its content, or its text parts. */
   preview?(message: M): string;
+  /** Makes the answer of a run that has not ended one that gets no more. Asked for what is copied. Default: as it is. */
+  settle?(message: M): M;
   /** Milliseconds since 1970. Default: this process's clock. */
   now?(): number;
   /** Is called with what failed in the background; it is tried again by itself. */
@@ -36,11 +39,13 @@ export interface ChatStoreOptions<M extends Identified> {
  */
 export class ChatStore<M extends Identified = Identified> implements AsyncDisposable {
   readonly #context: ChatContext<M>;
+  readonly #background: Background;
 
   /** Does no I/O. @throws StoreError `INVALID_ARGUMENT` for a wrong option, and for stores with `maxMessages`. */
   constructor(options: ChatStoreOptions<M>) {
     checkStoreOptions(options);
-    const { check = () => undefined, preview = textOf, now = Date.now, onError = () => undefined } = options;
+    const { check = () => undefined, preview = textOf, settle = (message) => message } = options;
+    const { now = Date.now, onError = () => undefined } = options;
     const stores = options.stores.withTraits(chatMessageTraits);
     const directories = new MarkedDirectories<StoredSummary>({
       stores,
@@ -48,7 +53,9 @@ export class ChatStore<M extends Identified = Identified> implements AsyncDispos
       clock: { ...systemDirectoryClock, wall: now },
       onError,
     });
-    this.#context = { stores, directories, check, preview, now };
+    this.#background = new Background(onError);
+    const background = (task: Promise<unknown>) => this.#background.add(task);
+    this.#context = { stores, directories, check, preview, settle, now, background };
   }
 
   /** The chats of one user or tenant, without I/O. An owner id has 1 to 1,024 bytes. */
@@ -59,6 +66,7 @@ export class ChatStore<M extends Identified = Identified> implements AsyncDispos
 
   /** Returns when the order of lists is written down. Call it before you close the stores. */
   async flush(): Promise<void> {
+    await this.#background.flush();
     await this.#context.directories.flush();
   }
 

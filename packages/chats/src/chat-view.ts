@@ -36,14 +36,14 @@ export class ChatView<M> {
   private constructor(
     stores: StoreFactory,
     threadId: string,
-    page: Awaited<ReturnType<typeof readPage<M>>>,
-    signal: AbortSignal | undefined,
+    page: Page<M>,
+    signal?: AbortSignal | undefined,
   ) {
     this.#stores = stores;
     this.#threadId = threadId;
     this.#signal = signal;
     this.revision = page.revision;
-    this.head = page.revision === null ? undefined : parseHead(threadId, page.metadata);
+    this.head = page.head;
     this.count = page.count;
     this.expiresAt = page.expiresAt;
     this.entries = page.stored;
@@ -63,6 +63,20 @@ export class ChatView<M> {
       await readPage<M>(stores, threadId, { limit, before, signal }),
       signal,
     );
+  }
+
+  /** A chat as it is taken to be without reading it: not there, or as a commit has left it. */
+  static known<M>(
+    stores: StoreFactory,
+    threadId: string,
+    {
+      head,
+      revision,
+      entries,
+    }: { head?: Head; revision: Revision | null; entries: readonly StoredEntry<M>[] },
+  ): ChatView<M> {
+    const page = { head, revision, stored: entries, count: entries.length, isIncomplete: false };
+    return new ChatView<M>(stores, threadId, page);
   }
 
   get isWhole(): boolean {
@@ -100,6 +114,16 @@ export class ChatView<M> {
   }
 }
 
+interface Page<M> {
+  readonly revision: Revision | null;
+  readonly head: Head | undefined;
+  readonly count: number;
+  readonly stored: readonly StoredEntry<M>[];
+  readonly isIncomplete: boolean;
+  readonly expiresAt?: number;
+  readonly older?: Cursor;
+}
+
 async function readPage<M>(stores: StoreFactory, threadId: string, { limit, before, signal }: LookOptions) {
   const page = await stores.open(threadId).read({
     ...(limit !== undefined && { limit }),
@@ -111,5 +135,6 @@ async function readPage<M>(stores: StoreFactory, threadId: string, { limit, befo
   const isIncomplete = isWholePage
     ? stored.length < page.count
     : stored.length < (limit ?? 0) && page.older !== undefined;
-  return { ...page, stored, isIncomplete };
+  const head = page.revision === null ? undefined : parseHead(threadId, page.metadata);
+  return { ...page, head, stored, isIncomplete };
 }

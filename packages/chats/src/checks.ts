@@ -100,6 +100,8 @@ export const optionChecks = {
   },
   "create-options": { ...signal, operationId: isId },
   patch: patchFields,
+  fork: { ...writeFields, id: isId, title: isString, at: orNull(isMessageId) },
+  import: { ...signal, operationId: isId, id: isId },
   upsert: { ...placedFields, status: isOneOf("complete", "partial", "stopped", "failed") },
 } satisfies Record<string, Record<string, Check>>;
 
@@ -180,6 +182,7 @@ export function checkStoreOptions(options: unknown): void {
     stores: hasMethods("withTraits"),
     check: isFunction,
     preview: isFunction,
+    settle: isFunction,
     now: isFunction,
     onError: isFunction,
   });

@@ -11,4 +11,7 @@ export interface ChatContext<M extends Identified> {
   check(message: unknown): string | undefined;
   preview(message: M): string;
   now(): number;
+  settle(message: M): M;
+  /** Takes what is under way without anybody waiting for it. */
+  background(task: Promise<unknown>): void;
 }

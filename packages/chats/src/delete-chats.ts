@@ -3,23 +3,33 @@ import { StoreError } from "@scrollback/store-core";
 import type { Identified } from "./chat.ts";
 import { ChatView } from "./chat-view.ts";
 import type { ChatContext } from "./context.ts";
-import { readMember } from "./list-chats.ts";
+import type { Head } from "./head.ts";
+import { readMember } from "./read-member.ts";
 import { type ChatLocation, locationOf, threads } from "./threads.ts";
 
 const MAX_ATTEMPTS = 20;
 const DELETED_AT_ONCE = 8;
 const PAGE = 256;
 
-/** Deletes a chat's thread, and then all that the directory holds of it. Returns false where there is no chat. */
+/**
+ * Deletes a chat's thread, and then all that the directory holds of it. Returns false where there is no chat, or where it is
+ * not one that `isMeant`.
+ */
 export async function deleteChat<M extends Identified>(
   { stores, directories }: ChatContext<M>,
   { chatId, threadId, directory }: ChatLocation,
   signal: AbortSignal | undefined,
+  isMeant: (head: Head) => boolean = () => true,
 ): Promise<boolean> {
+  let deleted: string | undefined;
   for (let attempt = 0; ; attempt++) {
     const { head, revision } = await ChatView.read<M>(stores, threadId, { limit: 0, signal });
     if (!head || revision === null) return false;
     const { incarnation, activeAt: order } = head;
+    // The chat of the first attempt is gone: this one was created since.
+    if (deleted !== undefined && deleted !== incarnation) return true;
+    if (!isMeant(head)) return false;
+    deleted = incarnation;
     try {
       await directories.remove(directory, { key: [chatId], incarnation, order }, () =>
         stores.deleteThread(threadId, { expectedRevision: revision, ...(signal && { signal }) }),

@@ -9,7 +9,18 @@ export const FORMAT_VERSION = 1;
 const REMEMBERED_OPERATIONS = 64;
 
 /** What the directory holds of a chat. */
-export type StoredSummary = Omit<ChatSummary, "id">;
+export interface StoredSummary extends Omit<ChatSummary, "id"> {
+  /** The chat is being made of another one, in several commits; until the last of them there is no such chat. */
+  readonly copying?: Copying;
+}
+
+/** How a copy in several commits is known again. */
+export interface Copying {
+  readonly since: number;
+  /** Absent where the copy has no operation id: nobody goes on with it. */
+  readonly operationId?: string;
+  readonly digest?: string;
+}
 
 /** The metadata of a chat's thread: all of the chat but its messages. Replaced by every commit. */
 export interface Head extends StoredSummary {
@@ -57,7 +68,7 @@ export function summaryOf({ version, id, incarnation, writes, metadata, operatio
 }
 
 /** What a list returns of a chat. */
-export function listedChat(id: string, stored: StoredSummary): ChatSummary {
+export function listedChat(id: string, { copying, ...stored }: StoredSummary): ChatSummary {
   return { id, ...stored };
 }
 

@@ -1,4 +1,4 @@
-import { isFunction, StoreError } from "@scrollback/store-core";
+import { isFunction } from "@scrollback/store-core";
 import {
   appended,
   type Cut,
@@ -23,14 +23,18 @@ import type {
 } from "./chat.ts";
 import { ChatView, FIRST_LOOK } from "./chat-view.ts";
 import { checkChat, checkCut, checkMessages, checkPatch, checkValue, isMessageId } from "./checks.ts";
+import type { Plan, Written } from "./commit-plan.ts";
 import type { ChatContext } from "./context.ts";
 import { deleteAllChats, deleteChat, finishDeletions } from "./delete-chats.ts";
 import { publicEntry } from "./entries.ts";
+import { type ChatExport, exportOf } from "./export-chat.ts";
+import { type ForkOptions, forkChat } from "./fork-chat.ts";
 import { chatOf, newHead } from "./head.ts";
+import { type ImportOptions, importChat } from "./import-chat.ts";
 import { listChats } from "./list-chats.ts";
 import { idOfOperation } from "./operation-ids.ts";
 import { locationOf } from "./threads.ts";
-import { checkAfter, type Plan, type WriteRequest, type Written, writeChat } from "./write-chat.ts";
+import { checkAfter, takenId, type WriteRequest, writeChat } from "./write-chat.ts";
 
 /** The chats of one owner. Another owner's chat is `NOT_FOUND`: the owner is part of where a chat is stored. */
 export class OwnedChats<M extends Identified = Identified> {
@@ -62,7 +66,7 @@ export class OwnedChats<M extends Identified = Identified> {
       intent: chat,
       create: (now) => newHead(chatId, now),
       plan: (view, head, now) => {
-        if (view.head) throw new StoreError("CONFLICT", "create: the id of the chat is taken");
+        if (view.head) throw takenId("create");
         return {
           entries: appended(view, messages, now),
           head: { ...patched("create", head, patch), forkedFrom },
@@ -196,6 +200,35 @@ export class OwnedChats<M extends Identified = Identified> {
   }
 
   /**
+   * Makes a new chat of the messages up to and with `at`. The chat itself stays as it is. In one commit, or where they do not fit
+   * one, in several: then there is no new chat until the last, and the same call under its operation id goes on.
+   *
+   * @throws StoreError `CONFLICT` where the id is taken.
+   */
+  async fork(chatId: string, options: ForkOptions = {}): Promise<Chat> {
+    checkChat("fork", chatId, options, "fork");
+    checkPatch("fork", { title: options.title });
+    return await forkChat(this.#context, locationOf(this.#owner, chatId), options);
+  }
+
+  /** A chat as plain JSON, for {@link OwnedChats.import} of any store; undefined where there is none. */
+  async export(chatId: string, options: { signal?: AbortSignal } = {}): Promise<ChatExport | undefined> {
+    checkChat("export", chatId, options, "signal");
+    const page = await this.#read(chatId, options);
+    return page && exportOf(page);
+  }
+
+  /**
+   * Makes a new chat of an export, with its times. Commits as {@link OwnedChats.fork} does.
+   *
+   * @throws StoreError `INVALID_STATE` for what is not an export, `CONFLICT` where the id is taken.
+   */
+  async import(data: unknown, options: ImportOptions = {}): Promise<Chat> {
+    checkChat("import", options?.id ?? this.#owner, options, "import");
+    return await importChat(this.#context, this.#owner, data, options);
+  }
+
+  /**
    * Deletes a chat: nothing of it is left at rest. A missing chat is no error. Where this failed, call it again: it, or the next
    * list, finishes what was begun.
    */
@@ -247,7 +280,7 @@ export class OwnedChats<M extends Identified = Identified> {
   ): Promise<ChatPage<M> | undefined> {
     const { stores } = this.#context;
     const view = await ChatView.read<M>(stores, locationOf(this.#owner, chatId).threadId, options);
-    if (!view.head || view.revision === null) return undefined;
+    if (!view.head || view.head.copying || view.revision === null) return undefined;
     const { older } = view;
     const chat = chatOf(view.head, view.revision);
     return { chat, entries: view.entries.map(publicEntry), ...(older !== undefined && { older }) };

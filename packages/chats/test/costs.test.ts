@@ -97,6 +97,18 @@ describe("requests", () => {
     expect(driver.take()).toEqual([READ, "read directory"]);
   });
 
+  test("fork: a read, a mark and a commit; export: a read; import: a mark and a commit", async () => {
+    const { driver, mine } = setUp();
+    await mine.create({ id: "c", messages: dialogue(...ids(200)) });
+    driver.take();
+    await mine.fork("c", { at: "m100" });
+    expect(driver.take()).toEqual([READ, NOTE, COMMIT]);
+    const data = await mine.export("c");
+    expect(driver.take()).toEqual([READ]);
+    await mine.import(data);
+    expect(driver.take()).toEqual([NOTE, COMMIT]);
+  });
+
   test("list: one read, and at once one for each chat that is being written", async () => {
     const { driver, connect, chats, mine } = setUp();
     for (const id of ids(5)) await mine.create({ id });

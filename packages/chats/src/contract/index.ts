@@ -11,6 +11,7 @@ import type {
   ContractTest,
   Trial,
 } from "./contract.ts";
+import { copying } from "./copying.ts";
 import { creating } from "./creating.ts";
 import { deleting } from "./deleting.ts";
 import { listing } from "./listing.ts";
@@ -36,6 +37,7 @@ export const chatContract: readonly ContractTest[] = [
   ...repeating,
   ...racing,
   ...deleting,
+  ...copying,
 ];
 
 /**
