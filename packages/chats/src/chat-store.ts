@@ -3,10 +3,11 @@ import { chatMessageTraits, isId, type StoreFactory } from "@scrollback/store-co
 import { Background } from "./background.ts";
 import type { Identified } from "./chat.ts";
 import { checkStoreOptions, checkValue } from "./checks.ts";
-import type { ChatContext } from "./context.ts";
+import type { ChatContext, ErrorSource } from "./context.ts";
 import { textOf } from "./entries.ts";
 import type { StoredSummary } from "./head.ts";
 import { OwnedChats } from "./owned-chats.ts";
+import { Runs } from "./runs.ts";
 import { threads } from "./threads.ts";
 
 /** What a {@link ChatStore} takes. */
@@ -24,8 +25,12 @@ export interface ChatStoreOptions<M extends Identified> {
   settle?(message: M): M;
   /** Milliseconds since 1970. Default: this process's clock. */
   now?(): number;
+  /** A run that was not heard of for so long is lost. At least 3 times `beatMs`. Default 15,000. */
+  readonly leaseMs?: number;
+  /** How often a run saves what it has, and looks whether it is to stop. Default 2,000. */
+  readonly beatMs?: number;
   /** Is called with what failed in the background; it is tried again by itself. */
-  onError?(error: unknown): void;
+  onError?(error: unknown, source: ErrorSource): void;
 }
 
 /**
@@ -45,17 +50,20 @@ export class ChatStore<M extends Identified = Identified> implements AsyncDispos
   constructor(options: ChatStoreOptions<M>) {
     checkStoreOptions(options);
     const { check = () => undefined, preview = textOf, settle = (message) => message } = options;
-    const { now = Date.now, onError = () => undefined } = options;
+    const { now = Date.now, leaseMs = 15_000, beatMs = 2_000, onError = () => undefined } = options;
     const stores = options.stores.withTraits(chatMessageTraits);
     const directories = new MarkedDirectories<StoredSummary>({
       stores,
       leafThread: threads.leaf,
       clock: { ...systemDirectoryClock, wall: now },
-      onError,
+      onError: (error) => onError(error, "list"),
     });
-    this.#background = new Background(onError);
+    this.#background = new Background((error) => onError(error, "list"));
     const background = (task: Promise<unknown>) => this.#background.add(task);
-    this.#context = { stores, directories, check, preview, settle, now, background };
+    this.#context = {
+      ...{ stores, directories, check, preview, settle, now, onError, background },
+      ...{ leaseMs, beatMs, runs: new Runs<M>() },
+    };
   }
 
   /** The chats of one user or tenant, without I/O. An owner id has 1 to 1,024 bytes. */
@@ -64,8 +72,9 @@ export class ChatStore<M extends Identified = Identified> implements AsyncDispos
     return new OwnedChats(this.#context, ownerId);
   }
 
-  /** Returns when the order of lists is written down. Call it before you close the stores. */
+  /** Returns when no run of this process is under way and the order of lists is written down. Call it before you close the stores. */
   async flush(): Promise<void> {
+    await this.#context.runs.flush();
     await this.#background.flush();
     await this.#context.directories.flush();
   }

@@ -8,6 +8,14 @@ export const FIRST_LOOK = 64;
 /** Thrown when a chat has changed since it was read: the write is tried again. */
 export class OutdatedError extends Error {}
 
+/** A chat that need not be read. */
+export interface KnownChat<M> {
+  readonly head?: Head | undefined;
+  readonly revision: Revision | null;
+  readonly entries: readonly StoredEntry<M>[];
+  readonly older?: Cursor | undefined;
+}
+
 /** How a chat is read. */
 export interface LookOptions {
   /** Default: all entries. */
@@ -69,13 +77,11 @@ export class ChatView<M> {
   static known<M>(
     stores: StoreFactory,
     threadId: string,
-    {
-      head,
-      revision,
-      entries,
-    }: { head?: Head; revision: Revision | null; entries: readonly StoredEntry<M>[] },
+    { head, revision, entries, older }: KnownChat<M>,
   ): ChatView<M> {
-    const page = { head, revision, stored: entries, count: entries.length, isIncomplete: false };
+    const count = head?.messageCount ?? 0;
+    const isIncomplete = older === undefined && entries.length < count;
+    const page = { head, revision, stored: entries, count, isIncomplete, older };
     return new ChatView<M>(stores, threadId, page);
   }
 
@@ -121,7 +127,7 @@ interface Page<M> {
   readonly stored: readonly StoredEntry<M>[];
   readonly isIncomplete: boolean;
   readonly expiresAt?: number;
-  readonly older?: Cursor;
+  readonly older?: Cursor | undefined;
 }
 
 async function readPage<M>(stores: StoreFactory, threadId: string, { limit, before, signal }: LookOptions) {

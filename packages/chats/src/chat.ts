@@ -47,6 +47,17 @@ export interface ChatSummary {
   readonly messageCount: number;
   readonly lastMessage?: LastMessage;
   readonly forkedFrom?: ForkedFrom;
+  /** There while an answer is being made, or was when its process died (`"lost"`). */
+  readonly run?: RunSummary;
+}
+
+/** An answer that is being made. */
+export interface RunSummary {
+  readonly id: string;
+  /** The id of the answer. */
+  readonly messageId: string;
+  readonly startedAt: number;
+  readonly state: "running" | "lost";
 }
 
 export type TitleBy = "text" | "model" | "user";

@@ -102,6 +102,13 @@ export const optionChecks = {
   patch: patchFields,
   fork: { ...writeFields, id: isId, title: isString, at: orNull(isMessageId) },
   import: { ...signal, operationId: isId, id: isId },
+  begin: {
+    ...placedFields,
+    runId: isMessageId,
+    messageId: isMessageId,
+    whileRunning: isOneOf("reject", "stop"),
+  },
+  stop: { runId: isMessageId },
   upsert: { ...placedFields, status: isOneOf("complete", "partial", "stopped", "failed") },
 } satisfies Record<string, Record<string, Check>>;
 
@@ -184,10 +191,14 @@ export function checkStoreOptions(options: unknown): void {
     preview: isFunction,
     settle: isFunction,
     now: isFunction,
+    leaseMs: isPositiveInteger,
+    beatMs: isPositiveInteger,
     onError: isFunction,
   });
   const { stores } = options as { stores?: { settings?: { maxMessages?: number } } };
   if (stores === undefined) invalid("ChatStore: stores must be a store factory");
+  const { leaseMs = 15_000, beatMs = 2_000 } = options as { leaseMs?: number; beatMs?: number };
+  if (leaseMs < 3 * beatMs) invalid("ChatStore: leaseMs must be at least 3 times beatMs");
   if (stores.settings?.maxMessages !== undefined)
     invalid("ChatStore: stores must have no maxMessages; shorten what a model gets with a reducer");
 }

@@ -1,4 +1,4 @@
-import { type Revision, StoreError } from "@scrollback/store-core";
+import { type Cursor, type Revision, StoreError } from "@scrollback/store-core";
 import type { Chat, Identified } from "./chat.ts";
 import { type ChatView, OutdatedError } from "./chat-view.ts";
 import type { ChatContext } from "./context.ts";
@@ -24,6 +24,7 @@ export interface Written<M> {
   readonly chat: Chat;
   readonly head: Head;
   readonly revision: Revision;
+  readonly older: Cursor | undefined;
   /** The newest entries, as far as the write has read them. */
   readonly entries: readonly StoredEntry<M>[];
 }
@@ -80,12 +81,13 @@ async function newLastMessage<M extends Identified>(
 
 /** Commits what a chat becomes, and notes it in the directory. @throws OutdatedError. */
 export async function commit<M extends Identified>(
-  { stores, directories, now }: ChatContext<M>,
+  context: ChatContext<M>,
   { threadId, directory, chatId }: ChatLocation,
   signal: AbortSignal | undefined,
   view: ChatView<M>,
   { head, drop, append }: { head: Head; drop: number; append: readonly StoredEntry<M>[] },
 ): Promise<Written<M>> {
+  const { stores, directories, now } = context;
   const value = summaryOf(head);
   if (stores.metadataSize(value) > MAX_SUMMARY_BYTES)
     throw new StoreError(
@@ -110,7 +112,7 @@ export async function commit<M extends Identified>(
   }
   const entries = [...view.entries.slice(0, view.entries.length - drop), ...append];
   const written = String(revision);
-  return { chat: chatOf(head, written), head, revision: written, entries };
+  return { chat: chatOf(head, written, context), head, revision: written, entries, older: view.older };
 }
 
 function commonLength(one: readonly unknown[], other: readonly unknown[]): number {

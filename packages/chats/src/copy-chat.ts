@@ -40,7 +40,7 @@ export async function copyChat<M extends Identified>(
   for (let attempt = 0; ; ) {
     const { head, revision } = view;
     if (head && revision !== null && !head.copying) {
-      if (isDone(head, operation, method)) return chatOf(head, revision);
+      if (isDone(head, operation, method)) return chatOf(head, revision, context);
       throw takenId(method);
     }
     if (head?.copying && !isCopyOf(head.copying, operation)) throw takenId(method);

@@ -16,7 +16,7 @@ const PAGE = 256;
  * not one that `isMeant`.
  */
 export async function deleteChat<M extends Identified>(
-  { stores, directories }: ChatContext<M>,
+  { stores, directories, runs }: ChatContext<M>,
   { chatId, threadId, directory }: ChatLocation,
   signal: AbortSignal | undefined,
   isMeant: (head: Head) => boolean = () => true,
@@ -34,6 +34,7 @@ export async function deleteChat<M extends Identified>(
       await directories.remove(directory, { key: [chatId], incarnation, order }, () =>
         stores.deleteThread(threadId, { expectedRevision: revision, ...(signal && { signal }) }),
       );
+      runs.abort(threadId, head.run?.id, "deleted");
       return true;
     } catch (error) {
       if (!StoreError.is(error, "CONFLICT") || attempt >= MAX_ATTEMPTS) throw error;

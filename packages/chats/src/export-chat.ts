@@ -8,13 +8,13 @@ const TYPED_MARK = "~";
 export interface ChatExport {
   readonly type: "scrollback.chat";
   readonly version: 1;
-  readonly chat: Omit<Chat, "revision">;
+  readonly chat: Omit<Chat, "revision" | "run">;
   readonly entries: readonly ChatEntry<unknown>[];
   /** Restores what JSON lacks (dates, bytes); absent where there is none. */
   readonly types?: unknown;
 }
 
-export function exportOf<M>({ chat: { revision, ...chat }, entries }: ChatPage<M>): ChatExport {
+export function exportOf<M>({ chat: { revision, run, ...chat }, entries }: ChatPage<M>): ChatExport {
   const text = jsonCodec.encode({ chat, entries });
   const isTyped = text.startsWith(TYPED_MARK);
   const parsed = JSON.parse(isTyped ? text.slice(TYPED_MARK.length) : text);

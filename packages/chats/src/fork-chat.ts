@@ -42,7 +42,7 @@ export async function forkChat<M extends Identified>(
     // The chat may have changed since the fork was made under its operation id.
     const made = operation && (await ChatView.read<M>(stores, target.threadId, { limit: 0, signal }));
     if (!made?.head || made.revision === null || !isDone(made.head, operation, "fork")) throw problem;
-    return chatOf(made.head, made.revision);
+    return chatOf(made.head, made.revision, context);
   }
   const entries = at === undefined ? view.entries : view.entries.slice(0, index + 1);
   const now = context.now();

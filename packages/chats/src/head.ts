@@ -9,9 +9,21 @@ export const FORMAT_VERSION = 1;
 const REMEMBERED_OPERATIONS = 64;
 
 /** What the directory holds of a chat. */
-export interface StoredSummary extends Omit<ChatSummary, "id"> {
+export interface StoredSummary extends Omit<ChatSummary, "id" | "run"> {
+  readonly run?: StoredRun;
   /** The chat is being made of another one, in several commits; until the last of them there is no such chat. */
   readonly copying?: Copying;
+}
+
+/** The lease of a run. */
+export interface StoredRun {
+  readonly id: string;
+  readonly messageId: string;
+  readonly startedAt: number;
+  /** When the run was heard of last. */
+  readonly beatAt: number;
+  /** It was asked to stop. */
+  readonly stop?: boolean;
 }
 
 /** How a copy in several commits is known again. */
@@ -67,14 +79,31 @@ export function summaryOf({ version, id, incarnation, writes, metadata, operatio
   return rest satisfies StoredSummary;
 }
 
+/** What tells whether a run is lost. */
+export interface Leases {
+  readonly leaseMs: number;
+  now(): number;
+}
+
+/** Whether a run was heard of within the time of its lease. */
+export function isRunning({ beatAt }: StoredRun, now: number, leaseMs: number): boolean {
+  return now - beatAt < leaseMs;
+}
+
 /** What a list returns of a chat. */
-export function listedChat(id: string, { copying, ...stored }: StoredSummary): ChatSummary {
-  return { id, ...stored };
+export function listedChat(
+  id: string,
+  { copying, run, ...stored }: StoredSummary,
+  { now, leaseMs }: Leases,
+): ChatSummary {
+  if (!run) return { id, ...stored };
+  const state = isRunning(run, now(), leaseMs) ? "running" : "lost";
+  return { id, ...stored, run: { id: run.id, messageId: run.messageId, startedAt: run.startedAt, state } };
 }
 
 /** A chat as its readers see it. */
-export function chatOf(head: Head, revision: Revision): Chat {
-  return { ...listedChat(head.id, summaryOf(head)), metadata: head.metadata, revision };
+export function chatOf(head: Head, revision: Revision, leases: Leases): Chat {
+  return { ...listedChat(head.id, summaryOf(head), leases), metadata: head.metadata, revision };
 }
 
 /** A named write. @throws StoreError `INVALID_ARGUMENT` for what cannot be stored. */

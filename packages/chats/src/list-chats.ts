@@ -42,7 +42,7 @@ export async function listChats<M extends Identified>(
       const isMeant = ({ copying }: Head) => isAbandoned(copying);
       context.background(deleteChat(context, locationOf(owner, chatId), undefined, isMeant));
     }
-    const chats = page.entries.map(({ key, value }) => listedChat(key[0] ?? "", value));
+    const chats = page.entries.map(({ key, value }) => listedChat(key[0] ?? "", value, context));
     return { chats, ...(page.nextPageToken !== undefined && { cursor: page.nextPageToken }) };
   } catch (cause) {
     if (cursor === undefined || !StoreError.is(cause, "INVALID_ARGUMENT")) throw cause;

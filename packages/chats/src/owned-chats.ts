@@ -1,4 +1,5 @@
 import { isFunction } from "@scrollback/store-core";
+import { type BeginOptions, beginRun, type RunChange, stopRun } from "./begin-run.ts";
 import {
   appended,
   type Cut,
@@ -21,6 +22,7 @@ import type {
   NewChat,
   Placed,
 } from "./chat.ts";
+import type { ChatRun } from "./chat-run.ts";
 import { ChatView, FIRST_LOOK } from "./chat-view.ts";
 import { checkChat, checkCut, checkMessages, checkPatch, checkValue, isMessageId } from "./checks.ts";
 import type { Plan, Written } from "./commit-plan.ts";
@@ -33,6 +35,7 @@ import { chatOf, newHead } from "./head.ts";
 import { type ImportOptions, importChat } from "./import-chat.ts";
 import { listChats } from "./list-chats.ts";
 import { idOfOperation } from "./operation-ids.ts";
+import { checkRunChange } from "./run-checks.ts";
 import { locationOf } from "./threads.ts";
 import { checkAfter, takenId, type WriteRequest, writeChat } from "./write-chat.ts";
 
@@ -118,7 +121,8 @@ export class OwnedChats<M extends Identified = Identified> {
       options,
       intent: isDecided ? patch : null,
       plan: (view, head) => {
-        const fields = typeof patch === "function" ? patch(chatOf(head, String(view.revision))) : patch;
+        const fields =
+          typeof patch === "function" ? patch(chatOf(head, String(view.revision), this.#context)) : patch;
         if (fields === undefined) return undefined;
         checkPatch("update", fields);
         return { head: patched("update", head, fields) };
@@ -229,6 +233,24 @@ export class OwnedChats<M extends Identified = Identified> {
   }
 
   /**
+   * Begins a run: makes the change and takes the chat's lease in one commit (with `append` also the chat, where there is none).
+   * The caller then calls the model, `update`s the run with what there is of the answer, and `end`s it.
+   *
+   * @throws StoreError `CONFLICT` where a run is under way, see {@link BeginOptions.whileRunning}, and as the change does.
+   */
+  async begin(chatId: string, change: RunChange<M>, options: BeginOptions = {}): Promise<ChatRun<M>> {
+    checkChat("begin", chatId, options, "begin");
+    checkRunChange(change, this.#context.check);
+    return await beginRun(this.#context, locationOf(this.#owner, chatId), change, options);
+  }
+
+  /** Asks the run of a chat to stop, in whatever process it is. Returns false where none, or another one, is running. */
+  async stop(chatId: string, runId?: string): Promise<boolean> {
+    checkChat("stop", chatId, { runId }, "stop");
+    return await stopRun(this.#context, locationOf(this.#owner, chatId), runId);
+  }
+
+  /**
    * Deletes a chat: nothing of it is left at rest. A missing chat is no error. Where this failed, call it again: it, or the next
    * list, finishes what was begun.
    */
@@ -282,7 +304,7 @@ export class OwnedChats<M extends Identified = Identified> {
     const view = await ChatView.read<M>(stores, locationOf(this.#owner, chatId).threadId, options);
     if (!view.head || view.head.copying || view.revision === null) return undefined;
     const { older } = view;
-    const chat = chatOf(view.head, view.revision);
+    const chat = chatOf(view.head, view.revision, this.#context);
     return { chat, entries: view.entries.map(publicEntry), ...(older !== undefined && { older }) };
   }
 }

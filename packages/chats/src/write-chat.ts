@@ -60,7 +60,7 @@ async function writeOnce<M extends Identified>(
   if (head?.copying) throw request.create ? takenId(method) : missingChat(method);
   if (head && revision !== null && isDone(head, operation, method)) {
     request.repeated?.(head);
-    return unchanged(view, head, revision);
+    return unchanged(context, view, head, revision);
   }
   if (expectedRevision !== undefined && expectedRevision !== revision)
     throw new StoreError("CONFLICT", `${method}: the chat is not at expectedRevision; read it and try again`);
@@ -68,7 +68,7 @@ async function writeOnce<M extends Identified>(
   if (!base) throw missingChat(method);
   const plan = await request.plan(view, base, now);
   if (!plan && head && revision !== null) {
-    if (!operation) return unchanged(view, head, revision);
+    if (!operation) return unchanged(context, view, head, revision);
     const noted = withFields(head, { operations: withOperation(head, operation), writes: head.writes + 1 });
     return await commit(context, location, options.signal, view, { head: noted, drop: 0, append: [] });
   }
@@ -80,8 +80,13 @@ async function writeOnce<M extends Identified>(
   });
 }
 
-function unchanged<M>({ entries }: ChatView<M>, head: Head, revision: Revision): Written<M> {
-  return { chat: chatOf(head, revision), head, revision, entries };
+function unchanged<M extends Identified>(
+  context: ChatContext<M>,
+  { entries, older }: ChatView<M>,
+  head: Head,
+  revision: Revision,
+): Written<M> {
+  return { chat: chatOf(head, revision, context), head, revision, entries, older };
 }
 
 /** Names neither the chat nor its owner: they may be another's. */

@@ -17,6 +17,7 @@ import { deleting } from "./deleting.ts";
 import { listing } from "./listing.ts";
 import { racing } from "./racing.ts";
 import { repeating } from "./repeating.ts";
+import { running } from "./running.ts";
 import { updating } from "./updating.ts";
 
 export type {
@@ -38,6 +39,7 @@ export const chatContract: readonly ContractTest[] = [
   ...racing,
   ...deleting,
   ...copying,
+  ...running,
 ];
 
 /**
