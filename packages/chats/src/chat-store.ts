@@ -5,6 +5,7 @@ import type { Identified } from "./chat.ts";
 import { checkStoreOptions, checkValue } from "./checks.ts";
 import type { ChatContext, ErrorSource } from "./context.ts";
 import { textOf } from "./entries.ts";
+import { Followers } from "./followers.ts";
 import type { StoredSummary } from "./head.ts";
 import { OwnedChats } from "./owned-chats.ts";
 import { Runs } from "./runs.ts";
@@ -62,7 +63,7 @@ export class ChatStore<M extends Identified = Identified> implements AsyncDispos
     const background = (task: Promise<unknown>) => this.#background.add(task);
     this.#context = {
       ...{ stores, directories, check, preview, settle, now, onError, background },
-      ...{ leaseMs, beatMs, runs: new Runs<M>() },
+      ...{ leaseMs, beatMs, runs: new Runs<M>(), followers: new Followers() },
     };
   }
 

@@ -108,6 +108,7 @@ export const optionChecks = {
     messageId: isMessageId,
     whileRunning: isOneOf("reject", "stop"),
   },
+  follow: { ...signal, everyMs: isPositiveInteger },
   stop: { runId: isMessageId },
   upsert: { ...placedFields, status: isOneOf("complete", "partial", "stopped", "failed") },
 } satisfies Record<string, Record<string, Check>>;

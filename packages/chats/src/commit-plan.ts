@@ -110,6 +110,7 @@ export async function commit<M extends Identified>(
       throw new OutdatedError("another writer was first", { cause: error });
     throw error;
   }
+  context.followers.notify(threadId);
   const entries = [...view.entries.slice(0, view.entries.length - drop), ...append];
   const written = String(revision);
   return { chat: chatOf(head, written, context), head, revision: written, entries, older: view.older };

@@ -1,6 +1,7 @@
 import type { MarkedDirectories } from "@scrollback/collections";
 import type { StoreFactory } from "@scrollback/store-core";
 import type { Identified } from "./chat.ts";
+import type { Followers } from "./followers.ts";
 import type { StoredSummary } from "./head.ts";
 import type { Runs } from "./runs.ts";
 
@@ -17,6 +18,7 @@ export interface ChatContext<M extends Identified> {
   readonly leaseMs: number;
   readonly beatMs: number;
   readonly runs: Runs<M>;
+  readonly followers: Followers;
   now(): number;
   onError(error: unknown, source: ErrorSource): void;
   settle(message: M): M;

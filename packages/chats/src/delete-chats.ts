@@ -16,7 +16,7 @@ const PAGE = 256;
  * not one that `isMeant`.
  */
 export async function deleteChat<M extends Identified>(
-  { stores, directories, runs }: ChatContext<M>,
+  { stores, directories, runs, followers }: ChatContext<M>,
   { chatId, threadId, directory }: ChatLocation,
   signal: AbortSignal | undefined,
   isMeant: (head: Head) => boolean = () => true,
@@ -35,6 +35,7 @@ export async function deleteChat<M extends Identified>(
         stores.deleteThread(threadId, { expectedRevision: revision, ...(signal && { signal }) }),
       );
       runs.abort(threadId, head.run?.id, "deleted");
+      followers.notify(threadId);
       return true;
     } catch (error) {
       if (!StoreError.is(error, "CONFLICT") || attempt >= MAX_ATTEMPTS) throw error;

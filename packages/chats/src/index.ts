@@ -6,6 +6,7 @@ export type { ChatRun } from "./chat-run.ts";
 export { ChatStore, type ChatStoreOptions } from "./chat-store.ts";
 export type { ErrorSource } from "./context.ts";
 export type { ChatExport } from "./export-chat.ts";
+export type { ChatChange, FollowOptions } from "./follow-chat.ts";
 export type { ForkOptions } from "./fork-chat.ts";
 export type { ImportOptions } from "./import-chat.ts";
 export type { OwnedChats } from "./owned-chats.ts";

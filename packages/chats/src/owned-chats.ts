@@ -1,3 +1,4 @@
+// Exceeds 300 lines because every call on chats is declared here once, with its contract.
 import { isFunction } from "@scrollback/store-core";
 import { type BeginOptions, beginRun, type RunChange, stopRun } from "./begin-run.ts";
 import {
@@ -30,6 +31,7 @@ import type { ChatContext } from "./context.ts";
 import { deleteAllChats, deleteChat, finishDeletions } from "./delete-chats.ts";
 import { publicEntry } from "./entries.ts";
 import { type ChatExport, exportOf } from "./export-chat.ts";
+import { type ChatChange, type FollowOptions, followChat } from "./follow-chat.ts";
 import { type ForkOptions, forkChat } from "./fork-chat.ts";
 import { chatOf, newHead } from "./head.ts";
 import { type ImportOptions, importChat } from "./import-chat.ts";
@@ -248,6 +250,15 @@ export class OwnedChats<M extends Identified = Identified> {
   async stop(chatId: string, runId?: string): Promise<boolean> {
     checkChat("stop", chatId, { runId }, "stop");
     return await stopRun(this.#context, locationOf(this.#owner, chatId), runId);
+  }
+
+  /**
+   * The chat as it is, then each change of it, until it is gone or the signal is aborted. Writes of this process come at once,
+   * others by a read every `everyMs`. Changes may come together.
+   */
+  follow(chatId: string, options: FollowOptions = {}): AsyncIterable<ChatChange<M>> {
+    checkChat("follow", chatId, options, "follow");
+    return followChat(this.#context, locationOf(this.#owner, chatId), options);
   }
 
   /**

@@ -36,6 +36,16 @@ const calls: [string, () => Promise<unknown>][] = [
   ["no message id", () => mine.edit("c", wrong(undefined), message("m"))],
   ["a cut of both", () => mine.truncate("c", wrong({ from: "a", behind: "b" }))],
   ["a cut of neither", () => mine.truncate("c", wrong({}))],
+  ["a change of a run of no kind", () => mine.begin("c", wrong({}))],
+  ["a change of a run of two kinds", () => mine.begin("c", wrong({ nothing: true, append: [] }))],
+  ["a change of a run with something more", () => mine.begin("c", wrong({ nothing: true, message: 1 }))],
+  ["a replacement that is no function", () => mine.begin("c", wrong({ replace: "m", with: message("m") }))],
+  ["an edit of a run without a message", () => mine.begin("c", wrong({ edit: "m" }))],
+  ["an unknown whileRunning", () => mine.begin("c", { nothing: true }, { whileRunning: wrong("wait") })],
+  ["a run id that is empty", () => mine.stop("c", "")],
+  ["a fork at a number", () => mine.fork("c", { at: wrong(1) })],
+  ["an unknown option of an import", () => mine.import({}, wrong({ title: "x" }))],
+  ["a follow of every 0 ms", async () => mine.follow("c", { everyMs: 0 })],
   ["a signal that is none", () => mine.touch("c", { signal: wrong({}) })],
 ];
 
@@ -58,7 +68,14 @@ test("a message that the store's own check refuses is INVALID_ARGUMENT, and erro
 
 test("stores that trim, and wrong options, are refused", () => {
   const stores = createMemoryStores({ maxMessages: 10 });
-  const refused = [{ stores }, {}, { stores: createMemoryStores(), extra: 1 }, undefined];
+  const refused = [
+    { stores },
+    {},
+    { stores: createMemoryStores(), extra: 1 },
+    { stores: createMemoryStores(), leaseMs: 5_000 },
+    { stores: createMemoryStores(), beatMs: 0 },
+    undefined,
+  ];
   for (const options of refused) {
     expect(() => new ChatStore(wrong(options))).toThrow(
       expect.objectContaining(storeError("INVALID_ARGUMENT")),

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { createStores } from "@scrollback/store-core";
 import { describe, expect, test } from "vitest";
 import { dialogue, message } from "../src/contract/values.ts";
@@ -107,6 +108,65 @@ describe("requests", () => {
     expect(driver.take()).toEqual([READ]);
     await mine.import(data);
     expect(driver.take()).toEqual([NOTE, COMMIT]);
+  });
+
+  test("begin to end: a read and a commit, one request for each beat, a commit", async () => {
+    const { driver, mine } = setUp();
+    await mine.create({ id: "c", messages: dialogue(...ids(200)) });
+    driver.take();
+    const run = await mine.begin("c", { append: [message("q")] }, { messageId: "a" });
+    expect(driver.take()).toEqual([READ, COMMIT]);
+    for (const text of ["one", "one two"]) {
+      run.update(message("a", "assistant", text));
+      await run.save();
+      expect(driver.take()).toEqual([COMMIT]);
+    }
+    await run.end({ message: message("a", "assistant", "all"), status: "complete" });
+    expect(driver.take()).toEqual([COMMIT]);
+  });
+
+  test("a beat with nothing new: a read, and a commit before the lease is over", async () => {
+    const driver = new CountingDriver();
+    let time = 1_000_000;
+    const stores = createStores(driver);
+    const chats = new ChatStore({ stores, now: () => time, beatMs: 20, leaseMs: 60_000 });
+    const run = await chats.of("ada").begin("c", { append: [message("q")] });
+    driver.take();
+    await sleep(150);
+    expect(new Set(driver.take())).toEqual(new Set([READ]));
+    for (const ms of [20_000, 59_000]) {
+      time += ms;
+      await expect.poll(() => driver.take()).toContain(COMMIT);
+      expect((await chats.of("ada").get("c"))?.run?.state).toBe("running");
+    }
+    await run.end({ status: "stopped" });
+    driver.take();
+    await sleep(100);
+    expect(driver.take().filter((one) => one.endsWith("chat"))).toEqual([]);
+  });
+
+  test("follow: one read each time, one more for a change, one at once for a write of this process", async () => {
+    const { driver, connect, mine } = setUp();
+    await mine.create({ id: "c", messages: dialogue(...ids(100)) });
+    const controller = new AbortController();
+    const { signal } = controller;
+    const theirs = connect().mine.follow("c", { everyMs: 200, signal })[Symbol.asyncIterator]();
+    driver.take();
+    await theirs.next();
+    expect(driver.take()).toEqual([READ]);
+    const next = theirs.next();
+    await mine.touch("c");
+    expect(driver.take()).toEqual([READ, COMMIT]);
+    expect((await next).value).toMatchObject({ type: "changed", index: 100, entries: [] });
+    expect(driver.take()).toEqual([READ, READ]);
+    const own = mine.follow("c", { everyMs: 60_000, signal })[Symbol.asyncIterator]();
+    await own.next();
+    const change = own.next();
+    driver.take();
+    await mine.append("c", [message("new")]);
+    expect((await change).value).toMatchObject({ index: 100, entries: [{ message: { id: "new" } }] });
+    expect(driver.take()).toEqual([READ, COMMIT, READ]);
+    controller.abort();
   });
 
   test("list: one read, and at once one for each chat that is being written", async () => {

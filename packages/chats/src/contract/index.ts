@@ -14,6 +14,7 @@ import type {
 import { copying } from "./copying.ts";
 import { creating } from "./creating.ts";
 import { deleting } from "./deleting.ts";
+import { following } from "./following.ts";
 import { listing } from "./listing.ts";
 import { racing } from "./racing.ts";
 import { repeating } from "./repeating.ts";
@@ -40,6 +41,7 @@ export const chatContract: readonly ContractTest[] = [
   ...deleting,
   ...copying,
   ...running,
+  ...following,
 ];
 
 /**

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "vitest";
 import type { ContractMessage, ContractTest } from "./contract.ts";
 import { dialogue, listedIds, message, storeError, textsIn } from "./values.ts";
