@@ -2,6 +2,7 @@
 import * as agents from "@scrollback/agents";
 import * as groupChat from "@scrollback/agents/group-chat";
 import * as googleAdk from "@scrollback/bridge-google-adk";
+import * as chats from "@scrollback/chats";
 import * as collections from "@scrollback/collections";
 import * as reducers from "@scrollback/reducers";
 import * as sessions from "@scrollback/sessions";
@@ -13,7 +14,7 @@ import { createRedisStores } from "@scrollback/store-redis";
 import { createSqliteStores } from "@scrollback/store-sqlite";
 import { generateText, type ModelMessage, type UIMessage } from "ai";
 
-export const layers = [agents, collections, groupChat, googleAdk, reducers, sessions];
+export const layers = [agents, chats, collections, groupChat, googleAdk, reducers, sessions];
 
 /** Messages of the AI SDK go in, and back to it. */
 export async function answer(url: string): Promise<string> {

@@ -27,15 +27,15 @@ export const changing: readonly ContractTest[] = [
       await mine.create({ id: "c" });
       await mine.append("c", [message("q")], { after: null });
       const refused = [
-        mine.append("c", [message("x")], { after: null }),
-        mine.append("c", [message("x")], { after: "a" }),
-        mine.upsert("c", message("x"), { after: null }),
-        mine.edit("c", "q", message("x"), { after: "a" }),
-        mine.truncate("c", { from: "q" }, { after: "a" }),
-        mine.dropAnswer("c", "q", { after: null }),
+        () => mine.append("c", [message("x")], { after: null }),
+        () => mine.append("c", [message("x")], { after: "a" }),
+        () => mine.upsert("c", message("x"), { after: null }),
+        () => mine.edit("c", "q", message("x"), { after: "a" }),
+        () => mine.truncate("c", { from: "q" }, { after: "a" }),
+        () => mine.dropAnswer("c", "q", { after: null }),
       ];
       for (const call of refused)
-        await expect(call).rejects.toMatchObject(storeError("CONFLICT", /last message/));
+        await expect(call()).rejects.toMatchObject(storeError("CONFLICT", /last message/));
       await mine.append("c", [message("a", "assistant")], { after: "q" });
       expect(await textsIn(mine, "c")).toEqual(["q", "a"]);
     },

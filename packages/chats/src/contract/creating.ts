@@ -66,15 +66,15 @@ export const creating: readonly ContractTest[] = [
       expect(await others.read("c")).toBeUndefined();
       expect((await others.list()).chats).toEqual([]);
       const calls = [
-        others.update("c", { title: "x" }),
-        others.touch("c"),
-        others.append("c", [message("m")]),
-        others.upsert("c", message("secret")),
-        others.edit("c", "secret", message("m")),
-        others.truncate("c", { behind: null }),
-        others.dropAnswer("c"),
+        () => others.update("c", { title: "x" }),
+        () => others.touch("c"),
+        () => others.append("c", [message("m")]),
+        () => others.upsert("c", message("secret")),
+        () => others.edit("c", "secret", message("m")),
+        () => others.truncate("c", { behind: null }),
+        () => others.dropAnswer("c"),
       ];
-      for (const call of calls) await expect(call).rejects.toMatchObject(storeError("NOT_FOUND"));
+      for (const call of calls) await expect(call()).rejects.toMatchObject(storeError("NOT_FOUND"));
       expect(textsOf((await mine.read("c"))?.entries)).toEqual(["secret"]);
     },
   },
