@@ -19,6 +19,7 @@ const folders = {
   "@scrollback/store-redis": "packages/store-redis",
   "@scrollback/store-sqlite": "packages/store-sqlite",
   "@scrollback/agents": "packages/agents",
+  "@scrollback/chats": "packages/chats",
   "@scrollback/collections": "packages/collections",
   "@scrollback/sessions": "packages/sessions",
   "@scrollback/bridge-claude-agent": "packages/bridge-claude-agent",

@@ -18,6 +18,7 @@ const folders = [
   "packages/store-sqlite",
   "packages/reducers",
   "packages/agents",
+  "packages/chats",
   "packages/collections",
   "packages/sessions",
   "packages/bridge-claude-agent",

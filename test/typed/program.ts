@@ -11,6 +11,7 @@ import * as openaiAgents from "@scrollback/bridge-openai-agents";
 import * as openaiCompaction from "@scrollback/bridge-openai-agents/compaction";
 import * as strands from "@scrollback/bridge-strands";
 import * as cli from "@scrollback/cli";
+import * as chats from "@scrollback/chats";
 import * as collections from "@scrollback/collections";
 import * as reducers from "@scrollback/reducers";
 import * as sessions from "@scrollback/sessions";
@@ -23,7 +24,7 @@ import { createSqliteStores } from "@scrollback/store-sqlite";
 import { generateText, type ModelMessage, type UIMessage } from "ai";
 
 export const layers = [
-  ...[agents, cli, collections, groupChat, reducers, sessions],
+  ...[agents, chats, cli, collections, groupChat, reducers, sessions],
   ...[claudeAgent, genkit, googleAdk, openaiAgents, openaiCompaction, strands],
   ...[langgraph, langchainHistory, langgraphStore],
 ];

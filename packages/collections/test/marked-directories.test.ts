@@ -1,7 +1,6 @@
-import { createMemoryStores, createStores } from "@scrollback/store-core";
+import { createMemoryStores, createStores, MemoryDriver } from "@scrollback/store-core";
 import { describe, expect, test, vi } from "vitest";
 import { MarkedDirectories } from "../src/index.ts";
-import { DeletableDriver } from "./deletable.ts";
 
 const directory = "d";
 const leafThread = (id: string) => `leaf:${id}`;
@@ -9,20 +8,20 @@ const sizes = { enoughNotes: 4, maxLeaf: 8, smallLeaf: 2 };
 const SECRET = "a title that nobody may find";
 
 /** A driver that counts the requests of each kind. */
-class CountingDriver extends DeletableDriver {
+class CountingDriver extends MemoryDriver {
   readonly requests: string[] = [];
 
-  override async commit(...args: Parameters<DeletableDriver["commit"]>) {
+  override async commit(...args: Parameters<MemoryDriver["commit"]>) {
     this.requests.push(`commit ${args[0].threadId.replace(/:.*/, "")}`);
     return await super.commit(...args);
   }
 
-  override async read(...args: Parameters<DeletableDriver["read"]>) {
+  override async read(...args: Parameters<MemoryDriver["read"]>) {
     this.requests.push(`read ${args[0].threadId.replace(/:.*/, "")}`);
     return await super.read(...args);
   }
 
-  override async delete(...args: Parameters<DeletableDriver["delete"]>) {
+  override async delete(...args: Parameters<MemoryDriver["delete"]>) {
     this.requests.push(`delete ${args[0].threadId.replace(/:.*/, "")}`);
     return await super.delete(...args);
   }

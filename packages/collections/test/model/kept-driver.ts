@@ -1,7 +1,7 @@
 import { type CommitRequest, type DeleteRequest, MemoryDriver } from "@scrollback/store-core";
 
-/** Threads in memory, and which of them were written or deleted. */
-export class DeletableDriver extends MemoryDriver {
+/** Threads in memory that outlive the stores on them, and which of them were written or deleted. */
+export class KeptDriver extends MemoryDriver {
   /** The threads that were written or deleted since this was cleared. */
   readonly written = new Set<string>();
 

@@ -1,0 +1,249 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { StoreError } from "@scrollback/store-core";
+import type { Chat, ChatEntry, Identified, MessageStatus } from "./chat.ts";
+import { ChatView, OutdatedError } from "./chat-view.ts";
+import { commitPlan, type Plan, type Written } from "./commit-plan.ts";
+import type { ChatContext } from "./context.ts";
+import { isSameMessage, newEntry, publicEntry } from "./entries.ts";
+import { type Head, withFields } from "./head.ts";
+import type { ChatLocation } from "./threads.ts";
+import { missingChat } from "./write-chat.ts";
+
+const MAX_ATTEMPTS = 20;
+const abortMessages = {
+  stopped: "the run was asked to stop",
+  "taken-over": "another run has taken the place of this one",
+  deleted: "the chat was deleted",
+  removed: "the answer was removed from the chat while it was made",
+};
+
+/** Why a run's signal was aborted. */
+export type AbortCause = keyof typeof abortMessages;
+
+/** How a run ends. */
+export interface RunResult<M> {
+  /** The answer. Without one, or with one that has no content, the last one of `update` is saved, if any. */
+  readonly message?: M;
+  readonly status: Exclude<MessageStatus, "partial">;
+  /** Why it failed. */
+  readonly error?: string;
+}
+
+/** What a run begins with. */
+export interface RunStart<M> {
+  readonly id: string;
+  readonly messageId: string;
+  readonly written: Written<M>;
+}
+
+/** An answer that is being made in this process: a lease in the chat's head, which beats renew. */
+export class ActiveRun<M extends Identified> {
+  readonly id: string;
+  /** The id that the answer is saved under. */
+  readonly messageId: string;
+  /** The chat as the run began. */
+  readonly chat: Chat;
+  readonly entries: readonly ChatEntry<M>[];
+  /** Settles when the run has ended. */
+  readonly ended: Promise<void>;
+  readonly #context: ChatContext<M>;
+  readonly #location: ChatLocation;
+  readonly #controller = new AbortController();
+  readonly #beat: NodeJS.Timeout;
+  readonly #finish: () => void;
+  #view: ChatView<M>;
+  /** Writes are one after the other. */
+  #writing: Promise<unknown> = Promise.resolve();
+  #isBeating = false;
+  #latest: M | undefined;
+  #saved: M | undefined;
+  #isStored: boolean;
+  #end: Promise<void> | undefined;
+
+  /** Begins the beats. */
+  constructor(context: ChatContext<M>, location: ChatLocation, { id, messageId, written }: RunStart<M>) {
+    this.#context = context;
+    this.#location = location;
+    this.id = id;
+    this.messageId = messageId;
+    this.chat = written.chat;
+    this.entries = written.entries.map(publicEntry);
+    this.#isStored = written.entries.some(({ message }) => message.id === messageId);
+    this.#view = ChatView.known<M>(context.stores, location.threadId, written);
+    const ended = Promise.withResolvers<void>();
+    this.ended = ended.promise;
+    this.#finish = ended.resolve;
+    this.#beat = setInterval(() => void this.#onBeat(), context.beatMs).unref();
+  }
+
+  /** Aborted when the run is to end: by `stop`, a takeover, a deletion. The reason is an error whose `cause` says which. */
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** Aborts {@link ActiveRun.signal}. */
+  abort(cause: AbortCause): void {
+    if (!this.signal.aborted)
+      this.#controller.abort(new StoreError("ABORTED", abortMessages[cause], { cause }));
+    if (cause !== "deleted" && cause !== "taken-over") return;
+    // Nothing more can be written.
+    this.#stopBeats();
+    this.#finish();
+  }
+
+  /** What the next beat saves. Does no I/O. */
+  update(message: M): void {
+    this.#latest = message;
+  }
+
+  /** Saves what `update` was given last, now. @throws StoreError `CONFLICT` after a takeover, `NOT_FOUND` after a deletion. */
+  async save(): Promise<void> {
+    await this.#write(async (view, head, now) => {
+      const entries = await this.#placed(view, this.#latest, { status: "partial" }, now);
+      return { ...entries, head: { run: head.run && { ...head.run, beatAt: now } } };
+    });
+  }
+
+  /**
+   * Saves the answer and gives the lease back, in one commit. Twice is once; where it failed, call it again.
+   *
+   * @throws StoreError `CONFLICT` after a takeover, `NOT_FOUND` after a deletion: nothing is written.
+   */
+  async end(result: RunResult<M>): Promise<void> {
+    this.#end ??= this.#finishWith(result).catch((error) => {
+      this.#end = undefined;
+      throw error;
+    });
+    await this.#end;
+  }
+
+  async #finishWith({ message, status, error }: RunResult<M>): Promise<void> {
+    this.#stopBeats();
+    const answer = [message, this.#latest].find((one) => one !== undefined && hasContent(one));
+    const settled = answer && (status === "complete" ? answer : this.#context.settle(answer));
+    const fields = { status, ...(error !== undefined && { error }) };
+    try {
+      await this.#write(async (view, _head, now) => {
+        const entries = await this.#placed(view, settled, fields, now);
+        return { ...entries, head: { run: undefined }, isActive: settled !== undefined };
+      });
+    } finally {
+      this.#finish();
+    }
+  }
+
+  /** The entries with the answer in its place. */
+  async #placed(
+    view: ChatView<M>,
+    answer: M | undefined,
+    fields: Partial<ChatEntry<M>>,
+    now: number,
+  ): Promise<Plan<M>> {
+    const isAnswer = ({ message }: ChatEntry<M>) => message.id === this.messageId;
+    const index = this.#isStored ? await view.findIndex(isAnswer) : view.entries.findLastIndex(isAnswer);
+    const before = view.entries[index];
+    if (!before && this.#isStored) {
+      this.abort("removed");
+      return {};
+    }
+    if (answer === undefined) return {};
+    const message = answer.id === this.messageId ? answer : { ...answer, id: this.messageId };
+    const isKept = before && isSameMessage(before.message, message) && before.status === fields.status;
+    if (isKept) return {};
+    const entry = newEntry(message, now, { ...fields, createdAt: before?.createdAt ?? now });
+    return before
+      ? { entries: view.entries.with(index, entry) }
+      : { entries: [...view.entries, entry], isActive: true };
+  }
+
+  async #onBeat(): Promise<void> {
+    if (this.#isBeating) return;
+    this.#isBeating = true;
+    try {
+      const { now, leaseMs } = this.#context;
+      const beatAt = this.#view.head?.run?.beatAt ?? 0;
+      if (this.#latest !== this.#saved || now() - beatAt >= leaseMs / 3) await this.save();
+      else await this.#look();
+    } catch (error) {
+      // What the signal says already is no error.
+      const isOver = StoreError.is(error, "CONFLICT") || StoreError.is(error, "NOT_FOUND");
+      if (!isOver) this.#context.onError(error, "beat");
+    } finally {
+      this.#isBeating = false;
+    }
+  }
+
+  /** Looks whether the run is to end. */
+  async #look(): Promise<void> {
+    const { stores } = this.#context;
+    const { head } = await ChatView.read<M>(stores, this.#location.threadId, { limit: 0 });
+    this.#assertOwn(head);
+  }
+
+  /** @throws StoreError `NOT_FOUND`, `CONFLICT` where the run is not the chat's any more. */
+  #assertOwn(head: Head | undefined): asserts head is Head {
+    if (!head || head.incarnation !== this.#view.head?.incarnation) {
+      this.abort("deleted");
+      throw missingChat("run");
+    }
+    if (head.run?.id !== this.id) {
+      this.abort("taken-over");
+      throw new StoreError(
+        "CONFLICT",
+        "run: another run has taken the place of this one; nothing was written",
+      );
+    }
+    if (head.run.stop) this.abort("stopped");
+  }
+
+  /** Makes a change of the run, when the one before is made. */
+  #write(plan: (view: ChatView<M>, head: Head, now: number) => Promise<Plan<M>>): Promise<void> {
+    const written = this.#writing.then(() => this.#writeNow(plan));
+    this.#writing = written.catch(() => undefined);
+    return written;
+  }
+
+  async #writeNow(plan: (view: ChatView<M>, head: Head, now: number) => Promise<Plan<M>>): Promise<void> {
+    const { stores, now } = this.#context;
+    const { threadId } = this.#location;
+    for (let attempt = 0; ; attempt++) {
+      const { head } = this.#view;
+      this.#assertOwn(head);
+      const time = now();
+      const latest = this.#latest;
+      const options = { method: "run", now: time, operation: undefined, signal: undefined };
+      try {
+        const made = await plan(this.#view, head, time);
+        const written = await commitPlan(
+          this.#context,
+          this.#location,
+          this.#view,
+          withFields(head, {}),
+          made,
+          options,
+        );
+        this.#view = ChatView.known<M>(stores, threadId, written);
+        this.#isStored ||= written.entries.some(({ message }) => message.id === this.messageId);
+        this.#saved = latest;
+        return;
+      } catch (error) {
+        if (!(error instanceof OutdatedError) || attempt >= MAX_ATTEMPTS) throw error;
+      }
+      if (attempt > 0) await sleep(Math.random() * 20 * 2 ** Math.min(attempt, 4));
+      const fresh = await ChatView.read<M>(stores, threadId, { limit: 64 });
+      this.#assertOwn(fresh.head);
+      this.#view = fresh;
+    }
+  }
+
+  #stopBeats(): void {
+    clearInterval(this.#beat);
+  }
+}
+
+/** Whether there is anything in a message that would be worth keeping. */
+function hasContent(message: object): boolean {
+  const { content, parts } = message as { content?: unknown; parts?: unknown };
+  const own = [content, parts].filter((one) => typeof one === "string" || Array.isArray(one));
+  return own.length === 0 || own.some((one) => (one as { length: number }).length > 0);
+}

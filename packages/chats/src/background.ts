@@ -1,0 +1,19 @@
+/** What is under way without anybody waiting for it. */
+export class Background {
+  readonly #tasks = new Set<Promise<void>>();
+  readonly #onError: (error: unknown) => void;
+
+  constructor(onError: (error: unknown) => void) {
+    this.#onError = onError;
+  }
+
+  add(task: Promise<unknown>): void {
+    const settled = task.then(() => undefined, this.#onError).finally(() => this.#tasks.delete(settled));
+    this.#tasks.add(settled);
+  }
+
+  /** Returns when nothing is under way. */
+  async flush(): Promise<void> {
+    while (this.#tasks.size > 0) await Promise.all(this.#tasks);
+  }
+}

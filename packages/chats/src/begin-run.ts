@@ -1,0 +1,191 @@
+import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { StoreError } from "@scrollback/store-core";
+import { ActiveRun } from "./active-run.ts";
+import { planAppend, planDropAnswer, planEdit } from "./changes.ts";
+import type { Identified, Placed } from "./chat.ts";
+import { ChatView } from "./chat-view.ts";
+import type { Plan } from "./commit-plan.ts";
+import type { ChatContext } from "./context.ts";
+import { newEntry, type StoredEntry } from "./entries.ts";
+import { type Head, isRunning, newHead, type StoredRun } from "./head.ts";
+import type { ChatLocation } from "./threads.ts";
+import { checkAfter, writeChat } from "./write-chat.ts";
+
+/** How long a run that was asked to stop is waited for. */
+const STOP_WAIT_MS = 1_000;
+const STOP_LOOK_MS = 50;
+
+/** What changes in a chat as a run begins. */
+export type RunChange<M> =
+  | { readonly append: readonly M[] }
+  | { readonly edit: string; readonly message: M }
+  | { readonly dropAnswer: string | undefined }
+  /** `with` is asked again at each attempt; undefined: `CONFLICT`. */
+  | { readonly replace: string; with(stored: M): M | undefined }
+  | { readonly nothing: true };
+
+/** What {@link OwnedChats.begin} takes. */
+export interface BeginOptions extends Placed {
+  /** 1 to 256 bytes. Default: a UUID. */
+  readonly runId?: string;
+  /** The id of the answer. Default: with `replace` that of an assistant's message, else a UUID. */
+  readonly messageId?: string;
+  /**
+   * What becomes of a run that is not lost: this call fails with `CONFLICT` (`"reject"`, the default), or that run is asked to
+   * stop, waited for up to a second, and fenced off. What it saved last stays, as `"stopped"`.
+   */
+  readonly whileRunning?: "reject" | "stop";
+}
+
+/** Makes a change and takes the lease of a chat, in one commit. */
+export async function beginRun<M extends Identified>(
+  context: ChatContext<M>,
+  location: ChatLocation,
+  change: RunChange<M>,
+  options: BeginOptions,
+): Promise<ActiveRun<M>> {
+  const { runId: id = randomUUID(), messageId: given, whileRunning = "reject", after, ...write } = options;
+  const intent = [{ ...change, with: undefined }, after, options.runId, given];
+  let messageId = given ?? randomUUID();
+  let fenced: string | undefined;
+  for (;;) {
+    let running: StoredRun | undefined;
+    let before: StoredRun | undefined;
+    let earlier: Head | undefined;
+    const written = await writeChat<M>(context, location, {
+      method: "begin",
+      limit: undefined,
+      options: write,
+      intent,
+      ...("append" in change && { create: (now: number) => newHead(location.chatId, now) }),
+      repeated: (head) => {
+        earlier = head;
+      },
+      plan: async (view, head, now) => {
+        before = head.run;
+        running =
+          before && before.id !== fenced && isRunning(before, now, context.leaseMs) ? before : undefined;
+        if (running && whileRunning === "stop") return undefined;
+        if (running)
+          throw new StoreError("CONFLICT", "begin: a run of the chat is under way; wait for it, or stop it");
+        const entries = before ? settledEntries(context, view.entries, before, fenced, now) : view.entries;
+        const seen = ChatView.known<M>(context.stores, location.threadId, { ...view, head, entries });
+        const plan = await planChange(seen, head, change, after, now);
+        if (given === undefined && "replace" in change) {
+          const replaced = entries.find(({ message }) => message.id === change.replace);
+          if (replaced?.message.role === "assistant") messageId = change.replace;
+        }
+        const run: StoredRun = { id, messageId, startedAt: now, beatAt: now };
+        return { entries: plan?.entries ?? entries, head: { run }, isActive: true };
+      },
+    });
+    if (running) {
+      await stopAndWait(context, location, running);
+      fenced = running.id;
+      continue;
+    }
+    if (earlier) return begunEarlier(context, location, earlier);
+    context.runs.abort(location.threadId, before?.id, "taken-over");
+    const run = new ActiveRun(context, location, { id, messageId, written });
+    context.runs.add(location.threadId, run);
+    return run;
+  }
+}
+
+/** The run that the same call has begun, where this process makes it. @throws StoreError `CONFLICT` */
+function begunEarlier<M extends Identified>(
+  { runs }: ChatContext<M>,
+  { threadId }: ChatLocation,
+  { run }: Head,
+): ActiveRun<M> {
+  const local = runs.find(threadId, run?.id);
+  if (local) return local;
+  throw new StoreError(
+    "CONFLICT",
+    "begin: the run of this operationId was begun already, by another process",
+  );
+}
+
+async function planChange<M extends Identified>(
+  view: ChatView<M>,
+  head: Head,
+  change: RunChange<M>,
+  after: Placed["after"],
+  now: number,
+): Promise<Plan<M> | undefined> {
+  if ("append" in change) return planAppend(view, head, change.append, after, now);
+  checkAfter("begin", head, after);
+  if ("edit" in change) return await planEdit(view, change.edit, change.message, now);
+  if ("dropAnswer" in change) return await planDropAnswer(view, change.dropAnswer);
+  if ("nothing" in change) return undefined;
+  const index = view.entries.findIndex(({ message }) => message.id === change.replace);
+  const stored = view.entries[index];
+  if (!stored) throw new StoreError("NOT_FOUND", "begin: the chat has no message of this id");
+  const message = change.with(stored.message);
+  if (message === undefined)
+    throw new StoreError("CONFLICT", "begin: the message cannot be replaced as it is now");
+  const { createdAt, status } = stored;
+  return { entries: view.entries.with(index, newEntry(message, now, { createdAt, status })) };
+}
+
+/** The entries, with what a run that gets no further has saved last as its answer. */
+function settledEntries<M extends Identified>(
+  { settle }: ChatContext<M>,
+  entries: readonly StoredEntry<M>[],
+  run: StoredRun,
+  fenced: string | undefined,
+  now: number,
+): readonly StoredEntry<M>[] {
+  const index = entries.findLastIndex(
+    ({ message, status }) => message.id === run.messageId && status === "partial",
+  );
+  const entry = entries[index];
+  if (!entry) return entries;
+  const isStopped = run.id === fenced || run.stop;
+  const fields = isStopped
+    ? { status: "stopped" as const }
+    : { status: "failed" as const, error: "the process that made the answer was lost" };
+  return entries.with(index, newEntry(settle(entry.message), now, { createdAt: entry.createdAt, ...fields }));
+}
+
+/** Asks a run to stop, in whatever process it is, and waits a second for its end. */
+async function stopAndWait<M extends Identified>(
+  context: ChatContext<M>,
+  location: ChatLocation,
+  { id }: StoredRun,
+): Promise<void> {
+  await stopRun(context, location, id);
+  const end = performance.now() + STOP_WAIT_MS;
+  while (performance.now() < end) {
+    const { head } = await ChatView.read<M>(context.stores, location.threadId, { limit: 0 });
+    if (head?.run?.id !== id) return;
+    await sleep(STOP_LOOK_MS);
+  }
+}
+
+/** Asks the run of a chat to stop. Returns false where none is running. */
+export async function stopRun<M extends Identified>(
+  context: ChatContext<M>,
+  location: ChatLocation,
+  runId: string | undefined,
+): Promise<boolean> {
+  let stopped: StoredRun | undefined;
+  try {
+    await writeChat<M>(context, location, {
+      method: "stop",
+      limit: 0,
+      options: {},
+      intent: null,
+      plan: (_view, { run }, now) => {
+        const isMeant = run && (runId === undefined || run.id === runId);
+        stopped = isMeant && isRunning(run, now, context.leaseMs) ? run : undefined;
+        context.runs.abort(location.threadId, stopped?.id, "stopped");
+        return stopped && !stopped.stop ? { head: { run: { ...stopped, stop: true } } } : undefined;
+      },
+    });
+  } catch (error) {
+    if (!StoreError.is(error, "NOT_FOUND")) throw error;
+  }
+  return stopped !== undefined;
+}

@@ -1,0 +1,205 @@
+import {
+  type Check,
+  checkOptions,
+  hasMethods,
+  invalid,
+  isBoolean,
+  isCount,
+  isFunction,
+  isId,
+  isObject,
+  isOneOf,
+  isPositiveInteger,
+  isSignal,
+  isString,
+  jsonCodec,
+  StoreError,
+} from "@scrollback/store-core";
+
+const MAX_MESSAGE_ID_BYTES = 256;
+const MAX_TITLE = 512;
+const MAX_LABELS_BYTES = 1_024;
+const MAX_METADATA_BYTES = 64 * 1_024;
+const roles: readonly unknown[] = ["system", "user", "assistant", "tool"];
+
+export const isMessageId: Check = (value) => {
+  const problem = isId(value);
+  if (problem) return problem;
+  return Buffer.byteLength(value as string) > MAX_MESSAGE_ID_BYTES
+    ? `must be at most ${MAX_MESSAGE_ID_BYTES} bytes of UTF-8`
+    : undefined;
+};
+
+const orNull =
+  (check: Check): Check =>
+  (value) =>
+    value === null ? undefined : check(value);
+
+/** Plain objects only: a Map would be stored as nothing. */
+const isPlainObject: Check = (value) => {
+  const problem = isObject(value);
+  if (problem) return problem;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === null || Object.getPrototypeOf(prototype) === null
+    ? undefined
+    : "must be a plain object";
+};
+
+const isLabelsWith =
+  (isNullAllowed: boolean): Check =>
+  (value) => {
+    const problem = isPlainObject(value);
+    if (problem) return problem;
+    const isLabel = (one: unknown) =>
+      typeof one === "string" ||
+      typeof one === "boolean" ||
+      Number.isFinite(one) ||
+      (isNullAllowed && one === null);
+    return Object.values(value as object).every(isLabel)
+      ? undefined
+      : "must have strings, finite numbers and booleans as its values";
+  };
+
+const signal = { signal: isSignal };
+const writeFields = { ...signal, operationId: isId, expectedRevision: isString };
+const placedFields = { ...writeFields, after: orNull(isMessageId) };
+const patchFields = {
+  title: orNull(isString),
+  titleBy: isOneOf("text", "model", "user"),
+  pinned: isBoolean,
+  archived: isBoolean,
+  labels: isLabelsWith(true),
+  metadata: isPlainObject,
+};
+const isForkedFrom: Check = (value) => {
+  const { chatId, messageId } = Object(value) as { chatId?: unknown; messageId?: unknown };
+  const problem = isId(chatId) ?? orNull(isMessageId)(messageId);
+  return problem === undefined ? undefined : "must have the ids of a chat, and of a message or null";
+};
+
+/** What the options of a method are checked by. */
+export const optionChecks = {
+  read: { ...signal, limit: isCount, before: isString },
+  signal,
+  write: writeFields,
+  placed: placedFields,
+  list: {
+    ...signal,
+    limit: (value: unknown) =>
+      isPositiveInteger(value) ?? (Number(value) > 1_000 ? "must be at most 1,000" : undefined),
+    cursor: isString,
+    archived: isBoolean,
+    pinned: isBoolean,
+    labels: isLabelsWith(false),
+  },
+  create: {
+    ...patchFields,
+    id: isId,
+    messages: (value: unknown) => (Array.isArray(value) ? undefined : "must be an array of messages"),
+    forkedFrom: isForkedFrom,
+  },
+  "create-options": { ...signal, operationId: isId },
+  patch: patchFields,
+  fork: { ...writeFields, id: isId, title: isString, at: orNull(isMessageId) },
+  import: { ...signal, operationId: isId, id: isId },
+  begin: {
+    ...placedFields,
+    runId: isMessageId,
+    messageId: isMessageId,
+    whileRunning: isOneOf("reject", "stop"),
+  },
+  follow: { ...signal, everyMs: isPositiveInteger },
+  stop: { runId: isMessageId },
+  upsert: { ...placedFields, status: isOneOf("complete", "partial", "stopped", "failed") },
+} satisfies Record<string, Record<string, Check>>;
+
+/** @throws StoreError `INVALID_ARGUMENT`. */
+export function checkChat(
+  method: string,
+  chatId: unknown,
+  options: unknown,
+  kind: keyof typeof optionChecks,
+): void {
+  checkValue(method, "chatId", isId, chatId);
+  checkOptions(method, options, optionChecks[kind]);
+}
+
+/** @throws StoreError `INVALID_ARGUMENT`. */
+export function checkValue(method: string, name: string, check: Check, value: unknown): void {
+  const problem = check(value);
+  if (problem) invalid(`${method}: ${name} ${problem}`);
+}
+
+/** @throws StoreError `INVALID_ARGUMENT`, `TOO_LARGE`. */
+export function checkPatch(method: string, patch: unknown, kind: "patch" | "create" = "patch"): void {
+  checkValue(method, "the patch", isObject, patch);
+  checkOptions(method, patch, optionChecks[kind]);
+  const { title, titleBy, labels, metadata } = patch as Record<string, unknown>;
+  if (titleBy !== undefined && typeof title !== "string") invalid(`${method}: titleBy needs a title`);
+  if (typeof title === "string" && title.length > MAX_TITLE)
+    tooLarge(method, "title", `${MAX_TITLE} characters`);
+  checkSizes(method, labels ?? {}, metadata ?? {});
+}
+
+/** @throws StoreError `TOO_LARGE`, and `INVALID_ARGUMENT` for what cannot be stored. */
+export function checkSizes(method: string, labels: unknown, metadata: unknown): void {
+  if (Buffer.byteLength(jsonCodec.encode(labels)) > MAX_LABELS_BYTES)
+    tooLarge(method, "labels", "1 KiB encoded");
+  if (Buffer.byteLength(jsonCodec.encode(metadata)) > MAX_METADATA_BYTES)
+    tooLarge(method, "metadata", "64 KiB encoded");
+}
+
+function tooLarge(method: string, name: string, limit: string): never {
+  throw new StoreError("TOO_LARGE", `${method}: ${name} may have at most ${limit}`);
+}
+
+/** @throws StoreError `INVALID_ARGUMENT`. */
+export function checkCut(cut: unknown): void {
+  checkValue("truncate", "the cut", isObject, cut);
+  checkOptions("truncate", cut, { from: isMessageId, behind: orNull(isMessageId) });
+  if (Object.values(cut as object).filter((value) => value !== undefined).length !== 1)
+    invalid("truncate: give from or behind");
+}
+
+/** What is wrong with a message, whatever the store's own `check` asks of it. */
+export function messageProblem(message: unknown): string | undefined {
+  const problem = isObject(message);
+  if (problem) return problem;
+  const { id, role } = message as { id?: unknown; role?: unknown };
+  const idProblem = isMessageId(id);
+  if (idProblem) return `id ${idProblem}`;
+  return roles.includes(role) ? undefined : `role must be "system", "user", "assistant" or "tool"`;
+}
+
+/** @throws StoreError `INVALID_ARGUMENT`. */
+export function checkMessages(
+  method: string,
+  messages: unknown,
+  check: (message: unknown) => string | undefined,
+): void {
+  if (!Array.isArray(messages)) invalid(`${method}: messages must be an array of messages`);
+  for (let index = 0; index < messages.length; index++) {
+    const problem = messageProblem(messages[index]) ?? check(messages[index]);
+    if (problem) invalid(`${method}: messages[${index}] ${problem}`);
+  }
+}
+
+/** @throws StoreError `INVALID_ARGUMENT`. */
+export function checkStoreOptions(options: unknown): void {
+  checkOptions("ChatStore", options ?? null, {
+    stores: hasMethods("withTraits"),
+    check: isFunction,
+    preview: isFunction,
+    settle: isFunction,
+    now: isFunction,
+    leaseMs: isPositiveInteger,
+    beatMs: isPositiveInteger,
+    onError: isFunction,
+  });
+  const { stores } = options as { stores?: { settings?: { maxMessages?: number } } };
+  if (stores === undefined) invalid("ChatStore: stores must be a store factory");
+  const { leaseMs = 15_000, beatMs = 2_000 } = options as { leaseMs?: number; beatMs?: number };
+  if (leaseMs < 3 * beatMs) invalid("ChatStore: leaseMs must be at least 3 times beatMs");
+  if (stores.settings?.maxMessages !== undefined)
+    invalid("ChatStore: stores must have no maxMessages; shorten what a model gets with a reducer");
+}

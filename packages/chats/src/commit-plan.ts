@@ -1,0 +1,122 @@
+import { type Cursor, type Revision, StoreError } from "@scrollback/store-core";
+import type { Chat, Identified } from "./chat.ts";
+import { type ChatView, OutdatedError } from "./chat-view.ts";
+import type { ChatContext } from "./context.ts";
+import { lastMessageOf, messageOf, type StoredEntry } from "./entries.ts";
+import { chatOf, type Head, type Operation, summaryOf, withFields, withOperation } from "./head.ts";
+import type { ChatLocation } from "./threads.ts";
+
+/** What the directory takes of a chat. */
+const MAX_SUMMARY_BYTES = 8_192;
+
+/** What a write makes of a chat. */
+export interface Plan<M> {
+  /** What the view's entries become. Entries that stay are the same objects. Default: as they are. */
+  readonly entries?: readonly StoredEntry<M>[];
+  /** Fields of the head that change. */
+  readonly head?: { readonly [K in keyof Head]?: Head[K] | undefined };
+  /** Whether it moves the chat to the front of lists. */
+  readonly isActive?: boolean;
+}
+
+/** A chat after a write. */
+export interface Written<M> {
+  readonly chat: Chat;
+  readonly head: Head;
+  readonly revision: Revision;
+  readonly older: Cursor | undefined;
+  /** The newest entries, as far as the write has read them. */
+  readonly entries: readonly StoredEntry<M>[];
+}
+
+/** How a plan is committed. */
+export interface CommitOptions {
+  readonly method: string;
+  readonly now: number;
+  readonly operation: Operation | undefined;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** Commits a plan at the revision of a view. @throws OutdatedError where another writer was first. */
+export async function commitPlan<M extends Identified>(
+  context: ChatContext<M>,
+  location: ChatLocation,
+  view: ChatView<M>,
+  base: Head,
+  plan: Plan<M>,
+  { method, now, operation, signal }: CommitOptions,
+): Promise<Written<M>> {
+  const { entries = view.entries, head: fields = {}, isActive = false } = plan;
+  const writes = base.writes + 1;
+  const kept = commonLength(view.entries, entries);
+  const drop = view.entries.length - kept;
+  const append = entries.slice(kept).map((entry) => ({ ...entry, writes }));
+  if (drop > 0) view.assertCountable(method);
+  const isOther = drop > 0 || append.length > 0;
+  const next = withFields(base, {
+    ...(isOther && {
+      messageCount: view.count - drop + append.length,
+      lastMessage: await newLastMessage(context, view, drop, append),
+    }),
+    updatedAt: Math.max(now, base.updatedAt),
+    activeAt: isActive ? Math.max(now, base.activeAt) : base.activeAt,
+    operations: withOperation(base, operation),
+    ...fields,
+    writes,
+  });
+  return await commit(context, location, signal, view, { head: next, drop, append });
+}
+
+/** The newest message after a change; reads it where the change dropped all that were read. */
+async function newLastMessage<M extends Identified>(
+  { preview }: ChatContext<M>,
+  view: ChatView<M>,
+  drop: number,
+  append: readonly StoredEntry<M>[],
+): Promise<Head["lastMessage"]> {
+  if (append.length === 0 && drop >= view.entries.length) await view.deepen();
+  const last = append.at(-1) ?? view.entries.at(-1 - drop);
+  return last && lastMessageOf(last, preview);
+}
+
+/** Commits what a chat becomes, and notes it in the directory. @throws OutdatedError. */
+export async function commit<M extends Identified>(
+  context: ChatContext<M>,
+  { threadId, directory, chatId }: ChatLocation,
+  signal: AbortSignal | undefined,
+  view: ChatView<M>,
+  { head, drop, append }: { head: Head; drop: number; append: readonly StoredEntry<M>[] },
+): Promise<Written<M>> {
+  const { stores, directories, now } = context;
+  const value = summaryOf(head);
+  if (stores.metadataSize(value) > MAX_SUMMARY_BYTES)
+    throw new StoreError(
+      "TOO_LARGE",
+      `the title, the labels and the ids of the chat: at most 8 KiB encoded fit`,
+    );
+  const { ttlMs } = stores.settings;
+  const { incarnation, activeAt: order, writes: version } = head;
+  let revision: Revision | null = null;
+  try {
+    await directories.write(directory, { key: [chatId], incarnation }, async () => {
+      const change = { drop, append: append.map(messageOf), metadata: head };
+      const options = { expectedRevision: view.revision, ...(signal && { signal }) };
+      revision = await stores.open(threadId).commit(change, options);
+      const expiry = ttlMs !== undefined && { expiresAt: now() + ttlMs };
+      return { order, version, value, was: view.head?.activeAt, ...expiry };
+    });
+  } catch (error) {
+    if (StoreError.is(error, "CONFLICT"))
+      throw new OutdatedError("another writer was first", { cause: error });
+    throw error;
+  }
+  context.followers.notify(threadId);
+  const entries = [...view.entries.slice(0, view.entries.length - drop), ...append];
+  const written = String(revision);
+  return { chat: chatOf(head, written, context), head, revision: written, entries, older: view.older };
+}
+
+function commonLength(one: readonly unknown[], other: readonly unknown[]): number {
+  const index = one.findIndex((value, at) => value !== other[at]);
+  return index < 0 ? one.length : index;
+}

@@ -1,0 +1,254 @@
+import { expect } from "vitest";
+import type { ContractMessage, ContractTest } from "./contract.ts";
+import { dialogue, listedIds, message, storeError, textsIn } from "./values.ts";
+
+const answer = (text: string, id = "a"): ContractMessage => message(id, "assistant", text);
+const quick = { beatMs: 30, leaseMs: 10_000 };
+/** A clock that goes by so far that every lease is over. */
+const later = { now: () => Date.now() + 60_000 };
+
+export const running: readonly ContractTest[] = [
+  {
+    title: "begin, end: the change and the lease are one write, the answer and the end of the lease another",
+    async run({ mine, connect, owner }) {
+      const run = await mine.begin(
+        "c",
+        { append: [message("q")] },
+        { after: null, messageId: "a", runId: "r" },
+      );
+      expect(run).toMatchObject({ id: "r", messageId: "a", chat: { id: "c", messageCount: 1 } });
+      expect(run.entries).toMatchObject([{ message: { id: "q" }, status: "complete" }]);
+      expect(run.signal.aborted).toBe(false);
+      const theirs = connect().of(owner);
+      const summary = { id: "r", messageId: "a", startedAt: run.chat.run?.startedAt, state: "running" };
+      expect((await theirs.get("c"))?.run).toEqual(summary);
+      expect((await theirs.list()).chats[0]?.run).toEqual(summary);
+      await run.end({ message: answer("done"), status: "complete" });
+      await run.end({ message: answer("again"), status: "failed" });
+      const page = await theirs.read("c");
+      expect(page?.entries.at(-1)).toMatchObject({ message: answer("done"), status: "complete" });
+      expect(page?.chat).not.toHaveProperty("run");
+      expect(page?.chat).toMatchObject({ messageCount: 2, lastMessage: { id: "a", text: "done" } });
+      expect((await theirs.list()).chats[0]).not.toHaveProperty("run");
+    },
+  },
+  {
+    title: "begin: edits, drops an answer, replaces or changes nothing",
+    async run({ mine }) {
+      await mine.create({ id: "c", messages: dialogue("q", "a", "q2", "a2") });
+      const end = async (run: Awaited<ReturnType<typeof mine.begin>>, text: string) => {
+        await run.end({
+          message: { id: run.messageId, role: "assistant", content: text },
+          status: "complete",
+        });
+        return await textsIn(mine, "c");
+      };
+      const dropped = await mine.begin("c", { dropAnswer: undefined });
+      expect(await end(dropped, "a2b")).toEqual(["q", "a", "q2", "a2b"]);
+      const edited = await mine.begin(
+        "c",
+        { edit: "q2", message: message("q2c") },
+        { after: dropped.messageId },
+      );
+      expect(await end(edited, "a2c")).toEqual(["q", "a", "q2c", "a2c"]);
+      const replaced = await mine.begin("c", {
+        replace: "a",
+        with: (stored) => ({ ...stored, content: `${stored.content} approved` }),
+      });
+      expect(replaced.messageId).toBe("a");
+      expect(replaced.entries[1]?.message.content).toBe("a approved");
+      expect(await end(replaced, "a went on")).toEqual(["q", "a went on", "q2c", "a2c"]);
+      expect(await end(await mine.begin("c", { nothing: true }), "more")).toEqual([
+        "q",
+        "a went on",
+        "q2c",
+        "a2c",
+        "more",
+      ]);
+      const refused = mine.begin("c", { replace: "a", with: () => undefined });
+      await expect(refused).rejects.toMatchObject(storeError("CONFLICT", /replaced/));
+      const missing = mine.begin("c", { replace: "x", with: (stored) => stored });
+      await expect(missing).rejects.toMatchObject(storeError("NOT_FOUND"));
+      await expect(mine.begin("none", { nothing: true })).rejects.toMatchObject(storeError("NOT_FOUND"));
+      await expect(mine.begin("c", { nothing: true }, { after: "q" })).rejects.toMatchObject(
+        storeError("CONFLICT", /last message/),
+      );
+    },
+  },
+  {
+    title:
+      "begin: one of several at once gets the run, the others are CONFLICT, and nothing of theirs is written",
+    async run({ mine, connect, owner }) {
+      await mine.create({ id: "c" });
+      const begun = await Promise.allSettled(
+        ["x", "y", "z"].map((id) =>
+          connect()
+            .of(owner)
+            .begin("c", { append: [message(id)] }),
+        ),
+      );
+      const won = begun.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
+      expect(won).toHaveLength(1);
+      for (const one of begun) {
+        if (one.status === "rejected") expect(one.reason).toMatchObject(storeError("CONFLICT", /under way/));
+      }
+      expect(await textsIn(mine, "c")).toHaveLength(1);
+      await won[0]?.end({ status: "stopped" });
+      expect(await textsIn(mine, "c")).toHaveLength(1);
+    },
+  },
+  {
+    title: "begin: under one operation id once; in the same process it is the same run",
+    async run({ mine, connect, owner }) {
+      const options = { operationId: "op", messageId: "a" };
+      const run = await mine.begin("c", { append: [message("q")] }, options);
+      expect(await mine.begin("c", { append: [message("q")] }, options)).toBe(run);
+      const theirs = connect()
+        .of(owner)
+        .begin("c", { append: [message("q")] }, options);
+      await expect(theirs).rejects.toMatchObject(storeError("CONFLICT", /operationId/));
+      await run.end({ message: answer("done"), status: "complete" });
+      const late = mine.begin("c", { append: [message("q")] }, options);
+      await expect(late).rejects.toMatchObject(storeError("CONFLICT", /operationId/));
+      expect(await textsIn(mine, "c")).toEqual(["q", "done"]);
+    },
+  },
+  {
+    title: "beats: save what there is of the answer, while others write",
+    async run({ mine, connect, owner }) {
+      const chats = connect(quick);
+      const run = await chats.of(owner).begin("c", { append: [message("q")] }, { messageId: "a" });
+      run.update(answer("one"));
+      await expect
+        .poll(async () => (await mine.read("c"))?.entries.at(-1))
+        .toMatchObject({
+          message: answer("one"),
+          status: "partial",
+        });
+      await mine.update("c", { title: "Renamed" });
+      await mine.append("c", [message("meanwhile")]);
+      run.update(answer("one two"));
+      await expect.poll(() => textsIn(mine, "c")).toEqual(["q", "one two", "meanwhile"]);
+      run.update(answer("one two three"));
+      await run.save();
+      expect(await textsIn(mine, "c")).toEqual(["q", "one two three", "meanwhile"]);
+      await run.end({ message: answer("all"), status: "complete" });
+      expect(await textsIn(mine, "c")).toEqual(["q", "all", "meanwhile"]);
+      expect(await mine.get("c")).toMatchObject({ title: "Renamed", messageCount: 3 });
+    },
+  },
+  {
+    title: "stop: aborts the run in whatever process it is; what there is is saved as stopped",
+    async run({ mine, connect, owner }) {
+      expect(await mine.stop("c")).toBe(false);
+      const settle = (one: ContractMessage) => ({ ...one, content: `${one.content} (settled)` });
+      const there = connect({ ...quick, settle }).of(owner);
+      const run = await there.begin("c", { append: [message("q")] }, { messageId: "a" });
+      run.update(answer("half"));
+      expect(await mine.stop("c", "other")).toBe(false);
+      expect(await mine.stop("c", run.id)).toBe(true);
+      await expect.poll(() => run.signal.aborted).toBe(true);
+      expect(run.signal.reason).toMatchObject({ ...storeError("ABORTED"), cause: "stopped" });
+      await run.end({ status: "stopped" });
+      expect((await mine.read("c"))?.entries.at(-1)).toMatchObject({
+        message: answer("half (settled)"),
+        status: "stopped",
+      });
+      expect(await mine.stop("c")).toBe(false);
+      const empty = await there.begin("c", { nothing: true });
+      expect(await there.stop("c")).toBe(true);
+      expect(empty.signal.aborted).toBe(true);
+      await empty.end({
+        message: { id: empty.messageId, role: "assistant", content: "" },
+        status: "stopped",
+      });
+      expect(await textsIn(mine, "c")).toEqual(["q", "half (settled)"]);
+    },
+  },
+  {
+    title: "whileRunning: stop, ends the run that is there, or fences it off after a second",
+    async run({ mine, connect, owner }) {
+      const there = connect(quick).of(owner);
+      const first = await there.begin("c", { append: [message("q")] }, { messageId: "a" });
+      first.signal.addEventListener(
+        "abort",
+        () => void first.end({ message: answer("half"), status: "stopped" }),
+      );
+      const second = await mine.begin(
+        "c",
+        { append: [message("q2")] },
+        { whileRunning: "stop", messageId: "a2" },
+      );
+      expect(await textsIn(mine, "c")).toEqual(["q", "half", "q2"]);
+      second.update(answer("deaf", "a2"));
+      await second.save();
+      const third = await connect()
+        .of(owner)
+        .begin("c", { append: [message("q3")] }, { whileRunning: "stop" });
+      const page = await mine.read("c");
+      expect(page?.entries.map((entry) => entry.status)).toEqual([
+        "complete",
+        "stopped",
+        "complete",
+        "stopped",
+        "complete",
+      ]);
+      expect(page?.chat.run?.id).toBe(third.id);
+      second.update(answer("too late", "a2"));
+      await expect(second.save()).rejects.toMatchObject(storeError("CONFLICT"));
+      expect(second.signal.reason).toMatchObject({ cause: "taken-over" });
+      const late = second.end({ message: answer("too late", "a2"), status: "complete" });
+      await expect(late).rejects.toMatchObject(storeError("CONFLICT"));
+      expect(await mine.read("c")).toEqual(page);
+      await third.end({ status: "failed", error: "no model" });
+    },
+  },
+  {
+    title: "a lost run is shown as lost, and the next one takes its place and settles what it saved",
+    async run({ mine, connect, owner }) {
+      const run = await mine.begin("c", { append: [message("q")] }, { messageId: "a" });
+      run.update(answer("half"));
+      await run.save();
+      const theirs = connect(later).of(owner);
+      expect((await theirs.get("c"))?.run).toMatchObject({ id: run.id, state: "lost" });
+      expect((await theirs.list()).chats[0]?.run).toMatchObject({ id: run.id, state: "lost" });
+      expect(await theirs.stop("c")).toBe(false);
+      const next = await theirs.begin("c", { nothing: true });
+      expect(next.entries.at(-1)).toMatchObject({
+        message: answer("half"),
+        status: "failed",
+        error: expect.stringMatching(/lost/),
+      });
+      await expect(run.end({ message: answer("late"), status: "complete" })).rejects.toMatchObject(
+        storeError("CONFLICT"),
+      );
+      await next.end({ status: "stopped" });
+      expect(await textsIn(mine, "c")).toEqual(["q", "half"]);
+    },
+  },
+  {
+    title: "delete, and an edit of the answer away, abort the run, which brings nothing back",
+    async run({ mine, connect, owner }) {
+      const there = connect(quick).of(owner);
+      const edited = await there.begin("c", { append: [message("q")] }, { messageId: "a" });
+      edited.update(answer("half"));
+      await edited.save();
+      await mine.edit("c", "q", message("q", "user", "new"));
+      edited.update(answer("more"));
+      await expect.poll(() => edited.signal.aborted).toBe(true);
+      expect(edited.signal.reason).toMatchObject({ cause: "removed" });
+      await edited.end({ message: answer("more"), status: "stopped" });
+      expect(await textsIn(mine, "c")).toEqual(["new"]);
+      expect(await mine.get("c")).not.toHaveProperty("run");
+      const run = await there.begin("c", { nothing: true });
+      await mine.delete("c");
+      await expect.poll(() => run.signal.aborted).toBe(true);
+      expect(run.signal.reason).toMatchObject({ cause: "deleted" });
+      await expect(
+        run.end({ message: answer("x", run.messageId), status: "complete" }),
+      ).rejects.toMatchObject(storeError("NOT_FOUND"));
+      expect(await mine.get("c")).toBeUndefined();
+      expect(await listedIds(mine)).toEqual([]);
+    },
+  },
+];

@@ -1,0 +1,110 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { StoreError } from "@scrollback/store-core";
+import type { Chat, Identified } from "./chat.ts";
+import { ChatView, OutdatedError } from "./chat-view.ts";
+import { commitPlan } from "./commit-plan.ts";
+import type { ChatContext } from "./context.ts";
+import { isSameMessage, newEntry, type StoredEntry } from "./entries.ts";
+import { chatOf, type Head, isDone, newHead, type Operation } from "./head.ts";
+import type { ChatLocation } from "./threads.ts";
+import { takenId } from "./write-chat.ts";
+
+const MAX_ATTEMPTS = 20;
+
+/** A chat that is made of entries that exist elsewhere. */
+export interface ChatCopy<M extends Identified> {
+  readonly method: string;
+  readonly entries: readonly StoredEntry<M>[];
+  /** The fields that it has beside its messages. */
+  readonly fields: { readonly [K in keyof Head]?: Head[K] | undefined };
+  readonly operation: Operation | undefined;
+  readonly signal: AbortSignal | undefined;
+}
+
+/**
+ * Makes a chat in one commit where its messages fit one, else in several. Until the last of them there is no chat. The same
+ * operation goes on where one that failed has stopped, and starts over where the entries are other ones now.
+ *
+ * @throws StoreError `CONFLICT` where the id is taken.
+ */
+export async function copyChat<M extends Identified>(
+  context: ChatContext<M>,
+  location: ChatLocation,
+  copy: ChatCopy<M>,
+): Promise<Chat> {
+  const { stores } = context;
+  const { method, entries, operation, signal } = copy;
+  const { threadId } = location;
+  let view = ChatView.known<M>(stores, threadId, { revision: null, entries: [] });
+  let atOnce = Math.max(1, entries.length);
+  for (let attempt = 0; ; ) {
+    const { head, revision } = view;
+    if (head && revision !== null && !head.copying) {
+      if (isDone(head, operation, method)) return chatOf(head, revision, context);
+      throw takenId(method);
+    }
+    if (head?.copying && !isCopyOf(head.copying, operation)) throw takenId(method);
+    try {
+      const written = await copyNext(context, location, copy, view, atOnce);
+      if (!written.head.copying) return written.chat;
+      view = ChatView.known<M>(stores, threadId, written);
+      attempt = 0;
+      continue;
+    } catch (error) {
+      if (StoreError.is(error, "TOO_LARGE") && atOnce > 1) {
+        atOnce = Math.ceil(atOnce / 2);
+        continue;
+      }
+      if (!(error instanceof OutdatedError)) throw error;
+      attempt += 1;
+      if (attempt > MAX_ATTEMPTS)
+        throw new StoreError("CONFLICT", `${method}: other writers were first ${attempt} times; try again`);
+    }
+    if (attempt > 1) await sleep(Math.random() * 20 * 2 ** Math.min(attempt, 4));
+    view = await ChatView.read<M>(stores, threadId, { signal });
+  }
+}
+
+/** Commits the next entries: those behind the ones that are there already, or all where others are there. */
+async function copyNext<M extends Identified>(
+  context: ChatContext<M>,
+  location: ChatLocation,
+  { method, entries, fields, operation, signal }: ChatCopy<M>,
+  view: ChatView<M>,
+  atOnce: number,
+) {
+  const now = context.now();
+  const isBegun =
+    view.entries.length <= entries.length &&
+    view.entries.every((entry, index) => isSameEntry(entry, entries[index]));
+  const there = isBegun ? view.entries : [];
+  const next = [...there, ...entries.slice(there.length, there.length + atOnce)];
+  const isLast = next.length === entries.length;
+  const named = operation && { operationId: operation.id, digest: operation.digest };
+  const plan = { entries: next, head: { ...fields, copying: isLast ? undefined : { since: now, ...named } } };
+  const base = view.head ?? newHead(location.chatId, now);
+  const done = isLast ? operation : undefined;
+  return await commitPlan(context, location, view, base, plan, { method, now, operation: done, signal });
+}
+
+function isCopyOf(
+  { operationId, digest }: NonNullable<Head["copying"]>,
+  operation: Operation | undefined,
+): boolean {
+  return operation !== undefined && operationId === operation.id && digest === operation.digest;
+}
+
+function isSameEntry<M>(one: StoredEntry<M>, other: StoredEntry<M> | undefined): boolean {
+  return other !== undefined && isSameMessage({ ...one, writes: 0 }, { ...other, writes: 0 });
+}
+
+/** An entry for a copy: an answer that is still being made gets no more in it. */
+export function copied<M>(entry: StoredEntry<M>, settle: (message: M) => M): StoredEntry<M> {
+  const { message, createdAt, updatedAt, status, error } = entry;
+  const isPartial = status === "partial";
+  return newEntry(isPartial ? settle(message) : message, createdAt, {
+    updatedAt,
+    status: isPartial ? "stopped" : status,
+    ...(error !== undefined && { error }),
+  });
+}

@@ -1,0 +1,96 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { StoreError } from "@scrollback/store-core";
+import type { Identified } from "./chat.ts";
+import { ChatView } from "./chat-view.ts";
+import type { ChatContext } from "./context.ts";
+import type { Head } from "./head.ts";
+import { readMember } from "./read-member.ts";
+import { type ChatLocation, locationOf, threads } from "./threads.ts";
+
+const MAX_ATTEMPTS = 20;
+const DELETED_AT_ONCE = 8;
+const PAGE = 256;
+
+/**
+ * Deletes a chat's thread, and then all that the directory holds of it. Returns false where there is no chat, or where it is
+ * not one that `isMeant`.
+ */
+export async function deleteChat<M extends Identified>(
+  { stores, directories, runs, followers }: ChatContext<M>,
+  { chatId, threadId, directory }: ChatLocation,
+  signal: AbortSignal | undefined,
+  isMeant: (head: Head) => boolean = () => true,
+): Promise<boolean> {
+  let deleted: string | undefined;
+  for (let attempt = 0; ; attempt++) {
+    const { head, revision } = await ChatView.read<M>(stores, threadId, { limit: 0, signal });
+    if (!head || revision === null) return false;
+    const { incarnation, activeAt: order } = head;
+    // The chat of the first attempt is gone: this one was created since.
+    if (deleted !== undefined && deleted !== incarnation) return true;
+    if (!isMeant(head)) return false;
+    deleted = incarnation;
+    try {
+      await directories.remove(directory, { key: [chatId], incarnation, order }, () =>
+        stores.deleteThread(threadId, { expectedRevision: revision, ...(signal && { signal }) }),
+      );
+      runs.abort(threadId, head.run?.id, "deleted");
+      followers.notify(threadId);
+      return true;
+    } catch (error) {
+      if (!StoreError.is(error, "CONFLICT") || attempt >= MAX_ATTEMPTS) throw error;
+    }
+    await sleep(Math.random() * 20 * 2 ** Math.min(attempt, 4));
+  }
+}
+
+/** Has the directory look for chats whose deletion was not finished, and finish it in the background. */
+export async function finishDeletions<M extends Identified>(
+  context: ChatContext<M>,
+  owner: string,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  await pageOf(context, owner, 1, signal);
+}
+
+/** Deletes all chats of an owner, and then the directory. */
+export async function deleteAllChats<M extends Identified>(
+  context: ChatContext<M>,
+  owner: string,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const { directories } = context;
+  const directory = threads.directory(owner);
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+    for (;;) {
+      const { entries } = await pageOf(context, owner, PAGE, signal);
+      if (entries.length === 0) break;
+      const waiting = entries.values();
+      const deleteNext = async () => {
+        for (const { key, incarnation, order } of waiting) {
+          const isFound = await deleteChat(context, locationOf(owner, key[0] ?? ""), signal);
+          // Its thread was deleted by other means than this package's.
+          if (!isFound) await directories.purge(directory, { key, incarnation, order });
+        }
+      };
+      await Promise.all(Array.from({ length: DELETED_AT_ONCE }, deleteNext));
+    }
+    await directories.flush();
+    if (await directories.removeDirectory(directory)) return;
+    await sleep(Math.random() * 20 * 2 ** Math.min(attempt, 4));
+  }
+  throw new StoreError(
+    "CONFLICT",
+    "deleteAll: another process is writing to a chat of the owner, or died within the last 5 minutes while it was; call it again",
+  );
+}
+
+async function pageOf<M extends Identified>(
+  context: ChatContext<M>,
+  owner: string,
+  limit: number,
+  signal: AbortSignal | undefined,
+) {
+  const read = ([chatId = ""]: readonly string[]) => readMember(context, owner, chatId, signal);
+  return await context.directories.page(threads.directory(owner), { limit, read, ...(signal && { signal }) });
+}

@@ -1,0 +1,56 @@
+import { envelope, valueOf as valueOfEnvelope } from "@scrollback/collections";
+import { type ChatMessage, jsonCodec } from "@scrollback/store-core";
+import type { ChatEntry, Identified, LastMessage } from "./chat.ts";
+
+const PREVIEW_CHARACTERS = 160;
+
+/** An entry as it is stored. */
+export interface StoredEntry<M> extends ChatEntry<M> {
+  /** The chat's number of commits when it was written: never falls along a chat. */
+  readonly writes: number;
+}
+
+/** An entry that was not stored before; the commit gives it its number. */
+export function newEntry<M>(message: M, now: number, fields: Partial<ChatEntry<M>> = {}): StoredEntry<M> {
+  return { message, createdAt: now, updatedAt: now, status: "complete", ...fields, writes: 0 };
+}
+
+export function messageOf<M extends Identified>(entry: StoredEntry<M>): ChatMessage {
+  return envelope(entry.message.role, entry, entry.message.id);
+}
+
+/** @throws StoreError `CORRUPT` for a message that is not an entry of a chat. */
+export function entryOf<M>(message: ChatMessage): StoredEntry<M> {
+  return valueOfEnvelope<StoredEntry<M>>(message);
+}
+
+/** An entry as readers see it. */
+export function publicEntry<M>({ writes, ...entry }: StoredEntry<M>): ChatEntry<M> {
+  return entry;
+}
+
+/** Whether two messages are stored as the same text. */
+export function isSameMessage(one: unknown, other: unknown): boolean {
+  return jsonCodec.encode(one) === jsonCodec.encode(other);
+}
+
+/** What lists show of the newest message. */
+export function lastMessageOf<M extends Identified>(
+  { message, createdAt }: StoredEntry<M>,
+  preview: (message: M) => string,
+): LastMessage {
+  const text = [...preview(message).slice(0, PREVIEW_CHARACTERS * 2)].slice(0, PREVIEW_CHARACTERS).join("");
+  return { id: message.id, role: message.role, text: text.toWellFormed(), createdAt };
+}
+
+/** The text of a message: its content, or the text of its parts. */
+export function textOf(message: object): string {
+  const { content, parts } = message as { content?: unknown; parts?: unknown };
+  if (typeof content === "string") return content;
+  const list = [content, parts].find((one) => Array.isArray(one)) ?? [];
+  const texts = (list as unknown[]).flatMap((part) => {
+    const { type, text } = Object(part) as { type?: unknown; text?: unknown };
+    return type === "text" && typeof text === "string" ? text : [];
+  });
+  return texts.join("\n");
+}

@@ -1,0 +1,31 @@
+import { jsonCodec } from "@scrollback/store-core";
+import type { Chat, ChatEntry, ChatPage } from "./chat.ts";
+
+/** What marks text of the JSON codec that has values which JSON lacks, see docs/codecs.md. */
+const TYPED_MARK = "~";
+
+/** A chat with its messages. Plain JSON. */
+export interface ChatExport {
+  readonly type: "scrollback.chat";
+  readonly version: 1;
+  readonly chat: Omit<Chat, "revision" | "run">;
+  readonly entries: readonly ChatEntry<unknown>[];
+  /** Restores what JSON lacks (dates, bytes); absent where there is none. */
+  readonly types?: unknown;
+}
+
+export function exportOf<M>({ chat: { revision, run, ...chat }, entries }: ChatPage<M>): ChatExport {
+  const text = jsonCodec.encode({ chat, entries });
+  const isTyped = text.startsWith(TYPED_MARK);
+  const parsed = JSON.parse(isTyped ? text.slice(TYPED_MARK.length) : text);
+  const { json, meta } = isTyped ? parsed : { json: parsed, meta: undefined };
+  return { type: "scrollback.chat", version: 1, ...json, ...(meta !== undefined && { types: meta }) };
+}
+
+/** The chat of an export, with what JSON lacks. Throws for what is none. */
+export function decodeExport({ chat, entries, types }: ChatExport): Pick<ChatExport, "chat" | "entries"> {
+  const json = { chat, entries };
+  const text =
+    types === undefined ? JSON.stringify(json) : TYPED_MARK + JSON.stringify({ json, meta: types });
+  return jsonCodec.decode(text) as Pick<ChatExport, "chat" | "entries">;
+}

@@ -1,0 +1,96 @@
+import type { Chat, ChatEntry, Identified } from "./chat.ts";
+import { ChatView, FIRST_LOOK, OutdatedError } from "./chat-view.ts";
+import type { ChatContext } from "./context.ts";
+import { publicEntry } from "./entries.ts";
+import { chatOf, type Head } from "./head.ts";
+import type { ChatLocation } from "./threads.ts";
+
+const DEFAULT_EVERY_MS = 1_000;
+
+/** What {@link OwnedChats.follow} yields. */
+export type ChatChange<M> =
+  | {
+      readonly type: "changed";
+      readonly chat: Chat;
+      /** `entries` take the place of all messages from here on. */
+      readonly index: number;
+      readonly entries: ChatEntry<M>[];
+    }
+  /** The chat was deleted, or there was none. Nothing follows. */
+  | { readonly type: "gone" };
+
+/** What {@link OwnedChats.follow} takes. */
+export interface FollowOptions {
+  /** How often writes of other processes are looked for, in milliseconds. Default 1,000. */
+  readonly everyMs?: number;
+  readonly signal?: AbortSignal;
+}
+
+type Followed<M> = ChatView<M> & { readonly head: Head; readonly revision: string };
+
+/** The chat as it is, then each change of it. */
+export async function* followChat<M extends Identified>(
+  context: ChatContext<M>,
+  location: ChatLocation,
+  { everyMs = DEFAULT_EVERY_MS, signal }: FollowOptions,
+): AsyncGenerator<ChatChange<M>, void, undefined> {
+  const follower = context.followers.follow(location.threadId);
+  const look = (limit: number | undefined) =>
+    ChatView.read<M>(context.stores, location.threadId, { limit, signal });
+  try {
+    let view = await look(undefined);
+    if (!isThere(view)) return yield { type: "gone" };
+    yield changeOf(context, view, 0);
+    let { incarnation, writes } = view.head;
+    while (!signal?.aborted) {
+      // A write of this process has changed the chat: the change is read at once.
+      const isOwn = await follower.wait(everyMs, signal);
+      if (signal?.aborted) return;
+      const { revision } = view;
+      let next = await look(isOwn ? FIRST_LOOK : 0);
+      if (next.revision === revision) continue;
+      if (!isOwn && isThere(next)) next = await look(FIRST_LOOK);
+      if (!isThere(next) || next.head.incarnation !== incarnation) return yield { type: "gone" };
+      const seen = writes;
+      if (!(await hasRead(next, seen))) {
+        follower.wake();
+        continue;
+      }
+      view = next;
+      ({ incarnation, writes } = next.head);
+      yield changeOf(context, next, seen);
+    }
+  } catch (error) {
+    if (!signal?.aborted) throw error;
+  } finally {
+    follower.close();
+  }
+}
+
+/**
+ * Reads back to the entries that were there at commit number `seen`: they come first, as the number never falls along a chat.
+ * Returns false where the chat has changed meanwhile.
+ */
+async function hasRead<M>(view: ChatView<M>, seen: number): Promise<boolean> {
+  try {
+    await view.findIndex(({ writes }) => writes <= seen);
+    return true;
+  } catch (error) {
+    if (error instanceof OutdatedError) return false;
+    throw error;
+  }
+}
+
+function changeOf<M extends Identified>(
+  context: ChatContext<M>,
+  { head, revision, count, entries }: Followed<M>,
+  seen: number,
+): ChatChange<M> {
+  const changed = entries.filter(({ writes }) => writes > seen);
+  const index = count - changed.length;
+  return { type: "changed", chat: chatOf(head, revision, context), index, entries: changed.map(publicEntry) };
+}
+
+function isThere<M>(view: ChatView<M>): view is Followed<M> {
+  return view.head !== undefined && !view.head.copying && view.revision !== null;
+}

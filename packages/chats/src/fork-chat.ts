@@ -1,0 +1,62 @@
+import { StoreError } from "@scrollback/store-core";
+import type { Chat, ChatWrite, Identified } from "./chat.ts";
+import { ChatView } from "./chat-view.ts";
+import type { ChatContext } from "./context.ts";
+import { copied, copyChat } from "./copy-chat.ts";
+import { chatOf, isDone, operationOf } from "./head.ts";
+import { idOfOperation } from "./operation-ids.ts";
+import { type ChatLocation, locationOf } from "./threads.ts";
+import { missingChat } from "./write-chat.ts";
+
+/** What {@link OwnedChats.fork} takes. */
+export interface ForkOptions extends ChatWrite {
+  /** The last message that the fork has; `null`: none. Default: all of them. */
+  readonly at?: string | null;
+  /** Default: a UUID; with an operation id always the same one. */
+  readonly id?: string;
+  /** Default: that of the chat. */
+  readonly title?: string;
+}
+
+/** Makes a chat of a part of another one. */
+export async function forkChat<M extends Identified>(
+  context: ChatContext<M>,
+  source: ChatLocation,
+  { at, id, title, operationId, expectedRevision, signal }: ForkOptions,
+): Promise<Chat> {
+  const { stores } = context;
+  const view = await ChatView.read<M>(stores, source.threadId, { signal });
+  const { head, revision } = view;
+  if (!head || head.copying) throw missingChat("fork");
+  const derivedFrom = JSON.stringify([source.owner, source.chatId, head.incarnation]);
+  const target = locationOf(source.owner, id ?? idOfOperation(stores, derivedFrom, operationId));
+  const operation = operationOf(operationId, "fork", [source.chatId, at, title]);
+  const index = view.entries.findIndex(({ message }) => message.id === at);
+  const problem =
+    expectedRevision !== undefined && expectedRevision !== revision
+      ? new StoreError("CONFLICT", "fork: the chat is not at expectedRevision; read it and try again")
+      : index < 0 && typeof at === "string"
+        ? new StoreError("NOT_FOUND", "fork: the chat has no message of this id")
+        : undefined;
+  if (problem) {
+    // The chat may have changed since the fork was made under its operation id.
+    const made = operation && (await ChatView.read<M>(stores, target.threadId, { limit: 0, signal }));
+    if (!made?.head || made.revision === null || !isDone(made.head, operation, "fork")) throw problem;
+    return chatOf(made.head, made.revision, context);
+  }
+  const entries = at === undefined ? view.entries : view.entries.slice(0, index + 1);
+  const now = context.now();
+  const { labels, metadata } = head;
+  return await copyChat(context, target, {
+    method: "fork",
+    entries: entries.map((entry) => copied(entry, context.settle)),
+    fields: {
+      ...{ labels, metadata, updatedAt: now, activeAt: now },
+      title: title ?? head.title,
+      titleBy: title === undefined ? head.titleBy : "user",
+      forkedFrom: { chatId: source.chatId, messageId: entries.at(-1)?.message.id ?? null },
+    },
+    operation,
+    signal,
+  });
+}

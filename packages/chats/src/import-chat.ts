@@ -1,0 +1,92 @@
+import { hash } from "node:crypto";
+import { isCount, isOneOf, jsonCodec, StoreError } from "@scrollback/store-core";
+import type { Chat, ChatEntry, Identified } from "./chat.ts";
+import { checkMessages, checkPatch, optionChecks } from "./checks.ts";
+import type { ChatContext } from "./context.ts";
+import { copied, copyChat } from "./copy-chat.ts";
+import type { StoredEntry } from "./entries.ts";
+import { type ChatExport, decodeExport } from "./export-chat.ts";
+import { operationOf } from "./head.ts";
+import { idOfOperation } from "./operation-ids.ts";
+import { locationOf } from "./threads.ts";
+
+/** What {@link OwnedChats.import} takes. */
+export interface ImportOptions {
+  /** Default: a UUID; with an operation id always the same one. */
+  readonly id?: string;
+  /** The same export again under it makes no other chat, and goes on where an import that failed has stopped. */
+  readonly operationId?: string;
+  readonly signal?: AbortSignal;
+}
+
+const isStatus = isOneOf("complete", "partial", "stopped", "failed");
+
+/** Makes a chat of an export. */
+export async function importChat<M extends Identified>(
+  context: ChatContext<M>,
+  owner: string,
+  data: unknown,
+  { id, operationId, signal }: ImportOptions,
+): Promise<Chat> {
+  const { chat, entries } = parseExport<M>(context, data);
+  const { title, titleBy, pinned, archived, labels, metadata, forkedFrom } = chat;
+  const { createdAt, updatedAt, activeAt } = chat;
+  const chatId = id ?? idOfOperation(context.stores, owner, operationId);
+  const digest = operationId === undefined ? undefined : hash("sha256", jsonCodec.encode(data), "base64url");
+  return await copyChat(context, locationOf(owner, chatId), {
+    method: "import",
+    entries: entries.map((entry) => copied({ ...entry, writes: 0 } as StoredEntry<M>, context.settle)),
+    fields: {
+      ...{ title, titleBy, pinned, archived, labels, metadata, forkedFrom },
+      ...{ createdAt, updatedAt, activeAt },
+    },
+    operation: operationOf(operationId, "import", digest),
+    signal,
+  });
+}
+
+/** @throws StoreError `INVALID_STATE` that names what is wrong. */
+function parseExport<M extends Identified>({ check }: ChatContext<M>, data: unknown) {
+  const { type, version } = Object(data) as { type?: unknown; version?: unknown };
+  if (type !== "scrollback.chat") refuse(`type must be "scrollback.chat"`);
+  if (version !== 1) refuse("version must be 1; was it written by a newer version of Scrollback?");
+  try {
+    const { chat, entries } = decodeExport(data as ChatExport);
+    const { createdAt, updatedAt, activeAt, title, titleBy, pinned, archived, labels, metadata, forkedFrom } =
+      chat;
+    const fields = { title, titleBy, pinned, archived, labels, metadata };
+    checkPatch("import", fields);
+    if (forkedFrom !== undefined && optionChecks.create.forkedFrom(forkedFrom))
+      refuse("forkedFrom must be two ids");
+    for (const one of [pinned, archived])
+      if (typeof one !== "boolean") refuse("pinned and archived must be there");
+    if (!labels || !metadata) refuse("labels and metadata must be there");
+    if ([createdAt, updatedAt, activeAt].some((time) => isCount(time)))
+      refuse("the times must be milliseconds");
+    if (!Array.isArray(entries)) refuse("entries must be an array");
+    entries.forEach(checkEntry);
+    checkMessages(
+      "import",
+      entries.map(({ message }) => message),
+      check,
+    );
+    const ids = new Set((entries as ChatEntry<M>[]).map(({ message }) => message.id));
+    if (ids.size < entries.length) refuse("two entries have messages of the same id");
+    return { chat, entries: entries as ChatEntry<M>[] };
+  } catch (cause) {
+    if (StoreError.is(cause, "INVALID_STATE")) throw cause;
+    const problem = StoreError.is(cause) ? cause.message : "it is not what export returns";
+    throw new StoreError("INVALID_STATE", `import: ${problem}`, { cause });
+  }
+}
+
+function checkEntry(entry: ChatEntry<unknown>, index: number): void {
+  const { createdAt, updatedAt, status, error } = entry;
+  const isWrong = isCount(createdAt) ?? isCount(updatedAt) ?? isStatus(status);
+  if (isWrong || (error !== undefined && typeof error !== "string"))
+    refuse(`entries[${index}] must have times, a status, and perhaps an error`);
+}
+
+function refuse(problem: string): never {
+  throw new StoreError("INVALID_STATE", `import: ${problem}`);
+}

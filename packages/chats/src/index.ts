@@ -1,0 +1,12 @@
+export type { AbortCause, RunResult } from "./active-run.ts";
+export type { BeginOptions, RunChange } from "./begin-run.ts";
+export type { Cut } from "./changes.ts";
+export type * from "./chat.ts";
+export type { ChatRun } from "./chat-run.ts";
+export { ChatStore, type ChatStoreOptions } from "./chat-store.ts";
+export type { ErrorSource } from "./context.ts";
+export type { ChatExport } from "./export-chat.ts";
+export type { ChatChange, FollowOptions } from "./follow-chat.ts";
+export type { ForkOptions } from "./fork-chat.ts";
+export type { ImportOptions } from "./import-chat.ts";
+export type { OwnedChats } from "./owned-chats.ts";

@@ -1,0 +1,108 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Revision, StoreError } from "@scrollback/store-core";
+import type { ChatWrite, Identified } from "./chat.ts";
+import { ChatView, OutdatedError } from "./chat-view.ts";
+import { commit, commitPlan, type Plan, type Written } from "./commit-plan.ts";
+import type { ChatContext } from "./context.ts";
+import { chatOf, type Head, isDone, type Operation, operationOf, withFields, withOperation } from "./head.ts";
+import type { ChatLocation } from "./threads.ts";
+
+const MAX_ATTEMPTS = 20;
+/** One write to one chat. */
+export interface WriteRequest<M extends Identified> {
+  readonly method: string;
+  /** How many of the newest entries are read with the head; undefined: all. */
+  readonly limit: number | undefined;
+  readonly options: ChatWrite;
+  /** What was asked for, to know the same write again under its operation id. */
+  readonly intent: unknown;
+  /** What becomes of the chat; undefined: nothing. Is asked again when another writer came between. */
+  plan(view: ChatView<M>, head: Head, now: number): Promise<Plan<M> | undefined> | Plan<M> | undefined;
+  /** The head that a missing chat begins with. Default: `NOT_FOUND`. */
+  create?(now: number): Head;
+  /** Is called where the write was made earlier under its operation id. */
+  repeated?(head: Head): void;
+}
+
+/** Reads a chat, makes a change and commits it at the revision that was read; again where another writer was first. */
+export async function writeChat<M extends Identified>(
+  context: ChatContext<M>,
+  location: ChatLocation,
+  request: WriteRequest<M>,
+): Promise<Written<M>> {
+  const { method, options, limit, intent } = request;
+  const { operationId, signal } = options;
+  const operation = operationOf(operationId, method, intent);
+  for (let attempt = 0; ; attempt++) {
+    try {
+      const view = await ChatView.read<M>(context.stores, location.threadId, { limit, signal });
+      return await writeOnce(context, location, request, operation, view);
+    } catch (error) {
+      if (!(error instanceof OutdatedError)) throw error;
+      if (attempt >= MAX_ATTEMPTS)
+        throw new StoreError("CONFLICT", `${method}: other writers were first ${attempt} times; try again`);
+    }
+    await sleep(Math.random() * 20 * 2 ** Math.min(attempt, 4));
+  }
+}
+
+async function writeOnce<M extends Identified>(
+  context: ChatContext<M>,
+  location: ChatLocation,
+  request: WriteRequest<M>,
+  operation: Operation | undefined,
+  view: ChatView<M>,
+): Promise<Written<M>> {
+  const { method, options } = request;
+  const { expectedRevision } = options;
+  const now = context.now();
+  const { head, revision } = view;
+  if (head?.copying) throw request.create ? takenId(method) : missingChat(method);
+  if (head && revision !== null && isDone(head, operation, method)) {
+    request.repeated?.(head);
+    return unchanged(context, view, head, revision);
+  }
+  if (expectedRevision !== undefined && expectedRevision !== revision)
+    throw new StoreError("CONFLICT", `${method}: the chat is not at expectedRevision; read it and try again`);
+  const base = head ?? request.create?.(now);
+  if (!base) throw missingChat(method);
+  const plan = await request.plan(view, base, now);
+  if (!plan && head && revision !== null) {
+    if (!operation) return unchanged(context, view, head, revision);
+    const noted = withFields(head, { operations: withOperation(head, operation), writes: head.writes + 1 });
+    return await commit(context, location, options.signal, view, { head: noted, drop: 0, append: [] });
+  }
+  return await commitPlan(context, location, view, base, plan ?? {}, {
+    method,
+    now,
+    operation,
+    signal: options.signal,
+  });
+}
+
+function unchanged<M extends Identified>(
+  context: ChatContext<M>,
+  { entries, older }: ChatView<M>,
+  head: Head,
+  revision: Revision,
+): Written<M> {
+  return { chat: chatOf(head, revision, context), head, revision, entries, older };
+}
+
+/** Names neither the chat nor its owner: they may be another's. */
+export function missingChat(method: string): StoreError {
+  return new StoreError("NOT_FOUND", `${method}: there is no such chat; create it first`);
+}
+
+/** @throws StoreError `CONFLICT` where the last message is not `after`. */
+export function checkAfter(method: string, head: Head, after: string | null | undefined): void {
+  if (after === undefined || after === (head.lastMessage?.id ?? null)) return;
+  throw new StoreError(
+    "CONFLICT",
+    `${method}: the last message is not the one of "after"; read the chat and try again`,
+  );
+}
+
+export function takenId(method: string): StoreError {
+  return new StoreError("CONFLICT", `${method}: the id of the chat is taken; use another one`);
+}

@@ -1,0 +1,85 @@
+import { createMemoryStores, createStores } from "@scrollback/store-core";
+import { expect, test } from "vitest";
+import { message, storeError } from "../src/contract/values.ts";
+import { ChatStore } from "../src/index.ts";
+import { CountingDriver } from "./counting-driver.ts";
+
+const driver = new CountingDriver();
+const chats = new ChatStore({ stores: createStores(driver) });
+const mine = chats.of("ada");
+/** What a caller without types may give. */
+const wrong = (value: unknown) => value as never;
+
+const calls: [string, () => Promise<unknown>][] = [
+  ["no id", () => mine.get("")],
+  ["an id past 1,024 bytes", () => mine.get("x".repeat(1_025))],
+  ["an unknown option", () => mine.get("c", wrong({ limit: 1 }))],
+  ["a limit of -1", () => mine.read("c", { limit: -1 })],
+  ["a limit of 0 for a list", () => mine.list({ limit: 0 })],
+  ["a limit of 1,001 for a list", () => mine.list({ limit: 1_001 })],
+  ["an unknown filter", () => mine.list(wrong({ title: "x" }))],
+  ["a label that is an object", () => mine.create({ labels: wrong({ a: {} }) })],
+  ["a label that is not finite", () => mine.create({ labels: { a: Number.NaN } })],
+  ["an unknown field", () => mine.create(wrong({ name: "x" }))],
+  ["metadata that is a Map", () => mine.create({ metadata: wrong(new Map()) })],
+  ["metadata that cannot be stored", () => mine.create({ metadata: { a: () => 1 } })],
+  ["a title of another's without a title", () => mine.update("c", { titleBy: "model" })],
+  ["a patch that is a string", () => mine.update("c", wrong("title"))],
+  ["an operation id that is empty", () => mine.touch("c", { operationId: "" })],
+  ["an expected revision for a new chat", () => mine.create({}, wrong({ expectedRevision: "r" }))],
+  ["a message without an id", () => mine.append("c", [wrong({ role: "user" })])],
+  ["a message with an id past 256 bytes", () => mine.append("c", [message("x".repeat(257))])],
+  ["a message of an unknown role", () => mine.upsert("c", wrong({ id: "m", role: "robot" }))],
+  ["messages that are none", () => mine.append("c", wrong("hello"))],
+  ["an unknown status", () => mine.upsert("c", message("m"), { status: wrong("done") })],
+  ["an after that is a number", () => mine.append("c", [message("m")], { after: wrong(1) })],
+  ["no message id", () => mine.edit("c", wrong(undefined), message("m"))],
+  ["a cut of both", () => mine.truncate("c", wrong({ from: "a", behind: "b" }))],
+  ["a cut of neither", () => mine.truncate("c", wrong({}))],
+  ["a change of a run of no kind", () => mine.begin("c", wrong({}))],
+  ["a change of a run of two kinds", () => mine.begin("c", wrong({ nothing: true, append: [] }))],
+  ["a change of a run with something more", () => mine.begin("c", wrong({ nothing: true, message: 1 }))],
+  ["a replacement that is no function", () => mine.begin("c", wrong({ replace: "m", with: message("m") }))],
+  ["an edit of a run without a message", () => mine.begin("c", wrong({ edit: "m" }))],
+  ["an unknown whileRunning", () => mine.begin("c", { nothing: true }, { whileRunning: wrong("wait") })],
+  ["a run id that is empty", () => mine.stop("c", "")],
+  ["a fork at a number", () => mine.fork("c", { at: wrong(1) })],
+  ["an unknown option of an import", () => mine.import({}, wrong({ title: "x" }))],
+  ["a follow of every 0 ms", async () => mine.follow("c", { everyMs: 0 })],
+  ["a signal that is none", () => mine.touch("c", { signal: wrong({}) })],
+];
+
+test.each(calls)("%s is INVALID_ARGUMENT before any request", async (_name, call) => {
+  driver.take();
+  await expect(call()).rejects.toMatchObject(storeError("INVALID_ARGUMENT"));
+  expect(driver.take()).toEqual([]);
+});
+
+test("a message that the store's own check refuses is INVALID_ARGUMENT, and errors hold no text of it", async () => {
+  const strict = new ChatStore({
+    stores: createMemoryStores(),
+    check: (one) => ("parts" in Object(one) ? undefined : "must have parts"),
+  });
+  const refused = strict.of("ada").create({ messages: [message("secret")] });
+  await expect(refused).rejects.toMatchObject(
+    storeError("INVALID_ARGUMENT", /^create: messages\[0\] must have parts$/),
+  );
+});
+
+test("stores that trim, and wrong options, are refused", () => {
+  const stores = createMemoryStores({ maxMessages: 10 });
+  const refused = [
+    { stores },
+    {},
+    { stores: createMemoryStores(), extra: 1 },
+    { stores: createMemoryStores(), leaseMs: 5_000 },
+    { stores: createMemoryStores(), beatMs: 0 },
+    undefined,
+  ];
+  for (const options of refused) {
+    expect(() => new ChatStore(wrong(options))).toThrow(
+      expect.objectContaining(storeError("INVALID_ARGUMENT")),
+    );
+  }
+  expect(() => chats.of("")).toThrow(expect.objectContaining(storeError("INVALID_ARGUMENT")));
+});

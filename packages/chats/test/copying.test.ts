@@ -1,0 +1,92 @@
+import { createStores, MemoryDriver } from "@scrollback/store-core";
+import { expect, test } from "vitest";
+import { dialogue, listedIds, message, storeError, textsIn } from "../src/contract/values.ts";
+import { ChatStore } from "../src/index.ts";
+
+/** Takes 5 messages in a commit, and dies after some commits of chats. */
+class SmallDriver extends MemoryDriver {
+  commitsLeft = Number.POSITIVE_INFINITY;
+  override readonly capabilities = { ...new MemoryDriver().capabilities, maxCommitMessages: 5 };
+
+  override async commit(...args: Parameters<MemoryDriver["commit"]>) {
+    if (args[0].threadId.startsWith("chats:chat:")) {
+      if (this.commitsLeft === 0) throw new Error("the process died");
+      this.commitsLeft -= 1;
+    }
+    return await super.commit(...args);
+  }
+
+  override async close(): Promise<void> {}
+}
+
+const ids = Array.from({ length: 23 }, (_, index) => `m${index}`);
+
+async function setUp() {
+  const driver = new SmallDriver();
+  let time = 1_000_000;
+  const connect = () => new ChatStore({ stores: createStores(driver), now: () => time }).of("ada");
+  const mine = connect();
+  await mine.create({ id: "c" });
+  for (let index = 0; index < ids.length; index += 5)
+    await mine.append("c", dialogue(...ids).slice(index, index + 5));
+  const wait = (ms: number) => {
+    time += ms;
+  };
+  return { driver, connect, mine, wait };
+}
+
+const fork = { id: "copy", operationId: "op" };
+
+test("messages that do not fit one commit are copied in several", async () => {
+  const { mine } = await setUp();
+  const made = await mine.fork("c", fork);
+  expect(made).toMatchObject({ messageCount: 23, lastMessage: { id: "m22" } });
+  expect(made).not.toHaveProperty("copying");
+  expect(await textsIn(mine as never, "copy")).toEqual(ids);
+  expect(await mine.fork("c", fork)).toEqual(made);
+});
+
+for (const commits of [1, 2, 4, 7]) {
+  test(`a copy that dies after ${commits} of its commits is seen by nobody, and the same call finishes it`, async () => {
+    const { driver, connect, mine } = await setUp();
+    driver.commitsLeft = commits;
+    await expect(mine.fork("c", fork)).rejects.toThrow();
+    driver.commitsLeft = Number.POSITIVE_INFINITY;
+    const theirs = connect();
+    expect(await theirs.get("copy")).toBeUndefined();
+    expect(await theirs.read("copy")).toBeUndefined();
+    expect(await listedIds(theirs as never)).toEqual(["c"]);
+    await expect(theirs.append("copy", [message("x")])).rejects.toMatchObject(storeError("NOT_FOUND"));
+    await expect(theirs.create({ id: "copy" })).rejects.toMatchObject(storeError("CONFLICT", /taken/));
+    await expect(theirs.fork("c", { id: "copy" })).rejects.toMatchObject(storeError("CONFLICT", /taken/));
+    await theirs.fork("c", fork);
+    expect(await textsIn(theirs as never, "copy")).toEqual(ids);
+    expect((await listedIds(theirs as never)).toSorted()).toEqual(["c", "copy"]);
+  });
+}
+
+test("a copy starts over where the source has changed meanwhile", async () => {
+  const { driver, connect, mine } = await setUp();
+  driver.commitsLeft = 3;
+  await expect(mine.fork("c", fork)).rejects.toThrow();
+  driver.commitsLeft = Number.POSITIVE_INFINITY;
+  const theirs = connect();
+  await theirs.edit("c", "m1", message("m1", "assistant", "changed"));
+  await theirs.fork("c", fork);
+  expect(await textsIn(theirs as never, "copy")).toEqual(["m0", "changed"]);
+});
+
+test("a copy that was given up is removed by a list after an hour", async () => {
+  const { driver, connect, mine, wait } = await setUp();
+  driver.commitsLeft = 2;
+  await expect(mine.fork("c", fork)).rejects.toThrow();
+  driver.commitsLeft = Number.POSITIVE_INFINITY;
+  const stores = createStores(driver);
+  const store = new ChatStore({ stores, now: () => 1_000_000 + 3_600_001 });
+  wait(3_500_000);
+  await connect().list();
+  expect((await stores.open("chats:chat:ada:copy").read()).revision).not.toBeNull();
+  expect(await listedIds(store.of("ada") as never)).toEqual(["c"]);
+  await store.flush();
+  expect((await stores.open("chats:chat:ada:copy").read()).revision).toBeNull();
+});

@@ -1,0 +1,33 @@
+import { MemoryDriver } from "@scrollback/store-core";
+
+/** Threads in memory, and the requests for them: `read chat`, `commit directory`, `delete leaf` and so on. */
+export class CountingDriver extends MemoryDriver {
+  readonly #requests: string[] = [];
+
+  override async commit(...args: Parameters<MemoryDriver["commit"]>) {
+    this.#note("commit", args[0].threadId);
+    return await super.commit(...args);
+  }
+
+  override async read(...args: Parameters<MemoryDriver["read"]>) {
+    this.#note("read", args[0].threadId);
+    return await super.read(...args);
+  }
+
+  override async delete(...args: Parameters<MemoryDriver["delete"]>) {
+    this.#note("delete", args[0].threadId);
+    return await super.delete(...args);
+  }
+
+  /** Stores on this driver come and go; the threads stay. */
+  override async close(): Promise<void> {}
+
+  /** The requests since this was called before. */
+  take(): string[] {
+    return this.#requests.splice(0);
+  }
+
+  #note(kind: string, threadId: string): void {
+    this.#requests.push(`${kind} ${threadId.split(":")[1]}`);
+  }
+}

@@ -1,0 +1,71 @@
+import { createStores } from "@scrollback/store-core";
+import { expect, test } from "vitest";
+import { dialogue, message, storeError, textsOf } from "../src/contract/values.ts";
+import { ChatStore } from "../src/index.ts";
+import { CountingDriver } from "./counting-driver.ts";
+
+test("a chat is one thread, the owner's directory another", async () => {
+  const stores = createStores(new CountingDriver());
+  const chats = new ChatStore({ stores });
+  await chats.of("a:b").create({ id: "c d", title: "T", messages: [message("q")] }, { operationId: "op" });
+  const { metadata, entries } = await stores.open("chats:chat:a%3Ab:c%20d").read();
+  expect(metadata).toMatchObject({ version: 1, id: "c d", writes: 1, title: "T", messageCount: 1 });
+  expect(metadata).toHaveProperty("operations", [["op", expect.any(String)]]);
+  expect(entries[0]?.message).toMatchObject({
+    id: "q",
+    role: "user",
+    content: "",
+    metadata: { status: "complete" },
+  });
+  expect((await stores.open("chats:directory:a%3Ab").read()).count).toBe(1);
+});
+
+test("times do not fall where a clock goes back", async () => {
+  let time = 1_000;
+  const chats = new ChatStore({ stores: createStores(new CountingDriver()), now: () => time });
+  const mine = chats.of("ada");
+  await mine.create({ id: "c" });
+  time = 500;
+  expect(await mine.append("c", [message("q")])).toMatchObject({
+    createdAt: 1_000,
+    updatedAt: 1_000,
+    activeAt: 1_000,
+  });
+  expect(await mine.update("c", { title: "T" })).toMatchObject({ updatedAt: 1_000 });
+});
+
+test("a chat expires after its last write, in lists too", async () => {
+  let time = 1_000_000;
+  const stores = createStores(new CountingDriver(), { ttlMs: 60_000 });
+  const chats = new ChatStore({ stores, now: () => time });
+  await chats.of("ada").create({ id: "c" });
+  await chats.flush();
+  expect((await chats.of("ada").list()).chats).toHaveLength(1);
+  time += 60_001;
+  expect((await chats.of("ada").list()).chats).toHaveLength(0);
+});
+
+test("a message that cannot be read is passed over where the factory says so, and blocks changes before the end", async () => {
+  const driver = new CountingDriver();
+  const broken = {
+    encode: (value: unknown) => (JSON.stringify(value).includes("broken") ? "?" : JSON.stringify(value)),
+    decode: (text: string) => JSON.parse(text),
+  };
+  const errors: unknown[] = [];
+  const stores = createStores(driver, { codec: broken, onCorruptRecord: (error) => errors.push(error) });
+  const mine = new ChatStore({ stores }).of("ada");
+  await mine.create({ id: "c", messages: [...dialogue("q", "broken"), message("q2")] });
+  await mine.append("c", [message("a2", "assistant")]);
+  expect(textsOf((await mine.read("c"))?.entries as never)).toEqual(["q", "q2", "a2"]);
+  expect(errors.length).toBeGreaterThan(0);
+  await expect(mine.edit("c", "q2", message("x"))).rejects.toMatchObject(storeError("CORRUPT"));
+});
+
+test("a newer format is UNSUPPORTED, a foreign thread CORRUPT", async () => {
+  const stores = createStores(new CountingDriver());
+  const mine = new ChatStore({ stores }).of("ada");
+  await stores.open("chats:chat:ada:new").commit({ metadata: { version: 2 } });
+  await stores.open("chats:chat:ada:other").commit({ metadata: "mine" });
+  await expect(mine.get("new")).rejects.toMatchObject(storeError("UNSUPPORTED", /chats/));
+  await expect(mine.get("other")).rejects.toMatchObject(storeError("CORRUPT"));
+});
