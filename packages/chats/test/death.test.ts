@@ -1,0 +1,135 @@
+import { createStores, type Driver, MemoryDriver } from "@scrollback/store-core";
+import { expect, test } from "vitest";
+import type { ContractMessage } from "../src/contract/index.ts";
+import { dialogue, message, textsIn } from "../src/contract/values.ts";
+import { ChatStore, type OwnedChats } from "../src/index.ts";
+
+class KeptDriver extends MemoryDriver {
+  override async close(): Promise<void> {}
+}
+
+type Mine = OwnedChats<ContractMessage>;
+/** Whether the request during which a process dies is done. */
+const moments = ["before", "after"] as const;
+
+/** A driver of a process that dies at one of its writes: then nothing it asks for is done or answered. */
+function dyingDriver(driver: Driver, writesLeft: number, moment: (typeof moments)[number]) {
+  let left = writesLeft;
+  const death = Promise.withResolvers<"dead">();
+  const never = () => {
+    death.resolve("dead");
+    return new Promise<never>(() => undefined);
+  };
+  const write = async <T>(run: () => Promise<T>): Promise<T> => {
+    left -= 1;
+    if (left >= 0) return await run();
+    if (left === -1 && moment === "after") await run();
+    return await never();
+  };
+  const dying: Driver = {
+    capabilities: driver.capabilities,
+    commit: (request) => write(() => driver.commit(request)),
+    delete: (request) => write(() => driver.delete(request)),
+    read: (request) => (left < 0 ? never() : driver.read(request)),
+    list: (request) => driver.list(request),
+    close: async () => undefined,
+    classifyError: (error) => driver.classifyError(error),
+  };
+  return { dying, death: death.promise };
+}
+
+const exported = await (async () => {
+  const chats = new ChatStore<ContractMessage>({ stores: createStores(new KeptDriver()) });
+  await chats.of("ada").create({ id: "c", messages: dialogue("x", "y") });
+  return await chats.of("ada").export("c");
+})();
+
+interface Case {
+  run(mine: Mine): Promise<unknown>;
+  /** The chats in the end, when another process has called the same. */
+  readonly ids: readonly string[];
+  readonly texts: readonly string[];
+}
+
+const cases: Record<string, Case> = {
+  create: {
+    run: (mine) => mine.create({ id: "new", messages: dialogue("n") }, { operationId: "op" }),
+    ids: ["c", "kept", "new"],
+    texts: ["q", "a"],
+  },
+  append: {
+    run: (mine) => mine.append("c", [message("q2")], { operationId: "op" }),
+    ids: ["c", "kept"],
+    texts: ["q", "a", "q2"],
+  },
+  edit: {
+    run: (mine) => mine.edit("c", "q", message("q2"), { operationId: "op" }),
+    ids: ["c", "kept"],
+    texts: ["q2"],
+  },
+  fork: {
+    run: (mine) => mine.fork("c", { id: "new", operationId: "op" }),
+    ids: ["c", "kept", "new"],
+    texts: ["q", "a"],
+  },
+  import: {
+    run: (mine) => mine.import(exported, { id: "new", operationId: "op" }),
+    ids: ["c", "kept", "new"],
+    texts: ["q", "a"],
+  },
+  delete: { run: (mine) => mine.delete("c"), ids: ["kept"], texts: [] },
+  deleteAll: { run: (mine) => mine.deleteAll(), ids: [], texts: [] },
+  run: {
+    async run(mine) {
+      const run = await mine.begin(
+        "c",
+        { append: [message("q2")] },
+        { messageId: "a2", whileRunning: "stop" },
+      );
+      run.update(message("a2", "assistant", "half"));
+      await run.save();
+      await run.end({ message: message("a2", "assistant", "all"), status: "complete" });
+    },
+    ids: ["c", "kept"],
+    texts: ["q", "a", "q2", "all"],
+  },
+};
+
+for (const [method, { run, ids, texts }] of Object.entries(cases)) {
+  for (const moment of moments) {
+    test(`a process that dies ${moment} any of its writes in ${method}: lists are right, and another finishes it`, async () => {
+      let isFinished = false;
+      for (let writes = 0; !isFinished; writes++) {
+        expect(writes).toBeLessThan(40);
+        const driver = new KeptDriver();
+        const healthy = new ChatStore<ContractMessage>({ stores: createStores(driver) });
+        await healthy.of("ada").create({ id: "c", title: "the-title", messages: dialogue("q", "a") });
+        await healthy.of("ada").create({ id: "kept" });
+        await healthy.flush();
+        const { dying, death } = dyingDriver(driver, writes, moment);
+        const mine = new ChatStore<ContractMessage>({ stores: createStores(dying) }).of("ada");
+        isFinished = (await Promise.race([run(mine).then(() => "finished"), death])) === "finished";
+
+        const others = new ChatStore<ContractMessage>({ stores: createStores(driver) });
+        const theirs = others.of("ada");
+        const listed = (await theirs.list()).chats;
+        for (const id of ["c", "kept", "new"]) {
+          const found = await theirs.get(id);
+          const { metadata, revision, ...summary } = found ?? {};
+          expect(listed.find((chat) => chat.id === id)).toEqual(found && summary);
+        }
+        await run(theirs);
+        expect((await theirs.list()).chats.map(({ id }) => id).toSorted()).toEqual(ids);
+        expect(await textsIn(theirs, "c")).toEqual(texts);
+        await others.flush();
+        expect((await theirs.list()).chats.map(({ id }) => id).toSorted()).toEqual(ids);
+        if (!method.startsWith("delete")) continue;
+        const stores = createStores(driver);
+        for await (const { threadId } of stores.iterateThreads()) {
+          const page = await stores.open(threadId).read();
+          expect(JSON.stringify([threadId, page])).not.toContain("the-title");
+        }
+      }
+    });
+  }
+}
