@@ -17,10 +17,10 @@ local MESSAGES, META, DELETED = KEYS[1], KEYS[2], KEYS[3]
 local REMEMBERED_MS = 10000
 -- Below the 8,000 values that unpack can return.
 local AT_ONCE = 5000
-local PRUNED_FROM = 256
 
 local deletion, expected = 'delete:' .. ARGV[1], ARGV[2]
-if call('HMGET', DELETED, deletion)[1] then
+local before = call('HMGET', DELETED, deletion, 'at')
+if before[1] then
   return 'repeated '
 end
 local footer = call('LINDEX', MESSAGES, -1)
@@ -54,7 +54,7 @@ if epoch then
 end
 
 -- A thread that is deleted again and again must not be remembered for ever.
-if call('HLEN', DELETED) > PRUNED_FROM then
+if before[2] then
   local entries = call('HGETALL', DELETED)
   for index = 1, #entries, 2 do
     if tonumber(string.match(entries[index + 1], '%d+$')) <= now - REMEMBERED_MS then
