@@ -89,10 +89,10 @@ describe.runIf(process.platform === "linux")("on a terminal", () => {
   }, 60_000);
 
   test("long work shows a bar", async () => {
-    await fill("bar.db", 1_500);
+    await fill("bar.db", 8_000);
     const { stdout } = await onTerminal("copy sqlite:bar.db sqlite:bar-copied.db --concurrency 1");
-    expect(stdout).toMatch(/\u2588.*copying [\d,]+ of 1,500 threads, \d+%, [\d,]+\/s, .+ left/);
-    expect(stdout).toContain("threads: 1,500 copied");
+    expect(stdout).toMatch(/\u2588.*copying [\d,]+ of 8,000 threads, \d+%, [\d,]+\/s, .+ left/);
+    expect(stdout).toContain("threads: 8,000 copied");
   }, 120_000);
 });
 
