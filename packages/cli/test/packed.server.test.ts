@@ -74,7 +74,8 @@ test("a reader that goes away ends the command quietly", async () => {
 describe.runIf(process.platform === "linux")("on a terminal", () => {
   /** Runs a command on a pseudo-terminal. */
   const onTerminal = (command: string, answer = "") =>
-    run("bash", ["-c", `printf '%s' "$ANSWER" | script -qec "$COMMAND" /dev/null`], {
+    // The input stays open until the command has asked: at its end `script` would end too.
+    run("bash", ["-c", `(printf '%s' "$ANSWER"; sleep 3) | script -qec "$COMMAND" /dev/null`], {
       cwd: project.path,
       env: { ...process.env, COMMAND: `${project.program} ${command}`, ANSWER: answer, NO_COLOR: "" },
     });

@@ -14,5 +14,6 @@ test("the whole suite, and a setup that creates the table, need exactly what the
   const driver = connect(urlOf(newTableName(), (await server).url));
   await driver.setup?.();
   await driver.close();
-  expect([...permissions].sort()).toEqual(Object.values(policy).flat().sort());
+  // The table and its index are statements of their own.
+  expect(permissions).toEqual(new Set(Object.values(policy).flat()));
 });
