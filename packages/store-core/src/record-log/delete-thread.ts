@@ -25,6 +25,8 @@ interface Newest {
   readonly head: Head | undefined;
   /** The head is the end of a chain: something can be inserted on it. */
   readonly isOpen: boolean;
+  /** The highest number of all, of a root only where there is no other row. */
+  readonly highest: number;
   readonly root: LogRow | undefined;
 }
 
@@ -62,7 +64,7 @@ export async function deleteThread(
       // So late, its key may have been free again, and nothing is ended.
       if (taken !== true || !isRecent(clock, began)) continue;
     }
-    const last = closing ?? { number: newest.row?.number ?? 0, root: newest.root?.number ?? 0 };
+    const last = closing ?? { number: newest.highest, root: newest.root?.number ?? 0 };
     await release(log, stream, clock, last, newest.root);
     return { outcome: "deleted" };
   }
@@ -79,7 +81,7 @@ async function readNewest(log: RecordLog, stream: string): Promise<Newest> {
   const row = root && (highest?.number ?? 0) < base ? root : highest;
   const head = row && decodeHeadIfSound(row);
   const isOpen = row !== undefined && head !== undefined && (await isEnd(log, stream, row, head, below));
-  return { row, head, isOpen, root };
+  return { row, head, isOpen, highest: highest?.number ?? 0, root };
 }
 
 /** The row that closes the newest incarnation; undefined where nothing can be inserted on it any more. */
