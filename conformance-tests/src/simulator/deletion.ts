@@ -10,11 +10,17 @@ export interface Deletion {
   /** Of the first call: the step that it began after, and the caller's clock. */
   began: Pick<SimulatedCall, "since" | "lowestWall"> | undefined;
   /**
-   * The step of the thread's history that it made, its row, whether the thread was over before, so that it ended nothing, and
-   * when the row was sent; undefined until then.
+   * The step of the thread's history that it made, its row, whether the thread was over before, so that it ended nothing,
+   * when the row was sent, and the root of what it ended; undefined until then.
    */
   made:
-    | { readonly step: number; readonly row: number; readonly wasOver: boolean; readonly sentAt: number }
+    | {
+        readonly step: number;
+        readonly row: number;
+        readonly wasOver: boolean;
+        readonly sentAt: number;
+        readonly root: number;
+      }
     | undefined;
 }
 

@@ -219,7 +219,13 @@ export class ThreadModel implements RowListener {
     if (end && expectedRevision !== undefined && expectedRevision !== revision)
       this.#fail("compare and set", `${id} expected ${expectedRevision}, not ${revision}`);
     this.hasDeletions = true;
-    deletion.made = { step: this.#step + 1, row: row.number, wasOver: !end, sentAt };
+    deletion.made = {
+      step: this.#step + 1,
+      row: row.number,
+      wasOver: !end,
+      sentAt,
+      root: row.head?.root ?? 0,
+    };
     if (!end) return;
     this.#deleted.set(end.incarnation, end.expiresAt ?? Number.POSITIVE_INFINITY);
     this.#lastDeleted = { incarnation: end.incarnation, n: end.n, at: this.now };
