@@ -302,7 +302,7 @@ export const sourceMutants: readonly SourceMutant[] = [
       "a deletion that comes again deletes again",
       "C21",
       "scripts/delete.lua",
-      "if call('HMGET', DELETED, deletion)[1] then",
+      "if before[1] then",
       "if false then",
     ],
     [
