@@ -18,8 +18,8 @@ export const deletionMutants: readonly Mutant[] = [
   off("nothing is built on a freed root", "its scene", [
     "write",
     "#begin",
-    "root?.isFreed ? undefined : ",
-    "",
+    "root && !isFreed(root, root.head) ? root.head : undefined",
+    "root?.head",
   ]),
   off(
     "a deletion closes the thread",

@@ -75,6 +75,14 @@ export class StoreError extends Error {
   }
 }
 
+/** What a write fails with where the thread is not at the revision that it expects. */
+export function revisionConflict(): StoreError {
+  return new StoreError(
+    "CONFLICT",
+    "expectedRevision: the thread is at another revision; read it and try again",
+  );
+}
+
 /** What a call fails with after the factory, and its driver, were closed. */
 export function closedError(): StoreError {
   return new StoreError("CLOSED", "the store factory was closed; create a new one");

@@ -17,7 +17,7 @@ import { type CopyThreadOptions, copyChecks, copyThread, type ThreadCopy } from 
 import { digestOf } from "./digest.ts";
 import { type CommitRequest, type Driver, formatRevision } from "./driver.ts";
 import { newEpoch } from "./epoch.ts";
-import { StoreError } from "./errors.ts";
+import { revisionConflict, type StoreError } from "./errors.ts";
 import {
   iterateThreads,
   type ListThreadsOptions,
@@ -176,17 +176,13 @@ export function createStores<M = ChatMessage>(
 
 function factoryOf<M>(connection: Connection<M>): StoreFactory<M> {
   const { driver, codec } = connection;
-  const open = (caller: string, threadId: string, settings?: StoreSettings): PortableStore<M> => {
-    connection.assertOpen();
-    checkThreadId(caller, "threadId", threadId);
-    if (settings?.ttlMs !== undefined) connection.assertExpiry();
-    return new PortableStore(connection, threadId, { ...connection.settingsFor({}), ...settings });
-  };
   const factory: StoreFactory<M> = {
     settings: Object.freeze({ backend: driver.capabilities.backend, ...connection.settingsFor({}) }),
     open(threadId = uuidV7(), settings = undefined) {
       checkOptions("open", settings, settingChecks);
-      return open("open", threadId, settings && givenSettings(settings));
+      connection.assertOpen();
+      checkThreadId("open", "threadId", threadId);
+      return storeOf(connection, threadId, settings);
     },
     restore(state) {
       connection.assertOpen();
@@ -214,12 +210,7 @@ function factoryOf<M>(connection: Connection<M>): StoreFactory<M> {
       const { expectedRevision, signal } = options;
       const request = { threadId, operationId: randomUUID(), expectedRevision, signal };
       const { outcome } = await connection.request(() => driver.delete(request), signal);
-      if (outcome === "revision-conflict") {
-        throw new StoreError(
-          "CONFLICT",
-          "expectedRevision: the thread is at another revision; read it and try again",
-        );
-      }
+      if (outcome === "revision-conflict") throw revisionConflict();
     },
     async copyThread(from, to, options = {}) {
       connection.assertOpen();
@@ -232,10 +223,8 @@ function factoryOf<M>(connection: Connection<M>): StoreFactory<M> {
       if (from === to && target.driver === driver)
         invalid("copyThread: to must be another thread than from, or of another factory");
       const { ttlMs } = options;
-      if (ttlMs !== undefined) target.assertExpiry();
-      const settings = { ...target.settingsFor({}), ...(ttlMs !== undefined && { ttlMs }) };
-      const copy = new PortableStore(target, to, settings);
-      return await copyThread(new PortableStore(connection, from, connection.settingsFor({})), copy, options);
+      const copy = storeOf(target, to, ttlMs === undefined ? {} : { ttlMs });
+      return await copyThread(storeOf(connection, from), copy, options);
     },
     setup: () =>
       connection.request(async () => {
@@ -253,9 +242,15 @@ const { maxMessages, trimming, ttlMs } = storeOptionChecks;
 const settingChecks = { maxMessages, trimming, ttlMs };
 const deleteChecks = { expectedRevision: isRevision, signal: isSignal };
 
-/** Settings without those that are undefined, which count as left out. */
-function givenSettings(settings: StoreSettings): StoreSettings {
-  return Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined));
+/** A thread's store. `settings` win over the factory's; those that are undefined count as left out. */
+function storeOf<M>(
+  connection: Connection<M>,
+  threadId: string,
+  settings: StoreSettings = {},
+): PortableStore<M> {
+  if (settings.ttlMs !== undefined) connection.assertExpiry();
+  const given = Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined));
+  return new PortableStore(connection, threadId, { ...connection.settingsFor({}), ...given });
 }
 
 function checkThreadId(caller: string, name: string, threadId: unknown): void {

@@ -16,7 +16,7 @@ import { boundsAt, type CursorRange, formatCursor, parseCursor } from "./cursor.
 import { digestOf, OWN_OPERATION_DIGEST } from "./digest.ts";
 import type { CommitOutcome, CommitRequest, ThreadView } from "./driver.ts";
 import { newEpoch } from "./epoch.ts";
-import { StoreError } from "./errors.ts";
+import { revisionConflict, StoreError } from "./errors.ts";
 import { kindOf, type MessageKind } from "./message.ts";
 import { observed, retried, type StoreCall, weigh } from "./observation.ts";
 import { formatMetadataRecord, formatRecord, isRecordTime, parseRecord, type RecordWrite } from "./record.ts";
@@ -157,7 +157,7 @@ export class PortableStore<M> implements MessageStore<M> {
     const { signal } = options;
     const threadId = this.#threadId;
     const newest = { limit: 1, before: undefined, after: undefined, metadata: false };
-    for (let attempt = 0; ; attempt++) {
+    return await this.#whileLost(signal, async () => {
       const found = await this.#observed("read", "popMessage", threadId, async (call) => {
         const { entries, revision } = await this.#read(threadId, newest, signal, call);
         const [entry] = entries;
@@ -166,15 +166,10 @@ export class PortableStore<M> implements MessageStore<M> {
         return { message: value as M, revision };
       });
       if (!found) return undefined;
-      try {
-        const expectedRevision = found.revision;
-        await this.#commit("popMessage", { drop: 1 }, { expectedRevision, ...options }, { threadId });
-        return found.message;
-      } catch (error) {
-        if (!StoreError.is(error, "CONFLICT") || attempt >= MAX_LOST_ATTEMPTS) throw error;
-      }
-      await untilAborted(() => pause(attempt, signal, this.#connection.clock), signal);
-    }
+      const expectedRevision = found.revision;
+      await this.#commit("popMessage", { drop: 1 }, { expectedRevision, ...options }, { threadId });
+      return found.message;
+    });
   }
 
   async expire(ttlMs: number | null, options: ExpireOptions = {}): Promise<Revision | null> {
@@ -186,24 +181,15 @@ export class PortableStore<M> implements MessageStore<M> {
     const threadId = this.#threadId;
     const expiry = { ttlMs: ttlMs ?? undefined };
     if (ttlMs !== null) this.#connection.assertExpiry();
-    for (let attempt = 0; ; attempt++) {
+    const compareAndSet = async () => {
       const revision = await this.#observed("read", "expire", threadId, (call) =>
         this.#revision(threadId, expectedRevision, signal, call),
       );
       if (revision === null) return null;
-      try {
-        return await this.#commit(
-          "expire",
-          {},
-          { expectedRevision: revision, ...(signal && { signal }) },
-          { threadId, expiry },
-        );
-      } catch (error) {
-        const isLost = StoreError.is(error, "CONFLICT") && expectedRevision === undefined;
-        if (!isLost || attempt >= MAX_LOST_ATTEMPTS) throw error;
-      }
-      await untilAborted(() => pause(attempt, signal, this.#connection.clock), signal);
-    }
+      const write = { expectedRevision: revision, ...(signal && { signal }) };
+      return await this.#commit("expire", {}, write, { threadId, expiry });
+    };
+    return await (expectedRevision === undefined ? this.#whileLost(signal, compareAndSet) : compareAndSet());
   }
 
   /** A commit of {@link copyThread}: messages with their own times, under an operation id that stands for the copy. */
@@ -253,6 +239,18 @@ export class PortableStore<M> implements MessageStore<M> {
   #assertOpen(): void {
     if (this.#closed) throw new StoreError("CLOSED", "this store was disposed; open the thread again");
     this.#connection.assertOpen();
+  }
+
+  /** Runs a read and a compare-and-set that goes by it, again where another writer came between. */
+  async #whileLost<T>(signal: AbortSignal | undefined, compareAndSet: () => Promise<T>): Promise<T> {
+    for (let attempt = 0; ; attempt++) {
+      try {
+        return await compareAndSet();
+      } catch (error) {
+        if (!StoreError.is(error, "CONFLICT") || attempt >= MAX_LOST_ATTEMPTS) throw error;
+      }
+      await untilAborted(() => pause(attempt, signal, this.#connection.clock), signal);
+    }
   }
 
   async #commit(
@@ -321,10 +319,7 @@ export class PortableStore<M> implements MessageStore<M> {
   #revisionOf(outcome: CommitOutcome, operationId: string): Revision {
     switch (outcome.outcome) {
       case "revision-conflict":
-        throw new StoreError(
-          "CONFLICT",
-          "expectedRevision: the thread is at another revision; read it and try again",
-        );
+        throw revisionConflict();
       case "operation-conflict":
         throw new StoreError(
           "CONFLICT",

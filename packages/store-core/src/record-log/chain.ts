@@ -108,7 +108,7 @@ export function tooManyWriters(): StoreError {
 }
 
 /**
- * Whether the newest row of a stream, which is no root, is the end of a chain. A row that was freed is none: the row that closed its
+ * Whether the newest row of a stream is the end of a chain; a root is one where no row was inserted on it yet. A row that was freed is none: the row that closed its
  * incarnation has been deleted before it. Nor is a row of which neither the row that it was inserted on nor the root is there:
  * it came so late that its incarnation was deleted, key by key. Then no row of the stream is the end of anything.
  *
@@ -150,9 +150,7 @@ export class Chain {
   /** The number of the newest row, whether it counts or not; 0 where there is none. */
   highest = 0;
   /** The newest root. */
-  root:
-    | { readonly head: Head; readonly expiresAt: number | undefined; readonly isFreed: boolean }
-    | undefined;
+  root: { readonly head: Head; readonly expiresAt: number | undefined } | undefined;
   /** Whether the newest root was looked for, which is only done where the thread is not there. */
   knowsRoot = false;
   /** When the end was known to be the end. */
@@ -331,10 +329,7 @@ async function learnRoot(
 ): Promise<void> {
   const roots = rows ?? (await log.read(stream, FIRST_ROW, 1, true));
   const newest = roots.find(({ number }) => number < FIRST_ROW);
-  if (newest) {
-    const head = decodeHead(newest.number, newest.head);
-    chain.root = { head, expiresAt: newest.expiresAt, isFreed: isFreed(newest, head) };
-  }
+  chain.root = newest && { head: decodeHead(newest.number, newest.head), expiresAt: newest.expiresAt };
   chain.knowsRoot = true;
 }
 

@@ -34,6 +34,6 @@ export function expiryOf({ number, keptUntil }: Pick<Head, "number" | "keptUntil
 }
 
 /** Whether a row was freed: only that makes a row expire earlier than its head says. */
-export function isFreed({ expiresAt }: LogRow, head: Head): boolean {
+export function isFreed({ expiresAt }: Pick<LogRow, "expiresAt">, head: Head): boolean {
   return never(expiresAt) < never(expiryOf(head));
 }

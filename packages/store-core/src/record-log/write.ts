@@ -23,6 +23,7 @@ import {
   expiryOf,
   FREED_MS,
   finite,
+  isFreed,
   never,
   RAISE_AHEAD_MS,
   ROOT_LIFE_MS,
@@ -238,7 +239,8 @@ export class CommitWriter {
   async #begin(chain: Chain, now: number): Promise<Head> {
     const { end, root } = chain;
     const isNewest = end !== undefined && (!root || end.number >= (root.head.base ?? 0));
-    const open = isNewest ? end : root?.isFreed ? undefined : root?.head;
+    const openRoot = root && !isFreed(root, root.head) ? root.head : undefined;
+    const open = isNewest ? end : openRoot;
     if (open && !open.closed) {
       if (open.n === 0 && now < never(open.promisedUntil) - SOLID_MARGIN_MS) return open;
       // After this time its rows may be gone, and the next key with them.
@@ -463,7 +465,7 @@ export class CommitWriter {
       }
       throw new StartOver();
     }
-    if (head.number < FIRST_ROW) chain.root = { head, expiresAt: expiryOf(head), isFreed: false };
+    if (head.number < FIRST_ROW) chain.root = { head, expiresAt: expiryOf(head) };
     else chain.append(head);
   }
 
