@@ -7,15 +7,17 @@
  * - `fire`: the faults, many times each, and what `compatibility` does: half an hour.
  * - `all`: the style, the types, and what `test` does.
  *
- * Every part runs, whatever failed before it. What the failing ones printed is printed again at the end.
+ * Every part runs, whatever failed before it. What failed is told again at the end: each failing test with its message, and
+ * the last lines of a part that failed otherwise.
  */
 import { spawn } from "node:child_process";
 import { globSync, readFileSync, rmSync } from "node:fs";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { performance } from "node:perf_hooks";
 
 const root = join(import.meta.dirname, "..");
 const LAST_LINES = 150;
+const LINES_A_FAILURE = 40;
 
 interface Part {
   readonly name: string;
@@ -73,12 +75,25 @@ const plans: Record<string, readonly Part[]> = {
 };
 
 interface Outcome {
-  readonly part: Part;
   readonly isGood: boolean;
-  readonly output: string;
+  /** What a reader needs if the part is not good. */
+  readonly told: readonly string[];
   readonly passed: number;
   readonly failed: number;
   readonly skipped: number;
+}
+
+/** A file of tests in a report of Vitest's. */
+interface TestFile {
+  readonly name: string;
+  readonly status: string;
+  /** Why the file itself failed, if none of its tests did. */
+  readonly message: string;
+  readonly assertionResults: readonly {
+    readonly fullName: string;
+    readonly status: string;
+    readonly failureMessages: readonly string[];
+  }[];
 }
 
 async function run(part: Part): Promise<Outcome> {
@@ -113,7 +128,9 @@ async function run(part: Part): Promise<Outcome> {
   const isMissing = part.results !== undefined && counts.passed + counts.failed === 0;
   const isGood = code === 0 && counts.failed === 0 && !isMissing;
   const failed = isGood ? 0 : Math.max(1, counts.failed);
-  return { part, isGood, output, passed: counts.passed, failed, skipped: counts.skipped };
+  const failures = failuresOf(part);
+  const told = failures.length > 0 ? failures : [lastLines(output)];
+  return { isGood, told: [`== what failed: ${part.name}`, ...told], ...counts, failed };
 }
 
 function resultFiles({ results }: Part): string[] {
@@ -133,6 +150,21 @@ function countTests(part: Part): { passed: number; failed: number; skipped: numb
   return counts;
 }
 
+/** Each failing test with its file and message, as the reports of the part's tests have them. */
+function failuresOf(part: Part): string[] {
+  const tell = (file: string, test: string, message: string) =>
+    `FAIL ${relative(root, file)}${test}\n${message.split("\n").slice(0, LINES_A_FAILURE).join("\n")}`;
+  return resultFiles(part).flatMap((report) =>
+    JSON.parse(readFileSync(report, "utf8")).testResults.flatMap((file: TestFile) => {
+      const failing = file.assertionResults.filter(({ status }) => status === "failed");
+      if (failing.length === 0 && file.status === "failed") return [tell(file.name, "", file.message)];
+      return failing.map((test) => tell(file.name, ` > ${test.fullName}`, test.failureMessages.join("\n")));
+    }),
+  );
+}
+
+const lastLines = (output: string) => output.trimEnd().split("\n").slice(-LAST_LINES).join("\n");
+
 const plan = plans[process.argv[2] ?? ""];
 if (!plan) {
   console.error(`usage: node scripts/check.ts ${Object.keys(plans).join("|")}`);
@@ -140,11 +172,7 @@ if (!plan) {
 }
 const outcomes: Outcome[] = [];
 for (const part of plan) outcomes.push(await run(part));
-for (const { part, output } of outcomes.filter((outcome) => !outcome.isGood)) {
-  console.log(`== what failed: ${part.name}\n`);
-  console.log(output.trimEnd().split("\n").slice(-LAST_LINES).join("\n"));
-  console.log();
-}
+for (const { told } of outcomes.filter((outcome) => !outcome.isGood)) console.log(`${told.join("\n\n")}\n`);
 const sum = (count: "passed" | "failed" | "skipped") =>
   outcomes.reduce((total, outcome) => total + outcome[count], 0);
 const skipped = sum("skipped");
