@@ -17,7 +17,8 @@ export async function createOwners(file: string): Promise<Owners> {
   const secret = await readOrCreate(file);
   const sign = (owner: string) => createHmac("sha256", secret).update(owner).digest("base64url");
   const read = (header = "") => {
-    const [, owner = "", signature = ""] = new RegExp(`(?:^|; )${NAME}=([^.;]+)\\.([^;]+)`).exec(header) ?? [];
+    const [, owner = "", signature = ""] =
+      new RegExp(`(?:^|; )${NAME}=([^.;]+)\\.([^;]+)`).exec(header) ?? [];
     const expected = Buffer.from(sign(owner));
     const given = Buffer.from(signature);
     return expected.length === given.length && timingSafeEqual(expected, given) ? owner : undefined;
@@ -33,8 +34,10 @@ export async function createOwners(file: string): Promise<Owners> {
 }
 
 async function readOrCreate(file: string): Promise<Buffer> {
-  await writeFile(file, randomBytes(32), { flag: "wx", mode: 0o600 }).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== "EEXIST") throw error;
-  });
+  await writeFile(file, randomBytes(32), { flag: "wx", mode: 0o600 }).catch(
+    (error: NodeJS.ErrnoException) => {
+      if (error.code !== "EEXIST") throw error;
+    },
+  );
   return readFile(file);
 }

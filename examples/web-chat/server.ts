@@ -2,25 +2,21 @@
 import { mkdir } from "node:fs/promises";
 import { createServer } from "node:http";
 import { join } from "node:path";
-import {
-  createChatHandler,
-  inProcessStreams,
-  nodeListener,
-  redisStreams,
-  uiMessages,
-} from "@scrollback/bridge-ai-sdk";
+import { createChatHandler, inProcessStreams, nodeListener, uiMessages } from "@scrollback/bridge-ai-sdk";
+import { redisStreams } from "@scrollback/bridge-ai-sdk/redis";
 import { ChatStore } from "@scrollback/chats";
 import { openStores } from "@scrollback/store-core";
 import { Redis } from "ioredis";
 import sirv from "sirv";
 import { chooseModel, INSTRUCTIONS } from "./model.ts";
 import { createOwners } from "./owner.ts";
-import { type ChatMessage, tools } from "./tools.ts";
+import { type ChatMessage, prepareFiles, tools } from "./tools.ts";
 
 const { PORT = "3000", REDIS_URL } = process.env;
 const [, , url = "sqlite:.web-chat/chats.db"] = process.argv;
 
 await mkdir(".web-chat", { recursive: true });
+await prepareFiles();
 const owners = await createOwners(".web-chat/cookie-secret");
 const stores = await openStores(url);
 await stores.setup();
@@ -47,13 +43,20 @@ async function answer(request: Request): Promise<Response> {
 }
 
 const api = nodeListener(answer);
-const page = sirv(join(import.meta.dirname, "dist"), { single: true, etag: true });
+const page = sirv(join(import.meta.dirname, "dist"), {
+  ...{ single: true, etag: true },
+  setHeaders: (response, path) =>
+    response.setHeader(
+      "cache-control",
+      path.startsWith("/assets/") ? "max-age=31536000, immutable" : "no-cache",
+    ),
+});
 const server = createServer((request, response) => {
   if (request.url?.startsWith("/api/")) return api(request, response);
   const cookie = owners.cookieFor(request.headers.cookie);
   if (cookie !== undefined) response.setHeader("set-cookie", cookie);
-  response.setHeader("content-security-policy", "default-src 'self'; img-src 'self' data: https:");
-  page(request, response, () => response.writeHead(404).end());
+  response.setHeader("content-security-policy", "default-src 'self'");
+  page(request, response, () => void response.writeHead(404).end());
 });
 server.listen(Number(PORT), "127.0.0.1", () => {
   const address = server.address();

@@ -10,7 +10,8 @@ const SAMPLES = ["draft.txt", "notes.txt", "packing-list.txt"];
 export async function prepareFiles(): Promise<void> {
   const made = await mkdir(FOLDER, { recursive: true });
   if (made === undefined) return;
-  for (const name of SAMPLES) await writeFile(join(FOLDER, name), "A sample. The assistant may be asked to delete it.\n");
+  for (const name of SAMPLES)
+    await writeFile(join(FOLDER, name), "A sample. The assistant may be asked to delete it.\n");
 }
 
 export const tools = {

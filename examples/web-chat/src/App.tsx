@@ -43,7 +43,8 @@ export function App() {
 
   const commands: ChatCommands = {
     rename: (chat, title) => void attempt(list.update(chat.id, { title }), "The title could not be saved."),
-    setPinned: (chat, pinned) => void attempt(list.update(chat.id, { pinned }), "The pin could not be saved."),
+    setPinned: (chat, pinned) =>
+      void attempt(list.update(chat.id, { pinned }), "The pin could not be saved."),
     setArchived,
     remove: (chat) =>
       setConfirmation({

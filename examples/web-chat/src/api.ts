@@ -90,8 +90,8 @@ export async function deleteAllChats(): Promise<void> {
 /** Makes a chat of the messages up to `at`, and returns its id. */
 export async function forkChat(chatId: string, at: string): Promise<string> {
   const response = await call("POST", `${chatUrl(chatId)}/fork`, { at });
-  const { chat } = (await response.json()) as { chat: Chat };
-  return chat.id;
+  const { id } = (await response.json()) as Chat;
+  return id;
 }
 
 /** Returns when what there is of the answer is saved. */

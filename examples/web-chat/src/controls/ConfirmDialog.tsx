@@ -19,7 +19,13 @@ export function ConfirmDialog({
   const id = useId();
   useEffect(() => dialog.current?.showModal(), []);
   return (
-    <dialog ref={dialog} className="dialog" aria-labelledby={`${id}-title`} aria-describedby={`${id}-text`} onClose={onClose}>
+    <dialog
+      ref={dialog}
+      className="dialog"
+      aria-labelledby={`${id}-title`}
+      aria-describedby={`${id}-text`}
+      onClose={onClose}
+    >
       <h2 id={`${id}-title`}>{confirmation.title}</h2>
       <p id={`${id}-text`}>{confirmation.text}</p>
       <div className="dialog-actions">

@@ -33,13 +33,14 @@ export function Menu({
   };
 
   const onKeyDown = (event: KeyboardEvent) => {
-    const entries = [...(list.current?.querySelectorAll("button") ?? [])];
-    const at = entries.findIndex((entry) => entry === document.activeElement);
+    const entries: (Element | null)[] = [...(list.current?.querySelectorAll("button") ?? [])];
+    const at = entries.indexOf(document.activeElement);
     const next = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: entries.length - 1 }[event.key];
     if (event.key === "Tab") list.current?.hidePopover();
     if (next === undefined) return;
     event.preventDefault();
-    entries.at(next % entries.length)?.focus();
+    const entry = entries.at(next % entries.length);
+    if (entry instanceof HTMLElement) entry.focus();
   };
 
   return (

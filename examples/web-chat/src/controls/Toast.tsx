@@ -1,6 +1,6 @@
 import { useEffect } from "react";
-import { CloseIcon } from "./icons.tsx";
 import { IconButton } from "./IconButton.tsx";
+import { CloseIcon } from "./icons.tsx";
 
 export interface ToastMessage {
   readonly text: string;

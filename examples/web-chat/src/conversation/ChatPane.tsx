@@ -20,7 +20,12 @@ interface Props {
 
 type Loading =
   | { readonly is: "loading" }
-  | { readonly is: "ready"; readonly stored: StoredChat | undefined; readonly draft: string; readonly round: number }
+  | {
+      readonly is: "ready";
+      readonly stored: StoredChat | undefined;
+      readonly draft: string;
+      readonly round: number;
+    }
   | { readonly is: "missing" }
   | { readonly is: "failed"; readonly text: string };
 

@@ -23,7 +23,16 @@ interface Props {
   readonly onFailed: (text: string) => void;
 }
 
-export function Conversation({ chatId, stored, draft, onReload, onStarted, onChanged, onOpen, onFailed }: Props) {
+export function Conversation({
+  chatId,
+  stored,
+  draft,
+  onReload,
+  onStarted,
+  onChanged,
+  onOpen,
+  onFailed,
+}: Props) {
   const conversation = useConversation(chatId, stored, { changed: onChanged });
   const { messages, statuses, isAnswering, isLost, trouble, older } = conversation;
   const { scroller, content, isAtEnd, goToEnd } = useStickToEnd();
@@ -64,7 +73,7 @@ export function Conversation({ chatId, stored, draft, onReload, onStarted, onCha
   const isUnanswered = last?.role === "user" && !isAnswering && trouble === undefined;
   return (
     <>
-      <div ref={scroller} className="scroller" role="region" aria-label="Messages" tabIndex={-1}>
+      <section ref={scroller} className="scroller" aria-label="Messages">
         <div ref={content} className="messages">
           {older !== undefined && (
             <button type="button" className="button small older" onClick={() => void loadOlder()}>
@@ -120,7 +129,7 @@ export function Conversation({ chatId, stored, draft, onReload, onStarted, onCha
             </p>
           )}
         </div>
-      </div>
+      </section>
       <div className="dock">
         {!isAtEnd && (
           <IconButton label="Go to the end" className="to-end" onClick={goToEnd}>

@@ -2,13 +2,7 @@ import { WarnIcon } from "../controls/icons.tsx";
 import type { Trouble } from "./use-conversation.ts";
 
 /** Says why the conversation cannot go on, and offers to load it anew. */
-export function Notice({
-  trouble,
-  onReload,
-}: {
-  readonly trouble: Trouble;
-  readonly onReload: () => void;
-}) {
+export function Notice({ trouble, onReload }: { readonly trouble: Trouble; readonly onReload: () => void }) {
   const [text, action] = {
     stale: ["This chat was updated elsewhere. Reload it to go on.", "Reload"],
     disconnected: ["The connection to the server was lost.", "Reconnect"],

@@ -155,7 +155,8 @@ function merge(before: readonly ChatMessage[], now: ChatMessage[]): ChatMessage[
 
 /** A model that fails at once leaves an empty answer in the SDK's chat, which the store does not have. */
 const hasContent = ({ role, parts }: ChatMessage) =>
-  role === "user" || parts.some((part) => part.type !== "step-start" && (part.type !== "text" || part.text !== ""));
+  role === "user" ||
+  parts.some((part) => part.type !== "step-start" && (part.type !== "text" || part.text !== ""));
 
 function troubleOf(error: Error): Trouble | undefined {
   if (APICallError.isInstance(error)) {

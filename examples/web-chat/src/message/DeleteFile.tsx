@@ -26,7 +26,12 @@ export function DeleteFile({
           </div>
         </div>
         <div className="tool-actions">
-          <button type="button" className="button primary" disabled={!isWaiting} onClick={() => onApprove(id, true)}>
+          <button
+            type="button"
+            className="button primary"
+            disabled={!isWaiting}
+            onClick={() => onApprove(id, true)}
+          >
             Approve
           </button>
           <button type="button" className="button" disabled={!isWaiting} onClick={() => onApprove(id, false)}>

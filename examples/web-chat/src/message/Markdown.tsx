@@ -10,12 +10,18 @@ const COMPONENTS: Components = {
       {children}
     </a>
   ),
+  // A picture from elsewhere would tell its server what is being read.
+  img: ({ src, alt }) => (
+    <a href={typeof src === "string" ? src : ""} target="_blank" rel="noopener noreferrer">
+      {alt || "picture"}
+    </a>
+  ),
   // Wide content scrolls by itself, and can be scrolled by keyboard.
   table: ({ children }) => (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls
-    <div className="table-scroller" role="region" aria-label="Table" tabIndex={0}>
+    <figure className="table-scroller" tabIndex={0}>
       <table>{children}</table>
-    </div>
+    </figure>
   ),
   pre: CodeBlock,
 };
@@ -34,12 +40,12 @@ export const Markdown = memo(function Markdown({ text }: { readonly text: string
 function CodeBlock({ children }: ComponentProps<"pre">) {
   const code = useRef<HTMLPreElement>(null);
   return (
-    <div className="code-block">
+    <figure className="code-block">
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls */}
-      <pre ref={code} tabIndex={0} role="region" aria-label="Code">
+      <pre ref={code} tabIndex={0}>
         {children}
       </pre>
       <CopyButton text={() => code.current?.textContent ?? ""} label="Copy the code" />
-    </div>
+    </figure>
   );
 }

@@ -84,7 +84,7 @@ function MessageView(props: Props) {
         />
       )}
       {!isEditing && !isAnswering && (
-        <div ref={actions} className="actions" role="group" aria-label="Commands for this message">
+        <div ref={actions} className="actions">
           {text !== "" && <CopyButton text={() => text} label="Copy" />}
           {canChange && isMine && (
             <IconButton label="Edit" data-edit="" onClick={() => setIsEditing(true)}>

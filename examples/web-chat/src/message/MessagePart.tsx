@@ -13,7 +13,13 @@ interface Props {
   readonly onAnswer: (toolCallId: string, answer: string) => void;
 }
 
-export const MessagePart = memo(function MessagePart({ part, isMine, isWaiting, onApprove, onAnswer }: Props) {
+export const MessagePart = memo(function MessagePart({
+  part,
+  isMine,
+  isWaiting,
+  onApprove,
+  onAnswer,
+}: Props) {
   switch (part.type) {
     case "text":
       return isMine ? <p className="plain">{part.text}</p> : <Markdown text={part.text} />;

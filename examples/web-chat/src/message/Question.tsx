@@ -22,7 +22,8 @@ export function Question({
       <p className="tool-line">
         <QuestionIcon />
         <span>
-          {question} <strong>{part.state === "output-available" ? part.output.answer : part.errorText}</strong>
+          {question}{" "}
+          <strong>{part.state === "output-available" ? part.output.answer : part.errorText}</strong>
         </span>
       </p>
     );

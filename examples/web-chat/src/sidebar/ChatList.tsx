@@ -2,8 +2,8 @@ import { useId, useState } from "react";
 import type { ChatSummary } from "../api.ts";
 import { groupByDate } from "../state/date-groups.ts";
 import type { ChatListActions, ChatListState } from "../state/use-chat-list.ts";
-import type { ChatCommands } from "./chat-commands.tsx";
 import { ChatListItem } from "./ChatListItem.tsx";
+import type { ChatCommands } from "./chat-commands.tsx";
 
 interface Props {
   readonly list: ChatListState & ChatListActions;

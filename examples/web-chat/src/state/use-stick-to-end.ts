@@ -4,12 +4,12 @@ const NEAR_PX = 48;
 
 /** Keeps a scrolling element at its end while its content grows, until the reader scrolls up. */
 export function useStickToEnd(): {
-  scroller: RefObject<HTMLDivElement | null>;
+  scroller: RefObject<HTMLElement | null>;
   content: RefObject<HTMLDivElement | null>;
   isAtEnd: boolean;
   goToEnd(): void;
 } {
-  const scroller = useRef<HTMLDivElement>(null);
+  const scroller = useRef<HTMLElement>(null);
   const content = useRef<HTMLDivElement>(null);
   const sticks = useRef(true);
   const [isAtEnd, setIsAtEnd] = useState(true);
