@@ -1,0 +1,83 @@
+import type { ChatRun } from "@scrollback/chats";
+import type { UIMessage, UIMessageChunk } from "ai";
+
+/** How long a model that is aborted may take to end its stream by itself. */
+const ABORT_GRACE_MS = 1_000;
+/** What a client is told of an error: its text may hold what is not for users. */
+export const ERROR_TEXT = "An error occurred.";
+
+/** Who sees to a stream. */
+export interface StreamKeeper<UI extends UIMessage> {
+  readonly run: Pick<ChatRun<UI>, "messageId" | "signal">;
+  see(chunk: UIMessageChunk): void;
+  onError(error: unknown): void;
+  /** Awaited before the stream is closed. */
+  end(): Promise<void>;
+}
+
+/**
+ * A stream that is read as fast as it comes and always ends: an error becomes an `error` chunk, and a model that does not end when it
+ * is aborted is left. The answer has the run's message id. Chunks are what a client gets: plain JSON.
+ */
+export function containedStream<UI extends UIMessage>(
+  source: ReadableStream<UIMessageChunk>,
+  { run, see, onError, end }: StreamKeeper<UI>,
+): ReadableStream<UIMessageChunk> {
+  let isCancelled = false;
+  return new ReadableStream<UIMessageChunk>({
+    async start(controller) {
+      let isStarted = false;
+      const emit = (chunk: UIMessageChunk) => {
+        if (chunk.type !== "start" && !isStarted) emit({ type: "start" });
+        isStarted = true;
+        const named = chunk.type === "start" ? { ...chunk, messageId: run.messageId } : chunk;
+        const plain = JSON.parse(JSON.stringify(named)) as UIMessageChunk;
+        see(plain);
+        if (!isCancelled) controller.enqueue(plain);
+      };
+      const reader = source.getReader();
+      const abandoned = abandonment(run.signal);
+      try {
+        for (;;) {
+          const next = await Promise.race([reader.read(), abandoned.promise]);
+          if (next === undefined) {
+            emit({ type: "abort" });
+            void reader.cancel(run.signal.reason).catch(() => undefined);
+            break;
+          }
+          if (next.done) break;
+          emit(next.value);
+        }
+      } catch (error) {
+        onError(error);
+        emit({ type: "error", errorText: ERROR_TEXT });
+        void reader.cancel(error).catch(() => undefined);
+      } finally {
+        abandoned.clear();
+      }
+      await end();
+      if (!isCancelled) controller.close();
+    },
+    cancel() {
+      isCancelled = true;
+    },
+  });
+}
+
+/** Settles some time after the signal is aborted. */
+function abandonment(signal: AbortSignal) {
+  const { promise, resolve } = Promise.withResolvers<undefined>();
+  let timer: NodeJS.Timeout | undefined;
+  const wait = () => {
+    timer = setTimeout(() => resolve(undefined), ABORT_GRACE_MS);
+  };
+  if (signal.aborted) wait();
+  else signal.addEventListener("abort", wait, { once: true });
+  return {
+    promise,
+    clear() {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", wait);
+    },
+  };
+}

@@ -1,0 +1,16 @@
+export { type ChatHandler, createChatHandler, type RequestContext } from "./chat-handler.ts";
+export { inProcessStreams } from "./in-process-streams.ts";
+export { uiMessageTraits } from "./message-traits.ts";
+export { nodeListener } from "./node-listener.ts";
+export type {
+  BeginTurnOptions,
+  ChatHandlerOptions,
+  HistoryReducer,
+  ModelAnswer,
+  StreamingAgent,
+  TitleOption,
+  Turn,
+  UIOptions,
+} from "./options.ts";
+export type { ChatStreams } from "./streams.ts";
+export { uiMessages } from "./ui-messages.ts";
