@@ -139,11 +139,11 @@ test("the sidebar lists, loads more, renames, pins, archives and deletes", async
   await chat.button("Delete").click();
   await expect.poll(() => page.url()).toBe(`${server.url}/`);
   await chat.reload();
-  await expect.poll(() => chat.titles()).toHaveLength(20);
+  await expect.poll(() => chat.titles()).toHaveLength(21);
   expect(await chat.titles()).toEqual([
     ...["Chat 20", "Trams to the harbour", "Chat 1", "Chat 2", "The ferry", "Chat 4", "Chat 5", "Chat 6"],
     ...["Chat 8", "Chat 9", "Chat 10", "Chat 11", "Chat 12", "Chat 13", "Chat 14", "Chat 15", "Chat 16"],
-    ...["Chat 17", "Chat 18", "Chat 19"],
+    ...["Chat 17", "Chat 18", "Chat 19", "Chat 21"],
   ]);
 });
 

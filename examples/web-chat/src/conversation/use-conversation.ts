@@ -10,6 +10,8 @@ import { type ChatMessage, type MessageState, readChat, type StoredChat, stopAns
 
 /** How often a chat is read whose answer is made where this page cannot listen. */
 const FOLLOW_MS = 2_000;
+/** An answer that failed ends here a moment before it is saved. The chat is read again after these times. */
+const SAVED_MS = [0, 200, 400, 800, 1_600];
 /** The title of a new chat is made beside its first answer. */
 const TITLE_MS = 1_500;
 
@@ -74,17 +76,18 @@ export function useConversation(
   const { setMessages, status } = chat;
   const { changed } = on;
 
-  /** Reads what the store has; with `messages`, shows it too. */
-  const refresh = useCallback(
-    async (show: { readonly messages: boolean }) => {
-      const now = await readChat(chatId).catch(() => undefined);
-      if (now === undefined) return;
-      setStatuses((before) => ({ ...before, ...now.statuses }));
-      setRun(now.chat.run);
-      if (show.messages) setMessages((before) => merge(before, now.messages));
-    },
-    [chatId, setMessages],
-  );
+  const adopt = useCallback((now: StoredChat) => {
+    setStatuses((before) => ({ ...before, ...now.statuses }));
+    setRun(now.chat.run);
+  }, []);
+
+  /** Reads and shows what the store has. */
+  const refresh = useCallback(async () => {
+    const now = await readChat(chatId).catch(() => undefined);
+    if (now === undefined) return;
+    adopt(now);
+    setMessages((before) => merge(before, now.messages));
+  }, [chatId, adopt, setMessages]);
 
   const wasBusy = useRef(false);
   const isBusy = status === "submitted" || status === "streaming";
@@ -96,15 +99,29 @@ export function useConversation(
     }
     if (!wasBusy.current) return;
     wasBusy.current = false;
-    void refresh({ messages: false }).then(changed);
+    const going = new AbortController();
+    const readSaved = async () => {
+      for (const ms of SAVED_MS) {
+        await new Promise((resolve) => setTimeout(resolve, ms));
+        const now = going.signal.aborted ? undefined : await readChat(chatId).catch(() => undefined);
+        if (now === undefined || going.signal.aborted) return;
+        if (now.chat.run?.state === "running") continue;
+        adopt(now);
+        return;
+      }
+    };
+    void readSaved().then(changed);
     const timer = setTimeout(changed, TITLE_MS);
-    return () => clearTimeout(timer);
-  }, [status, isBusy, refresh, changed]);
+    return () => {
+      going.abort();
+      clearTimeout(timer);
+    };
+  }, [chatId, status, isBusy, adopt, changed]);
 
   const isElsewhere = run?.state === "running" && status === "ready";
   useEffect(() => {
     if (!isElsewhere) return;
-    const timer = setInterval(() => void refresh({ messages: true }).then(changed), FOLLOW_MS);
+    const timer = setInterval(() => void refresh().then(changed), FOLLOW_MS);
     return () => clearInterval(timer);
   }, [isElsewhere, refresh, changed]);
 
@@ -126,7 +143,7 @@ export function useConversation(
     async stop() {
       await stopAnswer(chatId);
       await chat.stop();
-      await refresh({ messages: isElsewhere });
+      if (isElsewhere) await refresh();
     },
     approve(approvalId, isApproved) {
       hasDecided.current = true;
