@@ -7,7 +7,8 @@ type Prompt = Options["prompt"];
 type Part =
   Awaited<ReturnType<MockLanguageModelV4["doStream"]>>["stream"] extends ReadableStream<infer P> ? P : never;
 
-const WORD_MS = 35;
+/** How long a word takes. */
+const WORD_MS = Number(process.env.WORD_MS ?? 35);
 const usage = {
   inputTokens: { total: undefined, noCache: undefined, cacheRead: undefined, cacheWrite: undefined },
   outputTokens: { total: undefined, text: undefined, reasoning: undefined },

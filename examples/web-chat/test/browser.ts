@@ -47,6 +47,11 @@ export async function startBrowser(): Promise<TestBrowser> {
       page.on("console", (message) => {
         if (message.type() === "error") note(message.text());
       });
+      page.on("request", (request) => {
+        const { origin, protocol } = new URL(request.url());
+        if (protocol.startsWith("http") && new URL(origin).hostname !== "127.0.0.1")
+          note(`a request to ${origin}`);
+      });
       page.on("pageerror", (error) => note(String(error)));
       await page.goto(url);
       return { page, errors, expect: (...failures) => void expected.push(...failures) };

@@ -61,6 +61,17 @@ export class ChatPage {
     await message.getByRole("button", { name: command, exact: true }).click();
   }
 
+  /** The messages of the chat on the screen, as the store has them. */
+  async stored(): Promise<{ role: string; text: string; status: string }[]> {
+    const response = await this.page.request.get(this.page.url().replace("/chat/", "/api/chats/"));
+    const { messages, statuses } = await response.json();
+    return messages.map(({ id, role, parts }: { id: string; role: string; parts: { text?: string }[] }) => ({
+      role,
+      text: parts.map(({ text = "" }) => text).join(""),
+      status: statuses[id].status,
+    }));
+  }
+
   async reload(): Promise<void> {
     await this.page.reload();
     await this.field.waitFor();

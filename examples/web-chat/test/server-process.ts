@@ -11,16 +11,23 @@ export interface ServerProcess extends AsyncDisposable {
   kill(signal: "SIGKILL" | "SIGTERM"): Promise<void>;
 }
 
+export interface WebChatOptions {
+  /** Of the stores. Default: the program's. */
+  readonly url?: string;
+  readonly port?: number;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
 /** The server of the example in a process of its own, with its files in `folder`. Port 0: a free one. */
 export async function startWebChat(
   folder: string,
-  { url, port = 0, env = {} }: { url?: string; port?: number; env?: Record<string, string> } = {},
+  { url, port = 0, env = {} }: WebChatOptions = {},
 ): Promise<ServerProcess> {
   // Keys of the machine must not make the tests talk to a real model.
   const { OPENAI_API_KEY: _, AI_GATEWAY_API_KEY: __, REDIS_URL: ___, ...inherited } = process.env;
   const child = spawn(process.execPath, [PROGRAM, ...(url === undefined ? [] : [url])], {
     cwd: folder,
-    env: { ...inherited, PORT: String(port), ...env },
+    env: { ...inherited, PORT: String(port), WORD_MS: "8", ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });
   let output = "";

@@ -1,53 +1,13 @@
-import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import { startBrowser, type TestBrowser, type Visit } from "./browser.ts";
-import { ChatPage } from "./chat-page.ts";
-import { type ServerProcess, startWebChat } from "./server-process.ts";
+import { expect, test } from "vitest";
+import { setUpWebChat } from "./setup.ts";
 
 const COUNT = "Count to 60";
 const NUMBERS = Array.from({ length: 60 }, (_, i) => i + 1).join(" ");
 
-let browser: TestBrowser;
-let folder: string;
-let server: ServerProcess;
-const visits: Visit[] = [];
-
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "scrollback-web-chat-"));
-  [browser, server] = await Promise.all([startBrowser(), startWebChat(folder)]);
-});
-afterEach(async () => {
-  const all = visits.splice(0);
-  for (const { page } of all) await page.context().close();
-  expect(all.flatMap(({ errors }) => errors)).toEqual([]);
-});
-afterAll(async () => {
-  await browser?.[Symbol.asyncDispose]();
-  await server?.[Symbol.asyncDispose]();
-  await rm(folder, { recursive: true, force: true });
-});
-
-async function visit(url = server.url, options: Parameters<TestBrowser["visit"]>[1] = {}) {
-  const one = await browser.visit(url, options);
-  visits.push(one);
-  return { ...one, chat: new ChatPage(one.page) };
-}
-
-/** The messages of the chat on the screen, as the store has them. */
-async function stored({ page }: ChatPage): Promise<{ role: string; text: string; status: string }[]> {
-  const response = await page.request.get(page.url().replace("/chat/", "/api/chats/"));
-  const { messages, statuses } = await response.json();
-  return messages.map(({ id, role, parts }: { id: string; role: string; parts: { text?: string }[] }) => ({
-    role,
-    text: parts.map(({ text = "" }) => text).join(""),
-    status: statuses[id].status,
-  }));
-}
+const tests = setUpWebChat();
 
 test("a sent message is answered, and edited, made again and branched", async () => {
-  const { chat } = await visit();
+  const { chat } = await tests.visit();
   await chat.send("Which tram goes to the harbour?");
   expect((await chat.texts())[1]).toContain("Line 4 goes straight to the harbour.");
   await expect.poll(() => chat.titles()).toEqual(["Trams to the harbour"]);
@@ -59,13 +19,13 @@ test("a sent message is answered, and edited, made again and branched", async ()
   expect(await chat.texts()).toEqual(["How is this chat stored?", expect.stringContaining("one thread")]);
 
   await chat.send("Which tram is the last one?");
-  const before = await stored(chat);
+  const before = await chat.stored();
   expect(before.map(({ role }) => role)).toEqual(["user", "assistant", "user", "assistant"]);
   const lastId = () => chat.messages.last().getAttribute("data-message-id");
   const first = await lastId();
   await chat.act(chat.messages.last(), "Regenerate");
   await chat.answered();
-  expect(await stored(chat)).toEqual(before);
+  expect(await chat.stored()).toEqual(before);
   expect(await lastId()).not.toBe(first);
 
   const source = chat.page.url();
@@ -77,11 +37,11 @@ test("a sent message is answered, and edited, made again and branched", async ()
   await chat.page.getByRole("link", { name: "Branch of another chat, open that one" }).click();
   await chat.page.waitForURL(source);
   await expect.poll(() => chat.texts()).toContain("Which tram is the last one?");
-  expect(await stored(chat)).toEqual(before);
+  expect(await chat.stored()).toEqual(before);
 });
 
 test("the sidebar lists, loads more, renames, pins, archives and deletes", async () => {
-  const { chat, page } = await visit();
+  const { chat, page } = await tests.visit();
   await chat.send("Which tram goes to the harbour?");
   const url = page.url().replace("/chat/", "/api/chats/");
   const exported = await (await page.request.get(`${url}/export`)).json();
@@ -95,7 +55,7 @@ test("the sidebar lists, loads more, renames, pins, archives and deletes", async
       createdAt: time,
     };
     const body = { ...exported, chat: { ...copy, id: crypto.randomUUID(), updatedAt: time } };
-    const response = await page.request.post(`${server.url}/api/chats/import`, { data: body });
+    const response = await page.request.post(`${tests.server.url}/api/chats/import`, { data: body });
     expect(response.status(), await response.text()).toBe(201);
   }
   await chat.reload();
@@ -137,7 +97,7 @@ test("the sidebar lists, loads more, renames, pins, archives and deletes", async
   expect(await chat.titles()).toContain("Chat 7");
   await chat.command("Chat 7", "Delete");
   await chat.button("Delete").click();
-  await expect.poll(() => page.url()).toBe(`${server.url}/`);
+  await expect.poll(() => page.url()).toBe(`${tests.server.url}/`);
   await chat.reload();
   await expect.poll(() => chat.titles()).toHaveLength(21);
   expect(await chat.titles()).toEqual([
@@ -148,18 +108,18 @@ test("the sidebar lists, loads more, renames, pins, archives and deletes", async
 });
 
 test("an answer goes on over a reload in its middle, each word once", async () => {
-  const { chat } = await visit();
+  const { chat } = await tests.visit();
   await chat.send(COUNT, { wait: false });
   await chat.messages.last().getByText("1 2 3 4 5 6 7 8 9 10").waitFor();
   await chat.reload();
   await chat.button("Stop").waitFor();
   await chat.answered();
   expect(await chat.texts()).toEqual([COUNT, NUMBERS]);
-  expect((await stored(chat))[1]).toEqual({ role: "assistant", text: NUMBERS, status: "complete" });
+  expect((await chat.stored())[1]).toEqual({ role: "assistant", text: NUMBERS, status: "complete" });
 });
 
 test("a stopped answer stays as it was over a reload, and is made again", async () => {
-  const { chat, page } = await visit();
+  const { chat, page } = await tests.visit();
   await chat.send(COUNT, { wait: false });
   await chat.messages.last().getByText("1 2 3 4 5 6 7 8 9 10").waitFor();
   await chat.button("Stop").click();
@@ -169,7 +129,7 @@ test("a stopped answer stays as it was over a reload, and is made again", async 
   const [, partial = ""] = await chat.texts();
   expect(NUMBERS.startsWith(partial)).toBe(true);
   expect(partial.length).toBeLessThan(NUMBERS.length);
-  expect((await stored(chat))[1]).toEqual({
+  expect((await chat.stored())[1]).toEqual({
     role: "assistant",
     text: expect.stringContaining("9 10"),
     status: "stopped",
@@ -180,20 +140,20 @@ test("a stopped answer stays as it was over a reload, and is made again", async 
 });
 
 test("a failed answer says so, and is made again", async () => {
-  const { chat, page } = await visit();
+  const { chat, page } = await tests.visit();
   await chat.send("Please fail");
   await page.getByText("This answer failed.").waitFor();
   await chat.reload();
   await page.getByText("This answer failed.").waitFor();
-  expect((await stored(chat))[1]?.status).toBe("failed");
+  expect((await chat.stored())[1]?.status).toBe("failed");
   await chat.button("Try again").click();
   await page.getByText("This answer failed.").waitFor({ state: "detached" });
   await page.getByText("This answer failed.").waitFor();
-  expect(server.output()).toContain("the scripted model was asked to fail");
+  expect(tests.server.output()).toContain("the scripted model was asked to fail");
 });
 
 test("a question of the assistant is answered after a reload", async () => {
-  const { chat, page } = await visit();
+  const { chat, page } = await tests.visit();
   await chat.send("Plan a weekend for me");
   await chat.reload();
   await chat.button("A long walk").click();
@@ -204,35 +164,13 @@ test("a question of the assistant is answered after a reload", async () => {
   await page.keyboard.press("Enter");
   await page.getByText("A weekend for trains, without a car:").waitFor();
   await chat.answered();
-  expect((await stored(chat)).map(({ role }) => role)).toEqual(["user", "assistant", "user", "assistant"]);
-});
-
-test("a tool is approved after a reload, on the other of two servers, and runs once", async () => {
-  await using other = await startWebChat(folder);
-  const { chat, page } = await visit();
-  const files = () => readdir(join(folder, ".web-chat/files"));
-  await chat.send("Delete notes.txt");
-  expect(await files()).toContain("notes.txt");
-  const path = new URL(page.url()).pathname;
-  await page.goto(`${other.url}${path}`);
-  await chat.button("Approve").click();
-  await page.getByText("Done. notes.txt is deleted.").waitFor();
-  await chat.answered();
-  expect(await files()).not.toContain("notes.txt");
-  expect(await page.getByText("Deleted notes.txt").count()).toBe(1);
-
-  await page.goto(`${server.url}${path}`);
-  await chat.send("Delete draft.txt");
-  await chat.button("Deny").click();
-  await page.getByText("I left draft.txt where it is.").waitFor();
-  await chat.answered();
-  expect(await files()).toContain("draft.txt");
+  expect((await chat.stored()).map(({ role }) => role)).toEqual(["user", "assistant", "user", "assistant"]);
 });
 
 test("of two tabs the one that is behind is refused, and goes on once reloaded", async () => {
-  const one = await visit();
+  const one = await tests.visit();
   await one.chat.send("Which tram goes to the harbour?");
-  const two = await visit(one.page.url(), { like: one.page });
+  const two = await tests.visit(one.page.url(), { like: one.page });
   await two.chat.field.waitFor();
   two.expect("409");
   await one.chat.send("How is this chat stored?");
@@ -245,58 +183,5 @@ test("of two tabs the one that is behind is refused, and goes on once reloaded",
   await two.chat.field.press("Enter");
   await two.chat.answered();
   expect((await two.chat.texts()).slice(4)).toEqual(["Count to 3", "1 2 3"]);
-  expect(await stored(two.chat)).toHaveLength(6);
-});
-
-test("a server that is killed in the middle of an answer is restarted, and the answer made again", async () => {
-  const own = await mkdtemp(join(tmpdir(), "scrollback-web-chat-"));
-  const killed = await startWebChat(own);
-  const { chat, page, expect: allow } = await visit(killed.url);
-  allow("ERR_CONNECTION", "ERR_INCOMPLETE_CHUNKED_ENCODING", "ERR_EMPTY_RESPONSE", "net::ERR");
-  await chat.send(COUNT, { wait: false });
-  // By then a part of the answer is saved.
-  await chat.messages.last().getByText("1 2 3 4 5 6 7 8 9 10").waitFor();
-  await expect.poll(async () => (await stored(chat))[1]?.status, { timeout: 5_000 }).toBe("partial");
-  await killed.kill("SIGKILL");
-  await page.getByText("The connection to the server was lost.").waitFor();
-  await using restarted = await startWebChat(own, { port: Number(new URL(killed.url).port) });
-  await chat.button("Reconnect").click();
-  await page.getByText("This answer was interrupted").waitFor({ timeout: 30_000 });
-  const [, partial = ""] = await chat.texts();
-  expect(NUMBERS.startsWith(partial)).toBe(true);
-  await chat.button("Try again").click();
-  await expect.poll(() => chat.texts(), { timeout: 15_000 }).toEqual([COUNT, NUMBERS]);
-  await chat.answered();
-  expect(await stored(chat)).toHaveLength(2);
-  await restarted.kill("SIGTERM");
-  await rm(own, { recursive: true, force: true });
-});
-
-test("after all chats are deleted, nothing of them is in the files of the database", async () => {
-  const own = await mkdtemp(join(tmpdir(), "scrollback-web-chat-"));
-  await using clean = await startWebChat(own);
-  const { chat, page } = await visit(clean.url);
-  await chat.send("My password is xylophone-42");
-  const ids = [new URL(page.url()).pathname.split("/").at(-1) ?? ""];
-  await chat.command("My password is xylophone-42", "Archive");
-  await chat.button("New chat").click();
-  await chat.send("Which tram goes to Xanadu?");
-  ids.push(new URL(page.url()).pathname.split("/").at(-1) ?? "");
-  const grep = async (words: readonly string[]) => {
-    const names = (await readdir(join(own, ".web-chat"))).filter((name) => name.startsWith("chats.db"));
-    const text = (
-      await Promise.all(names.map((name) => readFile(join(own, ".web-chat", name), "latin1")))
-    ).join();
-    return words.filter((word) => text.includes(word));
-  };
-  const words = ["xylophone-42", "Xanadu", "harbour", ...ids];
-  expect(await grep(words)).toEqual(words);
-  await chat.button("Delete all chats").click();
-  await chat.button("Delete all").click();
-  await page.getByText("No chats yet.").waitFor();
-  await expect.poll(() => page.url()).toBe(`${clean.url}/`);
-  await expect.poll(() => grep(words), { timeout: 5_000 }).toEqual([]);
-  await clean.kill("SIGTERM");
-  expect(await grep(words)).toEqual([]);
-  await rm(own, { recursive: true, force: true });
+  expect(await two.chat.stored()).toHaveLength(6);
 });
