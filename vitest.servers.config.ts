@@ -13,7 +13,10 @@ export default defineConfig({
     reporters: [
       "default",
       ["json", { outputFile: ".results/servers.json" }],
-      new MatrixReporter({ file: "docs/matrix.md", faultsFile: "docs/faults-measured.md" }),
+      new MatrixReporter({
+        file: "docs/generated/matrix.md",
+        faultsFile: "docs/generated/faults-measured.md",
+      }),
     ],
   },
 });

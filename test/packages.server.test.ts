@@ -34,7 +34,7 @@ const folders = {
 type PackageName = keyof typeof folders;
 
 const repository = "https://github.com/scrollback-js/scrollback";
-/** The worked examples of docs/write-an-adapter, for authors who have only the package. */
+/** The worked examples of docs/how-to/write-an-adapter, for authors who have only the package. */
 const exampleFiles = [
   "example/files/file-record-log.ts",
   "example/files/sweep-files.ts",

@@ -97,8 +97,8 @@ describe.runIf(process.platform === "linux")("on a terminal", () => {
   }, 120_000);
 });
 
-describe("docs/cli.md", async () => {
-  const page = await readFile(join(import.meta.dirname, "../../../docs/cli.md"), "utf8");
+describe("docs/reference/cli.md", async () => {
+  const page = await readFile(join(import.meta.dirname, "../../../docs/reference/cli.md"), "utf8");
   const commands = [...page.matchAll(/^```console\n(.*?)^```/gms)].flatMap(([, block = ""]) =>
     block
       .split(/^\$ scrollback /m)
