@@ -73,12 +73,15 @@ test("a reader that goes away ends the command quietly", async () => {
 
 describe.runIf(process.platform === "linux")("on a terminal", () => {
   /** Runs a command on a pseudo-terminal. */
-  const onTerminal = (command: string, answer = "") =>
-    // The input stays open until the command has asked: at its end `script` would end too.
-    run("bash", ["-c", `(printf '%s' "$ANSWER"; sleep 3) | script -qec "$COMMAND" /dev/null`], {
+  const onTerminal = async (command: string, answer = "") => {
+    const running = run("script", ["-qec", `${project.program} ${command}`, "/dev/null"], {
       cwd: project.path,
-      env: { ...process.env, COMMAND: `${project.program} ${command}`, ANSWER: answer, NO_COLOR: "" },
+      env: { ...process.env, NO_COLOR: "" },
     });
+    // The input stays open: at its end `script` would end too, though the command may not have asked yet.
+    running.child.stdin?.write(answer);
+    return await running;
+  };
 
   test("rm asks, and colours are shown", async () => {
     await fill("tty.db", 3);
