@@ -63,7 +63,7 @@ test("every TypeScript block in README and docs compiles", async () => {
   expect(blocks.length).toBeGreaterThan(5);
   const { stdout } = await run(bin("tsc"), ["-p", folder], { cwd: root }).catch((error) => error);
   expect(stdout).toBe("");
-}, 120_000);
+});
 
 test.each(blocks.filter((block) => block.flags.includes("run")))(
   "$page:$line runs",

@@ -53,7 +53,7 @@ test("Ctrl-C leaves everything whole and says how to go on; the same command goe
   expect(stderr).toContain("interrupted by SIGINT\n");
   const resumed = await project.run([...args, "--verify"]);
   expect(resumed).toMatchObject({ code: 0, stdout: expect.stringMatching(/there already.*\n.*1,500 equal/) });
-}, 120_000);
+});
 
 async function countOf(name: string): Promise<number> {
   const { stdout } = await project.run(["stats", `sqlite:${name}`, "--json"]);
@@ -90,14 +90,14 @@ describe.runIf(process.platform === "linux")("on a terminal", () => {
     expect(stdout).toContain("threads: 1 deleted");
     const shown = await onTerminal("show sqlite:tty.db chat-0");
     expect(shown.stdout).toContain("\u001b[36muser\u001b[39m");
-  }, 60_000);
+  });
 
   test("long work shows a bar", async () => {
     await fill("bar.db", 8_000);
     const { stdout } = await onTerminal("copy sqlite:bar.db sqlite:bar-copied.db --concurrency 1");
     expect(stdout).toMatch(/\u2588.*copying [\d,]+ of 8,000 threads, \d+%, [\d,]+\/s, .+ left/);
     expect(stdout).toContain("threads: 8,000 copied");
-  }, 120_000);
+  });
 });
 
 describe("docs/reference/cli.md", async () => {
@@ -138,5 +138,5 @@ describe("docs/reference/cli.md", async () => {
       for (const [, option = ""] of help.stdout.matchAll(/^ {2}(--[a-z-]+)/gm))
         expect(page).toContain(option);
     }
-  }, 120_000);
+  });
 });
