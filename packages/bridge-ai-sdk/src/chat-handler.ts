@@ -113,7 +113,9 @@ export function createChatHandler<UI extends UIMessage>(options: ChatHandlerOpti
     const source = lazyStream(async () => {
       const turn = await turnOf(begun, mine.ownerId, body, ui);
       titled = giveTitle(mine, turn);
-      return await answerOf(turn, options, recorder.ui, onError);
+      // Steps are saved from the stream: for its own callback the SDK clones the message, which fails for some outputs of tools.
+      const { onStepEnd, ...recorded } = recorder.ui;
+      return await answerOf(turn, options, recorded, onError);
     });
     const [live, kept] = recorder.pipe(source).tee();
     const last = stored.at(-1);
