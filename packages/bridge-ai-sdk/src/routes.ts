@@ -83,7 +83,7 @@ export async function routedResponse<UI extends UIMessage>(
   context: RouteContext<UI>,
 ): Promise<Response> {
   const { pathname, searchParams: query } = new URL(request.url);
-  const found = routeOf(pathname);
+  const found = routeOf(request.method, pathname);
   const route = routes[`${request.method} ${found?.pattern}`];
   if (!found || !route) {
     const allow = found ? methodsOf(found.pattern) : [];
@@ -103,14 +103,16 @@ export async function routedResponse<UI extends UIMessage>(
   });
 }
 
-/** The pattern of a path, and the id in it. */
-function routeOf(pathname: string): { pattern: string; chatId: string } | undefined {
+/** The pattern of a path, and the id in it. A chat may have the name of a fixed path: the method tells them apart. */
+function routeOf(method: string, pathname: string): { pattern: string; chatId: string } | undefined {
   const [, api, kind, id, action, ...rest] = pathname.split("/");
-  if (api !== "api" || (kind !== "chat" && kind !== "chats") || rest.length > 0) return undefined;
-  const fixed = `/${[kind, id, action].filter((part) => part !== undefined).join("/")}`;
-  if (methodsOf(fixed).length > 0) return { pattern: fixed, chatId: "" };
-  const pattern = `/${[kind, ":id", action].filter((part) => part !== undefined).join("/")}`;
-  return id ? { pattern, chatId: decoded(id) } : undefined;
+  if (api !== "api" || (kind !== "chat" && kind !== "chats") || rest.length > 0 || id === "")
+    return undefined;
+  const path = (segment: string | undefined) =>
+    `/${[kind, segment, action].filter((part) => part !== undefined).join("/")}`;
+  if (id === undefined) return { pattern: path(id), chatId: "" };
+  const isFixed = id !== ":id" && Object.hasOwn(routes, `${method} ${path(id)}`);
+  return isFixed ? { pattern: path(id), chatId: "" } : { pattern: path(":id"), chatId: decoded(id) };
 }
 
 function methodsOf(pattern: string): string[] {
