@@ -12,7 +12,7 @@ export default defineConfig({
     reporters: [
       "default",
       ["json", { outputFile: ".results/compatibility.json" }],
-      new MatrixReporter({ file: "docs/matrix-servers.md" }),
+      new MatrixReporter({ file: "docs/generated/matrix-servers.md" }),
     ],
   },
 });

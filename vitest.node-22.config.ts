@@ -24,7 +24,7 @@ export default defineConfig({
     reporters: [
       "default",
       ["json", { outputFile: `.results/${name}.json` }],
-      new MatrixReporter({ file: `docs/matrix-${name}.md` }),
+      new MatrixReporter({ file: `docs/generated/matrix-${name}.md` }),
     ],
   },
 });

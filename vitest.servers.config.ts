@@ -8,12 +8,15 @@ export default defineConfig({
     exclude: ["**/node_modules/**", "**/dist/**", "benchmarks/**"],
     // Each file runs servers and processes of its own; two keep two cores busy.
     maxWorkers: 2,
-    testTimeout: 60_000,
-    hookTimeout: 180_000,
+    testTimeout: 180_000,
+    hookTimeout: 300_000,
     reporters: [
       "default",
       ["json", { outputFile: ".results/servers.json" }],
-      new MatrixReporter({ file: "docs/matrix.md", faultsFile: "docs/faults-measured.md" }),
+      new MatrixReporter({
+        file: "docs/generated/matrix.md",
+        faultsFile: "docs/generated/faults-measured.md",
+      }),
     ],
   },
 });

@@ -1,5 +1,5 @@
 /**
- * `npm pack` runs this first: it puts the examples of docs/write-an-adapter and their harnesses into the package, as they are in
+ * `npm pack` runs this first: it puts the examples of docs/how-to/write-an-adapter and their harnesses into the package, as they are in
  * the repository, so that the author of an adapter who has only the package can copy one that passes the suite.
  */
 import { cpSync, readdirSync, rmSync } from "node:fs";

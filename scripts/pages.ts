@@ -1,7 +1,7 @@
 /**
  * Writes what is generated into the pages: the suite's test titles into PROTOCOL.md, each below its clause; the matrix into
- * README.md; those of other servers, clients and versions of Node into docs/compatibility.md; the results of the fault tests
- * into docs/faults.md; the fields of a head into docs/record-log.md. `node scripts/pages.ts`; with `--check` it writes
+ * README.md; those of other servers, clients and versions of Node into docs/reference/compatibility.md; the results of the fault tests
+ * into docs/explanation/faults.md; the fields of a head into docs/explanation/record-log.md. `node scripts/pages.ts`; with `--check` it writes
  * nothing and fails where a page is out of date.
  */
 import { globSync, readFileSync, writeFileSync } from "node:fs";
@@ -54,12 +54,12 @@ const pages: Record<string, (text: string) => string> = {
       /<!-- tests (C\d+) -->.*?(?=\s*(?:\n### |$(?!.)))/gs,
       (_, clause: string) => `<!-- tests ${clause} -->\n\n${testsOf(clause)}`,
     ),
-  "README.md": (text) => include(text, "matrix", "docs/matrix.md"),
-  "docs/faults.md": (text) => include(text, "faults", "docs/faults-measured.md"),
-  "docs/record-log.md": (text) => insert(text, "head", headFields()),
-  "docs/compatibility.md": (text) =>
+  "README.md": (text) => include(text, "matrix", "docs/generated/matrix.md"),
+  "docs/explanation/faults.md": (text) => include(text, "faults", "docs/generated/faults-measured.md"),
+  "docs/explanation/record-log.md": (text) => insert(text, "head", headFields()),
+  "docs/reference/compatibility.md": (text) =>
     ["servers", "node-22.13", "node-22"].reduce(
-      (page, name) => include(page, name, `docs/matrix-${name}.md`),
+      (page, name) => include(page, name, `docs/generated/matrix-${name}.md`),
       text,
     ),
 };

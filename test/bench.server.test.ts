@@ -261,7 +261,7 @@ describe("the pages", () => {
       expect(await readFile(join(root, path), "utf8"), `${path}: run npm run bench -- --render`).toBe(text);
     }
     for (const [name, drawn] of Object.entries(draw)) {
-      const picture = await readFile(join(root, `docs/costs/${name}.svg`), "utf8");
+      const picture = await readFile(join(root, `docs/reference/costs/${name}.svg`), "utf8");
       expect(picture, `${name}: run npm run bench -- --render`).toBe(drawn(last.backends));
     }
   });

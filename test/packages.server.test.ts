@@ -34,7 +34,7 @@ const folders = {
 type PackageName = keyof typeof folders;
 
 const repository = "https://github.com/scrollback-js/scrollback";
-/** The worked examples of docs/write-an-adapter, for authors who have only the package. */
+/** The worked examples of docs/how-to/write-an-adapter, for authors who have only the package. */
 const exampleFiles = [
   "example/files/file-record-log.ts",
   "example/files/sweep-files.ts",
@@ -68,7 +68,7 @@ beforeAll(async () => {
     const [result] = Object.values(JSON.parse(stdout)) as [Packed];
     packed.set(name as PackageName, result);
   }
-}, 120_000);
+});
 afterAll(() => rm(temp, { recursive: true, force: true }));
 
 const tarball = (name: PackageName) => join(temp, packed.get(name)?.filename ?? "missing");
@@ -93,7 +93,7 @@ describe.each(Object.keys(folders) as PackageName[])("%s", (name) => {
   test("is clean to publint and are-the-types-wrong", async () => {
     await run(bin("publint"), ["run", join(root, folders[name]), "--strict", "--pack", "npm"]);
     await run(bin("attw"), [tarball(name), "--profile", "esm-only", "--no-emoji"]);
-  }, 120_000);
+  });
 
   test("says where its sources, its page and its issues are", async () => {
     const manifest = JSON.parse(await readFile(join(root, folders[name], "package.json"), "utf8"));
@@ -203,7 +203,7 @@ test("SQLite's tarball works in an empty folder", async () => {
     tenLines(`"sqlite:chats.db"`),
   );
   expect(output).toBe("Hello Hi!\n");
-}, 120_000);
+});
 
 test("openStores names the command that installs a missing adapter, and no part of the URL", async () => {
   const output = await consume(
@@ -215,7 +215,7 @@ test("openStores names the command that installs a missing adapter, and no part 
     "UNSUPPORTED openStores: @scrollback/store-redis was not found; run: npm install @scrollback/store-redis ioredis; " +
       'or, in a bundled program, give it: openStores(url, { adapters: { "redis": createRedisStores } })\n',
   );
-}, 120_000);
+});
 
 test.each([
   ["redis", "@scrollback/store-redis", "ioredis@6", (url: string) => url],
@@ -267,4 +267,4 @@ test("the agents' tarball works in an empty folder with the AI SDK alone, and na
   expect(output).toBe(
     "Hi!\n2\nUNSUPPORTED Mem0Memory: mem0ai is not installed; run: npm install mem0ai, or give a client\nassistant Hi!\n",
   );
-}, 120_000);
+});

@@ -172,13 +172,13 @@ describe("the figures", () => {
     expect(text).toMatch(/\| +1,000 \| +31\.0 \| +118\.0 \|\n\| growth \| +\+1\.0 \| +−2\.0 \|/);
   });
 
-  test("docs/scale.md and its pictures are what the script makes of the figures beside them", async () => {
-    const all = loadFigures(join(root, "docs/scale/figures.jsonl"));
+  test("docs/reference/scale.md and its pictures are what the script makes of the figures beside them", async () => {
+    const all = loadFigures(join(root, "docs/reference/scale/figures.jsonl"));
     expect(all.map(({ name }) => name)).toEqual([...backendNames]);
     expect(all.map(({ largest }) => largest)).toEqual(backendNames.map(() => 100_000));
-    expect(await readFile(join(root, "docs/scale.md"), "utf8")).toBe(page(all));
+    expect(await readFile(join(root, "docs/reference/scale.md"), "utf8")).toBe(page(all));
     for (const one of all) {
-      expect(await readFile(join(root, `docs/scale/${one.name}.svg`), "utf8")).toBe(picture(one));
+      expect(await readFile(join(root, `docs/reference/scale/${one.name}.svg`), "utf8")).toBe(picture(one));
     }
   });
 });

@@ -12,7 +12,7 @@ import { quick, run, thorough } from "./run.ts";
 const usage = `npm run scale [-- options]
   --quick          a hundredth of the sizes; writes nothing unless --to says where
   --only <name>    one backend alone: ${backendNames.join(", ")}; the figures of the others stay
-  --to <folder>    write scale.md and scale/ there; by default into docs
+  --to <folder>    write scale.md and scale/ there; by default into docs/reference
   --render         measure nothing; write the page and the pictures again from the figures that are there
 `;
 
@@ -68,7 +68,7 @@ function write(all: readonly Figures[]): void {
 function folder(): string {
   // npm runs this in its own folder, and INIT_CWD is where the user is.
   if (options.to !== undefined) return resolve(process.env.INIT_CWD ?? ".", options.to);
-  return fileURLToPath(new URL("../../docs/", import.meta.url));
+  return fileURLToPath(new URL("../../docs/reference/", import.meta.url));
 }
 
 /** A line of JSON a backend. */

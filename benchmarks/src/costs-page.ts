@@ -15,13 +15,13 @@ export const pictures = {
 
 const picture = (name: keyof typeof pictures) => `![${pictures[name]}](costs/${name}.svg)`;
 
-/** docs/costs.md, written from what was measured. */
+/** docs/reference/costs.md, written from what was measured. */
 export function costsPage(results: Results): string {
   const { backends } = results;
   return `# What a commit costs
 
 This page says what a commit and a read cost beside the raw client of each backend, and why. \`npm run bench\` measures it and writes this
-page; [benchmarks/results.md](../benchmarks/results.md) has every figure, [benchmarks/README.md](../benchmarks/README.md) the method, and
+page; [benchmarks/results.md](../../benchmarks/results.md) has every figure, [benchmarks/README.md](../../benchmarks/README.md) the method, and
 [scale.md](scale.md) what 100,000 threads cost.
 
 ${quietText(results)}
@@ -57,7 +57,7 @@ See [store-redis.md](store-redis.md#costs).
 **MongoDB, DynamoDB, PostgreSQL.** One conditional insert of a row with the messages and a head of about 280 bytes. The head describes the
 thread after the row, so nothing else has to be written. A thread that trims sends one more request at every 32nd commit, which blanks and
 frees old rows; one that keeps many commits also reads heads of old rows from time to time. So a few commits in a hundred take several times as long: they are in the 95th
-and 99th percentiles, not in the median. Raw inserts a row of as many bytes. See [record-log.md](record-log.md#costs).
+and 99th percentiles, not in the median. Raw inserts a row of as many bytes. See [record-log.md](../explanation/record-log.md#costs).
 
 **SQLite.** One transaction: the thread's row is looked up, messages are inserted, old ones deleted, the commit is recorded. An operation is
 looked up only where the caller gave its id, or where an attempt was made before. With \`FULL\` the flush to the disk takes most of the time; with \`NORMAL\` nothing is flushed, and the statements are what is measured.

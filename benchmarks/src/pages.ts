@@ -8,11 +8,11 @@ import { figuresOf, quietText, summaryTable } from "./summary.ts";
 
 /** Pages that have the figures of backends between their marks. */
 const backendPages: Readonly<Record<string, readonly BackendKey[]>> = {
-  "docs/store-redis.md": ["redis"],
-  "docs/store-mongo.md": ["mongodb"],
-  "docs/store-dynamo.md": ["dynamodb"],
-  "docs/store-postgres.md": ["postgres"],
-  "docs/store-sqlite.md": ["sqlite-full", "sqlite-normal"],
+  "docs/reference/store-redis.md": ["redis"],
+  "docs/reference/store-mongo.md": ["mongodb"],
+  "docs/reference/store-dynamo.md": ["dynamodb"],
+  "docs/reference/store-postgres.md": ["postgres"],
+  "docs/reference/store-sqlite.md": ["sqlite-full", "sqlite-normal"],
 };
 
 /** Every page that is written from the results, by its path below the root: whole, or between the marks that it has. */
@@ -20,12 +20,12 @@ export function pagesOf(root: string, results: Results): Map<string, string> {
   const textOf = (path: string) => readFileSync(join(root, path), "utf8");
   const pages = new Map([
     ["benchmarks/results.md", report(results)],
-    ["docs/costs.md", costsPage(results)],
+    ["docs/reference/costs.md", costsPage(results)],
     ["README.md", insert(textOf("README.md"), `${summaryTable(results.backends)}\n\n${quietText(results)}`)],
     [
-      "docs/codecs.md",
+      "docs/reference/codecs.md",
       insert(
-        textOf("docs/codecs.md"),
+        textOf("docs/reference/codecs.md"),
         `${codecTable(results.codecs)}\n\nMeasured ${machineText(results.codecs.machine)}.`,
       ),
     ],

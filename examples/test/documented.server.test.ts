@@ -23,13 +23,13 @@ import {
 import fc from "fast-check";
 import { expect, test } from "vitest";
 
-// What docs/write-an-adapter shows is what was tested.
+// What docs/how-to/write-an-adapter shows is what was tested.
 
 const root = join(import.meta.dirname, "../..");
 
 /** The blocks of a page in a language, with what follows the language: the path of the file that the block is an excerpt of. */
 async function blocksOf(page: string, language: string): Promise<{ code: string; path: string }[]> {
-  const text = await readFile(join(root, "docs/write-an-adapter", page), "utf8");
+  const text = await readFile(join(root, "docs/how-to/write-an-adapter", page), "utf8");
   return [...text.matchAll(/^```(\w+)(.*?)\n(.*?)\n```$/gms)].flatMap(([, name, path = "", code = ""]) =>
     name === language ? [{ code, path: path.trim() }] : [],
   );

@@ -29,4 +29,4 @@ test("a LangGraph graph waits in one process and is resumed in another, twice fr
   } finally {
     await rm(folder, { recursive: true });
   }
-}, 120_000);
+});

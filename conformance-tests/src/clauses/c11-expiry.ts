@@ -161,7 +161,16 @@ export const expiry: Clause = {
     });
 
     test("a wrong ttlMs is refused when the store is made", async (backend) => {
-      for (const ttlMs of [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, "5", null]) {
+      for (const ttlMs of [
+        0,
+        -1,
+        1.5,
+        Number.MAX_SAFE_INTEGER,
+        Number.NaN,
+        Number.POSITIVE_INFINITY,
+        "5",
+        null,
+      ]) {
         const error = thrown(() => backend.stores({ ttlMs: ttlMs as number }), "INVALID_ARGUMENT");
         expect(error.message).toContain("ttlMs");
       }

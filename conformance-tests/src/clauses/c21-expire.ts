@@ -103,7 +103,16 @@ export const expiring: Clause["declare"] = (test) => {
   test("a wrong ttlMs of expire is refused before any I/O, and any where threads cannot expire", async (backend) => {
     const store = backend.store();
     await backend.withoutRequests(async () => {
-      for (const ttlMs of [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, "5", undefined]) {
+      for (const ttlMs of [
+        0,
+        -1,
+        1.5,
+        Number.MAX_SAFE_INTEGER,
+        Number.NaN,
+        Number.POSITIVE_INFINITY,
+        "5",
+        undefined,
+      ]) {
         const error = await rejection(store.expire(ttlMs as number), "INVALID_ARGUMENT");
         expect(error.message).toContain("ttlMs");
       }

@@ -11,6 +11,7 @@ import { Caller } from "./caller.ts";
 import { createCheckedThread } from "./checked-thread.ts";
 import { SimulatedClient } from "./client.ts";
 import { CostTable } from "./costs.ts";
+import type { Deletion } from "./deletion.ts";
 import { DirectedNetwork, type Fate } from "./directed-network.ts";
 import { SimulationFailure } from "./failure.ts";
 import { Counters } from "./faults.ts";
@@ -138,11 +139,15 @@ export class DirectedRun {
     for (let done = 0; done < count; done++) await this.commit(client, change);
   }
 
-  /** Deletes the thread, and returns what came of it. */
-  delete(client: SimulatedClient): Promise<DeleteOutcome | "unavailable"> {
+  /** A deletion to send, once or again. */
+  deletion(): Deletion {
     this.#deletions += 1;
     const id = `d${this.#deletions}`;
-    const deletion = { id, threadId: THREAD, expectedRevision: undefined, began: undefined, made: undefined };
+    return { id, threadId: THREAD, expectedRevision: undefined, began: undefined, made: undefined };
+  }
+
+  /** Deletes the thread, and returns what came of it. */
+  delete(client: SimulatedClient, deletion = this.deletion()): Promise<DeleteOutcome | "unavailable"> {
     return this.#caller(client).delete(this.#thread, deletion);
   }
 

@@ -69,6 +69,12 @@ export const deletionMutants: readonly Mutant[] = [
     "if (taken !== true || !isRecent(clock, began)) continue;",
     "if (taken !== true) continue;",
   ]),
+  off("a deletion that was made before the clock jumped is not made again", "its scene", [
+    "delete-thread",
+    "findMade",
+    "if (isRecent(clock, closing.sent)) return closing;",
+    "if (isRecent(clock, closing.sent)) return closing;\n    continue;",
+  ]),
   off(
     "an attempt counts in an incarnation that has ended",
     ["deletions", 1],

@@ -312,6 +312,17 @@ export const scenes: Readonly<Record<string, Scene>> = {
     run.deleteExpired();
     await deletion;
   },
+
+  async "a deletion that was made before the clock jumped is not made again"(run) {
+    const [deleting, writer] = run.clients;
+    await run.commitEach(writer, 3, few);
+    const deletion = run.deletion();
+    void run.direct(deleting, /insert/, { isReplyLost: true });
+    await run.delete(deleting, deletion);
+    await run.commitEach(writer, 3, few);
+    deleting.setClock(-11 * HOUR);
+    await run.delete(deleting, deletion);
+  },
 };
 
 /** A writer must not go on where it finds a row that the row above was not inserted on. */

@@ -5,7 +5,7 @@ import type { SessionKey } from "./session-store.ts";
 /** What the threads of transcripts begin with. */
 export const TRANSCRIPTS = "claude:transcript";
 
-/** The threads of lists, see docs/bridge-claude-agent.md. */
+/** The threads of lists, see docs/how-to/bridge-claude-agent.md. */
 export const threads = {
   /** The sessions of a project, by id. */
   sessions: (projectKey: string) => `claude:sessions:${nameOf(projectKey)}`,

@@ -70,7 +70,7 @@ test("the SDK takes the store, by its types", async () => {
     { cwd: app },
   ).catch((error: { stdout: string }) => error);
   expect(stdout).toBe("");
-}, 120_000);
+});
 
 test("a session that the SDK imports on one host is listed and read on another, and once, however often it was imported", async () => {
   const sessionId = crypto.randomUUID();
@@ -92,4 +92,4 @@ test("a session that the SDK imports on one host is listed and read on another, 
   `;
   await writeFile(join(app, "subagents.ts"), program);
   expect(await inProcess("subagents.ts", sessionId)).toBe("a1 2");
-}, 60_000);
+});

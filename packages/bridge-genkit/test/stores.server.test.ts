@@ -40,4 +40,4 @@ declareStoreTests("PostgreSQL", async () =>
 
 test("Genkit's own 126 tests of agents and session stores pass on Redis", async () => {
   expect(await runGenkitTests(await urlOf("redis"))).toEqual({ passed: 126, failed: [] });
-}, 120_000);
+});

@@ -35,4 +35,4 @@ test("a runner goes on with a session in another process, with its events and it
   } finally {
     await rm(folder, { recursive: true });
   }
-}, 60_000);
+});

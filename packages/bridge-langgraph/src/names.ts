@@ -1,6 +1,6 @@
 import { nameOf } from "@scrollback/collections";
 
-/** The threads of a checkpointer, see docs/bridge-langgraph.md. Names are escaped, so no two of them meet. */
+/** The threads of a checkpointer, see docs/how-to/bridge-langgraph.md. Names are escaped, so no two of them meet. */
 export class ThreadNames {
   readonly #prefix: string;
 

@@ -4,7 +4,7 @@ import { invalid, isId } from "@scrollback/store-core";
 /** What the threads of values begin with. */
 export const VALUES = "strands:value";
 
-/** The threads of lists, see docs/bridge-strands.md. */
+/** The threads of lists, see docs/how-to/bridge-strands.md. */
 export const threads = {
   /** The groups that have keys. */
   groups: "strands:groups",

@@ -1,7 +1,7 @@
 import { jsonCodec } from "@scrollback/store-core";
 import type { Chat, ChatEntry, ChatPage } from "./chat.ts";
 
-/** What marks text of the JSON codec that has values which JSON lacks, see docs/codecs.md. */
+/** What marks text of the JSON codec that has values which JSON lacks, see docs/reference/codecs.md. */
 const TYPED_MARK = "~";
 
 /** A chat with its messages. Plain JSON. */

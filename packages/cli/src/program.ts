@@ -23,7 +23,7 @@ Environment:
 
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found, 4 damaged or different, 5 conflict, 6 unavailable, 130 Ctrl-C
 
-Manual: https://github.com/scrollback-js/scrollback/blob/main/docs/cli.md`;
+Manual: https://github.com/scrollback-js/scrollback/blob/main/docs/reference/cli.md`;
 
 /** The command line: all commands with their options. */
 export function createProgram(context: CommandContext): Command {

@@ -103,7 +103,7 @@ describe.each(
     expect(code).toBe(0);
     expect(stdout).toMatch(/^threads: .*there already/);
     expect(stdout).toContain(`threads: ${total} equal`);
-  }, 120_000);
+  });
 
   test("lists, counts, shows and verifies", async () => {
     const url = argumentOf(name);
@@ -133,7 +133,7 @@ describe.each(
       stdout: expect.stringContaining(`${total} readable`),
     });
     expect((await project.run(["show", url, "none"])).code).toBe(3);
-  }, 120_000);
+  });
 
   test("exports and imports, encrypted at rest", async () => {
     const url = argumentOf(name);
@@ -149,7 +149,7 @@ describe.each(
     await project.run(["rm", url, ...selected, "--yes"], codec);
     const again = await project.run(["import", url, file, "--verify"]);
     expect(again).toMatchObject({ code: 0 });
-  }, 120_000);
+  });
 
   test("deletes and expires", async () => {
     const url = argumentOf(name);
@@ -162,7 +162,7 @@ describe.each(
     const { expiresAt = 0 } = await stores.open("soon").read();
     expect(Math.abs(expiresAt - Date.now() - 2 * 86_400_000)).toBeLessThan(120_000);
     expect(await project.run(["rm", url, "soon", "--yes"])).toMatchObject({ code: 0 });
-  }, 120_000);
+  });
 });
 
 test("what was copied through all backends is what was there", async () => {
@@ -172,7 +172,7 @@ test("what was copied through all backends is what was there", async () => {
     code: 0,
     stdout: expect.stringMatching(new RegExp(`^threads: ${total} there already`)),
   });
-}, 120_000);
+});
 
 test("a server that is gone has its exit code, and no secret is shown", async () => {
   const gone: string[] = [];
@@ -192,4 +192,4 @@ test("a server that is gone has its exit code, and no secret is shown", async ()
   expect((await project.run(["ls", `redis://:${password}@127.0.0.1:1`])).code).toBe(6);
   expect(project.output.length).toBeGreaterThan(1_000);
   for (const secret of [password, key]) expect(project.output).not.toContain(secret);
-}, 120_000);
+});

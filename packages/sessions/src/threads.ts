@@ -1,7 +1,7 @@
 import { nameOf } from "@scrollback/collections";
 
 /**
- * The threads of sessions, see docs/sessions.md. No two names meet: colons and what else could part them are escaped, and
+ * The threads of sessions, see docs/reference/sessions.md. No two names meet: colons and what else could part them are escaped, and
  * `#`, which marks a hash, never comes from an escape.
  */
 export const threads = {

@@ -56,9 +56,9 @@ async function expectWhole(url: string): Promise<void> {
 
 test("writers that are killed at any moment lose no event and no delta, on SQLite", async () => {
   await expectWhole(scratchUrl());
-}, 120_000);
+});
 
 test("writers that are killed at any moment lose no event and no delta, on Redis", async () => {
   await using server = await startServer("redis");
   await expectWhole(server.url);
-}, 120_000);
+});

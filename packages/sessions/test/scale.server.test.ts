@@ -83,7 +83,7 @@ describe.each(Object.keys(backends))("on %s", (backend) => {
     if (session) await sessions.appendEvent({ session, event: event() });
     await stores.close();
     await stop();
-  }, 180_000);
+  });
 
   test("20,000 sessions of an app and 2,000 of a user: first pages in the time of 20 sessions' reads, creation no slower", async () => {
     const { stores, stop } = (await backends[backend]?.()) ?? {

@@ -47,6 +47,15 @@ export const isId: Check = (value) => {
 export const isPositiveInteger: Check = (value) =>
   Number.isSafeInteger(value) && (value as number) >= 1 ? undefined : "must be a whole number from 1 on";
 
+const DAY_MS = 24 * 60 * 60 * 1_000;
+/** Later than that, backends disagree about what a time is. */
+const LONGEST_TTL_MS = 36_500 * DAY_MS;
+
+/** How long a thread lives after a write. */
+export const isTtl: Check = (value) =>
+  isPositiveInteger(value) ??
+  (Number(value) > LONGEST_TTL_MS ? "must be at most 36,500 days (in milliseconds)" : undefined);
+
 /** A whole number from 0 on. */
 export const isCount: Check = (value) =>
   Number.isSafeInteger(value) && (value as number) >= 0 ? undefined : "must be a whole number from 0 on";

@@ -1,6 +1,6 @@
 import { hash, randomUUID } from "node:crypto";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { hasMethods, invalid, isFunction, isPositiveInteger, isSignal, isString } from "./arguments.ts";
+import { hasMethods, invalid, isFunction, isSignal, isString, isTtl } from "./arguments.ts";
 import { formatCursor, parseCursor } from "./cursor.ts";
 import { StoreError } from "./errors.ts";
 import type { StoreFactory } from "./factory.ts";
@@ -37,7 +37,7 @@ export interface ThreadCopy {
 export const copyChecks = {
   upTo: isString,
   target: hasMethods("open", "copyThread"),
-  ttlMs: isPositiveInteger,
+  ttlMs: isTtl,
   onProgress: isFunction,
   signal: isSignal,
 };

@@ -9,6 +9,7 @@ import {
   isOneOf,
   isPositiveInteger,
   isSignal,
+  isTtl,
 } from "./arguments.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { type Codec, encodeText, jsonCodec } from "./codec.ts";
@@ -45,7 +46,7 @@ export interface StoreOptions<M = ChatMessage> {
   maxMessages?: number;
   /** How a thread is cut to `maxMessages`. Default `"turns"`. */
   trimming?: Trimming;
-  /** A thread expires so many milliseconds after its last write. A whole number from 1 on. Default: never. */
+  /** A thread expires so many milliseconds after its last write. A whole number from 1 to 36,500 days. Default: never. */
   ttlMs?: number;
   /** How messages and metadata become text: {@link jsonCodec} (the default), `gzipCodec`, `aesGcmCodec`, or your own. */
   codec?: Codec;
@@ -144,7 +145,7 @@ export interface StoreFactory<M = ChatMessage> extends AsyncDisposable {
 export const storeOptionChecks: Readonly<Record<keyof StoreOptions, Check>> = Object.freeze({
   maxMessages: isPositiveInteger,
   trimming: isOneOf("turns", "exact"),
-  ttlMs: isPositiveInteger,
+  ttlMs: isTtl,
   codec: hasMethods("encode", "decode"),
   traits: hasMethods("role", "toolCalls", "toolResults"),
   onCorruptRecord: isFunction,

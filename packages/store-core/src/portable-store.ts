@@ -1,15 +1,6 @@
 // Longer than a room should be: every method of the protocol stands here once, for all backends.
 import { randomUUID } from "node:crypto";
-import {
-  type Check,
-  checkOptions,
-  invalid,
-  isCount,
-  isId,
-  isPositiveInteger,
-  isSignal,
-  isString,
-} from "./arguments.ts";
+import { type Check, checkOptions, invalid, isCount, isId, isSignal, isString, isTtl } from "./arguments.ts";
 import { encodeText } from "./codec.ts";
 import type { Connection } from "./connection.ts";
 import { boundsAt, type CursorRange, formatCursor, parseCursor } from "./cursor.ts";
@@ -174,7 +165,7 @@ export class PortableStore<M> implements MessageStore<M> {
 
   async expire(ttlMs: number | null, options: ExpireOptions = {}): Promise<Revision | null> {
     this.#assertOpen();
-    const problem = ttlMs === null ? undefined : isPositiveInteger(ttlMs);
+    const problem = ttlMs === null ? undefined : isTtl(ttlMs);
     if (problem) invalid(`expire: ttlMs ${problem}, or null`);
     checkOptions("expire", options, expireChecks);
     const { expectedRevision, signal } = options;

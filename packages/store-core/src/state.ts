@@ -1,4 +1,4 @@
-import { isId, isOneOf, isPositiveInteger } from "./arguments.ts";
+import { isId, isOneOf, isPositiveInteger, isTtl } from "./arguments.ts";
 import { StoreError } from "./errors.ts";
 import { isRecordTime } from "./record.ts";
 import type { Trimming } from "./trimming.ts";
@@ -68,7 +68,7 @@ export function parseState(state: unknown, backend: string): StoreState {
   field("threadId", isId(fields.threadId));
   if (fields.maxMessages !== undefined) field("maxMessages", isPositiveInteger(fields.maxMessages));
   if (fields.trimming !== undefined) field("trimming", isOneOf("turns", "exact")(fields.trimming));
-  if (fields.ttlMs !== undefined) field("ttlMs", isPositiveInteger(fields.ttlMs));
+  if (fields.ttlMs !== undefined) field("ttlMs", isTtl(fields.ttlMs));
   if (fields.thread !== undefined) field("thread", checkSnapshot(fields.thread));
   return state as StoreState;
 }

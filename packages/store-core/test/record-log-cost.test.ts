@@ -51,6 +51,11 @@ class FullThread {
 /** The least of many measurements is the one that other work on the machine disturbed least. */
 const ROUNDS = 60;
 const COMMITS_A_ROUND = 256;
+/**
+ * At rest the ratios are 1.1 and 1.2; other work on the machine takes memory's caches away from the larger thread. A commit whose
+ * work grew with the thread, if only by a tenth of it, would be ten times as dear.
+ */
+const MOST_A_THREAD_MAY_COST = 1.8;
 
 test("C12 a commit to a thread of 100,000 messages takes the processor time of one to a thread of 1,000", async () => {
   const threads = await Promise.all([10, 1_000, 100_000].map((kept) => new FullThread(kept).fill()));
@@ -61,7 +66,11 @@ test("C12 a commit to a thread of 100,000 messages takes the processor time of o
     }
   }
   const [few = 0, some = 0, many = 0] = least;
-  expect(many / some, `${least} microseconds for ${COMMITS_A_ROUND} commits`).toBeLessThan(1.2);
-  // A thread of 10 is known as a whole; of longer ones, each commit has one more row of the oldest to read: 1.2 at rest.
-  expect(many / few, `${least} microseconds for ${COMMITS_A_ROUND} commits`).toBeLessThan(1.4);
+  expect(many / some, `${least} microseconds for ${COMMITS_A_ROUND} commits`).toBeLessThan(
+    MOST_A_THREAD_MAY_COST,
+  );
+  // A thread of 10 is known as a whole; of longer ones, each commit has one more row of the oldest to read.
+  expect(many / few, `${least} microseconds for ${COMMITS_A_ROUND} commits`).toBeLessThan(
+    MOST_A_THREAD_MAY_COST,
+  );
 }, 120_000);

@@ -13,7 +13,7 @@ import { DynamoRecordLog } from "../src/dynamo-log.ts";
 import { user } from "./messages.ts";
 import { makeTable, type TestTable } from "./table.ts";
 
-// The figures here are those of docs/store-dynamo.md: a change of one is a change of both.
+// The figures here are those of docs/reference/store-dynamo.md: a change of one is a change of both.
 
 const server = startServer("dynamodb");
 let table: TestTable;

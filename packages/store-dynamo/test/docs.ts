@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { CreateTableCommandInput } from "@aws-sdk/client-dynamodb";
 
-const page = readFileSync(new URL("../../../docs/store-dynamo.md", import.meta.url), "utf8");
+const page = readFileSync(new URL("../../../docs/reference/store-dynamo.md", import.meta.url), "utf8");
 
 function blocks(language: string): string[] {
   return [...page.matchAll(/^```(\w+)\n(.*?)^```/gms)]

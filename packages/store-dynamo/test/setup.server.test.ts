@@ -251,7 +251,7 @@ describe("setup", () => {
     expect(await stores.open("expired").listMessages()).toEqual([]);
     await stores.open("expired").addMessages([user("new")]);
     expect(await stores.open("expired").listMessages()).toEqual([user("new")]);
-  }, 120_000);
+  });
 
   test("is not needed for a table that is there", async () => {
     await using table = await makeTable((await server).url);

@@ -9,7 +9,7 @@ import { makeCollection, type TestCollection } from "./collection.ts";
 import { type SentCommand, takeNames, watchable, watchCommands } from "./commands.ts";
 import { user, users } from "./messages.ts";
 
-// The figures here are those of docs/store-mongo.md: a change of one is a change of both.
+// The figures here are those of docs/reference/store-mongo.md: a change of one is a change of both.
 
 const server = startServer("mongodb");
 let collection: TestCollection;

@@ -74,4 +74,4 @@ test("C16 a thread with a damaged document is read, or is CORRUPT, at once, and 
     }),
     { numRuns: 60 },
   );
-}, 180_000);
+});

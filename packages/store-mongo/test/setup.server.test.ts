@@ -158,5 +158,5 @@ describe("expiry", () => {
     expect(await stores.open("trimmed").listMessages()).toEqual([...kept, user("151")]);
     await stores.open("expired").addMessages(users(1));
     expect(await stores.open("expired").listMessages()).toEqual(users(1));
-  }, 120_000);
+  });
 });

@@ -5,7 +5,7 @@ import { user } from "./messages.ts";
 import { type SentQuery, takeVerbs, watchedLog } from "./queries.ts";
 import { makeTable, type TestTable } from "./table.ts";
 
-// The figures here are those of docs/store-postgres.md: a change of one is a change of both.
+// The figures here are those of docs/reference/store-postgres.md: a change of one is a change of both.
 
 const server = startServer("postgres");
 let table: TestTable;

@@ -228,7 +228,7 @@ describe("setup", () => {
 });
 
 const PARTITIONED = /```sql\n(CREATE TABLE chats \([^`]*PARTITION BY HASH[^`]*)```/;
-const page = readFileSync(new URL("../../../docs/store-postgres.md", import.meta.url), "utf8");
+const page = readFileSync(new URL("../../../docs/reference/store-postgres.md", import.meta.url), "utf8");
 const PRIVILEGES = blockThatBegins("CREATE SCHEMA chat");
 const VACUUM = blockThatBegins("ALTER TABLE");
 

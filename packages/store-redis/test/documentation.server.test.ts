@@ -8,7 +8,7 @@ import { expect, test } from "vitest";
 const run = promisify(execFile);
 const address = "redis://localhost:6379";
 
-test.each(["../README.md", "../../../docs/store-redis.md"])(
+test.each(["../README.md", "../../../docs/reference/store-redis.md"])(
   "the programs in %s run and end by themselves",
   async (page) => {
     await using server = await startServer("redis");

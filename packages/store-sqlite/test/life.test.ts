@@ -146,7 +146,7 @@ describe("expiry", () => {
     vi.useFakeTimers({ toFake: ["Date"] });
     await using brief = createSqliteStores({ url: scratch.url, ttlMs: 1_000 });
     await using lasting = createSqliteStores({ url: scratch.url });
-    await using longest = createSqliteStores({ url: scratch.url, ttlMs: Number.MAX_SAFE_INTEGER });
+    await using longest = createSqliteStores({ url: scratch.url, ttlMs: 36_500 * 24 * 60 * 60 * 1_000 });
     await brief.open("a").addMessages([user("one")]);
     await lasting.open("a").addMessages([user("two")]);
     await longest.open("b").addMessages([user("three")]);

@@ -81,7 +81,7 @@ test("a writer killed 20 times in the middle of its commits leaves whole batches
     expect([acknowledged, acknowledged + 1]).toContain(written.length);
   }
   expect(await stores.open("other").listMessages()).toHaveLength(20);
-}, 60_000);
+});
 
 test("processes that open and close one new file at once lose nothing", async () => {
   const names = ["one", "two", "three", "four"];
@@ -93,7 +93,7 @@ test("processes that open and close one new file at once lose nothing", async ()
     const own = contents.filter((content) => content.startsWith(`${name} `));
     expect(own).toEqual(Array.from({ length: 25 }, (_, index) => `${name} ${index + 1}`));
   }
-}, 60_000);
+});
 
 test("C21 processes that begin and delete one thread at once see it whole or not at all, and leave nothing of it", async () => {
   await Promise.all(["one", "two", "three"].map((name) => succeed(start("delete", name))));
@@ -101,7 +101,7 @@ test("C21 processes that begin and delete one thread at once see it whole or not
   expect(await stores.listThreads()).toEqual({ threads: [] });
   for (const table of ["threads", "commits", "messages", "metadata"])
     expect(scratch.query(`SELECT * FROM scrollback_${table}`)).toEqual([]);
-}, 60_000);
+});
 
 test("C21 a process killed while it deletes leaves the thread whole or gone, and the next deletion removes the rest", async () => {
   const outcomes = new Set<string>();
@@ -121,7 +121,7 @@ test("C21 a process killed while it deletes leaves the thread whole or gone, and
     expect(scratch.query("SELECT 1 FROM scrollback_messages")).toEqual([]);
   }
   expect(outcomes).toContain("gone for readers");
-}, 60_000);
+});
 
 describe("while another process holds the write lock", () => {
   test("the event loop runs, reads are served, and the commit follows once the lock is free", async () => {
@@ -190,7 +190,7 @@ describe("while another process holds the write lock", () => {
     await unprepared.open("thread").addMessages([user("late")]);
     expect(await stores.open("thread").listMessages()).toEqual([user("before"), user("late")]);
     expect(await unprepared.open("thread").listMessages()).toEqual([user("late")]);
-  }, 30_000);
+  });
 
   test("a factory can be closed; the commit that waited is CLOSED and is not made", async () => {
     const stores = createSqliteStores({ url: scratch.url });
@@ -220,4 +220,4 @@ test("a disk that refuses to write is a clear error, and what was acknowledged s
   expect(left).toBe(added);
   await using stores = createSqliteStores({ url: scratch.url });
   expect(await stores.open("thread").listMessages()).toHaveLength(added);
-}, 30_000);
+});

@@ -1,6 +1,7 @@
 import type { Clock } from "../clock.ts";
 import { type DeleteOutcome, type DeleteRequest, formatRevision } from "../driver.ts";
 import { newEpoch as newToken } from "../epoch.ts";
+import { StoreError } from "../errors.ts";
 import type { Closing } from "./attempts.ts";
 import {
   isAlive,
@@ -105,7 +106,8 @@ function closingOn({ row, head, isOpen, root }: Newest, now: number): Head | und
 
 /**
  * Of the closing rows that this deletion has sent without learning what became of them, the one that ended the thread. Only a
- * recent one tells: later its key may have been free again. A store sends a deletion again within seconds.
+ * recent one tells: later its key may have been free again. A store sends a deletion again within seconds, so one that is found
+ * and is not recent was sent before the clock jumped or the process slept.
  */
 async function findMade(
   log: RecordLog,
@@ -115,9 +117,14 @@ async function findMade(
   current: Head | undefined,
 ): Promise<Closing | undefined> {
   for (const closing of closings) {
-    if (current?.incarnation === closing.incarnation || !isRecent(clock, closing.sent)) continue;
+    if (current?.incarnation === closing.incarnation) continue;
     const [row] = await log.read(stream, closing.number + 1, 1, true);
-    if (row?.number === closing.number && decodeHeadIfSound(row)?.token === closing.token) return closing;
+    if (row?.number !== closing.number || decodeHeadIfSound(row)?.token !== closing.token) continue;
+    if (isRecent(clock, closing.sent)) return closing;
+    throw new StoreError(
+      "UNAVAILABLE",
+      "the deletion's outcome is unknown: it may have been made before the clock jumped; delete the thread again if what it holds now must go",
+    );
   }
   return undefined;
 }
