@@ -18,7 +18,7 @@ export type RecorderOptions<UI extends UIMessage> = Required<
 /** Stores an answer while it is streamed. */
 export interface AnswerRecorder<UI extends UIMessage> {
   readonly ui: RecorderOptions<UI>;
-  /** Reads the stream to its end whoever listens, and closes it when the answer is stored. Never fails. */
+  /** Reads the stream to its end whoever listens, saves each step, and closes when the answer is stored. Never fails. */
   pipe<C>(stream: ReadableStream<C>): ReadableStream<C>;
   /** Settles when the run has ended. */
   readonly ended: Promise<void>;
@@ -72,7 +72,15 @@ export function recordAnswer<UI extends UIMessage>({
     }
   };
 
-  const see = (chunk: UIMessageChunk) => {
+  const saveStep = async () => {
+    await macrotask();
+    await run.save().catch((error) => {
+      if (!run.signal.aborted) onError(error);
+    });
+  };
+
+  const see = async (chunk: UIMessageChunk) => {
+    if (chunk.type === "finish-step") await saveStep();
     if (chunk.type === "abort") isAborted = true;
     if (chunk.type === "finish") finishReason = chunk.finishReason;
     if (chunk.type === "error" && !run.signal.aborted) errorText ??= chunk.errorText;
@@ -100,11 +108,9 @@ export function recordAnswer<UI extends UIMessage>({
       originalMessages: [...messages],
       generateMessageId: () => run.messageId,
       async onStepEnd({ responseMessage }) {
-        await macrotask();
-        if (!isBlankAnswer(responseMessage)) run.update(stored(responseMessage));
-        await run.save().catch((error) => {
-          if (!run.signal.aborted) onError(error);
-        });
+        if (isPiped || isBlankAnswer(responseMessage)) return;
+        run.update(stored(responseMessage));
+        await saveStep();
       },
       async onEnd(event) {
         isAborted ||= event.isAborted;

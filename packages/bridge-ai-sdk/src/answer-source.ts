@@ -17,7 +17,7 @@ const MAX_STEPS = 20;
 export async function answerOf<UI extends UIMessage>(
   turn: Turn<UI>,
   options: ChatHandlerOptions<UI>,
-  ui: RecorderOptions<UI>,
+  ui: Omit<RecorderOptions<UI>, "onStepEnd">,
   onError: (error: unknown) => void,
 ): Promise<ReadableStream<InferUIMessageChunk<UI>>> {
   const reduced = options.reducer
@@ -27,6 +27,8 @@ export async function answerOf<UI extends UIMessage>(
   if (made instanceof ReadableStream) return made;
   const { onError: errorText, redactToolErrors = errorText !== undefined, ...stream } = options.stream ?? {};
   const tools = toolsOf(options);
+  /** The SDK calls `onError` again for the chunk that it made of an error. */
+  let echo: string | undefined;
   return toUIMessageStream<ToolSet, UI>({
     ...stream,
     ...ui,
@@ -34,8 +36,10 @@ export async function answerOf<UI extends UIMessage>(
     stream: made.stream,
     redactToolErrors,
     onError(error) {
+      if (error instanceof Error && error.message === echo) return echo;
       if (!turn.signal.aborted) onError(error);
-      return errorText?.(error) ?? ERROR_TEXT;
+      echo = errorText?.(error) ?? ERROR_TEXT;
+      return echo;
     },
   });
 }

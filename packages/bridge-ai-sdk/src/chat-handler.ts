@@ -13,6 +13,7 @@ import { withPrelude } from "./replay.ts";
 import { routedResponse } from "./routes.ts";
 import { hasCode } from "./run-change.ts";
 import { resumedAnswer, stopAnswer } from "./running-answers.ts";
+import { settled } from "./settle.ts";
 import { answerResponse } from "./stream-response.ts";
 import { isOpenTitle, titleOf, wantsTitle, writeTitle } from "./titles.ts";
 
@@ -74,6 +75,7 @@ export function createChatHandler<UI extends UIMessage>(options: ChatHandlerOpti
   /** The answers that this handler makes: what stops one, and when it is saved. */
   const running = new Map<string, { stop(): Promise<unknown>; ended: Promise<unknown> }>();
   let isClosed = false;
+  const settle = (message: UI) => settled(message, tools);
 
   const report = (error: unknown, chatId: string, runId?: string) =>
     options.onError?.(error, { chatId, ...(runId !== undefined && { runId }) });
@@ -111,7 +113,9 @@ export function createChatHandler<UI extends UIMessage>(options: ChatHandlerOpti
     const source = lazyStream(async () => {
       const turn = await turnOf(begun, mine.ownerId, body, ui);
       titled = giveTitle(mine, turn);
-      return await answerOf(turn, options, recorder.ui, onError);
+      // Steps are saved from the stream: for its own callback the SDK clones the message, which fails for some outputs of tools.
+      const { onStepEnd, ...recorded } = recorder.ui;
+      return await answerOf(turn, options, recorded, onError);
     });
     const [live, kept] = recorder.pipe(source).tee();
     const last = stored.at(-1);
@@ -181,7 +185,7 @@ export function createChatHandler<UI extends UIMessage>(options: ChatHandlerOpti
     async fetch(request, context) {
       checkOwner("fetch", context);
       return await respond("", () =>
-        routedResponse(request, context.owner, { chats, handler, maxMessageBytes }),
+        routedResponse(request, context.owner, { chats, handler, maxMessageBytes, settle }),
       );
     },
     async close({ wait = false } = {}) {

@@ -9,7 +9,8 @@ export const ERROR_TEXT = "An error occurred.";
 /** Who sees to a stream. */
 export interface StreamKeeper<UI extends UIMessage> {
   readonly run: Pick<ChatRun<UI>, "messageId" | "signal">;
-  see(chunk: UIMessageChunk): void;
+  /** Awaited before the next chunk is read. */
+  see(chunk: UIMessageChunk): Promise<void>;
   onError(error: unknown): void;
   /** Awaited before the stream is closed. */
   end(): Promise<void>;
@@ -27,13 +28,16 @@ export function containedStream<UI extends UIMessage>(
   return new ReadableStream<UIMessageChunk>({
     async start(controller) {
       let isStarted = false;
-      const emit = (chunk: UIMessageChunk) => {
-        if (chunk.type !== "start" && !isStarted) emit({ type: "start" });
+      const held: UIMessageChunk[] = [];
+      const emit = async (chunk: UIMessageChunk) => {
+        if (chunk.type !== "start" && !isStarted) await emit({ type: "start" });
         isStarted = true;
         const named = chunk.type === "start" ? { ...chunk, messageId: run.messageId } : chunk;
         const plain = JSON.parse(JSON.stringify(named)) as UIMessageChunk;
-        see(plain);
-        if (!isCancelled) controller.enqueue(plain);
+        await see(plain);
+        // A client leaves at an error, and may try again at once: by then the run must have ended.
+        if (plain.type === "error" || held.length > 0) held.push(plain);
+        else if (!isCancelled) controller.enqueue(plain);
       };
       const reader = source.getReader();
       const abandoned = abandonment(run.signal);
@@ -41,22 +45,24 @@ export function containedStream<UI extends UIMessage>(
         for (;;) {
           const next = await Promise.race([reader.read(), abandoned.promise]);
           if (next === undefined) {
-            emit({ type: "abort" });
+            await emit({ type: "abort" });
             void reader.cancel(run.signal.reason).catch(() => undefined);
             break;
           }
           if (next.done) break;
-          emit(next.value);
+          await emit(next.value);
         }
       } catch (error) {
         onError(error);
-        emit({ type: "error", errorText: ERROR_TEXT });
+        await emit({ type: "error", errorText: ERROR_TEXT });
         void reader.cancel(error).catch(() => undefined);
       } finally {
         abandoned.clear();
       }
       await end();
-      if (!isCancelled) controller.close();
+      if (isCancelled) return;
+      for (const chunk of held) controller.enqueue(chunk);
+      controller.close();
     },
     cancel() {
       isCancelled = true;

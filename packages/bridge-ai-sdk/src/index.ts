@@ -1,3 +1,5 @@
+export type { RecorderOptions } from "./answer-recorder.ts";
+export { type BeginTurn, beginTurn, type OpenTurn } from "./begin-turn.ts";
 export { type ChatHandler, createChatHandler, type RequestContext } from "./chat-handler.ts";
 export { inProcessStreams } from "./in-process-streams.ts";
 export { uiMessageTraits } from "./message-traits.ts";
@@ -13,4 +15,5 @@ export type {
   UIOptions,
 } from "./options.ts";
 export type { ChatStreams } from "./streams.ts";
+export { type ConvertedMessages, toUIMessages } from "./to-ui-messages.ts";
 export { uiMessages } from "./ui-messages.ts";

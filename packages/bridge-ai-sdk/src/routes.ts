@@ -12,6 +12,8 @@ export interface RouteContext<UI extends UIMessage> {
   readonly chats: ChatStore<UI>;
   readonly handler: Pick<ChatHandler, "handle" | "resume" | "stop">;
   readonly maxMessageBytes: number;
+  /** Closes an answer that gets no more. */
+  settle(message: UI): UI;
 }
 
 interface RouteCall<UI extends UIMessage> extends RouteContext<UI> {
@@ -37,7 +39,7 @@ const routes: Readonly<Record<string, Route>> = {
   async "GET /chats"({ mine, query }) {
     return Response.json(await mine.list(listOptions(query)));
   },
-  async "GET /chats/:id"({ mine, chatId, query }) {
+  async "GET /chats/:id"({ mine, chatId, query, settle }) {
     const limit = query.get("limit");
     const before = query.get("before");
     const page = await mine.read(chatId, {
@@ -45,7 +47,8 @@ const routes: Readonly<Record<string, Route>> = {
       ...(before !== null && { before }),
     });
     if (!page) throw missing();
-    const { chat, entries, older } = page;
+    const { chat, older } = page;
+    const entries = page.entries.map((entry) => shownEntry(entry, chat, settle));
     const statuses = Object.fromEntries(entries.map((entry) => [entry.message.id, statusOf(entry)]));
     const messages = entries.map(({ message }) => message);
     return Response.json({ chat, messages, statuses, ...(older !== undefined && { older }) });
@@ -80,7 +83,7 @@ export async function routedResponse<UI extends UIMessage>(
   context: RouteContext<UI>,
 ): Promise<Response> {
   const { pathname, searchParams: query } = new URL(request.url);
-  const found = routeOf(pathname);
+  const found = routeOf(request.method, pathname);
   const route = routes[`${request.method} ${found?.pattern}`];
   if (!found || !route) {
     const allow = found ? methodsOf(found.pattern) : [];
@@ -100,14 +103,16 @@ export async function routedResponse<UI extends UIMessage>(
   });
 }
 
-/** The pattern of a path, and the id in it. */
-function routeOf(pathname: string): { pattern: string; chatId: string } | undefined {
+/** The pattern of a path, and the id in it. A chat may have the name of a fixed path: the method tells them apart. */
+function routeOf(method: string, pathname: string): { pattern: string; chatId: string } | undefined {
   const [, api, kind, id, action, ...rest] = pathname.split("/");
-  if (api !== "api" || (kind !== "chat" && kind !== "chats") || rest.length > 0) return undefined;
-  const fixed = `/${[kind, id, action].filter((part) => part !== undefined).join("/")}`;
-  if (methodsOf(fixed).length > 0) return { pattern: fixed, chatId: "" };
-  const pattern = `/${[kind, ":id", action].filter((part) => part !== undefined).join("/")}`;
-  return id ? { pattern, chatId: decoded(id) } : undefined;
+  if (api !== "api" || (kind !== "chat" && kind !== "chats") || rest.length > 0 || id === "")
+    return undefined;
+  const path = (segment: string | undefined) =>
+    `/${[kind, segment, action].filter((part) => part !== undefined).join("/")}`;
+  if (id === undefined) return { pattern: path(id), chatId: "" };
+  const isFixed = id !== ":id" && Object.hasOwn(routes, `${method} ${path(id)}`);
+  return isFixed ? { pattern: path(id), chatId: "" } : { pattern: path(":id"), chatId: decoded(id) };
 }
 
 function methodsOf(pattern: string): string[] {
@@ -148,6 +153,23 @@ function parsedLabels(text: string): NonNullable<ListChats["labels"]> {
   } catch {
     return invalid("request: labels must be a JSON object");
   }
+}
+
+/** The answer of a process that died gets no more, though nothing has been written since. */
+function shownEntry<UI extends UIMessage>(
+  entry: ChatEntry<UI>,
+  { run }: Chat,
+  settle: (message: UI) => UI,
+): ChatEntry<UI> {
+  const isLost = run?.state === "lost" && run.messageId === entry.message.id && entry.status === "partial";
+  return isLost
+    ? {
+        ...entry,
+        message: settle(entry.message),
+        status: "failed",
+        error: "the process that made the answer was lost",
+      }
+    : entry;
 }
 
 function statusOf<UI extends UIMessage>({

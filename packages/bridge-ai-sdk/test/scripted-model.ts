@@ -45,7 +45,7 @@ export function scriptedTools(log: ToolLog, { lookUpMs = 0 } = {}) {
 
 /**
  * Does what the last message of the user says, word by word: `say one two`, `delete a.txt`, `ask why`, `look up x`, `fail`,
- * `fail after one two`, `hang`, `crash` (the model is not reached). Behind the result of a tool it says what came of it.
+ * `fail after one two`, `hang`, `crash` (the model is not reached). It repeats what else is said. Behind the result of a tool it says what came of it.
  */
 export function scriptedModel({ delayMs = 0 } = {}): MockLanguageModelV4 {
   return new MockLanguageModelV4({
@@ -114,7 +114,7 @@ async function* partsOf(
   else if (verb === "look") yield* [call("lookUp", { word: object }), finish("tool-calls")];
   else if (verb === "hang") await new Promise(() => undefined);
   else {
-    const words = verb === "fail" ? rest.slice(1) : rest;
+    const words = verb === "fail" ? rest.slice(1) : verb === "say" ? rest : [verb, ...rest];
     if (words.length > 0) yield { type: "text-start", id: "t" };
     for (const word of words) {
       await sleep(delayMs, undefined, signal && { signal });
