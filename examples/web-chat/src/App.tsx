@@ -1,5 +1,5 @@
 import { useCallback, useState } from "react";
-import { type ChatSummary, deleteAllChats } from "./api.ts";
+import { type ChatPatch, type ChatSummary, deleteAllChats } from "./api.ts";
 import { type Confirmation, ConfirmDialog } from "./controls/ConfirmDialog.tsx";
 import { Toast, type ToastMessage } from "./controls/Toast.tsx";
 import { ChatPane } from "./conversation/ChatPane.tsx";
@@ -19,6 +19,8 @@ export function App() {
   const [isArchive, setIsArchive] = useState(false);
   const [confirmation, setConfirmation] = useState<Confirmation>();
   const [toast, setToast] = useState<ToastMessage>();
+  // The chat that was changed last, which the list need not have: it may be in the archive, or on a page that is not loaded.
+  const [changed, setChanged] = useState<ChatSummary>();
   const list = useChatList(isArchive);
   const drawer = useDrawer();
   const closeToast = useCallback(() => setToast(undefined), []);
@@ -35,16 +37,17 @@ export function App() {
       () => setToast({ text: failure }),
     );
 
+  const update = ({ id }: ChatSummary, patch: ChatPatch) => list.update(id, patch).then(setChanged);
+
   const setArchived = (chat: ChatSummary, archived: boolean) =>
-    void attempt(list.update(chat.id, { archived }), "The chat could not be moved.", {
+    void attempt(update(chat, { archived }), "The chat could not be moved.", {
       text: archived ? `“${titleOf(chat)}” is in the archive.` : `“${titleOf(chat)}” is back in the list.`,
       action: { label: "Undo", run: () => setArchived(chat, !archived) },
     });
 
   const commands: ChatCommands = {
-    rename: (chat, title) => void attempt(list.update(chat.id, { title }), "The title could not be saved."),
-    setPinned: (chat, pinned) =>
-      void attempt(list.update(chat.id, { pinned }), "The pin could not be saved."),
+    rename: (chat, title) => void attempt(update(chat, { title }), "The title could not be saved."),
+    setPinned: (chat, pinned) => void attempt(update(chat, { pinned }), "The pin could not be saved."),
     setArchived,
     remove: (chat) =>
       setConfirmation({
@@ -70,7 +73,9 @@ export function App() {
     });
 
   const shownId = chatId ?? draftId;
-  const summary = [...list.pinned, ...list.chats].find(({ id }) => id === shownId);
+  const summary = [...list.pinned, ...list.chats, ...(changed ? [changed] : [])].find(
+    ({ id }) => id === shownId,
+  );
   return (
     <div className="app">
       <a className="skip-link" href="#message">

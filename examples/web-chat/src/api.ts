@@ -75,8 +75,8 @@ export async function readChat(chatId: string, before?: string): Promise<StoredC
   return (await call("GET", `${chatUrl(chatId)}?${query}`)).json();
 }
 
-export async function updateChat(chatId: string, patch: ChatPatch): Promise<void> {
-  await call("PATCH", chatUrl(chatId), patch);
+export async function updateChat(chatId: string, patch: ChatPatch): Promise<Chat> {
+  return (await call("PATCH", chatUrl(chatId), patch)).json();
 }
 
 export async function deleteChat(chatId: string): Promise<void> {

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, expect, vi } from "vitest";
-import { startBrowser, type TestBrowser, type Visit } from "./browser.ts";
+import { startBrowser, type TestBrowser, type Visit } from "../../../test/browser.ts";
 import { ChatPage } from "./chat-page.ts";
 import { type ServerProcess, startWebChat, type WebChatOptions } from "./server-process.ts";
 

@@ -1,6 +1,6 @@
-import axe from "axe-core";
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
+import { findAccessibilityProblems } from "../../../test/accessibility.ts";
 import { setUpWebChat } from "./setup.ts";
 
 const WIDE = { width: 1_280, height: 800 };
@@ -10,18 +10,13 @@ const tests = setUpWebChat();
 
 /** What axe finds wrong with the page, light and dark, wide and narrow. */
 async function problems(page: Page, state: string, sizes = [WIDE, NARROW]): Promise<string[]> {
-  await page.evaluate(axe.source);
   const found: string[] = [];
   for (const size of sizes) {
     await page.setViewportSize(size);
     for (const colorScheme of ["light", "dark"] as const) {
       await page.emulateMedia({ colorScheme });
-      // A string, as the page has `axe` and this process has not.
-      const { violations, passes } = await page.evaluate<axe.AxeResults>("axe.run()");
-      expect(passes.map(({ id }) => id)).toContain("color-contrast");
-      for (const { id, impact, nodes } of violations)
-        for (const { target, failureSummary } of nodes)
-          found.push([state, size.width, colorScheme, impact, id, target, failureSummary].join(", "));
+      for (const problem of await findAccessibilityProblems(page))
+        found.push(`${state}, ${size.width}, ${colorScheme}, ${problem}`);
     }
   }
   await page.setViewportSize(WIDE);

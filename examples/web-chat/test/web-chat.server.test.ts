@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { importChats } from "./import-chats.ts";
 import { setUpWebChat } from "./setup.ts";
 
 const COUNT = "Count to 60";
@@ -43,21 +44,11 @@ test("a sent message is answered, and edited, made again and branched", async ()
 test("the sidebar lists, loads more, renames, pins, archives and deletes", async () => {
   const { chat, page } = await tests.visit();
   await chat.send("Which tram goes to the harbour?");
-  const url = page.url().replace("/chat/", "/api/chats/");
-  const exported = await (await page.request.get(`${url}/export`)).json();
-  for (let number = 1; number <= 24; number++) {
-    const time = Date.now() - number * 86_400_000;
-    const copy = {
-      ...exported.chat,
-      title: `Chat ${number}`,
-      titleBy: "user",
-      activeAt: time,
-      createdAt: time,
-    };
-    const body = { ...exported, chat: { ...copy, id: crypto.randomUUID(), updatedAt: time } };
-    const response = await page.request.post(`${tests.server.url}/api/chats/import`, { data: body });
-    expect(response.status(), await response.text()).toBe(201);
-  }
+  const past = (number: number) => ({ title: `Chat ${number}`, activeAt: Date.now() - number * 86_400_000 });
+  await importChats(
+    page,
+    Array.from({ length: 24 }, (_, i) => past(i + 1)),
+  );
   await chat.reload();
   const newest = (count: number) => Array.from({ length: count }, (_, i) => `Chat ${i + 1}`);
   await expect.poll(() => chat.titles()).toEqual(["Trams to the harbour", ...newest(19)]);
@@ -107,6 +98,27 @@ test("the sidebar lists, loads more, renames, pins, archives and deletes", async
   ]);
 });
 
+test("a chat in the archive keeps its title and commands above its messages", async () => {
+  const { chat, page } = await tests.visit();
+  await chat.send("Count to 3");
+  await expect.poll(() => chat.titles()).toEqual(["Counting"]);
+  await chat.command("Counting", "Archive");
+  await expect.poll(() => chat.titles()).toEqual([]);
+  const heading = page.getByRole("heading", { level: 1 });
+  expect(await heading.innerText()).toBe("Counting");
+  for (const title of ["Three numbers", "Numbers"]) {
+    await chat.button("Commands for this chat").click();
+    await page.getByRole("menuitem", { name: "Rename" }).click();
+    await page.keyboard.type(title);
+    await page.keyboard.press("Enter");
+    await expect.poll(() => heading.innerText()).toBe(title);
+    await chat.reload();
+  }
+  await chat.button("Commands for this chat").click();
+  await page.getByRole("menuitem", { name: "Move out of the archive" }).click();
+  await expect.poll(() => chat.titles()).toEqual(["Numbers"]);
+});
+
 test("an answer goes on over a reload in its middle, each word once", async () => {
   const { chat } = await tests.visit();
   await chat.send(COUNT, { wait: false });
@@ -123,6 +135,7 @@ test("a stopped answer stays as it was over a reload, and is made again", async 
   await chat.send(COUNT, { wait: false });
   await chat.messages.last().getByText("1 2 3 4 5 6 7 8 9 10").waitFor();
   await chat.button("Stop").click();
+  expect(await chat.field.evaluate((field) => field === document.activeElement)).toBe(true);
   await page.getByText("You stopped this answer.").waitFor();
   await chat.reload();
   await page.getByText("You stopped this answer.").waitFor();

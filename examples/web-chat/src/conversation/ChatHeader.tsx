@@ -9,14 +9,15 @@ import { chatPath } from "../state/use-route.ts";
 
 interface Props {
   readonly chat: ChatSummary | undefined;
+  readonly isNew: boolean;
   readonly commands: ChatCommands;
   readonly onShowChats: (() => void) | undefined;
   readonly onOpen: (chatId: string | undefined) => void;
 }
 
-export function ChatHeader({ chat, commands, onShowChats, onOpen }: Props) {
+export function ChatHeader({ chat, isNew, commands, onShowChats, onOpen }: Props) {
   const [isRenaming, setIsRenaming] = useState(false);
-  const title = chat === undefined ? "New chat" : titleOf(chat);
+  const title = chat === undefined ? (isNew ? "New chat" : "Chat") : titleOf(chat);
   useEffect(() => {
     document.title = `${title} · Scrollback`;
   }, [title]);

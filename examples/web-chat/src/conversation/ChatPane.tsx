@@ -58,10 +58,12 @@ export function ChatPane(props: Props) {
   }, [load]);
 
   const stored = loading.is === "ready" ? loading.stored : undefined;
-  const chat = summary ?? stored?.chat;
+  // A list that is loaded anew may not have the chat any more.
+  const known = useRef(summary);
+  known.current = summary ?? known.current;
   return (
     <>
-      <ChatHeader chat={chat} {...props} />
+      <ChatHeader chat={known.current ?? stored?.chat} {...props} />
       {loading.is === "loading" && <ConversationSkeleton />}
       {loading.is === "missing" && (
         <Blank title="This chat does not exist" text="It may have been deleted.">

@@ -148,7 +148,10 @@ export function Conversation({
           isAnswering={isAnswering}
           onText={setText}
           onSend={send}
-          onStop={() => void conversation.stop().catch(() => onFailed("The answer could not be stopped."))}
+          onStop={() => {
+            focusField();
+            void conversation.stop().catch(() => onFailed("The answer could not be stopped."));
+          }}
         />
       </div>
       <Announcer

@@ -15,7 +15,7 @@ export interface ChatListState {
 export interface ChatListActions {
   refresh(): Promise<void>;
   loadMore(): Promise<void>;
-  update(chatId: string, patch: ChatPatch): Promise<void>;
+  update(chatId: string, patch: ChatPatch): Promise<ChatSummary>;
   remove(chatId: string): Promise<void>;
 }
 
@@ -87,7 +87,7 @@ export function useChatList(archived: boolean): ChatListState & ChatListActions 
         chats.map((chat) => (chat.id === chatId ? { ...chat, ...patch } : chat));
       setList((now) => ({ ...now, pinned: apply(now.pinned), chats: apply(now.chats) }));
       try {
-        await updateChat(chatId, patch);
+        return await updateChat(chatId, patch);
       } finally {
         await refresh();
       }

@@ -1,16 +1,8 @@
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type BrowserContextOptions, chromium, type Page } from "playwright-core";
-import { findBrowser } from "../../../conformance-tests/servers/browser.ts";
-
-/** Named fonts, where they are installed, so that pictures look the same on every machine that has them. */
-const FONTS = `<?xml version="1.0"?><!DOCTYPE fontconfig SYSTEM "fonts.dtd">
-<fontconfig>
-  <include ignore_missing="yes">/etc/fonts/fonts.conf</include>
-  <alias binding="same"><family>system-ui</family><prefer><family>Inter</family></prefer></alias>
-  <alias binding="same"><family>ui-monospace</family><prefer><family>JetBrains Mono</family></prefer></alias>
-</fontconfig>`;
+import { findBrowser } from "../conformance-tests/servers/browser.ts";
 
 export interface Visit {
   readonly page: Page;
@@ -28,8 +20,6 @@ export interface TestBrowser extends AsyncDisposable {
 /** Chromium, with a home folder of its own. */
 export async function startBrowser(): Promise<TestBrowser> {
   const home = await mkdtemp(join(tmpdir(), "scrollback-chromium-"));
-  await mkdir(join(home, ".config/fontconfig"), { recursive: true });
-  await writeFile(join(home, ".config/fontconfig/fonts.conf"), FONTS);
   const browser = await chromium.launch({
     executablePath: findBrowser(),
     args: ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"],
