@@ -38,7 +38,11 @@ test("a producer that died: the stream ends with an error when the run is found 
 test("a listener that leaves ends the source and the looks", async () => {
   let looks = 0;
   let isCancelled = false;
-  const source = new ReadableStream<string>({ cancel: () => void (isCancelled = true) });
+  const source = new ReadableStream<string>({
+    cancel() {
+      isCancelled = true;
+    },
+  });
   const reader = watchedStream(source, async () => ++looks > 0).getReader();
   const reading = reader.read();
   await reader.cancel();
