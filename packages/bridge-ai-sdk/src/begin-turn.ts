@@ -47,7 +47,10 @@ export async function beginTurn<UI extends UIMessage>(options: BeginTurn<UI>): P
   if (chats === undefined) invalid("beginTurn: chats must be the chats of an owner");
   const post = parsePostBody(body);
   const begun = await beginRun(post, { ...begin, chats });
-  const turn = await turnOf(begun, chats.ownerId, post, begin);
+  const turn = await turnOf(begun, chats.ownerId, post, begin).catch(async (error) => {
+    await begun.run.end({ status: "failed" });
+    throw error;
+  });
   const { ui, pipe } = recorderOf(begun, onError);
   return { ...turn, ui, pipe };
 }

@@ -29,9 +29,13 @@ export function containedStream<UI extends UIMessage>(
     async start(controller) {
       let isStarted = false;
       const held: UIMessageChunk[] = [];
+      const open = new OpenParts();
       const emit = async (chunk: UIMessageChunk) => {
         if (chunk.type !== "start" && !isStarted) await emit({ type: "start" });
         isStarted = true;
+        // The SDK leaves them open; the store closes them.
+        if (chunk.type === "abort") for (const end of open.ends()) await emit(end);
+        open.see(chunk);
         const named = chunk.type === "start" ? { ...chunk, messageId: run.messageId } : chunk;
         const plain = JSON.parse(JSON.stringify(named)) as UIMessageChunk;
         await see(plain);
@@ -68,6 +72,25 @@ export function containedStream<UI extends UIMessage>(
       isCancelled = true;
     },
   });
+}
+
+/** The texts of an answer that have begun and not ended. */
+class OpenParts {
+  readonly #ends = new Map<string, UIMessageChunk>();
+
+  see(chunk: UIMessageChunk): void {
+    if (chunk.type === "text-start") this.#ends.set(`text ${chunk.id}`, { type: "text-end", id: chunk.id });
+    else if (chunk.type === "reasoning-start")
+      this.#ends.set(`reasoning ${chunk.id}`, { type: "reasoning-end", id: chunk.id });
+    else if (chunk.type === "text-end") this.#ends.delete(`text ${chunk.id}`);
+    else if (chunk.type === "reasoning-end") this.#ends.delete(`reasoning ${chunk.id}`);
+    // The parts of a step end with it.
+    else if (chunk.type === "finish-step") this.#ends.clear();
+  }
+
+  ends(): UIMessageChunk[] {
+    return [...this.#ends.values()];
+  }
 }
 
 /** Settles some time after the signal is aborted. */

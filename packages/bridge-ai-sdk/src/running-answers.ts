@@ -4,6 +4,7 @@ import type { UIMessage } from "ai";
 import { replayedAnswer } from "./replay.ts";
 import { replayResponse, streamResponse } from "./stream-response.ts";
 import type { ChatStreams } from "./streams.ts";
+import { watchedStream } from "./watched-stream.ts";
 
 /** An answer that ended between loading a chat and resuming it is replayed for so long. */
 const REPLAY_MS = 10_000;
@@ -22,7 +23,10 @@ export async function resumedAnswer<UI extends UIMessage>(
     const run = page?.chat.run;
     if (run?.state !== "running") return run ? noContent() : endedAnswer(page?.entries.at(-1));
     const stream = await streams.resume(run.id);
-    if (stream) return streamResponse(stream, run.id);
+    if (stream) {
+      const watched = watchedStream(stream, () => isRunning(chats, chatId, run));
+      return streamResponse(watched, run.id);
+    }
     const isYoung = Date.now() - run.startedAt < PUBLISH_MS;
     if (!isYoung && (await isRunning(chats, chatId, run))) return noContent();
     await sleep(LOOK_MS);

@@ -82,8 +82,9 @@ test("stop: the answer so far is stored when the request returns, and the chat g
   expect(page?.entries.at(-1)).toMatchObject({ status: "stopped" });
   expect(textOf(page?.entries.at(-1)?.message)).toMatch(/^word0 word1 word2 word3 /);
   expect(page?.chat.run).toBeUndefined();
-  await tab.stop();
   await sent;
+  expect(await server.stored("c")).toEqual(tab.plain);
+  await tab.stop();
   expect(await (await server.send("POST", "/chat/c/stop")).json()).toEqual({ stopped: false });
   expect((await server.send("POST", "/chat/none/stop")).status).toBe(404);
   await tab.sendMessage({ text: "say on" });

@@ -13,7 +13,7 @@ test("a tab that is opened in the middle sees each word once", async () => {
   await using server = await serve({ model: slow() });
   const first = openTab(server.url, "c");
   const sent = first.sendMessage({ text });
-  await until(() => first.lastText.includes("three"));
+  await until(() => first.messages.length === 2 && first.lastText.includes("three"));
   const { messages } = await server.get("/chats/c");
   const second = openTab(server.url, "c", { messages });
   await second.resumeStream();

@@ -14,7 +14,7 @@ const usage = {
 
 /** What the tools of a test have done. */
 export interface ToolLog {
-  readonly deleted: string[];
+  readonly deleted: Pick<string[], "push">;
 }
 
 /** `deleteFile` needs an approval, `askUser` is the client's, `lookUp` runs by itself. */

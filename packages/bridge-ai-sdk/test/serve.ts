@@ -10,7 +10,7 @@ import {
 import { createStores, MemoryDriver, StoreError, type StoreFactory } from "@scrollback/store-core";
 import type { UIMessage, UIMessageChunk } from "ai";
 import { type ChatHandlerOptions, createChatHandler, nodeListener, uiMessages } from "../src/index.ts";
-import { scriptedModel, scriptedTools, type ToolLog } from "./scripted-model.ts";
+import { scriptedModel, scriptedTools } from "./scripted-model.ts";
 
 export type ServeOptions = Partial<Omit<ChatHandlerOptions<UIMessage>, "chats">> & {
   stores?: StoreFactory;
@@ -21,7 +21,7 @@ export type ServeOptions = Partial<Omit<ChatHandlerOptions<UIMessage>, "chats">>
 export async function serve({ stores: given, store = {}, ...options }: ServeOptions = {}) {
   const driver = new FailingDriver();
   const stores = given ?? createStores(driver);
-  const log: ToolLog = { deleted: [] };
+  const log = { deleted: [] as string[] };
   const tools = options.tools ?? options.agent?.tools ?? scriptedTools(log);
   const errors: unknown[] = [];
   const chats = new ChatStore<UIMessage>({
