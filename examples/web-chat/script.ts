@@ -60,6 +60,11 @@ const scenes: readonly Scene[] = [
     play: ({ text }) => [{ text: numbers(Number(/\d+/.exec(text)?.[0])), wordMs: 60 }],
   },
   {
+    when: /\btake your time\b/i,
+    title: "A slow answer",
+    play: () => [{ text: "Patience is a virtue.", wordMs: 60_000 }],
+  },
+  {
     when: /\bfail\b/i,
     title: "A failure on purpose",
     play: () => [

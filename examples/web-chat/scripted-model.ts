@@ -52,8 +52,10 @@ async function* partsOf(steps: readonly Step[], signal: AbortSignal | undefined)
       continue;
     }
     const id = `text-${index}`;
-    yield { type: "text-start", id };
+    let isBegun = false;
     for await (const delta of speak(step.text, step.wordMs ?? WORD_MS, signal)) {
+      if (!isBegun) yield { type: "text-start", id };
+      isBegun = true;
       yield { type: "text-delta", id, delta };
     }
     yield { type: "text-end", id };

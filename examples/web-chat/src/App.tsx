@@ -54,10 +54,13 @@ export function App() {
         title: "Delete this chat?",
         text: `“${titleOf(chat)}” and its ${chat.messageCount} messages are removed for good. Nothing of them stays in the database.`,
         action: "Delete",
-        confirm: () =>
+        confirm: () => {
+          // Closed first: what is open reads a chat whose answer ends.
+          if (chat.id === chatId) open(undefined);
           void attempt(list.remove(chat.id), "The chat could not be deleted.", {
             text: `“${titleOf(chat)}” is deleted.`,
-          }).then(() => chat.id === chatId && open(undefined)),
+          });
+        },
       }),
   };
 
@@ -66,10 +69,12 @@ export function App() {
       title: "Delete all chats?",
       text: "All your chats, the archived ones too, are removed for good.",
       action: "Delete all",
-      confirm: () =>
+      confirm: () => {
+        open(undefined);
         void attempt(deleteAllChats().then(list.refresh), "The chats could not be deleted.", {
           text: "All chats are deleted.",
-        }).then(() => open(undefined)),
+        });
+      },
     });
 
   const shownId = chatId ?? draftId;

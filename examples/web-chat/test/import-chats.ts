@@ -5,38 +5,33 @@ export interface PastChat {
   readonly title: string;
   readonly activeAt: number;
   readonly pinned?: boolean;
+  /** What the user and the assistant wrote in turn. Default: the title alone. */
+  readonly texts?: readonly string[];
 }
 
-/** Gives the user of a page chats of the past, each with one message. */
+/** Gives the user of a page chats of the past. */
 export async function importChats(page: Page, chats: readonly PastChat[]): Promise<void> {
-  for (const { title, activeAt, pinned = false } of chats) {
-    const message = {
-      id: crypto.randomUUID(),
-      role: "user",
-      parts: [{ type: "text", text: title }],
-    } as const;
-    const times = { createdAt: activeAt, updatedAt: activeAt };
-    const exported: ChatExport = {
-      type: "scrollback.chat",
-      version: 1,
-      chat: {
-        ...{
-          id: crypto.randomUUID(),
-          title,
-          titleBy: "user",
-          pinned,
-          archived: false,
-          labels: {},
-          metadata: {},
-        },
-        ...{ ...times, activeAt, messageCount: 1 },
-        lastMessage: { id: message.id, role: message.role, text: title, createdAt: activeAt },
-      },
-      entries: [{ message, ...times, status: "complete" }],
-    };
-    const response = await page.request.post(new URL("/api/chats/import", page.url()).href, {
-      data: exported,
-    });
+  const url = new URL("/api/chats/import", page.url()).href;
+  for (const chat of chats) {
+    const response = await page.request.post(url, { data: exportOf(chat) });
     if (!response.ok()) throw new Error(`a chat was not imported: ${await response.text()}`);
   }
+}
+
+function exportOf({ title, activeAt, pinned = false, texts = [title] }: PastChat): ChatExport {
+  const times = { createdAt: activeAt, updatedAt: activeAt };
+  const messages = texts.map((text, index) => ({
+    id: crypto.randomUUID(),
+    role: index % 2 === 0 ? ("user" as const) : ("assistant" as const),
+    parts: [{ type: "text", text }],
+  }));
+  return {
+    type: "scrollback.chat",
+    version: 1,
+    chat: {
+      ...{ id: crypto.randomUUID(), title, titleBy: "user", labels: {}, metadata: {} },
+      ...{ ...times, activeAt, pinned, archived: false, messageCount: messages.length },
+    },
+    entries: messages.map((message) => ({ message, ...times, status: "complete" })),
+  };
 }
