@@ -1,5 +1,5 @@
 import { createHmac, randomBytes, randomUUID, timingSafeEqual } from "node:crypto";
-import { readFile, writeFile } from "node:fs/promises";
+import { link, readFile, rm, writeFile } from "node:fs/promises";
 
 const NAME = "web-chat-owner";
 const A_YEAR_IN_SECONDS = 31_536_000;
@@ -34,10 +34,12 @@ export async function createOwners(file: string): Promise<Owners> {
 }
 
 async function readOrCreate(file: string): Promise<Buffer> {
-  await writeFile(file, randomBytes(32), { flag: "wx", mode: 0o600 }).catch(
-    (error: NodeJS.ErrnoException) => {
-      if (error.code !== "EEXIST") throw error;
-    },
-  );
+  // Linked once it is whole: another server that starts now must not read half a secret.
+  const own = `${file}.${process.pid}`;
+  await writeFile(own, randomBytes(32), { mode: 0o600 });
+  await link(own, file).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== "EEXIST") throw error;
+  });
+  await rm(own);
   return readFile(file);
 }
