@@ -2,9 +2,16 @@ import { randomBytes } from "node:crypto";
 import { StoreError } from "@scrollback/store-core";
 import type { DirectoryClock } from "../clock.ts";
 import type { Key } from "./position.ts";
+import { incarnationText } from "./rules.ts";
 
 /** How long one mark serves the writes of its process. */
 export const HOLD_MS = 30_000;
+/**
+ * How many marks one process holds in one directory while no write is under way under them. Every list reads the members
+ * that have an open mark, and a compaction carries them over, so a process that writes to thousands of members in a short
+ * time closes the oldest marks early.
+ */
+export const MOST_HELD = 32;
 
 /** A mark of this process, which is in the log or on its way there. */
 export interface HeldMark {
@@ -27,6 +34,7 @@ export interface HeldMark {
 export interface HeldMarksParts {
   readonly clock: DirectoryClock;
   readonly holdMs: number;
+  readonly mostHeld: number;
   /** Writes a mark, and returns when it is written. */
   open(mark: HeldMark): Promise<void>;
   /** Notes that a mark is closed, within a second. */
@@ -41,7 +49,8 @@ export function newToken(): string {
 /** The open marks of this process. */
 export class HeldMarks {
   readonly #parts: HeldMarksParts;
-  readonly #held = new Map<string, HeldMark>();
+  /** By directory, then by member. The oldest mark of a directory is first. */
+  readonly #held = new Map<string, Map<string, HeldMark>>();
 
   constructor(parts: HeldMarksParts) {
     this.#parts = parts;
@@ -49,19 +58,16 @@ export class HeldMarks {
 
   /** The mark of an incarnation: the open one, or a new one. Must be given back by {@link HeldMarks.leave}. */
   async enter(threadId: string, key: Key, incarnation: string): Promise<HeldMark> {
-    const text = JSON.stringify([threadId, key, incarnation]);
-    let mark = this.#held.get(text);
-    if (!mark || mark.isAbandoned || elapsed(this.#parts.clock, mark) >= this.#parts.holdMs) {
-      mark = this.#new(text, threadId, key, incarnation);
-      this.#held.set(text, mark);
-    }
+    let mark = this.#held.get(threadId)?.get(incarnationText({ key, incarnation }));
+    if (!mark || mark.isAbandoned || elapsed(this.#parts.clock, mark) >= this.#parts.holdMs)
+      mark = this.#new(threadId, key, incarnation);
     mark.users += 1;
     try {
       await mark.written;
     } catch (error) {
       // It may be in the log all the same. No write was made under it.
       mark.users -= 1;
-      if (this.#held.get(text) === mark) this.#held.delete(text);
+      this.#remove(mark);
       if (!mark.isAbandoned && !StoreError.is(error, "CLOSED")) this.#parts.close(mark);
       mark.isAbandoned = true;
       throw error;
@@ -78,7 +84,7 @@ export class HeldMarks {
 
   /** Closes all marks under which no write is under way. */
   closeAll(): void {
-    for (const mark of this.#held.values()) this.#end(mark);
+    for (const marks of this.#held.values()) for (const mark of marks.values()) this.#end(mark);
   }
 
   /** Forgets the mark of an incarnation that has ended, without a note. Returns its token. */
@@ -87,16 +93,15 @@ export class HeldMarks {
     key,
     incarnation,
   }: Pick<HeldMark, "threadId" | "key" | "incarnation">): string | undefined {
-    const text = JSON.stringify([threadId, key, incarnation]);
-    const mark = this.#held.get(text);
+    const mark = this.#held.get(threadId)?.get(incarnationText({ key, incarnation }));
     if (!mark) return undefined;
     mark.cancelTimer?.();
     mark.isAbandoned = true;
-    this.#held.delete(text);
+    this.#remove(mark);
     return mark.token;
   }
 
-  #new(text: string, threadId: string, key: Key, incarnation: string): HeldMark {
+  #new(threadId: string, key: Key, incarnation: string): HeldMark {
     const { clock, holdMs } = this.#parts;
     const token = newToken();
     const moment = { wall: clock.wall(), monotonic: clock.monotonic() };
@@ -108,8 +113,9 @@ export class HeldMarks {
       users: 0,
       isAbandoned: false,
     };
-    const before = this.#held.get(text);
+    const before = this.#held.get(threadId)?.get(incarnationText(mark));
     if (before) this.#end(before);
+    this.#keep(mark);
     mark.cancelTimer = clock.timer(holdMs, () => this.#end(mark), { unref: true });
     this.#parts.open(mark).then(written.resolve, written.reject);
     return mark;
@@ -119,11 +125,30 @@ export class HeldMarks {
   #end(mark: HeldMark): void {
     if (mark.users > 0) return;
     mark.cancelTimer?.();
-    const text = JSON.stringify([mark.threadId, mark.key, mark.incarnation]);
-    if (this.#held.get(text) === mark) this.#held.delete(text);
+    this.#remove(mark);
     if (mark.isAbandoned) return;
     mark.isAbandoned = true;
     this.#parts.close(mark);
+  }
+
+  #keep(mark: HeldMark): void {
+    for (const older of this.#held.get(mark.threadId)?.values() ?? []) {
+      if ((this.#held.get(mark.threadId)?.size ?? 0) < this.#parts.mostHeld) break;
+      this.#end(older);
+    }
+    const marks = this.#held.get(mark.threadId) ?? new Map<string, HeldMark>();
+    this.#held.set(mark.threadId, marks);
+    const text = incarnationText(mark);
+    marks.delete(text);
+    marks.set(text, mark);
+  }
+
+  #remove(mark: HeldMark): void {
+    const marks = this.#held.get(mark.threadId);
+    const text = incarnationText(mark);
+    if (!marks || marks.get(text) !== mark) return;
+    marks.delete(text);
+    if (marks.size === 0) this.#held.delete(mark.threadId);
   }
 }
 

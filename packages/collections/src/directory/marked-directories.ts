@@ -1,9 +1,8 @@
-// Exceeds 300 lines because all calls of a directory with marks share its queues, marks and purges.
 import { chatMessageTraits, StoreError, type StoreFactory } from "@scrollback/store-core";
 import { type DirectoryClock, systemDirectoryClock } from "../clock.ts";
 import { checkDirectories, checkMember, checkPage, checkThread, checkWritten } from "./checks.ts";
 import { Compactor } from "./compact.ts";
-import { elapsed, HeldMarks, HOLD_MS, newToken } from "./held-marks.ts";
+import { elapsed, HeldMarks, HOLD_MS, MOST_HELD, newToken } from "./held-marks.ts";
 import {
   joinMarkedNotes,
   type MarkedEntry,
@@ -27,7 +26,8 @@ import { MarkedView, type Repair } from "./marked-view.ts";
 import { noteOf, saysNothingWritten } from "./marked-write.ts";
 import { formatPageToken } from "./page-token.ts";
 import type { Key } from "./position.ts";
-import { deleteLeaves, type Purged, purge } from "./purge.ts";
+import { deleteLeaves } from "./purge.ts";
+import { Purges } from "./purges.ts";
 import { Queues } from "./queues.ts";
 import { OutdatedError, type Snapshot, Tree } from "./tree.ts";
 
@@ -56,10 +56,8 @@ export class MarkedDirectories<V> implements AsyncDisposable {
   readonly #marks: HeldMarks;
   readonly #clock: DirectoryClock;
   readonly #semantics: MarkSemantics;
-  readonly #onError: (error: unknown) => void;
   readonly #stores: StoreFactory;
-  /** The purges under way in the background. */
-  readonly #purges = new Map<string, Promise<void>>();
+  readonly #purges: Purges<V>;
 
   /** Does no I/O. @throws StoreError `INVALID_ARGUMENT` for a wrong option, and for stores that trim. */
   constructor(options: MarkedDirectoriesOptions, internals: Internals = {}) {
@@ -69,12 +67,16 @@ export class MarkedDirectories<V> implements AsyncDisposable {
     this.#stores = stores;
     const layout = markedLayout<V>(options.leafThread);
     this.#clock = clock;
-    const { semantics = soundSemantics, sizes } = internals;
+    const { semantics = soundSemantics, sizes, mostHeld = MOST_HELD } = internals;
     this.#semantics = semantics;
-    this.#onError = options.onError ?? (() => undefined);
+    const onError = options.onError ?? (() => undefined);
     this.#rules = markedRules(layout, semantics);
     this.#tree = new Tree(stores, layout);
     this.#compactor = new Compactor(this.#tree, this.#rules, sizes);
+    this.#purges = new Purges({
+      ...{ tree: this.#tree, compactor: this.#compactor, semantics, clock, onError },
+      deleteThread: stores.deleteThread,
+    });
     this.#queues = new Queues((threadId) => ({
       stores,
       threadId,
@@ -82,11 +84,12 @@ export class MarkedDirectories<V> implements AsyncDisposable {
       keyOf: noteText,
       join: joinMarkedNotes,
       encode: layout.encodeNote,
-      compact: () => this.compact(threadId).catch(this.#onError),
+      compact: () => this.compact(threadId).catch(onError),
     }));
     this.#marks = new HeldMarks({
       clock,
       holdMs,
+      mostHeld,
       open: ({ threadId, key, incarnation, token, wall: at }) =>
         this.#queues.of(threadId).addNow({ key, incarnation, marks: [{ token, at }] }),
       close: ({ threadId, key, incarnation, token }) =>
@@ -189,25 +192,7 @@ export class MarkedDirectories<V> implements AsyncDisposable {
     // A batch that is being written may hold a note of the member.
     await queue?.write();
     const orders = [order, dropped?.entry?.order, ...(dropped?.was ?? [])].filter((one) => one !== undefined);
-    await this.#purge(threadId, { key, incarnation, orders, ownMark });
-  }
-
-  async #purge(threadId: string, member: Purged): Promise<void> {
-    const parts = {
-      tree: this.#tree,
-      compactor: this.#compactor,
-      deleteThread: this.#stores.deleteThread,
-      semantics: this.#semantics,
-    };
-    for (let attempt = 0; ; attempt++) {
-      try {
-        return await purge(parts, threadId, member);
-      } catch (error) {
-        const isRaced = error instanceof OutdatedError || StoreError.is(error, "CONFLICT");
-        if (!isRaced || attempt >= MAX_ATTEMPTS) throw error;
-      }
-      await this.#pause(25 * 2 ** Math.min(attempt, 3));
-    }
+    await this.#purges.purge(threadId, { key, incarnation, orders, ownMark });
   }
 
   /**
@@ -267,7 +252,7 @@ export class MarkedDirectories<V> implements AsyncDisposable {
   async flush(): Promise<void> {
     this.#marks.closeAll();
     await this.#queues.flush();
-    while (this.#purges.size > 0) await Promise.all(this.#purges.values());
+    await this.#purges.flush();
   }
 
   /** The same as {@link MarkedDirectories.flush}. */
@@ -291,21 +276,9 @@ export class MarkedDirectories<V> implements AsyncDisposable {
     await this.#queues.of(threadId).addNow({ key, incarnation, marks });
   }
 
-  /** Waits for a random part of `ms` milliseconds. */
-  async #pause(ms: number): Promise<void> {
-    await new Promise<void>((resolve) => this.#clock.timer(ms * this.#clock.random(), resolve));
-  }
-
   /** Does what a dead process has left to do, in the background. */
   #repair(threadId: string, { note, purge: member }: Repair<V>): void {
     if (note) this.#queues.of(threadId).add(note);
-    if (!member) return;
-    const text = JSON.stringify([threadId, member.key, member.incarnation]);
-    if (this.#purges.has(text)) return;
-    const purged = this.#purge(threadId, member)
-      // The next list finds it again.
-      .catch(this.#onError)
-      .finally(() => this.#purges.delete(text));
-    this.#purges.set(text, purged);
+    if (member) this.#purges.start(threadId, member);
   }
 }

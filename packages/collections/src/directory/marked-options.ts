@@ -45,6 +45,7 @@ export interface MarkedDirectoriesOptions {
 export interface Internals {
   readonly semantics?: MarkSemantics;
   readonly sizes?: CompactionSizes;
+  readonly mostHeld?: number;
 }
 
 /** What {@link MarkedDirectories.page} takes. */

@@ -34,7 +34,7 @@ export interface Purged {
 type ReadLeaf<V> = (leaf: LeafRef) => Promise<MarkedEntry<V>[]>;
 
 /**
- * Drops the notes and the entry of one incarnation in one commit, and then deletes the leaves that were replaced by it,
+ * Drops the notes and the entries of some incarnations in one commit, and then deletes the leaves that were replaced by it,
  * now or earlier. Where the process dies before that, a later purge or compaction removes what they hold.
  *
  * @throws OutdatedError, or StoreError `CONFLICT`, when another compaction was first.
@@ -42,28 +42,37 @@ type ReadLeaf<V> = (leaf: LeafRef) => Promise<MarkedEntry<V>[]>;
 export async function purge<V>(
   { tree, compactor, deleteThread, semantics }: PurgeParts<V>,
   threadId: string,
-  member: Purged,
+  members: readonly Purged[],
 ): Promise<void> {
   const snapshot = await tree.read(threadId);
   if (snapshot.revision === null) return;
-  const text = incarnationText(member);
   const reads = new Map<string, Promise<MarkedEntry<V>[]>>();
   const readLeaf: ReadLeaf<V> = (leaf) => {
     const read = reads.get(leaf.id) ?? tree.readLeaf(leaf);
     reads.set(leaf.id, read);
     return read;
   };
+  const state = applyNotes(snapshot.notes, semantics);
+  const purged = new Map<string, Purged>();
+  const outdated: Position[] = [];
+  for (const member of members) {
+    const noted = state.get(keyText(member))?.get(member.incarnation);
+    const { deadMarks } = member;
+    if (deadMarks && [...(noted?.marks.keys() ?? [])].some((token) => !deadMarks.includes(token))) continue;
+    purged.set(incarnationText(member), member);
+    outdated.push(...(await positionsOf(snapshot.root.leaves, readLeaf, member, noted)));
+  }
+  const isPurged = (one: MarkedNote<V> | MarkedEntry<V>) => purged.has(incarnationText(one));
   const isClosed = (note: MarkedNote<V>) =>
-    note.marks && keyText(note) === keyText(member) && semantics.closes(member.incarnation, note.incarnation);
-  const noted = applyNotes(snapshot.notes, semantics).get(keyText(member))?.get(member.incarnation);
-  const { deadMarks } = member;
-  if (deadMarks && [...(noted?.marks.keys() ?? [])].some((token) => !deadMarks.includes(token))) return;
-  const kept = snapshot.notes.filter((note) => incarnationText(note) !== text && !isClosed(note));
-  const outdated = await positionsOf(snapshot.root.leaves, readLeaf, member, noted);
+    note.marks &&
+    [...purged.values()].some(
+      (member) => keyText(note) === keyText(member) && semantics.closes(member.incarnation, note.incarnation),
+    );
+  const kept = snapshot.notes.filter((note) => !isPurged(note) && !isClosed(note));
   await deleteLeaves(tree, deleteThread, snapshot.root.retired);
   if (kept.length === snapshot.notes.length && outdated.length === 0) return;
-  const keeps = (entry: MarkedEntry<V>) => incarnationText(entry) !== text;
-  // Leaves are written to new threads: nothing of the member may stay in an old one.
+  const keeps = (entry: MarkedEntry<V>) => !isPurged(entry);
+  // Leaves are written to new threads: nothing of the members may stay in an old one.
   const from = { ...snapshot, root: { ...snapshot.root, retired: [] } };
   const next = await compactor.rebuild(from, { placed: [], outdated, keeps }, readLeaf);
   await compactor.commitRoot(threadId, snapshot, next, kept.map(tree.layout.encodeNote));
