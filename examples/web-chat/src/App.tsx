@@ -83,8 +83,8 @@ export function App() {
   );
   return (
     <div className="app">
-      <a className="skip-link" href="#message">
-        Skip to the message field
+      <a className="skip-link" href="#chat">
+        Skip to the chat
       </a>
       {drawer.isOpen && <div className="backdrop" onClick={drawer.close} aria-hidden="true" />}
       <nav ref={drawer.panel} className="sidebar" aria-label="Chats" inert={drawer.isHidden}>
@@ -98,7 +98,7 @@ export function App() {
           <ChatList list={list} isArchive={isArchive} currentId={chatId} commands={commands} onOpen={open} />
         </Sidebar>
       </nav>
-      <main className="main" inert={drawer.isOpen}>
+      <main id="chat" className="main" tabIndex={-1} inert={drawer.isOpen}>
         <ChatPane
           key={shownId}
           chatId={shownId}

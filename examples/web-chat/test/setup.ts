@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { BrowserContextOptions, Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, expect, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, expect } from "vitest";
 import { startBrowser, type TestBrowser, type Visit } from "../../../test/browser.ts";
 import { ChatPage } from "./chat-page.ts";
 import { type ServerProcess, startWebChat, type WebChatOptions } from "./server-process.ts";
@@ -20,8 +20,6 @@ export interface WebChatTests {
 
 /** A browser and a server for the tests of a file. A test fails when its pages write errors that it does not expect. */
 export function setUpWebChat(): WebChatTests {
-  // A scenario takes some seconds, and on a busy machine much longer.
-  vi.setConfig({ testTimeout: 120_000 });
   let browser: TestBrowser;
   let server: ServerProcess;
   let folder: string;

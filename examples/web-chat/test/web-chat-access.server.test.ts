@@ -64,9 +64,11 @@ test("everything is reached and left by keyboard, and the focus is seen", async 
   };
   await chat.reload();
   await page.locator("a, button").first().focus();
-  expect(await page.locator(":focus").innerText()).toBe("Skip to the message field");
+  expect(await page.locator(":focus").innerText()).toBe("Skip to the chat");
   await press("Enter");
-  await expect.poll(focused).toBe("message");
+  await expect.poll(focused).toBe("chat");
+  await press("Tab", "Tab");
+  expect(await page.locator("main :focus").count()).toBe(1);
 
   await chat.chats.getByRole("button", { name: "Commands for Counting" }).focus();
   await press("Enter");
@@ -146,6 +148,30 @@ test("the theme is the system's until another one is chosen, which stays", async
   expect(await lightness()).toBeGreaterThan(50);
   await chat.button("Use the dark theme").waitFor();
 });
+
+test("axe finds no problem where something is wrong", async () => {
+  const {
+    chat,
+    page,
+    expect: allow,
+  } = await tests.visit(undefined, { viewport: WIDE, reducedMotion: "reduce" });
+  allow("503", "409", "404");
+  await chat.send("Count to 3");
+  await page.route("**/api/chat", (route) => route.fulfill({ status: 409, json: { error: "CONFLICT" } }));
+  await chat.send("Count to 4", { wait: false });
+  await page.getByRole("alert").waitFor();
+  const found = await problems(page, "updated elsewhere");
+  await page.route("**/api/chats**", (route) => route.fulfill({ status: 503, json: { message: "not now" } }));
+  await page.reload();
+  await page.getByText("The chats could not be loaded.").waitFor();
+  await page.getByText("The chat could not be loaded").waitFor();
+  found.push(...(await problems(page, "not loaded")));
+  await page.unroute("**/api/chats**");
+  await page.goto(`${tests.server.url}/chat/none`);
+  await page.getByText("This chat does not exist").waitFor();
+  found.push(...(await problems(page, "missing", [WIDE])));
+  expect(found).toEqual([]);
+}, 300_000);
 
 test("chats that cannot be loaded are told, and loaded once they can", async () => {
   const { chat, page, expect: allow } = await tests.visit();
