@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { Redis } from "ioredis";
+import { Redis as Redis5 } from "ioredis-5";
 import { afterAll, expect, onTestFinished, test } from "vitest";
 import { redisStreams } from "../src/redis.ts";
 import { stopServers, urlOf } from "./processes.ts";
@@ -9,8 +10,12 @@ import { read, serve, textIn, until, user } from "./serve.ts";
 afterAll(stopServers);
 
 /** Streams of a process, over a connection of its own. */
-async function connect(keyPrefix: string = randomUUID(), options: { url?: string } = {}) {
-  const redis = new Redis(options.url ?? (await urlOf("redis")), { maxRetriesPerRequest: 1 });
+async function connect(
+  keyPrefix: string = randomUUID(),
+  options: { url?: string; Client?: typeof Redis } = {},
+) {
+  const { Client = Redis } = options;
+  const redis = new Client(options.url ?? (await urlOf("redis")), { maxRetriesPerRequest: 1 });
   const errors: unknown[] = [];
   redis.on("error", () => undefined);
   const streams = redisStreams({ redis, keyPrefix, onError: (error) => void errors.push(error) });
@@ -28,7 +33,9 @@ function written() {
 }
 
 async function textOf(stream: ReadableStream<string> | undefined): Promise<string> {
-  return (await Array.fromAsync(stream ?? [])).join("");
+  const texts: string[] = [];
+  for await (const text of stream ?? []) texts.push(text);
+  return texts.join("");
 }
 
 test("an answer is resumed from its beginning by others, by many, and not after it has ended", async () => {
@@ -52,6 +59,26 @@ test("an answer is resumed from its beginning by others, by many, and not after 
   expect(await Promise.all(staying.map(textOf))).toEqual(["abcd", "abcd"]);
   await until(async () => (await other.streams.resume("r")) === undefined);
   expect([...one.errors, ...other.errors]).toEqual([]);
+});
+
+test("ioredis 5 and 6 together", async () => {
+  const prefix = randomUUID();
+  const old = await connect(prefix, { Client: Redis5 as unknown as typeof Redis });
+  const current = await connect(prefix);
+  for (const [one, other] of [
+    [old, current],
+    [current, old],
+  ] as const) {
+    const { readable, writer } = written();
+    const id = randomUUID();
+    one.streams.publish(id, readable);
+    await writer.write("a");
+    const listener = await until(() => other.streams.resume(id));
+    await writer.write("b");
+    await writer.close();
+    expect(await textOf(listener)).toBe("ab");
+  }
+  expect([...old.errors, ...current.errors]).toEqual([]);
 });
 
 test("prefixes are apart", async () => {
