@@ -126,6 +126,8 @@ test("ids of chats of any characters", async () => {
       200,
     );
   }
+  // A colon needs no encoding.
+  expect((await server.get("/chats/:id")).messages).toHaveLength(2);
   expect((await server.send("GET", "/chats/%zz")).status).toBe(400);
 });
 

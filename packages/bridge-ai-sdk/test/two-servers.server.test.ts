@@ -50,7 +50,10 @@ describe.each(Object.keys(backends))("two servers on %s", (backend) => {
       const waiting = messages.at(-1)?.parts.at(-1) as unknown as { approval: { id: string } };
       const { id } = waiting.approval;
       await Promise.all(tabs.map((tab) => tab.addToolApprovalResponse({ id, approved: true })));
-      await until(async () => (await loaded(other.url, chatId)).chat.run);
+      await until(async () => {
+        const { chat, messages: now } = await loaded(other.url, chatId);
+        return chat.run !== undefined || JSON.stringify(now) !== JSON.stringify(messages);
+      });
       const late = openTab(other.url, chatId, { messages });
       await late.resumeStream();
       await Promise.all(tabs.map((tab) => tab.idle()));

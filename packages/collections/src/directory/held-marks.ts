@@ -4,44 +4,44 @@ import type { DirectoryClock } from "../clock.ts";
 import type { Key } from "./position.ts";
 import { incarnationText } from "./rules.ts";
 
-/** How long one mark serves the writes of its process. */
+/** How long one mark covers the writes of its process. */
 export const HOLD_MS = 30_000;
 /**
- * How many marks one process holds in one directory while no write is under way under them. Every list reads the members
- * that have an open mark, and a compaction carries them over, so a process that writes to thousands of members in a short
- * time closes the oldest marks early.
+ * How many marks without a running write one process holds in one directory. Every list reads the members that have an
+ * open mark, and a compaction carries them over, so a process that writes to thousands of members in a short time closes
+ * the oldest marks early.
  */
 export const MOST_HELD = 32;
 
-/** A mark of this process, which is in the log or on its way there. */
+/** A mark of this process that is in the log or being written. */
 export interface HeldMark {
   readonly threadId: string;
   readonly key: Key;
   readonly incarnation: string;
   readonly token: string;
-  /** Moments from before it was written. */
+  /** The times before it was written. */
   readonly wall: number;
   readonly monotonic: number;
   readonly written: Promise<void>;
-  /** How many writes are under way under it. */
+  /** The number of running writes that it covers. */
   users: number;
-  /** Whether an outcome is unknown: this process must not close it. */
+  /** Whether the outcome of a write is unknown. Then this process must not close the mark. */
   isAbandoned: boolean;
   cancelTimer?: () => void;
 }
 
-/** What held marks work with. */
+/** What held marks need. */
 export interface HeldMarksParts {
   readonly clock: DirectoryClock;
   readonly holdMs: number;
   readonly mostHeld: number;
-  /** Writes a mark, and returns when it is written. */
+  /** Writes a mark and returns when it is written. */
   open(mark: HeldMark): Promise<void>;
-  /** Notes that a mark is closed, within a second. */
+  /** Queues the note that a mark is closed; it is written within a second. */
   close(mark: HeldMark): void;
 }
 
-/** The name of a mark: random. */
+/** A random name for a mark. */
 export function newToken(): string {
   return randomBytes(9).toString("base64url");
 }
@@ -56,7 +56,7 @@ export class HeldMarks {
     this.#parts = parts;
   }
 
-  /** The mark of an incarnation: the open one, or a new one. Must be given back by {@link HeldMarks.leave}. */
+  /** Returns the open mark of an incarnation, or a new one. The caller must release it with {@link HeldMarks.leave}. */
   async enter(threadId: string, key: Key, incarnation: string): Promise<HeldMark> {
     let mark = this.#held.get(threadId)?.get(incarnationText({ key, incarnation }));
     if (!mark || mark.isAbandoned || elapsed(this.#parts.clock, mark) >= this.#parts.holdMs)
@@ -65,7 +65,7 @@ export class HeldMarks {
     try {
       await mark.written;
     } catch (error) {
-      // It may be in the log all the same. No write was made under it.
+      // The mark may be in the log. No write was made under it.
       mark.users -= 1;
       this.#remove(mark);
       if (!mark.isAbandoned && !StoreError.is(error, "CLOSED")) this.#parts.close(mark);
@@ -75,19 +75,19 @@ export class HeldMarks {
     return mark;
   }
 
-  /** Ends a write. With `isUncertain` the mark stays open: its write may happen yet. */
+  /** Ends a write. With `isUncertain` the mark stays open, because the write may still happen. */
   leave(mark: HeldMark, isUncertain: boolean): void {
     mark.users -= 1;
     if (isUncertain) mark.isAbandoned = true;
     if (elapsed(this.#parts.clock, mark) >= this.#parts.holdMs) this.#end(mark);
   }
 
-  /** Closes all marks under which no write is under way. */
+  /** Closes all marks without a running write. */
   closeAll(): void {
     for (const marks of this.#held.values()) for (const mark of marks.values()) this.#end(mark);
   }
 
-  /** Forgets the mark of an incarnation that has ended, without a note. Returns its token. */
+  /** Drops the mark of an incarnation that has ended, without a note. Returns its token. */
   forget({
     threadId,
     key,
@@ -121,7 +121,7 @@ export class HeldMarks {
     return mark;
   }
 
-  /** Closes a mark that serves no further writes, when the last one has ended. */
+  /** Closes a mark that covers no further writes, after the last one has ended. */
   #end(mark: HeldMark): void {
     if (mark.users > 0) return;
     mark.cancelTimer?.();
@@ -152,7 +152,7 @@ export class HeldMarks {
   }
 }
 
-/** Milliseconds since a mark, by whichever clock shows more: one may stop while the machine sleeps. */
+/** Milliseconds since a mark, by the clock that shows more: one may stop while the machine sleeps. */
 export function elapsed(clock: DirectoryClock, mark: Pick<HeldMark, "wall" | "monotonic">): number {
   return Math.max(clock.wall() - mark.wall, clock.monotonic() - mark.monotonic);
 }
