@@ -81,7 +81,9 @@ test("everything is reached and left by keyboard, and the focus is seen", async 
   expect(await page.locator(":focus").innerText()).toBe("Delete");
   await press("Escape");
   expect(await focused()).toBe("Commands for Counting");
-  await press("Enter", "Enter");
+  await press("Enter");
+  await expect.poll(() => page.locator(":focus").innerText()).toBe("Rename");
+  await press("Enter");
   await expect.poll(focused).toBe("Title of the chat");
   await page.keyboard.type("Three numbers");
   await press("Enter");

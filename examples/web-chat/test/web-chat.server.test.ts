@@ -74,7 +74,9 @@ test("the sidebar lists, loads more, renames, pins, archives and deletes", async
   await chat.command("Chat 5", "Archive");
   await expect.poll(() => chat.titles()).not.toContain("Chat 5");
   await chat.command("Chat 6", "Archive");
-  await chat.page.getByRole("status").getByRole("button", { name: "Undo" }).click();
+  // The notice of the chat before is shown until this one is moved.
+  const notice = page.getByRole("status").filter({ hasText: "“Chat 6” is in the archive." });
+  await notice.getByRole("button", { name: "Undo" }).click();
   await expect.poll(() => chat.titles()).toContain("Chat 6");
   await chat.button("Archive").click();
   await expect.poll(() => chat.titles()).toEqual(["Chat 5"]);
