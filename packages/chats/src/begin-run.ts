@@ -6,10 +6,10 @@ import { patched, planAppend, planDropAnswer, planEdit } from "./changes.ts";
 import type { ChatEntry, ChatPatch, Identified, Placed } from "./chat.ts";
 import { ChatView } from "./chat-view.ts";
 import type { Plan } from "./commit-plan.ts";
-import type { ChatContext } from "./context.ts";
 import { newEntry, publicEntry, type StoredEntry } from "./entries.ts";
 import { type Head, isRunning, newHead, type StoredRun } from "./head.ts";
 import { checkRunChange } from "./run-checks.ts";
+import type { RunContext } from "./run-context.ts";
 import type { ChatLocation } from "./threads.ts";
 import { checkAfter, missingChat, writeChat } from "./write-chat.ts";
 
@@ -46,7 +46,7 @@ export interface BeginOptions extends Placed {
 
 /** Makes a change and takes the lease of a chat, in one commit. */
 export async function beginRun<M extends Identified>(
-  context: ChatContext<M>,
+  context: RunContext<M>,
   location: ChatLocation,
   asked: RunChange<M> | DecideRunChange<M>,
   options: BeginOptions,
@@ -118,7 +118,7 @@ export async function beginRun<M extends Identified>(
 
 /** @throws StoreError `INVALID_ARGUMENT` where what was decided is not a change. */
 function decide<M extends Identified>(
-  context: ChatContext<M>,
+  context: RunContext<M>,
   decideChange: DecideRunChange<M>,
   entries: readonly StoredEntry<M>[],
 ): RunChange<M> {
@@ -129,7 +129,7 @@ function decide<M extends Identified>(
 
 /** The run that the same call has begun, where this process makes it. @throws StoreError `CONFLICT` */
 function begunEarlier<M extends Identified>(
-  { runs }: ChatContext<M>,
+  { runs }: RunContext<M>,
   { threadId }: ChatLocation,
   { run }: Head,
 ): ActiveRun<M> {
@@ -165,7 +165,7 @@ async function planChange<M extends Identified>(
 
 /** The entries, with what a run that gets no further has saved last as its answer. */
 function closedEntries<M extends Identified>(
-  { settle }: ChatContext<M>,
+  { settle }: RunContext<M>,
   entries: readonly StoredEntry<M>[],
   run: StoredRun,
   fenced: string | undefined,
@@ -185,7 +185,7 @@ function closedEntries<M extends Identified>(
 
 /** Asks a run to stop, in whatever process it is, and waits a second for its end. */
 async function stopAndWait<M extends Identified>(
-  context: ChatContext<M>,
+  context: RunContext<M>,
   location: ChatLocation,
   { id }: StoredRun,
 ): Promise<void> {
@@ -200,7 +200,7 @@ async function stopAndWait<M extends Identified>(
 
 /** Asks the run of a chat to stop. Returns false where none is running. */
 export async function stopRun<M extends Identified>(
-  context: ChatContext<M>,
+  context: RunContext<M>,
   location: ChatLocation,
   runId: string | undefined,
 ): Promise<boolean> {

@@ -27,7 +27,6 @@ import type { ChatRun } from "./chat-run.ts";
 import { ChatView, FIRST_LOOK } from "./chat-view.ts";
 import { checkChat, checkCut, checkMessages, checkPatch, checkValue, isMessageId } from "./checks.ts";
 import type { Plan, Written } from "./commit-plan.ts";
-import type { ChatContext } from "./context.ts";
 import { deleteAllChats, deleteChat, finishDeletions } from "./delete-chats.ts";
 import { publicEntry } from "./entries.ts";
 import { type ChatExport, exportOf } from "./export-chat.ts";
@@ -38,6 +37,7 @@ import { type ImportOptions, importChat } from "./import-chat.ts";
 import { listChats } from "./list-chats.ts";
 import { idOfOperation } from "./operation-ids.ts";
 import { checkRunChange } from "./run-checks.ts";
+import type { RunContext } from "./run-context.ts";
 import { locationOf } from "./threads.ts";
 import { checkAfter, takenId, type WriteRequest, writeChat } from "./write-chat.ts";
 
@@ -45,10 +45,10 @@ import { checkAfter, takenId, type WriteRequest, writeChat } from "./write-chat.
 export class OwnedChats<M extends Identified = Identified> {
   /** The owner that these are the chats of. */
   readonly ownerId: string;
-  readonly #context: ChatContext<M>;
+  readonly #context: RunContext<M>;
 
   /** Made by {@link ChatStore.of}. */
-  constructor(context: ChatContext<M>, ownerId: string) {
+  constructor(context: RunContext<M>, ownerId: string) {
     this.#context = context;
     this.ownerId = ownerId;
   }
