@@ -1,6 +1,7 @@
 export type { RecorderOptions } from "./answer-recorder.ts";
 export { type BeginTurn, beginTurn, type OpenTurn } from "./begin-turn.ts";
-export { type ChatHandler, createChatHandler, type RequestContext } from "./chat-handler.ts";
+export { createChatHandler } from "./chat-handler.ts";
+export type { ChatHandler, RequestContext } from "./handler.ts";
 export { inProcessStreams } from "./in-process-streams.ts";
 export { uiMessageTraits } from "./message-traits.ts";
 export { nodeListener } from "./node-listener.ts";

@@ -1,7 +1,7 @@
 import type { Chat, ChatEntry, ChatPatch, ChatStore, ListChats, OwnedChats } from "@scrollback/chats";
 import { invalid, isObject, StoreError } from "@scrollback/store-core";
 import type { UIMessage } from "ai";
-import type { ChatHandler } from "./chat-handler.ts";
+import type { ChatHandler } from "./handler.ts";
 import { readJson } from "./http.ts";
 
 /** An export holds a whole chat. */
