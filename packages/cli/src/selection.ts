@@ -6,7 +6,7 @@ import type { CommandContext } from "./command-context.ts";
 import { passingCorruptRecords } from "./corrupt-records.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
 import { countOf } from "./figures.ts";
-import { parseCount, parseDuration, parseSize } from "./option-values.ts";
+import { parseCount, parseDuration, parseSize, parseText } from "./option-values.ts";
 import { printableId } from "./terminal-text.ts";
 
 /** Which threads a command is about. All that is given must hold. */
@@ -26,14 +26,15 @@ export interface SelectionOptions {
 
 /** Adds the options of {@link SelectionOptions} to a command. */
 export function addSelection(command: Command): Command {
-  const collect = (id: string, ids: readonly string[] = []) => [...ids, id];
+  const collect = (id: string, ids: readonly string[] = []) => [...ids, parseText(id)];
   return command
     .option("--id <thread-id>", "this thread; can be given several times", collect)
     .option(
       "--ids-from <file>",
       "threads by a file of JSON lines, as ls --json writes them; - for standard input",
+      parseText,
     )
-    .option("--prefix <text>", "threads whose ids begin with it")
+    .option("--prefix <text>", "threads whose ids begin with it", parseText)
     .option("--older-than <duration>", "threads not written to for so long, such as 30d", parseDuration)
     .option("--newer-than <duration>", "threads written to within so long, such as 12h", parseDuration)
     .option("--min-messages <n>", "threads of at least so many messages", parseCount)

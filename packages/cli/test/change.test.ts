@@ -55,6 +55,29 @@ test("rm and expire need to be told which threads", async () => {
   });
 });
 
+test.each(["rm", "expire"])(
+  "%s refuses a filter that is empty, as of a variable that is not set",
+  async (command) => {
+    using folder = new Folder();
+    await fill(folder);
+    const args = command === "rm" ? [] : ["--ttl", "1d"];
+    for (const name of [
+      "--prefix",
+      "--id",
+      "--ids-from",
+      "--older-than",
+      "--min-messages",
+      "--larger-than",
+    ]) {
+      const { code, stdout, stderr } = await run([command, folder.url(), name, "", "--yes", ...args]);
+      expect({ code, stdout }, name).toEqual({ code: 2, stdout: "" });
+      expect(stderr).toContain(`'${name} <`);
+    }
+    expect((await run([command, folder.url(), "", "--yes", ...args])).code).toBe(2);
+    expect(await idsIn(folder)).toHaveLength(3);
+  },
+);
+
 test("rm asks on a terminal, and takes only yes for yes", async () => {
   using folder = new Folder();
   await fill(folder);
