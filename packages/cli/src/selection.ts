@@ -51,6 +51,12 @@ export function isSelective(options: SelectionOptions): boolean {
   return all.some((one) => one !== undefined);
 }
 
+/** Whether ids alone say which threads are meant, and no filter that an expired thread cannot meet. */
+export function isByIdAlone(options: SelectionOptions): boolean {
+  const { id, idsFrom, prefix: _, ...filters } = options;
+  return (id !== undefined || idsFrom !== undefined) && !isSelective(filters);
+}
+
 /** Whether a thread is selected, as far as what it holds and when it was written says. */
 export function isSelected(
   thread: Pick<ThreadInfo, "count" | "updatedAt" | "bytes">,
@@ -77,11 +83,14 @@ export function isSelected(
 /**
  * The selected threads, each once, in no particular order. Records that cannot be read are counted, and the user is told in
  * the end. Ids are remembered until then: about 100 MB for a million.
+ *
+ * @param onMissing is told of each thread that was named and is not there, as the user is.
  */
 export async function* selectThreads(
   context: CommandContext,
   stores: StoreFactory<unknown>,
   options: SelectionOptions,
+  onMissing: (threadId: string) => void = () => undefined,
 ): AsyncGenerator<ThreadInfo, void, undefined> {
   const now = Date.now();
   const seen = new Set<string>();
@@ -89,7 +98,7 @@ export async function* selectThreads(
   const note = (error: StoreError) => {
     corrupt.push(error);
   };
-  for await (const page of candidates(context, stores, options, note)) {
+  for await (const page of candidates(context, stores, options, note, onMissing)) {
     for (const thread of page) {
       if (seen.has(thread.threadId)) continue;
       seen.add(thread.threadId);
@@ -110,6 +119,7 @@ async function* candidates(
   stores: StoreFactory<unknown>,
   { id, idsFrom, prefix = "" }: SelectionOptions,
   note: (error: StoreError) => void,
+  onMissing: (threadId: string) => void,
 ): AsyncGenerator<readonly ThreadInfo[], void, undefined> {
   const { signal } = context;
   if (id !== undefined || idsFrom !== undefined) {
@@ -118,7 +128,10 @@ async function* candidates(
       if (!threadId.startsWith(prefix)) continue;
       const thread = await passingCorruptRecords(note, () => lookUp(stores, threadId, signal));
       if (thread) yield [thread];
-      else missing(context, threadId);
+      else {
+        missing(context, threadId);
+        onMissing(threadId);
+      }
     }
     return;
   }

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { Folder, jsonLines, run } from "./run.ts";
 
@@ -110,8 +111,29 @@ test("rm names threads that are not there, and deletes the others", async () => 
   using folder = new Folder();
   await fill(folder);
   const { code, stderr } = await run(["rm", folder.url(), "--yes", "none", "old-1"]);
-  expect({ code, stderr }).toEqual({ code: 3, stderr: "not found: none\n" });
+  const deleted = "deleted what expiry may have left of 1 thread\n";
+  expect({ code, stderr }).toEqual({ code: 3, stderr: `not found: none\n${deleted}` });
   expect(await idsIn(folder)).toEqual(["new-1", "old-2"]);
+});
+
+test("rm by id erases what is left of an expired thread, when it was asked to", async () => {
+  using folder = new Folder();
+  await using stores = folder.stores();
+  for (const id of ["gone", "gone-too"])
+    await stores.open(id, { ttlMs: 1 }).addMessages([{ role: "user", content: `SECRET of ${id};` }]);
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  const left = () =>
+    ["", "-wal"].some((suffix) => readFileSync(folder.file(`chats.db${suffix}`)).includes("SECRET of gone;"));
+  await run(["rm", folder.url(), "gone", "--dry-run"]);
+  await run(["rm", folder.url(), "gone"], { isTerminal: true, input: "n\n" });
+  await run(["rm", folder.url(), "gone", "--older-than", "30d", "--yes"]);
+  await run(["rm", folder.url(), "--all", "--yes"]);
+  expect(left()).toBe(true);
+  expect(await run(["rm", folder.url(), "gone", "gone", "--yes"])).toMatchObject({
+    code: 3,
+    stderr: expect.stringMatching(/^not found: gone\n.*\ndeleted what expiry may have left of 1 thread\n$/),
+  });
+  expect(left()).toBe(false);
 });
 
 test("rm deletes threads whose content cannot be read", async () => {
