@@ -61,10 +61,15 @@ export interface StoreFactory<M = ChatMessage> extends AsyncDisposable {
   /**
    * The store of a thread, without I/O. A thread id left out is generated (UUID v7). Thread ids are 1 to 1,024 bytes.
    *
-   * @param settings win over the factory's, for this store.
+   * @param settings win over the factory's, for this store. They are in its state, but at {@link restore} the factory's win.
    */
   open(threadId?: string, settings?: StoreSettings): MessageStore<M>;
-  /** The store of a serialised state, without I/O. @throws StoreError `INVALID_STATE`, also for nothing. */
+  /**
+   * The store of a serialised state, without I/O. A setting that the factory was given wins over the state's, also over one that
+   * {@link open} was given; the state fills in the rest.
+   *
+   * @throws StoreError `INVALID_STATE`, also for nothing.
+   */
   restore(state: unknown): MessageStore<M>;
   /**
    * The same threads, settings and connection for messages of another type, without I/O. Closing one factory closes both.
