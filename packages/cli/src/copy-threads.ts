@@ -1,9 +1,15 @@
-import { StoreError, type StoreFactory } from "@scrollback/store-core";
+import { isUnfinishedCopy, StoreError, type StoreFactory } from "@scrollback/store-core";
 import type { CommandContext } from "./command-context.ts";
 import { passingCorruptRecords } from "./corrupt-records.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
 import { digestThread } from "./thread-digest.ts";
-import { type ThreadOutcome, type WorkItem, type WorkOptions, workThrough } from "./thread-work.ts";
+import {
+  type ThreadOutcome,
+  unfinishedCopy,
+  type WorkItem,
+  type WorkOptions,
+  workThrough,
+} from "./thread-work.ts";
 
 /** What {@link copyThreads} takes beside the threads. */
 export interface CopyOptions extends Pick<WorkOptions, "concurrency" | "report"> {
@@ -65,6 +71,8 @@ async function copyOne(
     throw isForeign(error) ? otherInstallation(error) : error;
   });
   if (!made) {
+    const { metadata } = await source.open(threadId).read({ limit: 0, signal });
+    if (isUnfinishedCopy(metadata)) return unfinishedCopy;
     const isSame = await isEqual(source, target, threadId, signal);
     return isSame
       ? { outcome: "there already", messages: 0 }

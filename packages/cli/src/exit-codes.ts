@@ -10,7 +10,7 @@ export const exitCodes = Object.freeze({
   usage: 2,
   /** A thread that was named is not there. */
   notFound: 3,
-  /** Records that cannot be read, copies that differ, or wrong lines in a file. */
+  /** Records that cannot be read, copies that differ or are unfinished, or wrong lines in a file. */
   damaged: 4,
   /** Threads were left as they are: their target has other content, they changed meanwhile, or do not fit. */
   conflict: 5,

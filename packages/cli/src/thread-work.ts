@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { StoreError, type ThreadInfo } from "@scrollback/store-core";
 import { pMapIterable } from "p-map";
 import type { CommandContext } from "./command-context.ts";
-import { exitCodeOf } from "./exit-codes.ts";
+import { exitCodeOf, exitCodes } from "./exit-codes.ts";
 import { countOf, shownCount, shownDuration } from "./figures.ts";
 import { Progress } from "./progress.ts";
 import { printableId, printableLine } from "./terminal-text.ts";
@@ -17,6 +17,13 @@ export interface ThreadOutcome {
   readonly problems?: readonly string[];
   readonly exitCode?: number;
 }
+
+/** A thread that has only the first messages of the thread that it is a copy of. */
+export const unfinishedCopy: ThreadOutcome = Object.freeze({
+  outcome: "unfinished copy",
+  problems: ["run the copy or import that was stopped again, or delete the thread"],
+  exitCode: exitCodes.damaged,
+});
 
 /** A thread that is to be worked on. */
 export type WorkItem = Pick<ThreadInfo, "threadId" | "count" | "updatedAt" | "expiresAt">;

@@ -58,7 +58,7 @@ export async function copyThread<M>(
     invalid(
       "copyThread: upTo must be a cursor of the thread to copy; this one is of another, or of a deleted one",
     );
-  if (unfinishedIn(begin.metadata))
+  if (isUnfinishedCopy(begin.metadata))
     throw new StoreError("CONFLICT", "copyThread: the thread to copy is a copy itself that is not finished");
   const end = last?.sequence ?? Number.POSITIVE_INFINITY;
   const copy = hash("sha256", JSON.stringify([source.threadId, incarnation, upTo ?? null]), "base64url");
@@ -216,6 +216,11 @@ function foreignContent(): StoreError {
 /** How many commits a thread has had: the end of its revision. */
 function numberOf(revision: Revision | null): number {
   return Number(revision?.slice(revision.lastIndexOf(".") + 1));
+}
+
+/** Whether metadata is that of a copy in several commits which is not finished: the thread has only its first messages. */
+export function isUnfinishedCopy(metadata: unknown): boolean {
+  return unfinishedIn(metadata) !== undefined;
 }
 
 function unfinishedIn(metadata: unknown): Progress | undefined {

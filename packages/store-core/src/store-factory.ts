@@ -106,7 +106,8 @@ export interface StoreFactory<M = ChatMessage> extends AsyncDisposable {
   /**
    * Copies a thread: messages, their times, the thread's times and the metadata; in one atomic commit where they fit one, else
    * in several. The same call again goes on where one that failed has stopped, and nothing is doubled; after one that was
-   * finished it does nothing. Several such calls at once make one copy, and each succeeds. `maxMessages` is the target's, and so is `ttlMs` unless it is given. What is added to the source
+   * finished it does nothing. Several such calls at once make one copy, and each succeeds. `maxMessages` is the target's, and
+   * so is `ttlMs` unless it is given. What is added to the source
    * meanwhile may be copied or not. A copy in several commits may show what was replaced meanwhile in part as it was before.
    *
    * @returns how many messages this call has copied, and the target's revision; `null` where there was nothing to copy.
