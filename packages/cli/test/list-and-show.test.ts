@@ -188,6 +188,7 @@ test("messages of other types are shown as values", async () => {
 
 test("a thread that is not there has its exit code", async () => {
   using folder = new Folder();
+  await run(["setup", folder.url()]);
   expect(await run(["show", folder.url(), "none"])).toEqual({
     code: 3,
     stdout: "",

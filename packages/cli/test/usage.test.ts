@@ -1,4 +1,6 @@
 import { once } from "node:events";
+import { readdirSync, symlinkSync } from "node:fs";
+import { basename } from "node:path";
 import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
 import { runCli } from "../src/index.ts";
@@ -22,6 +24,44 @@ test.each([
   const { code, stdout, stderr } = await run(args);
   expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
   expect(stderr).toContain(message);
+});
+
+test.each([
+  ["ls"],
+  ["show", "a"],
+  ["stats"],
+  ["verify"],
+  ["export"],
+  ["rm", "--all", "--yes"],
+  ["expire", "a", "--never", "--yes"],
+  ["copy", "memory:"],
+])("a SQLite file that is not there is named, and not made: %s", async (command, ...args) => {
+  using folder = new Folder();
+  const { code, stderr } = await run([command, folder.url(), ...args]);
+  expect({ code, stderr }).toEqual({
+    code: 2,
+    stderr: `scrollback: ${folder.url()}: there is no such file; setup makes one\n`,
+  });
+  expect(readdirSync(folder.path)).toEqual([]);
+});
+
+test("copy refuses a target that is its source", async () => {
+  using folder = new Folder();
+  await run(["setup", folder.url()]);
+  symlinkSync(folder.file("chats.db"), folder.file("link.db"));
+  const targets = [
+    folder.url(),
+    folder.url("link"),
+    `sqlite:${folder.path}/../${basename(folder.path)}/chats.db`,
+  ];
+  for (const target of targets) {
+    const { code, stderr } = await run(["copy", folder.url(), target]);
+    expect({ code, stderr }).toEqual({
+      code: 2,
+      stderr: "scrollback: copy: source and target are the same; name another target\n",
+    });
+  }
+  expect((await run(["copy", "redis://a.test/1", "redis://a.test/1"])).code).toBe(2);
 });
 
 test("no password is shown, wherever a URL is wrong", async () => {
