@@ -216,7 +216,7 @@ test("hostile ids and messages are shown escaped", async () => {
     // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not be shown
     expect(stdout + stderr).not.toMatch(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e]/);
   }
-  expect(all[0]?.stdout).toContain(String.raw`$'\x1b]0;owned\x07\x0a\u202e'`);
+  expect(all[0]?.stdout).toContain(String.raw`$'\x1b]0;owned\x07\x0a\xe2\x80\xae'`);
   expect(all[2]?.stdout).toContain("  \\x1b[2Jgone\\u009b1m\ttab");
 });
 
