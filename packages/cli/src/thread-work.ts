@@ -63,7 +63,13 @@ export async function workThrough<T extends WorkItem>(
   const start = performance.now();
   const sums = new Sums(threads.length);
   const progress = new Progress(output, { label, threads: threads.length, work: total });
-  const one = async (thread: T) => {
+  const running = new Set<Promise<unknown>>();
+  const one = (thread: T) => {
+    const result = workOn(thread).finally(() => running.delete(result));
+    running.add(result);
+    return result;
+  };
+  const workOn = async (thread: T) => {
     // A database in this process answers within a turn of the event loop: signals and timers come between turns.
     await nextTurn();
     signal.throwIfAborted();
@@ -89,6 +95,8 @@ export async function workThrough<T extends WorkItem>(
     }
   } catch (error) {
     progress.stop();
+    // What the others have to tell comes before the end.
+    if (signal.aborted) await Promise.allSettled(running);
     output.note(
       `stopped after ${shownCount(sums.threads)} of ${countOf(threads.length, "thread")}. ${options.resume}`,
     );
@@ -130,7 +138,8 @@ class Sums {
 
   toText(elapsed: number): string {
     const outcomes = [...this.#outcomes].map(([outcome, count]) => `${shownCount(count)} ${outcome}`);
-    const what = outcomes.length === 0 ? "no threads" : `threads: ${outcomes.join(", ")}`;
+    const none = this.#selected === 0 ? "no threads" : "no thread was finished";
+    const what = outcomes.length === 0 ? none : `threads: ${outcomes.join(", ")}`;
     const messages = this.#messages > 0 ? `; ${countOf(this.#messages, "message")}` : "";
     const rate = this.threads > 0 ? `, ${shownCount(Math.round(this.threads / (elapsed / 1_000)))}/s` : "";
     return `${what}${messages} (${shownDuration(elapsed)}${rate})`;

@@ -47,7 +47,7 @@ async function copy(
   await copyThreads(context, source, target, threads, {
     label: "copying",
     done: "copied",
-    resume: "Each thread is whole, and none is doubled: run the same command again to go on.",
+    resume: "Run the same command again to go on: nothing is doubled.",
     concurrency,
     verify,
     skipCorrupt,

@@ -73,7 +73,7 @@ async function importFile(
     await copyThreads(context, fileStores(threads), target, threads, {
       label: "importing",
       done: "imported",
-      resume: "Each thread is whole, and none is doubled: run the same command again to go on.",
+      resume: "Run the same command again to go on: nothing is doubled.",
       concurrency,
       verify,
       skipCorrupt: false,
