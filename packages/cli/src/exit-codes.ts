@@ -52,6 +52,13 @@ export class CommandError extends Error {
   }
 }
 
+/** @throws CommandError for an error of the file system, else the error itself. */
+export function unreadableFile(error: unknown): never {
+  const { code, syscall } = Object(error) as NodeJS.ErrnoException;
+  if (code === undefined || syscall === undefined) throw error;
+  throw new CommandError(exitCodes.usage, `the file cannot be read (${code})`, { cause: error });
+}
+
 /** The reason of the abort that a signal such as SIGINT causes. */
 export class Interruption extends Error {
   override readonly name = "Interruption";

@@ -4,7 +4,7 @@ import type { StoreError, StoreFactory, ThreadInfo } from "@scrollback/store-cor
 import type { Command } from "commander";
 import type { CommandContext } from "./command-context.ts";
 import { passingCorruptRecords } from "./corrupt-records.ts";
-import { CommandError, exitCodes } from "./exit-codes.ts";
+import { CommandError, exitCodes, unreadableFile } from "./exit-codes.ts";
 import { countOf } from "./figures.ts";
 import { parseCount, parseDuration, parseSize, parseText } from "./option-values.ts";
 import { printableId } from "./terminal-text.ts";
@@ -180,10 +180,14 @@ async function* concat(ids: Iterable<string>, more: Iterable<string> | AsyncIter
 async function* readIds(context: CommandContext, file: string): AsyncGenerator<string, void, undefined> {
   const input = file === "-" ? context.stdin : createReadStream(file);
   let number = 0;
-  for await (const line of createInterface({ input })) {
-    number += 1;
-    if (line.trim() === "") continue;
-    yield idOf(line) ?? refuse(`${file}:${number}: not a JSON string, nor an object with a threadId`);
+  try {
+    for await (const line of createInterface({ input })) {
+      number += 1;
+      if (line.trim() === "") continue;
+      yield idOf(line) ?? refuse(`${file}:${number}: not a JSON string, nor an object with a threadId`);
+    }
+  } catch (error) {
+    unreadableFile(error);
   }
 }
 

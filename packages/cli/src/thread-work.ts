@@ -4,6 +4,7 @@ import { pMapIterable } from "p-map";
 import type { CommandContext } from "./command-context.ts";
 import { exitCodeOf, exitCodes } from "./exit-codes.ts";
 import { countOf, shownCount, shownDuration } from "./figures.ts";
+import { isClosedPipe } from "./output.ts";
 import { Progress } from "./progress.ts";
 import { printableId, printableLine } from "./terminal-text.ts";
 
@@ -83,6 +84,7 @@ export async function workThrough<T extends WorkItem>(
     progress.finishThread();
     return { thread, outcome };
   };
+  let isUnread = false;
   try {
     const { concurrency } = options;
     for await (const { thread, outcome } of pMapIterable(threads, one, {
@@ -95,6 +97,8 @@ export async function workThrough<T extends WorkItem>(
     }
   } catch (error) {
     progress.stop();
+    isUnread = isClosedPipe(signal.aborted ? signal.reason : error);
+    if (isUnread) throw error;
     // What the others have to tell comes before the end.
     if (signal.aborted) await Promise.allSettled(running);
     output.note(
@@ -104,7 +108,8 @@ export async function workThrough<T extends WorkItem>(
   } finally {
     progress.stop();
     const elapsed = performance.now() - start;
-    if (options.report === "json") await output.json({ summary: sums.toJson(elapsed) });
+    if (isUnread) output.status("");
+    else if (options.report === "json") await output.json({ summary: sums.toJson(elapsed) });
     else if (options.report === "text") await output.line(sums.toText(elapsed));
     else output.note(sums.toText(elapsed));
   }

@@ -92,6 +92,15 @@ test("rm asks on a terminal, and takes only yes for yes", async () => {
   expect(await idsIn(folder)).toHaveLength(2);
 });
 
+test("the end of input, as of Ctrl-D, is a no", async () => {
+  using folder = new Folder();
+  await fill(folder);
+  const { code, stderr } = await run(["rm", folder.url(), "old-1"], { isTerminal: true, input: "\u0004" });
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/scrollback: nothing was done\n$/);
+  expect(await idsIn(folder)).toHaveLength(3);
+});
+
 test("rm does not delete unasked where there is no terminal", async () => {
   using folder = new Folder();
   await fill(folder);
