@@ -1,0 +1,89 @@
+import type { LanguageModel } from "ai";
+import { MockLanguageModelV4 } from "ai/test";
+import { play, type Step, speak, type Turn, titleFor } from "./script.ts";
+
+type Options = Parameters<MockLanguageModelV4["doStream"]>[0];
+type Prompt = Options["prompt"];
+type Part =
+  Awaited<ReturnType<MockLanguageModelV4["doStream"]>>["stream"] extends ReadableStream<infer P> ? P : never;
+
+/** How long a word takes. */
+const WORD_MS = Number(process.env.WORD_MS ?? 35);
+const usage = {
+  inputTokens: { total: undefined, noCache: undefined, cacheRead: undefined, cacheWrite: undefined },
+  outputTokens: { total: undefined, text: undefined, reasoning: undefined },
+};
+
+/** Stands in for a model, offline. It answers by the script, a word at a time. */
+export function scriptedModel(): LanguageModel {
+  return new MockLanguageModelV4({
+    modelId: "scripted",
+    doStream: async ({ prompt, abortSignal }) => ({
+      stream: ReadableStream.from(partsOf(play(turnOf(prompt)), abortSignal)),
+    }),
+  });
+}
+
+/** Stands in for the model that makes titles. */
+export function scriptedTitles(): LanguageModel {
+  return new MockLanguageModelV4({
+    modelId: "scripted-titles",
+    doGenerate: async ({ prompt }) => ({
+      content: [{ type: "text", text: titleFor(textOf(prompt.find(({ role }) => role === "user"))) }],
+      finishReason: { unified: "stop", raw: undefined },
+      usage,
+      warnings: [],
+    }),
+  });
+}
+
+async function* partsOf(steps: readonly Step[], signal: AbortSignal | undefined): AsyncGenerator<Part> {
+  yield { type: "stream-start", warnings: [] };
+  let calls = 0;
+  for (const [index, step] of steps.entries()) {
+    if ("failure" in step) {
+      yield { type: "error", error: new Error(step.failure) };
+      return;
+    }
+    if ("tool" in step) {
+      calls += 1;
+      const toolCallId = crypto.randomUUID();
+      yield { type: "tool-call", toolCallId, toolName: step.tool, input: JSON.stringify(step.input) };
+      continue;
+    }
+    const id = `text-${index}`;
+    let isBegun = false;
+    for await (const delta of speak(step.text, step.wordMs ?? WORD_MS, signal)) {
+      if (!isBegun) yield { type: "text-start", id };
+      isBegun = true;
+      yield { type: "text-delta", id, delta };
+    }
+    yield { type: "text-end", id };
+  }
+  yield {
+    type: "finish",
+    usage,
+    finishReason: { unified: calls > 0 ? "tool-calls" : "stop", raw: undefined },
+  };
+}
+
+/** The user's last message, and what the last tool call behind it returned. */
+function turnOf(prompt: Prompt): Turn {
+  const at = prompt.findLastIndex(({ role }) => role === "user");
+  const text = textOf(prompt[at]);
+  const outputs = prompt.slice(Math.max(at, 0)).flatMap((message) =>
+    message.role === "tool"
+      ? message.content.flatMap((part) => {
+          if (part.type !== "tool-result") return [];
+          return [part.output.type === "json" ? part.output.value : part.output.type];
+        })
+      : [],
+  );
+  return outputs.length === 0 ? { text } : { text, output: outputs.at(-1) };
+}
+
+function textOf(message: Prompt[number] | undefined): string {
+  if (message === undefined) return "";
+  if (message.role === "system") return message.content;
+  return message.content.map((part) => (part.type === "text" ? part.text : "")).join("");
+}

@@ -1,0 +1,43 @@
+import { useRef, useState } from "react";
+
+/** A title being changed in place. Enter and leaving it save; Escape does not. */
+export function TitleEditor({
+  title,
+  onSave,
+  onCancel,
+}: {
+  readonly title: string;
+  readonly onSave: (title: string) => void;
+  readonly onCancel: () => void;
+}) {
+  const [text, setText] = useState(title);
+  // Enter takes the field away, which is leaving it once more.
+  const isDone = useRef(false);
+  const finish = (save: boolean) => {
+    if (isDone.current) return;
+    isDone.current = true;
+    const next = text.trim();
+    if (save && next !== "" && next !== title) onSave(next);
+    else onCancel();
+  };
+  return (
+    <input
+      className="title-editor"
+      aria-label="Title of the chat"
+      value={text}
+      maxLength={200}
+      // biome-ignore lint/a11y/noAutofocus: the user has just asked to rename
+      autoFocus
+      onFocus={(event) => event.target.select()}
+      onChange={(event) => setText(event.target.value)}
+      onBlur={() => finish(true)}
+      onKeyDown={(event) => {
+        if (event.key === "Enter") finish(true);
+        if (event.key === "Escape") {
+          event.stopPropagation();
+          finish(false);
+        }
+      }}
+    />
+  );
+}

@@ -1,0 +1,133 @@
+import { useCallback, useEffect, useRef, useState } from "react";
+import { ApiError, type ChatMessage, type ChatSummary, readChat, type StoredChat } from "../api.ts";
+import type { ChatCommands } from "../sidebar/chat-commands.tsx";
+import { ChatHeader } from "./ChatHeader.tsx";
+import { Conversation } from "./Conversation.tsx";
+
+interface Props {
+  readonly chatId: string;
+  /** Whether there is nothing to load: the first message makes the chat. */
+  readonly isNew: boolean;
+  /** What the list knows of the chat, which is newer than what was loaded. */
+  readonly summary: ChatSummary | undefined;
+  readonly commands: ChatCommands;
+  readonly onShowChats: (() => void) | undefined;
+  readonly onStarted: () => void;
+  readonly onChanged: () => void;
+  readonly onOpen: (chatId: string | undefined) => void;
+  readonly onFailed: (text: string) => void;
+}
+
+type Loading =
+  | { readonly is: "loading" }
+  | {
+      readonly is: "ready";
+      readonly stored: StoredChat | undefined;
+      readonly draft: string;
+      readonly round: number;
+    }
+  | { readonly is: "missing" }
+  | { readonly is: "failed"; readonly text: string };
+
+/** One chat: loads it, and shows its conversation, or why it cannot be shown. */
+export function ChatPane(props: Props) {
+  const { chatId, isNew, summary } = props;
+  const [loading, setLoading] = useState<Loading>(
+    isNew ? { is: "ready", stored: undefined, draft: "", round: 0 } : { is: "loading" },
+  );
+  const round = useRef(0);
+
+  const load = useCallback(
+    async (unsent?: ChatMessage) => {
+      try {
+        const stored = await readChat(chatId);
+        round.current += 1;
+        setLoading({ is: "ready", stored, draft: draftOf(unsent, stored), round: round.current });
+      } catch (error) {
+        const isMissing = error instanceof ApiError && error.status === 404;
+        if (isMissing && unsent === undefined) setLoading({ is: "missing" });
+        else setLoading({ is: "failed", text: (error as Error).message });
+      }
+    },
+    [chatId],
+  );
+  // Whether the chat is new is told once: its first message makes it known, and there is nothing to load then either.
+  const wasNew = useRef(isNew);
+  useEffect(() => {
+    if (!wasNew.current) void load();
+  }, [load]);
+
+  const stored = loading.is === "ready" ? loading.stored : undefined;
+  // A list that is loaded anew may not have the chat any more.
+  const known = useRef(summary);
+  known.current = summary ?? known.current;
+  return (
+    <>
+      <ChatHeader chat={known.current ?? stored?.chat} {...props} />
+      {loading.is === "loading" && <ConversationSkeleton />}
+      {loading.is === "missing" && (
+        <Blank title="This chat does not exist" text="It may have been deleted.">
+          <button type="button" className="button" onClick={() => props.onOpen(undefined)}>
+            Start a new chat
+          </button>
+        </Blank>
+      )}
+      {loading.is === "failed" && (
+        <Blank title="The chat could not be loaded" text={loading.text}>
+          <button type="button" className="button" onClick={() => void load()}>
+            Try again
+          </button>
+        </Blank>
+      )}
+      {loading.is === "ready" && (
+        <Conversation
+          key={loading.round}
+          chatId={chatId}
+          stored={loading.stored}
+          draft={loading.draft}
+          onReload={load}
+          onStarted={props.onStarted}
+          onChanged={props.onChanged}
+          onOpen={props.onOpen}
+          onFailed={props.onFailed}
+        />
+      )}
+    </>
+  );
+}
+
+/** The text of a message that the server did not take, to be sent again. */
+function draftOf(unsent: ChatMessage | undefined, { messages }: StoredChat): string {
+  if (unsent === undefined || messages.some(({ id }) => id === unsent.id)) return "";
+  return unsent.parts.map((part) => (part.type === "text" ? part.text : "")).join("");
+}
+
+function Blank({
+  title,
+  text,
+  children,
+}: {
+  readonly title: string;
+  readonly text: string;
+  readonly children: React.ReactNode;
+}) {
+  return (
+    <div className="blank" role="alert">
+      <h2>{title}</h2>
+      <p>{text}</p>
+      {children}
+    </div>
+  );
+}
+
+function ConversationSkeleton() {
+  return (
+    <div className="conversation-skeleton" role="status">
+      <span className="visually-hidden">Loading the chat</span>
+      <span className="skeleton mine" />
+      {["96%", "88%", "62%"].map((width) => (
+        <span key={width} className="skeleton" style={{ width }} />
+      ))}
+    </div>
+  );
+}

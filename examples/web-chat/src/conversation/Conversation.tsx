@@ -1,0 +1,164 @@
+import { useEffect, useRef, useState } from "react";
+import { type ChatMessage, forkChat, type StoredChat } from "../api.ts";
+import { IconButton } from "../controls/IconButton.tsx";
+import { DownIcon } from "../controls/icons.tsx";
+import { Message } from "../message/Message.tsx";
+import { textOf } from "../message/text-of.ts";
+import { useStickToEnd } from "../state/use-stick-to-end.ts";
+import { Announcer } from "./Announcer.tsx";
+import { Composer } from "./Composer.tsx";
+import { EmptyConversation } from "./EmptyConversation.tsx";
+import { Notice } from "./Notice.tsx";
+import { useConversation } from "./use-conversation.ts";
+
+interface Props {
+  readonly chatId: string;
+  readonly stored: StoredChat | undefined;
+  readonly draft: string;
+  /** Loads the chat anew. A message that was not taken is given back as a draft. */
+  readonly onReload: (unsent?: ChatMessage) => Promise<void>;
+  readonly onStarted: () => void;
+  readonly onChanged: () => void;
+  readonly onOpen: (chatId: string) => void;
+  readonly onFailed: (text: string) => void;
+}
+
+export function Conversation({
+  chatId,
+  stored,
+  draft,
+  onReload,
+  onStarted,
+  onChanged,
+  onOpen,
+  onFailed,
+}: Props) {
+  const conversation = useConversation(chatId, stored, { changed: onChanged });
+  const { messages, statuses, isAnswering, isLost, trouble, older } = conversation;
+  const { scroller, content, isAtEnd, goToEnd } = useStickToEnd();
+  const [text, setText] = useState(draft);
+  const field = useRef<HTMLTextAreaElement>(null);
+  const focusField = () => field.current?.focus();
+
+  const hasStarted = useRef(stored !== undefined);
+  useEffect(() => {
+    if (hasStarted.current || messages.length === 0) return;
+    hasStarted.current = true;
+    onStarted();
+  }, [messages.length, onStarted]);
+
+  const send = (what: string) => {
+    conversation.send(what);
+    setText("");
+    goToEnd();
+    focusField();
+  };
+  const branch = async (messageId: string) => {
+    try {
+      onOpen(await forkChat(chatId, messageId));
+      onChanged();
+    } catch {
+      onFailed("The branch could not be made.");
+    }
+  };
+  const loadOlder = async () => {
+    const before = scroller.current?.scrollHeight ?? 0;
+    await conversation.loadOlder().catch(() => onFailed("The earlier messages could not be loaded."));
+    // The messages that are on the screen stay where they are.
+    requestAnimationFrame(() => scroller.current?.scrollBy({ top: scroller.current.scrollHeight - before }));
+  };
+
+  const last = messages.at(-1);
+  const isRefused = trouble !== undefined && trouble.is !== "disconnected";
+  const isUnanswered = last?.role === "user" && !isAnswering && trouble === undefined;
+  return (
+    <>
+      <section ref={scroller} className="scroller" aria-label="Messages">
+        <div ref={content} className="messages">
+          {older !== undefined && (
+            <button type="button" className="button small older" onClick={() => void loadOlder()}>
+              Show earlier messages
+            </button>
+          )}
+          {messages.length === 0 && <EmptyConversation onSuggest={send} />}
+          {messages.map((message) => {
+            const isLast = message === last;
+            return (
+              <Message
+                key={message.id}
+                message={message}
+                state={statuses[message.id]}
+                isAnswering={isAnswering && isLast && message.role === "assistant"}
+                isLost={isLost && isLast}
+                isUnsent={isRefused && isLast && message.role === "user"}
+                canChange={!isAnswering && trouble === undefined}
+                onEdit={(next) => {
+                  conversation.edit(message.id, next);
+                  focusField();
+                }}
+                onRegenerate={() => {
+                  conversation.regenerate(message.id);
+                  focusField();
+                }}
+                onBranch={() => void branch(message.id)}
+                onApprove={(approvalId, isApproved) => {
+                  conversation.approve(approvalId, isApproved);
+                  focusField();
+                }}
+                onAnswer={(toolCallId, answer) => {
+                  conversation.answer(toolCallId, answer);
+                  focusField();
+                }}
+              />
+            );
+          })}
+          {isAnswering && last?.role === "user" && (
+            <p className="thinking">
+              <span className="visually-hidden">Waiting for the answer</span>
+              <i />
+              <i />
+              <i />
+            </p>
+          )}
+          {isUnanswered && (
+            <p className="outcome failed">
+              No answer came.
+              <button type="button" className="link-button" onClick={() => conversation.regenerate()}>
+                Try again
+              </button>
+            </p>
+          )}
+        </div>
+      </section>
+      <div className="dock">
+        {!isAtEnd && (
+          <IconButton label="Go to the end" className="to-end" onClick={goToEnd}>
+            <DownIcon />
+          </IconButton>
+        )}
+        {trouble && (
+          <Notice
+            trouble={trouble}
+            onReload={() => void onReload(messages.findLast(({ role }) => role === "user"))}
+          />
+        )}
+        <Composer
+          field={field}
+          text={text}
+          isAnswering={isAnswering}
+          onText={setText}
+          onSend={send}
+          onStop={() => {
+            focusField();
+            void conversation.stop().catch(() => onFailed("The answer could not be stopped."));
+          }}
+        />
+      </div>
+      <Announcer
+        isAnswering={isAnswering}
+        answer={last?.role === "assistant" ? textOf(last) : ""}
+        status={last && statuses[last.id]?.status}
+      />
+    </>
+  );
+}

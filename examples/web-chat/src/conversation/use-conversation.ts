@@ -1,0 +1,198 @@
+import { useChat } from "@ai-sdk/react";
+import { chatTransport } from "@scrollback/bridge-ai-sdk/client";
+import {
+  APICallError,
+  lastAssistantMessageIsCompleteWithApprovalResponses,
+  lastAssistantMessageIsCompleteWithToolCalls,
+} from "ai";
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { type ChatMessage, type MessageState, readChat, type StoredChat, stopAnswer } from "../api.ts";
+
+/** How often a chat is read whose answer is made where this page cannot listen. */
+const FOLLOW_MS = 2_000;
+/** An answer that failed ends here a moment before it is saved. The chat is read again after these times. */
+const SAVED_MS = [0, 200, 400, 800, 1_600];
+/** The title of a new chat is made beside its first answer. */
+const TITLE_MS = 1_500;
+
+/** What stands between the user and the conversation. */
+export type Trouble =
+  /** The chat has changed elsewhere, or another answer to it is being made. */
+  | { readonly is: "stale" }
+  | { readonly is: "disconnected" }
+  | { readonly is: "refused"; readonly text: string };
+
+export interface ConversationState {
+  readonly messages: readonly ChatMessage[];
+  readonly statuses: Readonly<Record<string, MessageState>>;
+  /** Whether an answer is being made, here or elsewhere. */
+  readonly isAnswering: boolean;
+  /** Whether the process that made the last answer is gone. */
+  readonly isLost: boolean;
+  readonly trouble: Trouble | undefined;
+  readonly older: string | undefined;
+}
+
+export interface ConversationActions {
+  send(text: string): void;
+  edit(messageId: string, text: string): void;
+  regenerate(messageId?: string): void;
+  stop(): Promise<void>;
+  approve(approvalId: string, isApproved: boolean): void;
+  answer(toolCallId: string, answer: string): void;
+  loadOlder(): Promise<void>;
+}
+
+/** A conversation: the SDK's chat, and what the store knows of its messages. */
+export function useConversation(
+  chatId: string,
+  stored: StoredChat | undefined,
+  on: { changed(): void },
+): ConversationState & ConversationActions {
+  const [statuses, setStatuses] = useState(stored?.statuses ?? {});
+  const [older, setOlder] = useState(stored?.older);
+  const [run, setRun] = useState(stored?.chat.run);
+  const [trouble, setTrouble] = useState<Trouble>();
+  const transport = useMemo(() => chatTransport<ChatMessage>(), []);
+  // A finished step is sent again only where the user has just decided something in it.
+  const hasDecided = useRef(false);
+
+  const chat = useChat<ChatMessage>({
+    id: chatId,
+    messages: stored?.messages ?? [],
+    transport,
+    resume: stored?.chat.run?.state === "running",
+    throttle: 40,
+    sendAutomaticallyWhen: (options) => {
+      const isComplete =
+        lastAssistantMessageIsCompleteWithToolCalls(options) ||
+        lastAssistantMessageIsCompleteWithApprovalResponses(options);
+      if (!hasDecided.current || !isComplete) return false;
+      hasDecided.current = false;
+      return true;
+    },
+    onError: (error) => setTrouble(troubleOf(error)),
+  });
+  const { setMessages, status } = chat;
+  const { changed } = on;
+
+  const adopt = useCallback((now: StoredChat) => {
+    setStatuses((before) => ({ ...before, ...now.statuses }));
+    setRun(now.chat.run);
+  }, []);
+
+  /** Reads and shows what the store has. */
+  const refresh = useCallback(async () => {
+    const now = await readChat(chatId).catch(() => undefined);
+    if (now === undefined) return;
+    adopt(now);
+    setMessages((before) => merge(before, now.messages));
+  }, [chatId, adopt, setMessages]);
+
+  const wasBusy = useRef(false);
+  const isBusy = status === "submitted" || status === "streaming";
+  useEffect(() => {
+    if (status === "streaming") changed();
+    if (isBusy) {
+      wasBusy.current = true;
+      return;
+    }
+    if (!wasBusy.current) return;
+    wasBusy.current = false;
+    const going = new AbortController();
+    const readSaved = async () => {
+      for (const ms of SAVED_MS) {
+        await new Promise((resolve) => setTimeout(resolve, ms));
+        const now = going.signal.aborted ? undefined : await readChat(chatId).catch(() => undefined);
+        if (now === undefined || going.signal.aborted) return;
+        if (now.chat.run?.state === "running") continue;
+        adopt(now);
+        return;
+      }
+    };
+    void readSaved().then(changed);
+    const timer = setTimeout(changed, TITLE_MS);
+    return () => {
+      going.abort();
+      clearTimeout(timer);
+    };
+  }, [chatId, status, isBusy, adopt, changed]);
+
+  const isElsewhere = run?.state === "running" && status === "ready";
+  useEffect(() => {
+    if (!isElsewhere) return;
+    const timer = setInterval(() => void refresh().then(changed), FOLLOW_MS);
+    return () => clearInterval(timer);
+  }, [isElsewhere, refresh, changed]);
+
+  const begin = (work: Promise<void>) => {
+    setTrouble(undefined);
+    void work;
+  };
+
+  return {
+    messages: chat.messages.filter(hasContent),
+    statuses,
+    isAnswering: isBusy || isElsewhere,
+    isLost: run?.state === "lost" && !isBusy,
+    trouble,
+    older,
+    send: (text) => begin(chat.sendMessage({ text })),
+    edit: (messageId, text) => begin(chat.sendMessage({ text, messageId })),
+    regenerate: (messageId) => begin(chat.regenerate(messageId === undefined ? {} : { messageId })),
+    async stop() {
+      await stopAnswer(chatId);
+      await chat.stop();
+      if (isElsewhere) await refresh();
+    },
+    approve(approvalId, isApproved) {
+      hasDecided.current = true;
+      setTrouble(undefined);
+      void chat.addToolApprovalResponse({ id: approvalId, approved: isApproved });
+    },
+    answer(toolCallId, answer) {
+      hasDecided.current = true;
+      setTrouble(undefined);
+      void chat.addToolOutput({ tool: "askUser", toolCallId, output: { answer } });
+    },
+    async loadOlder() {
+      const page = await readChat(chatId, older);
+      setStatuses((before) => ({ ...page.statuses, ...before }));
+      setOlder(page.older);
+      setMessages((before) => [...page.messages, ...before]);
+    },
+  };
+}
+
+/** `now` in the place of the messages from its first one on; those before it stay. */
+function merge(before: readonly ChatMessage[], now: ChatMessage[]): ChatMessage[] {
+  const at = before.findIndex(({ id }) => id === now[0]?.id);
+  return at === -1 ? now : [...before.slice(0, at), ...now];
+}
+
+/** A model that fails at once leaves an empty answer in the SDK's chat, which the store does not have. */
+const hasContent = ({ role, parts }: ChatMessage) =>
+  role === "user" ||
+  parts.some((part) => part.type !== "step-start" && (part.type !== "text" || part.text !== ""));
+
+function troubleOf(error: Error): Trouble | undefined {
+  if (APICallError.isInstance(error)) {
+    if (error.statusCode === 409) return { is: "stale" };
+    return { is: "refused", text: reasonOf(error) };
+  }
+  if (error instanceof TypeError) return { is: "disconnected" };
+  // The model failed: the answer says so itself, as the store has it.
+  return undefined;
+}
+
+function reasonOf({ statusCode, responseBody }: APICallError): string {
+  if (statusCode === 413) return "The message is too long.";
+  if (statusCode === 503) return "The database does not answer at the moment.";
+  try {
+    const { message } = JSON.parse(responseBody ?? "") as { message?: unknown };
+    if (typeof message === "string") return message;
+  } catch {
+    // A proxy in between answers in a form of its own.
+  }
+  return "The server could not take the message.";
+}

@@ -1,0 +1,42 @@
+import { type ChatSummary, exportUrl } from "../api.ts";
+import { ArchiveIcon, DeleteIcon, EditIcon, ExportIcon, PinIcon } from "../controls/icons.tsx";
+import type { MenuItem } from "../controls/Menu.tsx";
+
+export interface ChatCommands {
+  rename(chat: ChatSummary, title: string): void;
+  setPinned(chat: ChatSummary, pinned: boolean): void;
+  setArchived(chat: ChatSummary, archived: boolean): void;
+  /** Asks first. */
+  remove(chat: ChatSummary): void;
+}
+
+export const titleOf = ({ title, lastMessage }: Pick<ChatSummary, "title" | "lastMessage">) =>
+  title ?? (lastMessage?.text.slice(0, 80) || "Untitled chat");
+
+/** What can be done with a chat, in the sidebar and above the conversation. */
+export function chatMenu(chat: ChatSummary, commands: ChatCommands, startRename: () => void): MenuItem[] {
+  const { pinned, archived } = chat;
+  const pin: MenuItem = {
+    label: pinned ? "Unpin" : "Pin",
+    icon: <PinIcon />,
+    choose: () => commands.setPinned(chat, !pinned),
+  };
+  return [
+    { label: "Rename", icon: <EditIcon />, choose: startRename },
+    ...(archived ? [] : [pin]),
+    {
+      label: archived ? "Move out of the archive" : "Archive",
+      icon: <ArchiveIcon />,
+      choose: () => commands.setArchived(chat, !archived),
+    },
+    { label: "Export", icon: <ExportIcon />, choose: () => download(chat) },
+    { label: "Delete", icon: <DeleteIcon />, isDangerous: true, choose: () => commands.remove(chat) },
+  ];
+}
+
+function download(chat: ChatSummary): void {
+  const link = document.createElement("a");
+  link.href = exportUrl(chat.id);
+  link.download = `${titleOf(chat)}.json`;
+  link.click();
+}

@@ -1,0 +1,107 @@
+import { useCallback, useEffect, useRef, useState } from "react";
+import { type ChatPatch, type ChatSummary, deleteChat, listChats, updateChat } from "../api.ts";
+
+const PAGE = 20;
+const PINNED_LIMIT = 100;
+const RUNNING_REFRESH_MS = 3_000;
+
+export interface ChatListState {
+  readonly status: "loading" | "ready" | "failed";
+  readonly pinned: readonly ChatSummary[];
+  readonly chats: readonly ChatSummary[];
+  readonly hasMore: boolean;
+}
+
+export interface ChatListActions {
+  refresh(): Promise<void>;
+  loadMore(): Promise<void>;
+  update(chatId: string, patch: ChatPatch): Promise<ChatSummary>;
+  remove(chatId: string): Promise<void>;
+}
+
+interface Loaded extends ChatListState {
+  readonly cursor?: string;
+}
+
+const EMPTY: Loaded = { status: "loading", pinned: [], chats: [], hasMore: false };
+
+/** The owner's chats, newest first, pinned ones apart; of the archive where `archived`. */
+export function useChatList(archived: boolean): ChatListState & ChatListActions {
+  const [list, setList] = useState<Loaded>(EMPTY);
+  // The newest request alone may change what is shown.
+  const newest = useRef(0);
+  const shown = useRef(list);
+  shown.current = list;
+
+  const refresh = useCallback(async () => {
+    newest.current += 1;
+    const mine = newest.current;
+    try {
+      const limit = Math.max(PAGE, shown.current.chats.length);
+      const [pinned, { chats, cursor }] = await Promise.all([
+        archived ? { chats: [] } : listChats({ archived, pinned: true, limit: PINNED_LIMIT }),
+        listChats(archived ? { archived, limit } : { archived, pinned: false, limit }),
+      ]);
+      if (mine !== newest.current) return;
+      const more = cursor === undefined ? { hasMore: false } : { hasMore: true, cursor };
+      setList({ status: "ready", pinned: pinned.chats, chats, ...more });
+    } catch {
+      if (mine === newest.current) setList((now) => ({ ...now, status: "failed" }));
+    }
+  }, [archived]);
+
+  useEffect(() => {
+    shown.current = EMPTY;
+    setList(EMPTY);
+    void refresh();
+    const onFocus = () => void refresh();
+    window.addEventListener("focus", onFocus);
+    return () => window.removeEventListener("focus", onFocus);
+  }, [refresh]);
+
+  const isRunning = [...list.pinned, ...list.chats].some(({ run }) => run?.state === "running");
+  useEffect(() => {
+    if (!isRunning) return;
+    const timer = setInterval(() => void refresh(), RUNNING_REFRESH_MS);
+    return () => clearInterval(timer);
+  }, [isRunning, refresh]);
+
+  const loadMore = useCallback(async () => {
+    const { cursor } = shown.current;
+    if (cursor === undefined) return;
+    newest.current += 1;
+    const mine = newest.current;
+    const query = archived ? { archived } : { archived, pinned: false };
+    const page = await listChats({ ...query, limit: PAGE, cursor });
+    if (mine !== newest.current) return;
+    setList(({ cursor: _, ...now }) => ({
+      ...now,
+      chats: [...now.chats, ...page.chats],
+      ...(page.cursor === undefined ? { hasMore: false } : { hasMore: true, cursor: page.cursor }),
+    }));
+  }, [archived]);
+
+  const update = useCallback(
+    async (chatId: string, patch: ChatPatch) => {
+      const apply = (chats: readonly ChatSummary[]) =>
+        chats.map((chat) => (chat.id === chatId ? { ...chat, ...patch } : chat));
+      setList((now) => ({ ...now, pinned: apply(now.pinned), chats: apply(now.chats) }));
+      try {
+        return await updateChat(chatId, patch);
+      } finally {
+        await refresh();
+      }
+    },
+    [refresh],
+  );
+
+  const remove = useCallback(
+    async (chatId: string) => {
+      await deleteChat(chatId);
+      await refresh();
+    },
+    [refresh],
+  );
+
+  return { ...list, refresh, loadMore, update, remove };
+}

@@ -1,0 +1,29 @@
+import { useCallback, useEffect, useState } from "react";
+
+/** The chat of the address `/chat/<id>`; undefined at `/`. */
+function readRoute(): string | undefined {
+  const [, id] = /^\/chat\/([^/]+)$/.exec(location.pathname) ?? [];
+  return id === undefined ? undefined : decodeURIComponent(id);
+}
+
+export const chatPath = (chatId: string | undefined) =>
+  chatId === undefined ? "/" : `/chat/${encodeURIComponent(chatId)}`;
+
+/** The chat that the address names, and how to go to another one. */
+export function useRoute(): {
+  chatId: string | undefined;
+  go(chatId: string | undefined, options?: { replace: boolean }): void;
+} {
+  const [chatId, setChatId] = useState(readRoute);
+  useEffect(() => {
+    const onPopState = () => setChatId(readRoute());
+    window.addEventListener("popstate", onPopState);
+    return () => window.removeEventListener("popstate", onPopState);
+  }, []);
+  const go = useCallback((next: string | undefined, options?: { replace: boolean }) => {
+    if (options?.replace) history.replaceState(null, "", chatPath(next));
+    else history.pushState(null, "", chatPath(next));
+    setChatId(next);
+  }, []);
+  return { chatId, go };
+}
