@@ -91,7 +91,7 @@ describe("the file", () => {
     writeFileSync(scratch.path, text);
     await using stores = createSqliteStores({ url: scratch.url });
     const store = stores.open("a");
-    const expected = { code: "CORRUPT", message: expect.stringContaining("no SQLite database") };
+    const expected = { code: "CORRUPT", message: expect.stringContaining("not a SQLite database") };
     expect(await failure(store.addMessages([user("x")]))).toMatchObject(expected);
     expect(await failure(store.listMessages())).toMatchObject(expected);
     expect(readFileSync(scratch.path, "utf8")).toBe(text);
