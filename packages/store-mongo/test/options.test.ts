@@ -59,9 +59,9 @@ describe("options", () => {
     "a URL or client that names the database %s is refused",
     (name) => {
       const named = `mongodb://user:hunter2@localhost/${name}?authSource=admin`;
-      expect(() => createMongoStores({ url: named })).toThrow(/the database that url names must be/);
+      expect(() => createMongoStores({ url: named })).toThrow(/the database of url must be/);
       expect(() => createMongoStores({ client: new MongoClient(named) })).toThrow(
-        /the database that client names must be/,
+        /the database of client must be/,
       );
       expect(parseOptions({ url: named, database: "app" }).place.database).toBe("app");
     },
