@@ -18,7 +18,7 @@ runFactory({
     client: () => client,
     wrong: [
       [{ tableName: "chats" }, "either url or client"],
-      [{ url, tableName: "chats" }, "tableName goes with client"],
+      [{ url, tableName: "chats" }, "tableName cannot be combined with url"],
       [{ url, keyPrefix: "chats" }, "keyPrefix"],
       [{ client, tableName: "" }, "tableName"],
       [{ client, tableName: "ab" }, "tableName"],
