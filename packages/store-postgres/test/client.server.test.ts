@@ -63,7 +63,7 @@ describe("a client that was handed in", () => {
     await client.end();
     const error = await rejection(stores.open().listMessages());
     expect(error).toMatchObject({ code: "UNAVAILABLE", retryable: false });
-    expect(error.message).toContain("hand in a Pool");
+    expect(error.message).toContain("use a Pool");
   });
 
   test("that its owner has ended stays ended", async () => {
