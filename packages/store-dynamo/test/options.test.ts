@@ -107,7 +107,7 @@ describe("options", () => {
   });
 });
 
-test("a driver tells in which table it keeps threads", () => {
+test("a driver's target has the table", () => {
   const { connection } = parseOptions({ url });
   expect(new RecordLogDriver(new DynamoRecordLog(connection)).target).toEqual({ collection: "chats" });
 });
