@@ -233,7 +233,7 @@ export const trimming: Clause = {
       }
     });
 
-    test("what clear or replaceMessages dropped is gone from the backend when it returns", async (backend) => {
+    test("what clear or replaceMessages dropped is in no row or key of the backend when it returns", async (backend) => {
       for (const drop of ["clear", "replaceMessages"] as const) {
         const store = backend.store();
         const secrets = Array.from({ length: 7 }, () => crypto.randomUUID());

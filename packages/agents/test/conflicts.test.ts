@@ -12,7 +12,7 @@ beforeEach(() => {
 const listOf = async (threadId: string) => lines(await stores.open(threadId).listMessages());
 
 describe.each(Object.entries(ways))("%s", (_name, runIt) => {
-  test("the second of two runs at once on one thread object is refused at its start", async () => {
+  test("the second of two concurrent runs on one thread object is rejected at its start", async () => {
     let answer = (_: string) => {};
     const waiting = new Promise<string>((resolve) => {
       answer = resolve;
@@ -30,7 +30,7 @@ describe.each(Object.entries(ways))("%s", (_name, runIt) => {
     expect(await listOf("t")).toEqual(["user: one", "assistant: done", "user: three", "assistant: done"]);
   });
 
-  test("a run whose thread was written to from elsewhere is refused at its write and stores no answer", async () => {
+  test("a run whose thread was changed by another writer is rejected at its write and stores no answer", async () => {
     const model = scripted(async () => {
       await stores.open("t").addMessages([{ role: "user", content: "in between" }]);
       return "too late";
@@ -60,7 +60,7 @@ describe.each(Object.entries(ways))("%s", (_name, runIt) => {
     expect(await listOf("t")).toHaveLength(2);
   });
 
-  test("a store that shortens its history when it is listed does so, and is no conflict", async () => {
+  test("a store that shortens its history when it is listed does not cause a conflict", async () => {
     const store = stores.open("t");
     await store.addMessages(["1", "2", "3", "4"].map((content) => ({ role: "user", content })));
     const shortening: ThreadStore = {

@@ -56,7 +56,7 @@ describe("threadCreated", () => {
     expect(told).toEqual(["resp_1"]);
   });
 
-  test("one that throws fails the run, and is told again by the next", async () => {
+  test("one that throws fails the run, and is called again by the next run", async () => {
     const told: string[] = [];
     let broken = true;
     const agent = new ChatAgent({
@@ -168,7 +168,7 @@ describe("what providers keep", () => {
     expect(StoreError.is(more, "INVALID_STATE")).toBe(true);
   });
 
-  test("what is no JSON is refused when the thread is serialised", async () => {
+  test("a state that is not JSON is rejected when the thread is serialised", async () => {
     for (const bad of [10n, () => 1]) {
       const agent = new ChatAgent({
         model: scripted(),

@@ -11,7 +11,7 @@ function toolNamed(name: string, output = name): ToolSet {
 }
 
 describe("invoking and invoked", () => {
-  test("providers are asked one after another in their order, and told what came of it in that order", async () => {
+  test("providers are called one after another in their order, before and after the run", async () => {
     const log: string[] = [];
     const provider = (name: string): ContextProvider => ({
       invoking: async (messages) => {
@@ -149,7 +149,7 @@ describe("invoking and invoked", () => {
     expect(invocations).toStrictEqual([{ request: [user("Hi")], error: failure }]);
   });
 
-  test("a provider that throws in invoked is reported, undoes nothing, and others are told all the same", async () => {
+  test("a provider that throws in invoked is reported, undoes nothing, and the others are called too", async () => {
     const failure = new Error("no memory");
     const reported: unknown[] = [];
     let told = 0;

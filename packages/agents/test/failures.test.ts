@@ -21,7 +21,7 @@ function approvalIn(messages: readonly ChatMessage[]): string {
 }
 
 describe.each(Object.entries(ways))("%s", (_name, runIt) => {
-  test("a run whose model fails rejects with the model's error, and the next goes on behind what it has finished", async () => {
+  test("a run whose model fails rejects with the model's error, and the next run continues after its finished steps", async () => {
     const failure = new Error("the model is out");
     const model = scripted(weatherCall("Ghent"), { error: failure }, "Fine now.");
     const agent = new ChatAgent({ model, tools: weatherTools().tools });
@@ -78,7 +78,7 @@ describe.each(Object.entries(ways))("%s", (_name, runIt) => {
     ).toBe(true);
   });
 
-  test("a tool that goes on after its run was cancelled leads to no write", async () => {
+  test("a tool that continues after its run was cancelled causes no write", async () => {
     const abort = new AbortController();
     const model = scripted(weatherCall("Ghent"), "never asked");
     const weather = weatherTools();

@@ -7,7 +7,7 @@ import { asked, lines, scripted } from "./models.ts";
 
 const read = (file: string) => JSON.parse(readFileSync(new URL(`golden/${file}`, import.meta.url), "utf8"));
 
-test("a thread's state of format 1 restores whole, and the thread goes on", async () => {
+test("a thread's state of format 1 is restored completely, and the thread continues", async () => {
   const state = read("thread-1.json").thread;
   const model = scripted("As I said.");
   const provider = counter();
@@ -33,7 +33,7 @@ test("a service thread's state of format 1 keeps its id", async () => {
   expect(thread.serviceThreadId).toBe("resp_1");
 });
 
-test("a group chat's state of format 1 restores whole, and the chat goes on with the right speaker", async () => {
+test("a group chat's state of format 1 is restored completely, and the chat continues with the right agent", async () => {
   const state = read("group-chat-1.json").chat;
   const chat = new AgentGroupChat({ agents: pair("A 2", "B 2"), maximumIterations: 1 });
   await chat.restore(state);

@@ -139,7 +139,7 @@ describe.each(both)('%s, persist "%s"', (way, persist) => {
     ]);
   });
 
-  test("a run without input goes on with the one that was stored", async () => {
+  test("a run without input continues with the stored input", async () => {
     const agent = new ChatAgent({ model: scripted({ error: out }, "Hello."), persist });
     const thread = agent.getNewThread({ messageStore: stores.open("t") });
     await failureOf(runIt(agent, "Hi", { thread }));
@@ -184,7 +184,7 @@ describe.each(both)('%s, persist "%s"', (way, persist) => {
     expect(asked(model)).toEqual([]);
   });
 
-  test("what a failed run cannot keep is reported, and the run's own failure is told", async () => {
+  test("a write that fails after a failed run is reported, and the run rejects with its own error", async () => {
     const errors: unknown[] = [];
     const driver = new WatchedDriver();
     const agent = new ChatAgent({
@@ -294,7 +294,7 @@ describe("persistPartial", () => {
     },
   );
 
-  test("keeps what a failing stream has said", async () => {
+  test("keeps the text of a failing stream", async () => {
     const model = scripted("x");
     model.doStream = async () => ({
       stream: new ReadableStream({
@@ -313,7 +313,7 @@ describe("persistPartial", () => {
     expect(await listOf("t")).toEqual(["user: Tell me", "assistant: Once upon "]);
   });
 
-  test("without it, and where nothing was said, there is no such message", async () => {
+  test("without it, and without any text, there is no such message", async () => {
     const agent = new ChatAgent({ model: scripted("It is warm today.", { error: out }) });
     const thread = agent.getNewThread({ messageStore: stores.open("t") });
     await stopAt(agent, 2, { thread });
@@ -322,7 +322,7 @@ describe("persistPartial", () => {
     expect(await listOf("t")).toEqual(["user: Tell me"]);
   });
 
-  test("a message after it shows it to the model; a run that is tried again answers anew", async () => {
+  test("the model sees it after a further message; a retried run answers again", async () => {
     const model = scripted("It is warm today.", "It is cold today.", "Because of the wind.", "Really.");
     const agent = new ChatAgent({ model, persistPartial: true });
     const thread = agent.getNewThread({ messageStore: stores.open("t") });
@@ -356,7 +356,7 @@ describe("persistPartial", () => {
 });
 
 describe.each(Object.entries(ways))("%s with the id of a thread", (_name, runIt) => {
-  test("goes on with that thread of the agent's stores, in any process", async () => {
+  test("continues that thread of the agent's stores, in any process", async () => {
     const model = scripted("Hello, Alice.", "You are Alice.");
     const closed: string[] = [];
     const make = () =>
@@ -372,7 +372,7 @@ describe.each(Object.entries(ways))("%s with the id of a thread", (_name, runIt)
     expect(closed, "providers of the thread are closed with the run").toHaveLength(2);
   });
 
-  test("of two runs at once one is refused before its model is asked", async () => {
+  test("of two concurrent runs one is rejected before its model is called", async () => {
     let calls = 0;
     const model = scripted(async () => {
       calls += 1;
@@ -388,7 +388,7 @@ describe.each(Object.entries(ways))("%s with the id of a thread", (_name, runIt)
     expect(await listOf("chat-1")).toHaveLength(2);
   });
 
-  test("is refused where it names no thread", async () => {
+  test("is rejected if it names no thread", async () => {
     const of = async (agent: ChatAgent, thread: string) =>
       await failureOf(async () => await runIt(agent, "Hi", { thread }));
     const invalid = { code: "INVALID_ARGUMENT", message: expect.stringContaining("thread") };

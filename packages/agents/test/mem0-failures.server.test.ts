@@ -85,7 +85,7 @@ describe("the client", () => {
     );
   });
 
-  test("that it made itself is let go of when it is closed, and not made anew", async () => {
+  test("that it created itself is released when it is closed, and not created again", async () => {
     const memory = memoryOf({});
     const { agent } = agentWith(memory);
     await agent.run("I like tea.");
@@ -96,7 +96,7 @@ describe("the client", () => {
     expect(mem0.reported).toMatchObject([{ error: { code: "CLOSED" } }, { error: { code: "CLOSED" } }]);
   });
 
-  test("a state that is none of its own is refused", async () => {
+  test("a foreign state is rejected", async () => {
     const memory = memoryOf({ scopeToThread: true });
     await memory.updateFromState(null);
     await memory.updateFromState({});

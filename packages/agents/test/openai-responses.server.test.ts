@@ -13,7 +13,7 @@ beforeEach(async () => {
 });
 afterEach(() => server[Symbol.asyncDispose]());
 
-test("a thread that OpenAI keeps goes on by its id alone, streaming or not, and over a restart", async () => {
+test("a thread that OpenAI keeps continues by its id alone, streaming or not, and after a restart", async () => {
   const thread = agent.getNewThread();
   expect((await agent.run("one", { thread })).text).toBe("I know 1 inputs.");
   const parts = await partsOf(agent.runStream("two", { thread }));

@@ -57,7 +57,7 @@ describe("bad input is INVALID_ARGUMENT that names the field", () => {
     expect([...unused.doGenerateCalls, ...unused.doStreamCalls]).toEqual([]);
   });
 
-  test("a refused run leaves the thread free", async () => {
+  test("a rejected run leaves the thread free", async () => {
     const agent = new ChatAgent({ model: scripted("Hello.") });
     const thread = agent.getNewThread();
     await failureOf(agent.run({ role: "robot" } as never, { thread }));
@@ -115,7 +115,7 @@ describe("bad input is INVALID_ARGUMENT that names the field", () => {
   });
 });
 
-test("an agent has an id, its own or a new one, and a name where it was given one", () => {
+test("an agent has the given id or a new one, and the given name if any", () => {
   expect(new ChatAgent({ model }).id).toMatch(/^[0-9a-f-]{36}$/);
   expect(new ChatAgent({ model }).id).not.toBe(new ChatAgent({ model }).id);
   expect(new ChatAgent({ model }).name).toBeUndefined();

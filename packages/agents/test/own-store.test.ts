@@ -43,7 +43,7 @@ describe("a custom store of the four methods alone", () => {
     expect(asked(model)).toEqual(["user: I am Alice.", "assistant: Hello, Alice.", "user: Who am I?"]);
   });
 
-  test("a second run at once is refused at its start", async () => {
+  test("a second concurrent run is rejected at its start", async () => {
     const agent = new ChatAgent({ model: scripted(() => "x") });
     const thread = agent.getNewThread({ messageStore: new ListStore() });
     const first = agent.run("one", { thread });
@@ -62,7 +62,7 @@ describe("a custom store of the four methods alone", () => {
     expect(lines(store.messages)).toEqual(["user: one", "user: in between", "assistant: answer"]);
   });
 
-  test("a function that returns none is refused, for a new thread and for a restored one", async () => {
+  test("a function that returns no store is rejected, for a new thread and for a restored one", async () => {
     const agent = new ChatAgent({ model: scripted("never"), stores: () => undefined as never });
     const expected = {
       code: "INVALID_ARGUMENT",

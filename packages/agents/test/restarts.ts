@@ -23,7 +23,7 @@ export function describeRestarts(backend: string, urlOf: () => string): void {
   });
 
   describe(`a conversation over several processes on ${backend}`, () => {
-    test("goes on in another process, and in a third, with nothing lost or doubled", async () => {
+    test("continues in a second and a third process, with nothing lost or duplicated", async () => {
       const first = await turn({ url, ...begin });
       expect(first.stored).toEqual(firstTurn);
       const second = await turn({
@@ -87,7 +87,7 @@ export function describeRestarts(backend: string, urlOf: () => string): void {
       expect(resumed.stored).toEqual([...kept, "assistant: 20 degrees."]);
     });
 
-    test("of two processes that run at once on one thread exactly one is answered; the other hears CONFLICT", async () => {
+    test("of two processes with concurrent runs on one thread exactly one is answered; the other fails with CONFLICT", async () => {
       const { state } = await turn({ url, ...begin });
       const run = (name: string) =>
         new AgentProcess({ url, state, input: name, answers: [`to ${name}`], waitAt: 1 });

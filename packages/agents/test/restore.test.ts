@@ -27,7 +27,7 @@ describe("serialize", () => {
     expect((await agent.deserializeThread(state)).serviceThreadId).toBe("resp_1");
   });
 
-  test("the store's own state is used as it is, whatever the store", async () => {
+  test("the store's own state is used unchanged, for any store", async () => {
     const storeState = { mine: ["anything"], nested: { a: null } };
     const messageStore: ThreadStore = {
       addMessages: async () => {},

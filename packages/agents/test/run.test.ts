@@ -150,7 +150,7 @@ describe.each(Object.entries(ways))("%s", (_name, runIt) => {
     ]);
   });
 
-  test("goes on from a thread that ends with tool results: the exchange stays in one piece, whatever is injected or cut", async () => {
+  test("continues a thread that ends with tool results: the exchange stays complete when messages are injected or cut", async () => {
     const model = scripted(weatherCall("Ghent"), { error: new Error("out") }, "21 degrees.");
     const agent = new ChatAgent({
       model,
@@ -231,7 +231,7 @@ describe("run", () => {
     ]);
   });
 
-  test("goes on from a thread that ends with tool results, without new input", async () => {
+  test("continues a thread that ends with tool results, without new input", async () => {
     const model = scripted(weatherCall("Ghent"), { error: new Error("out") }, "21 degrees.");
     const agent = new ChatAgent({ model, tools: weatherTools().tools, persist: "eachStep" });
     const thread = agent.getNewThread({ messageStore: stores.open("t") });

@@ -27,7 +27,7 @@ describe("a thread that the provider keeps", () => {
     expect(thread.messageStore, "nothing is stored locally").toBeUndefined();
   });
 
-  test("goes on after a restart", async () => {
+  test("continues after a restart", async () => {
     const model = scripted(response("resp_1"), response("resp_2"));
     const agent = new ChatAgent({ model, serviceThread: openaiResponses });
     const thread = agent.getNewThread();
@@ -54,7 +54,7 @@ describe("a thread that the provider keeps", () => {
     },
   );
 
-  test("an agent that does not know how to go on with it says so", async () => {
+  test("an agent that cannot continue it fails with a clear error", async () => {
     const model = scripted("never");
     const thread = new AgentThread({ serviceThreadId: "resp_1" });
     expect(await failureOf(new ChatAgent({ model }).run("Hi", { thread }))).toMatchObject({
@@ -74,7 +74,7 @@ describe("a thread that the provider keeps", () => {
     expect(await messageStore.listMessages()).toHaveLength(2);
   });
 
-  test("any provider can be told how", async () => {
+  test("works with any provider", async () => {
     const model = scripted({ text: "x", metadata: { mine: { session: "s2" } } });
     const agent = new ChatAgent({
       model,

@@ -10,7 +10,7 @@ const extract: ExtractFunction = async ({ request }) =>
   request.flatMap(({ content }) => /remember (.+)/.exec(String(content))?.[1] ?? []);
 
 describe("StoreMemory", () => {
-  test("facts about a user are known in every thread, and are no part of any", async () => {
+  test("facts about a user are known in every thread, and are stored in none", async () => {
     const stores = createMemoryStores();
     const model = scripted(() => "Fine.");
     const agentFor = (userId: string) =>
@@ -32,7 +32,7 @@ describe("StoreMemory", () => {
     expect(asked(model), "of another user nothing is known").toEqual(["user: What do I like?"]);
   });
 
-  test("nothing is injected when there are no facts, and none is added twice", async () => {
+  test("nothing is injected without facts, and no fact is added twice", async () => {
     const stores = createMemoryStores();
     const model = scripted(() => "Fine.");
     const memory = new StoreMemory({ stores, userId: "u", extract, header: "Known:" });
@@ -116,7 +116,7 @@ describe("StoreMemory", () => {
     expect(options.model.doGenerateCalls).toHaveLength(1);
   });
 
-  test("a read that ends with the run's signal is no failure to report", async () => {
+  test("a read that is aborted with the run's signal is not reported", async () => {
     const driver = new WatchedDriver();
     driver.read = () => new Promise(() => {});
     const reported: unknown[] = [];

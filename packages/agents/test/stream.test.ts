@@ -34,7 +34,7 @@ describe("runStream", () => {
     ]);
   });
 
-  test("whoever sees the last part knows that the turn is stored, also when he stops there", async () => {
+  test("the turn is stored before the last part is yielded, also if the reader stops there", async () => {
     const agent = new ChatAgent({ model: scripted("Hello there.") });
     const thread = agent.getNewThread({ messageStore: stores.open("t") });
     for await (const part of agent.runStream("Hi", { thread })) {

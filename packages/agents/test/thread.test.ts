@@ -9,7 +9,7 @@ const place = { code: "INVALID_STATE", message: expect.stringContaining("does no
 describe("a thread's history is in one place", () => {
   const store = createMemoryStores().open("t");
 
-  test("both places at once are refused, from the constructor, an agent and a saved state", async () => {
+  test("a store together with a service thread id is rejected by the constructor, an agent and a saved state", async () => {
     const both = { serviceThreadId: "s", messageStore: store };
     expect(await failureOf(() => new AgentThread(both))).toMatchObject(place);
     const agent = new ChatAgent({ model: scripted() });
@@ -71,7 +71,7 @@ describe("a thread's history is in one place", () => {
     expect(error).toMatchObject({ code: "INVALID_ARGUMENT", message: expect.stringContaining(problem) });
   });
 
-  test("a wrong value is refused by the setters too", async () => {
+  test("a wrong value is rejected by the setters too", async () => {
     const thread = new AgentThread();
     const set = (key: "serviceThreadId" | "messageStore", value: unknown) =>
       failureOf(() => Object.assign(thread, { [key]: value }));
@@ -101,7 +101,7 @@ describe("onNewMessages", () => {
     expect(thread.messageStore).toBeUndefined();
   });
 
-  test("makes a store where there is none: from the agent's factory or function, or in memory", async () => {
+  test("creates a missing store: from the agent's factory or function, or in memory", async () => {
     const stores = createMemoryStores();
     const model = scripted();
     for (const source of [stores, () => stores.open()]) {
@@ -130,7 +130,7 @@ describe("onNewMessages", () => {
     expect(await stores.open("t").listMessages()).toHaveLength(2);
   });
 
-  test("what is no message is refused, and nothing is stored or made", async () => {
+  test("an invalid message is rejected, and nothing is stored or created", async () => {
     const thread = new AgentThread();
     const error = await failureOf(thread.onNewMessages([user("a"), { role: "robot" } as never]));
     expect(error).toMatchObject({

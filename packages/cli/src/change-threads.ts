@@ -1,4 +1,5 @@
 import type { StoreFactory } from "@scrollback/store-core";
+import pMap from "p-map";
 import type { CommandContext } from "./command-context.ts";
 import { passingCorruptRecords } from "./corrupt-records.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
@@ -6,7 +7,7 @@ import { countOf } from "./figures.ts";
 import { openBackend } from "./open-backend.ts";
 import { shownUrl } from "./redact.ts";
 import { selectWork } from "./select-work.ts";
-import { isSelective, type SelectionOptions } from "./selection.ts";
+import { isByIdAlone, isSelective, type SelectionOptions } from "./selection.ts";
 import { printableId } from "./terminal-text.ts";
 import { type ThreadOutcome, type WorkItem, workThrough } from "./thread-work.ts";
 
@@ -33,6 +34,12 @@ export interface ThreadChange {
     expectedRevision: string,
     signal: AbortSignal,
   ) => Promise<void>;
+  /** Removes what may be left of a thread that was named by its id and has expired. Absent where the change does not. */
+  readonly changeExpired?: (
+    stores: StoreFactory<unknown>,
+    threadId: string,
+    signal: AbortSignal,
+  ) => Promise<void>;
 }
 
 /**
@@ -54,17 +61,23 @@ export async function changeThreads(
     );
   }
   await using stores = await openBackend(context, url);
-  const threads = await selectWork(context, stores, options);
+  const missing = new Set<string>();
+  const threads = await selectWork(context, stores, options, (threadId) => missing.add(threadId));
   if (dryRun) {
     for (const { threadId } of threads)
       await (json ? output.json({ threadId }) : output.line(printableId(threadId)));
     output.note(`${countOf(threads.length, "thread")}; nothing was changed`);
     return;
   }
-  if (threads.length > 0 && !yes) {
-    await context.confirm(
-      change.question(`${countOf(threads.length, "thread")} of ${shownUrl(context.url(url))}`),
-    );
+  const { changeExpired } = change;
+  const expired = changeExpired && isByIdAlone(options) ? [...missing] : [];
+  const count = threads.length + expired.length;
+  if (count > 0 && !yes) {
+    await context.confirm(change.question(`${countOf(count, "thread")} of ${shownUrl(context.url(url))}`));
+  }
+  if (changeExpired && expired.length > 0) {
+    await pMap(expired, (threadId) => changeExpired(stores, threadId, context.signal), { concurrency });
+    output.note(`deleted what expiry may have left of ${countOf(expired.length, "thread")}`);
   }
   const isNamed = options.id !== undefined || options.idsFrom !== undefined;
   const { label, resume } = change;

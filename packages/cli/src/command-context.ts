@@ -79,7 +79,8 @@ export class CommandContext {
       if (/^y(es)?$/i.test(answer.trim())) return;
     } catch (error) {
       if (interrupted.signal.aborted) throw interrupted.signal.reason;
-      throw error;
+      const isEndOfInput = error instanceof Error && error.name === "AbortError" && !this.signal.aborted;
+      if (!isEndOfInput) throw error;
     } finally {
       lines.close();
     }

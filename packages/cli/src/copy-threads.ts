@@ -1,9 +1,17 @@
-import { StoreError, type StoreFactory } from "@scrollback/store-core";
+import { isUnfinishedCopy, StoreError, type StoreFactory } from "@scrollback/store-core";
 import type { CommandContext } from "./command-context.ts";
 import { passingCorruptRecords } from "./corrupt-records.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
+import { countOf, shownCount } from "./figures.ts";
+import { printableId } from "./terminal-text.ts";
 import { digestThread } from "./thread-digest.ts";
-import { type ThreadOutcome, type WorkItem, type WorkOptions, workThrough } from "./thread-work.ts";
+import {
+  type ThreadOutcome,
+  unfinishedCopy,
+  type WorkItem,
+  type WorkOptions,
+  workThrough,
+} from "./thread-work.ts";
 
 /** What {@link copyThreads} takes beside the threads. */
 export interface CopyOptions extends Pick<WorkOptions, "concurrency" | "report"> {
@@ -32,18 +40,18 @@ export async function copyThreads(
   );
   if (!options.verify) return;
   const again = { ...common, label: "comparing", resume: "Run the same command again to compare." };
-  await workThrough(context, threads, again, ({ threadId }) => compareOne(context, source, target, threadId));
+  await workThrough(context, threads, again, (thread) => compareOne(context, source, target, thread));
 }
 
 async function copyOne(
-  { signal }: CommandContext,
+  { signal, output }: CommandContext,
   source: StoreFactory<unknown>,
   target: StoreFactory<unknown>,
   { threadId, count, updatedAt, expiresAt }: WorkItem,
   advance: (messages: number) => void,
   { done, skipCorrupt }: CopyOptions,
 ): Promise<ThreadOutcome> {
-  if (expiresAt !== undefined && expiresAt <= Date.now()) return { outcome: "expired" };
+  if (isExpired(expiresAt)) return { outcome: "expired" };
   const skipped: string[] = [];
   let reported = 0;
   const ttl = expiresAt === undefined ? {} : { ttlMs: Math.max(1, Math.ceil(expiresAt - Date.now())) };
@@ -62,9 +70,15 @@ async function copyOne(
   };
   const made = await (skipCorrupt ? passingCorruptRecords(collect, copy) : copy()).catch((error: unknown) => {
     if (StoreError.is(error, "CONFLICT")) return undefined;
+    if (reported > 0) {
+      const messages = `${shownCount(reported)} of ${countOf(count, "message")}`;
+      output.note(`${unfinishedCopy.outcome}: ${printableId(threadId)}: ${messages}`);
+    }
     throw isForeign(error) ? otherInstallation(error) : error;
   });
   if (!made) {
+    const { metadata } = await source.open(threadId).read({ limit: 0, signal });
+    if (isUnfinishedCopy(metadata)) return unfinishedCopy;
     const isSame = await isEqual(source, target, threadId, signal);
     return isSame
       ? { outcome: "there already", messages: 0 }
@@ -91,14 +105,19 @@ async function compareOne(
   { signal }: CommandContext,
   source: StoreFactory<unknown>,
   target: StoreFactory<unknown>,
-  threadId: string,
+  { threadId, expiresAt }: WorkItem,
 ): Promise<ThreadOutcome> {
+  if (isExpired(expiresAt)) return { outcome: "expired" };
   if (await isEqual(source, target, threadId, signal)) return { outcome: "equal" };
   return {
     outcome: "different",
     problems: ["source and target do not hold the same"],
     exitCode: exitCodes.damaged,
   };
+}
+
+function isExpired(expiresAt: number | undefined): boolean {
+  return expiresAt !== undefined && expiresAt <= Date.now();
 }
 
 async function isEqual(

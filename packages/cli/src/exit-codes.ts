@@ -10,7 +10,7 @@ export const exitCodes = Object.freeze({
   usage: 2,
   /** A thread that was named is not there. */
   notFound: 3,
-  /** Records that cannot be read, copies that differ, or wrong lines in a file. */
+  /** Records that cannot be read, copies that differ or are unfinished, or wrong lines in a file. */
   damaged: 4,
   /** Threads were left as they are: their target has other content, they changed meanwhile, or do not fit. */
   conflict: 5,
@@ -50,6 +50,13 @@ export class CommandError extends Error {
     super(message, options);
     this.exitCode = exitCode;
   }
+}
+
+/** @throws CommandError for an error of the file system, else the error itself. */
+export function unreadableFile(error: unknown): never {
+  const { code, syscall } = Object(error) as NodeJS.ErrnoException;
+  if (code === undefined || syscall === undefined) throw error;
+  throw new CommandError(exitCodes.usage, `the file cannot be read (${code})`, { cause: error });
 }
 
 /** The reason of the abort that a signal such as SIGINT causes. */

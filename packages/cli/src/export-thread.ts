@@ -1,4 +1,9 @@
-import type { StoreError, StoreFactory, ThreadPage } from "@scrollback/store-core";
+import {
+  isUnfinishedCopy,
+  type StoreError,
+  type StoreFactory,
+  type ThreadPage,
+} from "@scrollback/store-core";
 import { passingCorruptRecords } from "./corrupt-records.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { endLine, messageLine, skipLine, threadLine } from "./formats/jsonl.ts";
@@ -6,7 +11,7 @@ import { toOpenAi } from "./formats/openai-chat.ts";
 import { isChatMessage } from "./open-backend.ts";
 import { jsonLine } from "./terminal-text.ts";
 import { threadPages } from "./thread-pages.ts";
-import type { ThreadOutcome } from "./thread-work.ts";
+import { type ThreadOutcome, unfinishedCopy } from "./thread-work.ts";
 
 /** What the export of a thread takes. */
 export interface ExportOptions {
@@ -28,6 +33,7 @@ export async function exportAsJsonl(
   const first = await pages.next();
   if (!first || first.revision === null) return { outcome: "gone meanwhile" };
   const { createdAt = 0, updatedAt = 0, expiresAt, metadata } = first;
+  if (isUnfinishedCopy(metadata)) return unfinishedCopy;
   let messages = 0;
   async function* lines(): AsyncGenerator<string, void, undefined> {
     yield jsonLine(
@@ -65,6 +71,7 @@ export async function exportAsOpenAi(
   const all: unknown[] = [];
   for (let page = await pages.next(); page; page = await pages.next()) {
     if (page.revision === null) return { outcome: "gone meanwhile" };
+    if (isUnfinishedCopy(page.metadata)) return unfinishedCopy;
     all.push(...page.entries.map(({ message }) => message));
     advance(page.entries.length);
   }

@@ -1,31 +1,8 @@
 #!/usr/bin/env node
-import { constants } from "node:os";
-import { Interruption } from "./exit-codes.ts";
-import { isClosedPipe } from "./output.ts";
-import { runCli } from "./run-cli.ts";
-
-const { argv, env, stdin, stdout, stderr } = process;
-const interruption = new AbortController();
-for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
-  process.on(name, () => {
-    const reason = new Interruption(name, constants.signals[name]);
-    // The second time without waiting for what is under way.
-    if (interruption.signal.aborted) process.exit(reason.exitCode);
-    interruption.abort(reason);
-  });
-}
-stdout.on("error", (error) => {
-  if (!isClosedPipe(error)) throw error;
-  interruption.abort(error);
+// Imported here, so that an installation or a Node.js that does not fit is told in a sentence, not by a stack trace.
+import("./run-process.ts").catch((error: unknown) => {
+  process.stderr.write(`scrollback: ${error instanceof Error ? error.message : "cannot be loaded"}\n`);
+  process.exitCode = 2;
 });
-// What cannot be told any more is not told.
-stderr.on("error", () => undefined);
 
-process.exitCode = await runCli({
-  args: argv.slice(2),
-  env,
-  stdin,
-  stdout,
-  stderr,
-  signal: interruption.signal,
-});
+export {};

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import {
   type ChatMessage,
   chatMessageTraits,
@@ -8,6 +9,8 @@ import {
 import type { CommandContext } from "./command-context.ts";
 import { onCorruptRecord } from "./corrupt-records.ts";
 import { type BackendRole, codecOf } from "./environment.ts";
+import { CommandError, exitCodes } from "./exit-codes.ts";
+import { shownUrl } from "./redact.ts";
 
 /** Messages of any shape: those of `ChatMessage` as such, others as an assistant's, unless they say whose they are. */
 export const anyMessageTraits: MessageTraits<unknown> = Object.freeze({
@@ -24,14 +27,22 @@ export function isChatMessage(message: unknown): message is ChatMessage {
   return chatMessageTraits.check?.(message) === undefined;
 }
 
-/** The stores of a URL argument, with the codec that the environment names for them. No I/O. */
+/**
+ * The stores of a URL argument, with the codec that the environment names for them. No I/O, but a look whether the SQLite file of a
+ * source is there: the first read would make it.
+ */
 export async function openBackend(
   context: CommandContext,
   argument: string,
   role: BackendRole = "source",
 ): Promise<StoreFactory<unknown>> {
   const codec = codecOf(role, context.env);
-  return await openStores<unknown>(context.url(argument), {
+  const url = context.url(argument);
+  const path = /^sqlite:(.+)$/s.exec(url)?.[1] ?? ":memory:";
+  if (role === "source" && path !== ":memory:" && !existsSync(path)) {
+    throw new CommandError(exitCodes.usage, `${shownUrl(url)}: there is no such file; setup makes one`);
+  }
+  return await openStores<unknown>(url, {
     traits: anyMessageTraits,
     onCorruptRecord,
     ...(codec && { codec }),

@@ -19,6 +19,12 @@ export function parseSize(text: string): number {
   return parseQuantity(text, BYTES, "a size such as 500B, 20kB, 10MB or 1GB");
 }
 
+/** Reads a text that is not empty: an empty one often comes of a variable that is not set, and would select everything. */
+export function parseText(text: string): string {
+  if (text === "") throw new InvalidArgumentError("It must not be empty.");
+  return text;
+}
+
 /** Reads a whole number from 0. */
 export function parseCount(text: string): number {
   const count = /^\d+$/.test(text) ? Number(text) : Number.NaN;

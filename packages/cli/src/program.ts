@@ -10,6 +10,7 @@ import { addSetup } from "./commands/setup.ts";
 import { addShow } from "./commands/show.ts";
 import { addStats } from "./commands/stats.ts";
 import { addVerify } from "./commands/verify.ts";
+import { printableText } from "./terminal-text.ts";
 import { version } from "./version.ts";
 
 const epilogue = `
@@ -37,7 +38,7 @@ export function createProgram(context: CommandContext): Command {
       writeOut: (text) => output.text(text),
       writeErr: (text) => output.note(text.trimEnd()),
       // An argument that is wrong may be a URL with a password.
-      outputError: (text, write) => write(context.redact(text)),
+      outputError: (text, write) => write(printableText(context.redact(text))),
     });
   for (const add of [
     addLs,

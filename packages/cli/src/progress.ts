@@ -1,5 +1,5 @@
 import cliProgress from "cli-progress";
-import { shownCount, shownDuration } from "./figures.ts";
+import { countOf, shownCount, shownDuration } from "./figures.ts";
 import type { Output } from "./output.ts";
 
 /** Work that takes no longer shows nothing. */
@@ -77,10 +77,10 @@ export class Progress {
     const rate = this.#threads / (elapsed / 1_000);
     const left = this.#work === 0 ? undefined : (elapsed / this.#work) * (work - this.#work);
     const parts = [
-      `${label} ${shownCount(this.#threads)} of ${shownCount(threads)} threads`,
+      `${label} ${shownCount(this.#threads)} of ${countOf(threads, "thread")}`,
       `${Math.floor((100 * this.#work) / Math.max(1, work))}%`,
-      `${shownCount(Math.round(rate))}/s`,
     ];
+    if (Math.round(rate) > 0) parts.push(`${shownCount(Math.round(rate))}/s`);
     if (left !== undefined) parts.push(`${shownDuration(left)} left`);
     return parts.join(", ");
   }

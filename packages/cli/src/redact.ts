@@ -16,7 +16,8 @@ export function redact(text: string, urls: readonly string[], secrets: readonly 
   for (const secret of all.sort((one, other) => other.length - one.length)) {
     redacted = redacted.replaceAll(secret, "***");
   }
-  return redacted.replace(/([a-z][a-z0-9+.-]*:\/\/)[^\s"'<>]*@/gi, "$1***@");
+  // A form such as redis://[user@]host is no URL.
+  return redacted.replace(/([a-z][a-z0-9+.-]*:\/\/)(?!\[)[^\s"'<>]*@/gi, "$1***@");
 }
 
 /** Password and query of a URL, as they are and decoded. */

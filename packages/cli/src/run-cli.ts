@@ -20,7 +20,7 @@ export async function runCli(options: CliOptions): Promise<number> {
     await createProgram(context).parseAsync(options.args, { from: "user" });
     return context.exitCode;
   } catch (error) {
-    if (isClosedPipe(error)) return exitCodes.done;
+    if (isClosedPipe(options.signal.aborted ? options.signal.reason : error)) return exitCodes.done;
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
     const interruption: unknown = options.signal.aborted ? options.signal.reason : undefined;
     if (interruption instanceof Interruption) {

@@ -11,10 +11,16 @@ export async function selectWork(
   context: CommandContext,
   stores: StoreFactory<unknown>,
   options: SelectionOptions,
+  onMissing?: (threadId: string) => void,
 ): Promise<WorkItem[]> {
   const { output } = context;
   const threads: WorkItem[] = [];
-  for await (const { threadId, count, updatedAt, expiresAt } of selectThreads(context, stores, options)) {
+  for await (const { threadId, count, updatedAt, expiresAt } of selectThreads(
+    context,
+    stores,
+    options,
+    onMissing,
+  )) {
     threads.push({ threadId, count, updatedAt, ...(expiresAt !== undefined && { expiresAt }) });
     if (threads.length % SHOWN_EVERY === 0) output.status(`listing: ${shownCount(threads.length)} threads`);
   }

@@ -4,9 +4,9 @@ import type { StoreError, StoreFactory, ThreadInfo } from "@scrollback/store-cor
 import type { Command } from "commander";
 import type { CommandContext } from "./command-context.ts";
 import { passingCorruptRecords } from "./corrupt-records.ts";
-import { CommandError, exitCodes } from "./exit-codes.ts";
+import { CommandError, exitCodes, unreadableFile } from "./exit-codes.ts";
 import { countOf } from "./figures.ts";
-import { parseCount, parseDuration, parseSize } from "./option-values.ts";
+import { parseCount, parseDuration, parseSize, parseText } from "./option-values.ts";
 import { printableId } from "./terminal-text.ts";
 
 /** Which threads a command is about. All that is given must hold. */
@@ -26,14 +26,15 @@ export interface SelectionOptions {
 
 /** Adds the options of {@link SelectionOptions} to a command. */
 export function addSelection(command: Command): Command {
-  const collect = (id: string, ids: readonly string[] = []) => [...ids, id];
+  const collect = (id: string, ids: readonly string[] = []) => [...ids, parseText(id)];
   return command
     .option("--id <thread-id>", "this thread; can be given several times", collect)
     .option(
       "--ids-from <file>",
       "threads by a file of JSON lines, as ls --json writes them; - for standard input",
+      parseText,
     )
-    .option("--prefix <text>", "threads whose ids begin with it")
+    .option("--prefix <text>", "threads whose ids begin with it", parseText)
     .option("--older-than <duration>", "threads not written to for so long, such as 30d", parseDuration)
     .option("--newer-than <duration>", "threads written to within so long, such as 12h", parseDuration)
     .option("--min-messages <n>", "threads of at least so many messages", parseCount)
@@ -48,6 +49,12 @@ export function isSelective(options: SelectionOptions): boolean {
     options;
   const all = [id, idsFrom, prefix, olderThan, newerThan, minMessages, maxMessages, largerThan, smallerThan];
   return all.some((one) => one !== undefined);
+}
+
+/** Whether ids alone say which threads are meant, and no filter that an expired thread cannot meet. */
+export function isByIdAlone(options: SelectionOptions): boolean {
+  const { id, idsFrom, prefix: _, ...filters } = options;
+  return (id !== undefined || idsFrom !== undefined) && !isSelective(filters);
 }
 
 /** Whether a thread is selected, as far as what it holds and when it was written says. */
@@ -76,11 +83,14 @@ export function isSelected(
 /**
  * The selected threads, each once, in no particular order. Records that cannot be read are counted, and the user is told in
  * the end. Ids are remembered until then: about 100 MB for a million.
+ *
+ * @param onMissing is told of each thread that was named and is not there, as the user is.
  */
 export async function* selectThreads(
   context: CommandContext,
   stores: StoreFactory<unknown>,
   options: SelectionOptions,
+  onMissing: (threadId: string) => void = () => undefined,
 ): AsyncGenerator<ThreadInfo, void, undefined> {
   const now = Date.now();
   const seen = new Set<string>();
@@ -88,7 +98,7 @@ export async function* selectThreads(
   const note = (error: StoreError) => {
     corrupt.push(error);
   };
-  for await (const page of candidates(context, stores, options, note)) {
+  for await (const page of candidates(context, stores, options, note, onMissing)) {
     for (const thread of page) {
       if (seen.has(thread.threadId)) continue;
       seen.add(thread.threadId);
@@ -109,6 +119,7 @@ async function* candidates(
   stores: StoreFactory<unknown>,
   { id, idsFrom, prefix = "" }: SelectionOptions,
   note: (error: StoreError) => void,
+  onMissing: (threadId: string) => void,
 ): AsyncGenerator<readonly ThreadInfo[], void, undefined> {
   const { signal } = context;
   if (id !== undefined || idsFrom !== undefined) {
@@ -117,7 +128,10 @@ async function* candidates(
       if (!threadId.startsWith(prefix)) continue;
       const thread = await passingCorruptRecords(note, () => lookUp(stores, threadId, signal));
       if (thread) yield [thread];
-      else missing(context, threadId);
+      else {
+        missing(context, threadId);
+        onMissing(threadId);
+      }
     }
     return;
   }
@@ -166,10 +180,14 @@ async function* concat(ids: Iterable<string>, more: Iterable<string> | AsyncIter
 async function* readIds(context: CommandContext, file: string): AsyncGenerator<string, void, undefined> {
   const input = file === "-" ? context.stdin : createReadStream(file);
   let number = 0;
-  for await (const line of createInterface({ input })) {
-    number += 1;
-    if (line.trim() === "") continue;
-    yield idOf(line) ?? refuse(`${file}:${number}: not a JSON string, nor an object with a threadId`);
+  try {
+    for await (const line of createInterface({ input })) {
+      number += 1;
+      if (line.trim() === "") continue;
+      yield idOf(line) ?? refuse(`${file}:${number}: not a JSON string, nor an object with a threadId`);
+    }
+  } catch (error) {
+    unreadableFile(error);
   }
 }
 

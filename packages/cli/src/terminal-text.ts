@@ -3,9 +3,12 @@ import { jsonCodec } from "@scrollback/store-core";
 
 /** Characters that a terminal acts upon, or that change how others are shown: controls, direction, line separators, halves. */
 const dangerous = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
-/** In an id all that cannot be seen. */
-const unseen = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}\p{Cn}]/u;
-const unseenOrQuote = new RegExp(`${unseen.source}|[\\\\']`, "gu");
+/** An id of these needs no quotes in any shell, and nothing in it looks like something else. */
+const safe = /^[\p{L}\p{N}_@%:,./+][\p{L}\p{N}\p{M}_@%:,./+-]*$/u;
+/** All that cannot be seen, spaces but the usual one, and what Bash acts upon inside `$'…'` or before it. */
+const unseen = /[\p{C}\p{DI}\u2800\\'!]|(?! )\p{Z}/gu;
+/** Letters that show nothing. */
+const blank = /\p{DI}/u;
 
 /** Text for a terminal: control characters are shown escaped, but line feeds and tabs stay. */
 export function printableText(text: string): string {
@@ -27,19 +30,28 @@ export function printableValue(value: unknown): string {
 }
 
 /**
- * A thread id for a terminal, on one line. One with characters that cannot be seen is in the form `$'…'`, which Bash and zsh
- * take as an argument; only that form begins with `$'`.
+ * A thread id for a terminal, on one line, in a form that a shell takes as that id: as it is, or as `$'…'`, which Bash and zsh
+ * take in any locale. No argument can hold a NUL, so an id with one is a JSON string, which `--ids-from` takes.
  */
 export function printableId(threadId: string): string {
-  if (!unseen.test(threadId) && !threadId.startsWith("$'") && threadId.trim() === threadId) return threadId;
-  return `$'${threadId.replace(unseenOrQuote, (one) => (/[\\']/.test(one) ? `\\${one}` : escaped(one)))}'`;
+  if (threadId.includes("\0")) return `"${threadId.replace(/[^\w]/g, asJson)}"`;
+  if (safe.test(threadId) && !blank.test(threadId)) return threadId;
+  return `$'${threadId.replace(unseen, asBytes)}'`;
 }
 
 /** A value as one line of JSON that a terminal does not act upon. */
 export function jsonLine(value: unknown): string {
-  return JSON.stringify(value).replace(dangerous, (character) =>
-    [...Array(character.length).keys()].map((index) => `\\u${hex(character.charCodeAt(index), 4)}`).join(""),
-  );
+  return JSON.stringify(value).replace(dangerous, (character) => character.replace(/[\s\S]/g, asJson));
+}
+
+function asJson(unit: string): string {
+  return `\\u${hex(unit.charCodeAt(0), 4)}`;
+}
+
+/** As UTF-8: in other escapes Bash goes by the locale. */
+function asBytes(character: string): string {
+  if (!character.isWellFormed()) return asJson(character);
+  return [...Buffer.from(character)].map((byte) => `\\x${hex(byte, 2)}`).join("");
 }
 
 function escaped(character: string): string {

@@ -2,8 +2,9 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { StoreError, type ThreadInfo } from "@scrollback/store-core";
 import { pMapIterable } from "p-map";
 import type { CommandContext } from "./command-context.ts";
-import { exitCodeOf } from "./exit-codes.ts";
+import { exitCodeOf, exitCodes } from "./exit-codes.ts";
 import { countOf, shownCount, shownDuration } from "./figures.ts";
+import { isClosedPipe } from "./output.ts";
 import { Progress } from "./progress.ts";
 import { printableId, printableLine } from "./terminal-text.ts";
 
@@ -17,6 +18,13 @@ export interface ThreadOutcome {
   readonly problems?: readonly string[];
   readonly exitCode?: number;
 }
+
+/** A thread that has only the first messages of the thread that it is a copy of. */
+export const unfinishedCopy: ThreadOutcome = Object.freeze({
+  outcome: "unfinished copy",
+  problems: ["run the copy or import that was stopped again, or delete the thread"],
+  exitCode: exitCodes.damaged,
+});
 
 /** A thread that is to be worked on. */
 export type WorkItem = Pick<ThreadInfo, "threadId" | "count" | "updatedAt" | "expiresAt">;
@@ -56,7 +64,13 @@ export async function workThrough<T extends WorkItem>(
   const start = performance.now();
   const sums = new Sums(threads.length);
   const progress = new Progress(output, { label, threads: threads.length, work: total });
-  const one = async (thread: T) => {
+  const running = new Set<Promise<unknown>>();
+  const one = (thread: T) => {
+    const result = workOn(thread).finally(() => running.delete(result));
+    running.add(result);
+    return result;
+  };
+  const workOn = async (thread: T) => {
     // A database in this process answers within a turn of the event loop: signals and timers come between turns.
     await nextTurn();
     signal.throwIfAborted();
@@ -70,6 +84,7 @@ export async function workThrough<T extends WorkItem>(
     progress.finishThread();
     return { thread, outcome };
   };
+  let isUnread = false;
   try {
     const { concurrency } = options;
     for await (const { thread, outcome } of pMapIterable(threads, one, {
@@ -82,6 +97,10 @@ export async function workThrough<T extends WorkItem>(
     }
   } catch (error) {
     progress.stop();
+    isUnread = isClosedPipe(signal.aborted ? signal.reason : error);
+    if (isUnread) throw error;
+    // What the others have to tell comes before the end.
+    if (signal.aborted) await Promise.allSettled(running);
     output.note(
       `stopped after ${shownCount(sums.threads)} of ${countOf(threads.length, "thread")}. ${options.resume}`,
     );
@@ -89,7 +108,8 @@ export async function workThrough<T extends WorkItem>(
   } finally {
     progress.stop();
     const elapsed = performance.now() - start;
-    if (options.report === "json") await output.json({ summary: sums.toJson(elapsed) });
+    if (isUnread) output.status("");
+    else if (options.report === "json") await output.json({ summary: sums.toJson(elapsed) });
     else if (options.report === "text") await output.line(sums.toText(elapsed));
     else output.note(sums.toText(elapsed));
   }
@@ -123,7 +143,8 @@ class Sums {
 
   toText(elapsed: number): string {
     const outcomes = [...this.#outcomes].map(([outcome, count]) => `${shownCount(count)} ${outcome}`);
-    const what = outcomes.length === 0 ? "no threads" : `threads: ${outcomes.join(", ")}`;
+    const none = this.#selected === 0 ? "no threads" : "no thread was finished";
+    const what = outcomes.length === 0 ? none : `threads: ${outcomes.join(", ")}`;
     const messages = this.#messages > 0 ? `; ${countOf(this.#messages, "message")}` : "";
     const rate = this.threads > 0 ? `, ${shownCount(Math.round(this.threads / (elapsed / 1_000)))}/s` : "";
     return `${what}${messages} (${shownDuration(elapsed)}${rate})`;

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { Folder, jsonLines, run } from "./run.ts";
 
@@ -55,6 +56,29 @@ test("rm and expire need to be told which threads", async () => {
   });
 });
 
+test.each(["rm", "expire"])(
+  "%s refuses a filter that is empty, as of a variable that is not set",
+  async (command) => {
+    using folder = new Folder();
+    await fill(folder);
+    const args = command === "rm" ? [] : ["--ttl", "1d"];
+    for (const name of [
+      "--prefix",
+      "--id",
+      "--ids-from",
+      "--older-than",
+      "--min-messages",
+      "--larger-than",
+    ]) {
+      const { code, stdout, stderr } = await run([command, folder.url(), name, "", "--yes", ...args]);
+      expect({ code, stdout }, name).toEqual({ code: 2, stdout: "" });
+      expect(stderr).toContain(`'${name} <`);
+    }
+    expect((await run([command, folder.url(), "", "--yes", ...args])).code).toBe(2);
+    expect(await idsIn(folder)).toHaveLength(3);
+  },
+);
+
 test("rm asks on a terminal, and takes only yes for yes", async () => {
   using folder = new Folder();
   await fill(folder);
@@ -66,6 +90,15 @@ test("rm asks on a terminal, and takes only yes for yes", async () => {
   expect(await idsIn(folder)).toHaveLength(3);
   expect((await run(args, { isTerminal: true, input: "y\n" })).code).toBe(0);
   expect(await idsIn(folder)).toHaveLength(2);
+});
+
+test("the end of input, as of Ctrl-D, is a no", async () => {
+  using folder = new Folder();
+  await fill(folder);
+  const { code, stderr } = await run(["rm", folder.url(), "old-1"], { isTerminal: true, input: "\u0004" });
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/scrollback: nothing was done\n$/);
+  expect(await idsIn(folder)).toHaveLength(3);
 });
 
 test("rm does not delete unasked where there is no terminal", async () => {
@@ -87,8 +120,29 @@ test("rm names threads that are not there, and deletes the others", async () => 
   using folder = new Folder();
   await fill(folder);
   const { code, stderr } = await run(["rm", folder.url(), "--yes", "none", "old-1"]);
-  expect({ code, stderr }).toEqual({ code: 3, stderr: "not found: none\n" });
+  const deleted = "deleted what expiry may have left of 1 thread\n";
+  expect({ code, stderr }).toEqual({ code: 3, stderr: `not found: none\n${deleted}` });
   expect(await idsIn(folder)).toEqual(["new-1", "old-2"]);
+});
+
+test("rm by id erases what is left of an expired thread, when it was asked to", async () => {
+  using folder = new Folder();
+  await using stores = folder.stores();
+  for (const id of ["gone", "gone-too"])
+    await stores.open(id, { ttlMs: 1 }).addMessages([{ role: "user", content: `SECRET of ${id};` }]);
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  const left = () =>
+    ["", "-wal"].some((suffix) => readFileSync(folder.file(`chats.db${suffix}`)).includes("SECRET of gone;"));
+  await run(["rm", folder.url(), "gone", "--dry-run"]);
+  await run(["rm", folder.url(), "gone"], { isTerminal: true, input: "n\n" });
+  await run(["rm", folder.url(), "gone", "--older-than", "30d", "--yes"]);
+  await run(["rm", folder.url(), "--all", "--yes"]);
+  expect(left()).toBe(true);
+  expect(await run(["rm", folder.url(), "gone", "gone", "--yes"])).toMatchObject({
+    code: 3,
+    stderr: expect.stringMatching(/^not found: gone\n.*\ndeleted what expiry may have left of 1 thread\n$/),
+  });
+  expect(left()).toBe(false);
 });
 
 test("rm deletes threads whose content cannot be read", async () => {

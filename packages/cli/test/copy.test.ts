@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { setTimeout } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { Folder, jsonLines, run } from "./run.ts";
 
@@ -122,8 +123,37 @@ test("an aborted copy says how to go on, and the same command does", async () =>
   });
   expect(stopped.code).not.toBe(0);
   expect(stopped.stderr).toMatch(
-    /stopped after \d+ of 60 threads. Each thread is whole, and none is doubled: run the same/,
+    /stopped after \d+ of 60 threads. Run the same command again to go on: nothing is doubled./,
   );
+  expect((await run(["copy", folder.url(), folder.url("b"), "--verify"])).code).toBe(0);
+});
+
+test("a copy that was stopped within a thread names it and how far it is", async () => {
+  using folder = new Folder();
+  await using stores = folder.stores();
+  await using target = folder.stores("b");
+  await target.setup();
+  for (const id of ["long", "longer"])
+    await stores.open(id).addMessages(Array.from({ length: 20_000 }, (_, index) => text(`${index}`)));
+  const controller = new AbortController();
+  const copying = run(["copy", folder.url(), folder.url("b")], { signal: controller.signal });
+  const counts = () => Promise.all(["long", "longer"].map((id) => target.open(id).read({ limit: 0 })));
+  while ((await counts()).some(({ count }) => count === 0)) await setTimeout(5);
+  controller.abort();
+  const { code, stdout, stderr } = await copying;
+  expect(code).not.toBe(0);
+  const lines = stderr.split("\n");
+  for (const id of ["long", "longer"]) {
+    const [, shown = ""] =
+      new RegExp(`^unfinished copy: ${id}: ([\\d,]+) of 20,000 messages$`, "m").exec(stderr) ?? [];
+    const { count } = await target.open(id).read({ limit: 0 });
+    expect(Number(shown.replaceAll(",", ""))).toBe(count);
+    expect(lines.findIndex((line) => line.includes(` ${id}: `))).toBeLessThan(2);
+  }
+  expect(lines[2]).toBe(
+    "stopped after 0 of 2 threads. Run the same command again to go on: nothing is doubled.",
+  );
+  expect(stdout).toMatch(/^no thread was finished /);
   expect((await run(["copy", folder.url(), folder.url("b"), "--verify"])).code).toBe(0);
 });
 

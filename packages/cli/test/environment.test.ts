@@ -62,4 +62,6 @@ test("text of others loses passwords, as they are and decoded, and keys", () => 
   expect(redacted).toBe(
     "cannot connect to mongodb://host/db: wrong password ***, key ***, see redis://***@z",
   );
+  const form = 'url must read "redis://[[user][:password]@]host[:port][/db]"';
+  expect(redact(form, [], [])).toBe(form);
 });

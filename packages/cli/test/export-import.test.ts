@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, statSync } from "node:fs";
+import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import type { ChatMessage } from "@scrollback/store-core";
 import { expect, test } from "vitest";
 import { Folder, jsonLines, run } from "./run.ts";
@@ -70,6 +70,23 @@ test("an import goes on where it was stopped, within a thread too", async () => 
   expect(stops).toBeGreaterThan(0);
   expect((await run(["import", folder.url("b"), file, "--verify"])).stdout).toMatch(
     /5 there already|4 there already, 1 imported|1 imported, 4 there already/,
+  );
+});
+
+test("import --verify does not compare a thread that has expired since the export", async () => {
+  using folder = new Folder();
+  const file = folder.file("expired.jsonl");
+  const thread = (threadId: string, expiry: object) => [
+    { type: "thread", version: 1, threadId, createdAt: 1, updatedAt: 1, ...expiry },
+    { type: "message", createdAt: 1, message: { role: "user", content: "x" } },
+    { type: "end", messages: 1 },
+  ];
+  const lines = [...thread("gone", { expiresAt: 2 }), ...thread("there", {})];
+  writeFileSync(file, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+  const { code, stdout, stderr } = await run(["import", folder.url(), file, "--verify"]);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  expect(stdout).toMatch(
+    /^threads: (?=.*1 expired)(?=.*1 imported).*\nthreads: (?=.*1 expired)(?=.*1 equal)/,
   );
 });
 

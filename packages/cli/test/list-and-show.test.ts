@@ -188,6 +188,7 @@ test("messages of other types are shown as values", async () => {
 
 test("a thread that is not there has its exit code", async () => {
   using folder = new Folder();
+  await run(["setup", folder.url()]);
   expect(await run(["show", folder.url(), "none"])).toEqual({
     code: 3,
     stdout: "",
@@ -215,7 +216,7 @@ test("hostile ids and messages are shown escaped", async () => {
     // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not be shown
     expect(stdout + stderr).not.toMatch(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e]/);
   }
-  expect(all[0]?.stdout).toContain(String.raw`$'\x1b]0;owned\x07\x0a\u202e'`);
+  expect(all[0]?.stdout).toContain(String.raw`$'\x1b]0;owned\x07\x0a\xe2\x80\xae'`);
   expect(all[2]?.stdout).toContain("  \\x1b[2Jgone\\u009b1m\ttab");
 });
 

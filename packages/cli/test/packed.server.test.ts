@@ -38,6 +38,25 @@ test("an adapter that is not installed is named with its command, and no part of
   expect(stderr).not.toContain("hunter2");
 });
 
+test("another Node.js than it needs is told in a sentence", async () => {
+  const old = join(project.path, "node_modules/old-node.mjs");
+  await writeFile(
+    old,
+    `Object.defineProperty(process, "versions", { value: { ...process.versions, node: "20.20.2" } });`,
+  );
+  const running = run(process.execPath, [
+    "--import",
+    old,
+    join(project.path, "node_modules/@scrollback/cli/dist/main.js"),
+    "ls",
+  ]);
+  await expect(running).rejects.toMatchObject({
+    code: 2,
+    stdout: "",
+    stderr: "scrollback: Scrollback needs Node.js 22.13 or later; this is Node.js 20.20.2\n",
+  });
+});
+
 test("Ctrl-C leaves everything whole and says how to go on; the same command goes on", async () => {
   await fill("many.db", 1_500);
   const args = ["copy", "sqlite:many.db", "sqlite:copied.db"];
@@ -48,7 +67,7 @@ test("Ctrl-C leaves everything whole and says how to go on; the same command goe
   expect(code).toBe(130);
   expect(stdout).toMatch(/^threads: [\d,]+ copied/);
   expect(stderr).toMatch(
-    /stopped after [\d,]+ of 1,500 threads\. Each thread is whole, and none is doubled: run the same command again/,
+    /stopped after [\d,]+ of 1,500 threads\. Run the same command again to go on: nothing is doubled\./,
   );
   expect(stderr).toContain("interrupted by SIGINT\n");
   const resumed = await project.run([...args, "--verify"]);

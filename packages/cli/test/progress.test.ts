@@ -46,6 +46,19 @@ test("elsewhere there is a line every five seconds", async () => {
   ]);
 });
 
+test("one thread is one thread, and no rate is shown before a thread is done", async () => {
+  const notes = new Collector(false);
+  const progress = new Progress(new Output(new Collector(false), notes), {
+    label: "copying",
+    threads: 1,
+    work: 100,
+  });
+  progress.advance(50);
+  await vi.advanceTimersByTimeAsync(1_000);
+  progress.stop();
+  expect(notes.text.split("\n")[0]).toBe("copying 0 of 1 thread, 50%, 1s left");
+});
+
 test("work that takes less than a second shows nothing", async () => {
   const notes = new Collector(true);
   const progress = new Progress(new Output(new Collector(true), notes), {

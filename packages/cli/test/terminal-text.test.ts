@@ -32,12 +32,9 @@ test("JSON stays the same value", () => {
   );
 });
 
-test("ids that can be seen stay as they are", () => {
-  for (const id of ["chat-1", "a b", "naïve", "用户", "👩‍👩‍👧", "it's", "a\\b", "$HOME"].filter(
-    (one) => !/\p{Cf}/u.test(one),
-  )) {
+test("ids that no shell acts upon stay as they are", () => {
+  for (const id of ["chat-1", "naïve", "用户", "user@example.com:a/b.c,d+e_f%g"])
     expect(printableId(id)).toBe(id);
-  }
 });
 
 test("two ids are never shown alike", () => {
@@ -49,19 +46,71 @@ test("two ids are never shown alike", () => {
   );
 });
 
-test("Bash takes an escaped id back", () => {
-  for (const id of [
-    "a\u001b[31m",
-    "line\nfeed",
-    "\u202edi",
-    "$'x'",
-    " padded ",
-    "quote ' and \\ \u0007",
-    "\u{e0001}tag",
-  ]) {
+const hostile = [
+  "a\u001b[31m",
+  "line\nfeed",
+  "\u202edi",
+  "$'x'",
+  " padded ",
+  "quote ' and \\ \u0007",
+  "\u{e0001}tag",
+  "$(echo x)",
+  "`echo x`",
+  "a b",
+  "a\u00a0b",
+  "\u3164",
+  "\u2800",
+  "it's",
+  "a\\b",
+  "$HOME",
+  "!!",
+  "!'!",
+  "~",
+  "=ls",
+  "*",
+  "{a,b}",
+  "#a",
+  ";id",
+  "a&b",
+  "x\u00e9\u0007f",
+];
+
+test.each(["C", "C.UTF-8"])("Bash takes an id back in the locale %s", (locale) => {
+  for (const id of hostile) {
     const shown = printableId(id);
     expect(shown).toMatch(/^\$'/);
-    const env = { ...process.env, LC_ALL: "C.UTF-8" };
-    expect(execFileSync("bash", ["-c", `printf %s ${shown}`], { env }).toString()).toBe(id);
+    const env = { ...process.env, LC_ALL: locale };
+    expect(execFileSync("bash", ["--norc", "-c", `printf %s ${shown}`], { env }).toString()).toBe(id);
+    // As it is pasted at a prompt: with history, which acts upon "!".
+    const typed = `set -o history; set -H\ntrue of history\nprintf %s ${shown}\n`;
+    expect(execFileSync("bash", ["--norc"], { env, input: typed }).toString()).toBe(id);
+  }
+});
+
+test("Bash takes any id back", () => {
+  fc.assert(
+    fc.property(
+      fc.array(
+        anyText.filter((id) => id.isWellFormed() && !/[\0]/.test(id)),
+        { maxLength: 50 },
+      ),
+      (ids) => {
+        const shown = ids.map(printableId).join(" ");
+        const back = execFileSync("bash", ["--norc", "-c", `printf '%s\\0' ${shown}`], {
+          env: { LC_ALL: "C" },
+        }).toString();
+        expect(ids.length === 0 ? [] : back.split("\0").slice(0, -1)).toEqual(ids);
+      },
+    ),
+    { numRuns: 30 },
+  );
+});
+
+test("an id with NUL is JSON, which an argument cannot be taken for", () => {
+  for (const id of ["nul\0x", "\0$(echo x)`echo x`\"'\\!é\u{1f642}"]) {
+    const shown = printableId(id);
+    expect(JSON.parse(shown)).toBe(id);
+    expect(shown).toMatch(/^"[\w\\]+"$/);
+    expect(execFileSync("bash", ["--norc", "-c", `printf %s ${shown}`]).toString()).toBe(shown.slice(1, -1));
   }
 });

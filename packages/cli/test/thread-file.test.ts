@@ -27,6 +27,31 @@ function replaced(index: number, line: string): string[] {
   return lines.map((one, at) => (at === index ? line : one));
 }
 
+test("a thread whose first line is wrong is one problem, and those after it are checked", async () => {
+  const header = `{"type":"thread","version":2,"threadId":"b"}`;
+  const repeated = lines.map((line, index) => (index === 2 ? "{" : line));
+  const { code, problems } = await problemsOf([
+    header,
+    ...lines.slice(1),
+    ...lines,
+    ...lines,
+    header,
+    ...repeated,
+  ]);
+  expect({ code, problems }).toEqual({
+    code: 4,
+    problems: [
+      "in:1: version must be 1; was it written by a newer version of the CLI?",
+      "in:9: threadId is that of line 5, too",
+      "in:13: version must be 1; was it written by a newer version of the CLI?",
+      "in:14: threadId is that of line 5, too",
+      "in:16: not valid JSON",
+      "scrollback: 5 lines of in are wrong; nothing was imported",
+    ],
+  });
+  expect((await problemsOf(["{", ...lines.slice(1), ...lines])).problems).toHaveLength(2);
+});
+
 test("right lines are imported", async () => {
   expect(await problemsOf(lines)).toEqual({ code: 0, problems: [""], threads: 1 });
 });

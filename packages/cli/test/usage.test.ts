@@ -1,4 +1,6 @@
 import { once } from "node:events";
+import { readdirSync, symlinkSync } from "node:fs";
+import { basename } from "node:path";
 import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
 import { runCli } from "../src/index.ts";
@@ -13,6 +15,10 @@ test.each([
   [["ls", "sqlite:x", "--larger-than", "10mb"], "It must be a size such as"],
   [["ls", "sqlite:x", "--limit", "0"], "It must be a positive integer"],
   [["copy", "memory:", "memory:", "--concurrency", "1000"], "It must be at most 256"],
+  [["ls", "sqlite:x", "--limit", "\u001b[31mred"], "argument '\\x1b[31mred' is invalid"],
+  [["ls", "memory:", "--ids-from", "/no/such/file"], "scrollback: the file cannot be read (ENOENT)\n"],
+  [["ls", "memory:", "--ids-from", "/"], "scrollback: the file cannot be read (EISDIR)\n"],
+  [["expire", "memory:", "--all", "--ttl", "36501d"], "scrollback: expire: --ttl must be at most 36500d\n"],
   [["ls", "ftp://host"], "url must begin with"],
   [["ls", "env:NO_SUCH_VARIABLE"], "NO_SUCH_VARIABLE: this environment variable is not set"],
   [["show", "memory:", ""], "threadId must be a string that is not empty"],
@@ -22,6 +28,44 @@ test.each([
   const { code, stdout, stderr } = await run(args);
   expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
   expect(stderr).toContain(message);
+});
+
+test.each([
+  ["ls"],
+  ["show", "a"],
+  ["stats"],
+  ["verify"],
+  ["export"],
+  ["rm", "--all", "--yes"],
+  ["expire", "a", "--never", "--yes"],
+  ["copy", "memory:"],
+])("a SQLite file that is not there is named, and not made: %s", async (command, ...args) => {
+  using folder = new Folder();
+  const { code, stderr } = await run([command, folder.url(), ...args]);
+  expect({ code, stderr }).toEqual({
+    code: 2,
+    stderr: `scrollback: ${folder.url()}: there is no such file; setup makes one\n`,
+  });
+  expect(readdirSync(folder.path)).toEqual([]);
+});
+
+test("copy refuses a target that is its source", async () => {
+  using folder = new Folder();
+  await run(["setup", folder.url()]);
+  symlinkSync(folder.file("chats.db"), folder.file("link.db"));
+  const targets = [
+    folder.url(),
+    folder.url("link"),
+    `sqlite:${folder.path}/../${basename(folder.path)}/chats.db`,
+  ];
+  for (const target of targets) {
+    const { code, stderr } = await run(["copy", folder.url(), target]);
+    expect({ code, stderr }).toEqual({
+      code: 2,
+      stderr: "scrollback: copy: source and target are the same; name another target\n",
+    });
+  }
+  expect((await run(["copy", "redis://a.test/1", "redis://a.test/1"])).code).toBe(2);
 });
 
 test("no password is shown, wherever a URL is wrong", async () => {
@@ -73,19 +117,29 @@ test("a size asked of a backend that tells none is refused", async () => {
   else expect(code).toBe(0);
 });
 
-test("a reader that goes away ends the command quietly", async () => {
-  using folder = new Folder();
-  await using stores = folder.stores();
-  for (let index = 0; index < 20; index++)
-    await stores.open(`${index}`).addMessages([{ role: "user", content: "x" }]);
-  const stdout = new PassThrough({ highWaterMark: 1 });
-  stdout.on("error", () => undefined);
-  const stderr = new PassThrough();
-  const stdin = Object.assign(new PassThrough(), { isTTY: false });
-  const { signal } = new AbortController();
-  const running = runCli({ args: ["ls", folder.url(), "--json"], env: {}, stdin, stdout, stderr, signal });
-  await once(stdout, "readable");
-  stdout.destroy(Object.assign(new Error("nobody reads"), { code: "EPIPE" }));
-  expect(await running).toBe(0);
-  expect(stderr.read()).toBeNull();
-});
+test.each([["ls", "--json"], ["export"], ["verify", "--json"]])(
+  "a reader that goes away ends the command quietly: %s",
+  async (command, ...options) => {
+    using folder = new Folder();
+    await using stores = folder.stores();
+    for (let index = 0; index < 20; index++)
+      await stores.open(`${index}`).addMessages([{ role: "user", content: "x" }]);
+    const stdout = new PassThrough({ highWaterMark: 1 });
+    stdout.on("error", () => undefined);
+    const stderr = new PassThrough();
+    const stdin = Object.assign(new PassThrough(), { isTTY: false });
+    const { signal } = new AbortController();
+    const running = runCli({
+      args: [command, folder.url(), ...options],
+      env: {},
+      stdin,
+      stdout,
+      stderr,
+      signal,
+    });
+    await once(stdout, "readable");
+    stdout.destroy(Object.assign(new Error("nobody reads"), { code: "EPIPE" }));
+    expect(await running).toBe(0);
+    expect(stderr.read()).toBeNull();
+  },
+);

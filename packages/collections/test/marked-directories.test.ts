@@ -130,7 +130,7 @@ describe("requests", () => {
 });
 
 describe("a list", () => {
-  test("shows each write at once, whatever process made it and whether its note is written", async () => {
+  test("shows each write at once, from any process and independent of its note", async () => {
     const { stores, write, read, list } = setUp();
     const other = new MarkedDirectories<string>({ stores, leafThread });
     await write("a", 1);
@@ -143,7 +143,7 @@ describe("a list", () => {
     expect(await list({ direction: "asc" })).toEqual(["b", "a"]);
   });
 
-  test("pages with a filter, and refuses tokens of another direction or filter", async () => {
+  test("pages with a filter, and rejects tokens of another direction or filter", async () => {
     const { directories, write, read } = setUp({ sizes });
     for (let n = 0; n < 40; n++) await write(`m${String(n).padStart(2, "0")}`, n % 5);
     await directories.flush();
@@ -264,7 +264,7 @@ describe("remove and purge", () => {
     expect(await values()).toEqual(["second"]);
   });
 
-  test("find the member where another process has moved it and not said so yet", async () => {
+  test("find a member that another process has moved without a note so far", async () => {
     const { stores, directories, heads, write, remove, list } = setUp({ sizes });
     for (let n = 0; n < 40; n++) await write(`m${n}`, n);
     await directories.flush();

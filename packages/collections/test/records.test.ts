@@ -9,7 +9,7 @@ describe.each([
   ["memory", () => createMemoryStores()],
   ["SQLite", () => createSqliteStores({ url: "sqlite::memory:" })],
 ])("records in %s", (_backend, open) => {
-  test("are read as they were set, each under its own key", async () => {
+  test("are read as they were set, each by its own key", async () => {
     const records = new Records({ stores: open(), prefix: "r" });
     const value = {
       at: new Date(5),
@@ -109,7 +109,7 @@ test("keys of any length and character have threads of their own", () => {
   for (const threadId of threads) expect(Buffer.byteLength(threadId)).toBeLessThanOrEqual(1_024);
 });
 
-test("an envelope carries any value, and other messages are no envelopes", async () => {
+test("an envelope carries any value, and other messages are not envelopes", async () => {
   const store = createMemoryStores().open();
   const value = { map: new Map([[1, new Date(2)]]), none: undefined };
   await store.addMessages([envelope("tool", value), envelope("user", undefined, "id-1")]);

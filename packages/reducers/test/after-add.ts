@@ -24,7 +24,7 @@ export function declareAfterAddTests(thread: () => TestThread, stores: () => Sto
       }
     });
 
-    test("when the reducer gives back the same messages, the add is the only commit", async () => {
+    test("when the reducer returns the same messages, the add is the only commit", async () => {
       const { store } = thread();
       const first = await withReducer(store, truncating, { when }).addMessages(history("u"));
       const { revision } = await store.read();
@@ -119,7 +119,7 @@ export function declareAfterAddTests(thread: () => TestThread, stores: () => Sto
       expect(await stored()).toBe("u0");
     });
 
-    test("an error goes to a process warning where there is no onError", async () => {
+    test("an error becomes a process warning if there is no onError", async () => {
       const cause = new Error("no summary today");
       const emitted = vi.spyOn(process, "emitWarning").mockImplementation(() => undefined);
       try {

@@ -30,7 +30,7 @@ export function declareBeforeListTests(thread: () => TestThread): void {
       expect(await reduced.listMessages({ limit: 0 })).toEqual([]);
     });
 
-    test("when the reducer gives back the same messages, nothing is written", async () => {
+    test("when the reducer returns the same messages, nothing is written", async () => {
       const { store } = thread();
       const copying: ChatReducer = { reduce: async (messages) => structuredClone([...messages]) };
       for (const same of [new TruncatingReducer({ targetCount: 2 }), copying]) {
@@ -111,7 +111,7 @@ export function declareBeforeListTests(thread: () => TestThread): void {
       expect(await stored()).toBe("u0 a1 u2");
     });
 
-    test("wrong options of a list are refused before the reducer runs", async () => {
+    test("wrong options of a list are rejected before the reducer runs", async () => {
       const { interrupted, seen } = meanwhile(truncating);
       const reduced = withReducer(thread().store, interrupted, { when });
       for (const wrong of [{ limit: -1 }, { limit: 0.5 }, { last: 3 }, { signal: {} }]) {

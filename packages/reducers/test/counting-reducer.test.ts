@@ -43,7 +43,7 @@ describe("keepToolMessages", () => {
   });
 });
 
-test("its settings tell what it does, and cannot be changed", () => {
+test("its settings are readable and immutable", () => {
   const { settings } = new MessageCountingReducer({ targetCount: 3 });
   expect(settings).toEqual({ targetCount: 3, keepToolMessages: false });
   expect(JSON.parse(JSON.stringify(settings))).toEqual(settings);

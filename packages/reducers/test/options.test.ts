@@ -71,7 +71,7 @@ const wrong: [string, unknown, string][] = [
   ]),
 ];
 
-test.each(wrong)("%s refuses %j: %s", async (name, options, problem) => {
+test.each(wrong)("%s rejects %j: %s", async (name, options, problem) => {
   const { message } = await refusal(() => made[name]?.(options as never));
   expect(message).toContain(`${name}: `);
   expect(message).toContain(problem);
@@ -87,7 +87,7 @@ test.each([
   expect(made[name]?.(options as never)).toBeDefined();
 });
 
-test.each([undefined, null, {}, { reduce: true }])("%j is no reducer", async (wrongReducer) => {
+test.each([undefined, null, {}, { reduce: true }])("%j is not a reducer", async (wrongReducer) => {
   const given = wrongReducer as unknown as ChatReducer;
   expect((await refusal(() => withReducer(store, given, { when: "afterAdd" }))).message).toContain(
     "withReducer: reducer must",

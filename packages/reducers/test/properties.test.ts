@@ -148,7 +148,7 @@ function without(list: readonly string[], other: readonly string[]): string[] {
 describe.each(subjects)("$name", ({ reducer, newest, startsAnywhere, keepsTheEnd }) => {
   const histories = fc.oneof(anyHistory, soundHistory);
 
-  test("gives back no problem that its input had not", async () => {
+  test("returns no problem that its input did not have", async () => {
     await fc.assert(
       fc.asyncProperty(histories, reducer, async (messages, one) => {
         const reduced = await one.reduce(messages);
@@ -171,7 +171,7 @@ describe.each(subjects)("$name", ({ reducer, newest, startsAnywhere, keepsTheEnd
     );
   });
 
-  test("leaves its input as it was, and gives back a new list of its messages, in order", async () => {
+  test("does not change its input, and returns a new array of its messages, in order", async () => {
     await fc.assert(
       fc.asyncProperty(histories, reducer, async (messages, one) => {
         const before = structuredClone(messages);

@@ -193,7 +193,7 @@ describe("the summary", () => {
     expect(await summarized("u m a m u a u", 1)).toEqual({ asked: "m3 u4 a5", reduced: "[summary 1] u6" });
   });
 
-  test("is no other message with metadata", async () => {
+  test("is not any other message with metadata", async () => {
     const { model, requests } = summarizer();
     const metadata = [null, "scrollback.summary", {}, { type: "summary" }, ["type"]];
     const messages: ChatMessage[] = metadata.map((one) => ({ ...assistant("a"), metadata: one }));

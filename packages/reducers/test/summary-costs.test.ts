@@ -45,7 +45,7 @@ describe("a caller that comes with the full history each time", () => {
     expect(requests).toHaveLength(1);
   });
 
-  test("is recognised by what was said by whom, not by ids and times", async () => {
+  test("is recognised by role, author and content, not by ids and times", async () => {
     const { model, requests } = summarizer();
     const reducer = new SummarizingReducer({ model, targetCount: 2 });
     const stamped = (from: number) =>
@@ -102,7 +102,7 @@ describe("a caller that comes with the full history each time", () => {
   });
 });
 
-test("messages that no codec carries are summarised anew each time, and nothing fails", async () => {
+test("messages that no codec can encode are summarised again each time, and nothing fails", async () => {
   const { model, requests } = summarizer();
   const reducer = new SummarizingReducer({ model, targetCount: 1 });
   const odd = [{ type: "chart", draw: () => undefined }] as unknown as ChatMessage["content"];

@@ -54,7 +54,7 @@ describe("failure", () => {
     }
   });
 
-  test("an answer that is no text is one", async () => {
+  test("an answer that is not text is a failure", async () => {
     const model = async () => ({ text: "they met" }) as unknown as string;
     const error = await refusal(() => new SummarizingReducer({ model, targetCount: 1 }).reduce(messages));
     expect(error.message).toContain("result of model must be a string");

@@ -95,7 +95,7 @@ test("countTokens is never asked what nothing costs", async () => {
   expect(countTokens).not.toHaveBeenCalled();
 });
 
-test.each([undefined, null, Number.NaN, -1, "12", {}])("a count of %j is refused", async (count) => {
+test.each([undefined, null, Number.NaN, -1, "12", {}])("a count of %j is rejected", async (count) => {
   const reducer = new TokenBudgetReducer({ maxTokens: 5, countTokens: () => count as number });
   expect((await refusal(() => reducer.reduce(history("u")))).message).toContain(
     "result of countTokens() must be a non-negative number",

@@ -74,7 +74,7 @@ test.each([
   expect(await truncated(letters, target, threshold)).toBe(expected);
 });
 
-test("its settings tell what it does, and cannot be changed", () => {
+test("its settings are readable and immutable", () => {
   const { settings } = new TruncatingReducer({ targetCount: 3 });
   expect(settings).toEqual({ targetCount: 3, threshold: 0 });
   expect(JSON.parse(JSON.stringify(settings))).toEqual(settings);

@@ -69,7 +69,7 @@ test("an add costs a read more, and a commit where something changed", async () 
   expect(calls).toEqual(["addMessages", "read", "addMessages", "read", "replaceMessages", "listMessages"]);
 });
 
-test("a write-back that is refused leaves the history, and rejects the list", async () => {
+test("a rejected write-back leaves the history unchanged and rejects the list", async () => {
   const inner = createMemoryStores().open();
   await inner.addMessages([user("1"), user("2")]);
   const replaceMessages = () => Promise.reject(new StoreError("TOO_LARGE", "too large"));
@@ -78,7 +78,7 @@ test("a write-back that is refused leaves the history, and rejects the list", as
   expect(await inner.listMessages()).toHaveLength(2);
 });
 
-test("a store's own trimming goes on beside a reducer", async () => {
+test("a store's own trimming works together with a reducer", async () => {
   const store = createMemoryStores({ maxMessages: 3 }).open();
   const growing: ChatReducer = { reduce: async (messages) => [...messages, user("again")] };
   const reduced = withReducer(store, growing, { when: "afterAdd" });

@@ -24,11 +24,11 @@ import {
 import type { SharedPair, SharedStates } from "./shared-state.ts";
 import { threads } from "./threads.ts";
 
-/** How many of the newest events are looked through for one that may have been appended before. */
+/** How many of the newest events are searched for an event that may already be appended. */
 const LOOKED_THROUGH = 64;
 const MAX_ATTEMPTS = 1_000;
 
-/** What an appender works with. */
+/** What an appender needs. */
 export interface AppenderParts {
   readonly stores: StoreFactory;
   readonly shared: SharedStates;
@@ -44,30 +44,30 @@ interface KnownHead {
   readonly head: Head;
 }
 
-/** What an event is put behind. */
+/** What an event is appended to. */
 interface Ground extends KnownHead {
-  /** The event that it takes the place of, and those after that; empty where it is a new one. */
+  /** The event that it replaces, and the events after that one; empty for a new event. */
   readonly replaced: readonly SessionEvent[];
 }
 
-/** An append under way. */
+/** A running append. */
 interface Append {
   readonly key: SessionKey;
   readonly threadId: string;
   readonly session: Session;
   readonly event: SessionEvent;
   readonly stored: SessionEvent;
-  /** What the event sets, as it is stored. */
+  /** The values that the event sets, as stored. */
   readonly delta: Scopes;
 }
 
 /**
- * Appends events: one commit to the session's thread, then one each to those of the app and the user, where the event has
- * something for them. What is still to do stands in the first commit, so that whoever comes next can finish it.
+ * Appends events: one commit to the session's thread, then one each to the threads of the app and the user if the event sets
+ * values for them. The first commit contains these values as pending, so that the next reader can complete the write.
  */
 export class Appender {
   readonly #parts: AppenderParts;
-  /** The newest heads that this process has seen whose deltas are all applied. */
+  /** The newest known heads whose deltas are all applied. */
   readonly #finishedHeads = new LRUCache<string, KnownHead>({ max: CACHE_SIZE });
 
   constructor(parts: AppenderParts) {
@@ -107,9 +107,9 @@ export class Appender {
   }
 
   /**
-   * Applies the deltas of a write of this process that was just committed, and gives the states that it had something for.
+   * Applies the deltas of a write that this process has just committed, and returns the changed states.
    *
-   * @throws StoreError `TOO_LARGE` when others have filled a state since it was weighed.
+   * @throws StoreError `TOO_LARGE` when other writers have filled a state since its size was checked.
    */
   async written(key: SessionKey, known: KnownHead, base: Partial<SharedPair>): Promise<Partial<SharedPair>> {
     const { shared } = this.#parts;
@@ -132,7 +132,7 @@ export class Appender {
     return { ...app, ...user };
   }
 
-  /** Finishes what the newest write of a session has left to do, and gives the states that it had something for. */
+  /** Applies the pending deltas of the newest write of a session, and returns the changed states. */
   async finish(
     key: SessionKey,
     { revision, head }: Pick<SessionView, "revision" | "head">,
@@ -150,7 +150,7 @@ export class Appender {
     return { ...app, ...user };
   }
 
-  /** The revision of the session after the event, or undefined when something came between. */
+  /** Returns the session's revision after the event, or undefined if another write was first. */
   async #commit(
     { threadId, stored }: Append,
     { revision, replaced }: Ground,
@@ -159,8 +159,8 @@ export class Appender {
     const store = this.#parts.stores.open(threadId);
     const append = [stored, ...replaced.slice(1)].map(messageOf);
     const change = { drop: replaced.length, append, metadata: storedHead(head) };
-    // Not the id alone: after a session was deleted, another of its id may have an event of the same id. And an event
-    // that takes another's place has its id, and is another write.
+    // The event's id is not enough: after a deletion, another session of this id may have an event of the same id. And an
+    // event that replaces another one has its id, but is a different write.
     const operationId = `${head.incarnation}:${nameOf(stored.id)}`;
     const options = { expectedRevision: revision, ...(replaced.length === 0 && { operationId }) };
     try {
@@ -173,8 +173,8 @@ export class Appender {
   }
 
   /**
-   * Reads where the session stands and what that means for the event: the head to append to, or undefined when the event
-   * is there already. `thorough`: looks for the event also where the session is not stale.
+   * Reads the session and returns the head to append to, or undefined if the event is already appended. `thorough`: searches
+   * for the event even if the session is not stale.
    */
   async #catchUp(append: Append, thorough: boolean): Promise<Ground | undefined> {
     const { staleWriter, usedEventId } = this.#parts;
@@ -190,7 +190,7 @@ export class Appender {
       );
     }
     if (!isThere && isStale && staleWriter === "reject") throw stale();
-    // One that was only updated is not stale, and has another title or state.
+    // A session that was only updated is not stale, but has another title or state.
     if (isThere || revision !== parseLocation(session).revision) {
       if (missed === head.events) session.events = [];
       const recent = events.slice(events.length - missed);
@@ -199,7 +199,7 @@ export class Appender {
     return isThere ? undefined : { revision, head, replaced: index < 0 ? [] : events.slice(index) };
   }
 
-  /** Reads all events that the session has missed, and as many more as the event may be among. */
+  /** Reads all events that the session has missed, and those among which the event may be. */
   async #look({ key, threadId, session, stored }: Append, thorough: boolean) {
     const location = parseLocation(session);
     const isHeld = session.events.some(({ id }) => id === stored.id);
@@ -215,7 +215,7 @@ export class Appender {
         limit = wanted;
         continue;
       }
-      // One that the session holds is there, however old it is.
+      // An event in the session object is appended, independent of its age.
       const isFound = view.events.some(({ id }) => id === stored.id);
       if (isFound || !isHeld || view.events.length >= count) return { ...view, missed, isStale };
       limit = undefined;
@@ -236,7 +236,7 @@ export class Appender {
   }
 }
 
-/** Sources are named for all sessions of an app, not only within theirs. */
+/** Makes a source unique for all sessions of an app, not only within its session. */
 function named<T extends { readonly source: string }>(key: SessionKey, write: T | undefined): T | undefined {
   return write && { ...write, source: `${nameOf(key.userId)}:${nameOf(key.sessionId)}:${write.source}` };
 }
@@ -244,7 +244,7 @@ function named<T extends { readonly source: string }>(key: SessionKey, write: T 
 function filledMeanwhile(scope: "app" | "user", cause: StoreError): StoreError {
   return new StoreError(
     "TOO_LARGE",
-    `the state of the ${scope} was filled by others at the same moment: the session is written, what it sets for the ${scope} is not; get the session again and make room`,
+    `the state of the ${scope} was filled by other writers at the same time: the session is written, its values for the ${scope} are not; get the session again and make the state smaller`,
     { cause },
   );
 }

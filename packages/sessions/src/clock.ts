@@ -1,7 +1,7 @@
 import { type DirectoryClock, systemDirectoryClock } from "@scrollback/collections";
 import { type Clock, systemClock } from "@scrollback/store-core";
 
-/** The clocks, timers and random numbers that a service uses. Tests and simulations give their own. */
+/** The clocks, timers and random numbers that a service uses. Tests and simulations supply their own. */
 export interface SessionClock extends Clock, DirectoryClock {}
 
 /** The clocks and timers of this process. */
@@ -9,14 +9,14 @@ export const systemSessionClock: SessionClock = Object.freeze({ ...systemDirecto
 
 const stampsByClock = new WeakMap<SessionClock, Stamps>();
 
-/** The stamps of all services that go by a clock: those of one process share them. */
+/** The stamps of all services with the same clock: services of one process share them. */
 export function stampsOf(clock: SessionClock): Stamps {
   const stamps = stampsByClock.get(clock) ?? new Stamps(clock);
   stampsByClock.set(clock, stamps);
   return stamps;
 }
 
-/** Gives moments to writes. */
+/** Assigns times to writes. */
 export class Stamps {
   readonly #clock: Clock;
   #last = 0;
@@ -26,8 +26,8 @@ export class Stamps {
   }
 
   /**
-   * A moment in microseconds since the epoch, later than any that was given before and than `known`. Only what is finished
-   * for a process that died is ever compared by it.
+   * Returns a time in microseconds since 1970, later than all previous ones and than `known`. Only writes that are finished
+   * on behalf of a dead process are compared by it.
    */
   next(known = 0): number {
     this.#last = Math.max(this.#clock.wall() * 1_000, this.#last + 1, known + 1);

@@ -1,13 +1,13 @@
 import { parseMetadata as parse } from "@scrollback/collections";
 
-/** The format of all metadata that this version writes; events, notes and leaves are of the version of theirs. */
+/** The format of all metadata that this version writes. Events, notes and leaves have no version of their own. */
 export const FORMAT_VERSION = 1;
 
 /**
- * Metadata of a thread of sessions, as it was read.
+ * Returns the metadata of a thread of sessions.
  *
- * @returns undefined where there is none.
- * @throws StoreError `UNSUPPORTED` for a newer format, `CORRUPT` for what no version has written.
+ * @returns undefined if there is none.
+ * @throws StoreError `UNSUPPORTED` for a newer format, `CORRUPT` for metadata that no version has written.
  */
 export function parseMetadata<T extends { readonly version: typeof FORMAT_VERSION }>(
   threadId: string,

@@ -4,7 +4,7 @@ import type { Session, SessionEvent, SessionKey } from "./session.ts";
 import { formatLocation, type Head, type SessionView } from "./session-thread.ts";
 import type { SharedPair } from "./shared-state.ts";
 
-/** A session object of what was read. */
+/** Creates a session object from what was read. */
 export function sessionOf(
   { appName, userId, sessionId }: SessionKey,
   { head, revision }: Pick<SessionView, "head" | "revision">,
@@ -23,7 +23,7 @@ export function sessionOf(
   };
 }
 
-/** Brings a session object up to date after its own event. */
+/** Updates a session object after its own event. */
 export function show(session: Session, event: SessionEvent, head: Head, revision: Revision): void {
   const index = session.events.findIndex(({ id }) => id === event.id);
   if (index < 0) session.events.push(event);
@@ -33,7 +33,7 @@ export function show(session: Session, event: SessionEvent, head: Head, revision
   moveTo(session, head, revision);
 }
 
-/** Brings a session object up to date after what others have done. Its temporary keys stay. */
+/** Updates a session object after writes of other writers. Keeps its temporary keys. */
 export function refresh(
   session: Session,
   head: Head,

@@ -21,7 +21,7 @@ const isTime: Check = (value) =>
 const isSessionId: Check = (value) =>
   typeof value === "string" && value.trim() === "" ? "must be a string that is not blank" : isId(value);
 
-/** Blank stands for absent. */
+/** A blank value counts as absent. */
 const isSessionIdOrBlank: Check = (value) =>
   typeof value === "string" && value.trim() === "" ? undefined : isId(value);
 
@@ -32,7 +32,7 @@ const isLimit: Check = (value) =>
 
 const isToken: Check = (value) => (typeof value === "string" ? undefined : "must be a nextPageToken");
 
-/** Plain objects only: a Map or a State would be stored as nothing. */
+/** Accepts only plain objects: a Map or a State would be stored empty. */
 const isValues: Check = (value) => {
   const problem = isObject(value);
   if (problem) return problem;
@@ -84,7 +84,7 @@ function fields(
 }
 
 /**
- * Checks what a method was given.
+ * Checks the argument of a method.
  *
  * @throws StoreError `INVALID_ARGUMENT` that names the method, the field and what it must be.
  */
@@ -100,7 +100,7 @@ export function checkRequest(method: keyof typeof requests, request: unknown): v
   if (method === "getSession") checkOptions("getSession: config", values.config, configChecks);
 }
 
-/** Checks a session and an event that are to be appended. @throws StoreError `INVALID_ARGUMENT`. */
+/** Checks the arguments of `appendEvent`. @throws StoreError `INVALID_ARGUMENT`. */
 export function checkAppend(request: unknown): void {
   const problem = isObject(request);
   if (problem) invalid(`appendEvent: the request ${problem}`);
@@ -137,6 +137,8 @@ export function checkServiceOptions(options: unknown): void {
   const { stores } = (options ?? {}) as { stores?: { settings?: { maxMessages?: number } } };
   if (stores === undefined) invalid("SessionService: stores must be a store factory");
   if (stores?.settings?.maxMessages !== undefined) {
-    invalid("SessionService: stores must have no maxMessages, as the events of a session are not trimmed");
+    invalid(
+      "SessionService: stores must not have maxMessages, which would delete events; use a factory without it",
+    );
   }
 }

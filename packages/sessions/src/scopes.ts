@@ -1,14 +1,14 @@
 import { jsonCodec, StoreError } from "@scrollback/store-core";
 
-/** Values by key. Any key: also `__proto__` is one like the others. */
+/** Values by key. All keys are allowed, also `__proto__`. */
 export type Values = Record<string, unknown>;
 
-/** A delta, or a whole state, by whose it is. Keys of an app and of a user are without their prefix. */
+/** A delta or a whole state, by scope. Keys of the app and of the user have no prefix here. */
 export interface Scopes {
   readonly app: Values;
   readonly user: Values;
   readonly session: Values;
-  /** With their prefix. */
+  /** These keys have their prefix. */
   readonly temp: Values;
 }
 
@@ -26,12 +26,12 @@ export function splitScopes(values: Values): Scopes {
   return scopes;
 }
 
-/** The state of a session as its users see it: fresh copies, prefixes put back. */
+/** Returns the state of a session for the caller: new copies, with prefixes. */
 export function mergeScopes(app: Values, user: Values, session: Values): Values {
   return copyOf("state", { ...session, ...prefixed(prefixes.app, app), ...prefixed(prefixes.user, user) });
 }
 
-/** The keys of a state that are never stored. */
+/** Returns the keys of a state that are never stored. */
 export function temporaryOf(state: Values): Values {
   return splitScopes(state).temp;
 }
@@ -44,20 +44,20 @@ export function isEmpty(values: Values): boolean {
   return Object.keys(values).length === 0;
 }
 
-/** Sets an own property, whatever its name. */
+/** Sets an own property of any name. */
 export function setValue(values: Values, key: string, value: unknown): void {
   Object.defineProperty(values, key, { value, writable: true, enumerable: true, configurable: true });
 }
 
-/** An own property; what an object inherits is none. */
+/** Returns an own property, never an inherited one. */
 export function ownValue<T>(values: Record<string, T>, key: string): T | undefined {
   return Object.hasOwn(values, key) ? values[key] : undefined;
 }
 
 /**
- * A copy that shares nothing with `value`.
+ * Returns a copy that shares nothing with `value`.
  *
- * @throws StoreError `INVALID_ARGUMENT` that names the place of what cannot be stored (a function, a class instance).
+ * @throws StoreError `INVALID_ARGUMENT` that names the path of a value that cannot be stored (a function, a class instance).
  */
 export function copyOf<T>(name: string, value: T): T {
   try {

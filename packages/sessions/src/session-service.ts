@@ -24,34 +24,34 @@ import { threads } from "./threads.ts";
 
 const MAX_ATTEMPTS = 20;
 
-/** What a {@link SessionService} takes. */
+/** Options of {@link SessionService}. */
 export interface SessionServiceOptions {
   /**
-   * Where sessions are kept: a store factory of any backend and any message type, without `maxMessages`. With `ttlMs` a
+   * The storage of sessions: a store factory of any backend and any message type, without `maxMessages`. With `ttlMs` a
    * session expires that long after its last event.
    */
   stores: Pick<StoreFactory, "settings" | "withTraits">;
   /**
-   * What `appendEvent` does with a session to which someone else has appended meanwhile: `"reject"` (the default) throws
-   * `CONFLICT`, `"reload"` brings the session up to date and appends to that.
+   * What `appendEvent` does with a stale session, to which another writer has appended: `"reject"` (default) throws
+   * `CONFLICT`; `"reload"` updates the session object and then appends.
    */
   staleWriter?: "reject" | "reload";
   /**
-   * What `appendEvent` does with an event whose id another event of the session has: `"refuse"` (the default) throws
-   * `CONFLICT`, `"replace"` puts it in the other one's place, and applies its `stateDelta`.
+   * What `appendEvent` does with an event that has the id of another event of the session: `"refuse"` (default) throws
+   * `CONFLICT`; `"replace"` replaces the other event and applies the new `stateDelta`.
    */
   usedEventId?: "refuse" | "replace";
-  /** The `lastUpdateTime` of a session that is created. Default: seconds since the epoch. */
+  /** Returns the `lastUpdateTime` of a new session. Default: the current time in seconds since 1970. */
   now?: () => number;
-  /** The clocks, timers and random numbers that the service goes by; for tests. Default: those of the process. */
+  /** The clocks, timers and random numbers of the service, for tests. Default: those of the process. */
   clock?: SessionClock;
 }
 
 /**
- * Sessions of agents with state of three scopes (`app:` keys, `user:` keys, and the session's own), over any
- * {@link StoreFactory}. Any number of processes may use the same sessions at once.
+ * Sessions of agents on any {@link StoreFactory}, with state of three scopes: `app:` keys, `user:` keys, and the session's own
+ * keys. Any number of processes can use the same sessions concurrently.
  *
- * Every method rejects with a {@link StoreError}: `INVALID_ARGUMENT` before any I/O, and what the store throws.
+ * Every method rejects with a {@link StoreError}: `INVALID_ARGUMENT` before any I/O, or an error of the store.
  *
  * @example
  * const sessions = new SessionService({ stores });
@@ -67,7 +67,7 @@ export class SessionService implements AsyncDisposable {
   readonly #parts: WriteParts;
   readonly #stamps: Stamps;
 
-  /** Does no I/O. @throws StoreError `INVALID_ARGUMENT` for a wrong option, or stores that trim. */
+  /** Does no I/O. @throws StoreError `INVALID_ARGUMENT` for a wrong option, or stores with `maxMessages`. */
   constructor(options: SessionServiceOptions) {
     checkServiceOptions(options);
     const { staleWriter = "reject", usedEventId = "refuse", clock = systemSessionClock } = options;
@@ -84,9 +84,9 @@ export class SessionService implements AsyncDisposable {
   }
 
   /**
-   * Makes a session, with its state split by scope.
+   * Creates a session. The given state is split by scope.
    *
-   * @throws StoreError `CONFLICT` when there is one of this id ("already exists"); of several calls at once one succeeds.
+   * @throws StoreError `CONFLICT` when the id already exists. Of several concurrent calls exactly one succeeds.
    */
   async createSession(request: CreateSessionRequest): Promise<Session> {
     checkRequest("createSession", request);
@@ -108,7 +108,7 @@ export class SessionService implements AsyncDisposable {
     return session;
   }
 
-  /** A session with its merged state and the events asked for, or undefined where there is none. Three reads at once. */
+  /** Returns a session with its merged state and the requested events, or undefined if there is none. Three parallel reads. */
   async getSession(request: GetSessionRequest): Promise<Session | undefined> {
     checkRequest("getSession", request);
     const key = trimmed(request);
@@ -126,7 +126,7 @@ export class SessionService implements AsyncDisposable {
     return sessionOf(key, view, events, { app, user, ...(await this.#appender.finish(key, view)) });
   }
 
-  /** The session of this id, made where there is none (then with `state`). Of several calls at once one makes it. */
+  /** Returns the session of this id, or creates it with `state`. Of several concurrent calls one creates it. */
   async getOrCreateSession(request: CreateSessionRequest): Promise<Session> {
     checkRequest("getOrCreateSession", request);
     const { appName, userId } = request;
@@ -143,7 +143,7 @@ export class SessionService implements AsyncDisposable {
     }
   }
 
-  /** One page of the sessions of a user, or of an app. Pages are stable for sessions that do not change meanwhile. */
+  /** Returns one page of the sessions of a user or an app. Pages are stable for sessions that do not change meanwhile. */
   async listSessions(request: ListSessionsRequest): Promise<ListSessionsResponse> {
     checkRequest("listSessions", request);
     const { appName, limit = 20, order = "desc" } = request;
@@ -178,14 +178,14 @@ export class SessionService implements AsyncDisposable {
   }
 
   /**
-   * Appends an event, and brings the session that was passed up to date. The event and the session's own state are one
-   * atomic commit; `app:` and `user:` deltas follow, exactly once each, also when this process dies in between. An event
-   * that is there already is not appended again. A `partial` event is not stored.
+   * Appends an event and updates the given session object. The event and the session's own state are one atomic commit;
+   * `app:` and `user:` deltas follow, exactly once each, even if this process dies in between. An event that is already
+   * appended is not appended again. A `partial` event is not stored.
    *
    * @returns the event.
-   * @throws StoreError `NOT_FOUND` when there is no such session, `CONFLICT` for a stale session (see `staleWriter`) and
-   *   for an id that another event has (see `usedEventId`), `TOO_LARGE` for a state that does not fit: nothing is written
-   *   then, but where others have filled the state of the app or the user at the same moment, of which the error tells.
+   * @throws StoreError `NOT_FOUND` when the session does not exist, `CONFLICT` for a stale session (see `staleWriter`) and for
+   *   the id of another event (see `usedEventId`), `TOO_LARGE` for a state that does not fit. Nothing is written then, except
+   *   when other writers have filled the state of the app or the user at the same time; the error says so.
    */
   async appendEvent(request: AppendEventRequest): Promise<SessionEvent> {
     checkAppend(request);
@@ -195,12 +195,12 @@ export class SessionService implements AsyncDisposable {
   }
 
   /**
-   * Sets the title of a session and values of its state, without an event: neither is `lastUpdateTime` moved, nor does a
-   * session that was read before become stale. The title and the session's own state are one atomic commit; `app:` and
-   * `user:` values follow, exactly once each, also when this process dies in between.
+   * Sets the title of a session and values of its state without an event. `lastUpdateTime` does not change, and session
+   * objects that were read before do not become stale. The title and the session's own state are one atomic commit; `app:`
+   * and `user:` values follow, exactly once each, even if this process dies in between.
    *
    * @returns the session with its merged state, without events.
-   * @throws StoreError `NOT_FOUND` when there is no such session, `TOO_LARGE` as `appendEvent` does.
+   * @throws StoreError `NOT_FOUND` when the session does not exist, `TOO_LARGE` as `appendEvent`.
    */
   async updateSession(request: UpdateSessionRequest): Promise<Session> {
     checkRequest("updateSession", request);
@@ -212,14 +212,14 @@ export class SessionService implements AsyncDisposable {
     return session;
   }
 
-  /** Removes a session, its events and its own state; the state of app and user stays. A missing one is none to remove. */
+  /** Deletes a session, its events and its own state; the state of app and user stays. A missing session is not an error. */
   async deleteSession(request: SessionKey): Promise<void> {
     checkRequest("deleteSession", request);
     const { appName, userId, sessionId } = trimmed(request);
     const threadId = threads.session(appName, userId, sessionId);
     const view = await readSession(this.#stores, threadId, 0);
     if (view.head === undefined) return;
-    // What it still owes to the app and the user is theirs.
+    // Its pending values belong to the app and the user.
     await this.#appender.finish({ appName, userId, sessionId }, view);
     await this.#stores.deleteThread(threadId);
     const { incarnation, events, lastUpdateTime: time } = view.head;
@@ -227,27 +227,27 @@ export class SessionService implements AsyncDisposable {
     await this.#directories.noteNow(appName, note);
   }
 
-  /** What is kept for a user of an app; keys without prefix. `{}` when there is nothing. */
+  /** Returns the state of a user of an app; keys without prefix. `{}` if there is none. */
   async getUserState(request: { appName: string; userId: string }): Promise<Values> {
     checkRequest("getUserState", request);
     return valuesOf(await this.#shared.load(threads.user(request.appName, request.userId)));
   }
 
-  /** What is kept for an app; keys without prefix. `{}` when there is nothing. */
+  /** Returns the state of an app; keys without prefix. `{}` if there is none. */
   async getAppState(request: { appName: string }): Promise<Values> {
     checkRequest("getAppState", request);
     return valuesOf(await this.#shared.load(threads.app(request.appName)));
   }
 
   /**
-   * Returns when the order of sessions in large directories is written down, which otherwise follows within a second (and
-   * keeps the process alive that long). Call it before the stores are closed. The service can be used on after it.
+   * Returns when all directory notes are written. Without this call they are written within a second, which keeps the process
+   * alive that long. Call it before you close the stores. The service remains usable.
    */
   async flush(): Promise<void> {
     await this.#directories.flush();
   }
 
-  /** The same as {@link SessionService.flush}: what was opened is the stores', and stays open. */
+  /** The same as {@link SessionService.flush}. The stores stay open. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.flush();
   }

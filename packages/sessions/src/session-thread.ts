@@ -14,15 +14,15 @@ import type { SharedWrite } from "./shared-state.ts";
 /** The state of a session's thread, replaced with every event. The thread's messages are the events. */
 export interface Head {
   readonly version: typeof FORMAT_VERSION;
-  /** Random, new for each session that is created, also where one of the same id was deleted. */
+  /** Random, new for each created session, also after one of the same id was deleted. */
   readonly incarnation: string;
-  /** How many events there are. */
+  /** The number of events. */
   readonly events: number;
   readonly lastUpdateTime: number;
   readonly title?: string;
   /** The session's own keys. */
   readonly state: Values;
-  /** What the newest write has for the app and the user. It may be applied already. */
+  /** The values of the newest write for the app and the user. They may already be applied. */
   readonly pending?: Pending;
 }
 
@@ -31,7 +31,7 @@ interface StoredHead extends Omit<Head, "incarnation"> {
   readonly life: string;
 }
 
-/** The deltas of one write that belong into other threads. */
+/** The deltas of one write for other threads. */
 export interface Pending {
   readonly source: string;
   readonly stamp: number;
@@ -46,14 +46,14 @@ export interface SessionView {
   readonly events: readonly SessionEvent[];
 }
 
-/** Where a session object stands, as its `revision` says. */
+/** The position of a session object, from its `revision`. */
 export interface SessionLocation {
   readonly incarnation: string;
   readonly events: number;
   readonly revision: Revision;
 }
 
-/** Reads a session's thread: all of its events, or the newest `limit`. Undefined where there is no session. */
+/** Reads a session's thread: all events, or the newest `limit`. `head` is undefined if there is no session. */
 export async function readSession(
   stores: StoreFactory,
   threadId: string,
@@ -70,7 +70,7 @@ export async function readSession(
   };
 }
 
-/** The metadata that stores a head. */
+/** Returns the metadata that stores a head. */
 export function storedHead({ version, incarnation: life, ...rest }: Head): StoredHead {
   return { version, life, ...rest };
 }
@@ -86,7 +86,7 @@ export function newHead(
   return withPending(titled(head, title), stamp, app, user);
 }
 
-/** The head after an event was added, or took the place of another. */
+/** Returns the head after an event was appended or replaced. */
 export function nextHead(
   head: Head,
   events: number,
@@ -97,7 +97,7 @@ export function nextHead(
   return changedHead({ ...head, events, lastUpdateTime: event.timestamp }, delta, stamp);
 }
 
-/** The head after its session was updated. */
+/** Returns the head after an update of its session. */
 export function updatedHead(
   head: Head,
   title: string | null | undefined,
@@ -112,7 +112,7 @@ function changedHead(head: Head, { app, user, session }: Scopes, stamp: number):
   return withPending({ ...rest, state: { ...head.state, ...session } }, stamp, app, user);
 }
 
-/** A head with a new title, without one for null. */
+/** Returns the head with a new title; null removes the title. */
 function titled(head: Head, title: string | null | undefined): Head {
   if (title === undefined) return head;
   const { title: _before, ...rest } = head;
@@ -127,13 +127,13 @@ function withPending(head: Head, stamp: number, app: Values, user: Values): Head
   return { ...head, pending: { source, stamp, ...(hasApp && { app }), ...(hasUser && { user }) } };
 }
 
-/** What a pending delta is to the thread of the app or of the user; undefined where it has nothing for it. */
+/** Returns the write of a pending delta to the thread of the app or the user, or undefined if there is none. */
 export function writeFor(pending: Pending | undefined, scope: "app" | "user"): SharedWrite | undefined {
   const delta = pending?.[scope];
   return pending && delta && { source: pending.source, stamp: pending.stamp, delta };
 }
 
-/** An event as a message: the event itself is the message's metadata. */
+/** Converts an event to a message: the event is the message's metadata. */
 export function messageOf(event: SessionEvent): ChatMessage {
   return { id: event.id, role: event.author === "user" ? "user" : "assistant", content: "", metadata: event };
 }
@@ -142,7 +142,7 @@ function eventOf(message: ChatMessage): SessionEvent {
   return message.metadata as SessionEvent;
 }
 
-/** A copy of an event without its temporary keys. @throws StoreError `INVALID_ARGUMENT` for what cannot be stored. */
+/** Copies an event without its temporary keys. @throws StoreError `INVALID_ARGUMENT` for values that cannot be stored. */
 export function storable(event: SessionEvent): SessionEvent {
   const copy = copyOf("event", event);
   const { actions } = copy;
@@ -151,7 +151,7 @@ export function storable(event: SessionEvent): SessionEvent {
   return { ...copy, actions: { ...actions, stateDelta: Object.fromEntries(kept) } };
 }
 
-/** What a commit to a session's thread failed with; where it did not fit, in the words of sessions. */
+/** The error of a commit to a session's thread. `TOO_LARGE` is explained in terms of sessions. */
 export function explained(method: string, error: unknown): unknown {
   if (!StoreError.is(error, "TOO_LARGE")) return error;
   const message = `${method}: the event, or the state of the session (the metadata), is too large: ${error.message}`;
@@ -169,10 +169,11 @@ export function formatLocation(
   return `${incarnation}:${events}:${revision}`;
 }
 
-/** @throws StoreError `INVALID_ARGUMENT` for a revision that no session had. */
+/** @throws StoreError `INVALID_ARGUMENT` for an invalid revision. */
 export function parseLocation(session: Session): SessionLocation {
   const match = /^([\w-]{1,64}):(\d{1,15}):(.+)$/s.exec(String(session.revision));
-  if (!match) return invalid("appendEvent: session.revision must be the one that create, get or list gave");
+  if (!match)
+    return invalid("appendEvent: session.revision must be the one that create, get or list returned");
   const [, incarnation = "", events, revision = ""] = match;
   return { incarnation, events: Number(events), revision };
 }

@@ -19,7 +19,7 @@ import { threads } from "./threads.ts";
 const MAX_CREATE_ATTEMPTS = 20;
 const MAX_UPDATE_ATTEMPTS = 1_000;
 
-/** What writes without an event work with. */
+/** What writes without an event need. */
 export interface WriteParts {
   readonly stores: StoreFactory;
   readonly shared: SharedStates;
@@ -30,10 +30,10 @@ export interface WriteParts {
 }
 
 /**
- * Writes the head of a new session. Notes the session first: one that is noted and not there does no harm, one that is
- * there and not noted would be lost.
+ * Writes the head of a new session. Notes the session first: a note without a session does no harm, but a session without a
+ * note would not be listed.
  *
- * @throws StoreError `CONFLICT` where there is a session.
+ * @throws StoreError `CONFLICT` if the session exists.
  */
 export async function createThread(
   { stores, directories, clock }: WriteParts,
@@ -43,7 +43,7 @@ export async function createThread(
   const store = stores.open(threads.session(appName, userId, sessionId));
   let expectedRevision: Revision | null = null;
   for (let attempt = 0; ; attempt++) {
-    // Each attempt has an incarnation and a note of its own: the note of the one before may have been taken away.
+    // Each attempt has its own incarnation and note: the note of the previous attempt may have been removed.
     const head = createHead();
     const { incarnation, events, lastUpdateTime: time } = head;
     await directories.noteNow(appName, { time, sessionId, userId, incarnation, events, was: [] });
@@ -68,15 +68,15 @@ export async function createThread(
       });
       throw new StoreError("CONFLICT", `createSession: sessionId "${sessionId}" already exists`);
     }
-    // There was one, which was deleted, or creations were refused.
+    // A session existed and was deleted, or creations were refused.
     expectedRevision = view.revision;
     await pause(0, undefined, clock);
   }
 }
 
 /**
- * Makes the creations of a session that are under way conflict, so that they begin anew, with a note of their own. Resolves to
- * false where there is a session.
+ * Makes running creations of a session conflict, so that they start over with a new note. Resolves to false if the session
+ * exists.
  */
 export async function refuseCreations(stores: StoreFactory, key: SessionKey): Promise<boolean> {
   const store = stores.open(threads.session(key.appName, key.userId, key.sessionId));
@@ -92,9 +92,9 @@ export async function refuseCreations(stores: StoreFactory, key: SessionKey): Pr
 }
 
 /**
- * Sets the title and values of a session, whoever else writes to it meanwhile.
+ * Sets the title and values of a session. Retries when another writer was first.
  *
- * @throws StoreError `NOT_FOUND` where there is none, `TOO_LARGE`.
+ * @throws StoreError `NOT_FOUND` if the session does not exist, `TOO_LARGE`.
  */
 export async function updateThread(
   { stores, shared, appender, clock, stamps }: WriteParts,

@@ -1,55 +1,55 @@
-/** Which session: an id is one of a user's, a user one of an app's. */
+/** The key of a session. Ids are unique per user, users are unique per app. */
 export interface SessionKey {
   /** Not empty, at most 1,024 bytes; used exactly as given. */
   appName: string;
   /** Not empty, at most 1,024 bytes; used exactly as given. */
   userId: string;
-  /** At most 1,024 bytes; blanks around it are no part of it. */
+  /** At most 1,024 bytes. Surrounding white space is ignored. */
   sessionId: string;
 }
 
-/** What an event does beside being said. */
+/** The effects of an event on the state. */
 export interface EventActions {
-  /** New values by key: `app:…`, `user:…`, `temp:…`, or the session's own. A value replaces the one before. */
+  /** New values by key: `app:…`, `user:…`, `temp:…`, or the session's own keys. A value replaces the previous one. */
   stateDelta?: Record<string, unknown>;
   [field: string]: unknown;
 }
 
-/** One thing that happened in a session. Fields beyond these are stored and returned as they are. */
+/** One event of a session. Additional fields are stored and returned unchanged. */
 export interface SessionEvent {
-  /** 1 to 1,024 bytes, its own within the session. */
+  /** 1 to 1,024 bytes, unique within the session. */
   id: string;
   /** `"user"`, or the name of the agent. */
   author: string;
-  /** Seconds since the epoch, with fractions. Becomes the session's `lastUpdateTime`. */
+  /** Seconds since 1970, with fractions. Becomes the session's `lastUpdateTime`. */
   timestamp: number;
   invocationId?: string | undefined;
   branch?: string | undefined;
-  /** A piece of an event that is still being streamed. It is not stored. */
+  /** Whether this is a part of an event that is still streamed. It is not stored. */
   partial?: boolean | undefined;
   content?: unknown;
   actions?: EventActions | undefined;
   [field: string]: unknown;
 }
 
-/** A session as it was when it was read: plain data, of which a copy may be appended to as well. */
+/** A session at the time of the read: plain data. A copy can be passed to `appendEvent` too. */
 export interface Session {
   id: string;
   appName: string;
   userId: string;
-  /** What lists show it by; absent where it has none. */
+  /** The title for lists, if it has one. */
   title?: string;
-  /** The session's own keys, `app:…` and `user:…`, merged; `temp:…` only until it is read again. */
+  /** The session's own keys merged with `app:…` and `user:…`. `temp:…` keys exist only until the next read. */
   state: Record<string, unknown>;
-  /** Oldest first; as many as were asked for. */
+  /** The requested events, oldest first. */
   events: SessionEvent[];
-  /** The newest event's timestamp; seconds since the epoch. Of a session without events: when it was created. */
+  /** The newest event's timestamp in seconds since 1970; without events, the time of the creation. */
   lastUpdateTime: number;
-  /** Opaque; what `appendEvent` knows a stale session by. */
+  /** Opaque. `appendEvent` recognises a stale session by it. */
   revision: string;
 }
 
-/** What {@link SessionService.createSession} and {@link SessionService.getOrCreateSession} take. */
+/** The request of {@link SessionService.createSession} and {@link SessionService.getOrCreateSession}. */
 export interface CreateSessionRequest {
   appName: string;
   userId: string;
@@ -61,51 +61,51 @@ export interface CreateSessionRequest {
   state?: Record<string, unknown> | undefined;
 }
 
-/** What {@link SessionService.updateSession} takes. */
+/** The request of {@link SessionService.updateSession}. */
 export interface UpdateSessionRequest extends SessionKey {
-  /** The new title, 1 to 1,024 bytes; null removes it. Default: it stays. */
+  /** The new title, 1 to 1,024 bytes; null removes the title. Default: unchanged. */
   title?: string | null | undefined;
   /** Values to set, split by scope, like an event's `stateDelta`. Default none. */
   state?: Record<string, unknown> | undefined;
 }
 
-/** Which events {@link SessionService.getSession} loads. State is complete whatever is asked for here. */
+/** Which events {@link SessionService.getSession} loads. The state is always complete. */
 export interface GetSessionConfig {
-  /** At most the newest so many; 0 for none. Default: all. */
+  /** The maximum number of newest events; 0 for none. Default: all. */
   numRecentEvents?: number | undefined;
-  /** Of those, the ones with this timestamp or a later one; seconds since the epoch. Default: all. */
+  /** Of these, only events with this timestamp or a later one, in seconds since 1970. Default: all. */
   afterTimestamp?: number | undefined;
 }
 
-/** What {@link SessionService.getSession} takes. */
+/** The request of {@link SessionService.getSession}. */
 export interface GetSessionRequest extends SessionKey {
   config?: GetSessionConfig | undefined;
 }
 
-/** What {@link SessionService.listSessions} takes. */
+/** The request of {@link SessionService.listSessions}. */
 export interface ListSessionsRequest {
   appName: string;
   /** Default: the sessions of all users of the app. */
   userId?: string | undefined;
-  /** At most so many sessions, 1 to 100. Default 20. */
+  /** The maximum number of sessions, 1 to 100. Default 20. */
   limit?: number | undefined;
-  /** The `nextPageToken` of the page before, of the same list in the same order. */
+  /** The `nextPageToken` of the previous page of the same list and order. */
   pageToken?: string | undefined;
-  /** By `lastUpdateTime`: newest first (`"desc"`, the default) or oldest first. Ties by id, ascending in both. */
+  /** By `lastUpdateTime`: newest first (`"desc"`, default) or oldest first. Equal times are sorted by id, ascending. */
   order?: "desc" | "asc" | undefined;
 }
 
 /** One page of sessions. */
 export interface ListSessionsResponse {
-  /** With their merged state, and without events. */
+  /** The sessions with their merged state, without events. */
   sessions: Session[];
   /** Absent on the last page. */
   nextPageToken?: string;
 }
 
-/** What {@link SessionService.appendEvent} takes. */
+/** The request of {@link SessionService.appendEvent}. */
 export interface AppendEventRequest {
-  /** As create, get or list gave it, or a copy of it. It is brought up to date. */
+  /** The session that create, get or list returned, or a copy of it. It is updated. */
   session: Session;
   event: SessionEvent;
 }

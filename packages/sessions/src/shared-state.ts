@@ -7,19 +7,19 @@ import { isEmpty, ownValue, type Scopes, type Values } from "./scopes.ts";
 import type { SessionKey } from "./session.ts";
 import { threads } from "./threads.ts";
 
-/** How many of the newest finished writes are remembered by name. */
+/** How many of the newest finished writes are stored by name. */
 const MAX_FINISHED = 64;
-/** Leaves room below the 256 KiB of a thread's metadata for small deltas, of which each writer may add one unseen. */
+/** Leaves room below the 256 KiB of a thread's metadata, because each writer may add a small delta without a size check. */
 const MAX_BYTES = 192 * 1024;
-/** A delta of up to this many bytes, encoded, is weighed against what the process remembers, without a read. */
+/** The size of a delta of up to this many encoded bytes is checked against the cached state, without a read. */
 const SMALL_DELTA = 4 * 1024;
 const MAX_ATTEMPTS = 1_000;
 
 /** The delta of one event for an app or a user. */
 export interface SharedWrite {
-  /** Names the event, of all sessions. */
+  /** Identifies the event among all sessions. */
   readonly source: string;
-  /** When it was made, by {@link Stamps}. */
+  /** The time of the write, from {@link Stamps}. */
   readonly stamp: number;
   readonly delta: Values;
 }
@@ -27,30 +27,30 @@ export interface SharedWrite {
 interface Content {
   readonly version: typeof FORMAT_VERSION;
   readonly values: Values;
-  /** For each key the stamp of the write that set it. Stamps of a key only grow. */
+  /** For each key, the stamp of the write that set it. The stamp of a key only increases. */
   readonly stamps: Record<string, number>;
-  /** The largest stamp there is. */
+  /** The largest stamp. */
   readonly clock: number;
-  /** The sources that were finished for writers that did not come back, the newest 64. */
+  /** The newest 64 sources that were finished on behalf of other writers. */
   readonly finished: readonly string[];
-  /** How many ever were. */
+  /** The total number of these. */
   readonly finishes: number;
 }
 
-/** The state of an app or of a user at one revision. Nothing in it may be changed. */
+/** The state of an app or of a user at one revision. Immutable. */
 export interface Shared {
   readonly revision: Revision | null;
   readonly content: Content;
 }
 
-/** What was learned last of a state; undefined where that is not known any more. */
+/** The last known version of a state; undefined if it is no longer known. */
 interface CachedState {
   readonly shared: Shared | undefined;
-  /** Larger where it was read, or written, later. */
+  /** Increases with each read or write. */
   readonly ticket: number;
 }
 
-/** The states that a session sees beside its own. */
+/** The states that a session sees in addition to its own. */
 export interface SharedPair {
   readonly app: Shared;
   readonly user: Shared;
@@ -66,8 +66,8 @@ const NOTHING: Content = {
 };
 
 /**
- * The states of apps and users: a thread each, whose metadata is all of it, replaced by compare-and-set. Writers of this
- * process take turns, so that they meet only those of others.
+ * The states of apps and users. Each is the metadata of one thread, replaced by compare-and-set. Writers of this process take
+ * turns, so that they conflict only with writers of other processes.
  */
 export class SharedStates {
   readonly #stores: StoreFactory;
@@ -83,18 +83,18 @@ export class SharedStates {
     this.#stamps = stamps;
   }
 
-  /** The state as it is now, in one read. */
+  /** Returns the current state, in one read. */
   async load(threadId: string): Promise<Shared> {
     this.#tickets += 1;
     const ticket = this.#tickets;
     const { revision, metadata } = await this.#stores.open(threadId).read({ limit: 0 });
     const shared = { revision, content: parseMetadata<Content>(threadId, metadata) ?? NOTHING };
-    // A read that began earlier may come back later.
+    // A read that began earlier may return later.
     if (ticket >= (this.#cache.get(threadId)?.ticket ?? 0)) this.#cache.set(threadId, { shared, ticket });
     return shared;
   }
 
-  /** The states of an app and of a user as they are now. */
+  /** Returns the current states of an app and of a user. */
   async loadPair({ appName, userId }: Pick<SessionKey, "appName" | "userId">): Promise<SharedPair> {
     const [app, user] = await Promise.all([
       this.load(threads.app(appName)),
@@ -104,11 +104,11 @@ export class SharedStates {
   }
 
   /**
-   * The states that a delta is to be applied to, with room for it: as they are now, or for a small delta as this process
-   * remembers them.
+   * Returns the states to which a delta will be applied, with room for it: the current states, or for a small delta the
+   * cached ones.
    *
-   * @param method what the error begins with.
-   * @throws StoreError `TOO_LARGE` when it does not fit.
+   * @param method the beginning of the error message.
+   * @throws StoreError `TOO_LARGE` when the delta does not fit.
    */
   async basisOf(method: string, key: SessionKey, delta: Scopes): Promise<Partial<SharedPair>> {
     const basisOf = async (scope: "app" | "user", threadId: string) =>
@@ -139,11 +139,11 @@ export class SharedStates {
   #checkRoom(method: string, scope: "app" | "user", shared: Shared, delta: Values): void {
     if (this.#fits(shared, delta)) return;
     const bytes = this.#sizeWith(shared, delta);
-    const problem = `the state of the ${scope} takes ${bytes} bytes encoded, at most ${MAX_BYTES} fit`;
+    const problem = `the state of the ${scope} has ${bytes} bytes encoded; the limit is ${MAX_BYTES}`;
     throw new StoreError("TOO_LARGE", `${method}: ${problem}`);
   }
 
-  /** Whether a state has room for a delta. One past its limit may still shrink, and stay as it is. */
+  /** Whether a state has room for a delta. A state above the limit may shrink or stay the same. */
   #fits(shared: Shared, delta: Values): boolean {
     if (isEmpty(delta)) return true;
     const bytes = this.#sizeWith(shared, delta);
@@ -155,15 +155,15 @@ export class SharedStates {
   }
 
   /**
-   * Applies the delta of an event that was just appended, once, whatever the clocks say.
+   * Applies the delta of an event that was just appended, exactly once, independent of clocks.
    *
-   * @param base what was known of the state before the event was appended.
-   * @throws StoreError `TOO_LARGE` when others have filled the state since.
+   * @param base the known state before the event was appended.
+   * @throws StoreError `TOO_LARGE` when other writers have filled the state meanwhile.
    */
   async apply(threadId: string, write: SharedWrite, base: Shared): Promise<Shared> {
     return await this.#change(threadId, ({ content }) => {
       if (content.finished.includes(write.source)) return undefined;
-      // Past that many it may have been finished and forgotten. Then the stamps tell.
+      // After that many finished writes, this one may be finished and forgotten. Then the stamps decide.
       return content.finishes - base.content.finishes > MAX_FINISHED
         ? newerOf(content, write)
         : overwritten(content, write);
@@ -171,8 +171,8 @@ export class SharedStates {
   }
 
   /**
-   * Applies the delta of an event whose writer may have died before it did, but for keys that were set since. A delta that
-   * the state has no room for is left out.
+   * Applies the delta of an event whose writer may have died before it did so, except for keys that were set later. Omits a
+   * delta for which the state has no room.
    */
   async finish(threadId: string, write: SharedWrite): Promise<Shared> {
     try {
@@ -187,7 +187,7 @@ export class SharedStates {
         );
       });
     } catch (error) {
-      // Whoever reads the session is not to fail for what others have filled the state with.
+      // A reader of the session must not fail because other writers have filled the state.
       if (!StoreError.is(error, "TOO_LARGE")) throw error;
       return await this.load(threadId);
     }
@@ -208,7 +208,7 @@ export class SharedStates {
           return shared;
         } catch (error) {
           this.#setCached(threadId, undefined);
-          // What was remembered may have been larger than what is there.
+          // The cached state may have been larger than the current one.
           const isOutdated =
             StoreError.is(error, "CONFLICT") || (StoreError.is(error, "TOO_LARGE") && attempt === 0);
           if (!isOutdated || attempt >= MAX_ATTEMPTS) throw error;

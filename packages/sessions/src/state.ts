@@ -1,8 +1,8 @@
 import { ownValue, setValue, type Values } from "./scopes.ts";
 
 /**
- * A view of a state with a delta that is not appended yet: reads see the delta first, then the value. Writes go to both,
- * so that the delta may become an event's `stateDelta`.
+ * A view of a state with a delta that is not appended yet. Reads use the delta first, then the state. Writes go to both, so
+ * that the delta can become an event's `stateDelta`.
  *
  * @example
  * const stateDelta = {};
@@ -17,13 +17,13 @@ export class State {
   readonly #value: Values;
   readonly #delta: Values;
 
-  /** Both are written to. Default: empty ones. */
+  /** Writes go to both. Default: empty objects. */
   constructor(value: Values = {}, delta: Values = {}) {
     this.#value = value;
     this.#delta = delta;
   }
 
-  /** The value of a key, null included; `defaultValue` for a key that is not there. */
+  /** Returns the value of a key, also null; `defaultValue` for a missing key. */
   get<T>(key: string, defaultValue?: T): T | undefined {
     if (!this.has(key)) return defaultValue;
     return ownValue(Object.hasOwn(this.#delta, key) ? this.#delta : this.#value, key) as T;
@@ -34,12 +34,12 @@ export class State {
     setValue(this.#delta, key, value);
   }
 
-  /** Whether the key is there, whatever its value. */
+  /** Whether the key exists, with any value. */
   has(key: string): boolean {
     return Object.hasOwn(this.#delta, key) || Object.hasOwn(this.#value, key);
   }
 
-  /** Whether anything waits to be appended. */
+  /** Whether the delta contains values. */
   hasDelta(): boolean {
     return Object.keys(this.#delta).length > 0;
   }
@@ -49,7 +49,7 @@ export class State {
     for (const [key, value] of Object.entries(delta)) this.set(key, value);
   }
 
-  /** Everything that can be got, as a new object. */
+  /** Returns all keys and values as a new object. */
   toRecord(): Values {
     return { ...this.#value, ...this.#delta };
   }

@@ -1,8 +1,8 @@
 import { nameOf } from "@scrollback/collections";
 
 /**
- * The threads of sessions, see docs/reference/sessions.md. No two names meet: colons and what else could part them are escaped, and
- * `#`, which marks a hash, never comes from an escape.
+ * The thread ids of sessions: see docs/reference/sessions.md. Different names give different ids: colons and other separators
+ * are escaped, and an escape never produces `#`, which marks a hash.
  */
 export const threads = {
   app: (appName: string) => `sessions:app:${nameOf(appName)}`,

@@ -98,7 +98,7 @@ test("a page of a large directory reads one thread for each session of it, and a
   expect(watched.commits).toEqual([]);
 });
 
-test("appends tell the directories once a second at most, all of them together", async () => {
+test("all appends together note to the directories at most once per second", async () => {
   const { watched, sessions } = watch();
   const session = await sessions.createSession(key);
   watched.reset();

@@ -82,7 +82,7 @@ test("a note that is written after a newer one was sorted in does not take the s
   expect(root.leaves.reduce((sum, { count }) => sum + count, 0)).toBe(280);
 });
 
-test("a late note of a session that was deleted does not move the one made anew", async () => {
+test("a late note of a deleted session does not move a new session of that id", async () => {
   const stores = createMemoryStores();
   const second = new SessionService({ stores });
   const times = await withoutSorting(async () => {
@@ -108,7 +108,7 @@ test("sessions of one time come by id, though they lie in several leaves", async
   expect((await readDirectory(stores, ofApp)).root.leaves.length).toBeGreaterThan(1);
 });
 
-test("leaves stay few and full, whatever moves", async () => {
+test("leaves stay few and full with any moves", async () => {
   const stores = createMemoryStores();
   const { sessions, times } = await filled(stores, 600, (n) => n);
   for (let n = 0; n < 2_000; n++) {
@@ -143,7 +143,7 @@ test("many services that create at once lose no session, and sort at the same ti
 });
 
 describe("in a directory of more than 64 sessions", () => {
-  test("what a service has appended is in order in its own lists at once, and in others when it is flushed", async () => {
+  test("a service's own lists are in the right order at once, and other services' lists after a flush", async () => {
     const stores = createMemoryStores();
     const { sessions, times } = await filled(stores, 300, (n) => n);
     await move(sessions, nameOf(7), 9_000);

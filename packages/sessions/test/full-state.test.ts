@@ -31,7 +31,7 @@ async function expectUsable(make: () => SessionService): Promise<void> {
 describe.each(["app", "user"])("the state of the %s", (scope) => {
   const refused = { ...tooLarge, message: expect.stringMatching(`state of the ${scope}`) };
 
-  test("is weighed with all that is stored for it: many small keys are refused before anything is written", async () => {
+  test("includes all stored data in its size: many small keys are rejected before anything is written", async () => {
     const driver = new MemoryDriver();
     const sessions = serviceOn(driver);
     const session = await sessions.createSession(key);
@@ -168,7 +168,7 @@ describe("two processes that fill the state of the app at the same moment", () =
   });
 });
 
-test("an event that was refused can be made smaller and appended under its id", async () => {
+test("a rejected event can be made smaller and appended with the same id", async () => {
   const sessions = serviceOn(new MemoryDriver());
   const session: Session = await sessions.createSession(key);
   const refused = setting({ "app:a": "x".repeat(300_000) }, { id: "one" });

@@ -7,7 +7,7 @@ import { SessionService, State } from "../src/index.ts";
 const key = { appName: "app", userId: "ada", sessionId: "s" };
 
 describe("the service", () => {
-  test("refuses stores that trim, and options that it does not know", () => {
+  test("rejects stores with maxMessages, and unknown options", () => {
     const make = (options: object) => () => new SessionService(options as never);
     const stores = createMemoryStores();
     expect(make({ stores: createMemoryStores({ maxMessages: 9 }) })).toThrow(/maxMessages/);
@@ -165,7 +165,7 @@ describe("State", () => {
     expect(state.has("a")).toBe(true);
   });
 
-  test("inherited names are no keys, and __proto__ is one like the others", () => {
+  test("inherited names are not keys, and __proto__ is an ordinary key", () => {
     const state = new State();
     for (const name of ["toString", "constructor", "__proto__"]) {
       expect(state.has(name)).toBe(false);

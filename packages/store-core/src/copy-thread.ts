@@ -40,7 +40,8 @@ type Entries<M> = ThreadPage<M>["entries"];
  * there), so nobody else's content gets between, and a commit that was made is never made again; all commits but the last set
  * metadata that says how far the copy is, so the same call goes on from there; the last has an operation id that stands for
  * the copy, so the same call knows that it is finished. That id may still be remembered of a copy that was deleted since: what
- * the backend then takes for a repetition is none.
+ * the backend then takes for a repetition is none. The same copy by several at once: whoever loses a commit looks again how
+ * far the copy is, and goes on from there.
  */
 export async function copyThread<M>(
   source: PortableStore<M>,
@@ -57,16 +58,17 @@ export async function copyThread<M>(
     invalid(
       "copyThread: upTo must be a cursor of the thread to copy; this one is of another, or of a deleted one",
     );
-  if (unfinishedIn(begin.metadata))
+  if (isUnfinishedCopy(begin.metadata))
     throw new StoreError("CONFLICT", "copyThread: the thread to copy is a copy itself that is not finished");
   const end = last?.sequence ?? Number.POSITIVE_INFINITY;
   const copy = hash("sha256", JSON.stringify([source.threadId, incarnation, upTo ?? null]), "base64url");
   const { createdAt = 0, updatedAt = 0, metadata = null } = begin;
+  let copied = 0;
   let isRepeated = false;
   const onRepeated = () => {
     isRepeated = true;
   };
-  const commit = (
+  const tryCommit = (
     entries: Entries<M>,
     expectedRevision: Revision | null,
     rest: object,
@@ -81,6 +83,16 @@ export async function copyThread<M>(
         ...abort,
       },
     );
+  const commit = async (...commitOf: Parameters<typeof tryCommit>) => {
+    try {
+      return await tryCommit(...commitOf);
+    } catch (error) {
+      if (!StoreError.is(error, "CONFLICT")) throw error;
+      const now = await target.read({ limit: 0, ...abort });
+      if (now.revision === null) throw targetGone();
+      throw now.revision === commitOf[1] ? error : new Overtaken();
+    }
+  };
   const finish = async (entries: Entries<M>, expectedRevision: Revision | null) => {
     isRepeated = false;
     const made = await commit(entries, expectedRevision, { metadata }, `copy:${copy}`);
@@ -90,66 +102,80 @@ export async function copyThread<M>(
     return await commit(entries, expectedRevision, { metadata }, `copy:${copy}:${randomUUID()}`);
   };
 
-  const there = await target.read({ limit: 0, ...abort });
-  const progress = progressOf(there.metadata, copy);
-  if (there.revision !== null && !progress) {
-    // Where the copy is finished its operation id is known, and nothing is written; else the revision is another one.
-    const finished = await commit([], null, { metadata }, `copy:${copy}`);
-    if (isSameIncarnation(finished, there.revision)) return { copied: 0, revision: finished };
-    throw foreignContent();
-  }
-  // The first of the copy's commits began the thread, so others have not written if there were no more than these.
-  if (progress && numberOf(there.revision) !== progress.commits) throw foreignContent();
-  let copied = progress?.copied ?? 0;
-  let commits = progress?.commits ?? 0;
-  let at = there.revision;
-  let after = progress?.after ?? incarnation;
-  const already = copied;
-  const isWhole = begin.older === undefined && copied === 0;
-  const total = end === Number.POSITIVE_INFINITY ? begin.count : await countUpTo(source, end, begin, abort);
-  const report = (entries: Entries<M>) => {
-    copied += entries.length;
-    onProgress?.({ copied, total });
-  };
-  if (isWhole) {
-    const entries = begin.entries.filter(({ sequence }) => sequence <= end);
-    const made = await unlessTooLarge(entries, () => finish(entries, at));
-    if (made !== undefined) {
-      report(entries);
-      return { copied, revision: made };
+  const goOn = async (): Promise<Revision | null> => {
+    const there = await target.read({ limit: 0, ...abort });
+    const progress = progressOf(there.metadata, copy);
+    if (there.revision !== null && !progress) {
+      // Where the copy is finished its operation id is known, and nothing is written; else the revision is another one.
+      const finished = await tryCommit([], null, { metadata }, `copy:${copy}`).catch((error: unknown) => {
+        throw StoreError.is(error, "CONFLICT") ? foreignContent() : error;
+      });
+      if (isSameIncarnation(finished, there.revision)) return finished;
+      throw foreignContent();
     }
-  }
-  for (;;) {
-    // Backends in this process answer within a turn of the event loop: without this a signal would never be aborted.
-    await nextTurn();
-    const page = await source.read({ after, limit: MESSAGES_AT_ONCE, ...abort });
-    checkUnchanged(page, after, incarnation);
-    const entries = page.entries.filter(({ sequence }) => sequence <= end);
-    if (entries.length === 0) break;
-    for (let rest = entries; rest.length > 0; ) {
-      let part = rest;
-      let made: Revision | null | undefined;
-      while (made === undefined) {
-        after = formatCursor(page.revision ?? revision, part.at(-1)?.sequence ?? 0);
-        const state: Progress = {
-          version: 1,
-          copy,
-          after,
-          copied: copied + part.length,
-          commits: commits + 1,
-        };
-        made = await unlessTooLarge(part, () => commit(part, at, { metadata: { [PROGRESS_KEY]: state } }));
-        if (made === undefined) part = part.slice(0, Math.ceil(part.length / 2));
+    // The first of the copy's commits began the thread, so others have not written if there were no more than these.
+    if (progress && numberOf(there.revision) !== progress.commits) throw foreignContent();
+    let reached = progress?.copied ?? 0;
+    let commits = progress?.commits ?? 0;
+    let at = there.revision;
+    let after = progress?.after ?? incarnation;
+    const isWhole = begin.older === undefined && reached === 0;
+    const total = end === Number.POSITIVE_INFINITY ? begin.count : await countUpTo(source, end, begin, abort);
+    const report = (entries: Entries<M>) => {
+      reached += entries.length;
+      copied += entries.length;
+      onProgress?.({ copied: reached, total });
+    };
+    if (isWhole) {
+      const entries = begin.entries.filter(({ sequence }) => sequence <= end);
+      const made = await unlessTooLarge(entries, () => finish(entries, at));
+      if (made !== undefined) {
+        report(entries);
+        return made;
       }
-      at = made;
-      commits += 1;
-      report(part);
-      rest = rest.slice(part.length);
+    }
+    for (;;) {
+      // Backends in this process answer within a turn of the event loop: without this a signal would never be aborted.
+      await nextTurn();
+      const page = await source.read({ after, limit: MESSAGES_AT_ONCE, ...abort });
+      checkUnchanged(page, after, incarnation);
+      const entries = page.entries.filter(({ sequence }) => sequence <= end);
+      if (entries.length === 0) break;
+      for (let rest = entries; rest.length > 0; ) {
+        let part = rest;
+        let made: Revision | null | undefined;
+        while (made === undefined) {
+          after = formatCursor(page.revision ?? revision, part.at(-1)?.sequence ?? 0);
+          const state: Progress = {
+            version: 1,
+            copy,
+            after,
+            copied: reached + part.length,
+            commits: commits + 1,
+          };
+          made = await unlessTooLarge(part, () => commit(part, at, { metadata: { [PROGRESS_KEY]: state } }));
+          if (made === undefined) part = part.slice(0, Math.ceil(part.length / 2));
+        }
+        at = made;
+        commits += 1;
+        report(part);
+        rest = rest.slice(part.length);
+      }
+    }
+    return await finish([], at);
+  };
+
+  for (;;) {
+    try {
+      return { revision: await goOn(), copied };
+    } catch (error) {
+      if (!(error instanceof Overtaken)) throw error;
     }
   }
-  at = await finish([], at);
-  return { copied: copied - already, revision: at };
 }
+
+/** A commit that was lost to another writer of the target, perhaps to the same copy by another caller. */
+class Overtaken extends Error {}
 
 function isSameIncarnation(one: Revision | null, other: Revision | null): boolean {
   return one !== null && other !== null && formatCursor(one, 0) === formatCursor(other, 0);
@@ -179,6 +205,10 @@ function checkUnchanged<M>({ revision, entries }: ThreadPage<M>, after: Cursor, 
     throw new StoreError("CONFLICT", "copyThread: the thread to copy was trimmed or cleared meanwhile");
 }
 
+function targetGone(): StoreError {
+  return new StoreError("CONFLICT", "copyThread: the target was deleted, or has expired, meanwhile");
+}
+
 function foreignContent(): StoreError {
   return new StoreError("CONFLICT", "copyThread: the target has content that this copy did not write");
 }
@@ -186,6 +216,11 @@ function foreignContent(): StoreError {
 /** How many commits a thread has had: the end of its revision. */
 function numberOf(revision: Revision | null): number {
   return Number(revision?.slice(revision.lastIndexOf(".") + 1));
+}
+
+/** Whether metadata is that of a copy in several commits which is not finished: the thread has only its first messages. */
+export function isUnfinishedCopy(metadata: unknown): boolean {
+  return unfinishedIn(metadata) !== undefined;
 }
 
 function unfinishedIn(metadata: unknown): Progress | undefined {

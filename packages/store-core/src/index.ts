@@ -16,6 +16,7 @@ export {
 } from "./arguments.ts";
 export { type Clock, systemClock } from "./clock.ts";
 export { type Codec, jsonCodec } from "./codec.ts";
+export { isUnfinishedCopy } from "./copy-thread.ts";
 export { formatCursor } from "./cursor.ts";
 export {
   type CommitOutcome,

@@ -61,10 +61,15 @@ export interface StoreFactory<M = ChatMessage> extends AsyncDisposable {
   /**
    * The store of a thread, without I/O. A thread id left out is generated (UUID v7). Thread ids are 1 to 1,024 bytes.
    *
-   * @param settings win over the factory's, for this store.
+   * @param settings win over the factory's, for this store. They are in its state, but at {@link restore} the factory's win.
    */
   open(threadId?: string, settings?: StoreSettings): MessageStore<M>;
-  /** The store of a serialised state, without I/O. @throws StoreError `INVALID_STATE`, also for nothing. */
+  /**
+   * The store of a serialised state, without I/O. A setting that the factory was given wins over the state's, also over one that
+   * {@link open} was given; the state fills in the rest.
+   *
+   * @throws StoreError `INVALID_STATE`, also for nothing.
+   */
   restore(state: unknown): MessageStore<M>;
   /**
    * The same threads, settings and connection for messages of another type, without I/O. Closing one factory closes both.
@@ -101,7 +106,8 @@ export interface StoreFactory<M = ChatMessage> extends AsyncDisposable {
   /**
    * Copies a thread: messages, their times, the thread's times and the metadata; in one atomic commit where they fit one, else
    * in several. The same call again goes on where one that failed has stopped, and nothing is doubled; after one that was
-   * finished it does nothing. `maxMessages` is the target's, and so is `ttlMs` unless it is given. What is added to the source
+   * finished it does nothing. Several such calls at once make one copy, and each succeeds. `maxMessages` is the target's, and
+   * so is `ttlMs` unless it is given. What is added to the source
    * meanwhile may be copied or not. A copy in several commits may show what was replaced meanwhile in part as it was before.
    *
    * @returns how many messages this call has copied, and the target's revision; `null` where there was nothing to copy.

@@ -57,3 +57,54 @@ test("what was written in the place of a deleted copy is not taken for the copy"
   await expect(stores.copyThread("a", "b")).rejects.toMatchObject({ code: "CONFLICT" });
   expect(await stores.open("b").listMessages()).toEqual([text("other")]);
 });
+
+test.each([undefined, 700])(
+  "the same copy by several at once is made once, and each call succeeds, upTo %s",
+  async (upTo) => {
+    await using stores = createMemoryStores();
+    const revision = await stores
+      .open("long")
+      .addMessages(Array.from({ length: 5_000 }, (_, index) => text(`${index}`)));
+    const options = upTo === undefined ? {} : { upTo: formatCursor(revision ?? "", upTo) };
+    const total = upTo ?? 5_000;
+    const reached: number[] = [];
+    const onProgress = ({ copied }: { copied: number }) => {
+      reached.push(copied);
+    };
+    const copies = await Promise.all(
+      [1, 2, 3].map(() => stores.copyThread("long", "copy", { ...options, onProgress })),
+    );
+    expect(new Set(copies.map((copy) => copy.revision)).size).toBe(1);
+    expect(copies.reduce((sum, { copied }) => sum + copied, 0)).toBe(total);
+    expect(reached).toEqual([...new Set(reached)].sort((one, other) => one - other));
+    const contents = (await stores.open("copy").listMessages()).map(({ content }) => content);
+    expect(contents).toEqual(Array.from({ length: total }, (_, index) => `${index}`));
+  },
+);
+
+test("a copy whose target is deleted or written to meanwhile is CONFLICT, and says which", async () => {
+  await using stores = createMemoryStores();
+  await stores.open("long").addMessages(Array.from({ length: 2_000 }, (_, index) => text(`${index}`)));
+  let change: Promise<unknown> | undefined;
+  const deleted = stores.copyThread("long", "copy", {
+    onProgress: () => {
+      change ??= stores.deleteThread("copy");
+    },
+  });
+  await expect(deleted).rejects.toMatchObject({
+    code: "CONFLICT",
+    message: expect.stringContaining("the target was deleted, or has expired, meanwhile"),
+  });
+  change = undefined;
+  const written = stores.copyThread("long", "copy", {
+    onProgress: () => {
+      change ??= stores.open("copy").addMessages([text("of another origin")]);
+    },
+  });
+  const foreign = { code: "CONFLICT", message: expect.stringMatching(/^copyThread: the target has content/) };
+  await expect(written).rejects.toMatchObject(foreign);
+  await change;
+  await expect(stores.copyThread("long", "copy"), "unfinished").rejects.toMatchObject(foreign);
+  await stores.open("other").addMessages([text("other")]);
+  await expect(stores.copyThread("long", "other"), "a live thread").rejects.toMatchObject(foreign);
+});

@@ -3,24 +3,24 @@ import type { Amendment } from "@scrollback/store-core";
 import { BLANK, toSeconds } from "./item.ts";
 
 /**
- * A change of one row in PartiQL, as up to 25 UPDATE statements go into one request. A batch costs the write units of its
- * statements, no more. Not a transaction: that costs twice as much, and one missing row cancels it.
+ * A change of one row in PartiQL, because one request takes up to 25 UPDATE statements. A batch costs only the write units of
+ * its statements. A transaction would cost twice as much, and one missing row would cancel it.
  *
- * An UPDATE never creates an item: it fails where there is no item, or where the condition does not hold.
+ * An UPDATE never creates an item: it fails if the item is missing or the condition is false.
  */
 export interface Update {
   /** The SET and REMOVE clauses. */
   readonly clauses: string;
   readonly values: readonly AttributeValue[];
-  /** Begins with AND. Default: none. */
+  /** Starts with AND. Default: none. */
   readonly condition?: string;
   readonly conditionValues?: readonly AttributeValue[];
 }
 
-/** Texts blanked by one update: DynamoDB accepts 300 operators an expression, and 8 KB a statement. */
+/** Texts blanked by one update: DynamoDB accepts 300 operators per expression and 8 KB per statement. */
 const TEXTS_AN_UPDATE = 250;
 
-/** All that the amendments of one call change in one row. An update costs as much as the row is large, so few. */
+/** All changes of one row by the amendments of one call, in few updates, because each costs the size of the row. */
 export class RowChange {
   #eraseTexts = false;
   readonly #blanked = new Set<number>();
@@ -55,7 +55,7 @@ export class RowChange {
       yield {
         clauses: some.map((index) => `SET c[${index}]=?`).join(" "),
         values: some.map(() => BLANK),
-        // A text set past the list's end would be added to it, and one in another type, which is damage, would be refused.
+        // A text set after the end of the list would be appended, and a value of another type, which is damage, rejected.
         condition: "AND attribute_type(c, 'L') AND size(c) > ?",
         conditionValues: [{ N: String(some.at(-1)) }],
       };
@@ -63,7 +63,7 @@ export class RowChange {
   }
 }
 
-/** A row without `x` meets no comparison with it, so a row that never expires stays as it is. */
+/** Comparisons with a missing `x` are false, so a row that never expires stays unchanged. */
 function extend({ to, atLeast }: NonNullable<Amendment["extend"]>): Update {
   if (to === null) {
     return {
@@ -81,7 +81,7 @@ function extend({ to, atLeast }: NonNullable<Amendment["extend"]>): Update {
   };
 }
 
-/** The statement that makes an update of a row. */
+/** Returns the statement for an update of a row. */
 export function statementOf(
   tableName: string,
   stream: string,

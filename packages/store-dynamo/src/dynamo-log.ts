@@ -34,19 +34,19 @@ const capabilities: RecordLogCapabilities = Object.freeze({
 });
 
 /**
- * A longer range is looked up first, by its keys: an update of a missing row costs a write unit, a look at 20 rows of 1 KB
- * costs as much. A collection of 32 commits is shorter, and its rows are there.
+ * The keys of a longer range are read first: an update of a missing row costs a write unit, as much as reading 20 rows of
+ * 1 KB. The range of an amendment after 32 commits is shorter, and its rows exist.
  */
 const ROWS_WITHOUT_LOOKUP = 100;
-/** DynamoDB takes a number of 32 bits; a page never has so many rows. */
+/** DynamoDB accepts a 32-bit number; a page never has more rows. */
 const MAX_LIMIT = 2 ** 31 - 1;
-/** The most statements that DynamoDB takes a request. */
+/** The maximum number of statements per request in DynamoDB. */
 const UPDATES_A_BATCH = 25;
 const BATCHES_AT_ONCE = 4;
-/** An update that is throttled for about 10 seconds fails. */
+/** An update fails after it was throttled for about 10 seconds. */
 const UPDATE_ATTEMPTS = 24;
 
-/** The record log in a DynamoDB table: one item a row. `item.ts` has the layout, `amend.ts` the changes of rows. */
+/** The record log in a DynamoDB table: one item per row. `item.ts` has the layout, `amend.ts` the changes of rows. */
 export class DynamoRecordLog implements RecordLog {
   readonly capabilities: RecordLogCapabilities = capabilities;
   readonly target: DriverTarget;
@@ -54,7 +54,7 @@ export class DynamoRecordLog implements RecordLog {
   readonly #tableName: string;
   readonly #owned: boolean;
   readonly #calls = new PendingCalls();
-  /** Known once a request has failed. */
+  /** Set after a request has failed. */
   #endpoint: string | undefined;
 
   constructor({ client, tableName, owned }: DynamoConnection) {
@@ -73,7 +73,7 @@ export class DynamoRecordLog implements RecordLog {
     });
     const refusal = await refusalOf(this.#send((how) => this.#client.send(put, how)));
     if (!refusal) return true;
-    // An imitation of DynamoDB may return nothing.
+    // A DynamoDB-compatible server may return no item.
     return refusal.Item ? toRow(refusal.Item) : false;
   }
 
@@ -81,11 +81,11 @@ export class DynamoRecordLog implements RecordLog {
     return (await this.#query(stream, 1, below, limit, heads ? "n, h, x" : "n, h, c, x")).map(toRow);
   }
 
-  /** One request for each 25 rows, and one query for each range of more than 100 numbers. */
+  /** Sends one request for every 25 rows, and one query for each range of more than 100 numbers. */
   async amend(stream: string, amendments: readonly Amendment[]): Promise<void> {
     const batches = batchesOf(await this.#changesOf(stream, amendments));
     const inTurn = async () => {
-      // All take from one generator, which ends for all of them with the first failure.
+      // All loops take from one generator. The first failure ends it for all of them.
       for (const batch of batches) {
         await this.#update(
           batch.map(([number, update]) => statementOf(this.#tableName, stream, number, update)),
@@ -95,7 +95,7 @@ export class DynamoRecordLog implements RecordLog {
     await Promise.all(Array.from({ length: BATCHES_AT_ONCE }, inTurn));
   }
 
-  /** From one request to 16. The index is eventually consistent: a new stream is in it a moment later. */
+  /** Sends 1 to 16 requests. The index is eventually consistent: a new stream appears in it after a short delay. */
   streams(request: StreamsRequest): Promise<StreamPage> {
     return streamPage(request, this.#queryRoots);
   }
@@ -126,7 +126,7 @@ export class DynamoRecordLog implements RecordLog {
     return classifyError(error, this.#endpoint);
   }
 
-  /** The items `from` to `below - 1`, highest first, page after page of 1 MB. */
+  /** Returns the items `from` to `below - 1`, highest first, in pages of 1 MB. */
   async #query(
     stream: string,
     from: number,
@@ -160,7 +160,7 @@ export class DynamoRecordLog implements RecordLog {
     return items;
   }
 
-  /** What amendments change, by row number. */
+  /** The changes by amendments, by row number. */
   async #changesOf(stream: string, amendments: readonly Amendment[]): Promise<Map<number, RowChange>> {
     const changes = new Map<number, RowChange>();
     for (const range of joined(amendments)) {
@@ -183,7 +183,7 @@ export class DynamoRecordLog implements RecordLog {
     return items.map(({ n }) => Number(n?.N));
   }
 
-  /** Makes updates. A row that is missing, or that does not meet the update's condition, is skipped. */
+  /** Updates rows. Skips a row that is missing or does not meet the update's condition. */
   async #update(statements: readonly BatchStatementRequest[]): Promise<void> {
     let left = statements;
     for (let attempt = 1; ; attempt++) {
@@ -195,7 +195,7 @@ export class DynamoRecordLog implements RecordLog {
     }
   }
 
-  /** @returns the statements that were throttled, if any. */
+  /** @returns the throttled statements, if any. */
   async #updateOnce(
     statements: readonly BatchStatementRequest[],
   ): Promise<{ statements: readonly BatchStatementRequest[]; error: unknown } | undefined> {
@@ -233,7 +233,7 @@ function toRoot({ s, n }: Item): Root {
 
 type NumberRange = Pick<Amendment, "from" | "to">;
 
-/** Ranges without overlaps that cover all of the given ones. */
+/** Returns ranges without overlaps that cover all given ranges. */
 function joined(ranges: readonly NumberRange[]): NumberRange[] {
   const sorted = ranges.filter(({ from, to }) => from < to).sort((a, b) => a.from - b.from);
   const whole: { from: number; to: number }[] = [];
@@ -245,7 +245,7 @@ function joined(ranges: readonly NumberRange[]): NumberRange[] {
   return whole;
 }
 
-/** Batches of updates; DynamoDB refuses one that has two updates of a row. */
+/** Batches of updates. DynamoDB rejects a batch with two updates of one row. */
 function* batchesOf(
   changes: ReadonlyMap<number, RowChange>,
 ): Generator<(readonly [number: number, update: Update])[]> {
@@ -260,7 +260,7 @@ function* batchesOf(
   }
 }
 
-/** Why a conditional write was not done; undefined where it was. */
+/** Returns why a conditional write was rejected, or undefined if it was done. */
 async function refusalOf(write: Promise<unknown>): Promise<ConditionalCheckFailedException | undefined> {
   try {
     await write;

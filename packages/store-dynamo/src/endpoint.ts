@@ -1,6 +1,6 @@
 import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 
-/** Where a client's requests go, as `host:port`; undefined where it cannot tell. */
+/** Returns the endpoint of a client as `host:port`, or undefined if it is unknown. */
 export async function endpointOf({ config }: DynamoDBClient): Promise<string | undefined> {
   try {
     if (config.endpoint) {
@@ -14,7 +14,7 @@ export async function endpointOf({ config }: DynamoDBClient): Promise<string | u
     });
     return `${url.hostname}:443`;
   } catch {
-    // No region, for one, which the request's own error tells.
+    // For example without a region, which the request's own error reports.
     return undefined;
   }
 }

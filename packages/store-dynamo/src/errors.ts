@@ -11,7 +11,7 @@ const throttled = retryable(
 );
 const troubled = retryable("the service failed to answer; see cause");
 const refused = permanent(
-  "the credentials were refused; check the AWS SDK's credentials, and that the machine's clock is right",
+  "the credentials were rejected; check the AWS SDK's credentials and the machine's clock",
 );
 const absent = permanent(
   "no credentials were found; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, AWS_PROFILE or a role, or hand in a client",
@@ -27,17 +27,17 @@ const throttling: ReadonlySet<string> = new Set([
   "TooManyRequestsException",
 ]);
 
-/** DynamoDB's errors, and those of the SDK, by their names. */
-const meanings: Readonly<Record<string, ErrorClass>> = {
+/** The errors of DynamoDB and of the SDK by name. */
+const errorsByName: Readonly<Record<string, ErrorClass>> = {
   InternalServerError: troubled,
   ServiceUnavailable: troubled,
   ServiceUnavailableException: troubled,
   TransactionConflictException: troubled,
   TransactionInProgressException: troubled,
   ReplicatedWriteConflictException: retryable("another region wrote to the thread at the same time"),
-  ResourceInUseException: retryable("the table is being made, changed or deleted"),
+  ResourceInUseException: retryable("the table is being created, changed or deleted"),
   ResourceNotFoundException: permanent(
-    "the table does not exist in this account and region; run setup(), or make it from the definition in the package's documentation",
+    "the table does not exist in this account and region; run setup(), or create it from the definition in the package's documentation",
   ),
   AccessDeniedException: permanent(
     "the credentials do not allow an action that the stores need; give them the policy of the package's documentation",
@@ -55,31 +55,31 @@ const meanings: Readonly<Record<string, ErrorClass>> = {
   TokenProviderError: absent,
 };
 
-const tooLarge = table.tooLarge("an item is larger than DynamoDB takes; nothing was written");
-/** The table is another program's. */
+const tooLarge = table.tooLarge("an item is larger than DynamoDB accepts; nothing was written");
+/** The table belongs to another program. */
 export const otherTable = {
   code: "UNSUPPORTED",
-  message: `dynamodb: the table has other keys than the stores need: partition key "${PARTITION_KEY}" (string), sort key "${SORT_KEY}" (number); name another table`,
+  message: `dynamodb: the table has other keys than the stores need: partition key "${PARTITION_KEY}" (string), sort key "${SORT_KEY}" (number); use another table`,
 } as const satisfies ErrorClass;
 
 const noIndex: ErrorClass = {
   code: "UNSUPPORTED",
-  message: `dynamodb: the table was made without the index "${ROOT_INDEX}", by which threads are listed; add it: partition key "${SHARD_ATTRIBUTE}" (string), sort key "${PARTITION_KEY}" (string), projection KEYS_ONLY`,
+  message: `dynamodb: the table has no index "${ROOT_INDEX}", which listThreads() needs; add it: partition key "${SHARD_ATTRIBUTE}" (string), sort key "${PARTITION_KEY}" (string), projection KEYS_ONLY`,
 };
 const indexInWork = retryable(
-  `DynamoDB is still filling the index "${ROOT_INDEX}", by which threads are listed`,
+  `DynamoDB is still filling the index "${ROOT_INDEX}", which listThreads() needs`,
 );
 
-/** Of the SDK, and of a service that got no whole request. */
+/** Timeouts of the SDK, and of a service that received no complete request. */
 const timeouts: ReadonlySet<string> = new Set(["TimeoutError", "RequestTimeout", "RequestTimeoutException"]);
 
-/** See `RecordLog.classifyError`. `server`: where the requests go. */
+/** See `RecordLog.classifyError`. `server`: the endpoint of the requests. */
 export function classifyError(error: unknown, server?: string): ErrorClass | undefined {
   if (!(error instanceof Error)) return undefined;
   const { name, message } = error;
   if (isThrottled(error)) return throttled;
   if (timeouts.has(name)) return lost(error, server);
-  if (Object.hasOwn(meanings, name)) return meanings[name];
+  if (Object.hasOwn(errorsByName, name)) return errorsByName[name];
   if (name === "ValidationException") return classifyRefusal(message);
   if (message === "Region is missing") return noRegion;
   const ofNode = network(error, server);
@@ -87,7 +87,7 @@ export function classifyError(error: unknown, server?: string): ErrorClass | und
   return statusOf(error) >= 500 ? troubled : undefined;
 }
 
-/** What DynamoDB has against a request. */
+/** Classifies a validation error of a request. */
 function classifyRefusal(message: string): ErrorClass | undefined {
   if (/item size.*exceeded/i.test(message)) return tooLarge;
   if (/does not have the specified index/i.test(message)) return noIndex;
@@ -95,20 +95,20 @@ function classifyRefusal(message: string): ErrorClass | undefined {
   return /\bkeys?\b|\bschema\b/i.test(message) ? otherTable : undefined;
 }
 
-/** The error of one statement of a batch, under the name that it has as the error of a request. */
+/** Returns the error of one statement of a batch, with the name that it has as the error of a request. */
 export function errorOfStatement({ Code, Message }: BatchStatementError): Error {
   const code = Code ?? "InternalServerError";
-  const isName = throttling.has(code) || Object.hasOwn(meanings, code);
+  const isName = throttling.has(code) || Object.hasOwn(errorsByName, code);
   const name = isName ? code : `${code.replace(/Error$/, "")}Exception`;
   return Object.assign(new Error(Message ?? code), { name });
 }
 
-/** Whether the condition of a write did not hold, or the item that it updates is missing. */
+/** Whether the condition of a write was false, or the item to update is missing. */
 export function isRefusal(error: Error): boolean {
   return error.name === "ConditionalCheckFailedException";
 }
 
-/** Whether the request may be sent again once there is throughput. */
+/** Whether the request was throttled and can be retried. */
 export function isThrottled(error: unknown): boolean {
   return error instanceof Error && (throttling.has(error.name) || statusOf(error) === 429);
 }
@@ -118,17 +118,17 @@ function statusOf(error: Error): number {
 }
 
 /**
- * Takes off an error what was sent: the response that the SDK hides in it leads to the request, and where a signature is
- * wrong, DynamoDB answers with the request as it should have been signed, session token included.
+ * Removes the request from an error: the response that the SDK hides in it leads to the request, and for a wrong signature
+ * DynamoDB replies with the request as it should have been signed, including the session token.
  */
 export function withoutRequest(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
   const response = Reflect.get(error, "$response");
   if (typeof response === "object" && response !== null) Reflect.set(response, "body", undefined);
   if (/signature/i.test(error.message)) {
-    const [told = ""] = error.message.split(/\s*(?:\n|The Canonical String)/);
-    error.stack = (error.stack ?? "").replace(error.message, () => told);
-    error.message = told;
+    const [summary = ""] = error.message.split(/\s*(?:\n|The Canonical String)/);
+    error.stack = (error.stack ?? "").replace(error.message, () => summary);
+    error.message = summary;
   }
   return error;
 }

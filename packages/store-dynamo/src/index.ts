@@ -11,8 +11,8 @@ import { type DynamoStoreOptions, parseOptions } from "./options.ts";
 export type { DynamoStoreOptions } from "./options.ts";
 
 /**
- * Stores in one DynamoDB table. Sends no request before a store's first call. `setup()` makes the table where it is not
- * there yet; it is not needed for a table that you made.
+ * Creates stores in one DynamoDB table. Sends the first request at the first call of a store. `setup()` creates a missing
+ * table; it is not needed for a table that you created.
  *
  * @throws StoreError `INVALID_ARGUMENT` for a wrong or unknown option, or not exactly one of `url` and `client`.
  * @example

@@ -3,14 +3,14 @@ import { FIRST_ROW, type LogRow } from "@scrollback/store-core";
 import { shardOf } from "./roots.ts";
 
 /**
- * A row as an item of the table. Names have one letter, because DynamoDB counts names among an item's bytes.
+ * A row as an item of the table. Attribute names have one letter, because DynamoDB counts them in the item's size.
  *
  * - `s`, string: the stream, which is the thread id. The partition key.
  * - `n`, number: the row's number. The sort key.
- * - `h`, string: the head. Absent where it is empty.
- * - `c`, list of binaries: the texts in UTF-8. Absent where there are none or all were blanked.
+ * - `h`, string: the head. Absent if it is empty.
+ * - `c`, list of binaries: the texts in UTF-8. Absent if there are none or all were blanked.
  * - `x`, number: when DynamoDB may delete the item, in seconds since 1970. Absent: never.
- * - `r`, string: in roots alone, the shard of the stream: the partition key of the index that lists streams, whose sort key is `s`.
+ * - `r`, string: only in roots, the shard of the stream. The partition key of the index of streams; the sort key is `s`.
  */
 export type Item = Record<string, AttributeValue>;
 
@@ -19,7 +19,7 @@ export const SORT_KEY = "n";
 export const TTL_ATTRIBUTE = "x";
 export const SHARD_ATTRIBUTE = "r";
 
-/** An item has at most 400 KiB: the row, the key of at most 1.1 KiB, a byte a text, and a reserve. */
+/** An item has at most 400 KiB: the row, the key of at most 1.1 KiB, one byte per text, and a reserve. */
 export const MAX_ROW_BYTES = 384 * 1024;
 
 export const BLANK: AttributeValue = { B: new Uint8Array() };
@@ -49,7 +49,7 @@ export function toRow({ n, h, c, x }: Item): LogRow {
   };
 }
 
-/** Rounded up: no row is deleted before its time. */
+/** Rounds up, so that no row is deleted before its time. */
 export function toSeconds(milliseconds: number): AttributeValue.NMember {
   return { N: String(Math.ceil(milliseconds / 1_000)) };
 }

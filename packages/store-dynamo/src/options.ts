@@ -13,28 +13,28 @@ import {
   type UsedClient,
 } from "@scrollback/store-core";
 
-/** What `createDynamoStores` takes: one of `url` and `client`, and what every backend's factory takes. */
+/** Options of `createDynamoStores`: either `url` or `client`, and the options of every backend. */
 export interface DynamoStoreOptions<M = ChatMessage> extends StoreOptions<M> {
   /**
-   * `dynamodb://table`, with `?region=…` and `&endpoint=…` where the AWS SDK is not to find them by itself. Credentials
-   * come from the SDK's standard chain (environment, shared files, the role of the machine) and never stand in the URL.
+   * `dynamodb://table`, with `?region=…` and `&endpoint=…` if the AWS SDK should not find them itself. Credentials come from
+   * the SDK's standard chain (environment, shared files, the machine's role) and must not be in the URL.
    */
   url?: string;
-  /** A client of `@aws-sdk/client-dynamodb`, for credentials, timeouts or retries of your own. It is never destroyed. */
+  /** A client of `@aws-sdk/client-dynamodb`, for custom credentials, timeouts or retries. The factory never destroys it. */
   client?: DynamoDBClient;
-  /** The table, with `client`; a `url` names its own. Default `"scrollback"`. */
+  /** The table, only with `client`; a `url` contains the table. Default `"scrollback"`. */
   tableName?: string;
 }
 
-/** The client to work with, and its table. */
+/** The client and its table. */
 export interface DynamoConnection extends UsedClient<DynamoDBClient> {
   readonly tableName: string;
 }
 
 const CONNECT_TIMEOUT_MS = 2_000;
 /**
- * One repetition by the SDK, for a connection that was cut while it idled. What fails for longer, store-core tries again,
- * under the same operation id.
+ * One retry by the SDK, for a connection that was closed while idle. store-core retries longer failures with the same
+ * operation id.
  */
 const MAX_ATTEMPTS = 2;
 
@@ -96,7 +96,7 @@ function connectionOf(
   const used = clientFrom("createDynamoStores", { url, client }, openClient);
   if (url === undefined) return { ...used, tableName: tableName ?? "scrollback" };
   if (tableName !== undefined)
-    invalid("createDynamoStores: tableName goes with client; the url names the table");
+    invalid("createDynamoStores: tableName cannot be combined with url; put the table into url");
   return { ...used, tableName: new URL(url).host };
 }
 
@@ -110,7 +110,7 @@ function openClient(url: string): DynamoDBClient {
     maxAttempts: MAX_ATTEMPTS,
     requestHandler: {
       connectionTimeout: CONNECT_TIMEOUT_MS,
-      // Not requestTimeout, which counts the wait for a free connection too, and ends with a reply's first byte.
+      // Not requestTimeout, which includes the wait for a free connection and ends at the first byte of the reply.
       socketTimeout: REPLY_TIMEOUT_MS,
     },
   });

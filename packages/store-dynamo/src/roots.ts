@@ -7,22 +7,22 @@ import {
   type StreamsRequest,
 } from "@scrollback/store-core";
 
-/** The sparse index that lists streams: of the items it has only the roots. */
+/** The sparse index that lists streams. It contains only the roots. */
 export const ROOT_INDEX = "roots";
 
 /**
- * The partitions of the index, because each of them takes 1,000 new streams a second. A listing asks one after the other, so
- * few.
+ * The number of partitions of the index. Each accepts 1,000 new streams per second. A listing queries one after the other, so
+ * there are few.
  */
 const SHARDS = 8;
 
-/** The requests of a page, where the items between two streams are many. Then the page is short. */
+/** The maximum number of requests per page. A page is short if there are many items between two streams. */
 const REQUESTS_A_PAGE = 2 * SHARDS;
 
-/** Items asked for at least, because a stream may have several roots. */
+/** The minimum number of items per request, because a stream may have several roots. */
 const ITEMS_A_REQUEST = 25;
 
-/** DynamoDB takes no longer value for a sort key. No stream has a longer name. */
+/** The maximum length of a sort key in DynamoDB. No stream has a longer name. */
 const MAX_PREFIX_BYTES = 1_024;
 
 /** An item of the index. */
@@ -31,7 +31,7 @@ export interface Root {
   readonly number: number;
 }
 
-/** Asks a shard for its next roots in the order of their streams: those whose names begin with `prefix`, after the root `after`. */
+/** Returns the next roots of a shard after the root `after`, in the order of their streams, whose names begin with `prefix`. */
 export type QueryRoots = (asked: {
   readonly shard: string;
   readonly prefix: string;
@@ -39,12 +39,12 @@ export type QueryRoots = (asked: {
   readonly limit: number;
 }) => Promise<{ readonly roots: readonly Root[]; readonly last?: Root | undefined }>;
 
-/** The shard of a stream, by its name alone. */
+/** Returns the shard of a stream, which depends only on its name. */
 export function shardOf(stream: string): string {
   return String(createHash("sha256").update(stream).digest().readUInt8() % SHARDS);
 }
 
-/** A page of streams: one request where a shard has enough of them, and one more for each shard that ends. */
+/** Returns a page of streams with one request, and one more request for each shard that ends. */
 export async function streamPage(request: StreamsRequest, query: QueryRoots): Promise<StreamPage> {
   const { prefix, limit } = request;
   let { shard, after } = parseCursor(request);

@@ -22,7 +22,7 @@ import { ROOT_INDEX } from "./roots.ts";
 
 const LONGEST_WAIT_S = 120;
 
-/** What `setup()` makes: the table, and the index that holds the roots alone, by which threads are listed. */
+/** What `setup()` creates: the table, and the index of roots, by which threads are listed. */
 export function tableDefinition(tableName: string) {
   return {
     TableName: tableName,
@@ -50,9 +50,9 @@ export function tableDefinition(tableName: string) {
 }
 
 /**
- * Makes the table unless it is there, billed by request, waits until it is active, and has DynamoDB delete what expired. A
- * table that is there is changed in nothing else. Whoever may not look at tables may still use one that others have made.
- * At last it is tried whether writes are allowed.
+ * Creates a missing table, billed per request, waits until it is active, and enables its expiry. Makes no other change to an
+ * existing table. A user without permission to describe tables can use an existing table. Finally checks the permission to
+ * write.
  */
 export async function setUpTable(client: DynamoDBClient, tableName: string): Promise<void> {
   try {
@@ -96,7 +96,7 @@ async function create(client: DynamoDBClient, tableName: string): Promise<void> 
   try {
     await client.send(new CreateTableCommand(tableDefinition(tableName)));
   } catch (error) {
-    // Another process makes it at this moment.
+    // Another process is creating it.
     if (!(error instanceof ResourceInUseException)) throw error;
   }
 }
@@ -111,7 +111,7 @@ async function enableExpiry(client: DynamoDBClient, tableName: string): Promise<
       }),
     );
   } catch (error) {
-    // Where another process was first, DynamoDB says only that the request is not valid.
+    // If another process was first, DynamoDB only reports that the request is not valid.
     if (!(await hasExpiry(client, tableName))) throw error;
   }
 }
@@ -123,13 +123,13 @@ async function hasExpiry(client: DynamoDBClient, tableName: string): Promise<boo
   if (AttributeName !== TTL_ATTRIBUTE) {
     throw new StoreError(
       "UNSUPPORTED",
-      `dynamodb: the table expires items by the attribute "${AttributeName}"; the stores need "${TTL_ATTRIBUTE}", so name another table`,
+      `dynamodb: the table expires items by the attribute "${AttributeName}"; the stores need "${TTL_ATTRIBUTE}"; use another table`,
     );
   }
   return true;
 }
 
-/** Writes to a row that is never there, on condition that it is, so that nothing is written. */
+/** Writes to a row that never exists, on condition that it exists, so that nothing is written. */
 async function tryWrites(client: DynamoDBClient, tableName: string): Promise<void> {
   const [stream, number] = ["setup", 0] as const;
   try {

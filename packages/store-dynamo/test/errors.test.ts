@@ -87,7 +87,7 @@ describe("what an error means", () => {
     });
     expect(invalid("The table does not have the specified index: roots")).toMatchObject({
       code: "UNSUPPORTED",
-      message: expect.stringContaining("without the index"),
+      message: expect.stringContaining("has no index"),
     });
     expect(invalid("Cannot read from backfilling global secondary index: roots")).toMatchObject({
       ...passing,

@@ -91,7 +91,7 @@ const server = createServer().listen(0, "127.0.0.1", 1, () => console.log(server
   };
 }
 
-describe("a client that was handed in", () => {
+describe("a caller's client", () => {
   test("is not destroyed, and serves several factories", async () => {
     const client = clientOf((await server).url);
     const destroy = vi.spyOn(client, "destroy");
@@ -161,7 +161,7 @@ describe("thread ids", () => {
 });
 
 describe("sizes around an item's", () => {
-  test("every message and every batch is taken, whatever else its item holds", async () => {
+  test("every message and every batch is stored, independent of the other content of its item", async () => {
     await using stores = createDynamoStores({ url: table.url });
     // The longest ids: an operation id of control characters takes six times its bytes in a head.
     const threadId = crypto.randomUUID().padEnd(1_024, "x");

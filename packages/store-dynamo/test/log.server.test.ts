@@ -26,7 +26,7 @@ const TODAY = Date.now() * 2048;
 const wholeStream = (stream: string) => log.read(stream, Number.POSITIVE_INFINITY, 1_000_000, false);
 
 describe("a log", () => {
-  test("keeps a row at least as long as it was told, and at most a second longer", async () => {
+  test("keeps a row at least until its expiry, and at most a second longer", async () => {
     const stream = newStream();
     for (const [number, expiresAt] of [
       [1, 5_000],

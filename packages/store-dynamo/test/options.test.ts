@@ -18,7 +18,7 @@ runFactory({
     client: () => client,
     wrong: [
       [{ tableName: "chats" }, "either url or client"],
-      [{ url, tableName: "chats" }, "tableName goes with client"],
+      [{ url, tableName: "chats" }, "tableName cannot be combined with url"],
       [{ url, keyPrefix: "chats" }, "keyPrefix"],
       [{ client, tableName: "" }, "tableName"],
       [{ client, tableName: "ab" }, "tableName"],
@@ -107,7 +107,7 @@ describe("options", () => {
   });
 });
 
-test("a driver tells in which table it keeps threads", () => {
+test("a driver's target has the table", () => {
   const { connection } = parseOptions({ url });
   expect(new RecordLogDriver(new DynamoRecordLog(connection)).target).toEqual({ collection: "chats" });
 });

@@ -46,7 +46,7 @@ function named<More extends unknown[]>(...cases: [Answer, ...More][]) {
   });
 }
 
-describe.concurrent("a request that is refused for a moment", () => {
+describe.concurrent("a request that is rejected temporarily", () => {
   const passing = named(
     [refusal("ProvisionedThroughputExceededException")],
     [refusal("ThrottlingException")],
@@ -145,7 +145,7 @@ describe.concurrent("a request that is refused for a moment", () => {
   });
 });
 
-describe.concurrent("a request that is refused for good", () => {
+describe.concurrent("a request that is rejected permanently", () => {
   const content = "what the user said";
   const token = "FwoGZXIvYXdzEXAMPLEsessiontoken";
   const signature = `The request signature we calculated does not match the signature you provided. Check your AWS Secret Access Key and signing method. Consult the service documentation for details.

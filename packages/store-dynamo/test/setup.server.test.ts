@@ -109,19 +109,22 @@ describe("setup", () => {
     ]);
   });
 
-  test.each(["Query", "PutItem", "BatchExecuteStatement"])("tells that %s is not allowed", async (denied) => {
-    const { TableName } = await ownTable();
-    await using gateway = await openGateway((await server).url);
-    gateway.answer = (action) => (action === denied ? refusal("AccessDeniedException") : undefined);
-    await using stores = createDynamoStores({ url: urlOf(TableName, gateway.url) });
-    await expect(stores.setup()).rejects.toMatchObject({
-      code: "UNAVAILABLE",
-      retryable: false,
-      message: expect.stringContaining("policy"),
-    });
-  });
+  test.each(["Query", "PutItem", "BatchExecuteStatement"])(
+    "reports that %s is not allowed",
+    async (denied) => {
+      const { TableName } = await ownTable();
+      await using gateway = await openGateway((await server).url);
+      gateway.answer = (action) => (action === denied ? refusal("AccessDeniedException") : undefined);
+      await using stores = createDynamoStores({ url: urlOf(TableName, gateway.url) });
+      await expect(stores.setup()).rejects.toMatchObject({
+        code: "UNAVAILABLE",
+        retryable: false,
+        message: expect.stringContaining("policy"),
+      });
+    },
+  );
 
-  test("needs no permission to make a table that is there, and tells that one is missing", async () => {
+  test("needs no permission to create an existing table, and reports a missing one", async () => {
     const { TableName, url } = await ownTable();
     await using gateway = await openGateway((await server).url);
     const allowed = ["Query", "PutItem", "BatchExecuteStatement"];
@@ -285,18 +288,21 @@ describe("a table of another program", () => {
       },
     ],
   ];
-  test.each(pairs)("%s is refused by setup, writes and reads, and left as it is", async (_, definition) => {
-    const { TableName, url } = await ownTable();
-    await (await raw).send(new CreateTableCommand({ ...definition, TableName }));
-    await using stores = createDynamoStores({ url });
-    const refused = { code: "UNSUPPORTED", message: expect.stringContaining("other keys") };
-    await expect(stores.setup()).rejects.toMatchObject(refused);
-    await expect(stores.open().listMessages()).rejects.toMatchObject(refused);
-    await expect(stores.open().addMessages([user("a")])).rejects.toMatchObject(refused);
-    expect((await describeTable(TableName)).expiry).toMatchObject({ TimeToLiveStatus: "DISABLED" });
-  });
+  test.each(pairs)(
+    "%s is rejected by setup, writes and reads, and stays unchanged",
+    async (_, definition) => {
+      const { TableName, url } = await ownTable();
+      await (await raw).send(new CreateTableCommand({ ...definition, TableName }));
+      await using stores = createDynamoStores({ url });
+      const refused = { code: "UNSUPPORTED", message: expect.stringContaining("other keys") };
+      await expect(stores.setup()).rejects.toMatchObject(refused);
+      await expect(stores.open().listMessages()).rejects.toMatchObject(refused);
+      await expect(stores.open().addMessages([user("a")])).rejects.toMatchObject(refused);
+      expect((await describeTable(TableName)).expiry).toMatchObject({ TimeToLiveStatus: "DISABLED" });
+    },
+  );
 
-  test("that expires items by another attribute is refused by setup", async () => {
+  test("that expires items by another attribute is rejected by setup", async () => {
     const { TableName, url } = await ownTable();
     await (await raw).send(new CreateTableCommand(tableDefinition(TableName)));
     const TimeToLiveSpecification = { AttributeName: "expires", Enabled: true };

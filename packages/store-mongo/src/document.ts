@@ -1,26 +1,26 @@
 import { FIRST_ROW, type LogRow, type StreamsRequest } from "@scrollback/store-core";
 
-/** A row of a log, as its collection holds it. */
+/** A row of a log as a document of the collection. */
 export interface RowDocument {
-  /** The stream and the number, see {@link keyOf}. */
+  /** The stream and the number: see {@link keyOf}. */
   readonly _id: string;
   readonly head: string;
-  /** `""` stands where a text was blanked. Empty once all texts were. */
+  /** A blanked text is `""`. The array is empty if all texts were blanked. */
   readonly texts: readonly string[];
   /** The field of the TTL index. */
   readonly expiresAt?: Date;
-  /** The stream's name, in roots alone: the field of the index that lists streams. */
+  /** The stream's name, only in roots: the field of the index that lists streams. */
   readonly root?: string;
 }
 
-/** The digits of the largest safe integer, and of the number after it, where the last range may end. */
+/** The number of digits of the largest safe integer, and of the number after it, where the last range may end. */
 const KEY_DIGITS = 16;
-/** The last moment, and the distance of the first one from 1970, that a Date can hold. */
+/** The latest time that a Date can hold, in milliseconds since 1970. The earliest is its negative. */
 const LAST_MOMENT = 8.64e15;
 
 /**
- * The key of a row: the stream (a thread id) with `%` and `:` escaped, `:`, the number in fixed width. So the keys of a
- * stream are adjacent and in the order of their numbers, and no key of another stream is between them.
+ * Returns the key of a row: the stream (a thread id) with `%` and `:` escaped, then `:`, then the number in fixed width. So
+ * the keys of a stream are adjacent and in the order of their numbers, without keys of other streams between them.
  */
 export function keyOf(stream: string, number: number): string {
   return `${stream.replace(/[%:]/g, encodeURIComponent)}:${String(number).padStart(KEY_DIGITS, "0")}`;
@@ -31,15 +31,15 @@ export function keysFrom(stream: string, from: number, to: number): { $gte: stri
   return { $gte: keyOf(stream, from), $lt: keyOf(stream, Math.min(to, Number.MAX_SAFE_INTEGER + 1)) };
 }
 
-/** After all that a name of 1,024 bytes can go on with. */
+/** Sorts after every possible rest of a name of 1,024 bytes. */
 const LAST_NAME = "\u{10ffff}".repeat(257);
 
-/** The filter for the roots of streams whose names begin with the prefix and come after `after`, in the order of their bytes. */
+/** The filter for the roots of streams whose names begin with `prefix` and come after `after`, in byte order. */
 export function rootsIn({ prefix, after }: StreamsRequest): { $gte?: string; $gt?: string; $lt: string } {
   return { ...(after === undefined ? { $gte: prefix } : { $gt: after }), $lt: prefix + LAST_NAME };
 }
 
-/** Times that a Date cannot hold become the nearest one that it can. */
+/** Converts a time to a Date. A time out of range becomes the nearest possible one. */
 export function toDate(milliseconds: number): Date {
   return new Date(Math.max(-LAST_MOMENT, Math.min(milliseconds, LAST_MOMENT)));
 }
@@ -55,7 +55,7 @@ export function toDocument(stream: string, { number, head, texts, expiresAt }: L
 }
 
 /**
- * Reads a document back. Texts are empty where the document was read without them. A field of the wrong type counts as
+ * Converts a document to a row. Texts are empty if the document was read without them. A field of the wrong type counts as
  * absent, a text of the wrong type as blank.
  */
 export function toRow({ _id, head, texts, expiresAt }: Partial<Record<keyof RowDocument, unknown>>): LogRow {

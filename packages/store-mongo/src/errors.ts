@@ -8,14 +8,14 @@ import {
 const table = errorTable("mongodb");
 const { network, permanent, retryable, unsupported } = table;
 
-const cutOff = retryable("the server could not reach another one; see cause");
-const failover = retryable("the server is no primary or shuts down; a failover is under way");
+const cutOff = retryable("the server could not reach another server; see cause");
+const failover = retryable("the server is not a primary or is shutting down; a failover is running");
 const slow = retryable("the server did not finish in time");
 const unconfirmed = retryable("too few members confirmed the write in time");
 const moving = retryable("the shards are being rearranged");
-const overloaded = retryable("the server is overloaded and refuses work for a while");
+const overloaded = retryable("the server is overloaded and rejects requests temporarily");
 const exhausted = retryable("all connections of the client are busy; raise maxPoolSize");
-const again = retryable("the server could not do it just now; see cause");
+const again = retryable("the server cannot process the request at the moment; see cause");
 
 const login = permanent(
   "the login in url or client was refused: the user name, password, authSource or authMechanism",
@@ -25,23 +25,25 @@ const forbidden = permanent(
 );
 const unsatisfiable = permanent("the members cannot satisfy the write concern of url or client");
 const full = permanent("the server's disk is full");
-const atlas = permanent("MongoDB Atlas refused, for one of its limits or the login; see cause");
-const validated = permanent(
-  "collectionName: the collection's validator refuses the stores' documents; name another collection",
+const atlas = permanent(
+  "MongoDB Atlas rejected the request because of one of its limits or the login; see cause",
 );
-const closed = permanent("client: the client that was handed in is closed");
+const validated = permanent(
+  "collectionName: the collection's validator rejects the stores' documents; use another collection",
+);
+const closed = permanent("client: the given client is closed");
 
-const tooLarge = table.tooLarge("the server refuses so large a document");
-const view = unsupported("collectionName: it names a view; name a collection");
+const tooLarge = table.tooLarge("the document is larger than the server accepts");
+const view = unsupported("collectionName: it names a view; use a collection");
 const otherIndex = unsupported(
-  "the collection has another index on expiresAt, or one of the name scrollback_expiry; drop it and run setup() again",
+  "the collection has another index on expiresAt, or another one with the name scrollback_expiry; drop it and run setup() again",
 );
 const tooOld = unsupported("the server is too old for this version of the driver; see cause");
 
 const DUPLICATE_KEY = 11000;
 
-/** What the server's answers mean, by their codes. */
-const answers: Readonly<Record<number, ErrorClass>> = {
+/** The server's errors by code. */
+const errorsByCode: Readonly<Record<number, ErrorClass>> = {
   6: cutOff, // HostUnreachable
   7: cutOff, // HostNotFound
   11: login, // UserNotFound
@@ -80,11 +82,11 @@ const answers: Readonly<Record<number, ErrorClass>> = {
   13435: failover, // NotPrimaryNoSecondaryOk
   13436: failover, // NotPrimaryOrSecondary
   14031: full, // OutOfDiskSpace
-  17419: tooLarge, // of an update's outcome
-  17420: tooLarge, // of an update's outcome
+  17419: tooLarge, // the updated document
+  17420: tooLarge, // the updated document
 };
 
-/** The driver's own errors for want of a connection, by their names: the client may be of another copy of the driver. */
+/** The driver's errors about a missing connection, by name, because the client may be of another copy of the driver. */
 const connectionErrors: ReadonlySet<string> = new Set([
   "MongoNetworkError",
   "MongoNetworkTimeoutError",
@@ -92,13 +94,13 @@ const connectionErrors: ReadonlySet<string> = new Set([
   "MongoPoolClearedError",
   "MongoPoolClosedError",
   "MongoServerClosedError",
-  // Another call found no server, and has the client connect anew.
+  // Another call found no server and reconnects the client.
   "MongoTopologyClosedError",
   "MongoClientClosedError",
 ]);
 
-/** What the driver's other errors mean. */
-const failures: Readonly<Record<string, ErrorClass>> = {
+/** The driver's other errors by name. */
+const errorsByName: Readonly<Record<string, ErrorClass>> = {
   MongoWaitQueueTimeoutError: exhausted,
   MongoCompatibilityError: tooOld,
 };
@@ -108,7 +110,7 @@ export function isDuplicateKey(error: unknown): boolean {
   return propertyOf(error, "code") === DUPLICATE_KEY;
 }
 
-/** Whether the client waited for a server in vain. */
+/** Whether the client found no server in time. */
 export function foundNoServer(error: unknown): boolean {
   return error instanceof Error && error.name === "MongoServerSelectionError";
 }
@@ -117,26 +119,26 @@ export function foundNoServer(error: unknown): boolean {
  * See `Driver.classifyError`.
  *
  * @param owned whether the client is the stores' own, which only they close.
- * @param servers what it connects to.
+ * @param servers the servers that it connects to.
  */
 export function classifyError(error: unknown, owned: boolean, servers?: string): ErrorClass | undefined {
   if (!(error instanceof Error)) return undefined;
   if (isCertificateError(error)) return network(error, servers);
   const { name } = error;
   const lost = () => table.unreachable(connectionFailures(error, servers));
-  // Of a socket, which the driver lets through where a write fails on a connection that is being lost; or of a look-up.
+  // An error of a socket, which the driver passes on if a write fails on a closing connection, or of a DNS look-up.
   if (!name.startsWith("Mongo")) return network(error, servers);
   if (name === "MongoNotConnectedError") return owned ? lost() : closed;
   const code = propertyOf(error, "code");
-  // The driver's own errors in an amendment all become this one, without a code.
+  // All errors of the driver during an amendment become this one, without a code.
   if (name === "MongoBulkWriteError" && code === undefined) return lost();
-  const answer = typeof code === "number" ? answers[code] : undefined;
+  const answer = typeof code === "number" ? errorsByCode[code] : undefined;
   if (answer) return answer;
   if (connectionErrors.has(name)) return lost();
-  return failures[name] ?? (isRetryable(error) ? again : undefined);
+  return errorsByName[name] ?? (isRetryable(error) ? again : undefined);
 }
 
-/** Where no server was found, each that was looked for tells its own reason. */
+/** The reason of each server, if no server was found. */
 function connectionFailures(error: Error, servers: string | undefined): ConnectionFailure[] {
   const looked: unknown = Reflect.get(Object(propertyOf(error, "reason")), "servers");
   const failures = looked instanceof Map ? [...looked] : [];
@@ -147,7 +149,7 @@ function connectionFailures(error: Error, servers: string | undefined): Connecti
   }));
 }
 
-/** Whether the server says that the same request may be sent again, with whatever code. */
+/** Whether the server's labels allow a retry of the same request, independent of its code. */
 function isRetryable(error: Error): boolean {
   const labels = propertyOf(error, "errorLabels");
   return (

@@ -11,9 +11,9 @@ import { type MongoStoreOptions, parseOptions } from "./options.ts";
 export type { MongoStoreOptions } from "./options.ts";
 
 /**
- * Stores on MongoDB, standalone, as a replica set or sharded. Makes no connection before a store's first call. `setup()`
- * makes the index by which MongoDB deletes what has expired, and the one that lists threads without a scan of the collection; all
- * else works without them.
+ * Creates stores on MongoDB: standalone, replica set or sharded. Connects at the first call of a store. `setup()` creates the
+ * index by which MongoDB deletes expired rows, and the index that lists threads without a collection scan. Everything else
+ * works without these indexes.
  *
  * @throws StoreError `INVALID_ARGUMENT` for a wrong or unknown option, or not exactly one of `url` and `client`.
  * @example

@@ -22,7 +22,7 @@ const capabilities: RecordLogCapabilities = Object.freeze({
   backend: "mongodb",
   sharing: "network",
   roundTrips: Object.freeze({ commit: 1, read: 1 }),
-  // A document may have 16 MiB.
+  // The limit of a document is 16 MiB.
   maxRowBytes: 8 * 1024 ** 2,
 });
 
@@ -31,7 +31,7 @@ const MAX_TEXTS = 2 ** 31 - 1;
 
 type Update = AnyBulkWriteOperation<RowDocument>;
 
-/** The record log on MongoDB: one document a row, in one collection, with `_id` as the only key. `document.ts` has the layout. */
+/** The record log on MongoDB: one document per row in one collection, with `_id` as the only key. Layout: `document.ts`. */
 export class MongoRecordLog implements RecordLog {
   readonly capabilities = capabilities;
   readonly target: DriverTarget;
@@ -46,7 +46,7 @@ export class MongoRecordLog implements RecordLog {
     this.target = { collection: collectionName, namespace: database };
     this.#rows = client.db(database).collection<RowDocument>(collectionName, {
       writeConcern: { w: "majority", ...client.writeConcern },
-      // What a failover takes back must not be built upon.
+      // A write must not depend on data that a failover can roll back.
       readConcern: client.readConcern ?? { level: "majority" },
       raw: false,
     });
@@ -64,19 +64,19 @@ export class MongoRecordLog implements RecordLog {
 
   async read(stream: string, below: number, limit: number, heads: boolean): Promise<LogRow[]> {
     const filter = { _id: keysFrom(stream, 1, below) };
-    // As many in one batch as fit one reply.
+    // One batch, as far as it fits one reply.
     const options = { limit, batchSize: limit, ...(heads && { projection: { texts: 0 } }) };
     const found = await this.#send((rows) => rows.find(filter, options).sort({ _id: -1 }).toArray());
     return found.map(toRow);
   }
 
-  /** One request, however many amendments and rows. */
+  /** Sends one request, independent of the number of amendments and rows. */
   async amend(stream: string, amendments: readonly Amendment[]): Promise<void> {
     const updates = amendments.flatMap((amendment) => updatesOf(stream, amendment));
     if (updates.length > 0) await this.#send((rows) => rows.bulkWrite(updates, { ordered: false }));
   }
 
-  /** One request. Scans the collection where the index on roots is missing. */
+  /** Sends one request. Scans the collection if the index on roots is missing. */
   async streams(request: StreamsRequest): Promise<StreamPage> {
     checkStreamCursor(request);
     const size = request.limit + 1;
@@ -110,7 +110,7 @@ export class MongoRecordLog implements RecordLog {
 
   #send<T>(request: (rows: Collection<RowDocument>) => Promise<T>): Promise<T> {
     return this.#calls.run(async () => {
-      // A client that failed to connect does not try again by itself.
+      // A client that failed to connect does not retry automatically.
       this.#connection ??= this.#connect().catch((error) => {
         this.#connection = undefined;
         throw error;
@@ -120,7 +120,7 @@ export class MongoRecordLog implements RecordLog {
       try {
         return await request(this.#rows);
       } catch (error) {
-        // Where the client polls its server, its look-out may hang for good once the server was lost.
+        // A client that polls its server may hang permanently after the server was lost.
         const isLost = this.#place.owned && foundNoServer(error);
         if (isLost && this.#connection === connection) this.#connection = undefined;
         throw error;
@@ -143,19 +143,19 @@ export class MongoRecordLog implements RecordLog {
 function updatesOf(stream: string, { from, to, blank, expiresAt, extend }: Amendment): Update[] {
   const keys = { _id: keysFrom(stream, from, to) };
   const updates: Update[] = [];
-  // Names the index, because the server might choose the one on the expiry instead.
+  // The hint prevents the server from choosing the index on the expiry.
   const add = (filter: object, update: UpdateFilter<RowDocument> | object[]) =>
     updates.push({ updateMany: { filter: { ...keys, ...filter }, update, hint: { _id: 1 } } });
   const until = expiresAt === undefined ? {} : { expiresAt: toDate(expiresAt) };
   if (typeof blank === "object") {
-    // The server refuses to take a slice of texts of another type, which are damaged.
+    // The server rejects a slice of texts of another type, which are damaged.
     const isList = { texts: { $type: "array" } };
     add(isList, [{ $set: { texts: withBlank(blank.from, blank.to), ...until } }]);
   }
   if (blank === "all") add({}, { $set: { texts: [], ...until } });
   if (!blank && expiresAt !== undefined) add({}, { $set: until });
   if (extend) {
-    // A comparison with a date never matches a row without one: rows that never expire stay.
+    // A comparison with a date never matches a row without a date: rows that never expire stay unchanged.
     const atLeast = { $gte: toDate(extend.atLeast) };
     if (extend.to === null) add({ expiresAt: atLeast }, { $unset: { expiresAt: "" } });
     else {
@@ -166,7 +166,7 @@ function updatesOf(stream: string, { from, to, blank, expiresAt, extend }: Amend
   return updates;
 }
 
-/** The texts before `from`, blanks, and the texts from `to` on: one value, because the server is slow with many paths. */
+/** The texts before `from`, blanks, and the texts from `to`, as one value, because the server is slow with many paths. */
 function withBlank(from: number, to: number): object {
   const before = from > 0 ? [{ $slice: ["$texts", from] }] : [];
   const blanks = { $literal: Array<string>(to - from).fill("") };

@@ -13,37 +13,37 @@ import {
 } from "@scrollback/store-core";
 import { MongoClient } from "mongodb";
 
-/** What `createMongoStores` takes: one of `url` and `client`, and what every backend's factory takes. */
+/** Options of `createMongoStores`: either `url` or `client`, and the options of every backend. */
 export interface MongoStoreOptions<M = ChatMessage> extends StoreOptions<M> {
   /**
-   * A MongoDB connection string, `mongodb://…` or `mongodb+srv://…`, with any option that the driver takes; user name and
-   * password percent-encoded. The factory connects with the first call, and closes its connections with `close()`.
+   * A MongoDB connection string, `mongodb://…` or `mongodb+srv://…`, with any option of the driver, and with user name and
+   * password percent-encoded. The factory connects at the first call and closes its connections in `close()`.
    */
   url?: string;
-  /** A MongoClient of `mongodb` 7, connected or not, for what a URL cannot say. It is never closed. */
+  /** A MongoClient of `mongodb` 7, connected or not, for settings that a URL cannot hold. The factory never closes it. */
   client?: MongoClient;
-  /** The database. Default: the one that the URL or the client names; `"scrollback"` for a URL that names none. */
+  /** The database. Default: the database of the URL or the client; `"scrollback"` for a URL without one. */
   database?: string;
   /** The collection that holds all threads of these stores. Default `"scrollback_messages"`. */
   collectionName?: string;
 }
 
-/** Where the rows are. */
+/** The client, database and collection of the rows. */
 export interface MongoPlace extends UsedClient<MongoClient> {
   readonly database: string;
   readonly collectionName: string;
 }
 
 /**
- * What the factory's own client does where its URL does not say, in milliseconds. Less than store-core's 5 seconds of
- * retries: what failed or got no answer is sent once more, and one layer alone decides how long that goes on.
+ * Timeouts of the factory's own client if its URL does not set them, in milliseconds. They are shorter than store-core's 5
+ * seconds of retries, so that a failed or unanswered request is retried, and only one layer decides how long to retry.
  */
 const patience = {
   connectTimeoutMS: CONNECT_TIMEOUT_MS,
   socketTimeoutMS: REPLY_TIMEOUT_MS,
   waitQueueTimeoutMS: CONNECT_TIMEOUT_MS,
   serverSelectionTimeoutMS: 2_000,
-  /** A server that was lost is asked again so soon while calls wait for it. */
+  /** The interval of checks for a lost server while calls wait. */
   minHeartbeatFrequencyMS: 100,
 };
 
@@ -83,22 +83,22 @@ export function parseOptions<M>(options: MongoStoreOptions<M>): {
   const used = clientFrom("createMongoStores", { url, client }, openClient);
   if (used.client.writeConcern?.w === 0) {
     invalid(
-      `createMongoStores: ${client ? "client" : "url"} has the write concern w: 0, by which nobody learns who was first; give another one`,
+      `createMongoStores: ${client ? "client" : "url"} has the write concern w: 0, which acknowledges no write; use w: "majority"`,
     );
   }
   const named = database ?? (client ? client.options.dbName : databaseIn(url ?? ""));
   const problem = isDatabase(named);
-  if (problem) invalid(`createMongoStores: the database that ${client ? "client" : "url"} names ${problem}`);
+  if (problem) invalid(`createMongoStores: the database of ${client ? "client" : "url"} ${problem}`);
   return { place: { ...used, database: named, collectionName }, storeOptions };
 }
 
-/** The database that the path of a URL names, which the driver has accepted. */
+/** The database in the path of a URL that the driver has accepted. */
 function databaseIn(url: string): string {
   const [, path = ""] = /^[^/]+\/\/[^/?]*\/([^?]*)/.exec(url) ?? [];
   return decodeURIComponent(path) || "scrollback";
 }
 
-/** The client for a URL, which connects to nothing yet. */
+/** Returns a client for a URL. It does not connect yet. */
 function openClient(url: string): MongoClient {
   const [, query = ""] = url.split("?");
   const given = [...new URLSearchParams(query).keys()].map((name) => name.toLowerCase());
@@ -108,7 +108,7 @@ function openClient(url: string): MongoClient {
   } catch {
     // The driver's error may show the URL.
     return invalid(
-      `createMongoStores: url is refused by the driver; it must read ${URL_FORM}, with user name and password percent-encoded, and options that the driver knows`,
+      `createMongoStores: url is rejected by the driver; it must read ${URL_FORM}, with user name and password percent-encoded, and options that the driver knows`,
     );
   }
 }

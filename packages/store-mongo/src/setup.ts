@@ -2,9 +2,9 @@ import type { Collection } from "mongodb";
 import type { RowDocument } from "./document.ts";
 
 /**
- * Makes the index by which the server deletes rows once their `expiresAt` is over, and the one by which streams are listed.
- * Both are sparse: a row that never expires is not in the first one, and a commit to a thread that exists not in the second
- * one, so that inserting them costs nothing more.
+ * Creates the index by which the server deletes rows after their `expiresAt`, and the index by which streams are listed. Both
+ * are sparse: rows that never expire are not in the first one, and commits to existing threads are not in the second one, so
+ * that their inserts cost nothing more.
  */
 export async function createIndexes(collection: Collection<RowDocument>): Promise<void> {
   await collection.createIndexes([

@@ -43,7 +43,7 @@ async function useStores(options: MongoStoreOptions): Promise<void> {
   await store.clear();
 }
 
-describe("a client that was handed in", () => {
+describe("a caller's client", () => {
   describe.each([false, true])("and that its owner connected: %s", (isConnected) => {
     runFactory({
       name: "MongoDB",
@@ -83,7 +83,7 @@ describe("a client that was handed in", () => {
     expect(performance.now() - start).toBeLessThan(1_000);
   });
 
-  test("that did not find its server at first is told to try again", async () => {
+  test("that did not find its server at first retries", async () => {
     // Nothing listens there yet.
     const place = createServer();
     await new Promise<void>((resolve) => place.listen(0, "127.0.0.1", resolve));
@@ -136,7 +136,7 @@ describe("a client that was handed in", () => {
 });
 
 describe("concerns", () => {
-  test("are those of a majority where nothing is said", async () => {
+  test("are those of a majority by default", async () => {
     const { storeOptions, sent } = ownClient();
     await useStores(storeOptions);
     expect(namesOf(sent)).toEqual(["createIndexes", "find", "insert", "update"]);

@@ -115,7 +115,7 @@ describe("a document", () => {
 });
 
 describe("a read", () => {
-  test("of the newest few is one query, whatever the thread's length", async () => {
+  test("of the newest messages is one query, independent of the thread's length", async () => {
     const { stores, sent } = coldStores({ maxMessages: 400 });
     const store = stores.open();
     for (let message = 0; message < 300; message++) await store.addMessages([user("Hello")]);

@@ -83,7 +83,7 @@ describe("what a server's answer means", () => {
     expect(classifyError(error, true)).toMatchObject(retryable);
   });
 
-  test("that the key is taken is told from all others", () => {
+  test("a duplicate key is distinguished from all other errors", () => {
     expect(isDuplicateKey(answer(11_000))).toBe(true);
     expect(isDuplicateKey(answer(11_600))).toBe(false);
     expect(isDuplicateKey(undefined)).toBe(false);
@@ -107,7 +107,7 @@ describe("what the driver's own errors mean", () => {
     expect(classifyError(error, false)).toMatchObject(retryable);
   });
 
-  test("a client that is closed stays so, unless it is our own, which is connecting anew then", () => {
+  test("a closed client is a permanent error, unless it is the factory's own, which reconnects", () => {
     const error = new MongoNotConnectedError("Client must be connected before running operations");
     expect(classifyError(error, false)).toMatchObject({
       ...lasting,
@@ -116,7 +116,7 @@ describe("what the driver's own errors mean", () => {
     expect(classifyError(error, true)).toMatchObject(retryable);
   });
 
-  test("a certificate that is refused stays so, however deep it is found", () => {
+  test("a rejected certificate is a permanent error, at any depth of the cause", () => {
     const tls = Object.assign(new Error("self-signed certificate"), { code: "DEPTH_ZERO_SELF_SIGNED_CERT" });
     const network = new MongoNetworkError(tls.message, { cause: tls });
     const selection = new MongoServerSelectionError("x", { error: network } as never);

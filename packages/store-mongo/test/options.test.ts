@@ -59,15 +59,15 @@ describe("options", () => {
     "a URL or client that names the database %s is refused",
     (name) => {
       const named = `mongodb://user:hunter2@localhost/${name}?authSource=admin`;
-      expect(() => createMongoStores({ url: named })).toThrow(/the database that url names must be/);
+      expect(() => createMongoStores({ url: named })).toThrow(/the database of url must be/);
       expect(() => createMongoStores({ client: new MongoClient(named) })).toThrow(
-        /the database that client names must be/,
+        /the database of client must be/,
       );
       expect(parseOptions({ url: named, database: "app" }).place.database).toBe("app");
     },
   );
 
-  test("a write concern by which nothing is acknowledged is refused", () => {
+  test("a write concern without acknowledgement is rejected", () => {
     expect(() => createMongoStores({ url: `${url}/?w=0` })).toThrow("url has the write concern w: 0");
     const client = new MongoClient(url, { writeConcern: { w: 0 } });
     expect(() => createMongoStores({ client })).toThrow("client has the write concern w: 0");
@@ -120,7 +120,7 @@ test("openStores takes MongoDB's URLs, without I/O", async () => {
   expect(stores.open("a").threadId).toBe("a");
 });
 
-test("a driver tells in which database and collection it keeps threads, and no secret", () => {
+test("a driver's target has the database and the collection, and no secret", () => {
   const { place } = parseOptions({ url: "mongodb://app:hunter2@db/shop", collectionName: "chats" });
   const driver = new RecordLogDriver(new MongoRecordLog(place));
   expect(driver.target).toEqual({ collection: "chats", namespace: "shop" });

@@ -62,7 +62,7 @@ describe("setup", () => {
     expect(await stores.open("a").listMessages()).toEqual(users(3));
   });
 
-  test("refuses to go on where another index has its name", async () => {
+  test("fails if another index has the same name", async () => {
     const collection = await ownCollection();
     await collection.rows.createIndex({ head: 1 }, { name: "scrollback_expiry" });
     await using stores = createMongoStores(optionsOf(collection));

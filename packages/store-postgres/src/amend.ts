@@ -1,7 +1,7 @@
 import { type Amendment, amendedExpiry } from "@scrollback/store-core";
 import { toBigint } from "./row.ts";
 
-/** What the statement `amend` does to the rows `since` to `until - 1`. The names are those of its columns. */
+/** What the statement `amend` changes in the rows `since` to `until - 1`. Field names are the statement's column names. */
 export interface RowChange {
   readonly since: number;
   readonly until: number;
@@ -9,17 +9,17 @@ export interface RowChange {
   /** The texts to blank, by index. Absent: none. */
   readonly blank?: readonly { readonly since: number; readonly until: number }[];
   readonly sets_expiry: boolean;
-  /** Absent, where it is set: the rows never expire. */
+  /** Absent although `sets_expiry`: the rows never expire. */
   readonly expires_at?: number;
   /** Absent: no extension. */
   readonly at_least?: number;
-  /** Absent, where rows are extended: they never expire. */
+  /** Absent although `at_least` is present: the extended rows never expire. */
   readonly extend_to?: number;
 }
 
 type Extension = NonNullable<Amendment["extend"]>;
 
-/** All that the amendments of one call change in the rows of one range, in their order. */
+/** All changes of the rows of one range by the amendments of one call, in their order. */
 class Changes {
   blankAll = false;
   readonly blanks: { since: number; until: number }[] = [];
@@ -38,7 +38,7 @@ class Changes {
     else this.extensions.push(extend);
   }
 
-  /** As many as there are extensions, at least one. */
+  /** Yields one change per extension, at least one. */
   *rowChanges(since: number, until: number): Generator<RowChange> {
     const [first, ...others] = this.extensions;
     yield {
@@ -60,9 +60,9 @@ function extensionOf({ to, atLeast }: Extension): Pick<RowChange, "at_least" | "
 }
 
 /**
- * What to send for the amendments of one call: the changes of one statement after the other, each without overlapping ranges,
- * as a statement changes a row once. Ranges rise, so that two statements at once lock rows in the same order and never
- * deadlock. One statement, unless a row is extended twice.
+ * Returns the changes for the amendments of one call, one array per statement. The ranges of a statement do not overlap,
+ * because a statement changes a row only once. They are in ascending order, so that concurrent statements lock rows in the
+ * same order and never deadlock. There is one statement, unless a row is extended twice.
  */
 export function planAmend(all: readonly Amendment[]): RowChange[][] {
   const amendments = all.filter(({ from, to }) => from < to);

@@ -2,35 +2,37 @@ import { type ErrorClass, errorTable } from "@scrollback/store-core";
 
 const { lost, network, permanent, retryable, tooLarge, unsupported } = errorTable("postgres");
 
-const login = permanent("the login in url or client was refused: the user name, the password or pg_hba.conf");
+const login = permanent(
+  "the login in url or client was rejected; check the user name, the password and pg_hba.conf",
+);
 const shutdown = retryable("the server is starting or shutting down; a failover may be under way");
-const conflict = retryable("another transaction was in the way; see cause");
+const conflict = retryable("the statement conflicted with another transaction; see cause");
 const slow = retryable("the server cancelled the request, for example by statement_timeout; see cause");
 const otherTable = unsupported(
-  "the table has other columns or another primary key than the stores need; name another table, or make it as the package's documentation says",
+  "the table has other columns or another primary key than the stores need; use another table, or create it as the package's documentation says",
 );
 const encoding = unsupported(
   "the database cannot hold a character of the message; its encoding must be UTF8: create it with ENCODING 'UTF8'",
 );
 const noTls = permanent("the server does not speak TLS; name its TLS port, or set sslmode in url");
 const clientLost = permanent(
-  "client: the Client that was handed in has lost its connection or was ended; hand in a Pool, which connects again",
+  "client: the given Client has lost its connection or was ended; use a Pool, which reconnects",
 );
-const clientClosed = permanent("client: the Pool that was handed in was ended");
+const clientClosed = permanent("client: the given Pool was ended");
 
-/** What the server's errors mean, by their SQLSTATE. */
-const sqlStates: Readonly<Record<string, ErrorClass>> = {
+/** The server's errors by SQLSTATE. */
+const errorsBySqlState: Readonly<Record<string, ErrorClass>> = {
   "0A000": unsupported("the server cannot do what the stores need; see cause"), // feature_not_supported
   "22021": encoding, // character_not_in_repertoire
   "22P05": encoding, // untranslatable_character
   "25006": retryable(
     "the server is read-only: a standby, or default_transaction_read_only; url or client must lead to the primary",
   ), // read_only_sql_transaction
-  "25P02": permanent("client: the Client that was handed in is in a transaction that failed; end it"), // in_failed_sql_transaction
+  "25P02": permanent("client: the given Client is in a failed transaction; end the transaction"), // in_failed_sql_transaction
   "28000": login, // invalid_authorization_specification
   "28P01": login, // invalid_password
   "3D000": permanent("the database of url or client does not exist"), // invalid_catalog_name
-  "3F000": permanent("the schema does not exist; create it, or name another one"), // invalid_schema_name
+  "3F000": permanent("the schema does not exist; create it, or use another one"), // invalid_schema_name
   "40001": conflict, // serialization_failure
   "40P01": conflict, // deadlock_detected
   "42501": permanent(
@@ -41,13 +43,13 @@ const sqlStates: Readonly<Record<string, ErrorClass>> = {
   "42804": otherTable, // datatype_mismatch
   "42883": otherTable, // undefined_function: of an operator on columns of other types
   "42P01": permanent(
-    "the table does not exist in this database; run setup(), or make it as the package's documentation says",
+    "the table does not exist in this database; run setup(), or create it as the package's documentation says",
   ), // undefined_table
   "42P10": otherTable, // invalid_column_reference: no unique constraint on the keys
   "53100": permanent("the server's disk is full"), // disk_full
   "53200": retryable("the server has no memory left"), // out_of_memory
   "53300": retryable("the server has too many connections; raise max_connections or lower the pools' max"), // too_many_connections
-  "54000": tooLarge("the server refuses so large a row; nothing was written"), // program_limit_exceeded
+  "54000": tooLarge("the row is larger than the server accepts; nothing was written"), // program_limit_exceeded
   "55P03": slow, // lock_not_available
   "57014": slow, // query_canceled
   "57P01": shutdown, // admin_shutdown
@@ -57,7 +59,7 @@ const sqlStates: Readonly<Record<string, ErrorClass>> = {
   "58030": retryable("the server could not read or write its files; see cause"), // io_error
 };
 
-/** What pg says of a connection that it lost, that was not made in time, or whose reply did not come. Without a code. */
+/** Messages of pg, without a code, about a lost connection, a connection timeout or a missing reply. */
 const lostMessages =
   /^(?:Connection terminated|timeout exceeded when trying to connect|Query read timeout|connection timeout|Client was closed)/i;
 const unusableClient = /^Client (?:has encountered a connection error|was closed and is not queryable)/;
@@ -65,7 +67,7 @@ const unusableClient = /^Client (?:has encountered a connection error|was closed
 /**
  * See `RecordLog.classifyError`.
  *
- * @param server what the client connects to, `host:port`.
+ * @param server the server that the client connects to, `host:port`.
  * @param owned whether the client is the stores' own.
  */
 export function classifyError(
@@ -76,8 +78,8 @@ export function classifyError(
   if (!(error instanceof Error)) return undefined;
   const state = sqlStateOf(error);
   if (state) {
-    if (Object.hasOwn(sqlStates, state)) return sqlStates[state];
-    // Of class 08, connection exceptions, and what a pooler says that has no server for it.
+    if (Object.hasOwn(errorsBySqlState, state)) return errorsBySqlState[state];
+    // Class 08 are connection exceptions; a pooler without a server for the connection reports 57P.
     return state.startsWith("08") || state.startsWith("57P") ? lost(error, server) : undefined;
   }
   const { message, name } = error;
@@ -90,15 +92,15 @@ export function classifyError(
   return network(error, server);
 }
 
-/** Whether a prepared statement was not found, or another one had its name: a pooler changed the connection underneath. */
+/** Whether a prepared statement is missing, or another one has its name: a pooler has changed the connection. */
 export function isStatementLost(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const state = sqlStateOf(error);
-  // invalid_sql_statement_name, duplicate_prepared_statement; and a table that was altered since.
+  // invalid_sql_statement_name, duplicate_prepared_statement, and a table that was altered after the preparation.
   return state === "26000" || state === "42P05" || (state === "0A000" && /cached plan/.test(error.message));
 }
 
-/** Whether a connection was lost at once, while it was made or with a request under way. Not: whether it timed out. */
+/** Whether a connection was lost while it was opened or during a request. False for a timeout. */
 export function isConnectionLost(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   return (
@@ -113,14 +115,14 @@ export function isCreatedMeanwhile(error: unknown): boolean {
   return error instanceof Error && ["23505", "42P07", "42710", "XX000"].includes(sqlStateOf(error) ?? "");
 }
 
-/** Takes off an error what may hold the values of a row: a violated constraint shows the whole row. */
+/** Removes the values of a row from an error: a violated constraint shows the whole row. */
 export function withoutValues(error: unknown): unknown {
   if (error instanceof Error && sqlStateOf(error))
     for (const name of ["detail", "where", "internalQuery"]) Reflect.deleteProperty(error, name);
   return error;
 }
 
-/** The SQLSTATE of an error that the server sent. */
+/** The SQLSTATE of an error from the server. */
 function sqlStateOf(error: Error): string | undefined {
   const code: unknown = Reflect.get(error, "code");
   return typeof code === "string" && /^[0-9A-Z]{5}$/.test(code) && Reflect.has(error, "severity")

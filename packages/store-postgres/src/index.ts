@@ -11,9 +11,9 @@ import { PostgresRecordLog } from "./postgres-log.ts";
 export type { PostgresClient, PostgresStoreOptions } from "./options.ts";
 
 /**
- * Stores in a table of a PostgreSQL database. Makes no connection before a store's first call. `setup()` makes the table where
- * it is missing. PostgreSQL deletes nothing by itself: where `ttlMs` is used, run the DELETE of the package's documentation now
- * and then.
+ * Creates stores in a table of a PostgreSQL database. Connects at the first call of a store. `setup()` creates a missing table.
+ * PostgreSQL does not delete expired rows: if you use `ttlMs`, regularly run the DELETE statement of the package's
+ * documentation.
  *
  * @throws StoreError `INVALID_ARGUMENT` for a wrong or unknown option, or not exactly one of `url` and `client`.
  * @example

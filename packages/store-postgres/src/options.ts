@@ -17,25 +17,25 @@ import { Client, Pool, type PoolClient } from "pg";
 /** A pool or a connection of `pg`. */
 export type PostgresClient = Pool | Client | PoolClient;
 
-/** What `createPostgresStores` takes: one of `url` and `client`, and what every backend's factory takes. */
+/** Options of `createPostgresStores`: either `url` or `client`, and the options of every backend. */
 export interface PostgresStoreOptions<M = ChatMessage> extends StoreOptions<M> {
   /**
-   * `postgres://[user[:password]@]host[:port][/database][?options]` or `postgresql://…`, with the options that `pg` takes;
-   * user name and password percent-encoded. `?sslmode=verify-full` turns TLS on. The factory opens a pool of 10 connections
-   * with the first call, and closes it with `close()`.
+   * `postgres://[user[:password]@]host[:port][/database][?options]` or `postgresql://…`, with the options of `pg`, and with
+   * user name and password percent-encoded. `?sslmode=verify-full` enables TLS. The factory opens a pool of 10 connections at
+   * the first call and closes it in `close()`.
    */
   url?: string;
   /**
-   * A `Pool` of `pg` 8, or a `Client` that is connected and used for nothing that begins a transaction. It is never closed.
+   * A `Pool` of `pg` 8, or a connected `Client` on which nothing else begins a transaction. The factory never closes it.
    */
   client?: PostgresClient;
-  /** The schema of the table. Default: the first one in the user's `search_path` that has the table. */
+  /** The schema of the table. Default: the first schema in the user's `search_path` with the table. */
   schema?: string;
   /** The table of all threads of these stores. Default `"scrollback_messages"`. */
   tableName?: string;
 }
 
-/** Where the rows are. */
+/** The client, schema and table of the rows. */
 export interface PostgresTable extends UsedClient<PostgresClient> {
   readonly schema: string | undefined;
   readonly tableName: string;
@@ -43,7 +43,7 @@ export interface PostgresTable extends UsedClient<PostgresClient> {
 
 const URL_FORM = "postgres://[user[:password]@]host[:port][/database][?options] or postgresql://…";
 
-/** The longest identifier has 63 bytes, and the names of the indexes are longer than the table's. */
+/** An identifier has at most 63 bytes, and the names of the indexes are longer than the table's name. */
 const MAX_NAME_BYTES = 56;
 
 const isName: Check = (value) =>
@@ -77,7 +77,7 @@ export function parseOptions<M>(options: PostgresStoreOptions<M>): {
   return { table: { ...used, schema, tableName }, storeOptions };
 }
 
-/** The pool for a URL, which connects to nothing yet. */
+/** Returns a pool for a URL. It does not connect yet. */
 function openPool(url: string): Pool {
   try {
     // A client reads the URL when it is made, a pool only with its first connection.
@@ -85,7 +85,7 @@ function openPool(url: string): Pool {
   } catch {
     // The error may show the URL.
     invalid(
-      `createPostgresStores: url is refused by pg; it must read ${URL_FORM}, with options that pg knows and certificates that exist`,
+      `createPostgresStores: url is rejected by pg; it must read ${URL_FORM}, with options that pg knows and certificates that exist`,
     );
   }
   return new Pool({

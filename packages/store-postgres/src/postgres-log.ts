@@ -30,16 +30,16 @@ const capabilities: RecordLogCapabilities = Object.freeze({
   maxRowBytes: 8 * 1024 ** 2,
 });
 
-/** So many lost connections one after the other a request survives. Those of a pool are often lost together. */
+/** How many consecutive lost connections a request survives. All connections of a pool are often lost together. */
 const LOST_CONNECTIONS = 3;
 
 /** More rows than any thread has. */
 const MAX_LIMIT = 2 ** 31 - 1;
 
-/** Clients whose errors are listened to. One listener for all factories on a client, which warns of many. */
-const heard = new WeakSet<PostgresClient>();
+/** Clients with an error listener: one for all factories on a client, because Node.js warns of many listeners. */
+const clientsWithListener = new WeakSet<PostgresClient>();
 
-/** The record log in a PostgreSQL table: one row a row. `row.ts` has the layout, `statements.ts` the SQL. */
+/** The record log in a PostgreSQL table: one table row per log row. `row.ts` has the layout, `statements.ts` the SQL. */
 export class PostgresRecordLog implements RecordLog {
   readonly capabilities = capabilities;
   readonly target: DriverTarget;
@@ -47,11 +47,11 @@ export class PostgresRecordLog implements RecordLog {
   readonly #statements: Statements;
   readonly #server: string | undefined;
   readonly #calls = new PendingCalls();
-  /** A single connection takes one request after the other. */
+  /** The last request on a single connection, which processes one request after the other. */
   #last: Promise<unknown> = Promise.resolve();
-  /** The connections of an own pool that wait for a reply. */
+  /** The connections of the factory's own pool that wait for a reply. */
   readonly #busy = new Set<PoolClient>();
-  /** Until a pooler turns out to hand requests to other connections than those the statements were prepared on. */
+  /** Whether statements are prepared. Set to false when a pooler sends requests to connections without them. */
   #prepares = true;
 
   constructor(table: PostgresTable) {
@@ -89,7 +89,7 @@ export class PostgresRecordLog implements RecordLog {
       await this.#send(this.#statements.amend, [toText(stream), JSON.stringify(changes)]);
   }
 
-  /** One query, which goes down an index once a stream. */
+  /** Sends one query, which searches an index once per stream. */
   async streams(request: StreamsRequest): Promise<StreamPage> {
     checkStreamCursor(request);
     const { prefix, limit, after = "" } = request;
@@ -114,7 +114,7 @@ export class PostgresRecordLog implements RecordLog {
     const { client, owned } = this.#table;
     await this.#calls.close(() => {
       if (!owned || !isPool(client)) return;
-      // A pool waits for replies, a connection does not.
+      // Ending a pool waits for replies; ending a connection does not.
       for (const busy of this.#busy) void busy.end();
       return client.end();
     });
@@ -124,7 +124,7 @@ export class PostgresRecordLog implements RecordLog {
     return classifyError(error, this.#server, this.#table.owned);
   }
 
-  /** One round trip, prepared where that lasts: planning takes as long as a small insert. */
+  /** Sends a statement in one round trip. It is prepared if possible, because planning takes as long as a small insert. */
   async #send({ text, name }: Statement, values: unknown[]): Promise<Reply> {
     if (!this.#prepares) return await this.#query({ text, values });
     try {
@@ -157,7 +157,7 @@ export class PostgresRecordLog implements RecordLog {
   }
 }
 
-/** Asks another connection where one was lost. Every verb may be repeated: the log knows its own row by its token. */
+/** Retries on another connection if one was lost. Every verb can be repeated: the log recognises its own row by its token. */
 async function queryPool(pool: Pool, config: QueryArrayConfig): Promise<Reply> {
   for (let attempt = 0; ; attempt++) {
     try {
@@ -179,14 +179,14 @@ function isPool(client: PostgresClient): client is Pool {
   return "totalCount" in client;
 }
 
-/** A lost connection that was idle must not end the process. The next call tells of it. */
+/** The loss of an idle connection must not end the process. The next call reports it. */
 function listenToErrors(client: PostgresClient): void {
-  if (heard.has(client)) return;
-  heard.add(client);
+  if (clientsWithListener.has(client)) return;
+  clientsWithListener.add(client);
   (client as EventEmitter).on("error", () => undefined);
 }
 
-/** Where a client connects to. pg reads the URL of a pool, and the environment, when it makes a connection. */
+/** The address that a client connects to. pg reads a pool's URL and the environment only when it opens a connection. */
 function locationOf(client: PostgresClient): { host: string; port: number; database?: string | undefined } {
   return isPool(client) ? new Client(client.options) : client;
 }

@@ -1,10 +1,10 @@
 import type { LogRow } from "@scrollback/store-core";
 
-/** Joins the texts of a row in its column `content`; ASCII's record separator, which no JSON text has unescaped. */
+/** Separates the texts of a row in the column `content`: the ASCII record separator, which JSON always escapes. */
 const SEPARATOR = "\x1e";
 /**
- * Begins two characters that stand for one which a text cannot hold: PostgreSQL has no NUL, and a separator would split the
- * text in two.
+ * Begins an escape sequence of two characters, for characters that a stored text cannot contain: PostgreSQL does not support
+ * NUL, and a separator would split the text.
  */
 const ESCAPE = "\x1a";
 const escapes: Readonly<Record<string, string>> = { "\0": "0", [SEPARATOR]: "1", [ESCAPE]: "2" };
@@ -13,30 +13,30 @@ const unescaped = new Map(Object.entries(escapes).map(([character, code]) => [co
 const special = new RegExp(`[\\0${SEPARATOR}${ESCAPE}]`, "g");
 const escaped = new RegExp(`${ESCAPE}(.?)`, "gs");
 
-/** The number after the last row, where a range may end. JavaScript holds it exactly. */
+/** The number after the last row, where a range may end. It is exact in JavaScript. */
 const LAST_NUMBER = Number.MAX_SAFE_INTEGER + 1;
 
-/** A row as a SELECT of the columns number, head, content, expires_at returns it. */
+/** A row of a SELECT with the columns number, head, content, expires_at. */
 export type StoredRow = readonly [number: unknown, head: unknown, content: unknown, expiresAt: unknown];
 
-/** A text as the database holds it. */
+/** Escapes a text for the database. */
 export function toText(text: string): string {
   return text.replace(special, (character) => `${ESCAPE}${escapes[character]}`);
 }
 
-/** Reads a text back. A damaged escape stays as it is. */
+/** Unescapes a stored text. A damaged escape sequence stays unchanged. */
 export function fromText(text: string): string {
   return text.includes(ESCAPE)
     ? text.replace(escaped, (whole, code: string) => unescaped.get(code) ?? whole)
     : text;
 }
 
-/** The column `content`: NULL stands for no texts, "" for one blank text. */
+/** The column `content`: NULL for no texts, "" for one blank text. */
 export function toContent(texts: readonly string[]): string | null {
   return texts.length === 0 ? null : texts.map(toText).join(SEPARATOR);
 }
 
-/** A time or a number as a `bigint`. Those out of range become the nearest one in it. */
+/** Converts a time or a number to a `bigint` value. A value out of range becomes the nearest one in the range. */
 export function toBigint(value: number): number {
   return Math.max(-LAST_NUMBER, Math.min(Math.trunc(value), LAST_NUMBER));
 }
@@ -47,7 +47,7 @@ export function toValues(stream: string, { number, head, texts, expiresAt }: Log
   return [toText(stream), number, toText(head), toContent(texts), expiry];
 }
 
-/** Reads a row back. Content that was not selected, or that another program removed, counts as no texts. */
+/** Converts a stored row. Content that was not selected, or that another program removed, counts as no texts. */
 export function toRow([number, head, content, expiresAt]: StoredRow): LogRow {
   return {
     number: Number(number),

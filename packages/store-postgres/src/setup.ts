@@ -1,7 +1,7 @@
 import { type ErrorClass, StoreError } from "@scrollback/store-core";
 import { isCreatedMeanwhile } from "./errors.ts";
 
-/** Quotes a name of SQL. */
+/** Quotes an SQL identifier. */
 export function quote(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
@@ -12,8 +12,9 @@ export function qualified(schema: string | undefined, name: string): string {
 }
 
 /**
- * The table and its indexes, as `setup()` makes them. One index finds the rows that have expired, the other one the threads: their
- * roots have numbers below 2^40. Neither holds an ordinary row of a thread that never expires, so a commit costs one index.
+ * The table and its indexes, as `setup()` creates them. One index finds expired rows, the other one finds threads by their
+ * roots, which have numbers below 2^40. Ordinary rows of threads that never expire are in neither, so that a commit updates
+ * only the primary key.
  */
 export function tableDefinition(schema: string | undefined, tableName: string): string {
   const table = qualified(schema, tableName);
@@ -29,12 +30,12 @@ CREATE INDEX IF NOT EXISTS ${quote(`${tableName}_expiry`)} ON ${table} (expires_
 CREATE INDEX IF NOT EXISTS ${quote(`${tableName}_roots`)} ON ${table} (stream, number) WHERE number < 1099511627776;`;
 }
 
-/** Deletes what has expired. To be run by a scheduler, once an hour or a day. */
+/** Deletes expired rows. A scheduler should run it once per hour or day. */
 export function sweepStatement(schema: string | undefined, tableName: string): string {
   return `DELETE FROM ${qualified(schema, tableName)} WHERE expires_at < extract(epoch FROM now()) * 1000;`;
 }
 
-/** What the privileges and the encoding are asked with. $1 is the table's name in SQL. */
+/** Reads the privileges and the encoding. $1 is the quoted name of the table. */
 const look = `SELECT getdatabaseencoding() AS encoding, t.id IS NOT NULL AS is_there,
   t.id IS NULL OR has_table_privilege(t.id, 'SELECT') AND has_table_privilege(t.id, 'INSERT') AND has_table_privilege(t.id, 'UPDATE') AS is_allowed
 FROM (SELECT to_regclass($1)::oid AS id) AS t`;
@@ -42,17 +43,17 @@ FROM (SELECT to_regclass($1)::oid AS id) AS t`;
 const wrongEncoding: ErrorClass = {
   code: "UNSUPPORTED",
   message:
-    "postgres: the database's encoding must be UTF8, as messages have any character; create it with ENCODING 'UTF8'",
+    "postgres: the database's encoding must be UTF8, because messages may contain any character; create it with ENCODING 'UTF8'",
 };
 const notAllowed: ErrorClass = {
   code: "UNAVAILABLE",
   message: "postgres: the user needs the privileges SELECT, INSERT and UPDATE on the table; grant them",
 };
 
-/** Sends statements, several where there are no values. */
+/** Sends a statement, or several if there are no values. */
 export type Send = (text: string, values?: unknown[]) => Promise<readonly (readonly unknown[])[]>;
 
-/** Makes the table where it is missing, and needs no right to make one where it is there. */
+/** Creates a missing table. For an existing table it needs no privilege to create one. */
 export async function createTable(send: Send, schema: string | undefined, tableName: string): Promise<void> {
   const isThere = async () => {
     const [[encoding, found, allowed] = []] = await send(look, [qualified(schema, tableName)]);

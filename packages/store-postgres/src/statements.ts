@@ -5,13 +5,13 @@ import { FIRST_ROW } from "@scrollback/store-core";
 export interface Statement {
   readonly text: string;
   /**
-   * The name to prepare it under. It is a digest of the text, because a pooler may hand a connection on, with what was
-   * prepared on it, to another program that has a statement of its own.
+   * The name of the prepared statement. It contains a digest of the text, because a pooler may pass a connection with its
+   * prepared statements to another program.
    */
   readonly name: string;
 }
 
-/** The statements on one table, whose name is quoted. Each is one round trip. */
+/** The statements on one table. Each takes one round trip. */
 export interface Statements {
   readonly insert: Statement;
   readonly readRows: Statement;
@@ -26,7 +26,7 @@ export function statementsOn(table: string): Statements {
     `SELECT number, head, ${content}, expires_at FROM ${table} ` +
     "WHERE stream = $1 AND number < $2 ORDER BY number DESC LIMIT $3";
   return {
-    // The keys are named so that a table without them is an error and never takes two rows under one key.
+    // The conflict target makes a table without this primary key fail, instead of storing two rows with one key.
     insert: statement(
       `INSERT INTO ${table} (stream, number, head, content, expires_at) VALUES ($1, $2, $3, $4, $5) ` +
         "ON CONFLICT (stream, number) DO NOTHING",
@@ -39,8 +39,8 @@ export function statementsOn(table: string): Statements {
 }
 
 /**
- * $2 is a list of `RowChange` (see amend.ts) whose ranges do not overlap, so that a row is changed once. Rows that stay as
- * they are get no new version. A comparison with NULL is not true, so rows that never expire are not extended.
+ * $2 is an array of `RowChange` (see amend.ts) whose ranges do not overlap, so that a row is changed once. Unchanged rows get
+ * no new row version. A comparison with NULL is never true, so rows that never expire are not extended.
  */
 function amendOn(table: string): string {
   return `
@@ -75,9 +75,9 @@ WHERE r.stream = $1 AND r.number >= c.since AND r.number < c.until AND (
 }
 
 /**
- * The streams with a root whose names begin with $1 and come after $2, in the order of their bytes, at most $3. Each step
- * goes down an index to the next name, so rows and roots between two names cost nothing: that of the roots, or the primary key
- * where the table was made without it. The number is no parameter, because the planner must see that the index has it all.
+ * Selects at most $3 streams with a root whose names begin with $1 and come after $2, in byte order. Each step searches an
+ * index for the next name, so rows and roots between two names cost nothing. It uses the index of roots, or the primary key
+ * if that index is missing. FIRST_ROW is not a parameter, so that the planner can prove that the partial index applies.
  */
 function streamsOn(table: string): string {
   const next = (names: string) =>

@@ -28,7 +28,7 @@ function ownPool(options: PoolConfig = {}): Pool {
   return pool;
 }
 
-describe("a client that was handed in", () => {
+describe("a caller's client", () => {
   runFactory({
     name: "PostgreSQL",
     create: createPostgresStores,
@@ -63,7 +63,7 @@ describe("a client that was handed in", () => {
     await client.end();
     const error = await rejection(stores.open().listMessages());
     expect(error).toMatchObject({ code: "UNAVAILABLE", retryable: false });
-    expect(error.message).toContain("hand in a Pool");
+    expect(error.message).toContain("use a Pool");
   });
 
   test("that its owner has ended stays ended", async () => {
@@ -125,7 +125,7 @@ describe("statements", () => {
 });
 
 describe("TLS and logins", () => {
-  test("a server that speaks TLS with a password, and clients that trust it or not", async () => {
+  test("a server with TLS and a password, and clients that trust it or not", async () => {
     await using own = await startServer("postgres", { tls: true, password: "s e/cret" });
     const ssl = { ca: own.tls?.ca ?? "" };
     const client = new Pool({ host: own.host, port: own.port, user: "postgres", password: "s e/cret", ssl });
@@ -155,14 +155,14 @@ describe("TLS and logins", () => {
     await client.end();
   });
 
-  test("a server without TLS is told", async () => {
+  test("a server without TLS is reported", async () => {
     await using stores = createPostgresStores({ url: `${table.url}?sslmode=verify-full` });
     const error = await rejection(stores.open().listMessages());
     expect(error).toMatchObject({ code: "UNAVAILABLE", retryable: false });
     expect(error.message).toContain("TLS");
   });
 
-  test("a database that does not exist is told", async () => {
+  test("a missing database is reported", async () => {
     const url = new URL(table.url);
     url.pathname = "/absent";
     await using stores = createPostgresStores({ url: url.href });
@@ -172,7 +172,7 @@ describe("TLS and logins", () => {
   });
 });
 
-test("a text that a constraint refuses stands in no error", async () => {
+test("a text that violates a constraint is in no error", async () => {
   const tableName = newTableName();
   const definition = tableDefinition(undefined, tableName).replace(
     "content text,",

@@ -113,7 +113,7 @@ test.each([
 });
 
 describe("a read", () => {
-  test("of the newest few is one select, whatever the thread's length", async () => {
+  test("of the newest messages is one SELECT, independent of the thread's length", async () => {
     const { stores, sent } = coldStores({ maxMessages: 400 });
     const store = stores.open();
     for (let message = 0; message < 300; message++) await store.addMessages(hello);

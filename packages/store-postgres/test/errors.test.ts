@@ -46,7 +46,7 @@ describe("what the server's SQLSTATE means", () => {
     expect(classify(Object.assign(new Error("x"), { code: "EPERM" }))).toBeUndefined();
   });
 
-  test("tells a lost statement and a table made meanwhile from all others", () => {
+  test("a lost statement and a table created meanwhile are distinguished from all other errors", () => {
     expect(["26000", "42P05", "42P01"].map((code) => isStatementLost(reply(code)))).toEqual([
       true,
       true,
@@ -91,7 +91,7 @@ describe("what pg's own errors mean", () => {
       expect(isConnectionLost(error)).toBe(false);
   });
 
-  test("a Client that was handed in never connects again", () => {
+  test("a caller's Client never reconnects", () => {
     const error = new Error("Client has encountered a connection error and is not queryable");
     expect(classify(error, false)).toMatchObject({
       retryable: false,
@@ -102,7 +102,7 @@ describe("what pg's own errors mean", () => {
     expect(classify(ended, false)).toMatchObject({ retryable: false });
   });
 
-  test("TLS that the server lacks, and a password that is missing, are told", () => {
+  test("missing TLS of the server and a missing password are reported", () => {
     const noTls = classify(new Error("The server does not support SSL connections"));
     expect(noTls).toMatchObject({ retryable: false, message: expect.stringContaining("TLS") });
     const noPassword = new Error("SASL: SCRAM-SERVER-FIRST-MESSAGE: client password must be a string");
@@ -112,7 +112,7 @@ describe("what pg's own errors mean", () => {
     });
   });
 
-  test("a certificate that is refused, and a socket that fails, are those of Node", () => {
+  test("a rejected certificate and a failed socket are classified as errors of Node", () => {
     const untrusted = Object.assign(new Error("self-signed"), { code: "DEPTH_ZERO_SELF_SIGNED_CERT" });
     expect(classify(untrusted)).toMatchObject({
       retryable: false,

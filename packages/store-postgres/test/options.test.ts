@@ -40,7 +40,7 @@ runFactory({
 });
 
 describe("options", () => {
-  test("names are quoted, whatever they hold", () => {
+  test("names with any characters are quoted", () => {
     expect(qualified(undefined, 'a"b')).toBe('"a""b"');
     expect(qualified("my schema", "t;DROP")).toBe('"my schema"."t;DROP"');
   });

@@ -65,7 +65,7 @@ describe("setup", () => {
     }
   });
 
-  test("is told of by the error of a call that needs it", async () => {
+  test("is reported by the error of a call that needs it", async () => {
     const table = await ownTable(() => "");
     await using stores = createPostgresStores(optionsOf(table));
     const error = await rejection(stores.open("a").listMessages());
@@ -159,7 +159,7 @@ describe("setup", () => {
     expect(await rejection(stores.setup())).toMatchObject({ code: "UNAVAILABLE", retryable: false });
   });
 
-  test("refuses a table of other columns or without the primary key", async () => {
+  test("rejects a table with other columns or without the primary key", async () => {
     for (const define of [
       (name: string) => `CREATE TABLE "${name}" (id int)`,
       (name: string) =>
@@ -173,7 +173,7 @@ describe("setup", () => {
     }
   });
 
-  test("takes a table in a schema of its own", async () => {
+  test("accepts a table in another schema", async () => {
     const { pool } = await ownTable(() => "");
     const schema = `suite ${crypto.randomUUID()}`;
     await pool.query(`CREATE SCHEMA "${schema}"`);
@@ -190,7 +190,7 @@ describe("setup", () => {
     await absent.close();
   });
 
-  test("refuses a database that is not UTF8, and a message in it that fits is no loss", async () => {
+  test("rejects a database that is not UTF8, and a message whose characters it supports is stored there", async () => {
     const { pool } = await ownTable(() => "");
     const database = `latin_${crypto.randomUUID().slice(0, 8)}`;
     await pool.query(`CREATE DATABASE ${database} ENCODING LATIN1 LOCALE 'C' TEMPLATE template0`);

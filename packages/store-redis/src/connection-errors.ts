@@ -2,17 +2,17 @@ import type { Cluster, Redis } from "ioredis";
 import { withoutArguments } from "./errors.ts";
 import { type RedisClient, targetOf } from "./options.ts";
 
-/** Why a client has no connection, as far as it told since it was connected last. */
+/** The last connection error of a client since it was connected. */
 export interface ConnectionWatch {
   error: unknown;
-  /** What it connects to; of a cluster the node that failed. */
+  /** The server that the client connects to; for a cluster, the node that failed. */
   server: string | undefined;
 }
 
-/** One for all factories on a client, which warns of many listeners. */
+/** One for all factories on a client, because Node.js warns of many listeners. */
 const watches = new WeakMap<RedisClient, ConnectionWatch>();
 
-/** Listens to why a client cannot connect. Its commands only tell that it cannot. */
+/** Records why a client cannot connect. The errors of its commands do not say it. */
 export function watchConnection(client: RedisClient): ConnectionWatch {
   const known = watches.get(client);
   if (known) return known;
@@ -20,7 +20,7 @@ export function watchConnection(client: RedisClient): ConnectionWatch {
   const watch: ConnectionWatch = { error: undefined, server };
   watches.set(client, watch);
   if (client.isCluster) {
-    // Of each node. The cluster's own error only says that none of them was of use.
+    // The cluster's own error only says that no node could be reached.
     (client as Cluster).on("node error", (error: unknown, node: string) => {
       Object.assign(watch, { error: withoutArguments(error), server: node });
     });
@@ -35,7 +35,7 @@ export function watchConnection(client: RedisClient): ConnectionWatch {
   return watch;
 }
 
-/** A server's address, or those of the sentinels that know it. */
+/** The address of the server, or the addresses of its sentinels. */
 function serverOf(client: Redis): string | undefined {
   const { server } = targetOf(client) ?? {};
   if (server) return `${server.address}:${server.port}`;

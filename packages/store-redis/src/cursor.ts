@@ -1,17 +1,17 @@
 import { invalid } from "@scrollback/store-core";
 
-/** Where a page of a listing ended. */
+/** The position where a page of a listing ended. */
 export interface ScanCursor {
-  /** What the servers were when this pass over them began: see `topologyOf`. */
+  /** The topology when this pass over the servers began: see `topologyOf`. */
   readonly topology: string;
-  /** Which server is being scanned, and which process of it: another one's `SCAN` goes another way. */
+  /** The server that is being scanned, and its process: `SCAN` cursors of another process have another meaning. */
   readonly server: string;
   readonly process: string;
-  /** Of its `SCAN`: the cursor of the step to make. */
+  /** The cursor of the next `SCAN` step. */
   readonly step: string;
   /**
-   * Where the step was taken in part: the cursor that it returned, and the mark of the last key that was taken, in the order of
-   * the marks. A step that returns this cursor again has the same part of the keys to tell of.
+   * If only a part of the step's keys was taken: the cursor that the step returned, and the mark of the last taken key. Keys
+   * are taken in the order of their marks. If the repeated step returns the same cursor, keys up to that mark are skipped.
    */
   readonly taken: { readonly next: string; readonly mark: string } | undefined;
 }
@@ -23,7 +23,7 @@ export function formatCursor({ topology, server, process, step, taken }: ScanCur
   return [topology, server, process, step, ...(taken ? [taken.next, taken.mark] : [])].join(".");
 }
 
-/** @throws StoreError `INVALID_ARGUMENT` for what is no cursor. */
+/** @throws StoreError `INVALID_ARGUMENT` for an invalid cursor. */
 export function parseCursor(cursor: string): ScanCursor {
   const [, topology = "", server = "", process = "", step = "", next, mark] = CURSOR_FORM.exec(cursor) ?? [];
   if (topology === "" || !isUnsigned64(step) || !isUnsigned64(next ?? "0"))

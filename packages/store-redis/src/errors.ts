@@ -2,8 +2,8 @@ import { type ErrorClass, errorTable } from "@scrollback/store-core";
 
 const { lost, network, permanent, retryable, unsupported } = errorTable("redis");
 
-/** The server's answers by the word that they begin with. */
-const answers: Readonly<Record<string, ErrorClass>> = {
+/** The server's errors by their first word. */
+const errorsByWord: Readonly<Record<string, ErrorClass>> = {
   READONLY: retryable(
     "the server is a read-only replica; a failover is under way, or url or client must name the primary",
   ),
@@ -28,30 +28,30 @@ const answers: Readonly<Record<string, ErrorClass>> = {
   WRONGTYPE: {
     code: "CORRUPT",
     message:
-      "keyPrefix: a key of this thread is of another type, so another program's; give another keyPrefix or remove the key",
+      "keyPrefix: a key of this thread has another type and belongs to another program; use another keyPrefix or remove the key",
   },
 };
 const unknownCommand = unsupported(
   "the server does not know a command that the stores need; it must be Redis 6.2 or later, or Valkey, with scripts allowed",
 );
-/** What the server may refuse a new connection, and says without a word of its own. */
+/** Refusals of a new connection, whose errors have no specific first word. */
 const refusals: readonly (readonly [RegExp, ErrorClass])[] = [
   [
     /^ERR (DB index is out of range|invalid DB index|SELECT is not allowed)/,
-    permanent("the server does not have the database that url or client names; name another one"),
+    permanent("the server does not have the database that url or client names; use another one"),
   ],
   [
     /^ERR (AUTH <password> called without any password|Client sent AUTH, but no password)/,
-    permanent("the server has no password set; remove the password from url, or name the right server"),
+    permanent("the server has no password set; remove the password from url, or use the right server"),
   ],
-  [/^ERR Client names cannot/, permanent("the server refused connectionName of client; give another one")],
+  [/^ERR Client names cannot/, permanent("the server refused connectionName of client; use another name")],
 ];
 const redirected = retryable("the cluster redirected the call too often; see cause");
-/** What OpenSSL says of an answer that is not TLS. */
+/** The error code of OpenSSL for a reply that is not TLS. */
 export const PLAIN_SERVER = "ERR_SSL_WRONG_VERSION_NUMBER";
 const PLAIN_SERVER_CODES: ReadonlySet<string> = new Set([PLAIN_SERVER, "ERR_SSL_PACKET_LENGTH_TOO_LONG"]);
 
-/** See `Driver.classifyError`. `server`: what the client connects to, as far as it is known. */
+/** See `Driver.classifyError`. `server`: the server that the client connects to, if known. */
 export function classifyError(error: unknown, server?: string): ErrorClass | undefined {
   if (!(error instanceof Error)) return undefined;
   const { name, message } = error;
@@ -69,7 +69,7 @@ export function classifyError(error: unknown, server?: string): ErrorClass | und
   return network(error, server);
 }
 
-/** Whether an error of ioredis says that it has no connection; why may be told elsewhere. */
+/** Whether an error of ioredis says that it has no connection. It may not contain the reason. */
 export function isUnreachable(error: unknown): error is Error {
   if (!(error instanceof Error)) return false;
   return (
@@ -79,20 +79,20 @@ export function isUnreachable(error: unknown): error is Error {
   );
 }
 
-/** What ioredis says of a connection that it lost or never had, where the error has no name of its own. */
+/** Messages of ioredis about a lost or missing connection, in errors without a specific name. */
 const lostConnection =
   /^(Connection is closed|Command timed out|Stream isn't writeable|Cluster isn't ready|Cluster is |None of startup nodes|All sentinels are unreachable|Failed to refresh slots cache)/;
 
 function classifyAnswer(message: string): ErrorClass | undefined {
   if (/\bunknown (Redis )?command\b/i.test(message)) return unknownCommand;
-  // What a server says that is asked more than a little before a login has succeeded.
-  if (/^ERR Protocol error: unauthenticated/.test(message)) return answers.NOAUTH;
-  if (/The user executing the script can't|ACL failure in script/.test(message)) return answers.NOPERM;
+  // The reply to a longer command before the login has succeeded.
+  if (/^ERR Protocol error: unauthenticated/.test(message)) return errorsByWord.NOAUTH;
+  if (/The user executing the script can't|ACL failure in script/.test(message)) return errorsByWord.NOPERM;
   const refusal = refusals.find(([pattern]) => pattern.test(message));
   if (refusal) return refusal[1];
-  // Before version 7 a script's error says where in the script, then what.
+  // Before version 7 the error of a script begins with the position in the script.
   const word = /^(?:ERR .*@user_script:.*?: -?)?([A-Z]+) /.exec(message)?.[1];
-  return word === undefined ? undefined : answers[word];
+  return word === undefined ? undefined : errorsByWord[word];
 }
 
 function propertyOf(error: Error, name: string): unknown {
@@ -100,8 +100,8 @@ function propertyOf(error: Error, name: string): unknown {
 }
 
 /**
- * Takes the command's arguments off an error of ioredis, and off the one inside it: they hold messages, and those of a
- * connection that could not log in the password.
+ * Removes the command's arguments from an error of ioredis and from the error inside it. They contain messages, or the
+ * password if the login failed.
  */
 export function withoutArguments(error: unknown): unknown {
   if (!(error instanceof Error)) return error;

@@ -4,27 +4,27 @@ import type { RedisClient } from "./options.ts";
 type Request = readonly [command: string, ...words: string[]];
 
 /**
- * What a client's connections must have been granted before anything else is sent on them: the login, the database and the
- * name. ioredis asks for these itself and goes on where it is refused, in database 0 for one. So they are asked for once more
- * on each new connection, in one round trip, and a refusal is the outcome of the calls that wait for it. Of a client that asks
- * for none of them, and of a cluster, which has no databases, nothing is asked.
+ * Checks the login, the database and the name of each new connection before anything else is sent on it. ioredis requests
+ * these itself, but continues after a refusal, for example in database 0. So they are requested again on each new
+ * connection, in one round trip, and the waiting calls fail with the refusal. Nothing is requested for a client without
+ * these options, or for a cluster, which has no databases.
  */
 export class Handshake {
   readonly #client: RedisClient;
   readonly #requests: readonly Request[];
-  /** The connection that was granted all of it. */
+  /** The connection that was granted all requests. */
   #granted: unknown;
   #asking: Promise<void> | undefined;
 
-  /** @param owned whether the credentials of the client's options hold for as long as the client does. */
+  /** @param owned whether the credentials in the client's options are valid as long as the client is used. */
   constructor(client: RedisClient, owned: boolean) {
     this.#client = client;
     this.#requests = client.isCluster ? [] : requestsOf(client as Redis, owned);
   }
 
   /**
-   * Undefined when the present connection was granted all of it. A command that is sent in the same turn of the event loop,
-   * or that in which the promise resolves, goes to that connection or fails with it.
+   * Returns undefined if the current connection was granted all requests. A command that is sent in the same turn of the
+   * event loop, or in the turn in which the promise resolves, goes to that connection or fails with it.
    *
    * @throws the server's refusal.
    */
@@ -46,7 +46,7 @@ export class Handshake {
 function requestsOf({ options }: Redis, owned: boolean): Request[] {
   const { username, password, db, connectionName } = options;
   const requests: Request[] = [];
-  // Those of a client that was handed in may have expired since its connection was made.
+  // The credentials of a caller's client may have expired since it connected.
   if (owned && password) requests.push(["auth", ...(username ? [username] : []), password]);
   if (db) requests.push(["select", String(db)]);
   if (connectionName) requests.push(["client", "setname", connectionName]);

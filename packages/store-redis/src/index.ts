@@ -5,7 +5,7 @@ import { RedisDriver } from "./redis-driver.ts";
 export type { RedisClient, RedisStoreOptions } from "./options.ts";
 
 /**
- * Stores on Redis 6.2 or later, Redis Cluster, Sentinel or Valkey. Makes no connection before a store's first call.
+ * Creates stores on Redis 6.2 or later, Redis Cluster, Sentinel or Valkey. Connects at the first call of a store.
  *
  * @throws StoreError `INVALID_ARGUMENT` for a wrong or unknown option, or not exactly one of `url` and `client`.
  * @example

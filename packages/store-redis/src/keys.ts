@@ -12,13 +12,13 @@ export interface ThreadKeys {
   readonly messages: string;
   /** A hash: the metadata and the remembered operations. */
   readonly meta: string;
-  /** A hash: for a while after a deletion, what may be asked again. */
+  /** A hash: for a limited time after a deletion, the outcomes that a retry may ask for. */
   readonly deleted: string;
 }
 
 /**
- * The keys of a thread. Braces stand only around the thread id, so that no two pairs of prefix and id read alike and
- * Redis Cluster takes exactly the id as the hash tag: all keys of a thread lie in one slot.
+ * The keys of a thread. Only the thread id is in braces. So each pair of prefix and id has its own keys, and the id is the
+ * hash tag in Redis Cluster: all keys of a thread are in one slot.
  */
 export function threadKeys(prefix: string, threadId: string): ThreadKeys {
   const thread = `${withoutBraces(prefix)}:{${withoutBraces(threadId)}}`;
@@ -41,7 +41,7 @@ export function threadIdOf(prefix: string, messages: string): string {
   return id.replace(/%(?:25|7B|7D)/g, decodeURIComponent);
 }
 
-/** What a thread's footer says; `commit.lua` writes it and states its form. */
+/** The content of a thread's footer. `commit.lua` writes it and documents its format. */
 export interface Footer {
   readonly revision: Revision;
   readonly extent: Extent;
@@ -50,7 +50,7 @@ export interface Footer {
 
 const footerForm = /^thread 1 (\S+) (\d+) (\d+) (\d+) (\d+) \d+ \d+ (\d+) (\d+) (\d+) \d+$/;
 
-/** @throws StoreError `UNSUPPORTED` when it is of a newer format, `CORRUPT` when it is another program's value. */
+/** @throws StoreError `UNSUPPORTED` for a newer format, `CORRUPT` for a value that is not a footer. */
 export function parseFooter(threadId: string, footer: string): Footer {
   const [, epoch = "", ...numbers] = footerForm.exec(footer) ?? [];
   const [commits = 0, first = 1, next = 1, pinned, ...times] = numbers.map(Number);
@@ -65,7 +65,7 @@ export function parseFooter(threadId: string, footer: string): Footer {
   };
 }
 
-/** The error of a thread whose footer or hash cannot be understood. */
+/** The error for a thread whose footer or hash is invalid. */
 export function unreadable(threadId: string, footer: string): StoreError {
   const format = /^thread (\d+) /.exec(footer)?.[1];
   if (format !== undefined && format !== "1") {
@@ -76,11 +76,11 @@ export function unreadable(threadId: string, footer: string): StoreError {
   }
   return new StoreError(
     "CORRUPT",
-    `keyPrefix: a key of thread "${threadId}" holds something that is not Scrollback's; give another keyPrefix or remove the key`,
+    `keyPrefix: a key of thread "${threadId}" holds a value that is not Scrollback's; use another keyPrefix or remove the key`,
   );
 }
 
-/** The error of a thread of which a part is gone. */
+/** The error for a thread that has lost a part of its data. */
 export function incomplete(threadId: string): StoreError {
   return new StoreError(
     "CORRUPT",

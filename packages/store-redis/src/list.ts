@@ -10,15 +10,16 @@ import { messagesPattern, threadIdOf } from "./keys.ts";
 import type { RedisClient } from "./options.ts";
 import { markOf, type Server, serversOf, topologyOf } from "./topology.ts";
 
-/** A page makes at most so many steps of a scan, also where they find nothing. */
+/** The maximum number of `SCAN` steps per page, including steps that find nothing. */
 const STEPS_PER_PAGE = 10;
-/** A step looks at about as many keys as the page may have threads, within these bounds. */
+/** A step scans about as many keys as the page may have threads, within these bounds. */
 const [LEAST_KEYS, MOST_KEYS] = [10, 1_000];
-/** So many threads are read at once, and a page ends early after so many characters of metadata. */
+/** The number of threads that are read at once. */
 const READ_AT_ONCE = 100;
+/** A page ends early after this number of metadata characters. */
 const METADATA_PER_PAGE = 4 * 1024 ** 2;
 
-/** What a listing needs of its driver. */
+/** What a listing needs from its driver. */
 export interface ListSource {
   readonly client: RedisClient;
   readonly keyPrefix: string;
@@ -28,10 +29,10 @@ export interface ListSource {
 }
 
 /**
- * One page: steps of `SCAN` on one server after the other, and a read of each thread that they find.
+ * Lists one page: makes `SCAN` steps on one server after the other, and reads each thread that they find.
  *
- * `SCAN` finds each key that stays on a server, but no key that moves from a server that is yet to be scanned to one that has
- * been. So when the last server is done and keys may have moved meanwhile, all are scanned again.
+ * `SCAN` finds each key that stays on its server, but misses a key that moves to a server that was already scanned. So if
+ * keys may have moved during a pass over the servers, all servers are scanned again.
  */
 export async function listThreads(request: ListRequest, source: ListSource): Promise<ThreadListing> {
   const from = request.cursor === undefined ? undefined : parseCursor(request.cursor);
@@ -40,7 +41,7 @@ export async function listThreads(request: ListRequest, source: ListSource): Pro
   const page = new Page(request, source);
   let cursor = from ?? beginning(servers[0], await currentTopology());
   for (let steps = 0; steps < STEPS_PER_PAGE && !page.isFull; steps++) {
-    // The server of the cursor may have left.
+    // The server of the cursor may no longer be in the cluster.
     const server = servers.find(({ mark }) => mark >= cursor.server);
     const next = server && (await page.step(server, cursor));
     if (next) {
@@ -57,7 +58,7 @@ export async function listThreads(request: ListRequest, source: ListSource): Pro
 
 const NO_MARK = "0".repeat(16);
 
-/** The cursor of a server that is to be scanned from its beginning. */
+/** The cursor for a scan of a server from its beginning. */
 function beginning(server: Server | undefined, topology: string): ScanCursor {
   return { topology, server: server?.mark ?? NO_MARK, process: NO_MARK, step: "0", taken: undefined };
 }
@@ -86,12 +87,12 @@ class Page {
     return this.#request.limit - this.#threads.length - this.#corrupt.length;
   }
 
-  /** Makes a step on a server. Returns the cursor of the next one; undefined when the server is done. */
+  /** Makes one step on a server. Returns the cursor of the next step, or undefined when the server is done. */
   async step(server: Server, { topology, ...cursor }: ScanCursor): Promise<ScanCursor | undefined> {
     const start = beginning(server, topology);
     const { step, taken } = server.mark === cursor.server ? cursor : start;
     const { process, next, keys } = await this.#source.send(() => this.#scan(server, step));
-    // Another process answers to this name by now, and its keys lie in another order.
+    // Another process now has this address, and scans its keys in another order.
     if ((step !== "0" || taken) && process !== cursor.process) return start;
 
     const marked = keys.map((key) => [markOf(key), key] as const).sort(([a], [b]) => (a < b ? -1 : 1));
@@ -114,7 +115,7 @@ class Page {
     const clientPrefix = this.#source.client.options.keyPrefix ?? "";
     const pattern = messagesPattern(clientPrefix, this.#source.keyPrefix, prefix);
     const count = Math.min(Math.max(limit, LEAST_KEYS), MOST_KEYS);
-    // Of one connection, so of one process. ioredis sends the client's own prefix with keys only.
+    // On one connection, so by one process. ioredis adds the client's own prefix only to keys, not to patterns.
     const replies = await client
       .pipeline()
       .scan(step, "MATCH", pattern, "COUNT", count)

@@ -17,16 +17,16 @@ import { refusePlainServer } from "./plain-server.ts";
 /** A client of ioredis, version 5 or 6: for a server, Sentinel or a cluster. */
 export type RedisClient = Redis | Cluster;
 
-/** What `createRedisStores` takes: one of `url` and `client`, and what every backend's factory takes. */
+/** Options of `createRedisStores`: either `url` or `client`, and the options of every backend. */
 export interface RedisStoreOptions<M = ChatMessage> extends StoreOptions<M> {
   /**
-   * `redis://[user:password@]host[:port][/db]`, or `rediss://…` for TLS; user name and password percent-encoded. The
-   * factory opens one connection with the first call, opens it again when it is lost, and closes it with `close()`.
+   * `redis://[user:password@]host[:port][/db]`, or `rediss://…` for TLS, with user name and password percent-encoded. The
+   * factory opens one connection at the first call, reopens it when it is lost, and closes it in `close()`.
    */
   url?: string;
-  /** An ioredis client, for Cluster, Sentinel, a private CA or timeouts of your own. It is never closed. */
+  /** An ioredis client, for Cluster, Sentinel, a private CA or custom timeouts. The factory never closes it. */
   client?: RedisClient;
-  /** What the keys of these stores begin with, 1 to 1,024 bytes. Default `"scrollback"`. */
+  /** The prefix of the stores' keys, 1 to 1,024 bytes. Default `"scrollback"`. */
   keyPrefix?: string;
 }
 
@@ -51,13 +51,13 @@ export function checkRedisOptions(options: unknown): void {
   checkOptions("createRedisStores", options ?? {}, redisOptionChecks);
 }
 
-/** The client that checked options give or ask for, and whether it is the factory's own to close. */
+/** Returns the given client, or a new one for the URL, and whether the factory must close it. */
 export function clientOf(url: string | undefined, client: RedisClient | undefined): UsedClient<RedisClient> {
   return clientFrom("createRedisStores", { url, client }, openClient);
 }
 
 /**
- * The database and the server of a client. Of a cluster nothing, behind Sentinel or a socket no server: there is no one
+ * Returns the database and the server of a client. A cluster has neither. With Sentinel or a socket there is no server
  * address.
  */
 export function targetOf(client: RedisClient): DriverTarget | undefined {
@@ -71,8 +71,8 @@ export function targetOf(client: RedisClient): DriverTarget | undefined {
 }
 
 /**
- * The client for a URL that was checked. It connects with the first command. A command whose connection is lost fails at
- * once: store-core sends it again, under the same operation id, so one layer alone decides how long that goes on.
+ * Returns a client for a checked URL. It connects at the first command. A command whose connection is lost fails at once:
+ * store-core retries it with the same operation id, so that only one layer decides how long to retry.
  */
 function openClient(text: string): Redis {
   const url = new URL(text);
@@ -88,13 +88,13 @@ function openClient(text: string): Redis {
     connectTimeout: CONNECT_TIMEOUT_MS,
     commandTimeout: REPLY_TIMEOUT_MS,
     keepAlive: KEEP_ALIVE_MS,
-    // A connection that is given up is not waited for.
+    // Closing does not wait for an abandoned connection.
     disconnectTimeout: 0,
     maxRetriesPerRequest: 0,
     retryStrategy: pauseBeforeReconnect,
-    // Behind the name of a server that became a replica there may be a new primary by now.
+    // The name of a server that became a replica may now lead to a new primary.
     reconnectOnError: (error) => error.message.includes("READONLY"),
-    // A server that is loading says so by itself; this way the user of the ACL needs no INFO and no CLIENT.
+    // A loading server reports it in its replies. Without the check the ACL user needs neither INFO nor CLIENT.
     enableReadyCheck: false,
     disableClientInfo: true,
   });
@@ -102,7 +102,7 @@ function openClient(text: string): Redis {
   return client;
 }
 
-/** Short while calls may be waiting, which is for 5 seconds; long once nobody does. Jittered: all clients lost it at once. */
+/** Short for about 5 seconds, while calls may be waiting, then longer. Jittered, because all clients reconnect at once. */
 function pauseBeforeReconnect(attempt: number): number {
   const longest = attempt > 50 ? 2_000 : Math.min(200, 20 * 2 ** attempt);
   return longest * (0.5 + Math.random() / 2);

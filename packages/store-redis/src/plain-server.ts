@@ -2,13 +2,13 @@ import { connect } from "node:net";
 import type { Redis } from "ioredis";
 import { PLAIN_SERVER } from "./errors.ts";
 
-/** After how long a handshake of TLS is taken for one that the server may not understand. */
+/** The time after which a TLS handshake is checked, because the server may not use TLS. */
 const PATIENCE_MS = 1_000;
 
 /**
- * Fails the connections of a client for TLS to a server without TLS. Such a server waits for the rest of what it takes for a
- * command, and the client for an answer, until its timeout. So a handshake that takes long is looked into: the server is
- * sent a command without TLS, on a connection of its own.
+ * Fails the connections of a TLS client to a server without TLS. Such a server takes the handshake for the beginning of a
+ * command and waits for the rest, while the client waits for a reply until its timeout. So a slow handshake is checked: a
+ * command without TLS is sent to the server on a separate connection.
  */
 export function refusePlainServer(client: Redis): void {
   client.on("connecting", () => {
@@ -21,7 +21,7 @@ export function refusePlainServer(client: Redis): void {
   });
 }
 
-/** Whether a server answers in Redis' protocol without TLS, be it with an error. */
+/** Whether a server replies in the Redis protocol without TLS, also with an error. */
 async function answersPlainly(host = "localhost", port = 6379): Promise<boolean> {
   const socket = connect({ host, port }).unref();
   try {

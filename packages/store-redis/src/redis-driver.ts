@@ -40,17 +40,17 @@ const capabilities: DriverCapabilities = Object.freeze({
   roundTrips: Object.freeze({ commit: 1, read: 1 }),
 });
 
-/** Redis 6.2 takes 1,048,576 arguments a command. */
+/** Redis 6.2 accepts 1,048,576 arguments per command. */
 const MAX_RECORDS_PER_COMMIT = 1_000_000;
 
-/** What a read found: the records asked for, and the thread's footer; of its hash the revision and the metadata. */
+/** The result of a read: the requested records, the thread's footer, and the revision and metadata from its hash. */
 interface Found {
   readonly records: readonly string[];
   readonly footer: string | undefined;
   readonly meta?: { readonly revision: string | null; readonly metadata: string | null };
 }
 
-/** The driver for Redis: a list and a hash a thread, a script a commit or deletion; `commit.lua` states the layout. */
+/** The driver for Redis. A thread is a list and a hash; a commit or deletion is one script. `commit.lua` has the layout. */
 export class RedisDriver implements Driver {
   readonly capabilities: DriverCapabilities = capabilities;
   readonly target: DriverTarget | undefined;
@@ -60,20 +60,20 @@ export class RedisDriver implements Driver {
   readonly #handshake: Handshake;
   readonly #connection: ConnectionWatch;
 
-  /** @param owned whether the client was opened for this driver alone, which then watches over it and closes it. */
-  constructor(how: { client: RedisClient; keyPrefix?: string | undefined; owned: boolean }) {
-    this.#client = how.client;
-    this.#keyPrefix = how.keyPrefix ?? "scrollback";
-    this.#owned = how.owned;
-    this.#handshake = new Handshake(how.client, how.owned);
-    this.target = targetOf(how.client);
-    this.#connection = watchConnection(how.client);
+  /** @param options `owned`: whether the client was opened for this driver, which then reconnects and closes it. */
+  constructor(options: { client: RedisClient; keyPrefix?: string | undefined; owned: boolean }) {
+    this.#client = options.client;
+    this.#keyPrefix = options.keyPrefix ?? "scrollback";
+    this.#owned = options.owned;
+    this.#handshake = new Handshake(options.client, options.owned);
+    this.target = targetOf(options.client);
+    this.#connection = watchConnection(options.client);
   }
 
   async commit(request: CommitRequest): Promise<CommitOutcome> {
     const { threadId, append } = request;
     if (append.length > MAX_RECORDS_PER_COMMIT) {
-      const problem = `${append.length} messages in one commit, at most ${MAX_RECORDS_PER_COMMIT} fit`;
+      const problem = `${append.length} messages in one commit; the limit is ${MAX_RECORDS_PER_COMMIT}`;
       throw new StoreError("TOO_LARGE", `append: ${problem}`);
     }
     const { messages, meta } = threadKeys(this.#keyPrefix, threadId);
@@ -111,14 +111,14 @@ export class RedisDriver implements Driver {
     const { before, after, metadata } = request;
     if (before !== undefined || after !== undefined) return await this.#readAtOnce(request);
     if (!metadata) return await this.#readList(request);
-    // Of a pipeline to a cluster ioredis may send one part and not the other, and then takes the replies that follow on that
-    // connection for those of other commands.
+    // ioredis may send only a part of a pipeline to a cluster, and then assigns later replies on that connection to the
+    // wrong commands.
     return this.#client.isCluster ? await this.#readAtOnce(request) : await this.#readBoth(request);
   }
 
   async close(): Promise<void> {
     if (!this.#owned) return;
-    // ioredis leaves its queue waiting for ever when it is stopped in a pause before it connects again.
+    // ioredis never settles its queued commands if it is stopped during the pause before a reconnect.
     if (this.#client.status === "reconnecting") this.#client.connect().catch(() => undefined);
     this.#client.disconnect();
   }
@@ -134,8 +134,8 @@ export class RedisDriver implements Driver {
   }
 
   /**
-   * Both keys in one request, but not as one step: whether they belong together, the revision in each tells. A script would
-   * copy every record on its way out, and servers without memory to spare refuse transactions.
+   * Reads both keys in one request, but not atomically. The revisions in both tell whether they belong together. A script
+   * would copy every record, and servers that are out of memory refuse transactions.
    */
   async #readBoth(request: ReadRequest): Promise<ThreadView> {
     const { messages, meta } = threadKeys(this.#keyPrefix, request.threadId);
@@ -168,7 +168,7 @@ export class RedisDriver implements Driver {
     return toView(request, { footer, records, meta: { revision, metadata } }) ?? raise(incomplete(threadId));
   }
 
-  /** Runs a script that writes to a thread. Returns the two parts of its reply: a word, and what belongs to it. */
+  /** Runs a script that writes to a thread. Returns the two parts of its reply: the outcome and a detail. */
   async #write(
     request: CommitRequest | DeleteRequest,
     script: Script,
@@ -187,7 +187,7 @@ export class RedisDriver implements Driver {
     command: () => Promise<T>,
   ): Promise<T> {
     try {
-      // Awaited only where there is something to wait for: each await is a turn of the queue of promises.
+      // Awaited only if needed, because each await costs a turn of the microtask queue.
       const ready = untilReady(this.#client);
       if (ready) await ready;
       const granted = this.#handshake.ensure();
@@ -202,7 +202,7 @@ export class RedisDriver implements Driver {
   #afterFailure(error: unknown): unknown {
     if (!isUnreachable(error)) return withoutArguments(error);
     if (this.#owned && error.message === "Command timed out") {
-      // A connection that has gone silent may never tell: the next attempt gets a new one.
+      // A silent connection may never report its end, so the next attempt uses a new one.
       this.#connection.error = withoutArguments(error);
       this.#client.disconnect(true);
     } else if (error !== this.#connection.error) {
@@ -212,7 +212,7 @@ export class RedisDriver implements Driver {
   }
 }
 
-/** What `commit.lua` takes. */
+/** The arguments of `commit.lua`. */
 function argumentsOf(request: CommitRequest): string[] {
   const { operationId, digest, newEpoch, expectedRevision, drop, append, metadata } = request;
   const { maxMessages = 0, trimming, ttlMs = 0, createdAt, updatedAt } = request;
@@ -236,7 +236,7 @@ function expectedArgument(expectedRevision: CommitRequest["expectedRevision"]): 
   return expectedRevision === null ? "none" : `=${expectedRevision}`;
 }
 
-/** Where the newest records begin in the list, counted from its end. The footer is one element more. */
+/** The start of the newest records in the list, counted from its end. The footer is one more element. */
 function startOf({ limit }: ReadRequest): number {
   return Number.isFinite(limit) ? -limit - 1 : 0;
 }
@@ -246,7 +246,7 @@ function splitFooter(list: string[]): Found {
   return { records: list, footer };
 }
 
-/** The view of what was found; undefined where its parts do not belong together. */
+/** Returns the view, or undefined if the parts do not belong to the same revision. */
 function toView(request: ReadRequest, { records, footer: text, meta }: Found): ThreadView | undefined {
   if (text === undefined) return NO_THREAD;
   const { revision, extent, times } = parseFooter(request.threadId, text);

@@ -2,10 +2,10 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import type { RedisClient } from "./options.ts";
 
-/** A script as its file has it: what it takes and returns stands at its top. */
+/** A script from its file. The comment at the top of the file documents arguments and replies. */
 export interface Script {
   readonly lua: string;
-  /** The SHA-1 digest of the text, under which a server caches it. */
+  /** The SHA-1 digest of the text, by which a server caches it. */
   readonly digest: string;
 }
 
@@ -19,11 +19,11 @@ export const deleteScript = load("delete");
 export const readRangeScript = load("read-range");
 
 /**
- * Runs a script with its keys and arguments: by its digest, and by its text where the server does not have it, which
- * takes one round trip more. Not by a client's `defineCommand`, which tracks connections that it sent a text on: a node of a
- * cluster that redirected the command instead of running it then fails the next ones with NOSCRIPT.
+ * Runs a script with its keys and arguments: by its digest, or by its text if the server does not have it, which takes one
+ * more round trip. Does not use the client's `defineCommand`, which remembers the connections on which it has sent the text:
+ * if a cluster node redirected that command instead of running it, the next commands fail with NOSCRIPT.
  *
- * @returns Redis' own values: strings, null, lists.
+ * @returns the values that Redis returned: strings, null, lists.
  */
 export async function runScript(
   client: RedisClient,
@@ -31,7 +31,7 @@ export async function runScript(
   keys: readonly string[],
   values: readonly string[],
 ): Promise<unknown> {
-  // One array, not one parameter a value: a call with a hundred thousand parameters overflows the stack.
+  // One array instead of one parameter per value: a call with 100,000 parameters overflows the stack.
   const run = (command: string, script: string) =>
     client.call(command, [script, keys.length, ...keys, ...values]);
   try {

@@ -4,23 +4,23 @@ import type { RedisClient } from "./options.ts";
 
 /** A server that holds threads. */
 export interface Server {
-  /** Tells it from the others, without its address. */
+  /** Identifies the server without its address. */
   readonly mark: string;
   readonly client: Redis;
 }
 
-/** 16 hexadecimal digits in the place of a text. */
+/** A digest of a text: 16 hexadecimal digits. */
 export function markOf(text: string): string {
   return createHash("sha256").update(text).digest("hex").slice(0, 16);
 }
 
-/** The primaries of a cluster as it is now, or the one server, in the order of their marks. */
+/** Returns the current primaries of a cluster, or the one server, in the order of their marks. */
 export async function serversOf(client: RedisClient): Promise<Server[]> {
   if (!client.isCluster) return [{ mark: markOf(""), client: client as Redis }];
   const cluster = client as Cluster;
-  // As every command does, this one connects a client that is lazy, or waits for it.
+  // Like every command, this one connects a lazy client, or waits until it is connected.
   if (cluster.status !== "ready") await cluster.cluster("SLOTS");
-  // ioredis learns of a new node when a command is redirected there, which SCAN never is.
+  // ioredis learns about a new node when a command is redirected to it, but SCAN is never redirected.
   await new Promise<void>((resolve, reject) => {
     cluster.refreshSlotsCache((error) => (error ? reject(error) : resolve()));
   });
@@ -31,9 +31,9 @@ export async function serversOf(client: RedisClient): Promise<Server[]> {
 }
 
 /**
- * What tells whether keys have moved from one server to another: while it stays the same, none has. Each server tells its slots, and
- * the epoch of its configuration, which rises with every slot that moved to it. Of a slot that is moving, the number of keys that
- * are still there only falls, as new ones are made where it moves to.
+ * Returns a digest that changes when keys move from one server to another. Each server reports its slots and its
+ * configuration epoch, which increases with every slot that moves to it. For a moving slot it includes the number of its
+ * remaining keys, which only decreases, because new keys are created at the target.
  */
 export async function topologyOf(servers: readonly Server[]): Promise<string> {
   const [only] = servers;

@@ -52,14 +52,14 @@ describe.each(["redis", "redis-7", "redis-6.2", "valkey"] as const)("on %s", (na
     return `redis://agent:secret@${server.host}:${server.port}`;
   }
 
-  test("the documented user may do everything that stores do, and is refused nothing on the way", async () => {
+  test("the documented permissions are sufficient for everything that stores do", async () => {
     expect(commands.length).toBeGreaterThan(10);
     await useEverything(await urlOfUser(...commands.map((command) => `+${command}`)), "chats");
     const admin = opened(new Redis(server.url));
     expect(await admin.call("ACL", "LOG")).toEqual([]);
   });
 
-  test.each(commands)("without %s it may not, and hears which option to change", async (missing) => {
+  test.each(commands)("without %s it fails, and the error names the option to change", async (missing) => {
     const rest = commands.filter((command) => command !== missing);
     const url = await urlOfUser(...rest.map((command) => `+${command}`));
     await expect(useEverything(url, `chats:${randomUUID()}`)).rejects.toMatchObject({
@@ -89,7 +89,7 @@ describe.each(["redis", "redis-7", "redis-6.2", "valkey"] as const)("on %s", (na
     },
   );
 
-  test("setup tells what a user may not do, and sends nothing more than stores do", async () => {
+  test("setup reports missing permissions, and sends only commands that stores send", async () => {
     const setup = async (...rules: string[]) => {
       await using stores = createRedisStores({ url: await urlOfUser(...rules), keyPrefix: "chats" });
       await stores.setup();

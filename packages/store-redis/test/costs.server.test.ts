@@ -31,7 +31,7 @@ function open(options: RedisStoreOptions = {}): { client: Redis; store: MessageS
 /** What a commit costs in the steady state. More of it costs every user's every commit: think twice before raising this. */
 const APPEND = { evalsha: 1, lindex: 1, hmget: 1, hset: 1, ltrim: 1, rpush: 1 };
 
-test("a commit runs the same few commands whatever the thread's length", async () => {
+test("the number of commands of a commit is independent of the thread's length", async () => {
   const { client, store } = open({ maxMessages: 500 });
   await store.addMessages(users(2));
   expect(await commandsOf(client, () => store.addMessages(users(1)))).toEqual(APPEND);
@@ -123,7 +123,7 @@ test("a batch of a hundred thousand messages is one commit", async () => {
   expect((await store.read({ limit: 1 })).entries[0]?.sequence).toBe(100_000);
 });
 
-test("more messages than one command takes are refused before any I/O", async () => {
+test("more messages than one command accepts are rejected before any I/O", async () => {
   await using stores = createRedisStores({ url: "redis://127.0.0.1:1" });
   const batch = Array.from({ length: 1_000_001 }, () => user("a"));
   await expect(stores.open().addMessages(batch)).rejects.toMatchObject({ code: "TOO_LARGE" });

@@ -70,7 +70,7 @@ test("C21 a deletion is one script, however long the thread, and leaves one key 
   await expect.poll(() => client.keys(`${keyPrefix}:*`), { timeout: REMEMBERED_MS + 2_000 }).toEqual([]);
 });
 
-test("C21 a commit that comes again after the deletion of its thread is known, also once another thread has begun there", async () => {
+test("C21 a commit that is retried after the deletion of its thread is recognised, also after another thread of that id exists", async () => {
   const { commit, remove, driver, client, keys } = open();
   const read = {
     threadId: "a",
@@ -102,7 +102,7 @@ test("C21 a commit that comes again after the deletion of its thread is known, a
   expect(await commit("two")).toEqual({ outcome: "committed", revision: "epoch-four.2" });
 });
 
-test("C21 a deletion that comes again does not delete the thread that was begun since", async () => {
+test("C21 a retried deletion does not delete a thread that was created since", async () => {
   const { commit, remove, driver } = open();
   await commit("one");
   expect(await remove("delete")).toEqual({ outcome: "deleted" });
@@ -123,7 +123,7 @@ test("C21 a deletion that comes again does not delete the thread that was begun 
   expect(await driver.read(read)).toMatchObject({ revision: "epoch-three.1" });
 });
 
-test("a thread begun after a deletion asks what is remembered for 10 seconds, and then costs what every thread costs", async () => {
+test("a thread created after a deletion reads the remembered outcomes for 10 seconds; later it costs the same as every thread", async () => {
   const { client, commit, remove, keys } = open();
   const append = { evalsha: 1, lindex: 1, hmget: 1, hset: 1, ltrim: 1, rpush: 1 };
   await commit("one");

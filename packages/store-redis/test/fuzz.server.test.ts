@@ -35,7 +35,7 @@ const damage = fc.oneof(
   fc.record({ record: fc.string() }),
 );
 
-test("C16 a thread whose keys are damaged is read, or is CORRUPT, at once, and is no failure of the backend", async () => {
+test("C16 a thread with damaged keys is read or fails with CORRUPT at once, and does not count as a failure of the backend", async () => {
   const keyPrefix = randomUUID();
   await using strict = createRedisStores({ url: server.url, keyPrefix, maxMessages: 4 });
   await using tolerant = createRedisStores({ url: server.url, keyPrefix, onCorruptRecord: () => undefined });

@@ -28,7 +28,7 @@ describe("keys", () => {
     );
   });
 
-  test("the keys of a thread share a hash tag that is its own", () => {
+  test("the keys of a thread share one hash tag that no other thread has", () => {
     fc.assert(
       fc.property(text, text, text, (prefix, id, other) => {
         fc.pre(id !== other);

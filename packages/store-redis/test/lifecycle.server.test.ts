@@ -28,7 +28,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-describe.each(majors)("a client of $major that was handed in", ({ Redis }) => {
+describe.each(majors)("a caller's client of $major", ({ Redis }) => {
   runFactory({
     name: "Redis",
     create: createRedisStores,
@@ -99,7 +99,7 @@ describe.each(majors)("a client of $major that was handed in", ({ Redis }) => {
     );
   });
 
-  test("may pipeline on its own account and give numbers as strings", async () => {
+  test("may use automatic pipelining and return numbers as strings", async () => {
     const client = opened(new Redis(server.url, { enableAutoPipelining: true, stringNumbers: true }));
     await client.script("FLUSH");
     const stores = createRedisStores({ client, keyPrefix: randomUUID(), maxMessages: 3 });
@@ -137,7 +137,7 @@ describe.each(majors)("a client of $major that was handed in", ({ Redis }) => {
     expect(await seven.open("a").listMessages()).toEqual(users(2));
   });
 
-  test("is not used where the server refuses its name", async () => {
+  test("is not used if the server rejects its name", async () => {
     const client = opened(new Redis(server.url, { connectionName: "two words" }));
     await expect(createRedisStores({ client }).open().listMessages()).rejects.toMatchObject({
       code: "UNAVAILABLE",

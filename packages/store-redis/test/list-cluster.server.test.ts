@@ -137,7 +137,7 @@ describe.each(majors)("a cluster with $major", ({ Cluster }) => {
     expect((await list(stores)).found).toEqual(ids);
   });
 
-  test("C20 the cursor of a server that left goes on with the others", async () => {
+  test("C20 the cursor of a server that left the cluster continues with the other servers", async () => {
     const { stores, ids } = await fill();
     const { cursor = "" } = await stores.listThreads({ limit: 10 });
     const left = [cursor.split(".")[0], "f".repeat(16), ...cursor.split(".").slice(2)].join(".");
@@ -153,7 +153,7 @@ describe.each(majors)("a cluster with $major", ({ Cluster }) => {
     expect([...found].sort()).toEqual(ids);
   });
 
-  test("C21 a deletion is refused while a part of the thread's slot is elsewhere, and made when it is whole", async () => {
+  test("C21 a deletion is rejected while a part of the thread's slot is on another server, and succeeds after the move", async () => {
     const { stores, keyPrefix, ids } = await fill();
     const id = ids[0] ?? "";
     const move = await beginMove(server, keysOf(keyPrefix, id));

@@ -143,7 +143,7 @@ test("C20 a cursor of another process of the server, as after a restart, begins 
   expect(await idsOf(stores, { cursor: restarted })).toEqual(ids);
 });
 
-test("C20 a cursor that is none is refused before anything is sent", async () => {
+test("C20 an invalid cursor is rejected before anything is sent", async () => {
   const stores = createRedisStores({ url: "redis://127.0.0.1:1" });
   const mark = "0".repeat(16);
   for (const cursor of [
@@ -159,7 +159,7 @@ test("C20 a cursor that is none is refused before anything is sent", async () =>
   await stores.close();
 });
 
-test("C20 what a listing tells of a thread, much metadata, and damaged threads among others", async () => {
+test("C20 a listing returns each thread's fields, ends early after much metadata, and reports damaged threads", async () => {
   const { client, stores, keyPrefix } = open();
   const metadata = "x".repeat(250_000);
   for (let index = 0; index < 150; index++) await stores.open(`large ${index}`).commit({ metadata });

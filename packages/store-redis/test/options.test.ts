@@ -61,7 +61,7 @@ describe("options", () => {
   });
 });
 
-describe("what a driver tells of its place", () => {
+describe("the target of a driver", () => {
   const targetOf = (client: RedisClient) => new RedisDriver({ client, owned: false }).target;
   const lazyConnect = true;
 

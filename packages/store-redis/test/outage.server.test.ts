@@ -30,7 +30,7 @@ const handingIn = (connect: () => RedisClient) => () => {
   return { client };
 };
 
-describe.each(majors)("with a client of $major that was handed in", ({ Redis, Cluster }) => {
+describe.each(majors)("with a caller's client of $major", ({ Redis, Cluster }) => {
   const address = { host: "127.0.0.1", port: 1 };
   const noQueue = { enableOfflineQueue: false };
   const brief = { maxRetriesPerRequest: 0, retryStrategy: () => 200 };

@@ -105,7 +105,7 @@ export function declareOwnClientTests(major: string): void {
       expect(await zero.open("a").listMessages()).toEqual([user("zero")]);
     });
 
-    test("a password for a server that has none is refused", async () => {
+    test("a password for a server without one is rejected", async () => {
       await using open = await startServer("redis");
       await using stores = createRedisStores({ url: `redis://:swordfish@${open.host}:${open.port}` });
       const error = await rejection(stores.open().addMessages([user("a")]));

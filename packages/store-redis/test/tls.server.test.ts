@@ -30,8 +30,8 @@ test("a certificate of an unknown CA is refused, and the error says so", async (
   });
 });
 
-describe("a server that speaks no TLS", () => {
-  test("is told at once, and is not UNAVAILABLE for a while only", async () => {
+describe("a server without TLS", () => {
+  test("is reported at once, and not as a retryable error", async () => {
     await using plain = await startServer("redis", { password: "hunter2" });
     const url = plain.url.replace("redis:", "rediss:");
     await using stores = createRedisStores({ url });

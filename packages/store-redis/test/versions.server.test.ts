@@ -202,7 +202,7 @@ describe.each(["redis", "redis-7", "redis-6.2", "valkey"] as const)("%s", (name)
       expect((await store.read()).entries).toMatchObject([{ message: user("c") }]);
     });
 
-    test("a thread that lost its list begins anew, without what its hash remembers", async () => {
+    test("a thread that lost its list starts over, without the operations that its hash remembers", async () => {
       const { client, keyPrefix } = fresh();
       const store = createRedisStores({ client, keyPrefix }).open();
       await store.commit({ append: [user("a")], metadata: { title: "lost" } }, { operationId: "once" });

@@ -14,16 +14,16 @@ import { detachThread, sweepExpired } from "./remove.ts";
 import { isExpired, type OperationRow, type Statements, type ThreadRow } from "./statements.ts";
 import { fromStored, toStored } from "./text.ts";
 
-/** A commit sweeps so many messages of an expired thread, and as many more as it appends, so that sweeping keeps up. */
+/** A commit sweeps this number of an expired thread's messages, plus the number that it appends, so that sweeping keeps up. */
 const SWEPT_MESSAGES = 100;
 
-/** The rows of commits that are remembered no more are removed so many at a time. */
+/** The rows of forgotten commits are removed at every 16th commit. */
 const FORGET_EVERY = 16;
 
 /**
- * Makes the commit of a request; to be run in a write transaction.
+ * Makes the commit of a request. Must run in a write transaction.
  *
- * @param isNew that no commit can have the operation id, so that it need not be looked up.
+ * @param isNew whether no commit can have the operation id, so that it is not looked up.
  */
 export function commitThread(statements: Statements, request: CommitRequest, isNew: boolean): CommitOutcome {
   const now = Date.now();
@@ -84,7 +84,7 @@ function apply(
   return formatRevision(epoch, number);
 }
 
-/** Makes the row of a new thread, or moves the expiry of the one there is. Returns its key. */
+/** Inserts the row of a new thread, or updates the expiry of an existing one. Returns its key. */
 function writeExpiry(
   statements: Statements,
   thread: ThreadRow | undefined,

@@ -18,7 +18,7 @@ const busy: ErrorClass = {
   code: "UNAVAILABLE",
   retryable: true,
   message:
-    "sqlite: the database stayed locked for 10 seconds; look for a long transaction, of another process or on the client",
+    "sqlite: the database stayed locked for 10 seconds; look for a long transaction in another process or on the client",
 };
 
 const damaged: ErrorClass = {
@@ -26,7 +26,8 @@ const damaged: ErrorClass = {
   message: "sqlite: the database file is damaged; check it with PRAGMA integrity_check and restore a copy",
 };
 
-const meanings: Readonly<Record<number, ErrorClass>> = {
+/** The errors by result code. */
+const errorsByCode: Readonly<Record<number, ErrorClass>> = {
   [SQLITE_BUSY]: busy,
   [SQLITE_LOCKED]: busy,
   [SQLITE_PROTOCOL]: busy,
@@ -36,13 +37,13 @@ const meanings: Readonly<Record<number, ErrorClass>> = {
   },
   [SQLITE_IOERR]: {
     code: "UNAVAILABLE",
-    message: "sqlite: the disk failed to read or write, or is full; see errcode of the cause",
+    message: "sqlite: the disk failed to read or write, or is full; see errcode of cause",
   },
   [SQLITE_CORRUPT]: damaged,
   [SQLITE_CONSTRAINT]: damaged,
   [SQLITE_FULL]: {
     code: "UNAVAILABLE",
-    message: "sqlite: the disk is full; nothing was written, free some space and try again",
+    message: "sqlite: the disk is full; nothing was written, free some space and retry",
   },
   [SQLITE_CANTOPEN]: {
     code: "UNAVAILABLE",
@@ -52,7 +53,7 @@ const meanings: Readonly<Record<number, ErrorClass>> = {
   [SQLITE_TOOBIG]: { code: "TOO_LARGE", message: "sqlite: the database's own limit on a value is too low" },
   [SQLITE_NOTADB]: {
     code: "CORRUPT",
-    message: "sqlite: the file is no SQLite database, or it is encrypted; name another one",
+    message: "sqlite: the file is not a SQLite database, or it is encrypted; use another file",
   },
 };
 
@@ -63,21 +64,21 @@ function resultCode(error: unknown): number | undefined {
   return error.errcode & 0xff;
 }
 
-/** Whether the error only says that somebody else is at work in the database just now. */
+/** Whether the database is only locked by another connection or transaction. */
 export function isBusy(error: unknown): boolean {
   const code = resultCode(error);
-  return code !== undefined && (meanings[code] === busy || isInTransaction(code, error));
+  return code !== undefined && (errorsByCode[code] === busy || isInTransaction(code, error));
 }
 
-/** A handed-in client that is in a transaction of its owner's. */
+/** Whether a caller's client is in a transaction of the caller. */
 function isInTransaction(code: number, error: unknown): boolean {
   return code === SQLITE_ERROR && messageOf(error).includes("within a transaction");
 }
 
-/** What an error of `node:sqlite` means; undefined for one that it does not throw. */
+/** Classifies an error of `node:sqlite`; returns undefined for any other error. */
 export function classifySqliteError(error: unknown): ErrorClass | undefined {
   if (error instanceof Error && "code" in error && error.code === "ERR_INVALID_STATE") {
-    return { code: "UNAVAILABLE", message: "client: the database that was handed in is closed" };
+    return { code: "UNAVAILABLE", message: "client: the given database is closed" };
   }
   // A number that no version of this package writes.
   if (error instanceof Error && "code" in error && error.code === "ERR_OUT_OF_RANGE") return damaged;
@@ -91,10 +92,10 @@ export function classifySqliteError(error: unknown): ErrorClass | undefined {
         "sqlite: the tables are not those of this version of @scrollback/store-sqlite; upgrade it, or choose another tablePrefix if the tables are not Scrollback's",
     };
   }
-  return meanings[code];
+  return errorsByCode[code];
 }
 
-/** What a failure to make the file means. */
+/** The error for a database file that cannot be created. */
 export function fileError(error: unknown, path: string): StoreError {
   const missing = error instanceof Error && "code" in error && error.code === "ENOENT";
   return new StoreError(

@@ -5,8 +5,8 @@ import { SqliteDriver } from "./sqlite-driver.ts";
 export type { SqliteOptions } from "./options.ts";
 
 /**
- * Stores in a SQLite file that any number of processes of one machine may share. Nothing is opened before the first call
- * of a store (or `setup()`), which also makes the tables, or brings those of an older version up to date.
+ * Creates stores in a SQLite file, which any number of processes on one machine can share. The first call of a store (or
+ * `setup()`) opens the file and creates the tables, or migrates the tables of an older version.
  *
  * @throws StoreError `INVALID_ARGUMENT` for a wrong or unknown option.
  * @example

@@ -9,17 +9,17 @@ import {
 import { isExpired, type Statements, type ThreadRow, timesOf } from "./statements.ts";
 import { fromStored, toStored } from "./text.ts";
 
-/** A page ends early after so many characters of metadata, which would take long to read at once. */
+/** A page ends early after this number of metadata characters, because reading more at once takes long. */
 const METADATA_PER_PAGE = 4 * 1024 ** 2;
 
 const CURSOR_START = "after.";
 
-/** A row of `selectThreads`: integers that no version of this package writes must not hide the other rows. */
+/** A row of `selectThreads`. Integers are bigints, so that a damaged value does not fail the other rows. */
 type ListedRow = Readonly<Record<Exclude<keyof ThreadRow, "epoch" | "number">, bigint | null>> & {
   readonly id: string | Uint8Array<ArrayBuffer>;
 };
 
-/** Lists threads in the order of their ids; to be run in a read transaction. */
+/** Lists threads in the order of their ids. Must run in a read transaction. */
 export function listThreads(statements: Statements, { prefix, limit, cursor }: ListRequest): ThreadListing {
   const after = cursor === undefined ? undefined : parseCursor(cursor, prefix);
   const rows = selectRows(statements, prefix, after, limit + 1);
@@ -53,7 +53,7 @@ function damaged(threadId: string): StoreError {
   return new StoreError("CORRUPT", `thread "${threadId}" cannot be listed: its rows are damaged`);
 }
 
-/** At most so many rows of threads whose ids begin with `prefix`, of those that come after the id `after`. */
+/** Returns at most `limit` rows of threads whose ids begin with `prefix` and come after the id `after`. */
 function selectRows(
   statements: Statements,
   prefix: string,
@@ -64,20 +64,20 @@ function selectRows(
   const except = after === undefined ? "" : toStored(after);
   const select = (first: string | Uint8Array, most: number): ListedRow[] => {
     const rows = statements.selectThreads.all(first, except, most) as unknown as ListedRow[];
-    // Ids of one type with one prefix lie side by side.
+    // Ids of one type with one prefix are adjacent.
     const end = rows.findIndex(({ id }) => typeof id !== typeof first || !fromStored(id).startsWith(prefix));
     return end < 0 ? rows : rows.slice(0, end);
   };
-  // Ids that are stored as bytes come after all that are stored as text.
+  // Ids stored as bytes come after all ids stored as text.
   const isAmongBytes = from.includes("\0");
   const rows = isAmongBytes ? [] : select(from, limit);
   if (rows.length === limit) return rows;
-  // No bytes at all would be bound as NULL.
+  // An empty buffer would be bound as NULL.
   const firstBytes = Buffer.from((isAmongBytes ? from : prefix) || "\0");
   return [...rows, ...select(firstBytes, limit - rows.length)];
 }
 
-/** The thread of a row; undefined where its numbers cannot be a thread's. */
+/** Returns the thread of a row, or undefined if its numbers are invalid. */
 function readRow(row: ListedRow): Omit<ThreadRow, "epoch" | "number"> | undefined {
   const { key, createdAt, updatedAt, expiresAt, pinned, first, next } = row;
   if (![key, createdAt, updatedAt, first, next, expiresAt ?? 0n, pinned ?? 0n].every(isCount))
@@ -98,7 +98,7 @@ function isCount(value: bigint | null): boolean {
   return value !== null && value >= 0n && value <= Number.MAX_SAFE_INTEGER;
 }
 
-/** A cursor names the last thread of its page. */
+/** The cursor holds the id of the last thread of its page. */
 function formatCursor(last: ListedRow | undefined): string {
   return CURSOR_START + Buffer.from(fromStored(last?.id)).toString("base64url");
 }

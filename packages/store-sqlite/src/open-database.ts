@@ -13,14 +13,14 @@ export interface OpenDatabase {
   readonly statements: Statements;
 }
 
-/** Opens the database, without its tables. A handed-in client is taken as it is. */
+/** Opens the database without creating tables. A caller's client is used unchanged. */
 export function connect(source: SqliteSource): DatabaseSync {
   if ("client" in source) return source.client;
   if (source.path !== IN_MEMORY) createFile(source.path);
   return new DatabaseSync(source.path);
 }
 
-/** Makes a connected database ready. Can be done again when it failed halfway. */
+/** Prepares a connected database for use. Can be called again after a failure. */
 export function prepareDatabase(database: DatabaseSync, source: SqliteSource, prefix: string): OpenDatabase {
   if ("path" in source) setPragmas(database, source.synchronous);
   const transactions = new Transactions(database);
@@ -29,8 +29,8 @@ export function prepareDatabase(database: DatabaseSync, source: SqliteSource, pr
 }
 
 /**
- * Makes an empty database file that only its owner may read; SQLite gives the files beside it the same mode. A file that is
- * there is not touched: closing it here would drop the locks that other connections of this process hold on it.
+ * Creates an empty database file that only its owner may read; SQLite gives its WAL files the same mode. An existing file is
+ * not opened: closing it here would release the locks that other connections of this process hold on it.
  */
 function createFile(path: string): void {
   try {
@@ -41,7 +41,7 @@ function createFile(path: string): void {
 }
 
 function setPragmas(database: DatabaseSync, synchronous: "full" | "normal"): void {
-  // Only a database without tables takes the page size. Records of up to 2 KB stay in the tree's pages with it.
+  // The page size applies only to a database without tables. With it, records of up to 2 KB need no overflow pages.
   database.exec(`
     PRAGMA page_size = 8192;
     PRAGMA journal_mode = WAL;

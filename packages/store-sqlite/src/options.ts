@@ -10,21 +10,21 @@ import {
 } from "@scrollback/store-core";
 import { DatabaseSync } from "./sqlite.ts";
 
-/** What `createSqliteStores` takes: one of `url` and `client`, and the options of every backend. */
+/** Options of `createSqliteStores`: either `url` or `client`, and the options of every backend. */
 export interface SqliteOptions<M = ChatMessage> extends StoreOptions<M> {
   /**
-   * `sqlite:` and the path of the database file, taken literally; a relative one is relative to the working directory at
-   * this moment. The file is made at the first call if it is not there, with mode 0600; its directory must exist.
-   * `sqlite::memory:` is a database in memory that ends with the factory.
+   * `sqlite:` and the literal path of the database file. A relative path is resolved against the current working directory.
+   * The first call creates a missing file with mode 0600; its directory must exist. `sqlite::memory:` is a database in
+   * memory that ends with the factory.
    */
   url?: string;
-  /** An open database of yours. It is never closed, and keeps its own pragmas. */
+  /** Your own open database. The factory never closes it and does not change its pragmas. */
   client?: DatabaseSync;
-  /** The names of the tables begin with it: lower-case letters, digits and `_`, no digit first. Default `scrollback_`. */
+  /** The prefix of the table names: lower-case letters, digits and `_`, not starting with a digit. Default `scrollback_`. */
   tablePrefix?: string;
   /**
-   * `"full"`: a commit that was acknowledged survives a power cut. `"normal"`: it survives the end of the process, and a
-   * power cut may take the newest commits. Neither damages the file. Only with `url`. Default `"full"`.
+   * `"full"`: an acknowledged commit survives a power failure. `"normal"`: it survives the end of the process, but a power
+   * failure may lose the newest commits. Neither damages the file. Only with `url`. Default `"full"`.
    */
   synchronous?: "full" | "normal";
 }
@@ -34,7 +34,7 @@ export type SqliteSource =
   | { readonly client: DatabaseSync }
   | { readonly path: string; readonly synchronous: "full" | "normal" };
 
-/** The path of a database that lives in memory. */
+/** The path of an in-memory database. */
 export const IN_MEMORY = ":memory:";
 
 const URL_FORMS = '"sqlite:chats.db", "sqlite:/var/lib/app/chats.db" or "sqlite::memory:"';
@@ -54,7 +54,7 @@ const isClient: Check = (value) =>
     ? undefined
     : "must be an open DatabaseSync of node:sqlite";
 
-// Lower case only, as SQLite takes "Chat_" and "chat_" for the same name.
+// Lower case only, because SQLite treats "Chat_" and "chat_" as the same name.
 const isTablePrefix: Check = (value) =>
   typeof value === "string" && /^[a-z_][a-z0-9_]{0,63}$/.test(value) && !value.startsWith("sqlite_")
     ? undefined

@@ -13,7 +13,7 @@ import {
 import { isExpired, type Statements, type ThreadRow, timesOf } from "./statements.ts";
 import { fromStored, toStored } from "./text.ts";
 
-/** A thread that lacks more messages than this is reported as a whole, not message by message. */
+/** If more messages than this are missing, the read fails instead of returning an empty record for each. */
 const MOST_MISSING = 10_000;
 
 interface Entry {
@@ -21,7 +21,7 @@ interface Entry {
   readonly record: string;
 }
 
-/** Reads what a request asks for; to be run in a read transaction. */
+/** Reads a thread. Must run in a read transaction. */
 export function readThread(statements: Statements, request: ReadRequest): ThreadView {
   const thread = statements.findThread.get(toStored(request.threadId)) as ThreadRow | undefined;
   if (!thread || isExpired(thread, Date.now())) return NO_THREAD;
@@ -46,11 +46,11 @@ function selectEntries(statements: Statements, key: number, wanted: Extent): Ent
   const entries = first < next ? select(first, next) : [];
   if (pinned !== null) entries.unshift(...select(pinned, pinned + 1));
   if (entries.length === countOf(wanted)) return entries;
-  // Rows are missing. An empty record in the place of each shows that, where leaving them out would hide it.
+  // Rows are missing. An empty record for each makes that visible; leaving them out would hide it.
   if (countOf(wanted) - entries.length > MOST_MISSING) {
     throw new StoreError(
       "CORRUPT",
-      `the thread's last commit tells of ${countOf(wanted)} messages; ${countOf(wanted) - entries.length} are not there`,
+      `the thread is damaged: ${countOf(wanted) - entries.length} of ${countOf(wanted)} messages are missing`,
     );
   }
   const records = new Map(entries.map(({ sequence, record }) => [sequence, record]));

@@ -3,8 +3,8 @@ import { isExpired, type Statements, type ThreadRow } from "./statements.ts";
 import { toStored } from "./text.ts";
 
 /**
- * Deletes the thread of a request, or what it left behind when it expired, and with it at most so many messages; to be run in a
- * write transaction. The rest of a longer one waits for {@link sweepExpired} under an id that no thread can have.
+ * Deletes the thread of a request, or the rows that it left when it expired, with at most `messages` messages. Must run in a
+ * write transaction. The rest of a longer thread stays under an id that no thread can have, for {@link sweepExpired}.
  */
 export function deleteThread(
   statements: Statements,
@@ -24,27 +24,27 @@ export function deleteThread(
   return { outcome: "deleted" };
 }
 
-/** Makes a thread one that is to be removed, and its id free. */
+/** Marks a thread for removal and frees its id. */
 export function detachThread(statements: Statements, key: number): void {
   // Longer than any id that a thread can have.
   statements.detachThread.run(String(key).padStart(1_025, "0"), key);
 }
 
 /**
- * Removes at most so many messages of the thread that expired first, and with the last of them the thread; to be run in a
- * write transaction. Returns whether any had expired by `now`. With 0 those count that were deleted, written to again or are
- * removed in part.
+ * Removes at most `messages` messages of one expired thread, and the thread itself with its last message. Must run in a
+ * write transaction. Returns whether a thread had expired by `now`. If `now` is 0, only threads count that were deleted,
+ * written again after their expiry, or removed in part.
  */
 export function sweepExpired(statements: Statements, now: number, messages: number): boolean {
   const expired = statements.findExpired.get(now);
   if (!expired) return false;
   const key = Number(expired.key);
-  // It stays expired, should the clock go back: some of its messages are gone.
+  // The thread must stay expired if the clock goes back, because some of its messages are removed.
   if (sweepThread(statements, key, messages)) statements.setExpiry.run(0, key);
   return true;
 }
 
-/** Returns whether messages are left; where none are, the thread is gone. */
+/** Returns whether messages are left. If none are left, the thread is removed. */
 function sweepThread(statements: Statements, key: number, messages: number): boolean {
   if (statements.deleteOldestMessages.run(key, key, messages).changes !== 0) return true;
   statements.deleteMessages.run(key, 0, Number.MAX_SAFE_INTEGER);

@@ -4,9 +4,9 @@ import { prepare } from "./statements.ts";
 import type { Transactions } from "./transactions.ts";
 
 /**
- * The steps from an empty database to today's tables. A database's version is the number of steps it has taken, kept in
- * the table `schema` of its prefix. A step that was released is never changed: a new layout is a new step, which must make the
- * statements of older versions fail, so that a process that still runs one of them stops with a clear error.
+ * The migrations from an empty database to the current tables. A database's version is the number of its migrations, kept in
+ * the table `schema` of its prefix. A released migration is never changed: a new layout is a new migration. It must make the
+ * statements of older versions fail, so that a process with an older version stops with a clear error.
  */
 const steps: readonly ((prefix: string) => string)[] = [
   (prefix) => `
@@ -44,14 +44,14 @@ const steps: readonly ((prefix: string) => string)[] = [
 ];
 
 /**
- * Makes the tables, or brings those of an older version up to date, in one transaction. Safe from several processes at once.
+ * Creates the tables, or migrates the tables of an older version, in one transaction. Several processes can run it at once.
  *
- * @throws StoreError `UNSUPPORTED` for tables of a newer version, which stay as they are.
+ * @throws StoreError `UNSUPPORTED` for tables of a newer version, which stay unchanged.
  */
 export function migrate(database: DatabaseSync, transactions: Transactions, prefix: string): void {
   if (versionOf(database, prefix) === steps.length) return;
   transactions.write(() => {
-    // Asked again, as another process may have been faster.
+    // Read again, because another process may have been first.
     for (const step of steps.slice(versionOf(database, prefix))) database.exec(step(prefix));
     database.exec(`UPDATE ${prefix}schema SET version = ${steps.length}`);
   });
@@ -64,6 +64,6 @@ function versionOf(database: DatabaseSync, prefix: string): number {
   if (version <= steps.length) return version;
   throw new StoreError(
     "UNSUPPORTED",
-    `the database has tables of layout version ${version}, this package knows up to ${steps.length}; upgrade @scrollback/store-sqlite`,
+    `the database has tables of layout version ${version}; this package supports up to ${steps.length}; upgrade @scrollback/store-sqlite`,
   );
 }

@@ -23,17 +23,17 @@ import { IN_MEMORY, type SqliteSource } from "./options.ts";
 import { readThread } from "./read.ts";
 import { deleteThread, sweepExpired } from "./remove.ts";
 
-/** How long a verb tries while others hold the lock; the message of `SQLITE_BUSY` in errors.ts says so. */
+/** How long a verb retries while the database is locked. The message of `SQLITE_BUSY` in errors.ts contains this time. */
 const BUSY_DEADLINE_MS = 10_000;
-/** How many messages a deletion, or the clear of an expired thread, removes in one step, which takes some milliseconds. */
+/** How many messages a deletion, or a clear of an expired thread, removes in one step of some milliseconds. */
 const SWEPT_AT_ONCE = 1_000;
-/** How long a clear or a deletion tries to empty the log, from which any reader at work keeps it. */
+/** How long a clear or a deletion tries to empty the write-ahead log, which any active reader prevents. */
 const EMPTY_LOG_DEADLINE_MS = 1_000;
 
 /**
- * The driver over one SQLite database. A verb is one synchronous transaction: within a process verbs never meet, and
- * among processes SQLite's locks decide. Where a lock is taken, a verb waits without blocking the event loop, as the
- * connection has no busy timeout: it tries again after a pause. Commits wait in line, so that only the first of them tries.
+ * The driver for one SQLite database. A verb is one synchronous transaction: verbs of one process never overlap, and SQLite's
+ * locks order those of several processes. The connection has no busy timeout: if the database is locked, a verb retries
+ * after a pause and does not block the event loop. Writes are queued, so that only the first one retries.
  */
 export class SqliteDriver implements Driver {
   readonly capabilities: DriverCapabilities;
@@ -42,13 +42,13 @@ export class SqliteDriver implements Driver {
   readonly #tablePrefix: string;
   #opening: Promise<OpenDatabase> | undefined;
   #closed = false;
-  /** Settles when the newest commit has had its turn. */
+  /** Resolves when the last queued write has finished. */
   #lastTurn: Promise<unknown> = Promise.resolve();
 
   constructor(source: SqliteSource, tablePrefix: string) {
     this.#source = source;
     this.#tablePrefix = tablePrefix;
-    // Not the path, which may name a person.
+    // Not the path, which may contain a person's name.
     this.target = { collection: `${tablePrefix}messages` };
     this.capabilities = Object.freeze({
       backend: "sqlite",
@@ -65,7 +65,7 @@ export class SqliteDriver implements Driver {
 
   async commit(request: CommitRequest): Promise<CommitOutcome> {
     const open = await this.#open();
-    // Only the first try goes without looking for the operation: of that one alone it is certain that nothing came before.
+    // Only the first attempt skips the look-up of the operation: a failed attempt may have committed it.
     let isNew = request.isNewOperation === true;
     const step = () => {
       const isFirst = isNew;
@@ -105,7 +105,7 @@ export class SqliteDriver implements Driver {
 
   async setup(): Promise<void> {
     const open = await this.#open();
-    // There is no such thread. SQLite refuses the attempt where it may not write, which it does not for a transaction.
+    // No thread has the key 0. SQLite rejects the DELETE if it cannot write, but would not reject an empty transaction.
     await this.#write(open, () => open.statements.deleteThread.run(0));
   }
 
@@ -144,7 +144,7 @@ export class SqliteDriver implements Driver {
     }
   }
 
-  /** Runs a step in a write transaction, after the writes that were asked for before. */
+  /** Runs a step in a write transaction, after all earlier writes. */
   #write<T>({ transactions }: OpenDatabase, step: () => T, signal?: AbortSignal): Promise<T> {
     const deadline = performance.now() + BUSY_DEADLINE_MS;
     return this.#inTurn(() => this.#whenFree(() => transactions.write(step), deadline, signal));
@@ -170,9 +170,9 @@ export class SqliteDriver implements Driver {
   }
 
   /**
-   * What the thread was before it expired, and the rest of a deleted one, may still be there; and what a clear or a deletion
-   * removed still stands in the write-ahead log, and in the file until the log is copied there. The thread is cleared or
-   * deleted by now, so a failure is not the caller's: later commits and a later checkpoint do it then.
+   * Removes content that a clear or a deletion leaves behind: rows of an expired or deleted thread, and removed content in the
+   * write-ahead log, which is also in the file until the log is copied to it. The thread is already cleared or deleted, so a
+   * failure is not reported: later commits and a later checkpoint complete the removal.
    */
   async #removeContent(open: OpenDatabase): Promise<void> {
     const { statements } = open;
@@ -198,6 +198,6 @@ export class SqliteDriver implements Driver {
 }
 
 function isInMemory(source: SqliteSource): boolean {
-  // Older versions of Node cannot tell a client's location.
+  // Older versions of Node have no `location()`.
   return "client" in source ? source.client.location?.() === null : source.path === IN_MEMORY;
 }

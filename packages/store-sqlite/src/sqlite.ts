@@ -1,6 +1,6 @@
 import { StoreError } from "@scrollback/store-core";
 
-// Not imported: an older Node would fail with ERR_UNKNOWN_BUILTIN_MODULE before store-core can say which one is needed.
+// Not imported: an older Node would fail with ERR_UNKNOWN_BUILTIN_MODULE before store-core reports the required version.
 const sqlite: typeof import("node:sqlite") | undefined = process.getBuiltinModule("node:sqlite");
 if (!sqlite) {
   throw new StoreError(

@@ -1,16 +1,16 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { Extent, ThreadTimes } from "@scrollback/store-core";
 
-/** A prepared statement with plain rows, and with plain numbers or bigints, whatever the client's own defaults are. */
+/** Prepares a statement with rows as objects, and with numbers or bigints, independent of the client's defaults. */
 export function prepare(database: DatabaseSync, sql: string, bigInts = false): StatementSync {
   const statement = database.prepare(sql);
   statement.setReadBigInts(bigInts);
-  // Older versions of Node have neither the method nor the default that it undoes.
+  // Older versions of Node have neither this method nor the default that it overrides.
   statement.setReturnArrays?.(false);
   return statement;
 }
 
-/** A thread as its newest commit left it. */
+/** A thread after its newest commit. */
 export interface ThreadRow extends Extent {
   readonly key: number;
   readonly epoch: string;
@@ -22,25 +22,25 @@ export interface ThreadRow extends Extent {
   readonly number: number;
 }
 
-/** A commit that is remembered. */
+/** A remembered commit. */
 export interface OperationRow {
   readonly number: number;
   readonly digest: string;
 }
 
-/** Whether a thread is gone, though its rows may still be there. */
+/** Whether a thread has expired. Its rows may still exist. */
 export function isExpired(thread: Pick<ThreadRow, "expiresAt">, now: number): boolean {
   return thread.expiresAt !== null && thread.expiresAt <= now;
 }
 
-/** The times of a thread that is there. */
+/** The times of a thread. */
 export function timesOf({ createdAt, updatedAt, expiresAt }: ThreadTimesRow): ThreadTimes {
   return { createdAt, updatedAt, ...(expiresAt !== null && { expiresAt }) };
 }
 
 type ThreadTimesRow = Pick<ThreadRow, "createdAt" | "updatedAt" | "expiresAt">;
 
-/** The statements of the driver. Their parameters have no numbers, as older versions of Node cannot bind those by position. */
+/** The driver's statements. Parameters have no numbers: older versions of Node cannot bind numbered parameters by position. */
 export function prepareStatements(database: DatabaseSync, prefix: string) {
   const sql = (text: string, bigInts?: boolean) => prepare(database, text.replaceAll("$", prefix), bigInts);
   return {
@@ -64,7 +64,7 @@ export function prepareStatements(database: DatabaseSync, prefix: string) {
     detachThread: sql("UPDATE $threads SET id = ?, expires_at = 0 WHERE key = ?"),
     deleteThread: sql("DELETE FROM $threads WHERE key = ?"),
 
-    // A record may be megabytes; its kind stands at its head.
+    // A record may have megabytes; its first characters contain its kind.
     headOfMessage: sql(
       "SELECT substr(record, 1, 2) AS head FROM $messages WHERE thread = ? AND sequence = ?",
     ),

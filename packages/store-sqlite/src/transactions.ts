@@ -10,18 +10,18 @@ export class Transactions {
 
   constructor(database: DatabaseSync) {
     this.#beginRead = prepare(database, "BEGIN");
-    // Takes the write lock at once: a lock asked for after the first read would be refused whenever another wrote since.
+    // Takes the write lock at once: after a first read, the lock would be refused if another connection had written since.
     this.#beginWrite = prepare(database, "BEGIN IMMEDIATE");
     this.#commit = prepare(database, "COMMIT");
     this.#rollback = prepare(database, "ROLLBACK");
   }
 
-  /** Runs a step that sees one state of the database. */
+  /** Runs a step that reads one consistent state of the database. */
   read<T>(step: () => T): T {
     return this.#run(this.#beginRead, step);
   }
 
-  /** Runs a step that writes, alone among all connections. When it throws, nothing was written. */
+  /** Runs a writing step while no other connection writes. If it throws, nothing is written. */
   write<T>(step: () => T): T {
     return this.#run(this.#beginWrite, step);
   }
@@ -36,7 +36,7 @@ export class Transactions {
       try {
         this.#rollback.run();
       } catch {
-        // After some errors (a full disk, for one) SQLite has rolled back by itself.
+        // After some errors, for example a full disk, SQLite has already rolled back.
       }
       throw error;
     }

@@ -6,7 +6,7 @@ import { failure, useScratch } from "./scratch.ts";
 
 const scratch = useScratch();
 
-describe("a client that was handed in", () => {
+describe("a caller's client", () => {
   test("is never closed and keeps its pragmas", async () => {
     const client = new DatabaseSync(scratch.path);
     client.exec("PRAGMA synchronous = NORMAL; PRAGMA busy_timeout = 7");
@@ -36,7 +36,7 @@ describe("a client that was handed in", () => {
     client.close();
   });
 
-  test("that is read-only serves reads and refuses writes clearly", async () => {
+  test("that is read-only serves reads and rejects writes with a clear error", async () => {
     await using stores = createSqliteStores({ url: scratch.url });
     await stores.open("a").addMessages([user("kept")]);
     const client = new DatabaseSync(scratch.path, { readOnly: true });
@@ -62,7 +62,7 @@ describe("a client that was handed in", () => {
     });
   });
 
-  test("in a transaction of its owner's is waited for, and the transaction stays the owner's", async () => {
+  test("in a transaction of its owner waits for the end of the transaction, which stays the owner's", async () => {
     const client = new DatabaseSync(scratch.path);
     client.exec("CREATE TABLE own (value TEXT)");
     await using stores = createSqliteStores({ client });
@@ -90,7 +90,7 @@ describe("a client that was handed in", () => {
     client.close();
   });
 
-  test("has tables of other programs, which are not taken for ours", async () => {
+  test("has tables of other programs, which are not used", async () => {
     const client = new DatabaseSync(scratch.path);
     client.exec("CREATE TABLE scrollback_threads (title TEXT)");
     await using stores = createSqliteStores({ client });

@@ -53,7 +53,7 @@ const APPEND = [
   "COMMIT",
 ];
 
-test("an append runs six statements, and one for each message more", async () => {
+test("an append runs six statements, plus one for each additional message", async () => {
   await using stores = createSqliteStores({ client, maxMessages: 1_000 });
   const store = stores.open("a");
   await store.addMessages(users(500));
@@ -62,7 +62,7 @@ test("an append runs six statements, and one for each message more", async () =>
   expect(await client.during(() => store.addMessages(users(20)))).toEqual(APPEND.toSpliced(2, 1, ...inserts));
 });
 
-test("an append under a caller's operation id looks it up, and a trimming one looks at two messages", async () => {
+test("an append with a caller's operation id looks it up, and a trimming append reads two messages", async () => {
   await using stores = createSqliteStores({ client, maxMessages: 3 });
   const store = stores.open("a");
   await store.addMessages(users(3));
@@ -72,7 +72,7 @@ test("an append under a caller's operation id looks it up, and a trimming one lo
   expect(await client.during(() => store.addMessages([user("c")]))).toEqual(APPEND.toSpliced(2, 0, ...looks));
 });
 
-test("every 16th commit removes the rows of the commits that are remembered no more", async () => {
+test("every 16th commit removes the rows of forgotten commits", async () => {
   await using stores = createSqliteStores({ client });
   const store = stores.open("a");
   const ran = await client.during(async () => {
@@ -81,7 +81,7 @@ test("every 16th commit removes the rows of the commits that are remembered no m
   expect(ran.filter((name) => name === "DELETE commits")).toHaveLength(2);
 });
 
-test("C4 an operation id of the store's own is looked up from the second try on", async () => {
+test("C4 the store's own operation id is looked up from the second attempt", async () => {
   await using stores = createSqliteStores({ client });
   const store = stores.open("a");
   await store.addMessages([user("a")]);

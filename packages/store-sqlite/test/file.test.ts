@@ -17,7 +17,7 @@ import { failure, useScratch } from "./scratch.ts";
 const scratch = useScratch();
 
 describe("the file", () => {
-  test("is made with mode 0600, and so are the files beside it", async () => {
+  test("is created with mode 0600, and so are its WAL files", async () => {
     await using stores = createSqliteStores({ url: scratch.url });
     await stores.open("a").addMessages([user("private")]);
     const modes = readdirSync(scratch.directory).map((name) => [
@@ -86,12 +86,12 @@ describe("the file", () => {
     expect(await refused.open("a").listMessages()).toEqual([user("kept")]);
   });
 
-  test("that is no database is a clear error and stays as it is", async () => {
+  test("that is not a database is a clear error and stays unchanged", async () => {
     const text = "Dear diary, this is no database. ".repeat(200);
     writeFileSync(scratch.path, text);
     await using stores = createSqliteStores({ url: scratch.url });
     const store = stores.open("a");
-    const expected = { code: "CORRUPT", message: expect.stringContaining("no SQLite database") };
+    const expected = { code: "CORRUPT", message: expect.stringContaining("not a SQLite database") };
     expect(await failure(store.addMessages([user("x")]))).toMatchObject(expected);
     expect(await failure(store.listMessages())).toMatchObject(expected);
     expect(readFileSync(scratch.path, "utf8")).toBe(text);
@@ -124,7 +124,7 @@ describe("the file", () => {
     expect(await failure(damaged.open("a").listMessages())).toMatchObject({ code: "CORRUPT" });
   });
 
-  test("that lost the row of a message says so, by its number", async () => {
+  test("that lost the row of a message reports the message's number", async () => {
     await using stores = createSqliteStores({ url: scratch.url });
     await stores.open("a").addMessages(users(3));
     scratch.query("DELETE FROM scrollback_messages WHERE sequence = 2 RETURNING 1");

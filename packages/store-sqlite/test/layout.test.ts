@@ -49,7 +49,7 @@ describe("what is stored", () => {
     await driver.close();
   });
 
-  test("a kind is found at the head of a stored record, however large that is", async () => {
+  test("a kind is read from the first characters of a stored record of any size", async () => {
     await using stores = createSqliteStores({ url: scratch.url, maxMessages: 3 });
     const store = stores.open("a");
     const image = "x".repeat(3 * 1024 ** 2);
@@ -87,7 +87,7 @@ describe("what is stored", () => {
     expect(grep("kept")).toEqual([basename(scratch.path)]);
   });
 
-  test("an append rewrites neither the metadata nor what is there", async () => {
+  test("an append rewrites neither the metadata nor existing messages", async () => {
     await using stores = createSqliteStores({ url: scratch.url, ttlMs: 60_000 });
     const store = stores.open("a");
     await store.commit({ append: users(2_000), metadata: "x".repeat(250_000) });
@@ -99,7 +99,7 @@ describe("what is stored", () => {
 });
 
 describe("the layout's version", () => {
-  test("a process that another overtakes at the lock does not take the steps again", () => {
+  test("a process that waited for another one's migration does not repeat it", () => {
     const database = new DatabaseSync(scratch.path);
     const faster = new DatabaseSync(scratch.path);
     class Overtaken extends Transactions {
@@ -114,7 +114,7 @@ describe("the layout's version", () => {
     faster.close();
   });
 
-  test("a step that fails leaves the database at its old version", async () => {
+  test("a failed migration leaves the database at its old version", async () => {
     scratch.exec("CREATE TABLE scrollback_metadata (own TEXT)");
     await using stores = createSqliteStores({ url: scratch.url });
     expect(await failure(stores.open("a").read())).toMatchObject({ code: "UNSUPPORTED" });
@@ -123,7 +123,7 @@ describe("the layout's version", () => {
     expect(await stores.open("a").listMessages()).toEqual([]);
   });
 
-  test("a database of a newer version is refused and stays as it is", async () => {
+  test("a database of a newer version is rejected and stays unchanged", async () => {
     const first = createSqliteStores({ url: scratch.url });
     await first.open("a").addMessages([user("kept")]);
     await first.close();

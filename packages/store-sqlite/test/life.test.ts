@@ -14,8 +14,8 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-describe("the life of a factory", () => {
-  test("two first calls at once open the file once", async () => {
+describe("the lifecycle of a factory", () => {
+  test("two concurrent first calls open the file once", async () => {
     await using stores = createSqliteStores({ url: scratch.url });
     await Promise.all([
       stores.open("a").addMessages([user("one")]),
@@ -26,7 +26,7 @@ describe("the life of a factory", () => {
     expect(await stores.open("a").listMessages()).toEqual([user("one"), user("two")]);
   });
 
-  test("closed twice is closed once; then every call is CLOSED and no file is made", async () => {
+  test("closing twice closes once; afterwards every call fails with CLOSED and no file is created", async () => {
     const stores = createSqliteStores({ url: scratch.url });
     const store = stores.open("a");
     await stores.close();
@@ -53,7 +53,7 @@ describe("the life of a factory", () => {
 });
 
 describe("expiry", () => {
-  test("an expired thread that is written to again begins anew and leaves no rows", async () => {
+  test("an expired thread that is written again starts over and leaves no rows", async () => {
     vi.useFakeTimers({ toFake: ["Date"] });
     await using stores = createSqliteStores({ url: scratch.url, ttlMs: 1_000 });
     const store = stores.open("a");
@@ -111,7 +111,7 @@ describe("expiry", () => {
       await stores.open("a").commit({ append: users(count), metadata: "title" });
       vi.setSystemTime(Date.now() + 1_001);
     };
-    test("is begun anew, and its old messages go a few at a time", async () => {
+    test("starts over, and its old messages are removed in small steps", async () => {
       await makeExpired();
       await using stores = createSqliteStores({ url: scratch.url });
       const store = stores.open("a");
@@ -124,7 +124,7 @@ describe("expiry", () => {
       expect(await store.listMessages()).toEqual([user("anew")]);
     });
 
-    test("is cleared with the event loop running, and then nothing of it is left", async () => {
+    test("is cleared without blocking the event loop, and leaves no rows", async () => {
       await makeExpired();
       await using stores = createSqliteStores({ url: scratch.url });
       const clearing = stores.open("a").clear();
@@ -142,7 +142,7 @@ describe("expiry", () => {
     });
   });
 
-  test("a write without ttlMs removes the expiry, and the longest ttlMs is no overflow", async () => {
+  test("a write without ttlMs removes the expiry, and the longest ttlMs does not overflow", async () => {
     vi.useFakeTimers({ toFake: ["Date"] });
     await using brief = createSqliteStores({ url: scratch.url, ttlMs: 1_000 });
     await using lasting = createSqliteStores({ url: scratch.url });

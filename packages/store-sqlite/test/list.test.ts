@@ -21,7 +21,7 @@ async function idsOf(stores: StoreFactory, prefix = "", limit = 3): Promise<stri
   return ids;
 }
 
-test("C20 a prefix is text, whatever characters it has, and pages of any size find each thread once", async () => {
+test("C20 a prefix of any characters is literal text, and pages of any size return each thread once", async () => {
   await using stores = open();
   const ids = [
     ...["a", "A", "a%", "a%b", "a_", "a_b", "ab", "a*", "a?", "a[b]", "'", "';", "é", "e\u0301", " ", "10"],
@@ -78,7 +78,7 @@ test("C20 expired threads are never listed, also where thousands of them wait to
   await brief.close();
 });
 
-test("C20 a page tells what the threads are, and ends early behind much metadata", async () => {
+test("C20 a page returns each thread's fields, and ends early after much metadata", async () => {
   await using stores = open({ ttlMs: 60_000 });
   const metadata = "x".repeat(250_000);
   for (let index = 10; index < 50; index++)
@@ -91,7 +91,7 @@ test("C20 a page tells what the threads are, and ends early behind much metadata
   expect(await idsOf(stores, "", 1_000)).toHaveLength(40);
 });
 
-test("C20 a cursor that is none, or is of another prefix, is refused", async () => {
+test("C20 an invalid cursor, or one of another prefix, is rejected", async () => {
   await using stores = open();
   for (const id of ["a1", "a2", "b1", "b2"]) await stores.open(id).addMessages([user(id)]);
   const { cursor = "" } = await stores.listThreads({ prefix: "a", limit: 1 });

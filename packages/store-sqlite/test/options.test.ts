@@ -76,7 +76,7 @@ describe("options", () => {
     expect(existsSync(scratch.path)).toBe(true);
   });
 
-  test("two prefixes in one file never meet", async () => {
+  test("two prefixes in one file are separate", async () => {
     await using one = createSqliteStores({ url: scratch.url, tablePrefix: "one_" });
     await using two = createSqliteStores({ url: scratch.url, tablePrefix: "two_" });
     await one.open("a").addMessages([user("of one")]);
@@ -117,7 +117,7 @@ describe(":memory:", () => {
     expect(existsSync(":memory:")).toBe(false);
   });
 
-  test("is not shared, and its driver says so", () => {
+  test("is not shared, as its driver's capabilities say", () => {
     const sharing = (source: ConstructorParameters<typeof SqliteDriver>[0]) =>
       new SqliteDriver(source, "scrollback_").capabilities.sharing;
     expect(sharing({ path: ":memory:", synchronous: "full" })).toBe("driver");
@@ -127,7 +127,7 @@ describe(":memory:", () => {
   });
 });
 
-test("a driver tells of its table, and not of the file's path", () => {
+test("a driver's target has the table, and not the file's path", () => {
   const driver = new SqliteDriver({ path: scratch.path, synchronous: "full" }, "chat_");
   expect(driver.target).toEqual({ collection: "chat_messages" });
 });

@@ -207,7 +207,7 @@ describe("while another process holds the write lock", () => {
   });
 });
 
-test("a disk that refuses to write is a clear error, and what was acknowledged stays readable", async () => {
+test("a disk that rejects writes is a clear error, and acknowledged messages stay readable", async () => {
   // The file system refuses to let a file grow past 400 KB.
   const [line = ""] = await output(start("fill", "", "trap '' XFSZ; ulimit -f 800"));
   const { added, left, ...error } = JSON.parse(line);

@@ -25,7 +25,7 @@ const team = (mode: AggregatorMode, chat: AgentGroupChat | (() => AgentGroupChat
   new AggregatorAgent({ name: "Team", id: "team", mode, chat });
 
 describe("AggregatorAgent", () => {
-  test("flat: all that is said inside surfaces, under the names of who said it", async () => {
+  test("flat: yields all inner messages under the names of their authors", async () => {
     const chat = new AgentGroupChat({ agents: [team("flat", inner()), actor("B")], maximumIterations: 2 });
     await chat.addMessages([user("Hi")]);
     expect(await listen(chat.invoke())).toEqual(["X: X 1", "Y: Y 1", "B: B 1"]);
@@ -44,7 +44,7 @@ describe("AggregatorAgent", () => {
     expect(await told(chatInside)).toEqual(["user: Hi", "X: X 1", "Y: Y 1", "B: B 1"]);
   });
 
-  test("receives the outer history into its inner chat, each message once, and not its own again", async () => {
+  test("receives the outer history into its inner chat, each message once, and not its own messages", async () => {
     for (const mode of ["flat", "nested"] as const) {
       const chatInside = inner();
       const chat = new AgentGroupChat({ agents: [team(mode, chatInside), actor("B")], maximumIterations: 3 });
@@ -90,7 +90,7 @@ describe("AggregatorAgent", () => {
     expect(await told(outer, both[1])).toEqual(["T: Y 1", "X: X 1", "Y: Y 1"]);
   });
 
-  test("a function makes a chat of its own for each chat that it joins", async () => {
+  test("a function creates a separate chat for each chat that it joins", async () => {
     const made: AgentGroupChat[] = [];
     const aggregator = team("nested", () => {
       made.push(inner());
@@ -211,7 +211,7 @@ describe("AggregatorAgent", () => {
     driver.commit = commit;
   }
 
-  test("cut off in the middle of its turn, it goes on where its inner chat stands, and no other in its place", async () => {
+  test("interrupted in its turn, it continues its inner chat, and no other agent takes the turn", async () => {
     const drivers = [new WatchedDriver(), new WatchedDriver()] as const;
     const doomed = opened("flat", drivers);
     await doomed.chat.addMessages([user("Hi")]);
@@ -259,7 +259,7 @@ describe("AggregatorAgent", () => {
     expect(await told(chat)).toEqual(["X: X 1"]);
   });
 
-  test("speaks outside of a chat too", async () => {
+  test("can be invoked outside of a chat", async () => {
     expect(await listen(team("nested", inner()).invoke([user("Hi")]))).toEqual(["Team: Y 1"]);
   });
 });

@@ -42,7 +42,7 @@ describe("channels", () => {
     expect(new Set(different).size).toBe(different.length);
   });
 
-  test("the speaker's reducer shortens its channel in place; the primary history and other channels stay whole", async () => {
+  test("the agent's reducer shortens its own channel; the primary history and other channels stay whole", async () => {
     const reducer = { reduce: async (messages: readonly ReturnType<typeof user>[]) => messages.slice(-2) };
     const [a, b] = [actor("A", [], { reducer }), actor("B")];
     const chat = new AgentGroupChat({ agents: [a, b], maximumIterations: 4 });
@@ -99,7 +99,7 @@ describe("channels", () => {
     ]);
   });
 
-  test("a turn that fails keeps what was said, but no call without its result, and the agent is asked again", async () => {
+  test("a failed turn keeps its messages, but no call without its result, and the agent is invoked again", async () => {
     const failing: ChatParticipant = {
       id: "f",
       async *invoke() {
@@ -127,7 +127,7 @@ describe("queues", () => {
     return { channel, own, a, chat };
   }
 
-  test("adding does not wait for channels; a turn waits for its own", async () => {
+  test("adding does not wait for channels; a turn waits for its channel", async () => {
     const { channel, own, chat } = pair();
     await listen(chat.invoke(own));
     let open = () => {};
@@ -182,7 +182,7 @@ describe("queues", () => {
     expect(await listen(chat.invoke(own))).toEqual(["Own: Own 2"]);
   });
 
-  test("a failed channel keeps no other agent from speaking", async () => {
+  test("a failed channel does not prevent turns of other agents", async () => {
     const { channel, own, a, chat } = pair();
     await listen(chat.invoke(own));
     channel.failures = 9;

@@ -15,7 +15,7 @@ describe("a ChatAgent", () => {
       tools: weatherTools().tools,
     });
 
-  test("speaks under its name; its instructions go to its model and are stored nowhere", async () => {
+  test("its messages have its name; its instructions go to its model and are not stored", async () => {
     const model = scripted("A bicycle.", "Two.");
     const writer = ask(model);
     const store = createMemoryStores().open("t");
@@ -32,7 +32,7 @@ describe("a ChatAgent", () => {
     );
   });
 
-  test("refuses to speak where nothing was said", async () => {
+  test("rejects an empty conversation", async () => {
     const chat = new AgentGroupChat({ agents: [ask(scripted("x"))] });
     expect(await failureOf(listen(chat.invoke()))).toMatchObject({
       code: "INVALID_ARGUMENT",
@@ -40,7 +40,7 @@ describe("a ChatAgent", () => {
     });
   });
 
-  test("hears others as a user who says who speaks, their tools told in words", async () => {
+  test("sees other agents' messages as user messages with their names, and their tool calls as text", async () => {
     const model = scripted("Fine.");
     const reviewer = ask(model, "Reviewer");
     const other = actor("Writer", [
@@ -88,7 +88,7 @@ describe("a ChatAgent", () => {
     expect(await told(chat)).toHaveLength(5);
   });
 
-  test("a tool call that waits for approval ends the turn, visible, and goes on once a user approved", async () => {
+  test("a tool call that waits for approval ends the turn, visibly, and continues after a user's approval", async () => {
     const { tools, asked: cities } = weatherTools();
     const model = scripted(weatherCall("Ghent", "c1"), "Warm.");
     const needing = { weather: { ...tools.weather, needsApproval: true } } as typeof tools;
@@ -111,7 +111,7 @@ describe("a ChatAgent", () => {
     expect(cities).toEqual(["Ghent"]);
   });
 
-  test("its context providers are asked about what came after its own last words", async () => {
+  test("its context providers receive the messages after its own last message", async () => {
     const queries: string[][] = [];
     const writer = new ChatAgent({
       model: scripted("one", "two"),

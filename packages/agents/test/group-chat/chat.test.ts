@@ -7,7 +7,7 @@ import { actor, dialogue, listen, OwnChannel, take, told, user } from "./cast.ts
 const busy = "Unable to proceed while another agent is active.";
 
 describe("one operation at a time", () => {
-  test("a second operation while an agent is active is refused, and the first goes on", async () => {
+  test("a second operation while an agent is active is rejected, and the first continues", async () => {
     const chat = new AgentGroupChat({ agents: [actor("A")] });
     const first = chat.invoke();
     expect(dialogue([(await first.next()).value as never])).toEqual(["A: A 1"]);
@@ -73,7 +73,7 @@ describe("messages", () => {
     expect(await told(chat)).toEqual(["user: one", "user: two", "user: two"]);
   });
 
-  test("system messages are refused, and nothing of their batch is added", async () => {
+  test("system messages are rejected, and nothing of their batch is added", async () => {
     const chat = new AgentGroupChat();
     const error = await failureOf(chat.addMessages([user("Hi"), { role: "system", content: "secret" }]));
     expect(StoreError.is(error, "INVALID_ARGUMENT")).toBe(true);

@@ -65,7 +65,7 @@ export function describeCrashes(backend: string, urlOf: () => string): void {
   }
 
   describe(`a group chat over several processes on ${backend}`, () => {
-    test("a state restores in another process: history, views, next speaker, completion", async () => {
+    test("a state is restored in another process: history, views, next agent, completion", async () => {
       const threadId = backend === "memory" ? {} : { threadId: randomUUID() };
       const first = await runChat({ url, ...threadId, input, turns: 2 });
       const fresh = backend === "memory" ? {} : { threadId: randomUUID() };
@@ -124,7 +124,7 @@ export function describeCrashes(backend: string, urlOf: () => string): void {
       expect((await runChat({ url, threadId, turns: 9 })).history).toEqual(twoRounds);
     });
 
-    test("instructions go to every model, and are stored nowhere; the state holds no word that was said", async () => {
+    test("instructions go to every model and are not stored; the state contains no message text", async () => {
       const threadId = randomUUID();
       const { asked, state } = await runChat({ url, threadId, input, turns: 9 });
       expect(new Set(asked)).toEqual(new Set(["You are Ann.", "You are Bob.", "You are Cy."]));

@@ -49,7 +49,7 @@ describe("invoke", () => {
     );
   });
 
-  test("the termination is asked once a turn, with who spoke and the history oldest first", async () => {
+  test("the termination is called once per turn, with the agent of the turn and the history, oldest first", async () => {
     const seen: unknown[] = [];
     const talkative = actor("A", [[message("A", "1"), message("A", "2")]]);
     const chat = new AgentGroupChat({
@@ -64,7 +64,7 @@ describe("invoke", () => {
     expect(seen).toEqual([["a", ["user: Hi", "A: 1", "A: 2"]]]);
   });
 
-  test("a complete chat refuses another invoke, unless automaticReset, which goes on", async () => {
+  test("a complete chat rejects another invoke, unless automaticReset is set, which continues", async () => {
     const termination = new RegexTermination("B 1");
     const chat = new AgentGroupChat({ agents: three(), termination });
     expect(await listen(chat.invoke())).toEqual(["A: A 1", "B: B 1"]);
@@ -99,7 +99,7 @@ describe("invoke", () => {
     expect(chat.isComplete).toBe(false);
   });
 
-  test("a strategy that throws ends the invoke with its error; what was said stays, and the chat can go on", async () => {
+  test("a strategy that throws ends the invoke with its error; the messages stay, and the chat can continue", async () => {
     const broken = new Error("broken");
     let works = false;
     const termination = () => {
@@ -140,20 +140,20 @@ describe("invoke", () => {
 });
 
 describe("selection", () => {
-  test("initialAgent speaks first while nobody has, then the selection goes on from the beginning", async () => {
+  test("initialAgent takes the first turn of all, then the selection starts from the beginning", async () => {
     const [a, b, c] = three();
     const chat = new AgentGroupChat({ agents: [a, b, c], initialAgent: c, maximumIterations: 4 });
     await chat.addMessages([user("Hi")]);
     expect(await listen(chat.invoke())).toEqual(["C: C 1", "A: A 1", "B: B 1", "C: C 2"]);
   });
 
-  test("an initial agent that is none of the agents joins behind them", async () => {
+  test("an initial agent that is not in the list of agents joins after them", async () => {
     const [a, b, c] = three();
     const chat = new AgentGroupChat({ agents: [a, b], initialAgent: c, maximumIterations: 4 });
     expect(await listen(chat.invoke())).toEqual(["C: C 1", "A: A 1", "B: B 1", "C: C 2"]);
   });
 
-  test("an initial agent at index 0 does not speak twice, but in its turn", async () => {
+  test("an initial agent at index 0 does not take two turns in a row", async () => {
     const [a, b] = three();
     const chat = new AgentGroupChat({ agents: [a, b], initialAgent: a, maximumIterations: 4 });
     expect(await listen(chat.invoke())).toEqual(["A: A 1", "B: B 1", "A: A 2", "B: B 2"]);
@@ -173,7 +173,7 @@ describe("selection", () => {
     });
   });
 
-  test("SequentialSelection begins anew after reset, and survives a list that shrinks", async () => {
+  test("SequentialSelection starts over after reset, and supports a list that becomes shorter", async () => {
     const [a, b, c] = three();
     const selection = new SequentialSelection();
     const next = async (...agents: ChatParticipant[]) => (await selection.next(agents, [])).id;

@@ -17,7 +17,7 @@ const model = scripted();
 /** What a caller without types may give. */
 const given = (value: unknown) => value as never;
 
-describe("bad options are refused when the thing is made, by name", () => {
+describe("bad options are rejected by the constructor, by name", () => {
   test.each<[string, () => unknown, string]>([
     ["no object", () => new AgentGroupChat(given("x")), "AgentGroupChat: options must be an object"],
     ["unknown", () => new AgentGroupChat(given({ agent: a })), 'AgentGroupChat: unknown option "agent"'],
@@ -134,7 +134,7 @@ describe("bad options are refused when the thing is made, by name", () => {
   });
 });
 
-describe("bad arguments are refused by name, and change nothing", () => {
+describe("bad arguments are rejected by name, and change nothing", () => {
   test.each<[string, (one: AgentGroupChat) => Promise<unknown>, string]>([
     [
       "addMessages of no list",

@@ -69,7 +69,7 @@ describe("serialize and restore", () => {
     },
   );
 
-  test("a restored chat is the same: history, views, next speaker, flag", async () => {
+  test("a restored chat is the same: history, views, next agent, completion", async () => {
     const chat = fresh();
     await chat.restore(await saved());
     expect(await told(chat)).toEqual(["user: Hi", "A: A 1", "B: B 1", "A: A 2"]);

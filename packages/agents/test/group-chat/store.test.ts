@@ -26,7 +26,7 @@ const open = (options: Partial<AgentGroupChatOptions> = {}) =>
 const json = (state: unknown) => JSON.parse(JSON.stringify(state));
 
 describe("a chat on a store", () => {
-  test("makes no request when it is made", async () => {
+  test("sends no request when it is created", async () => {
     const driver = new WatchedDriver();
     driver.read = async () => {
       throw new StoreError("UNAVAILABLE", "not now");
@@ -39,7 +39,7 @@ describe("a chat on a store", () => {
     });
   });
 
-  test("commits each message as it is said", async () => {
+  test("commits each message when it is complete", async () => {
     const chat = open({ maximumIterations: 3 });
     await chat.addMessages([user("1"), user("2")]);
     const counts = [];
@@ -51,7 +51,7 @@ describe("a chat on a store", () => {
     expect(counts).toEqual([3, 4, 5]);
   });
 
-  test("goes on by itself: history, next speaker, channels", async () => {
+  test("continues from the store alone: history, next agent, channels", async () => {
     const first = open();
     await first.addMessages([user("Hi")]);
     await listen(first.invoke());
@@ -74,7 +74,7 @@ describe("a chat on a store", () => {
     });
   });
 
-  test("stands at the last whole message after a crash in a turn, and the same agent goes on", async () => {
+  test("has the last complete message after a crash in a turn, and the same agent continues", async () => {
     const calls: ChatMessage[] = [call("1"), result("1"), { role: "assistant", content: "Warm." }];
     const before = open();
     await before.addMessages([user("Hi")]);
@@ -100,7 +100,7 @@ describe("a chat on a store", () => {
     expect(await listen(restored.invoke())).toEqual(["C: C 1"]);
   });
 
-  test("an agent that was cut off keeps its turn when a user spoke in between", async () => {
+  test("an interrupted agent keeps its turn when a user message was added in between", async () => {
     const doomed = open({ agents: [actor("A"), actor("B", [[call("1"), result("1")]]), actor("C")] });
     await listen(doomed.invoke());
     await take(doomed.invoke(), 1);
@@ -132,7 +132,7 @@ describe("a chat on a store", () => {
     expect(await store.listMessages()).toHaveLength(4);
   });
 
-  test("a commit whose outcome is not known: the thread says what was said", async () => {
+  test("a commit with an unknown outcome: the thread is read again", async () => {
     const driver = new WatchedDriver();
     const store = createStores(driver).open("t");
     const chat = new AgentGroupChat({ agents: cast(), store });
@@ -154,7 +154,7 @@ describe("a chat on a store", () => {
     expect(await told(chat, chat.agents[1])).toEqual(["user: Hi", "A: A 1", "user: Go on", "B: B 1"]);
   });
 
-  test("an answer that was not written is said again, by the same agent", async () => {
+  test("an answer that was not written is generated again by the same agent", async () => {
     const driver = new WatchedDriver();
     const chat = new AgentGroupChat({ agents: cast(), store: createStores(driver).open("t") });
     await chat.addMessages([user("Hi")]);
@@ -168,7 +168,7 @@ describe("a chat on a store", () => {
     expect(await told(chat, chat.agents[0])).toEqual(["user: Hi", "A: A 2"]);
   });
 
-  test("when another chat wrote to the thread, CONFLICT is heard once, and the next call goes on from what is there", async () => {
+  test("when another chat has written to the thread, one call fails with CONFLICT, and the next call continues from the stored history", async () => {
     const [one, other] = [open(), open()];
     await one.addMessages([user("Hi")]);
     await other.getMessages();
@@ -181,7 +181,7 @@ describe("a chat on a store", () => {
     expect(await told(other)).toEqual(["user: Hi", "A: A 1", "B: B 1"]);
   });
 
-  test("what else the thread's metadata holds stays; one that is no object is refused", async () => {
+  test("other data in the thread's metadata stays; metadata that is not an object is rejected", async () => {
     await stores.open("t").commit({ metadata: { title: "Bicycles" } });
     const chat = open();
     await chat.addMessages([user("Hi")]);
@@ -238,7 +238,7 @@ describe("a chat on a store", () => {
     }
   });
 
-  test("a store that trims: what is kept is what a restarted chat remembers, and it goes on with the right speaker", async () => {
+  test("a store that trims: a restarted chat has the kept messages and continues with the right agent", async () => {
     const trimming = createMemoryStores({ maxMessages: 3, trimming: "exact" });
     const first = open({ store: trimming.open("t"), maximumIterations: 4 });
     await first.addMessages([user("Hi")]);

@@ -6,7 +6,7 @@ import { failureOf, scripted, weatherCall, weatherTools } from "../models.ts";
 import { actor, dialogue, listen, take, told, user, watch } from "./cast.ts";
 
 describe("streaming", () => {
-  test("gives pieces with their speaker, then the message; the history is updated when the stream ends", async () => {
+  test("yields pieces with their agent, then the message; the history is updated when the stream ends", async () => {
     const store = createMemoryStores().open("t");
     const writer = new ChatAgent({ model: scripted("A fine bicycle."), name: "Writer" });
     const chat = new AgentGroupChat({ agents: [writer, actor("B")], maximumIterations: 2, store });
@@ -31,7 +31,7 @@ describe("streaming", () => {
     expect(await told(chat)).toEqual(["user: Hi", "Writer: A fine bicycle.", "B: B 1"]);
   });
 
-  test("a participant of one's own may speak in pieces", async () => {
+  test("a custom participant may stream", async () => {
     const own = actor("Own", [], {
       async *invokeStream() {
         yield { type: "text-delta", text: "Hel" };
@@ -44,7 +44,7 @@ describe("streaming", () => {
     expect(await told(chat)).toEqual(["Own: Hello"]);
   });
 
-  test("a stream that a reader leaves early has said nothing, and the model is stopped", async () => {
+  test("a stream that a reader leaves early adds no message, and the model is stopped", async () => {
     const model = scripted("A fine bicycle.", "Again.");
     const writer = new ChatAgent({ model, name: "Writer" });
     const chat = new AgentGroupChat({ agents: [writer, actor("B")] });

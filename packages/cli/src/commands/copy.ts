@@ -1,6 +1,8 @@
+import { existsSync, realpathSync } from "node:fs";
 import type { Command } from "commander";
 import type { CommandContext } from "../command-context.ts";
 import { copyThreads } from "../copy-threads.ts";
+import { CommandError, exitCodes } from "../exit-codes.ts";
 import { openBackend } from "../open-backend.ts";
 import { parseConcurrency } from "../option-values.ts";
 import { selectWork } from "../select-work.ts";
@@ -35,6 +37,9 @@ async function copy(
   options: CopyOptions,
 ): Promise<void> {
   const { concurrency, verify = false, skipCorrupt = false, json = false } = options;
+  if (placeOf(context.url(url)) === placeOf(context.url(targetUrl))) {
+    throw new CommandError(exitCodes.usage, "copy: source and target are the same; name another target");
+  }
   await using source = await openBackend(context, url);
   await using target = await openBackend(context, targetUrl, "target");
   await target.setup();
@@ -42,10 +47,16 @@ async function copy(
   await copyThreads(context, source, target, threads, {
     label: "copying",
     done: "copied",
-    resume: "Each thread is whole, and none is doubled: run the same command again to go on.",
+    resume: "Run the same command again to go on: nothing is doubled.",
     concurrency,
     verify,
     skipCorrupt,
     report: json ? "json" : "text",
   });
+}
+
+/** A URL; of a SQLite file that is there the one path that all its names lead to. */
+function placeOf(url: string): string {
+  const path = /^sqlite:(.+)$/s.exec(url)?.[1];
+  return path !== undefined && existsSync(path) ? `sqlite:${realpathSync(path)}` : url;
 }

@@ -6,6 +6,9 @@ import { shownDuration } from "../figures.ts";
 import { parseConcurrency, parseDuration } from "../option-values.ts";
 import { addSelection, type SelectionOptions } from "../selection.ts";
 
+/** The longest that stores take. */
+const MAX_TTL_MS = 36_500 * 86_400_000;
+
 interface ExpireOptions extends SelectionOptions {
   readonly ttl?: number;
   readonly never?: boolean;
@@ -55,5 +58,6 @@ function ttlOf({ ttl, never }: ExpireOptions): number | null {
   if (ttl === undefined || ttl === 0) {
     throw new CommandError(exitCodes.usage, "expire: give --ttl with a duration such as 30d, or --never");
   }
+  if (ttl > MAX_TTL_MS) throw new CommandError(exitCodes.usage, "expire: --ttl must be at most 36500d");
   return ttl;
 }

@@ -6,7 +6,7 @@ import { pipeline } from "node:stream/promises";
 import { type Command, Option } from "commander";
 import type { CommandContext } from "../command-context.ts";
 import { copyThreads } from "../copy-threads.ts";
-import { CommandError, exitCodes } from "../exit-codes.ts";
+import { CommandError, exitCodes, unreadableFile } from "../exit-codes.ts";
 import { countOf } from "../figures.ts";
 import { fileStores } from "../formats/file-driver.ts";
 import { readThreadFile } from "../formats/jsonl.ts";
@@ -58,7 +58,7 @@ async function importFile(
     if (folder !== undefined)
       await pipeline(context.stdin, createWriteStream(path, { mode: 0o600 }), { signal });
     const read = format === "jsonl" ? readThreadFile(path, signal) : readOpenAiFile(path, idPrefix, signal);
-    const { threads } = checked(context, file, await read.catch(unreadable));
+    const { threads } = checked(context, file, await read.catch(unreadableFile));
     if (dryRun) {
       const messages = threads.reduce((sum, { count }) => sum + count, 0);
       const sums = { threads: threads.length, messages };
@@ -73,7 +73,7 @@ async function importFile(
     await copyThreads(context, fileStores(threads), target, threads, {
       label: "importing",
       done: "imported",
-      resume: "Each thread is whole, and none is doubled: run the same command again to go on.",
+      resume: "Run the same command again to go on: nothing is doubled.",
       concurrency,
       verify,
       skipCorrupt: false,
@@ -95,10 +95,4 @@ function checked({ output }: CommandContext, file: string, threadFile: ThreadFil
     exitCodes.damaged,
     `${count} of ${printableLine(file)} ${problems.length === 1 ? "is" : "are"} wrong; nothing was imported`,
   );
-}
-
-function unreadable(error: unknown): never {
-  const { code, syscall } = Object(error) as NodeJS.ErrnoException;
-  if (code === undefined || syscall === undefined) throw error;
-  throw new CommandError(exitCodes.usage, `the file cannot be read (${code})`, { cause: error });
 }

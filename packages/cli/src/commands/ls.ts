@@ -1,4 +1,4 @@
-import type { ThreadInfo } from "@scrollback/store-core";
+import { isUnfinishedCopy, type ThreadInfo } from "@scrollback/store-core";
 import type { Command } from "commander";
 import type { CommandContext } from "../command-context.ts";
 import { shownCount, shownSize, shownTime } from "../figures.ts";
@@ -8,6 +8,7 @@ import { parsePositive } from "../option-values.ts";
 import { addSelection, type SelectionOptions, selectThreads } from "../selection.ts";
 import { type Column, formatHeadings, formatRows } from "../table.ts";
 import { printableId } from "../terminal-text.ts";
+import { unfinishedCopy } from "../thread-work.ts";
 
 interface ListOptions extends SelectionOptions {
   readonly limit?: number;
@@ -44,6 +45,7 @@ async function list(context: CommandContext, url: string, options: ListOptions):
     rows = [];
   };
   let count = 0;
+  const unfinished: string[] = [];
   for await (const thread of selectThreads(context, stores, options)) {
     if (json) await output.json(jsonOf(thread));
     else {
@@ -51,10 +53,13 @@ async function list(context: CommandContext, url: string, options: ListOptions):
       rows.push(rowOf(thread));
       if (rows.length === ROWS_AT_ONCE) await flush();
     }
+    if (isUnfinishedCopy(thread.metadata)) unfinished.push(thread.threadId);
     count += 1;
     if (count >= limit) break;
   }
   await flush();
+  for (const threadId of unfinished)
+    output.note(`${unfinishedCopy.outcome}: ${printableId(threadId)}: ${unfinishedCopy.problems?.[0]}`);
 }
 
 /** A thread as `--json` shows it. */

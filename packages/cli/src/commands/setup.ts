@@ -11,7 +11,7 @@ export function addSetup(program: Command, context: CommandContext): void {
     .argument("<url>", "the backend")
     .option("--json", "the result as one line of JSON")
     .action(async (url: string, { json = false }: { readonly json?: boolean }) => {
-      await using stores = await openBackend(context, url);
+      await using stores = await openBackend(context, url, "target");
       await stores.setup();
       const { backend } = stores.settings;
       if (json) await context.output.json({ backend, ready: true });

@@ -1,4 +1,4 @@
-import type { StoreError, StoreFactory } from "@scrollback/store-core";
+import { isUnfinishedCopy, type StoreError, type StoreFactory } from "@scrollback/store-core";
 import type { Command } from "commander";
 import type { CommandContext } from "../command-context.ts";
 import { passingCorruptRecords } from "../corrupt-records.ts";
@@ -8,7 +8,7 @@ import { parseConcurrency } from "../option-values.ts";
 import { selectWork } from "../select-work.ts";
 import { addSelection, type SelectionOptions } from "../selection.ts";
 import { threadPages } from "../thread-pages.ts";
-import { type ThreadOutcome, workThrough } from "../thread-work.ts";
+import { type ThreadOutcome, unfinishedCopy, workThrough } from "../thread-work.ts";
 
 interface VerifyOptions extends SelectionOptions {
   readonly concurrency: number;
@@ -58,13 +58,16 @@ async function verifyOne(
   };
   const pages = threadPages(stores, threadId, signal);
   let messages = 0;
+  let isUnfinished = false;
   for (;;) {
     const { value: page } = await passingCorruptRecords(collect, () => pages.next());
     if (!page) break;
     if (page.revision === null) return { outcome: "gone meanwhile" };
+    if (isUnfinishedCopy(page.metadata)) isUnfinished = true;
     messages += page.entries.length;
     advance(page.entries.length);
   }
+  if (problems.size === 0 && isUnfinished) return { ...unfinishedCopy, messages };
   return problems.size === 0
     ? { outcome: "readable", messages }
     : { outcome: "corrupt", messages, problems: [...problems], exitCode: exitCodes.damaged };

@@ -112,16 +112,28 @@ export async function readThreadFile(path: string, signal: AbortSignal): Promise
   const begun = new Map<string, number>();
   let thread: ThreadBuilder | undefined;
   let last = 0;
+  /** Whether the thread at hand began with a line that is wrong: what follows of it tells nothing more. */
+  let isLost = false;
   /** What is wrong with a line. */
   const take = (line: Line): string | undefined => {
     const value = parseObject(line.text);
-    if (typeof value === "string") return value;
+    if (typeof value === "string") {
+      isLost ||= thread === undefined;
+      return value;
+    }
+    if (isLost && value.type !== "thread") {
+      isLost = value.type === "message";
+      return undefined;
+    }
     if (!thread) {
+      isLost = false;
       const problem =
         value.type === "thread" ? headerProblem(value) : `type must be "thread", where no thread has begun`;
+      isLost = problem !== undefined;
       if (problem) return problem;
       const threadId = value.threadId as string;
       const before = begun.get(threadId);
+      isLost = before !== undefined;
       if (before !== undefined) return `threadId is that of line ${before}, too`;
       begun.set(threadId, line.number);
       thread = new ThreadBuilder(line.number, threadId, value);

@@ -1,6 +1,6 @@
 import type { SessionService } from "../session-service.ts";
 
-/** What the contract asks of a session service. `SessionService` of this package is one. */
+/** The interface that the contract tests. `SessionService` of this package implements it. */
 export type ContractService = Pick<
   SessionService,
   | "createSession"
@@ -17,23 +17,23 @@ export type ContractService = Pick<
 /** A service set up for one test. */
 export interface SessionHarness {
   /**
-   * A service on the harness's storage, as another process would have it: it shares nothing with those given before but
-   * what is stored. `staleWriter` as in `SessionServiceOptions`.
+   * Returns a service on the harness's storage, as in another process: it shares only the storage with earlier ones.
+   * `staleWriter` as in `SessionServiceOptions`.
    */
   connect(options?: { staleWriter?: "reject" | "reload" }): ContractService;
-  /** Drops what was stored, as far as that is needed. */
+  /** Deletes the stored data if needed. */
   close(): Promise<void>;
 }
 
-/** What {@link runSessionContract} takes. */
+/** Options of {@link runSessionContract}. */
 export interface SessionContractOptions {
-  /** What the tests are named after, e.g. `"Redis"`. */
+  /** The name in the test titles, for example `"Redis"`. */
   readonly name: string;
-  /** Makes a harness on storage that nothing else uses. Called once for each test; should be quick. */
+  /** Creates a harness on unused storage. Called once per test; should be fast. */
   createHarness(): Promise<SessionHarness>;
 }
 
-/** What a test of the contract gets: a harness, and names that no other test has. */
+/** The context of a contract test: a harness, and names that no other test uses. */
 export interface Trial {
   readonly sessions: ContractService;
   readonly appName: string;

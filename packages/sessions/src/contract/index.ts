@@ -17,7 +17,7 @@ export type {
   Trial,
 } from "./contract.ts";
 
-/** Every promise of a session service, as a test that any implementation can be put to. */
+/** Every promise of a session service, as a test for any implementation. */
 export const sessionContract: readonly ContractTest[] = [
   ...creating,
   ...getting,
@@ -28,7 +28,7 @@ export const sessionContract: readonly ContractTest[] = [
   ...sharing,
 ];
 
-/** What one test of the contract is run with. */
+/** The context of one contract test. */
 export function trialOf(harness: SessionHarness): Trial {
   return {
     sessions: harness.connect(),

@@ -3,7 +3,7 @@ import type { ListSessionsRequest } from "../session.ts";
 import type { ContractService, ContractTest } from "./contract.ts";
 import { event, setting } from "./values.ts";
 
-/** Makes sessions whose last update is at the given times. */
+/** Creates sessions whose last update is at the given times. */
 async function make(
   sessions: ContractService,
   appName: string,

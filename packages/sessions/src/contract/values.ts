@@ -4,7 +4,7 @@ import type { Session, SessionEvent } from "../session.ts";
 
 let made = 0;
 
-/** An event with an id of its own, at `timestamp`. */
+/** An event with a unique id, at `timestamp`. */
 export function event(fields: Partial<SessionEvent> = {}): SessionEvent {
   made += 1;
   return {
@@ -25,7 +25,7 @@ export const idsOf = (events: readonly SessionEvent[] | undefined) => events?.ma
 
 export const copyOfSession = (session: Session): Session => structuredClone(session);
 
-/** What matches a StoreError, of whatever copy of store-core. */
+/** Matches a StoreError of any copy of store-core. */
 export const storeError = (code: string, message: RegExp = /./) => ({
   name: "StoreError",
   code,

@@ -1,46 +1,45 @@
--- One commit, whole or not at all: drop, append, set the metadata, trim, remember the operation, set the expiry.
+-- One atomic commit: drop, append, set the metadata, trim, remember the operation, set the expiry.
 --
--- KEYS   1  messages: a list of the thread's records, oldest first, and behind them its footer
+-- KEYS   1  messages: a list of the thread's records, oldest first, followed by its footer
 --        2  meta: a hash of revision, metadata, op:<operation id> = <commit number> <digest>, and
---           marks = <commit number> <milliseconds> ...: when some of the newest commits were made
+--           marks = <commit number> <milliseconds> ...: the times of some of the newest commits
 -- ARGV   1  operation id
 --        2  digest of the change
---        3  the epoch to begin with if the thread is gone
---        4  the most messages to keep, trimmed by turns; with "=" in front trimmed exactly; "0" for no limit
---        5  milliseconds to live, "0" for ever
---        6  the thread's updatedAt; where another createdAt is given for a thread that begins, a space and that
---        7  "append": the records to append are 8 and on; "change": 8 to 10 say more, and the records are 11 and on
---        8  the expected revision: "any", "none" (the thread is gone), or "=" and the revision
---        9  how many messages to drop from the end, or "all"
+--        3  the epoch of a new thread, if the thread does not exist
+--        4  the maximum number of messages, trimmed by turns; with a leading "=" trimmed exactly; "0" for no limit
+--        5  the time to live in milliseconds, "0" for no expiry
+--        6  the thread's updatedAt; if a new thread has another createdAt, followed by a space and createdAt
+--        7  "append": the records to append begin at 8; "change": 8 to 10 as below, and the records begin at 11
+--        8  the expected revision: "any", "none" (the thread must not exist), or "=" and the revision
+--        9  the number of messages to drop from the end, or "all"
 --       10  metadata: "keep", "remove", or "=" and the record
--- Returns one string, as a list costs more: a word, a space, and what belongs to it
+-- Returns one string, because a list costs more: the outcome, a space, and a detail
 --        "committed", "repeated"                    the revision
---        "revision-conflict", "operation-conflict"  the revision, empty if the thread is gone
---        "unreadable"                               the start of the footer, which is of a newer format; empty or another
---                                                   text if a key is another program's
---        "incomplete"                               nothing: the hash is not the one that belongs to the list; only a drop
---                                                   of "all" is accepted
+--        "revision-conflict", "operation-conflict"  the revision, empty if the thread does not exist
+--        "unreadable"                               the start of the footer of a newer format; empty or another text if a
+--                                                   key belongs to another program
+--        "incomplete"                               nothing: the hash does not belong to the list; only a drop of "all"
+--                                                   is accepted
 --
 -- The footer: thread <format> <epoch> <commits> <first> <next> <pinned> <userless> <resultsOnly>
 --                    <createdAt> <updatedAt> <expiresAt> <deletedAt>
 --   first, next   the messages' sequence numbers are first to next - 1
---   pinned        the sequence number of a leading system message that is kept in front of them, else 0
---   userless      none of the messages from first to userless - 1 is a user's: trimming need not look at them again
---   resultsOnly   all of the messages from first to resultsOnly - 1 are tool results: likewise
---   createdAt, updatedAt, expiresAt   in milliseconds since 1970; expiresAt is 0 where the keys have no expiry
---   deletedAt     when a thread of this id was deleted, if its operations were still remembered when this one began, else 0
+--   pinned        the sequence number of a leading system message that is kept before them, or 0
+--   userless      the messages from first to userless - 1 are not user messages: trimming does not check them again
+--   resultsOnly   the messages from first to resultsOnly - 1 are all tool results: likewise
+--   createdAt, updatedAt, expiresAt   in milliseconds since 1970; expiresAt is 0 if the keys have no expiry
+--   deletedAt     when a thread of this id was deleted, if its operations were remembered when this one was created; or 0
 --
--- The script runs from top to bottom, and functions are made only where they are needed: a plain append is five commands and
--- little else.
+-- Functions are created only where they are needed, so that a plain append runs five commands and little else.
 
 local call, ARGV = redis.call, ARGV
 local MESSAGES, META = KEYS[1], KEYS[2]
--- An operation is remembered as long as it is among so many newest, and while a store may still be sending it again: for
--- 5 seconds, and 4 more until it gives up the last request.
+-- An operation is remembered while it is among this number of newest operations, and while a store may retry it: for 5 s,
+-- plus 4 s until the last request times out.
 local REMEMBERED_OPERATIONS = 64
 local REMEMBERED_MS = 10000
 local MARK_EVERY_MS = 1000
--- Forgetting a few at a time keeps the hash within the 128 fields that Redis stores compactly.
+-- Forgetting a few at a time keeps the hash within the 128 fields of Redis' compact encoding.
 local FORGET_EVERY = 48
 -- Below the 8,000 values that unpack can return.
 local AT_ONCE = 5000
@@ -57,7 +56,7 @@ local function milliseconds()
   return now[1] * 1000 + math.floor(now[2] / 1000)
 end
 
--- Both keys are read before anything is written, so that a key of another type fails the script while nothing has changed.
+-- Both keys are read before any write, so that a key of another type fails the script before it changes anything.
 local footer = call('LINDEX', MESSAGES, -1)
 local stored = call('HMGET', META, 'revision', operation)
 
@@ -73,7 +72,7 @@ if footer then
   revision = epoch .. '.' .. commits
   commits, first, next, pinned = tonumber(commits), tonumber(first), tonumber(next), tonumber(pinned)
   userless, resultsOnly = tonumber(userless), tonumber(resultsOnly)
-  -- Past 2^53 a number is its own successor, and no loop would end.
+  -- Above 2^53 a number equals its successor, and loops would not end.
   if commits > MOST or next > MOST or userless > MOST or resultsOnly > MOST or first > next or pinned > first then
     return 'unreadable ' .. string.sub(footer, 1, 64)
   end
@@ -94,9 +93,9 @@ if footer then
 elseif not stored[1] and call('EXISTS', META) == 1 then
   return 'unreadable '
 else
-  -- Whatever a later commit may need is tried here, on a list that is not there, where it does nothing. So an older server,
-  -- or a user without one of these permissions, is found out now and not with a commit half done. LMOVE comes first, as of
-  -- these it alone is refused where there is no memory to spare, and only before a script's first write.
+  -- Every command that a later commit may need is tried here on a missing list, where it does nothing. So an older server, or
+  -- a user without a permission, fails now and not in the middle of a commit. LMOVE comes first, because of these commands
+  -- only LMOVE is refused when memory is short, and only before a script's first write.
   call('LMOVE', MESSAGES, MESSAGES, 'LEFT', 'RIGHT')
   call('LRANGE', MESSAGES, 0, 0)
   call('LTRIM', MESSAGES, 0, 0)
@@ -108,8 +107,8 @@ else
   call('PERSIST', MESSAGES)
 end
 if wasDeleted then
-  -- What delete.lua remembers. Its key is not one of KEYS, as it is hardly ever there: a cluster that is moving a slot refuses
-  -- every command of which one key is there and another is not.
+  -- The outcomes that delete.lua remembers. This key is not in KEYS, because it rarely exists: a cluster that is moving a slot
+  -- rejects every command with existing and missing keys.
   local deleted = redis.pcall('HMGET', string.gsub(MESSAGES, 'messages$', 'deleted'), 'at', operation)
   if deleted.err then
     return string.find(deleted.err, 'non local', 1, true) and redis.error_reply('TRYAGAIN the slot is being moved') or deleted
@@ -130,7 +129,7 @@ end
 local commit = commits + 1
 local newRevision = epoch .. '.' .. commit
 
--- Drop. Records lie in the list at sequence - listed, a pinned one at 0.
+-- Drop. The index of a record in the list is sequence - listed; a pinned one is at 0.
 local listed = pinned > 0 and first - 1 or first
 if drop == 'all' then
   pinned, first = 0, next
@@ -151,14 +150,14 @@ if resultsOnly > kept then
   resultsOnly = kept
 end
 
--- Trim, as trim of store-core's trimming.ts.
+-- Trim, like `trim` in store-core's trimming.ts.
 local maxMessages = tonumber(ARGV[4]) or -tonumber(string.sub(ARGV[4], 2))
 local count = next - first + (pinned > 0 and 1 or 0)
 if maxMessages < 0 and count > -maxMessages then
   pinned, first = 0, next + maxMessages
 elseif maxMessages > 0 and count > maxMessages then
-  -- Kinds are read a few records at a time. Where few messages go, one read has the kind of the leading message, and of the
-  -- first ones that fit, as one of these nearly always is the one looked for.
+  -- Kinds are read a few records at a time. If few messages are trimmed, one read returns the kind of the leading message and
+  -- of the first messages that fit, because one of these is nearly always the wanted one.
   local cut = next - maxMessages
   local kinds, readAtOnce = {}, pinned == 0 and cut - first < 4 and cut - first + 4 or 1
   local function kindAt(sequence)
@@ -198,8 +197,8 @@ elseif maxMessages > 0 and count > maxMessages then
   end
 end
 
--- Write. On a server without memory to spare a script's first write decides: HSET is refused there, LTRIM is not. So what adds
--- to the thread fails before anything is changed, and what only removes from it goes through.
+-- Write. On a server without free memory the first write of a script decides: HSET is rejected, LTRIM is not. So a commit that
+-- adds to the thread fails before any change, and a commit that only removes succeeds.
 if #ARGV < firstRecord and (metadata == 'keep' or metadata == 'remove') then
   call('LTRIM', MESSAGES, 0, -1)
 end
@@ -215,12 +214,12 @@ end
 
 local pinnedIsListed = pinned > 0 and pinned < kept
 if not footer then
-  -- There is no list yet.
+  -- The list does not exist yet.
 elseif pinnedIsListed then
   call('LTRIM', MESSAGES, 0, kept - listed - 1)
   local trimmed = math.min(first, kept) - listed - 1
   if trimmed > 0 then
-    -- The pinned record steps aside, so that neither replicas nor the append-only file get a copy of it each time.
+    -- The pinned record is moved temporarily, so that replicas and the append-only file do not get a copy of it each time.
     call('LMOVE', MESSAGES, MESSAGES, 'LEFT', 'RIGHT')
     call('LTRIM', MESSAGES, trimmed, -1)
     call('LMOVE', MESSAGES, MESSAGES, 'RIGHT', 'LEFT')
@@ -246,7 +245,7 @@ if commit % FORGET_EVERY == 0 then
   local now, marks, old, marked = milliseconds(), {}, 0, 0
   for number, at in string.gmatch(call('HMGET', META, 'marks')[1] or '', '(%d+) (%d+)') do
     number, at = tonumber(number), tonumber(at)
-    -- What cannot be, as when the clock was set back, is left out: then more is remembered for a while.
+    -- Impossible values, for example after the clock was set back, are skipped: then more is remembered temporarily.
     if number < commit and at <= now then
       marked = at
       if at > now - REMEMBERED_MS then
@@ -269,7 +268,7 @@ if commit % FORGET_EVERY == 0 then
     for index = 1, #fields, 2 do
       if string.sub(fields[index], 1, 3) == 'op:' then
         local number = string.match(fields[index + 1], '^%d+')
-        -- One that cannot be read says nothing. To fail here would leave half a commit.
+        -- An invalid field is ignored. To fail here would leave an incomplete commit.
         if not number or tonumber(number) <= forgotten then
           gone[#gone + 1] = fields[index]
         end

@@ -1,16 +1,17 @@
--- One deletion, whole or not at all: both keys of the thread go, and what may be asked again is remembered for a while.
+-- One atomic deletion: removes both keys of the thread, and remembers for a limited time the outcomes that a retry needs.
 --
 -- KEYS   1  messages, 2  meta: see commit.lua
---        3  deleted: a hash of at = when the newest deletion was made, delete:<operation id> = <time> of each deletion, and of the
---           deleted threads op:<operation id> = <revision> <digest> <time>; it expires REMEMBERED_MS after the newest deletion
+--        3  deleted: a hash of at = the time of the newest deletion, delete:<operation id> = <time> of each deletion, and
+--           op:<operation id> = <revision> <digest> <time> of the deleted threads; it expires REMEMBERED_MS after the newest
+--           deletion
 -- ARGV   1  operation id of the deletion
---        2  the expected revision: "any", "none" (the thread is gone), or "=" and the revision
--- Returns one string: a word, a space, and what belongs to it
+--        2  the expected revision: "any", "none" (the thread must not exist), or "=" and the revision
+-- Returns one string: the outcome, a space, and a detail
 --        "deleted", "repeated"   nothing
---        "revision-conflict"     the revision, empty if the thread is gone
---        "unreadable"            the start of the footer, as commit.lua; nothing was deleted
+--        "revision-conflict"     the revision, empty if the thread does not exist
+--        "unreadable"            the start of the footer, as in commit.lua; nothing was deleted
 --
--- All three keys are named, so that a cluster that is moving the slot refuses the script (TRYAGAIN) rather than a part of it.
+-- All three keys are in KEYS, so that a cluster that is moving the slot rejects the whole script (TRYAGAIN).
 
 local call, ARGV = redis.call, ARGV
 local MESSAGES, META, DELETED = KEYS[1], KEYS[2], KEYS[3]
@@ -53,7 +54,7 @@ if epoch then
   end
 end
 
--- A thread that is deleted again and again must not be remembered for ever.
+-- What is remembered of a thread that is deleted repeatedly must stay bounded.
 if before[2] then
   local entries = call('HGETALL', DELETED)
   for index = 1, #entries, 2 do
@@ -63,7 +64,7 @@ if before[2] then
   end
 end
 
--- Removing comes first: it is never refused for want of memory, and nor is what follows it in the same script.
+-- Removal comes first: it is never rejected for lack of memory, and neither are later writes of the same script.
 call('UNLINK', MESSAGES, META)
 for from = 1, #remembered, AT_ONCE do
   call('HSET', DELETED, unpack(remembered, from, math.min(from + AT_ONCE - 1, #remembered)))

@@ -1,11 +1,11 @@
--- A part of a thread by sequence number, with what it takes to understand it.
+-- Reads a part of a thread by sequence number, with its footer, revision and metadata.
 --
 -- KEYS   1  messages, 2  meta: see commit.lua
 -- ARGV   1  "before" or "after"
 --        2  a sequence number: only messages before or after it
---        3  at most so many: the last ones before, or the first ones after
--- Returns  {}: the thread is gone
---          {footer}: see commit.lua; where it cannot be read, nothing else follows
+--        3  the maximum number: of the last ones before, or of the first ones after
+-- Returns  {}: the thread does not exist
+--          {footer}: see commit.lua; alone if its format is unknown
 --          {footer, records, revision | nil, metadata | nil}
 
 local MESSAGES, META = KEYS[1], KEYS[2]

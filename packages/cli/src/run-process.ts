@@ -1,0 +1,31 @@
+// Runs the command line of this process.
+import { constants } from "node:os";
+import { Interruption } from "./exit-codes.ts";
+import { isClosedPipe } from "./output.ts";
+import { runCli } from "./run-cli.ts";
+
+const { argv, env, stdin, stdout, stderr } = process;
+const interruption = new AbortController();
+for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+  process.on(name, () => {
+    const reason = new Interruption(name, constants.signals[name]);
+    // The second time without waiting for what is under way.
+    if (interruption.signal.aborted) process.exit(reason.exitCode);
+    interruption.abort(reason);
+  });
+}
+stdout.on("error", (error) => {
+  if (!isClosedPipe(error)) throw error;
+  interruption.abort(error);
+});
+// What cannot be told any more is not told.
+stderr.on("error", () => undefined);
+
+process.exitCode = await runCli({
+  args: argv.slice(2),
+  env,
+  stdin,
+  stdout,
+  stderr,
+  signal: interruption.signal,
+});

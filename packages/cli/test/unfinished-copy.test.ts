@@ -1,0 +1,66 @@
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { Folder, jsonLines, run } from "./run.ts";
+
+const problem = "run the copy or import that was stopped again, or delete the thread";
+const told = `unfinished copy: long: ${problem}\n`;
+
+/** A copy of which only the first messages are there, beside a thread that is whole. */
+async function fill(folder: Folder): Promise<void> {
+  await using stores = folder.stores("whole");
+  await using target = folder.stores();
+  const messages = Array.from({ length: 1_200 }, (_, index) => ({
+    role: "user" as const,
+    content: `${index}`,
+  }));
+  await stores.open("long").addMessages(messages);
+  const onProgress = () => {
+    throw new Error("stopped");
+  };
+  await expect(stores.copyThread("long", "long", { target, onProgress })).rejects.toThrow("stopped");
+  await target.open("short").addMessages(messages.slice(0, 1));
+}
+
+test("ls and verify tell of a copy that is not finished", async () => {
+  using folder = new Folder();
+  await fill(folder);
+  expect(await run(["ls", folder.url()])).toMatchObject({ code: 0, stderr: told });
+  const verified = await run(["verify", folder.url()]);
+  expect(verified).toMatchObject({ code: 4, stderr: told });
+  expect(verified.stdout).toMatch(/1 unfinished copy/);
+  const lines = jsonLines((await run(["verify", folder.url(), "--json"])).stdout);
+  expect(lines).toContainEqual({
+    threadId: "long",
+    outcome: "unfinished copy",
+    messages: 500,
+    problems: [problem],
+  });
+});
+
+test.each(["jsonl", "openai"])("export leaves it out, --format %s", async (format) => {
+  using folder = new Folder();
+  await fill(folder);
+  const file = folder.file("out");
+  const exported = await run(["export", folder.url(), "--format", format, "--output", file]);
+  expect(exported).toMatchObject({ code: 4, stderr: expect.stringContaining(told) });
+  expect(readFileSync(file, "utf8")).not.toContain("long");
+  expect((await run(["import", folder.url("b"), file, "--format", format, "--verify"])).code).toBe(0);
+});
+
+test("copy and import name it, and leave it alone", async () => {
+  using folder = new Folder();
+  await fill(folder);
+  expect(await run(["copy", folder.url(), folder.url("b")])).toMatchObject({ code: 4, stderr: told });
+  const file = folder.file("old");
+  const metadata = { "scrollback.copy": { version: 1, copy: "c", after: "a", copied: 1, commits: 1 } };
+  const lines = [
+    { type: "thread", version: 1, threadId: "long", createdAt: 1, updatedAt: 1, metadata },
+    { type: "message", createdAt: 1, message: { role: "user", content: "x" } },
+    { type: "end", messages: 1 },
+  ];
+  writeFileSync(file, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+  expect(await run(["import", folder.url("c"), file])).toMatchObject({ code: 4, stderr: told });
+  expect(existsSync(folder.file("c.db"))).toBe(true);
+  expect((await run(["copy", folder.url("whole"), folder.url(), "--verify"])).code).toBe(0);
+  expect(await run(["verify", folder.url()])).toMatchObject({ code: 0, stderr: "" });
+});
