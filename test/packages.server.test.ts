@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { startServer } from "@scrollback/conformance/servers";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type PackedPackage, packPackages } from "../conformance-tests/test/fixtures/pack-packages.ts";
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, "..");
@@ -52,31 +53,20 @@ const exampleFiles = [
   "example/postgres/test/under-fire.server.test.ts",
 ].sort();
 
-interface Packed {
-  filename: string;
-  files: { path: string }[];
-}
-
 let temp = "";
-const packed = new Map<PackageName, Packed>();
+const packed = new Map<string, PackedPackage>();
 
 beforeAll(async () => {
   temp = await mkdtemp(join(tmpdir(), "scrollback-packages-"));
-  for (const [name, folder] of Object.entries(folders)) {
-    const { stdout } = await run("npm", ["pack", "--json", "--pack-destination", temp], {
-      cwd: join(root, folder),
-    });
-    const [result] = Object.values(JSON.parse(stdout)) as [Packed];
-    packed.set(name as PackageName, result);
-  }
+  for (const one of await packPackages(Object.values(folders), temp)) packed.set(one.name, one);
 });
 afterAll(() => rm(temp, { recursive: true, force: true }));
 
-const tarball = (name: PackageName) => join(temp, packed.get(name)?.filename ?? "missing");
+const tarball = (name: PackageName) => packed.get(name)?.tarball ?? "missing";
 
 describe.each(Object.keys(folders) as PackageName[])("%s", (name) => {
   test("holds its code, its types, its sources, README and LICENSE, and nothing else", () => {
-    const files = packed.get(name)?.files.map((file) => file.path) ?? [];
+    const files = packed.get(name)?.files ?? [];
     for (const needed of ["package.json", "README.md", "LICENSE"]) expect(files).toContain(needed);
     expect(files.some((file) => file.startsWith("dist/") && file.endsWith(".js"))).toBe(true);
     expect(files.some((file) => file.startsWith("dist/") && file.endsWith(".d.ts"))).toBe(true);
@@ -92,7 +82,7 @@ describe.each(Object.keys(folders) as PackageName[])("%s", (name) => {
   });
 
   test("is clean to publint and are-the-types-wrong", async () => {
-    await run(bin("publint"), ["run", join(root, folders[name]), "--strict", "--pack", "npm"]);
+    await run(bin("publint"), ["run", tarball(name), "--strict"]);
     await run(bin("attw"), [tarball(name), "--profile", "esm-only", "--no-emoji"]);
   });
 

@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { packPackages } from "../conformance-tests/test/fixtures/pack-packages.ts";
 
 const run = promisify(execFile);
-const root = join(import.meta.dirname, "..");
 const npm = (cwd: string, ...args: string[]) => run("npm", args, { cwd });
 
 const folders = [
@@ -57,13 +57,7 @@ let app = "";
 
 beforeAll(async () => {
   app = await mkdtemp(join(tmpdir(), "scrollback-types-"));
-  const packed = folders.map((folder) =>
-    npm(join(root, folder), "pack", "--json", "--pack-destination", app).then(({ stdout }) => {
-      const [result] = Object.values(JSON.parse(stdout)) as { filename: string }[];
-      return join(app, result?.filename ?? "missing");
-    }),
-  );
-  const tarballs = await Promise.all(packed);
+  const tarballs = (await packPackages(folders, app)).map(({ tarball }) => tarball);
   // Genkit's optional telemetry for Firebase is 200 MB.
   const overrides = { "@genkit-ai/firebase": "npm:@favware/skip-dependency@1.2.2" };
   const manifest = { name: "app", private: true, type: "module", overrides };

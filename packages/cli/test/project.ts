@@ -4,6 +4,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { packPackages } from "../../../conformance-tests/test/fixtures/pack-packages.ts";
 import type { CliResult } from "./run.ts";
 
 const run = promisify(execFile);
@@ -29,14 +30,9 @@ export class Project implements AsyncDisposable {
     env: Record<string, string> = {},
   ): Promise<Project> {
     const path = await mkdtemp(join(tmpdir(), "scrollback-project-"));
-    const folders = ["store-core", ...adapters.map((name) => `store-${name}`), "cli"];
-    const packed = folders.map(async (folder) => {
-      const args = ["pack", "--json", "--pack-destination", path];
-      const { stdout } = await run("npm", args, { cwd: join(root, "packages", folder) });
-      const [{ filename = "" } = {}] = Object.values(JSON.parse(stdout)) as { filename?: string }[];
-      return join(path, filename);
-    });
-    const tarballs = await Promise.all(packed);
+    const names = ["store-core", ...adapters.map((name) => `store-${name}`), "cli"];
+    const folders = names.map((name) => `packages/${name}`);
+    const tarballs = (await packPackages(folders, path)).map(({ tarball }) => tarball);
     await writeFile(join(path, "package.json"), JSON.stringify({ name: "project", private: true }));
     await run("npm", ["install", "--no-audit", "--no-fund", ...tarballs, ...clients], { cwd: path });
     return new Project(path, env);
