@@ -11,11 +11,11 @@ import { formatToken } from "./page-token.ts";
 import type { Position } from "./position.ts";
 import { threads } from "./threads.ts";
 
-/** A session has moved, or is gone. */
+/** A session has moved or was removed. */
 export interface SessionNote extends Position {
   readonly incarnation: string;
   readonly events: number;
-  /** The times that it may have had before. */
+  /** Its possible previous times. */
   readonly was: readonly number[];
   readonly removed?: true;
 }
@@ -85,11 +85,11 @@ function storedPosition({ order: time, key }: GenericPosition): Position {
   return { time, sessionId, userId };
 }
 
-/** Reads a session; undefined for one that is not there. */
+/** Reads a session; returns undefined if there is none. */
 export type Look<T> = (position: Position) => Promise<(T & { readonly head: HeadOf }) | undefined>;
 /**
- * Makes every creation of a session that is under way begin anew, so that its entry may be removed. Resolves to false where
- * there is a session.
+ * Makes every running creation of a session start over, so that its entry can be removed. Resolves to false if the session
+ * exists.
  */
 export type Refuse = (position: Position) => Promise<boolean>;
 interface HeadOf {
@@ -98,7 +98,7 @@ interface HeadOf {
   readonly lastUpdateTime: number;
 }
 
-/** What {@link Directories.page} is asked for. */
+/** The request of {@link Directories.page}. */
 export interface PageRequest {
   readonly order: "desc" | "asc";
   readonly after: Position | undefined;
@@ -121,7 +121,7 @@ export class Directories {
     );
   }
 
-  /** Notes a session that has moved, within a second. */
+  /** Notes a moved session; the note is written within a second. */
   note(appName: string, note: SessionNote): void {
     for (const threadId of directoriesOf(appName, note)) this.#directories.note(threadId, genericNote(note));
   }
@@ -131,17 +131,17 @@ export class Directories {
     await this.#directories.flush();
   }
 
-  /** Sorts the notes of a directory into its leaves, where there are at least 128. Happens by itself. */
+  /** Sorts the notes of a directory into its leaves if there are at least 128. Also runs automatically. */
   async compact(threadId: string): Promise<void> {
     await this.#directories.compact(threadId);
   }
 
-  /** A directory as it is stored, for tests and diagnosis. */
+  /** Returns a directory as stored, for tests and diagnosis. */
   async read(threadId: string) {
     return await this.#directories.read(threadId);
   }
 
-  /** A page of a directory. Reads the sessions of the page; in a small directory all of them. */
+  /** Returns a page of a directory. Reads the sessions of the page; in a small directory, all sessions. */
   async page<T>(
     threadId: string,
     { order: direction, after, limit }: PageRequest,

@@ -1,12 +1,12 @@
 import { invalid } from "@scrollback/store-core";
 import type { Position } from "./position.ts";
 
-/** A token for what comes behind a position, in one order. */
+/** Returns a token for the page after a position, in one order. */
 export function formatToken(order: "desc" | "asc", { time, sessionId, userId }: Position): string {
   return Buffer.from(JSON.stringify([order, time, sessionId, userId])).toString("base64url");
 }
 
-/** @throws StoreError `INVALID_ARGUMENT` for a token that no page of this order gave. */
+/** @throws StoreError `INVALID_ARGUMENT` for a token that no page of this order returned. */
 export function parseToken(order: "desc" | "asc", token: string): Position {
   try {
     const parsed: unknown = JSON.parse(Buffer.from(token, "base64url").toString());
@@ -19,7 +19,7 @@ export function parseToken(order: "desc" | "asc", token: string): Position {
     )
       return { time, sessionId, userId };
   } catch {
-    // Said below.
+    // Rejected below.
   }
   return invalid(`listSessions: pageToken must be the nextPageToken of a page in the order "${order}"`);
 }

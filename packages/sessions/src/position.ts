@@ -1,4 +1,4 @@
-/** Where a session is in a directory. */
+/** The position of a session in a directory. */
 export interface Position {
   readonly time: number;
   readonly sessionId: string;

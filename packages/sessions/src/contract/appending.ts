@@ -5,7 +5,7 @@ import { copyOfSession, event, idsOf, setting, storeError } from "./values.ts";
 
 export const appending: readonly ContractTest[] = [
   {
-    title: "append: returns the event and brings the passed session up to date",
+    title: "append: returns the event and updates the given session object",
     async run({ sessions, appName, userId }) {
       const session = await sessions.createSession({ appName, userId, sessionId: "s", state: { kept: 1 } });
       const one = setting({ own: 1, "app:a": 2, "user:u": 3, "temp:t": 4 }, { timestamp: 77.5 });
@@ -35,7 +35,7 @@ export const appending: readonly ContractTest[] = [
     },
   },
   {
-    title: "append: temporary keys are stored nowhere, neither in the state nor in the event",
+    title: "append: temporary keys are stored neither in the state nor in the event",
     async run({ sessions, connect, appName, userId }) {
       const session = await sessions.createSession({ appName, userId, sessionId: "s" });
       await sessions.appendEvent({ session, event: setting({ "temp:secret": "hunter2", own: 1 }) });
@@ -79,7 +79,7 @@ export const appending: readonly ContractTest[] = [
     },
   },
   {
-    title: "append: the same event through a stale session is a no-op, and the session is brought up to date",
+    title: "append: the same event through a stale session is a no-op, and the session object is updated",
     async run({ sessions, connect, appName, userId }) {
       const session = await sessions.createSession({ appName, userId, sessionId: "s" });
       const stale = copyOfSession(session);
@@ -94,7 +94,7 @@ export const appending: readonly ContractTest[] = [
     },
   },
   {
-    title: "append: a session that is brought up to date has every event that it missed",
+    title: "append: an updated session object has every event that it missed",
     async run({ sessions, connect, appName, userId }) {
       const session = await sessions.createSession({ appName, userId, sessionId: "s" });
       await sessions.appendEvent({ session, event: event() });
@@ -110,7 +110,7 @@ export const appending: readonly ContractTest[] = [
     },
   },
   {
-    title: "append: another event under a used id is refused, and nothing changes",
+    title: "append: another event with a used id is rejected, and nothing changes",
     async run({ sessions, connect, appName, userId }) {
       const session = await sessions.createSession({ appName, userId, sessionId: "s" });
       const empty = copyOfSession(session);
@@ -131,7 +131,7 @@ export const appending: readonly ContractTest[] = [
     },
   },
   {
-    title: "append: a stale session is CONFLICT (stale) and changes nothing",
+    title: "append: a stale session fails with CONFLICT (stale) and changes nothing",
     async run({ sessions, connect, appName, userId }) {
       const session = await sessions.createSession({ appName, userId, sessionId: "s" });
       const other = connect();
@@ -153,7 +153,7 @@ export const appending: readonly ContractTest[] = [
   },
   {
     title:
-      "append: with staleWriter reload the event goes behind the newest, and the session is brought up to date",
+      "append: with staleWriter reload the event is appended after the newest, and the session object is updated",
     async run({ sessions, connect, appName, userId }) {
       const session = await sessions.createSession({ appName, userId, sessionId: "s", state: { a: 0 } });
       const stale = copyOfSession(session);
@@ -173,7 +173,7 @@ export const appending: readonly ContractTest[] = [
     },
   },
   {
-    title: "append: of two stale writers at once exactly one wins, whatever their timestamps",
+    title: "append: of two concurrent stale writers exactly one wins, independent of their timestamps",
     async run({ connect, appName, userId }) {
       for (let round = 0; round < 5; round++) {
         const sessionId = `s${round}`;
@@ -190,7 +190,7 @@ export const appending: readonly ContractTest[] = [
     },
   },
   {
-    title: "append: to a session that never was, or was deleted, is NOT_FOUND and creates nothing",
+    title: "append: to a missing or deleted session fails with NOT_FOUND and creates nothing",
     async run({ sessions, connect, appName, userId }) {
       const session = await sessions.createSession({ appName, userId, sessionId: "s" });
       const never = { ...copyOfSession(session), id: "never" };

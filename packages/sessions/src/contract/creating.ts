@@ -32,7 +32,7 @@ export const creating: readonly ContractTest[] = [
     },
   },
   {
-    title: "create: an id is made when there is none, or a blank one: a UUID v7",
+    title: "create: a missing or blank id becomes a new UUID v7",
     async run({ sessions, appName, userId }) {
       const ids = new Set<string>();
       for (const sessionId of [undefined, "", "  ", "\n\t"]) {
@@ -44,7 +44,7 @@ export const creating: readonly ContractTest[] = [
     },
   },
   {
-    title: "create: blanks around an id are no part of it, in create, get, append and delete",
+    title: "create: white space around an id is ignored, in create, get, append and delete",
     async run({ sessions, appName, userId }) {
       const { id } = await sessions.createSession({ appName, userId, sessionId: "  my session\t" });
       expect(id).toBe("my session");
@@ -61,7 +61,7 @@ export const creating: readonly ContractTest[] = [
     },
   },
   {
-    title: "create: names of apps and users are used as they are, blanks included",
+    title: "create: names of apps and users are used unchanged, including white space",
     async run({ sessions, appName, userId }) {
       await sessions.createSession({ appName, userId, sessionId: "s", state: { whose: "plain" } });
       await sessions.createSession({
@@ -84,7 +84,7 @@ export const creating: readonly ContractTest[] = [
     },
   },
   {
-    title: "create: an id that is taken is CONFLICT (already exists), and nothing changes",
+    title: "create: an existing id fails with CONFLICT (already exists), and nothing changes",
     async run({ sessions, connect, appName, userId }) {
       const state = { a: 1, "app:x": 1, "user:x": 1 };
       await sessions.createSession({ appName, userId, sessionId: "s", state });
@@ -99,7 +99,7 @@ export const creating: readonly ContractTest[] = [
     },
   },
   {
-    title: "create: of several that create one session at once exactly one succeeds",
+    title: "create: of several concurrent creations of one session exactly one succeeds",
     async run({ connect, appName, userId }) {
       for (let round = 0; round < 5; round++) {
         const sessionId = `race-${round}`;
@@ -130,7 +130,7 @@ export const creating: readonly ContractTest[] = [
     },
   },
   {
-    title: "create: what is passed and what is returned are not what is stored",
+    title: "create: later changes of arguments and results do not change the stored session",
     async run({ sessions, appName, userId }) {
       const state = { list: [1] };
       const session = await sessions.createSession({ appName, userId, sessionId: "s", state });
@@ -142,7 +142,7 @@ export const creating: readonly ContractTest[] = [
     },
   },
   {
-    title: "getOrCreate: gives the one that is there, or makes it; many at once make one",
+    title: "getOrCreate: returns the existing session or creates it; many concurrent calls create one",
     async run({ connect, appName, userId }) {
       const given = await Promise.all(
         Array.from({ length: 6 }, (_, maker) =>

@@ -4,14 +4,14 @@ import { event, idsOf, setting } from "./values.ts";
 
 export const getting: readonly ContractTest[] = [
   {
-    title: "get: a session that is not there is undefined",
+    title: "get: a missing session is undefined",
     async run({ sessions, appName, userId }) {
       expect(await sessions.getSession({ appName, userId, sessionId: "none" })).toBeUndefined();
       expect((await sessions.listSessions({ appName })).sessions).toEqual([]);
     },
   },
   {
-    title: "get: gives the events in their order, as they were appended, unknown fields and dates too",
+    title: "get: returns the events in order and unchanged, including unknown fields and dates",
     async run({ sessions, connect, appName, userId }) {
       const session = await sessions.createSession({ appName, userId, sessionId: "s" });
       const events = [
@@ -33,7 +33,7 @@ export const getting: readonly ContractTest[] = [
     },
   },
   {
-    title: "get: numRecentEvents gives the newest so many, 0 none; state is complete",
+    title: "get: numRecentEvents limits the newest events, 0 returns none; the state is complete",
     async run({ sessions, connect, appName, userId }) {
       const session = await sessions.createSession({ appName, userId, sessionId: "s" });
       for (let n = 1; n <= 5; n++)
@@ -77,7 +77,7 @@ export const getting: readonly ContractTest[] = [
     },
   },
   {
-    title: "get: what it gives is a copy of one's own",
+    title: "get: returns a separate copy",
     async run({ sessions, appName, userId }) {
       const state = { list: [1], "app:list": [1], "user:list": [1] };
       await sessions.createSession({ appName, userId, sessionId: "s", state });

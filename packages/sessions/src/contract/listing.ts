@@ -57,7 +57,7 @@ export const listing: readonly ContractTest[] = [
     },
   },
   {
-    title: "list: pages of 20 where nothing is said, or of any size to 100, with a stable token",
+    title: "list: pages of 20 by default, or of any size up to 100, with a stable token",
     async run({ sessions, connect, appName, userId }) {
       const times = Object.fromEntries(
         Array.from({ length: 45 }, (_, n) => [`s${String(n).padStart(2, "0")}`, 1_000 - (n >> 1)]),
@@ -89,7 +89,7 @@ export const listing: readonly ContractTest[] = [
     },
   },
   {
-    title: "list: gives the merged state, the time, no events, and sessions that can be appended to",
+    title: "list: returns the merged state, the time, no events, and sessions that can be appended to",
     async run({ sessions, connect, appName, userId }) {
       const session = await sessions.createSession({
         appName,
@@ -148,7 +148,7 @@ export const listing: readonly ContractTest[] = [
     },
   },
   {
-    title: "delete: the id can be used again, for a session that has nothing of the old one",
+    title: "delete: the id can be used again, for a session without data of the old one",
     async run({ sessions, connect, appName, userId }) {
       const one = setting({ n: 1, "app:n": 1 }, { id: "one" });
       const old = await sessions.createSession({ appName, userId, sessionId: "s", state: { own: 1 } });

@@ -32,7 +32,7 @@ export const sharing: readonly ContractTest[] = [
     },
   },
   {
-    title: "concurrency: many writers of sessions of their own lose no delta of the app and the user",
+    title: "concurrency: many writers of different sessions lose no delta of the app and the user",
     async run({ connect, appName, userId }) {
       const writers = Array.from({ length: WRITERS }, async (_, writer) => {
         const service = connect();
@@ -58,7 +58,7 @@ export const sharing: readonly ContractTest[] = [
     },
   },
   {
-    title: "concurrency: a value that was set later stands, whichever service set it",
+    title: "concurrency: the later value stays, from any service",
     async run({ connect, appName, userId }) {
       const [one, two] = [connect(), connect()];
       const first = await one.createSession({ appName, userId });
@@ -75,7 +75,7 @@ export const sharing: readonly ContractTest[] = [
     },
   },
   {
-    title: "isolation: no name reaches another's data, whatever its characters",
+    title: "isolation: names with any characters never reach other data",
     async run({ sessions, appName }) {
       const names = [
         "a",
@@ -133,7 +133,7 @@ export const sharing: readonly ContractTest[] = [
     },
   },
   {
-    title: "arguments: wrong ones are INVALID_ARGUMENT, and say which",
+    title: "arguments: a wrong argument fails with INVALID_ARGUMENT, and the error names it",
     async run({ sessions, appName, userId }) {
       const session = await sessions.createSession({ appName, userId, sessionId: "s" });
       const key = { appName, userId, sessionId: "s" };

@@ -22,7 +22,7 @@ export const updating: readonly ContractTest[] = [
     },
   },
   {
-    title: "update: what is left out stays, and a title of null is removed",
+    title: "update: omitted fields stay, and null removes the title",
     async run({ sessions, connect, appName, userId }) {
       const key = { appName, userId, sessionId: "s" };
       const session = await sessions.createSession({ ...key, title: "First", state: { own: 1 } });
