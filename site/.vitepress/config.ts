@@ -1,0 +1,39 @@
+import { slug } from "github-slugger";
+import { defineConfig } from "vitepress";
+import { navigation } from "../navigation.ts";
+import { repository } from "../places.ts";
+
+export default defineConfig({
+  title: "Scrollback",
+  description: "Persistent message stores for AI agents, in TypeScript",
+  lang: "en",
+  srcDir: ".pages",
+  outDir: "dist",
+  cleanUrls: false,
+  lastUpdated: false,
+  metaChunk: true,
+  vite: { build: { chunkSizeWarningLimit: 4_000 }, logLevel: "warn" },
+  markdown: {
+    // Both pass the contrast of WCAG AA on the theme's backgrounds.
+    theme: { light: "github-light-high-contrast", dark: "github-dark-high-contrast" },
+    // As GitHub names headings, so that a link works in both places.
+    anchor: { slugify: slug },
+  },
+  themeConfig: {
+    search: { provider: "local" },
+    outline: [2, 3],
+    nav: [
+      { text: "Tutorial", link: "/tutorial/first-conversation" },
+      { text: "How-to", link: "/how-to/choose-a-backend" },
+      { text: "Reference", link: "/reference/options" },
+      { text: "Explanation", link: "/explanation/one-atomic-commit" },
+    ],
+    sidebar: navigation.map(({ text, pages }) => ({
+      text,
+      collapsed: !["Tutorial", "How-to guides"].includes(text),
+      items: pages.map(([title, place]) => ({ text: title, link: `/${place}` })),
+    })),
+    socialLinks: [{ icon: "github", link: repository, ariaLabel: "Source code" }],
+    footer: { message: "MIT licence" },
+  },
+});
