@@ -1,7 +1,8 @@
 /**
- * `node prepare.ts [name…]` makes the named servers ready to start, or all of them, and says what it does. It may be run
- * again at any time, and by several processes at once.
+ * `node prepare.ts [name…]` makes the named servers ready to start, or all of them and the browser, and says what it does.
+ * It may be run again at any time, and by several processes at once.
  */
+import { BROWSER, prepareBrowser } from "./browser.ts";
 import { prepareImage } from "./image.ts";
 import { say } from "./programs.ts";
 import { type ServerName, servers } from "./servers.ts";
@@ -12,9 +13,11 @@ function isServerName(name: string): name is ServerName {
   return Object.hasOwn(servers, name);
 }
 
+const everything = [...Object.keys(servers), BROWSER];
+
 async function prepare(name: string): Promise<void> {
-  if (!isServerName(name))
-    throw new Error(`there is no server "${name}", only ${Object.keys(servers).join(", ")}`);
+  if (name === BROWSER) return prepareBrowser();
+  if (!isServerName(name)) throw new Error(`there is no server "${name}", only ${everything.join(", ")}`);
   const variable = variableOf(name, "URL");
   if (process.env[variable] === undefined) {
     say(`${name} runs on ${await prepareImage(servers[name])}`);
@@ -26,7 +29,7 @@ async function prepare(name: string): Promise<void> {
 
 const names = process.argv.slice(2);
 try {
-  for (const name of names.length === 0 ? Object.keys(servers) : names) await prepare(name);
+  for (const name of names.length === 0 ? everything : names) await prepare(name);
 } catch (error) {
   say(error instanceof Error ? error.message : String(error));
   process.exitCode = 1;
