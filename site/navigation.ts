@@ -4,6 +4,13 @@ export interface Group {
   readonly pages: readonly (readonly [title: string, place: string])[];
 }
 
+/** Pages whose tables have more columns than fit beside an outline. */
+export const widePages: ReadonlySet<string> = new Set([
+  "reference/comparison",
+  "reference/compatibility",
+  "reference/matrix",
+]);
+
 export const navigation: readonly Group[] = [
   {
     text: "Tutorial",

@@ -67,5 +67,7 @@ export function stagePages(): void {
   for (const picture of globSync("docs/**/*.{svg,png,gif}", { cwd: root })) {
     cpSync(join(root, picture), join(staged, picture.slice("docs/".length)));
   }
+  // The home page names its picture in front matter, which VitePress looks up among the public files.
+  cpSync(join(root, "docs/images/demo.svg"), join(staged, "public/images/demo.svg"));
   if (problems.length > 0) throw new Error(problems.join("\n"));
 }

@@ -1,7 +1,13 @@
 import { slug } from "github-slugger";
 import { defineConfig } from "vitepress";
-import { navigation } from "../navigation.ts";
+import { entryPoints } from "../entry-points.ts";
+import { navigation, widePages } from "../navigation.ts";
 import { repository } from "../places.ts";
+
+const api = entryPoints().map(({ name }) => ({
+  text: name.replace("@scrollback/", ""),
+  link: `/reference/api/${name}`,
+}));
 
 export default defineConfig({
   title: "Scrollback",
@@ -19,6 +25,12 @@ export default defineConfig({
     // As GitHub names headings, so that a link works in both places.
     anchor: { slugify: slug },
   },
+  transformPageData({ relativePath, frontmatter }) {
+    if (widePages.has(relativePath.replace(/\.md$/, ""))) {
+      frontmatter.aside = false;
+      frontmatter.pageClass = "wide";
+    }
+  },
   themeConfig: {
     search: { provider: "local" },
     outline: [2, 3],
@@ -30,8 +42,14 @@ export default defineConfig({
     ],
     sidebar: navigation.map(({ text, pages }) => ({
       text,
+      // A heading that is a link and not a button: the button inside it that folds the group would be one in another.
+      link: `/${pages[0]?.[1]}`,
       collapsed: !["Tutorial", "How-to guides"].includes(text),
-      items: pages.map(([title, place]) => ({ text: title, link: `/${place}` })),
+      items: pages.map(([title, place]) => ({
+        text: title,
+        link: `/${place}`,
+        ...(place === "reference/api/index" ? { collapsed: true, items: api } : {}),
+      })),
     })),
     socialLinks: [{ icon: "github", link: repository, ariaLabel: "Source code" }],
     footer: { message: "MIT licence" },
