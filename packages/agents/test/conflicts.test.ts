@@ -23,7 +23,7 @@ describe.each(Object.entries(ways))("%s", (_name, runIt) => {
     const first = runIt(agent, "one", { thread });
     const second = await failureOf(runIt(agent, "two", { thread }));
     expect(StoreError.is(second, "CONFLICT")).toBe(true);
-    expect((second as Error).message).toContain("another run is under way");
+    expect((second as Error).message).toContain("another run is active");
     answer("done");
     await first;
     await runIt(agent, "three", { thread });
@@ -39,7 +39,7 @@ describe.each(Object.entries(ways))("%s", (_name, runIt) => {
     const thread = agent.getNewThread({ messageStore: stores.open("t") });
     const error = await failureOf(runIt(agent, "one", { thread }));
     expect(StoreError.is(error, "CONFLICT")).toBe(true);
-    expect((error as Error).message).toContain("written to since");
+    expect((error as Error).message).toContain("another writer changed it since");
     expect(await listOf("t")).toEqual(["user: one", "user: in between"]);
   });
 

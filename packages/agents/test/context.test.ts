@@ -104,7 +104,7 @@ describe("invoking and invoked", () => {
     expect(await failureOf(agent.run("Hi"))).toMatchObject({
       code: "INVALID_ARGUMENT",
       message: expect.stringContaining(
-        `contextProviders[${provided.length - 1}].invoking: tools has "weather"`,
+        `contextProviders[${provided.length - 1}].invoking: tools.weather has`,
       ),
     });
     expect(model.doGenerateCalls).toHaveLength(0);
@@ -112,9 +112,9 @@ describe("invoking and invoked", () => {
 
   test("a provider that throws in invoking fails the run; those asked so far hear of it", async () => {
     const failure = new Error("no context");
-    const heard: unknown[] = [];
+    const invocations: unknown[] = [];
     const listen = (name: string): ContextProvider => ({
-      invoked: async ({ error, response }) => void heard.push(name, error, response),
+      invoked: async ({ error, response }) => void invocations.push(name, error, response),
     });
     const model = scripted("never");
     const stores = createMemoryStores();
@@ -133,20 +133,20 @@ describe("invoking and invoked", () => {
     });
     const thread = agent.getNewThread({ messageStore: stores.open("t") });
     expect(await failureOf(agent.run("Hi", { thread }))).toBe(failure);
-    expect(heard).toEqual(["A", failure, undefined, "B", failure, undefined]);
+    expect(invocations).toEqual(["A", failure, undefined, "B", failure, undefined]);
     expect(model.doGenerateCalls).toHaveLength(0);
     expect(await stores.open("t").listMessages()).toEqual([{ role: "user", content: "Hi" }]);
   });
 
   test("invoked is called after a failure of the model too, with the error and no response", async () => {
     const failure = new Error("out");
-    const heard: Invocation[] = [];
+    const invocations: Invocation[] = [];
     const agent = new ChatAgent({
       model: scripted({ error: failure }),
-      contextProviders: [{ invoked: async (invocation) => void heard.push(invocation) }],
+      contextProviders: [{ invoked: async (invocation) => void invocations.push(invocation) }],
     });
     await failureOf(agent.run("Hi"));
-    expect(heard).toStrictEqual([{ request: [user("Hi")], error: failure }]);
+    expect(invocations).toStrictEqual([{ request: [user("Hi")], error: failure }]);
   });
 
   test("a provider that throws in invoked is reported, undoes nothing, and others are told all the same", async () => {
@@ -193,9 +193,9 @@ describe("invoking and invoked", () => {
   });
 
   test.each([
-    [5, "what it returns must be an object"],
+    [5, "result must be an object"],
     [{ instructions: 5 }, "instructions must be a string"],
-    [{ messages: "text" }, "messages must be a list"],
+    [{ messages: "text" }, "messages must be an array"],
     [{ messages: [{ role: "robot", content: "x" }] }, "messages[0]: role must be"],
   ])("what a provider must not return fails the run: %o", async (returned, problem) => {
     const agent = new ChatAgent({

@@ -38,9 +38,9 @@ test("a group chat's state of format 1 restores whole, and the chat goes on with
   const chat = new AgentGroupChat({ agents: pair("A 2", "B 2"), maximumIterations: 1 });
   await chat.restore(state);
   expect(JSON.parse(JSON.stringify(await chat.serialize()))).toEqual(state);
-  const said: string[] = [];
-  for await (const message of chat.invoke()) said.push(...lines([message]));
-  expect(said).toEqual(["assistant: A 2"]);
+  const messages: string[] = [];
+  for await (const message of chat.invoke()) messages.push(...lines([message]));
+  expect(messages).toEqual(["assistant: A 2"]);
   const history = lines(await chat.getMessages());
   expect(history.sort()).toEqual(["assistant: A 1", "assistant: A 2", "assistant: B 1", "user: Hi"]);
 });

@@ -17,7 +17,7 @@ describe("bad input is INVALID_ARGUMENT that names the field", () => {
     [{ model, tools: [] }, "ChatAgent: tools must be an object"],
     [{ model, stores: {} }, "ChatAgent: stores must be a store factory or a function"],
     [{ model, reducer: {} }, "ChatAgent: reducer must have the methods reduce"],
-    [{ model, contextProviders: {} }, "ChatAgent: contextProviders must be a list"],
+    [{ model, contextProviders: {} }, "ChatAgent: contextProviders must be an array"],
     [{ model, contextProviders: [{}] }, "ChatAgent: contextProviders [0] must have one of"],
     [
       { model, contextProviders: [{ invoking: 1 }] },
@@ -29,7 +29,7 @@ describe("bad input is INVALID_ARGUMENT that names the field", () => {
     [{ model, serviceThread: {} }, "ChatAgent: serviceThread must have the methods send, receive"],
     [{ model, onError: "log" }, "ChatAgent: onError must be a function"],
     [{ model, store: stores }, 'ChatAgent: unknown option "store"; known are model'],
-    [{ model, stores, serviceThread: openaiResponses }, "give stores or serviceThread, not both"],
+    [{ model, stores, serviceThread: openaiResponses }, "stores and serviceThread cannot be combined"],
   ])("an agent of %o", async (options, problem) => {
     expect(await failureOf(() => new ChatAgent(options as ChatAgentOptions))).toMatchObject({
       code: "INVALID_ARGUMENT",
@@ -79,12 +79,15 @@ describe("bad input is INVALID_ARGUMENT that names the field", () => {
   });
 
   test.each([
-    [undefined, "give either client or apiKey"],
-    [{ userId: "u" }, "give either client or apiKey"],
-    [{ apiKey: "k", client: { add() {}, search() {} } }, "give either client or apiKey"],
+    [undefined, "client and apiKey: exactly one of them must be given"],
+    [{ userId: "u" }, "client and apiKey: exactly one of them must be given"],
+    [
+      { apiKey: "k", client: { add() {}, search() {} } },
+      "client and apiKey: exactly one of them must be given",
+    ],
     [{ apiKey: "" }, "apiKey must be"],
     [{ client: {} }, "client must have the methods add, search"],
-    [{ client: { add() {}, search() {} }, host: "http://x" }, "host goes with apiKey"],
+    [{ client: { add() {}, search() {} }, host: "http://x" }, "host cannot be combined with client"],
     [{ apiKey: "k", userId: 5 }, "userId must be"],
     [{ apiKey: "k", scopeToThread: "yes" }, "scopeToThread must be true or false"],
     [{ apiKey: "k", onFailure: "ignore" }, "onFailure must be"],

@@ -66,7 +66,7 @@ describe("a custom store of the four methods alone", () => {
     const agent = new ChatAgent({ model: scripted("never"), stores: () => undefined as never });
     const expected = {
       code: "INVALID_ARGUMENT",
-      message: expect.stringContaining("stores: what the function returns must be an object"),
+      message: expect.stringContaining("stores: result of the function must be an object"),
     };
     expect(await failureOf(agent.run("Hi", { thread: agent.getNewThread() }))).toMatchObject(expected);
     const state = { type: "scrollback.thread", version: 1, storeState: { list: [] } };

@@ -46,16 +46,16 @@ describe("runStream", () => {
 
   test("a reader that stops early has cancelled the run: the model is stopped, providers hear ABORTED, no answer is stored", async () => {
     const model = scripted("Hello there, a long answer.", "Again.");
-    const heard: unknown[] = [];
+    const outcomes: unknown[] = [];
     const agent = new ChatAgent({
       model,
-      contextProviders: [{ invoked: async ({ error, response }) => void heard.push(error, response) }],
+      contextProviders: [{ invoked: async ({ error, response }) => void outcomes.push(error, response) }],
     });
     const thread = agent.getNewThread({ messageStore: stores.open("t") });
     for await (const part of agent.runStream("Hi", { thread })) if (part.type === "text-delta") break;
     expect(await listOf("t")).toEqual(["user: Hi"]);
-    expect(StoreError.is(heard[0], "ABORTED")).toBe(true);
-    expect(heard[1]).toBeUndefined();
+    expect(StoreError.is(outcomes[0], "ABORTED")).toBe(true);
+    expect(outcomes[1]).toBeUndefined();
     expect(model.doStreamCalls[0]?.abortSignal?.aborted).toBe(true);
     await agent.run("Hi again", { thread });
     expect(await listOf("t")).toEqual(["user: Hi", "user: Hi again", "assistant: Again."]);

@@ -25,7 +25,7 @@ test("a runner goes on with a session in another process, with its events and it
     for (let round = 1; round <= 3; round++) {
       const told = await say(`question ${round}`);
       const before = Array.from({ length: round - 1 }, (_, n) => turn(`question ${n + 1}`)).flat();
-      expect(told.said).toEqual(["Line 4, every ten minutes."]);
+      expect(told.answers).toEqual(["Line 4, every ten minutes."]);
       expect(told.read).toEqual(
         [1, 3].map((length) => [...before, ...turn(`question ${round}`).slice(0, length)]),
       );

@@ -12,14 +12,14 @@ class ScriptedModel extends BaseLlm {
   override async *generateContentAsync({ contents }: LlmRequest): AsyncGenerator<LlmResponse, void> {
     this.read.push(
       contents.map(({ role, parts = [] }) => {
-        const said = parts.map(
+        const texts = parts.map(
           ({ text, functionCall, functionResponse }) =>
             text ??
             (functionCall
               ? `calls ${functionCall.name}`
               : `gets ${JSON.stringify(functionResponse?.response)}`),
         );
-        return `${role}: ${said.join(" ")}`;
+        return `${role}: ${texts.join(" ")}`;
       }),
     );
     const last = contents.at(-1)?.parts?.[0];

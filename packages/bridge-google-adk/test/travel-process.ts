@@ -12,11 +12,11 @@ await using sessionService = new GoogleAdkSessionService({ stores });
 const { agent, model } = travelAgent();
 const runner = new Runner({ appName: key.appName, agent, sessionService });
 await sessionService.getOrCreateSession(key);
-const said: string[] = [];
+const answers: string[] = [];
 for await (const event of runner.runAsync({ ...key, newMessage: { role: "user", parts: [{ text }] } })) {
   const part = event.content?.parts?.[0];
-  if (part?.text && !event.partial) said.push(part.text);
+  if (part?.text && !event.partial) answers.push(part.text);
 }
 const session = await sessionService.getSession(key);
 const authors = session?.events.map(({ author }) => author);
-console.log(JSON.stringify({ said, read: model.read, authors, state: session?.state }));
+console.log(JSON.stringify({ answers, read: model.read, authors, state: session?.state }));

@@ -120,12 +120,12 @@ export class ActiveRun<M extends Identified> {
   async #finishWith({ message, status, error }: RunResult<M>): Promise<void> {
     this.#stopBeats();
     const answer = [message, this.#latest].find((one) => one !== undefined && hasContent(one));
-    const settled = answer && (status === "complete" ? answer : this.#context.settle(answer));
+    const closed = answer && (status === "complete" ? answer : this.#context.settle(answer));
     const fields = { status, ...(error !== undefined && { error }) };
     try {
       await this.#write(async (view, _head, now) => {
-        const entries = await this.#placed(view, settled, fields, now);
-        return { ...entries, head: { run: undefined }, isActive: settled !== undefined };
+        const entries = await this.#placed(view, closed, fields, now);
+        return { ...entries, head: { run: undefined }, isActive: closed !== undefined };
       });
     } finally {
       this.#finish();

@@ -8,8 +8,8 @@ export class Background {
   }
 
   add(task: Promise<unknown>): void {
-    const settled = task.then(() => undefined, this.#onError).finally(() => this.#tasks.delete(settled));
-    this.#tasks.add(settled);
+    const finished = task.then(() => undefined, this.#onError).finally(() => this.#tasks.delete(finished));
+    this.#tasks.add(finished);
   }
 
   /** Returns when nothing is under way. */

@@ -69,7 +69,7 @@ export async function beginRun<M extends Identified>(
         if (running && whileRunning === "stop") return undefined;
         if (running)
           throw new StoreError("CONFLICT", "begin: a run of the chat is under way; wait for it, or stop it");
-        const entries = before ? settledEntries(context, view.entries, before, fenced, now) : view.entries;
+        const entries = before ? closedEntries(context, view.entries, before, fenced, now) : view.entries;
         const seen = ChatView.known<M>(context.stores, location.threadId, { ...view, head, entries });
         const plan = await planChange(seen, head, change, after, now);
         if (given === undefined && "replace" in change) {
@@ -130,7 +130,7 @@ async function planChange<M extends Identified>(
 }
 
 /** The entries, with what a run that gets no further has saved last as its answer. */
-function settledEntries<M extends Identified>(
+function closedEntries<M extends Identified>(
   { settle }: ChatContext<M>,
   entries: readonly StoredEntry<M>[],
   run: StoredRun,

@@ -98,7 +98,7 @@ export async function planTruncate<M extends Identified>(
   cut: Cut,
 ): Promise<Plan<M> | undefined> {
   if ("behind" in cut && cut.behind === null) {
-    while (!view.isWhole) await view.deepen();
+    while (!view.isWhole) await view.loadOlder();
     return keepTo(view, 0);
   }
   if ("from" in cut) return keepTo(view, await indexOf("truncate", view, cut.from));

@@ -90,7 +90,7 @@ export class ChatView<M> {
   }
 
   /** Reads as many entries more as are there, at least 64. */
-  async deepen(): Promise<void> {
+  async loadOlder(): Promise<void> {
     const { older: before } = this;
     if (before === undefined) return;
     const limit = Math.max(FIRST_LOOK, this.entries.length);
@@ -106,7 +106,7 @@ export class ChatView<M> {
     for (;;) {
       const index = this.entries.findLastIndex(find);
       if (index >= 0 || this.isWhole) return index;
-      await this.deepen();
+      await this.loadOlder();
     }
   }
 

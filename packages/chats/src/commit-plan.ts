@@ -74,7 +74,7 @@ async function newLastMessage<M extends Identified>(
   drop: number,
   append: readonly StoredEntry<M>[],
 ): Promise<Head["lastMessage"]> {
-  if (append.length === 0 && drop >= view.entries.length) await view.deepen();
+  if (append.length === 0 && drop >= view.entries.length) await view.loadOlder();
   const last = append.at(-1) ?? view.entries.at(-1 - drop);
   return last && lastMessageOf(last, preview);
 }

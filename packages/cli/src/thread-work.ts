@@ -51,8 +51,8 @@ export async function workThrough<T extends WorkItem>(
 ): Promise<void> {
   const { output, signal } = context;
   const { label, readsMessages } = options;
-  const weigh = (thread: T) => (readsMessages ? 1 + thread.count : 1);
-  const total = threads.reduce((sum, thread) => sum + weigh(thread), 0);
+  const workOf = (thread: T) => (readsMessages ? 1 + thread.count : 1);
+  const total = threads.reduce((sum, thread) => sum + workOf(thread), 0);
   const start = performance.now();
   const sums = new Sums(threads.length);
   const progress = new Progress(output, { label, threads: threads.length, work: total });
@@ -66,7 +66,7 @@ export async function workThrough<T extends WorkItem>(
       done += messages;
       progress.advance(messages);
     }).catch(outcomeOf);
-    progress.advance(weigh(thread) - done);
+    progress.advance(workOf(thread) - done);
     progress.finishThread();
     return { thread, outcome };
   };

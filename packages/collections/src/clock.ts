@@ -1,4 +1,4 @@
-/** The clocks, timers and random numbers that directories use. Tests and simulations give their own. */
+/** The clocks, timers and random numbers that directories use. Tests and simulations supply their own. */
 export interface DirectoryClock {
   /** Milliseconds since 1970. */
   wall(): number;

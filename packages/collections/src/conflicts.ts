@@ -3,9 +3,9 @@ import { pause, StoreError } from "@scrollback/store-core";
 const MAX_ATTEMPTS = 100;
 
 /**
- * Runs a read and the compare-and-set that follows it, again after a pause while another writer was first.
+ * Runs a read and the compare-and-set that follows it. Retries after a pause when another writer was first.
  *
- * @throws what `attempt` throws, and its `CONFLICT` after 100 attempts.
+ * @throws what `attempt` throws, including its `CONFLICT` after 100 attempts.
  * @example
  * await retryOnConflict(async () => {
  *   const { revision, metadata } = await store.read({ limit: 0 });

@@ -1,8 +1,8 @@
 import { type ChatMessage, StoreError } from "@scrollback/store-core";
 
 /**
- * Any value as a message: its metadata, with an empty content. The role decides how a store trims: a turn begins at
- * `"user"`, and `"tool"` stays with the message before it.
+ * Wraps any value as a message: the metadata of a message with empty content. The role determines trimming: a turn begins
+ * at `"user"`, and `"tool"` stays with the message before it.
  *
  * @example
  * await store.addMessages([envelope("user", { type: "checkpoint", id })]);
@@ -13,12 +13,9 @@ export function envelope(role: ChatMessage["role"], value: unknown, id?: string)
   return { ...(id !== undefined && { id }), role, content: "", metadata: value };
 }
 
-/** The value of an envelope. @throws StoreError `CORRUPT` for a message that is not an envelope. */
+/** Returns the value of an envelope. @throws StoreError `CORRUPT` for a message that is not an envelope. */
 export function valueOfEnvelope<T = unknown>(message: ChatMessage): T {
   if (message.content !== "" || !("metadata" in message))
-    throw new StoreError(
-      "CORRUPT",
-      "valueOf: the message is not an envelope: it has a content, or no metadata",
-    );
+    throw new StoreError("CORRUPT", "valueOf: message is not an envelope: it has content, or no metadata");
   return message.metadata as T;
 }

@@ -6,9 +6,9 @@ export const FORMAT_VERSION = 1;
 const collections = { package: "@scrollback/collections", kind: "collection" };
 
 /**
- * The metadata of a thread that this package, or the layer `owner`, wrote in format version 1.
+ * Returns the metadata of a thread that this package, or the layer `owner`, wrote in format version 1.
  *
- * @returns undefined where the thread has no metadata.
+ * @returns undefined if the thread has no metadata.
  * @throws StoreError `UNSUPPORTED` for a newer format, `CORRUPT` for anything else.
  */
 export function parseMetadata<T extends { readonly version: typeof FORMAT_VERSION }>(

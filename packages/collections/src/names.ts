@@ -4,8 +4,8 @@ import { hash } from "node:crypto";
 const LONGEST_NAME = 200;
 
 /**
- * A name as one part of a thread id. Escapes `:` and every other separator, and replaces a name longer than 200 characters
- * by `#` and its SHA-256. An escaped name never begins with `#`, so no two names give the same part.
+ * Encodes a name as one part of a thread id. Escapes `:` and every other separator, and replaces a name longer than 200
+ * characters with `#` and its SHA-256. An escaped name never begins with `#`, so two names never give the same part.
  *
  * @example
  * const threadId = `notes:${nameOf(owner)}:${nameOf(title)}`;

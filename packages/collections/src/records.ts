@@ -21,28 +21,31 @@ import { FORMAT_VERSION, parseMetadata } from "./format.ts";
 import { nameOf } from "./names.ts";
 
 const MAX_THREAD_BYTES = 1_024;
-/** The characters of one piece of a value that does not fit one message. A piece has at most 12 MiB encoded. */
+/** The number of characters in one piece of a value that does not fit one message. A piece has at most 12 MiB encoded. */
 const PIECE = 4 * 1_024 ** 2;
 
-/** What {@link Records} take. */
+/** Options of {@link Records}. */
 export interface RecordsOptions {
-  /** A store factory of any backend and any message type, without `maxMessages`. With `ttlMs` a record expires that long after it was set. */
+  /**
+   * A store factory of any backend and any message type, without `maxMessages`. With `ttlMs` a record expires that long
+   * after its last `set`.
+   */
   readonly stores: Pick<StoreFactory, "settings" | "withTraits">;
-  /** What the thread ids of the records begin with; records of other prefixes are other records. */
+  /** The prefix of the records' thread ids. Records with different prefixes are separate. */
   readonly prefix: string;
 }
 
-/** A record's value, and the revision for {@link RecordWriteOptions.expectedRevision}. */
+/** A record's value, and its revision for {@link RecordWriteOptions.expectedRevision}. */
 export interface RecordOf<T> {
   readonly value: T;
   readonly revision: Revision;
 }
 
-/** How a record is written. */
+/** Options of a write. */
 export interface RecordWriteOptions {
-  /** Only if the record is still at this revision; `null`: only if there is none. Else `CONFLICT`. */
+  /** Writes only if the record is at this revision, or does not exist for `null`. Otherwise `CONFLICT`. */
   readonly expectedRevision?: Revision | null;
-  /** The same call again is a no-op that returns the first revision; another value under it is `CONFLICT`. */
+  /** Repeating the same call is a no-op that returns the first revision; another value with the same id is `CONFLICT`. */
   readonly operationId?: string;
   readonly signal?: AbortSignal;
 }
@@ -50,7 +53,7 @@ export interface RecordWriteOptions {
 /** The metadata of a record's thread. */
 interface Format {
   readonly version: typeof FORMAT_VERSION;
-  /** In how many messages the value is; absent where the one message is the value. */
+  /** The number of messages that hold the value; absent if one message is the value. */
   readonly pieces?: number;
 }
 
@@ -63,8 +66,8 @@ const writeChecks = {
 };
 
 /**
- * Values under keys, each read in one request and written by compare-and-set in one. A value is anything that a message can
- * carry, up to the most bytes of a commit (64 MiB encoded); a value larger than a message is stored in pieces.
+ * Values by key, each read in one request and written by compare-and-set in one. A value can be anything that a message can
+ * carry, up to the size limit of a commit (64 MiB encoded). A value larger than a message is stored in pieces.
  *
  * @example
  * const records = new Records<{ step: number }>({ stores, prefix: "jobs" });
@@ -75,7 +78,7 @@ export class Records<T = unknown> {
   readonly #stores: StoreFactory;
   readonly #prefix: string;
 
-  /** Does no I/O. @throws StoreError `INVALID_ARGUMENT` for a wrong option, and for stores that trim. */
+  /** Does no I/O. @throws StoreError `INVALID_ARGUMENT` for a wrong option, and for stores with `maxMessages`. */
   constructor(options: RecordsOptions) {
     checkOptions("Records", options ?? null, { stores: hasMethods("withTraits"), prefix: isId });
     const { stores, prefix } = options;
@@ -88,16 +91,16 @@ export class Records<T = unknown> {
     this.#stores = stores.withTraits(chatMessageTraits);
   }
 
-  /** The thread of a record, for layers that delete or copy it. */
+  /** Returns the thread id of a record, for layers that delete or copy it. */
   threadId(key: Key): string {
     checkKey("threadId", key);
     const threadId = [this.#prefix, ...key.map(nameOf)].join(":");
     if (Buffer.byteLength(threadId) <= MAX_THREAD_BYTES) return threadId;
-    // Names never begin with two of them.
+    // An escaped or hashed name never begins with `##`.
     return `${this.#prefix}:##${hash("sha256", JSON.stringify(key), "base64url")}`;
   }
 
-  /** A record, or undefined where there is none. */
+  /** Returns a record, or undefined if there is none. */
   async get(key: Key, options: { readonly signal?: AbortSignal } = {}): Promise<RecordOf<T> | undefined> {
     checkKey("get", key);
     checkOptions("get", options, readChecks);
@@ -112,17 +115,17 @@ export class Records<T = unknown> {
     if (pieces.length !== format.pieces)
       throw new StoreError(
         "CORRUPT",
-        `get: record "${store.threadId}" has ${pieces.length} of ${format.pieces} pieces`,
+        `get: record "${store.threadId}" is incomplete: it has ${pieces.length} of ${format.pieces} pieces`,
       );
     return { value: decode<T>(store.threadId, pieces.join("")), revision };
   }
 
   /**
-   * Sets a record, whatever it was, or by compare-and-set.
+   * Sets a record, unconditionally or by compare-and-set.
    *
    * @returns the record's new revision.
-   * @throws StoreError `CONFLICT` when it is not at `expectedRevision`, `TOO_LARGE`, `INVALID_ARGUMENT` for a value that
-   *   cannot be stored.
+   * @throws StoreError `CONFLICT` when the record is not at `expectedRevision`, `TOO_LARGE`, `INVALID_ARGUMENT` for a value
+   *   that cannot be stored.
    */
   async set(key: Key, value: T, options: RecordWriteOptions = {}): Promise<Revision> {
     checkKey("set", key);
@@ -132,7 +135,7 @@ export class Records<T = unknown> {
     try {
       return await replace(store, [envelope("user", value)], format, options);
     } catch (error) {
-      // Known before any I/O.
+      // The store rejects it before any I/O.
       if (!StoreError.is(error, "TOO_LARGE")) throw error;
     }
     const pieces = piecesOf(jsonCodec.encode(value));
@@ -140,7 +143,7 @@ export class Records<T = unknown> {
     return await replace(store, messages, { ...format, pieces: pieces.length }, options);
   }
 
-  /** Deletes a record. A missing one is none to delete, except with `expectedRevision`: then it is `CONFLICT`. */
+  /** Deletes a record. A missing record is not an error, except with `expectedRevision`: then it is `CONFLICT`. */
   async delete(key: Key, options: { readonly expectedRevision?: Revision } = {}): Promise<void> {
     checkKey("delete", key);
     checkOptions("delete", options, deleteChecks);
@@ -165,11 +168,11 @@ function decode<T>(threadId: string, text: string): T {
   try {
     return jsonCodec.decode(text) as T;
   } catch (cause) {
-    throw new StoreError("CORRUPT", `get: the pieces of record "${threadId}" are not a value`, { cause });
+    throw new StoreError("CORRUPT", `get: record "${threadId}" cannot be decoded from its pieces`, { cause });
   }
 }
 
-/** Cuts text, between characters and not in the middle of one. */
+/** Splits text between characters, never inside a surrogate pair. */
 function piecesOf(text: string): string[] {
   const pieces: string[] = [];
   for (let start = 0; start < text.length; ) {

@@ -105,6 +105,18 @@ describe("requests", () => {
     expect(reads.sort()).toEqual(["m7", "m9"]);
   });
 
+  test("a process that writes to many members at once leaves few for lists to read", async () => {
+    const { driver, directories, write, list, reads } = setUp();
+    for (let n = 0; n < 500; n++) await write(`m${String(n).padStart(3, "0")}`, n);
+    driver.take();
+    expect(await list()).toHaveLength(500);
+    expect(reads.length).toBeLessThanOrEqual(32 + 1);
+    await directories.compact(directory);
+    expect((await directories.read(directory)).notes.length).toBeLessThan(128 + 3);
+    await Promise.all(Array.from({ length: 100 }, (_, n) => write(`more${n}`, 500 + n)));
+    expect(await list()).toHaveLength(600);
+  });
+
   test("a page of a sorted directory reads the leaves that it lies in", async () => {
     const { driver, directories, write, read } = setUp({ sizes });
     for (let n = 0; n < 80; n++) await write(`m${String(n).padStart(2, "0")}`, n);
@@ -268,6 +280,18 @@ describe("remove and purge", () => {
     await slow.flush();
     await directories.compact(directory);
     expect(await list()).not.toContain("m3");
+  });
+
+  test("that come at once are done together", async () => {
+    const { driver, directories, write, remove, list } = setUp({ sizes });
+    for (let n = 0; n < 60; n++) await write(`m${n}`, n);
+    await directories.flush();
+    await directories.compact(directory);
+    driver.take();
+    await Promise.all(Array.from({ length: 40 }, (_, n) => remove(`m${n}`)));
+    // The marks, the first purge, one for all that came meanwhile, and compactions that were lost to them.
+    expect(driver.take().filter((request) => request === "commit d").length).toBeLessThan(12);
+    expect(await list()).toHaveLength(20);
   });
 
   test("a directory without members is deleted, one with members or open marks is not", async () => {

@@ -3,15 +3,15 @@ import { approvalsIn, isQuestion } from "./exchanges.ts";
 import { checkMessages } from "./reducer.ts";
 
 /**
- * What can be wrong with the structure of a history.
+ * The problems that a history's structure can have.
  *
- * - `starts-with`: the first message, a system message set aside, is not a user's, or answers a tool call.
+ * - `starts-with`: the first message (after a system message) is not a user message, or it answers a tool call.
  * - `late-system`: a system message that is not the first message.
- * - `orphan-tool-result`: a tool result without its call in the assistant's message that it follows, other results of the same
- *   message and approvals between.
- * - `unanswered-tool-call`: a tool call without its result before the next message of a user or the assistant.
+ * - `orphan-tool-result`: a tool result that does not follow the assistant message with its call. Only other results of
+ *   that message and approvals may be between.
+ * - `unanswered-tool-call`: a tool call without its result before the next user or assistant message.
  * - `duplicate-tool-result`: a second result of the same tool call.
- * - `ends-with`: the last message of a request is not a user's or a tool's.
+ * - `ends-with`: the last message of a request is neither a user nor a tool message.
  */
 export type HistoryProblem =
   | "starts-with"
@@ -23,23 +23,23 @@ export type HistoryProblem =
 
 /** One problem of a history. */
 export interface ProblemFound {
-  /** The place of the message at fault, from 0 on. */
+  /** The index of the invalid message. */
   index: number;
   code: HistoryProblem;
-  /** What is wrong, in a sentence, for people. It holds no text of messages. */
+  /** The problem in one sentence. It contains no message text. */
   message: string;
 }
 
 const { toolCalls, toolResults } = chatMessageTraits;
 
 /**
- * Finds what keeps a model's API from accepting a history, by the structure of its messages. Gives every problem, in the
- * order of the messages at fault; none for an empty history, or for a system message alone.
+ * Finds what makes a model's API reject a history, by the structure of its messages. Returns all problems in the order of
+ * the messages; an empty array for an empty history or a lone system message.
  *
- * With `forRequest` the messages are to be sent to a model: the last one must be a user's or a tool's, and tool calls that
- * are still open at the end count as unanswered. Default false.
+ * With `forRequest` the messages are meant for a model: the last one must be a user or tool message, and tool calls that
+ * are open at the end count as unanswered. Default false.
  *
- * @throws StoreError `INVALID_ARGUMENT` for what is no list of messages, or a wrong or unknown option.
+ * @throws StoreError `INVALID_ARGUMENT` for invalid messages, or a wrong or unknown option.
  * @example
  * checkHistory([{ role: "assistant", content: "Hi!" }]);
  * // [{ index: 0, code: "starts-with", message: "…" }]
@@ -65,7 +65,7 @@ function problemsOfOrder(messages: readonly ChatMessage[]): ProblemFound[] {
   const first = messages[index];
   if (first && !isQuestion(first)) {
     const message =
-      "the first message, but for a system message, must be a user's, and no answer to a tool call";
+      "the first message after a system message must be a user message that answers no tool call";
     problems.push({ index, code: "starts-with", message });
   }
   return problems;
@@ -76,11 +76,11 @@ function problemsOfEnd(messages: readonly ChatMessage[]): ProblemFound[] {
   const last = messages[index];
   if (!last || last.role === "user" || last.role === "tool") return [];
   if (last.role === "system" && index === 0) return [];
-  const message = `the last message of a request must be a user's or a tool's, not one of role ${last.role}`;
+  const message = `the last message of a request must be a user or tool message, not one of role ${last.role}`;
   return [{ index, code: "ends-with", message }];
 }
 
-/** The tool calls that an assistant's message makes, and whether their results have come. */
+/** The tool calls of an assistant message, and which results have arrived. */
 interface Asked {
   readonly index: number;
   readonly calls: Map<string, "open" | "answered">;
@@ -116,7 +116,7 @@ function problemsOfTools(messages: readonly ChatMessage[], countsOpen: boolean):
     const results = toolResults(message);
     const standsBetween = calls.length + results.length === 0 && approvalsIn(message).length > 0;
     if (message.role === "assistant" && !standsBetween) {
-      // The results of tools that the provider runs stand in the assistant's own messages, this one or the next.
+      // The results of tools that the provider runs are in the assistant's own messages, this one or the next.
       const own = new Set(calls);
       for (const id of results) if (!own.has(id)) answer(id, index);
       close();
@@ -127,7 +127,7 @@ function problemsOfTools(messages: readonly ChatMessage[], countsOpen: boolean):
     } else {
       for (const id of results) answer(id, index);
       if (message.role === "tool" && results.length === 0 && !asked) {
-        const problem = "a tool's message must follow the assistant's message that asked for it";
+        const problem = "a tool message must follow the assistant message with its call";
         problems.push({ index, code: "orphan-tool-result", message: problem });
       }
     }

@@ -2,21 +2,20 @@ import { type ChatMessage, isBoolean, isPositiveInteger, untilAborted } from "@s
 import { cutsExchange, isToolContent } from "./exchanges.ts";
 import { type ChatReducer, checkReduce, checkSettings, type ReduceOptions } from "./reducer.ts";
 
-/** What {@link MessageCountingReducer} takes. */
+/** Options of {@link MessageCountingReducer}. */
 export interface MessageCountingOptions {
-  /** How many messages stay beside the system message. A whole number from 1 on. */
+  /** The number of messages to keep besides the system message, a positive integer. */
   targetCount: number;
-  /** Keep messages of tool calls and results, and count them like others. Default false: they are dropped. */
+  /** Keeps messages of tool calls and results, and counts them like others. Default false: they are dropped. */
   keepToolMessages?: boolean;
 }
 
 /**
- * Keeps the newest `targetCount` messages, and in front of them the first system message, which is not counted. Later
- * system messages are dropped, and so is whatever belongs to the use of tools, also under the limit. Works as the reducer of
- * this name in Microsoft.Extensions.AI.
+ * Keeps the newest `targetCount` messages after the first system message, which is not counted. Drops later system messages
+ * and all tool messages, also below the limit. Works like the reducer of this name in Microsoft.Extensions.AI.
  *
- * With `keepToolMessages` the tail that is kept never begins between a tool call and its result: it is shorter then, down
- * to nothing where the newest exchange alone has more than `targetCount` messages.
+ * With `keepToolMessages` the kept messages never start between a tool call and its result. They are then fewer, possibly
+ * none if the newest exchange alone has more than `targetCount` messages.
  *
  * @throws StoreError `INVALID_ARGUMENT` for a wrong or unknown option.
  * @example
@@ -24,7 +23,7 @@ export interface MessageCountingOptions {
  * const short = await reducer.reduce(messages);
  */
 export class MessageCountingReducer implements ChatReducer {
-  /** What it was made with, defaults filled in. Two reducers with equal settings do the same. */
+  /** The options with defaults. Two reducers with equal settings do the same. */
   readonly settings: Readonly<Required<MessageCountingOptions>>;
 
   constructor(options: MessageCountingOptions) {

@@ -2,28 +2,28 @@ import { type ChatMessage, chatMessageTraits, kindOf } from "@scrollback/store-c
 
 const { toolCalls, toolResults } = chatMessageTraits;
 
-/** Whether a message belongs to the use of a tool: role tool, or a tool call, a tool result or an approval in it. */
+/** Whether a message belongs to tool use: it has the role `tool`, or holds a tool call, a tool result or an approval. */
 export function isToolContent(message: ChatMessage): boolean {
   return bearsResult(message) || toolCalls(message).length > 0 || approvalsIn(message).length > 0;
 }
 
-/** Whether a message bears a tool result, or is a tool's by its role. */
+/** Whether a message holds a tool result, or has the role `tool`. */
 export function bearsResult(message: ChatMessage): boolean {
   return kindOf(message, chatMessageTraits) === "t";
 }
 
-/** Whether a message bears the result of a tool call that another message made. */
+/** Whether a message holds the result of a tool call in another message. */
 export function answersEarlier(message: ChatMessage): boolean {
   const own = toolCalls(message);
   return message.role === "tool" || toolResults(message).some((id) => !own.includes(id));
 }
 
-/** Whether a message is where a turn may begin: a user speaks, and does not merely answer a tool call. */
+/** Whether a turn may begin with a message: it is a user message and does more than answer a tool call. */
 export function isQuestion(message: ChatMessage): boolean {
   return message.role === "user" && !isToolContent(message);
 }
 
-/** The approval requests and responses that a message bears. */
+/** The approval requests and responses in a message. */
 export function approvalsIn({ content }: ChatMessage) {
   if (typeof content === "string") return [];
   return content.filter(
@@ -32,11 +32,11 @@ export function approvalsIn({ content }: ChatMessage) {
 }
 
 /**
- * Says for each place whether a history that began there would cut an exchange in two: a tool call, its approval and its
- * result, wherever they stand. Where a call's id comes again, what follows belongs to the later call.
+ * Returns for each index whether a history that began there would split an exchange: a tool call, its approval and its
+ * result, wherever they are. If a call's id occurs again, what follows belongs to the later call.
  */
 export function cutsExchange(messages: readonly ChatMessage[]): boolean[] {
-  /** By the place where something begins, where it ends. */
+  /** For each start index, the index where the exchange ends. */
   const ends = messages.map((_, index) => index);
   const join = (from: number | undefined, to: number) => {
     if (from !== undefined) ends[from] = to;
@@ -59,7 +59,7 @@ export function cutsExchange(messages: readonly ChatMessage[]): boolean[] {
         join(requests.get(approval.approvalId), index);
       }
     }
-    // It may tell what it answers by its place alone.
+    // Its position alone may tell which call it answers.
     if (message.role === "tool" && results.length === 0) join(caller, index);
   });
   let end = -1;

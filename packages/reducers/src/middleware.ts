@@ -6,11 +6,11 @@ type Prompt = Parameters<NonNullable<LanguageModelMiddleware["transformParams"]>
 type PromptMessage = Prompt[number];
 
 /**
- * A middleware for the AI SDK's `wrapLanguageModel`: each call to the model, generating or streaming, gets the reduced
- * history, the steps of a tool loop included. What the caller holds or stores stays whole. The call's abort signal reaches
- * the reducer, and an error of the reducer is the call's.
+ * A middleware for the AI SDK's `wrapLanguageModel`. Each call to the model, generating or streaming, receives the reduced
+ * history, also within a tool loop. The caller's and the stored history stay whole. The call's abort signal reaches the
+ * reducer, and an error of the reducer fails the call.
  *
- * @throws StoreError `INVALID_ARGUMENT` for what is no reducer.
+ * @throws StoreError `INVALID_ARGUMENT` for an invalid reducer.
  * @example
  * const model = wrapLanguageModel({
  *   model: openai("gpt-5"),
@@ -37,7 +37,7 @@ export function reducingMiddleware(reducer: ChatReducer): LanguageModelMiddlewar
   };
 }
 
-/** What a reducer made, in the shape of a prompt. Parts are passed on as they are, beside text. */
+/** Converts a reduced message to a prompt message. Parts other than text are passed on unchanged. */
 function toPromptMessage({ role, content, providerOptions }: ChatMessage): PromptMessage {
   const parts: Part[] = typeof content === "string" ? [{ type: "text", text: content }] : content;
   const text = parts.map((part) => (part.type === "text" ? part.text : "")).join("");

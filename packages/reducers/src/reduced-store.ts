@@ -22,13 +22,13 @@ import {
 } from "@scrollback/store-core";
 import { type ChatReducer, checkSettings } from "./reducer.ts";
 
-/** What {@link withReducer} takes. */
+/** Options of {@link withReducer}. */
 export interface ReducedStoreOptions {
-  /** `"beforeList"`: `listMessages` reduces first. `"afterAdd"`: every write that appends reduces afterwards. */
+  /** `"beforeList"`: `listMessages` reduces first. `"afterAdd"`: every appending write reduces afterwards. */
   when: "beforeList" | "afterAdd";
   /**
-   * Called with what went wrong when a thread could not be reduced after an add, which stands. What it throws rejects the
-   * add's call. Default: a process warning, with the error as its `cause`.
+   * Receives the error when reducing fails after a write, which stays. If this function throws, the write's call rejects
+   * with its error. Default: a process warning with the error as its `cause`.
    */
   onError?: (error: unknown) => void;
 }
@@ -49,19 +49,19 @@ const storeMethods = [
 const listChecks = { limit: isCount, signal: isSignal };
 
 /**
- * A store that keeps its thread reduced, on any backend. The reduced history replaces the stored one by a compare-and-set
- * commit. When another writer came between, it starts over on the newer history, so no message is lost to a reduction;
- * after 100 such attempts it is `CONFLICT`. When the reducer gives back the same messages, nothing is written.
+ * Keeps the thread of a store reduced, on any backend. The reduced history replaces the stored one by a compare-and-set
+ * commit. When another writer was first, it retries with the newer history, so a reduction loses no message; after 100
+ * attempts it fails with `CONFLICT`. When the reducer returns the same messages, nothing is written.
  *
- * - `when: "beforeList"`: `listMessages` reduces, writes back and returns the reduced history, or its newest `limit`
- *   messages. When the reducer fails, it rejects with the reducer's error and the stored history is as it was.
- * - `when: "afterAdd"`: `addMessages`, and `replaceMessages` and `commit` that append, write and then reduce. The revision
- *   that they return is that of the last commit. When reducing fails, or is aborted, the write stands and its revision
- *   is returned, since a rejected add would be repeated; the error goes to `onError`.
+ * - `when: "beforeList"`: `listMessages` reduces, writes the result and returns the reduced history, or its newest `limit`
+ *   messages. When the reducer fails, it rejects with the reducer's error and the stored history is unchanged.
+ * - `when: "afterAdd"`: `addMessages`, and `replaceMessages` and `commit` that append, write and then reduce. They return
+ *   the revision of the last commit. When reducing fails or is aborted, the write stays and its revision is returned,
+ *   because callers retry a rejected write; the error goes to `onError`.
  *
- * Everything else, `read` among it, goes to `store` as it is, and so does disposal.
+ * All other methods, including `read` and disposal, go to `store` unchanged.
  *
- * @throws StoreError `INVALID_ARGUMENT` for what is no store or reducer, or a wrong or unknown option.
+ * @throws StoreError `INVALID_ARGUMENT` for an invalid store or reducer, or a wrong or unknown option.
  * @example
  * const reducer = new SummarizingReducer({ model, targetCount: 20, threshold: 10 });
  * const store = withReducer(stores.open("chat-1"), reducer, { when: "afterAdd" });
@@ -162,14 +162,15 @@ class ReducedStore<M> implements MessageStore<M> {
     }
   }
 
-  /** Reduces the stored history; `written` is the revision of the commit that did, where there was something to write. */
+  /** Reduces the stored history. `written` is the revision of the reducing commit, if one was needed. */
   async #reduce(signal: AbortSignal | undefined): Promise<{ messages: M[]; written?: Revision | null }> {
     return await untilAborted(async () => {
       for (let attempt = 0; ; attempt++) {
         const { entries, revision } = await this.#store.read(signal && { signal });
         const stored = entries.map((entry) => entry.message);
         const messages = await this.#reducer.reduce(stored, signal && { signal });
-        if (!Array.isArray(messages)) invalid("withReducer: reducer.reduce must return an array of messages");
+        if (!Array.isArray(messages))
+          invalid("withReducer: result of reducer.reduce() must be an array of messages");
         if (isDeepStrictEqual(messages, stored)) return { messages };
         try {
           const expected = { expectedRevision: revision, ...(signal && { signal }) };
@@ -184,12 +185,9 @@ class ReducedStore<M> implements MessageStore<M> {
 }
 
 function warn(cause: unknown): void {
-  const warning = new Error(
-    "withReducer: a thread could not be reduced after an add, which stands; see cause",
-    {
-      cause,
-    },
-  );
+  const warning = new Error("withReducer: reducing failed after a write, which is stored; see cause", {
+    cause,
+  });
   warning.name = "ScrollbackWarning";
   process.emitWarning(warning);
 }

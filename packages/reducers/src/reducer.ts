@@ -7,17 +7,17 @@ import {
   isSignal,
 } from "@scrollback/store-core";
 
-/** What {@link ChatReducer.reduce} takes beside the messages. */
+/** Options of {@link ChatReducer.reduce}. */
 export interface ReduceOptions {
-  /** Aborting rejects with `ABORTED` promptly, and reaches whatever the reducer asks. */
+  /** Aborting rejects with `ABORTED` promptly and also reaches the reducer's own requests. */
   signal?: AbortSignal;
 }
 
 /**
- * Shortens a history, before a model sees it or a store keeps it.
+ * Shortens a history before a model sees it or a store keeps it.
  *
- * `reduce` takes messages oldest first and gives a new list, oldest first. It never changes the list that it was given,
- * nor the messages in it; those that it keeps are the same objects.
+ * `reduce` takes messages oldest first and returns a new array, oldest first. It never changes the given array or its
+ * messages; the kept messages are the same objects.
  *
  * @example
  * const newestTen: ChatReducer = { reduce: async (messages) => messages.slice(-10) };
@@ -26,7 +26,7 @@ export interface ChatReducer<M = ChatMessage> {
   reduce(messages: readonly M[], options?: ReduceOptions): Promise<M[]>;
 }
 
-/** @throws StoreError `INVALID_ARGUMENT` that names `owner` and the message at fault. */
+/** @throws StoreError `INVALID_ARGUMENT` that names `owner` and the invalid message. */
 export function checkMessages(owner: string, messages: unknown): void {
   if (!Array.isArray(messages)) invalid(`${owner}: messages must be an array of messages`);
   for (let index = 0; index < messages.length; index++) {
@@ -35,14 +35,14 @@ export function checkMessages(owner: string, messages: unknown): void {
   }
 }
 
-/** The checks of every `reduce`. @throws StoreError `INVALID_ARGUMENT` that names `owner` and what is wrong. */
+/** Checks the arguments of `reduce`. @throws StoreError `INVALID_ARGUMENT` that names `owner` and the problem. */
 export function checkReduce(owner: string, messages: unknown, options: unknown): void {
   checkOptions(`${owner}.reduce`, options, { signal: isSignal });
   checkMessages(`${owner}.reduce`, messages);
 }
 
 /**
- * Like `checkOptions` of store-core, with options that must be there.
+ * Like `checkOptions` of store-core, but with required options.
  *
  * @throws StoreError `INVALID_ARGUMENT` that names `owner`, the option and what it must be.
  */

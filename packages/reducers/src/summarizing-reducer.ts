@@ -8,27 +8,27 @@ import {
 } from "@scrollback/store-core";
 import { isQuestion, isToolContent } from "./exchanges.ts";
 import { type ChatReducer, checkReduce, checkSettings, type ReduceOptions } from "./reducer.ts";
-import { digestsOf, SummaryMemory, summaryIn, summaryMessage } from "./summary.ts";
+import { digestsOf, SummaryCache, summaryIn, summaryMessage } from "./summary.ts";
 import { isSummaryModel, type SummaryModel, writeSummary } from "./summary-model.ts";
 
-/** What {@link SummarizingReducer} takes. */
+/** Options of {@link SummarizingReducer}. */
 export interface SummarizingOptions {
-  /** Who writes the summaries. */
+  /** Writes the summaries. */
   model: SummaryModel;
-  /** How many messages stay as they are. A whole number from 1 on. */
+  /** The number of messages to keep unchanged, a positive integer. */
   targetCount: number;
   /**
-   * By how many messages a history may be longer before it is summarised, and by how many the kept part may grow to begin
-   * at a user's question. A whole number from 0 on. Default 0.
+   * How many messages a history may exceed `targetCount` by before it is summarised, and how many messages more may be kept
+   * so that the kept part begins at a user's question. A non-negative integer. Default 0.
    */
   threshold?: number;
-  /** What the model is asked for. Default {@link SUMMARY_INSTRUCTIONS}. */
+  /** The instructions for the model. Default {@link SUMMARY_INSTRUCTIONS}. */
   instructions?: string;
-  /** What happens when the model fails: its error is thrown (the default), or the history comes back as it was. */
+  /** What happens when the model fails: its error is thrown (default), or the history is returned unchanged. */
   onFailure?: "throw" | "keep";
 }
 
-/** What a model is asked for where `instructions` says nothing else. */
+/** The default instructions for the model. */
 export const SUMMARY_INSTRUCTIONS = [
   "Summarise this conversation in at most five sentences, for whoever is going to continue it.",
   "Say what the user and what the assistant each contributed, and what has to be known to go on.",
@@ -37,14 +37,14 @@ export const SUMMARY_INSTRUCTIONS = [
 ].join(" ");
 
 /**
- * Replaces the older part of a history by a summary that a model writes, an assistant's message. The first system message
- * stays in front, later ones are dropped. Works as the reducer of this name in Microsoft.Extensions.AI.
+ * Replaces the older part of a history with a summary by a model, as an assistant message. The first system message stays
+ * in front; later ones are dropped. Works like the reducer of this name in Microsoft.Extensions.AI.
  *
- * Each reduction asks the model once, and only for what no earlier summary covers: one that is in the history, where
- * its `metadata` marks it, or one that this reducer remembers (the newest 1,000), for callers that come with the full
- * history each time. So keep one reducer, not one for each call. What belongs to the use of tools is not summarised.
+ * Each reduction asks the model once, and only about what no earlier summary covers. An earlier summary is found in the
+ * history, marked by its `metadata`, or in this reducer's cache of the newest 1,000, for callers that pass the full history
+ * each time. So use one reducer, not a new one for each call. Tool calls and results are not summarised.
  *
- * `reduce` rejects with the model's own error, with `UNAVAILABLE` for an empty summary, or gives back the history as it was;
+ * `reduce` rejects with the model's own error, with `UNAVAILABLE` for an empty summary, or returns the history unchanged;
  * see `onFailure`. An aborted signal always rejects with `ABORTED`.
  *
  * @throws StoreError `INVALID_ARGUMENT` for a wrong or unknown option.
@@ -54,7 +54,7 @@ export const SUMMARY_INSTRUCTIONS = [
  */
 export class SummarizingReducer implements ChatReducer {
   readonly #options: Required<SummarizingOptions>;
-  readonly #memory = new SummaryMemory();
+  readonly #cache = new SummaryCache();
 
   constructor(options: SummarizingOptions) {
     const required = { model: isSummaryModel, targetCount: isPositiveInteger };
@@ -87,19 +87,19 @@ export class SummarizingReducer implements ChatReducer {
       return [...messages];
     }
     const digest = digests[cut];
-    if (digest !== undefined) this.#memory.remember(digest, text);
+    if (digest !== undefined) this.#cache.add(digest, text);
     return [...system, summaryMessage(text), ...kept];
   }
 
-  /** The summary there is of a history, what it does not cover, and the digests of what that begins with. */
+  /** The existing summary of a history, the messages that it does not cover, and the digests of their beginnings. */
   #sumUpSoFar(messages: readonly ChatMessage[]) {
     const last = messages.findLastIndex((message) => summaryIn(message) !== undefined);
     const marked = messages[last];
     const unmarked = messages.slice(last + 1).filter(({ role }) => role !== "system");
     const digests = digestsOf(unmarked, marked && summaryIn(marked));
-    const recalled = this.#memory.recall(digests, unmarked.length - this.#options.targetCount);
-    if (!recalled) return { summary: marked, rest: unmarked, digests };
-    const { summary, covered } = recalled;
+    const cached = this.#cache.find(digests, unmarked.length - this.#options.targetCount);
+    if (!cached) return { summary: marked, rest: unmarked, digests };
+    const { summary, covered } = cached;
     return {
       summary: summaryMessage(summary),
       rest: unmarked.slice(covered),
@@ -107,7 +107,7 @@ export class SummarizingReducer implements ChatReducer {
     };
   }
 
-  /** Where the part begins that is kept; 0 where there is nothing to summarise. */
+  /** The index where the kept part begins; 0 if there is nothing to summarise. */
   #cutOf(messages: readonly ChatMessage[]): number {
     const { targetCount, threshold } = this.#options;
     const earliest = messages.length - threshold - targetCount;

@@ -1,21 +1,21 @@
 import { type ChatMessage, type Check, hasMethods, invalid, StoreError } from "@scrollback/store-core";
 import { generateText, type LanguageModel, type ModelMessage, RetryError } from "ai";
 
-/** What a summary is to be made of. */
+/** The input of a summary. */
 export interface SummaryRequest {
-  /** What the model is to do. */
+  /** The instructions for the model. */
   instructions: string;
-  /** The earlier summary, as an assistant's message, where there is one; then what is new, oldest first. */
+  /** The earlier summary, if any, as an assistant message; then the new messages, oldest first. */
   messages: ChatMessage[];
 }
 
-/** Writes a summary. The signal is there when the reduction was given one, and aborts with it. */
+/** Writes a summary. `signal` is given if the reduction received one, and aborts with it. */
 export type SummaryFunction = (
   request: SummaryRequest,
   options: { signal: AbortSignal | undefined },
 ) => Promise<string>;
 
-/** Who writes summaries: a language model of the AI SDK (or its id, for the SDK's global provider), or a function. */
+/** The author of summaries: a language model of the AI SDK (or its id, for the SDK's global provider), or a function. */
 export type SummaryModel = LanguageModel | SummaryFunction;
 
 export const isSummaryModel: Check = (value) =>
@@ -25,13 +25,14 @@ export const isSummaryModel: Check = (value) =>
     ? undefined
     : "must be a language model of the AI SDK or a function";
 
-/** Some models take what ends in the assistant's words for the beginning of their answer. */
+/** Some models continue a prompt that ends with an assistant message. */
 const lastWord: ModelMessage = { role: "user", content: "Write the summary now." };
 
 /**
  * Asks for a summary.
  *
- * @throws the model's own error; StoreError `INVALID_ARGUMENT` for an answer that is no text, `UNAVAILABLE` for an empty one.
+ * @throws the model's own error; StoreError `INVALID_ARGUMENT` for an answer that is not text, `UNAVAILABLE` for an empty
+ *   one.
  */
 export async function writeSummary(
   model: SummaryModel,
@@ -40,7 +41,7 @@ export async function writeSummary(
 ): Promise<string> {
   const summary: unknown =
     typeof model === "function" ? await model(request, { signal }) : await generate(model, request, signal);
-  if (typeof summary !== "string") invalid("SummarizingReducer: model must return the summary as text");
+  if (typeof summary !== "string") invalid("SummarizingReducer: result of model must be a string");
   if (summary.trim() === "") {
     throw new StoreError("UNAVAILABLE", "SummarizingReducer: model returned an empty summary", {
       retryable: true,
@@ -67,7 +68,7 @@ async function generate(
   }
 }
 
-/** What the AI SDK takes of a message. Reasoning is left out, which providers take back only with their own signature. */
+/** Converts a message for the AI SDK. Omits reasoning, which providers accept only with their own signature. */
 function toModelMessage({ role, content, providerOptions }: ChatMessage): ModelMessage[] {
   if (typeof content !== "string") {
     const isKnown = ({ type }: { type: string }) =>

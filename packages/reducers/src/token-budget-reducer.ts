@@ -9,23 +9,23 @@ import {
 import { answersEarlier, cutsExchange, isQuestion } from "./exchanges.ts";
 import { type ChatReducer, checkReduce, checkSettings, type ReduceOptions } from "./reducer.ts";
 
-/** What {@link TokenBudgetReducer} takes. */
+/** Options of {@link TokenBudgetReducer}. */
 export interface TokenBudgetOptions {
-  /** So many tokens may be kept. A whole number from 1 on. */
+  /** The maximum number of tokens to keep, a positive integer. */
   maxTokens: number;
   /**
-   * How many tokens these messages cost together, or a promise of it: a number from 0 on, that never falls when messages
-   * are added in front. It is called O(log n) times for n messages.
+   * Returns the tokens of these messages together, or a promise of it: a non-negative number that must not fall when
+   * messages are added in front. Called O(log n) times for n messages.
    */
   countTokens: (messages: readonly ChatMessage[]) => number | Promise<number>;
 }
 
 /**
- * Keeps the newest messages whose tokens fit `maxTokens`, together with a leading system message. What is kept begins at
- * a user's message where there is one, and parts no tool call from its result. In a history without user messages the
- * newest that fit are kept, not beginning at a tool result. For what `trimMessages` of LangChain is used for.
+ * Keeps the newest messages whose tokens fit `maxTokens`, with a leading system message. The kept part begins at a user
+ * message if there is one, and never separates a tool call from its result. Without user messages the newest messages that
+ * fit are kept, not beginning at a tool result. Serves the purpose of `trimMessages` of LangChain.
  *
- * Rejects with `TOO_LARGE` where even the newest turn, or the system message, does not fit.
+ * Rejects with `TOO_LARGE` if even the newest turn, or the system message, does not fit.
  *
  * @throws StoreError `INVALID_ARGUMENT` for a wrong or unknown option.
  * @example
@@ -63,10 +63,10 @@ export class TokenBudgetReducer implements ChatReducer {
     if (smallest.length > 0 && !(await this.#fits(smallest))) {
       throw new StoreError(
         "TOO_LARGE",
-        `maxTokens: the newest turn with the system message costs more than ${this.#maxTokens} tokens; raise maxTokens or shorten them`,
+        `maxTokens: the newest turn with the system message has more than ${this.#maxTokens} tokens; raise maxTokens or shorten the messages`,
       );
     }
-    // The newest start fits. Every start from `fitting` on does, none before `low`.
+    // The newest start fits. Every start from `fitting` on does; none before `low` does.
     let low = 0;
     let fitting = Math.max(0, starts.length - 1);
     while (low < fitting && !signal?.aborted) {
@@ -80,13 +80,13 @@ export class TokenBudgetReducer implements ChatReducer {
   async #fits(messages: readonly ChatMessage[]): Promise<boolean> {
     const tokens = await this.#countTokens(messages);
     if (typeof tokens !== "number" || !(tokens >= 0)) {
-      invalid("TokenBudgetReducer: countTokens must return a number from 0 on");
+      invalid("TokenBudgetReducer: result of countTokens() must be a non-negative number");
     }
     return tokens <= this.#maxTokens;
   }
 }
 
-/** The places where what is kept may begin, oldest first. */
+/** The indexes where the kept part may begin, oldest first. */
 function startsIn(messages: readonly ChatMessage[], leading: number): number[] {
   const cuts = cutsExchange(messages);
   const where = (may: (message: ChatMessage) => boolean) =>

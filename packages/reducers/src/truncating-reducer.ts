@@ -2,24 +2,24 @@ import { type ChatMessage, isCount, isPositiveInteger, untilAborted } from "@scr
 import { cutsExchange, isQuestion } from "./exchanges.ts";
 import { type ChatReducer, checkReduce, checkSettings, type ReduceOptions } from "./reducer.ts";
 
-/** What {@link TruncatingReducer} takes. */
+/** Options of {@link TruncatingReducer}. */
 export interface TruncatingOptions {
-  /** How many messages stay, the system message counted. A whole number from 1 on. */
+  /** The number of messages to keep, including the system message. A positive integer. */
   targetCount: number;
   /**
-   * By how many messages a history may be longer before it is cut, and by how many the kept part may grow to begin at a
-   * user's message. A whole number from 0 on. Default 0.
+   * How many messages a history may exceed `targetCount` by before it is cut, and how many messages more may be kept so
+   * that the kept part begins at a user message. A non-negative integer. Default 0.
    */
   threshold?: number;
 }
 
 /**
- * Cuts a history of more than `targetCount + threshold` messages to the newest `targetCount`; a shorter one comes back as
- * it is. The first system message is kept and counted, but for `targetCount` 1, where it stands beside the newest message.
- * Works as the truncation of Semantic Kernel.
+ * Cuts a history of more than `targetCount + threshold` messages to the newest `targetCount`; a shorter one is returned
+ * unchanged. The first system message is kept and counted, except for `targetCount` 1, where it is kept in addition to the
+ * newest message. Works like the truncation of Semantic Kernel.
  *
- * More is kept only as far as needed so that no tool call is parted from its result, and then, within `threshold`
- * messages of where the kept part would have begun, to begin at a user's message.
+ * More messages are kept only as needed to keep each tool call with its result, and then, within `threshold` more messages,
+ * to begin at a user message.
  *
  * @throws StoreError `INVALID_ARGUMENT` for a wrong or unknown option.
  * @example
@@ -27,7 +27,7 @@ export interface TruncatingOptions {
  * const short = await reducer.reduce(messages);
  */
 export class TruncatingReducer implements ChatReducer {
-  /** What it was made with, defaults filled in. Two reducers with equal settings do the same. */
+  /** The options with defaults. Two reducers with equal settings do the same. */
   readonly settings: Readonly<Required<TruncatingOptions>>;
 
   constructor(options: TruncatingOptions) {
@@ -51,7 +51,7 @@ export class TruncatingReducer implements ChatReducer {
     return [...front, ...messages.slice(start)];
   }
 
-  /** Where the kept part starts that is to start at `start`. */
+  /** The index where the kept part starts if it should start at `start`. */
   #startFrom(messages: readonly ChatMessage[], start: number): number {
     const cuts = cutsExchange(messages);
     let whole = start;

@@ -128,7 +128,7 @@ export function declareAfterAddTests(thread: () => TestThread, stores: () => Sto
         expect(emitted).toHaveBeenCalledOnce();
         const warning = emitted.mock.calls[0]?.[0] as Error;
         expect(warning).toMatchObject({ name: "ScrollbackWarning", cause });
-        expect(warning.message).toContain("after an add, which stands");
+        expect(warning.message).toContain("reducing failed after a write, which is stored");
         expect(warning.message).not.toContain("hunter2");
       } finally {
         emitted.mockRestore();

@@ -81,7 +81,7 @@ export function declareBeforeListTests(thread: () => TestThread): void {
     });
 
     test.each([
-      [undefined, "reducer.reduce must return an array"],
+      [undefined, "result of reducer.reduce() must be an array of messages"],
       [[{ role: "bot", content: "" }], "messages[0]: role"],
     ])("what is no history is refused, and the stored one is as it was: %j", async (wrong, problem) => {
       const { store, stored } = thread();

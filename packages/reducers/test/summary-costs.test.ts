@@ -1,7 +1,7 @@
 import type { ChatMessage } from "@scrollback/store-core";
 import { describe, expect, test } from "vitest";
 import { SummarizingReducer } from "../src/index.ts";
-import { SummaryMemory, summaryMessage } from "../src/summary.ts";
+import { CACHE_SIZE, summaryMessage } from "../src/summary.ts";
 import { assistant, history, idsOf, user } from "./messages.ts";
 import { linesOf, saying, summarizer } from "./models.ts";
 
@@ -116,12 +116,12 @@ test("what is remembered is bounded: the newest ones, by their last use", async 
   const { model, requests } = summarizer();
   const reducer = new SummarizingReducer({ model, targetCount: 1 });
   const reduce = (name: string) => reducer.reduce([user(name), user("last")]);
-  for (let number = 0; number < SummaryMemory.capacity; number++) await reduce(`chat ${number}`);
+  for (let number = 0; number < CACHE_SIZE; number++) await reduce(`chat ${number}`);
   await reduce("chat 0");
-  expect(requests).toHaveLength(SummaryMemory.capacity);
+  expect(requests).toHaveLength(CACHE_SIZE);
   await reduce("one more");
   await reduce("chat 0");
-  expect(requests).toHaveLength(SummaryMemory.capacity + 1);
+  expect(requests).toHaveLength(CACHE_SIZE + 1);
   await reduce("chat 1");
-  expect(requests).toHaveLength(SummaryMemory.capacity + 2);
+  expect(requests).toHaveLength(CACHE_SIZE + 2);
 });

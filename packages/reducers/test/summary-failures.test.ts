@@ -57,7 +57,7 @@ describe("failure", () => {
   test("an answer that is no text is one", async () => {
     const model = async () => ({ text: "they met" }) as unknown as string;
     const error = await refusal(() => new SummarizingReducer({ model, targetCount: 1 }).reduce(messages));
-    expect(error.message).toContain("model must return the summary as text");
+    expect(error.message).toContain("result of model must be a string");
     const keeping = new SummarizingReducer({ model, targetCount: 1, onFailure: "keep" });
     expect(await keeping.reduce(messages)).toEqual(messages);
   });

@@ -97,7 +97,9 @@ test("countTokens is never asked what nothing costs", async () => {
 
 test.each([undefined, null, Number.NaN, -1, "12", {}])("a count of %j is refused", async (count) => {
   const reducer = new TokenBudgetReducer({ maxTokens: 5, countTokens: () => count as number });
-  expect((await refusal(() => reducer.reduce(history("u")))).message).toContain("countTokens must return");
+  expect((await refusal(() => reducer.reduce(history("u")))).message).toContain(
+    "result of countTokens() must be a non-negative number",
+  );
 });
 
 test("an error of countTokens is the reducer's", async () => {

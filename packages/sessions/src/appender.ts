@@ -1,9 +1,10 @@
 import { isDeepStrictEqual } from "node:util";
 import { nameOf } from "@scrollback/collections";
 import { pause, type Revision, StoreError, type StoreFactory } from "@scrollback/store-core";
+import { LRUCache } from "lru-cache";
+import { CACHE_SIZE } from "./cache-size.ts";
 import type { SessionClock, Stamps } from "./clock.ts";
 import type { Directories } from "./directories.ts";
-import { Known } from "./known.ts";
 import { refresh, show } from "./live-session.ts";
 import { copyOf, type Scopes, splitScopes } from "./scopes.ts";
 import type { Session, SessionEvent, SessionKey } from "./session.ts";
@@ -13,10 +14,11 @@ import {
   messageOf,
   missing,
   nextHead,
-  parsePlace,
+  parseLocation,
   readSession,
   type SessionView,
   storable,
+  storedHead,
   writeFor,
 } from "./session-thread.ts";
 import type { SharedPair, SharedStates } from "./shared-state.ts";
@@ -66,7 +68,7 @@ interface Append {
 export class Appender {
   readonly #parts: AppenderParts;
   /** The newest heads that this process has seen whose deltas are all applied. */
-  readonly #settled = new Known<KnownHead>();
+  readonly #finishedHeads = new LRUCache<string, KnownHead>({ max: CACHE_SIZE });
 
   constructor(parts: AppenderParts) {
     this.#parts = parts;
@@ -78,12 +80,12 @@ export class Appender {
     const stored = storable(event);
     const delta = splitScopes(stored.actions?.stateDelta ?? {});
     const append: Append = { key, threadId, session, event, stored, delta };
-    const place = parsePlace(session);
+    const location = parseLocation(session);
     const isHeld = session.events.some(({ id }) => id === event.id);
-    const settled = this.#settled.get(threadId);
+    const finished = this.#finishedHeads.get(threadId);
     let known: Ground | undefined =
-      settled?.revision === place.revision && !isHeld
-        ? { ...settled, replaced: [] }
+      finished?.revision === location.revision && !isHeld
+        ? { ...finished, replaced: [] }
         : await this.#catchUp(append, isHeld);
     for (let attempt = 0; known !== undefined; attempt++) {
       const base = await this.#parts.shared.basisOf("appendEvent", key, delta);
@@ -126,7 +128,7 @@ export class Appender {
       apply(threads.app(key.appName), "app"),
       apply(threads.user(key.appName, key.userId), "user"),
     ]);
-    this.#settled.set(threads.session(key.appName, key.userId, key.sessionId), known);
+    this.#finishedHeads.set(threads.session(key.appName, key.userId, key.sessionId), known);
     return { ...app, ...user };
   }
 
@@ -144,7 +146,7 @@ export class Appender {
       finish(threads.user(key.appName, key.userId), "user"),
     ]);
     const threadId = threads.session(key.appName, key.userId, key.sessionId);
-    this.#settled.set(threadId, { revision, head: copyOf("state", head) });
+    this.#finishedHeads.set(threadId, { revision, head: copyOf("state", head) });
     return { ...app, ...user };
   }
 
@@ -156,15 +158,15 @@ export class Appender {
   ): Promise<Revision | undefined> {
     const store = this.#parts.stores.open(threadId);
     const append = [stored, ...replaced.slice(1)].map(messageOf);
-    const change = { drop: replaced.length, append, metadata: head };
+    const change = { drop: replaced.length, append, metadata: storedHead(head) };
     // Not the id alone: after a session was deleted, another of its id may have an event of the same id. And an event
     // that takes another's place has its id, and is another write.
-    const operationId = `${head.life}:${nameOf(stored.id)}`;
+    const operationId = `${head.incarnation}:${nameOf(stored.id)}`;
     const options = { expectedRevision: revision, ...(replaced.length === 0 && { operationId }) };
     try {
       return String(await store.commit(change, options));
     } catch (error) {
-      this.#settled.delete(threadId);
+      this.#finishedHeads.delete(threadId);
       if (StoreError.is(error, "CONFLICT")) return undefined;
       throw explained("appendEvent", error);
     }
@@ -189,7 +191,7 @@ export class Appender {
     }
     if (!isThere && isStale && staleWriter === "reject") throw stale();
     // One that was only updated is not stale, and has another title or state.
-    if (isThere || revision !== parsePlace(session).revision) {
+    if (isThere || revision !== parseLocation(session).revision) {
       if (missed === head.events) session.events = [];
       const recent = events.slice(events.length - missed);
       refresh(session, head, revision, recent, await this.#parts.shared.loadPair(key));
@@ -199,15 +201,15 @@ export class Appender {
 
   /** Reads all events that the session has missed, and as many more as the event may be among. */
   async #look({ key, threadId, session, stored }: Append, thorough: boolean) {
-    const place = parsePlace(session);
+    const location = parseLocation(session);
     const isHeld = session.events.some(({ id }) => id === stored.id);
     let limit: number | undefined = thorough ? LOOKED_THROUGH : 0;
     for (;;) {
       const view = await readSession(this.#parts.stores, threadId, limit);
       if (view.head === undefined) throw missing("appendEvent", key);
-      const { life, events: count } = view.head;
-      const isStale = life !== place.life || count !== place.events;
-      const missed = life === place.life ? count - place.events : count;
+      const { incarnation, events: count } = view.head;
+      const isStale = incarnation !== location.incarnation || count !== location.events;
+      const missed = incarnation === location.incarnation ? count - location.events : count;
       const wanted = Math.max(missed, isStale || thorough ? LOOKED_THROUGH : 0);
       if (view.events.length < Math.min(wanted, count)) {
         limit = wanted;
@@ -221,13 +223,13 @@ export class Appender {
   }
 
   #note({ appName, userId, sessionId }: SessionKey, head: Head, before: Head): void {
-    const { life, events, lastUpdateTime: time } = head;
+    const { incarnation, events, lastUpdateTime: time } = head;
     if (time === before.lastUpdateTime) return;
     this.#parts.directories.note(appName, {
       time,
       sessionId,
       userId,
-      incarnation: life,
+      incarnation,
       events,
       was: [before.lastUpdateTime],
     });

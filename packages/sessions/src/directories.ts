@@ -26,7 +26,7 @@ export interface SessionNote extends Position {
   readonly removed?: true;
 }
 
-/** A note as it is stored. */
+/** A note as stored. Format 1 names the incarnation `life`. */
 interface StoredNote extends Position {
   readonly life: string;
   readonly events: number;
@@ -40,7 +40,7 @@ type StoredEntry = readonly [
   time: number,
   sessionId: string,
   userId: string,
-  life: string,
+  incarnation: string,
   events: number,
   notedAt: number,
 ];
@@ -73,8 +73,13 @@ const layout: VerifiedLayout = {
   decodePosition: (stored) => genericPosition(stored as Position),
 };
 
-function entryOf({ life, events, notedAt, ...position }: Omit<StoredNote, "was" | "removed">): VerifiedEntry {
-  return { ...genericPosition(position), incarnation: life, version: events, notedAt };
+function entryOf({
+  life: incarnation,
+  events,
+  notedAt,
+  ...position
+}: Omit<StoredNote, "was" | "removed">): VerifiedEntry {
+  return { ...genericPosition(position), incarnation, version: events, notedAt };
 }
 
 function genericPosition({ time, sessionId, userId }: Position): GenericPosition {
@@ -94,7 +99,7 @@ export type Look<T> = (position: Position) => Promise<(T & { readonly head: Head
  */
 export type Refuse = (position: Position) => Promise<boolean>;
 interface HeadOf {
-  readonly life: string;
+  readonly incarnation: string;
   readonly events: number;
   readonly lastUpdateTime: number;
 }
@@ -156,7 +161,7 @@ export class Directories {
       async (position) => {
         const session = await look(storedPosition(position));
         if (!session) return undefined;
-        const { life: incarnation, events: version, lastUpdateTime: order } = session.head;
+        const { incarnation, events: version, lastUpdateTime: order } = session.head;
         return { incarnation, version, order, session };
       },
       (position) => refuse(storedPosition(position)),

@@ -1,7 +1,7 @@
 import type { Revision } from "@scrollback/store-core";
 import { mergeScopes, setValue, temporaryOf } from "./scopes.ts";
 import type { Session, SessionEvent, SessionKey } from "./session.ts";
-import { formatPlace, type Head, type SessionView } from "./session-thread.ts";
+import { formatLocation, type Head, type SessionView } from "./session-thread.ts";
 import type { SharedPair } from "./shared-state.ts";
 
 /** A session object of what was read. */
@@ -19,7 +19,7 @@ export function sessionOf(
     state: mergeScopes(app.content.values, user.content.values, head.state),
     events: [...events],
     lastUpdateTime: head.lastUpdateTime,
-    revision: formatPlace(head, revision),
+    revision: formatLocation(head, revision),
   };
 }
 
@@ -53,5 +53,5 @@ function moveTo(session: Session, head: Head, revision: Revision): void {
   if (head.title === undefined) delete session.title;
   else session.title = head.title;
   session.lastUpdateTime = head.lastUpdateTime;
-  session.revision = formatPlace(head, revision);
+  session.revision = formatLocation(head, revision);
 }

@@ -222,7 +222,7 @@ export class SessionService implements AsyncDisposable {
     // What it still owes to the app and the user is theirs.
     await this.#appender.finish({ appName, userId, sessionId }, view);
     await this.#stores.deleteThread(threadId);
-    const { life: incarnation, events, lastUpdateTime: time } = view.head;
+    const { incarnation, events, lastUpdateTime: time } = view.head;
     const note = { time, sessionId, userId, incarnation, events, was: [time], removed: true as const };
     await this.#directories.noteNow(appName, note);
   }

@@ -11,11 +11,11 @@ import { copyOf, type Scopes, type Values } from "./scopes.ts";
 import type { Session, SessionEvent, SessionKey } from "./session.ts";
 import type { SharedWrite } from "./shared-state.ts";
 
-/** The metadata of a session's thread, replaced with every event. Its messages are the events. */
+/** The state of a session's thread, replaced with every event. The thread's messages are the events. */
 export interface Head {
   readonly version: typeof FORMAT_VERSION;
   /** Random, new for each session that is created, also where one of the same id was deleted. */
-  readonly life: string;
+  readonly incarnation: string;
   /** How many events there are. */
   readonly events: number;
   readonly lastUpdateTime: number;
@@ -24,6 +24,11 @@ export interface Head {
   readonly state: Values;
   /** What the newest write has for the app and the user. It may be applied already. */
   readonly pending?: Pending;
+}
+
+/** A head as stored. Format 1 names the incarnation `life`. */
+interface StoredHead extends Omit<Head, "incarnation"> {
+  readonly life: string;
 }
 
 /** The deltas of one write that belong into other threads. */
@@ -42,8 +47,8 @@ export interface SessionView {
 }
 
 /** Where a session object stands, as its `revision` says. */
-export interface Place {
-  readonly life: string;
+export interface SessionLocation {
+  readonly incarnation: string;
   readonly events: number;
   readonly revision: Revision;
 }
@@ -55,9 +60,19 @@ export async function readSession(
   limit?: number,
 ): Promise<SessionView | { readonly revision: Revision | null; readonly head?: undefined }> {
   const page = await stores.open(threadId).read(limit === undefined ? {} : { limit });
-  const head = parseMetadata<Head>(threadId, page.metadata);
-  if (page.revision === null || head === undefined) return { revision: page.revision };
-  return { revision: page.revision, head, events: page.entries.map(({ message }) => eventOf(message)) };
+  const stored = parseMetadata<StoredHead>(threadId, page.metadata);
+  if (page.revision === null || stored === undefined) return { revision: page.revision };
+  const { life: incarnation, ...rest } = stored;
+  return {
+    revision: page.revision,
+    head: { ...rest, incarnation },
+    events: page.entries.map(({ message }) => eventOf(message)),
+  };
+}
+
+/** The metadata that stores a head. */
+export function storedHead({ version, incarnation: life, ...rest }: Head): StoredHead {
+  return { version, life, ...rest };
 }
 
 export function newHead(
@@ -66,8 +81,8 @@ export function newHead(
   { app, user, session }: Scopes,
   stamp: number,
 ): Head {
-  const life = randomBytes(6).toString("base64url");
-  const head: Head = { version: FORMAT_VERSION, life, events: 0, lastUpdateTime, state: session };
+  const incarnation = randomBytes(6).toString("base64url");
+  const head: Head = { version: FORMAT_VERSION, incarnation, events: 0, lastUpdateTime, state: session };
   return withPending(titled(head, title), stamp, app, user);
 }
 
@@ -108,7 +123,7 @@ function withPending(head: Head, stamp: number, app: Values, user: Values): Head
   const hasApp = Object.keys(app).length > 0;
   const hasUser = Object.keys(user).length > 0;
   if (!hasApp && !hasUser) return head;
-  const source = `${head.life}:${head.events}:${stamp}`;
+  const source = `${head.incarnation}:${head.events}:${stamp}`;
   return { ...head, pending: { source, stamp, ...(hasApp && { app }), ...(hasUser && { user }) } };
 }
 
@@ -147,14 +162,17 @@ export function missing(method: string, { sessionId }: SessionKey): StoreError {
   return new StoreError("NOT_FOUND", `${method}: there is no session "${sessionId}"; create it first`);
 }
 
-export function formatPlace({ life, events }: Pick<Head, "life" | "events">, revision: Revision): string {
-  return `${life}:${events}:${revision}`;
+export function formatLocation(
+  { incarnation, events }: Pick<Head, "incarnation" | "events">,
+  revision: Revision,
+): string {
+  return `${incarnation}:${events}:${revision}`;
 }
 
 /** @throws StoreError `INVALID_ARGUMENT` for a revision that no session had. */
-export function parsePlace(session: Session): Place {
+export function parseLocation(session: Session): SessionLocation {
   const match = /^([\w-]{1,64}):(\d{1,15}):(.+)$/s.exec(String(session.revision));
   if (!match) return invalid("appendEvent: session.revision must be the one that create, get or list gave");
-  const [, life = "", events, revision = ""] = match;
-  return { life, events: Number(events), revision };
+  const [, incarnation = "", events, revision = ""] = match;
+  return { incarnation, events: Number(events), revision };
 }

@@ -10,6 +10,7 @@ import {
   missing,
   readSession,
   type SessionView,
+  storedHead,
   updatedHead,
 } from "./session-thread.ts";
 import type { SharedStates } from "./shared-state.ts";
@@ -42,12 +43,12 @@ export async function createThread(
   const store = stores.open(threads.session(appName, userId, sessionId));
   let expectedRevision: Revision | null = null;
   for (let attempt = 0; ; attempt++) {
-    // Each attempt has a life and a note of its own: the note of the one before may have been taken away.
+    // Each attempt has an incarnation and a note of its own: the note of the one before may have been taken away.
     const head = createHead();
-    const { life, events, lastUpdateTime: time } = head;
-    await directories.noteNow(appName, { time, sessionId, userId, incarnation: life, events, was: [] });
+    const { incarnation, events, lastUpdateTime: time } = head;
+    await directories.noteNow(appName, { time, sessionId, userId, incarnation, events, was: [] });
     try {
-      const revision = String(await store.commit({ metadata: head }, { expectedRevision }));
+      const revision = String(await store.commit({ metadata: storedHead(head) }, { expectedRevision }));
       return { revision, head };
     } catch (error) {
       if (!StoreError.is(error, "CONFLICT") || attempt >= MAX_CREATE_ATTEMPTS)
@@ -55,7 +56,7 @@ export async function createThread(
     }
     const view = await readSession(stores, store.threadId, 0);
     if (view.head !== undefined) {
-      const { life: owner, events: count, lastUpdateTime } = view.head;
+      const { incarnation: owner, events: count, lastUpdateTime } = view.head;
       const was = [time, lastUpdateTime];
       directories.note(appName, {
         time: lastUpdateTime,
@@ -110,7 +111,9 @@ export async function updateThread(
     const head = updatedHead(view.head, title, delta, stamps.next(known));
     let revision: Revision;
     try {
-      revision = String(await store.commit({ metadata: head }, { expectedRevision: view.revision }));
+      revision = String(
+        await store.commit({ metadata: storedHead(head) }, { expectedRevision: view.revision }),
+      );
     } catch (error) {
       if (!StoreError.is(error, "CONFLICT") || attempt >= MAX_UPDATE_ATTEMPTS)
         throw explained("updateSession", error);

@@ -1,13 +1,14 @@
 import { pause, type Revision, StoreError, type StoreFactory } from "@scrollback/store-core";
+import { LRUCache } from "lru-cache";
+import { CACHE_SIZE } from "./cache-size.ts";
 import type { SessionClock, Stamps } from "./clock.ts";
 import { FORMAT_VERSION, parseMetadata } from "./format.ts";
-import { Known } from "./known.ts";
 import { isEmpty, ownValue, type Scopes, type Values } from "./scopes.ts";
 import type { SessionKey } from "./session.ts";
 import { threads } from "./threads.ts";
 
 /** How many of the newest finished writes are remembered by name. */
-const REMEMBERED = 64;
+const MAX_FINISHED = 64;
 /** Leaves room below the 256 KiB of a thread's metadata for small deltas, of which each writer may add one unseen. */
 const MAX_BYTES = 192 * 1024;
 /** A delta of up to this many bytes, encoded, is weighed against what the process remembers, without a read. */
@@ -43,7 +44,7 @@ export interface Shared {
 }
 
 /** What was learned last of a state; undefined where that is not known any more. */
-interface Memory {
+interface CachedState {
   readonly shared: Shared | undefined;
   /** Larger where it was read, or written, later. */
   readonly ticket: number;
@@ -70,7 +71,7 @@ const NOTHING: Content = {
  */
 export class SharedStates {
   readonly #stores: StoreFactory;
-  readonly #known = new Known<Memory>();
+  readonly #cache = new LRUCache<string, CachedState>({ max: CACHE_SIZE });
   #tickets = 0;
   readonly #turns = new Map<string, Promise<unknown>>();
   readonly #clock: SessionClock;
@@ -89,7 +90,7 @@ export class SharedStates {
     const { revision, metadata } = await this.#stores.open(threadId).read({ limit: 0 });
     const shared = { revision, content: parseMetadata<Content>(threadId, metadata) ?? NOTHING };
     // A read that began earlier may come back later.
-    if (ticket >= (this.#known.get(threadId)?.ticket ?? 0)) this.#known.set(threadId, { shared, ticket });
+    if (ticket >= (this.#cache.get(threadId)?.ticket ?? 0)) this.#cache.set(threadId, { shared, ticket });
     return shared;
   }
 
@@ -127,7 +128,7 @@ export class SharedStates {
   }
 
   async #withRoom(method: string, scope: "app" | "user", threadId: string, delta: Values): Promise<Shared> {
-    const known = this.#known.get(threadId)?.shared;
+    const known = this.#cache.get(threadId)?.shared;
     const isSmall = known !== undefined && this.#stores.metadataSize(delta) <= SMALL_DELTA;
     if (isSmall && this.#fits(known, delta)) return known;
     const shared = await this.load(threadId);
@@ -163,7 +164,7 @@ export class SharedStates {
     return await this.#change(threadId, ({ content }) => {
       if (content.finished.includes(write.source)) return undefined;
       // Past that many it may have been finished and forgotten. Then the stamps tell.
-      return content.finishes - base.content.finishes > REMEMBERED
+      return content.finishes - base.content.finishes > MAX_FINISHED
         ? newerOf(content, write)
         : overwritten(content, write);
     });
@@ -180,7 +181,7 @@ export class SharedStates {
         return (
           next && {
             ...next,
-            finished: [...content.finished, write.source].slice(-REMEMBERED),
+            finished: [...content.finished, write.source].slice(-MAX_FINISHED),
             finishes: content.finishes + 1,
           }
         );
@@ -195,7 +196,7 @@ export class SharedStates {
   async #change(threadId: string, change: (shared: Shared) => Content | undefined): Promise<Shared> {
     return await this.#inTurn(threadId, async () => {
       const store = this.#stores.open(threadId);
-      let shared = this.#known.get(threadId)?.shared ?? (await this.load(threadId));
+      let shared = this.#cache.get(threadId)?.shared ?? (await this.load(threadId));
       for (let attempt = 0; ; attempt++) {
         const content = change(shared);
         if (content === undefined) return shared;
@@ -203,10 +204,10 @@ export class SharedStates {
           const options = { expectedRevision: shared.revision };
           const revision = await store.commit({ metadata: content }, options);
           shared = { revision, content };
-          this.#remember(threadId, shared);
+          this.#setCached(threadId, shared);
           return shared;
         } catch (error) {
-          this.#remember(threadId, undefined);
+          this.#setCached(threadId, undefined);
           // What was remembered may have been larger than what is there.
           const isOutdated =
             StoreError.is(error, "CONFLICT") || (StoreError.is(error, "TOO_LARGE") && attempt === 0);
@@ -218,9 +219,9 @@ export class SharedStates {
     });
   }
 
-  #remember(threadId: string, shared: Shared | undefined): void {
+  #setCached(threadId: string, shared: Shared | undefined): void {
     this.#tickets += 1;
-    this.#known.set(threadId, { shared, ticket: this.#tickets });
+    this.#cache.set(threadId, { shared, ticket: this.#tickets });
   }
 
   async #inTurn<T>(threadId: string, work: () => Promise<T>): Promise<T> {

@@ -9,7 +9,6 @@ import type { Conversation } from "../thread/conversation.ts";
 import { restoreStore, storeById } from "../thread/store-source.ts";
 import { parseThreadState } from "../thread/thread-state.ts";
 import { isThreadStore, type ThreadStore } from "../thread/thread-store.ts";
-import { heardBy } from "./hearing.ts";
 import { type AgentInput, messagesOf } from "./input.ts";
 import {
   type ChatAgentOptions,
@@ -18,9 +17,10 @@ import {
   type HistoryReducer,
   type RunOptions,
 } from "./options.ts";
+import { viewFor } from "./perspective.ts";
 import { guarded, warn } from "./report.ts";
 import { type AgentResult, abortedError, Run, type RunningAgent } from "./run.ts";
-import { type SpokenPart, speak } from "./speak.ts";
+import { runSteps, type StreamedPart } from "./run-steps.ts";
 import { stoppable } from "./stoppable.ts";
 import { StreamProgress } from "./stream-progress.ts";
 
@@ -29,12 +29,12 @@ const threadOptionChecks = Object.freeze({
   serviceThreadId: () => undefined,
   messageStore: () => undefined,
 });
-const speechChecks = Object.freeze({ signal: isSignal });
+const invokeChecks = Object.freeze({ signal: isSignal });
 const restoreChecks = Object.freeze({ messageStore: isThreadStore });
 
 /**
- * A model, its tools and its instructions, with threads that persist. It keeps nothing of a conversation itself: any
- * number of agents, in any number of processes, may go on with one thread, one run at a time.
+ * An agent: a model, its tools and its instructions. It holds no conversation itself: any number of agents, in any number
+ * of processes, can continue one thread, one run at a time.
  *
  * @example
  * const agent = new ChatAgent({ model, stores: await openStores("sqlite:chats.db") });
@@ -66,16 +66,16 @@ export class ChatAgent implements AsyncDisposable {
     return this.#running.name;
   }
 
-  /** What shortens a history before the model sees it; {@link invoke} leaves that to who keeps the history. */
+  /** Shortens a history before the model sees it. {@link invoke} does not use it: there the caller keeps the history. */
   get reducer(): HistoryReducer | undefined {
     return this.#running.reducer;
   }
 
   /**
-   * A new thread, without I/O. Its history is in `messageStore`, or with the provider under `serviceThreadId`; where
-   * neither is given, the first run makes its store, or hears its id from the provider of an agent with `serviceThread`.
+   * Returns a new thread, without I/O. Its history is in `messageStore`, or at the provider under `serviceThreadId`.
+   * Without either, the first run creates the store, or takes the id from the provider if the agent has `serviceThread`.
    *
-   * @throws StoreError `INVALID_STATE` for both.
+   * @throws StoreError `INVALID_STATE` when both are given.
    */
   getNewThread(
     options: { serviceThreadId?: string | null; messageStore?: ThreadStore | null } = {},
@@ -85,11 +85,11 @@ export class ChatAgent implements AsyncDisposable {
   }
 
   /**
-   * The thread of a state that `serialize()` gave, in this process or another. The saved state of its store goes to the
-   * agent's `stores`, or to the `updateFromState` of a `messageStore` that is given. Nothing is written.
+   * Restores a thread from the state that `serialize()` returned, in this process or another. The saved state of its store
+   * goes to the agent's `stores`, or to `updateFromState` of the given `messageStore`. Nothing is written.
    *
-   * @throws StoreError `INVALID_STATE` for a foreign state; when the store fails an error with its code (`UNAVAILABLE`
-   *   where it has none) and the failure as `cause`.
+   * @throws StoreError `INVALID_STATE` for a foreign state; when the store fails, an error with the store's code
+   *   (`UNAVAILABLE` if it has none) and the failure as `cause`.
    */
   async deserializeThread(
     state: unknown,
@@ -109,12 +109,13 @@ export class ChatAgent implements AsyncDisposable {
   }
 
   /**
-   * Stores the input in the thread, asks the model, lets it use its tools, and stores the answer behind the input. An input
-   * that an earlier run has stored and not answered is not stored again: a run that failed can be tried again, with the same
-   * input or with none, and goes on from the last finished step.
+   * Stores the input in the thread, asks the model, lets it use its tools, and stores the answer after the input. An input
+   * that an earlier run stored without an answer is not stored again. A failed run can be retried with the same input or
+   * with none; it continues from the last finished step.
    *
-   * @throws StoreError `INVALID_ARGUMENT`, `CONFLICT` when another run was on the thread, `ABORTED`, what the store
-   *   throws; and what the model or a context provider throws, as it is. The input and the finished steps stay then.
+   * @throws StoreError `INVALID_ARGUMENT`, `CONFLICT` when another run was on the thread, `ABORTED`, and the store's
+   *   errors. Errors of the model and of context providers are rethrown unchanged. The input and the finished steps stay
+   *   stored.
    */
   async run(input: AgentInput, options: RunOptions = {}): Promise<AgentResult> {
     checkRunOptions("run", options);
@@ -132,8 +133,8 @@ export class ChatAgent implements AsyncDisposable {
   }
 
   /**
-   * Like {@link run}, with the parts of the AI SDK's full stream as they come. The turn is stored before the last part,
-   * `finish`, is given; whoever stops reading before it has cancelled the run. Begins with the first part that is asked for.
+   * Like {@link run}, but yields the parts of the AI SDK's full stream as they arrive. The turn is stored before the last
+   * part, `finish`, is yielded; a reader that stops earlier cancels the run. Starts when the first part is requested.
    *
    * @throws what `run` throws, from the iteration.
    */
@@ -176,44 +177,44 @@ export class ChatAgent implements AsyncDisposable {
   }
 
   /**
-   * Speaks in a conversation that somebody else keeps, a group chat for one: answers `messages`, oldest first, of which
-   * those with its name are its own, and gives each of its messages as it is complete, tool calls and results included.
-   * Nothing is stored and nothing reduced. To its model, what others said is a user's message that begins with their name.
+   * Takes one turn in a conversation that the caller keeps, for example a group chat. `messages` are oldest first; those
+   * with this agent's name are its own. Yields each message when it is complete, including tool calls and results. Stores
+   * nothing and reduces nothing. Other participants' messages reach the model as user messages that begin with their name.
    *
-   * @throws what `run` throws, from the iteration; whoever stops reading has cancelled it.
+   * @throws what `run` throws, from the iteration. A reader that stops early cancels the run.
    */
   async *invoke(
     messages: readonly ChatMessage[],
     options: { signal?: AbortSignal } = {},
   ): AsyncGenerator<ChatMessage, void, void> {
-    for await (const part of this.#speak("invoke", messages, options)) {
+    for await (const part of this.#invoke("invoke", messages, options)) {
       if (part.type === "message") yield part.message;
     }
   }
 
-  /** Like {@link invoke}, with the pieces of each text as they come, before the message that they make up. */
+  /** Like {@link invoke}, but yields the pieces of each text as they arrive, then the complete message. */
   async *invokeStream(
     messages: readonly ChatMessage[],
     options: { signal?: AbortSignal } = {},
-  ): AsyncGenerator<SpokenPart, void, void> {
-    yield* this.#speak("invokeStream", messages, options);
+  ): AsyncGenerator<StreamedPart, void, void> {
+    yield* this.#invoke("invokeStream", messages, options);
   }
 
-  async *#speak(
+  async *#invoke(
     caller: "invoke" | "invokeStream",
     messages: readonly ChatMessage[],
     options: { signal?: AbortSignal },
-  ): AsyncGenerator<SpokenPart, void, void> {
-    checkOptions(caller, options, speechChecks);
-    if (!Array.isArray(messages)) invalid(`${caller}: messages must be a list of messages`);
+  ): AsyncGenerator<StreamedPart, void, void> {
+    checkOptions(caller, options, invokeChecks);
+    if (!Array.isArray(messages)) invalid(`${caller}: messages must be an array of messages`);
     checkMessages(`${caller}: messages`, messages);
     const { id, name = id, maxSteps } = this.#running;
     const stop = new AbortController();
     const signal = options.signal ? AbortSignal.any([options.signal, stop.signal]) : stop.signal;
-    const { history, input } = heardBy(name, messages);
+    const { history, input } = viewFor(name, messages);
     const { run, finish } = this.#begin(input, {}, signal, history);
     try {
-      yield* speak({ run, maxSteps, streams: caller === "invokeStream", stop, signal });
+      yield* runSteps({ run, maxSteps, streams: caller === "invokeStream", stop, signal });
     } finally {
       await finish();
     }
@@ -230,16 +231,16 @@ export class ChatAgent implements AsyncDisposable {
     await this.close();
   }
 
-  #threadWith(place: {
+  #threadWith(options: {
     serviceThreadId?: string | null | undefined;
     messageStore?: ThreadStore | null | undefined;
   }): AgentThread {
-    const thread = new AgentThread(place);
+    const thread = new AgentThread(options);
     this.#attachTo(conversationOf(thread));
     return thread;
   }
 
-  /** Gives a thread the stores and the providers of this agent, where it has none of its own. */
+  /** Gives a thread this agent's stores and providers if it has none of its own. */
   #attachTo(conversation: Conversation): void {
     const { contextProviders, stores } = this.#options;
     conversation.stores ??= stores;
@@ -253,7 +254,7 @@ export class ChatAgent implements AsyncDisposable {
     if (typeof contextProviders !== "function") return contextProviders;
     const providers = contextProviders();
     const problem = isProviderList(providers);
-    return problem ? invalid(`ChatAgent: what contextProviders returns ${problem}`) : providers;
+    return problem ? invalid(`ChatAgent: result of contextProviders() ${problem}`) : providers;
   }
 
   #begin(

@@ -10,5 +10,5 @@ export type {
   RunOptions,
 } from "./options.ts";
 export type { AgentResult } from "./run.ts";
+export type { StreamedPart } from "./run-steps.ts";
 export { openaiResponses, type ServiceThread } from "./service-thread.ts";
-export type { SpokenPart } from "./speak.ts";

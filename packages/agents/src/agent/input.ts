@@ -1,10 +1,10 @@
 import type { ChatMessage } from "@scrollback/store-core";
 import { checkMessages } from "../thread/check-messages.ts";
 
-/** What a run is asked: a user's text, a message, or several. */
+/** The input of a run: a user's text, one message, or several. */
 export type AgentInput = string | ChatMessage | readonly ChatMessage[];
 
-/** @throws StoreError `INVALID_ARGUMENT` that names the message at fault. */
+/** @throws StoreError `INVALID_ARGUMENT` that names the invalid message. */
 export function messagesOf(input: AgentInput): readonly ChatMessage[] {
   const messages: readonly ChatMessage[] =
     typeof input === "string"

@@ -1,7 +1,7 @@
 import type { ChatMessage, Part } from "@scrollback/store-core";
 import type { AssistantModelMessage, ModelMessage, ToolModelMessage, ToolResultPart } from "ai";
 
-/** What a run adds to a conversation: assistant and tool messages, as the AI SDK makes them. */
+/** A message that a run adds to a conversation: an assistant or tool message as the AI SDK creates it. */
 export type ResponseMessage = AssistantModelMessage | ToolModelMessage;
 
 type ModelParts = Exclude<ModelMessage["content"], string>;
@@ -9,7 +9,7 @@ type ModelPart = ModelParts[number];
 
 type PartTypeOf<Role> = Exclude<Extract<ModelMessage, { role: Role }>["content"], string>[number]["type"];
 
-/** The parts that the AI SDK takes, by role: all of them, or this does not compile. */
+/** The parts that the AI SDK accepts, by role. A missing part does not compile. */
 const knownParts: { readonly [Role in ChatMessage["role"]]: Readonly<Record<PartTypeOf<Role>, true>> } = {
   system: {},
   user: { text: true, image: true, file: true },
@@ -36,8 +36,8 @@ const outputTypes: Readonly<Record<OutputType, true>> = {
 };
 
 /**
- * Messages as the AI SDK takes them. What a `ModelMessage` has stays as it is; the fields that only a `ChatMessage` has
- * (id, authorName, createdAt, metadata) and parts that no model takes are left out, and so is a message of nothing else.
+ * Converts messages for the AI SDK. Fields of `ModelMessage` stay unchanged. Drops the fields that only a `ChatMessage` has
+ * (id, authorName, createdAt, metadata), parts that no model accepts, and messages without other content.
  */
 export function toModelMessages(messages: readonly ChatMessage[]): ModelMessage[] {
   return messages.flatMap((message) => toModelMessage(message) ?? []);
@@ -47,7 +47,7 @@ function toModelMessage({ role, content, providerOptions }: ChatMessage): ModelM
   const options = providerOptions && { providerOptions };
   if (role === "system") return { role, content: textOf(content), ...options } as ModelMessage;
   if (typeof content === "string") {
-    // The text of a tool's message answers no call that could be named.
+    // A tool message with plain text names no call that it answers.
     return role === "tool" ? undefined : ({ role, content, ...options } as ModelMessage);
   }
   const parts = content.filter((part) => Object.hasOwn(knownParts[role], part.type)).map(toModelPart);
@@ -55,7 +55,7 @@ function toModelMessage({ role, content, providerOptions }: ChatMessage): ModelM
   return { role, content: parts, ...options } as ModelMessage;
 }
 
-/** A tool's result in the AI SDK's form, which what the SDK itself wrote already has; any other value is put into it. */
+/** A tool result in the AI SDK's form. A value that is not in that form yet is wrapped. */
 function toModelPart(part: Part): ModelPart {
   if (part.type !== "tool-result") return part as ModelPart;
   const { isError, output, ...rest } = part;
@@ -75,15 +75,15 @@ function wrapOutput(output: unknown, isError: boolean): { type: string; value: u
   return { type: isError ? "error-json" : "json", value: output ?? null };
 }
 
-/** The text of a message, its parts joined by newlines. */
+/** The text of a message, its text parts joined by newlines. */
 export function textOf(content: ChatMessage["content"]): string {
   if (typeof content === "string") return content;
   return content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
 }
 
 /**
- * The response's messages to be stored: as they are, but for fields that the AI SDK sets to undefined, which say the
- * same when they are absent and would keep the record from being plain JSON.
+ * The response's messages as they are stored: without the fields that the AI SDK sets to undefined. An absent field means
+ * the same and keeps the record plain JSON.
  */
 export function withoutUndefined(messages: readonly ResponseMessage[]): ResponseMessage[] {
   return messages.map((message) => {

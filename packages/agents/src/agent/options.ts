@@ -20,84 +20,85 @@ import { isStoreSource, type StoreSource } from "../thread/store-source.ts";
 import type { ServiceThread } from "./service-thread.ts";
 
 /**
- * What shortens a history before the model sees it; see `@scrollback/reducers`. Never changes its input.
+ * Shortens a history before the model sees it; see `@scrollback/reducers`. Never changes its input.
  *
  * @example
  * const newest: HistoryReducer = { reduce: async (messages) => messages.slice(-20) };
  */
 export interface HistoryReducer {
   /**
-   * What the reducer was made with, as plain JSON. In a group chat two reducers of one class with equal settings are
-   * interchangeable; without it a reducer is like none but itself.
+   * The reducer's settings as plain JSON. In a group chat two reducers of one class with equal settings are
+   * interchangeable. Without settings a reducer is interchangeable only with itself.
    */
   readonly settings?: unknown;
   reduce(messages: readonly ChatMessage[], options?: { signal?: AbortSignal }): Promise<ChatMessage[]>;
 }
 
-/** When the answer of a run is stored: at its end, or after each of the model's steps. */
+/** When the answer of a run is stored: at its end, or after each step of the model. */
 export type Persist = "onSuccess" | "eachStep";
 
-/** What becomes of a run whose thread was written to by another meanwhile. */
+/** What happens to a run when another writer changed its thread meanwhile. */
 export type OnConflict = "fail" | "append";
 
-/** Where an error comes from that failed no run. */
+/** The source of an error that did not fail a run. */
 export interface ErrorContext {
-  /** The place, for example `contextProviders[0].invoked`. */
+  /** For example `contextProviders[0].invoked`. */
   readonly source: string;
 }
 
-/** What a {@link ChatAgent} is made of. */
+/** Options of {@link ChatAgent}. */
 export interface ChatAgentOptions {
   /** A model of the AI SDK, or the id of one. */
   model: LanguageModel;
   /** Default: a new UUID. */
   id?: string;
   name?: string;
-  /** What the model is told before the conversation, in every run. Never stored. */
+  /** Sent to the model before the conversation in every run. Never stored. */
   instructions?: string;
   /** The AI SDK's tools. */
   tools?: ToolSet;
-  /** Where threads are kept. Default: in memory, each thread as long as it is referenced. */
+  /** Where threads are stored. Default: in memory, each thread as long as it is referenced. */
   stores?: StoreSource;
-  /** Shortens what the model sees of the history. What is stored stays whole. Default: the model sees all of it. */
+  /** Shortens the history that the model sees; the stored history stays whole. Default: the model sees the whole history. */
   reducer?: HistoryReducer;
-  /** Providers that all threads share, or a function that makes each thread its own. Default: none. */
+  /** Providers shared by all threads, or a function that creates providers for each thread. Default: none. */
   contextProviders?: ContextProviders;
-  /** How often the model is asked in one run at most, a whole number from 1 on. Default 20. */
+  /** The maximum number of model steps in one run, a positive integer. Default 20. */
   maxSteps?: number;
   /**
-   * When the answer is stored. `"onSuccess"`, the default: in one write when the run ends. `"eachStep"`: after each step in
-   * which every tool call has its result, so that what tools did is kept when the process dies. The input is stored before
-   * the model is asked, and the finished steps of a run that fails or is cancelled are kept, in both.
+   * When the answer is stored. `"onSuccess"` (default): in one write when the run ends. `"eachStep"`: after each step in
+   * which every tool call has its result, so tool results survive a crash. In both modes the input is stored before the
+   * model is asked, and the finished steps of a failed or cancelled run are kept.
    */
   persist?: Persist;
   /**
-   * Whether the text of a step that failed or was cancelled is stored, too: what was streamed of it, as an assistant's
-   * message with `metadata: { partial: true }`. The model sees it once a user's message follows. Default false.
+   * Also stores the text that a failed or cancelled step has streamed, as an assistant message with `metadata: { partial:
+   * true }`. The model sees that message once a user message follows it. Default false.
    */
   persistPartial?: boolean;
   /**
-   * `"fail"`, the default: a run is refused with `CONFLICT` while another is under way on the same thread object, or when
-   * it comes to write and the thread was written to since it was read or written to. `"append"`: it adds its messages anyway.
+   * `"fail"` (default): a run fails with `CONFLICT` while another run is active on the same thread object, or when another
+   * writer changed the thread since this object last read or wrote it. `"append"`: the run adds its messages anyway.
    */
   onConflict?: OnConflict;
   /**
-   * For histories that the model's provider keeps. Excludes `stores`: a new thread would not know where its history belongs.
-   * An application with both has two agents, or gives a thread its store (`getNewThread({ messageStore })`).
+   * For histories that the model's provider keeps. Cannot be combined with `stores`: a new thread would not know where its
+   * history belongs. An application that needs both uses two agents, or passes a store to the thread (`getNewThread({
+   * messageStore })`).
    */
   serviceThread?: ServiceThread;
-  /** Told of what failed without failing a run. Default: a process warning. */
+  /** Receives errors that do not fail a run. Default: a process warning. */
   onError?: (error: unknown, context: ErrorContext) => void;
 }
 
-/** What a run takes. */
+/** Options of a run. */
 export interface RunOptions {
   /**
-   * The conversation that the run goes on with, or its id in the agent's `stores`, which then must be a store factory.
-   * Default: none; nothing is kept.
+   * The thread to continue, or its id in the agent's `stores`, which must then be a store factory. Default: none; nothing
+   * is stored.
    */
   thread?: AgentThread | string;
-  /** Cancels the run, which then rejects with `ABORTED`. A write that has begun is finished. */
+  /** Cancels the run, which then rejects with `ABORTED`. A write that has started is finished. */
   signal?: AbortSignal;
   /** Default: the agent's. */
   persist?: Persist;
@@ -146,7 +147,7 @@ export function checkAgentOptions(options: unknown): asserts options is ChatAgen
   const { model, stores, serviceThread } = (options ?? {}) as Partial<ChatAgentOptions>;
   if (model === undefined) invalid(`ChatAgent: model ${isModel(model)}`);
   if (stores !== undefined && serviceThread !== undefined) {
-    invalid("ChatAgent: give stores or serviceThread, not both; a history is kept here or by the provider");
+    invalid("ChatAgent: stores and serviceThread cannot be combined; give one of them");
   }
 }
 

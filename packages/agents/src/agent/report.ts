@@ -2,7 +2,7 @@ import type { ChatAgentOptions } from "./options.ts";
 
 type OnError = NonNullable<ChatAgentOptions["onError"]>;
 
-/** A listener that fails must not fail the run that it is told about. */
+/** Keeps an error of the listener from failing the run that it reports on. */
 export function guarded(onError: OnError): OnError {
   return (error, context) => {
     try {
@@ -13,7 +13,7 @@ export function guarded(onError: OnError): OnError {
   };
 }
 
-/** What becomes of an error that nobody listens for. */
+/** Reports an error when there is no listener. */
 export function warn(error: unknown, { source }: { source: string }): void {
   const message = error instanceof Error ? error.message : String(error);
   process.emitWarning(`${source}: ${message}`, { type: "ScrollbackWarning" });

@@ -21,11 +21,11 @@ import type { ChatAgentOptions, OnConflict, Persist } from "./options.ts";
 import type { StreamProgress } from "./stream-progress.ts";
 import { partialAnswer, turnOf } from "./turn.ts";
 
-/** What a run gives back. */
+/** The result of a run. */
 export interface AgentResult {
   /** The text of the model's last step. */
   readonly text: string;
-  /** What the model and its tools said, in order; with a thread the same that was stored behind the input. */
+  /** The messages of the model and its tools, in order. With a thread, the same messages are stored after the input. */
   readonly messages: ResponseMessage[];
   /** Why the model's last step ended. */
   readonly finishReason: FinishReason;
@@ -33,19 +33,19 @@ export interface AgentResult {
   readonly usage: LanguageModelUsage;
 }
 
-/** The agent as a run sees it: its options, with what is left out filled in. */
+/** The agent's options with the defaults filled in. */
 export interface RunningAgent extends Omit<ChatAgentOptions, "contextProviders" | "stores"> {
   readonly id: string;
   readonly maxSteps: number;
   readonly onError: NonNullable<ChatAgentOptions["onError"]>;
 }
 
-/** What one run is given. */
+/** What a run needs. */
 export interface RunRequest {
   readonly agent: RunningAgent;
   readonly input: readonly ChatMessage[];
   readonly conversation: Conversation | undefined;
-  /** What was said before, of a run without a conversation: as its keeper shortened it, so it is not reduced again. */
+  /** The history of a run without a conversation. The caller has reduced it already, so it is not reduced again. */
   readonly history?: readonly ChatMessage[] | undefined;
   readonly providers: readonly ContextProvider[];
   readonly signal: AbortSignal | undefined;
@@ -54,14 +54,14 @@ export interface RunRequest {
   readonly onConflict: OnConflict;
 }
 
-/** The outcome of the model's part of a run, however it was asked. */
+/** What the model returned, streamed or not. */
 export interface ModelOutcome {
   readonly messages: readonly ResponseMessage[];
   readonly lastStep: StepResult<ToolSet>;
   readonly usage: LanguageModelUsage;
 }
 
-/** What `generateText` and `streamText` both take. */
+/** The options that `generateText` and `streamText` share. */
 export interface ModelCall {
   readonly model: LanguageModel;
   readonly messages: ModelMessage[];
@@ -76,8 +76,8 @@ export interface ModelCall {
 }
 
 /**
- * One run, whether its answer streams or not: `prepare`, then the model, then `complete`, and `fail` where anything went
- * wrong. Takes the thread when it is made; `release` gives it back.
+ * One run, streamed or not: `prepare`, then the model, then `complete`, or `fail` after an error. The constructor reserves
+ * the thread; `release` frees it.
  */
 export class Run {
   readonly #request: RunRequest;
@@ -89,14 +89,14 @@ export class Run {
   #writes = 0;
   /** Whether the input is stored, no write has failed since, and none is under way. */
   #canWrite = false;
-  /** What had been said when the step began that is under way. */
-  #said: readonly ResponseMessage[] = [];
-  /** What had been said after so many steps, where every tool call had its result. */
+  /** The response's messages when the current step began. */
+  #responses: readonly ResponseMessage[] = [];
+  /** The response's messages by number of steps, for the steps after which every tool call had its result. */
   readonly #whole = new Map<number, readonly ResponseMessage[]>();
   /** The text of an answer that the provider ended with an error. */
   #failedText = "";
 
-  /** @throws StoreError `CONFLICT` when another run has the thread. */
+  /** @throws StoreError `CONFLICT` when another run holds the thread. */
   constructor(request: RunRequest) {
     const { agent, conversation, providers, signal } = request;
     this.#request = request;
@@ -114,7 +114,7 @@ export class Run {
     this.#request.conversation?.end();
   }
 
-  /** Reads the history, asks the providers, and puts together what the model is asked. */
+  /** Reads the history, asks the providers, and builds the model call. */
   async prepare(): Promise<ModelCall> {
     const { signal } = this.#request;
     return await untilAborted(() => this.#prepare(), signal);
@@ -123,23 +123,23 @@ export class Run {
   async #prepare(): Promise<ModelCall> {
     const { agent, conversation, input, signal } = this.#request;
     const history = await this.#history();
-    const { settled, open, isStored } = turnOf(history, input, conversation !== undefined);
-    // The caller was told that it is over.
+    const { earlier, open, isStored } = turnOf(history, input, conversation !== undefined);
+    // The caller has already received `ABORTED`.
     if (signal?.aborted) throw abortedError(signal);
     if (!isStored) await this.#write(input);
     this.#canWrite = true;
     await conversation?.announce();
     await this.#invocations.ask(input);
-    const seen = agent.reducer && conversation && settled.length > 0 ? await this.#reduce(settled) : settled;
+    const seen = agent.reducer && conversation && earlier.length > 0 ? await this.#reduce(earlier) : earlier;
     const messages = toModelMessages([...seen, ...this.#invocations.messages, ...open]);
-    if (messages.length === 0) invalid("input: must hold a message, as nothing was said before it");
+    if (messages.length === 0) invalid("input: must hold a message; the conversation is empty");
     const instructions = [agent.instructions, ...this.#invocations.instructions].filter(Boolean).join("\n");
     const { tools } = this.#invocations;
     const id = conversation?.serviceThreadId;
     return {
       model: agent.model,
       messages,
-      // A history may hold system messages; whoever writes to the store is trusted with them.
+      // A history may hold system messages: writers of the store are trusted with them.
       allowSystemInMessages: true,
       ...(instructions !== "" && { instructions }),
       ...(Object.keys(tools).length > 0 && { tools }),
@@ -147,13 +147,14 @@ export class Run {
       ...(id !== undefined && { providerOptions: this.#sendId(id) }),
       stopWhen: isStepCount(agent.maxSteps),
       prepareStep: async ({ responseMessages, stepNumber }) => {
-        this.#said = responseMessages;
+        this.#responses = responseMessages;
         this.#noteStep(stepNumber, responseMessages);
         await this.#completeStep(responseMessages);
         return undefined;
       },
       onStepEnd: ({ stepNumber, finishReason, response }) => {
-        if (finishReason !== "error") this.#noteStep(stepNumber + 1, [...this.#said, ...response.messages]);
+        if (finishReason !== "error")
+          this.#noteStep(stepNumber + 1, [...this.#responses, ...response.messages]);
       },
     };
   }
@@ -169,10 +170,12 @@ export class Run {
   async #reduce(history: readonly ChatMessage[]): Promise<readonly ChatMessage[]> {
     const { agent, signal } = this.#request;
     const reduced = await agent.reducer?.reduce(history, signal ? { signal } : {});
-    return Array.isArray(reduced) ? reduced : invalid("reducer: reduce must return a list of messages");
+    return Array.isArray(reduced)
+      ? reduced
+      : invalid("reducer: result of reduce() must be an array of messages");
   }
 
-  /** Whether the provider keeps the history: it has its id, or will give it one. */
+  /** Whether the provider keeps the history: the thread has its id, or will receive one. */
   get #isKeptByService(): boolean {
     const { agent, conversation } = this.#request;
     if (!conversation || conversation.store) return false;
@@ -185,7 +188,7 @@ export class Run {
     if (serviceThread) return serviceThread.send(id) as NonNullable<ModelMessage["providerOptions"]>;
     throw new StoreError(
       "INVALID_STATE",
-      "thread: the provider keeps its history, but the agent does not know how to go on with it; give the agent serviceThread",
+      "thread: its history is at the provider, but the agent has no serviceThread; give the agent serviceThread",
     );
   }
 
@@ -193,15 +196,15 @@ export class Run {
     if (isWhole(messages)) this.#whole.set(steps, messages);
   }
 
-  /** Before each further step: stores those before it, where that is asked for and no tool call is open. */
+  /** Before each further step: stores the previous steps with `persist: "eachStep"` if no tool call is open. */
   async #completeStep(messages: readonly ResponseMessage[]): Promise<void> {
     const { persist, signal } = this.#request;
-    // The SDK goes on for a while with a run that its caller was told is over.
+    // The AI SDK continues for a while after the caller has received `ABORTED`.
     if (signal?.aborted) throw abortedError(signal);
     if (persist === "eachStep" && isWhole(messages)) await this.#store(messages);
   }
 
-  /** Stores what the model said, and tells the providers. */
+  /** Stores the response and informs the providers. */
   async complete({ messages, lastStep, usage }: ModelOutcome): Promise<AgentResult> {
     const { input, signal } = this.#request;
     if (signal?.aborted) throw abortedError(signal);
@@ -223,14 +226,14 @@ export class Run {
     if (!conversation || typeof id !== "string" || id === "") {
       throw new StoreError(
         "UNSUPPORTED",
-        "serviceThread.receive: the provider gave no id for the thread; does it keep histories?",
+        "serviceThread.receive: the provider returned no thread id; check that it stores responses",
       );
     }
     conversation.setServiceThreadId(id);
     try {
       await conversation.announce();
     } catch (error) {
-      // The provider has the turn already.
+      // The provider has stored the turn already.
       agent.onError(error, { source: "contextProviders.threadCreated" });
     }
   }
@@ -240,7 +243,7 @@ export class Run {
     this.#stored = messages.length;
   }
 
-  /** Adds messages to the conversation, where there is one that is kept here. */
+  /** Adds messages to the conversation if Scrollback stores it. */
   async #write(added: readonly ChatMessage[]): Promise<void> {
     const { conversation, onConflict } = this.#request;
     if (!conversation || this.#isKeptByService || added.length === 0) return;
@@ -256,19 +259,19 @@ export class Run {
     } catch (error) {
       if (!isChecked || !StoreError.is(error, "CONFLICT")) throw error;
       const problem =
-        "thread: it was written to since this run read it; what this run had to add was not added";
+        "thread: another writer changed it since this run read it; nothing was added, run again";
       throw new StoreError("CONFLICT", problem, { cause: error });
     }
   }
 
   /**
-   * Keeps what a failed run has finished, and with `persistPartial` what it has begun to say.
+   * Stores the finished steps of a failed run, and with `persistPartial` the text of the unfinished step.
    *
-   * @param progress how much of it was handed out; without it all that is finished counts.
+   * @param progress how much of the answer was yielded; without it all finished steps count.
    */
   async #keep(progress: StreamProgress | undefined): Promise<void> {
     if (!this.#canWrite) return;
-    // The SDK tells of a step's end a moment after the part that says so.
+    // The AI SDK calls `onStepEnd` shortly after it yields the step's last part.
     await setImmediate();
     const { steps = Number.POSITIVE_INFINITY, text = this.#failedText } = progress ?? {};
     const [, finished = []] = [...this.#whole].findLast(([count]) => count <= steps) ?? [];
@@ -282,18 +285,18 @@ export class Run {
     }
   }
 
-  /** Keeps what was finished, tells the providers of a failure, and says what the caller is to hear. */
+  /** Stores the finished steps, informs the providers, and returns the error for the caller. */
   async fail(error: unknown, progress?: StreamProgress): Promise<unknown> {
     const { input, signal } = this.#request;
     await this.#keep(progress);
     const isAborted = signal?.aborted === true && !StoreError.is(error, "ABORTED");
-    const heard = isAborted && signal ? abortedError(signal) : error;
-    await this.#invocations.tell({ request: [...input], error: heard });
-    return heard;
+    const reported = isAborted && signal ? abortedError(signal) : error;
+    await this.#invocations.tell({ request: [...input], error: reported });
+    return reported;
   }
 }
 
-/** Whatever an aborted run failed with, its caller hears `ABORTED`. */
+/** The error of an aborted run, for any failure that the abort caused. */
 export function abortedError(signal: AbortSignal): StoreError {
   const problem = "signal: the run was aborted; its input stays stored, and the steps that were finished";
   return new StoreError("ABORTED", problem, { cause: signal.reason });

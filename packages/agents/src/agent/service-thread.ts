@@ -1,17 +1,17 @@
 import type { ProviderOptions } from "@scrollback/store-core";
 import type { StepResult, ToolSet } from "ai";
 
-/** How the id of a history that the model's provider keeps goes to the provider and comes back. */
+/** Sends the id of a provider's history to the provider, and receives it. */
 export interface ServiceThread {
-  /** The provider's options that make a request go on with this history. */
+  /** The provider options that make a request continue this history. */
   send(serviceThreadId: string): ProviderOptions;
-  /** The id to go on with, from the last step of a run; undefined where the provider gave none, which fails the run. */
+  /** The id to continue with, from the last step of a run. Undefined if the provider returned none; then the run fails. */
   receive(result: StepResult<ToolSet>): string | undefined;
 }
 
 /**
- * OpenAI's Responses API: each response has an id, and the next request names it as the previous one. Responses must be
- * stored there, which is the provider's default.
+ * OpenAI's Responses API: each response has an id, and the next request refers to it as the previous response. The provider
+ * must store responses, which is its default.
  *
  * @example
  * const agent = new ChatAgent({ model: openai("gpt-5"), serviceThread: openaiResponses });

@@ -1,4 +1,4 @@
-/** Hands a part out; when the reader does not come back for more, stops the model before anything else is waited for. */
+/** Yields a part. When the reader stops, aborts the model before anything else is awaited. */
 export function* stoppable<Part>(part: Part, stop: AbortController): Generator<Part> {
   let isTaken = false;
   try {

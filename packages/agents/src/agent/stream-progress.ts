@@ -1,10 +1,10 @@
 import type { TextStreamPart, ToolSet } from "ai";
 
-/** How much of a streamed answer was handed out: the model may be ahead of whoever reads it. */
+/** How much of a streamed answer was yielded; the model may be ahead of the reader. */
 export class StreamProgress {
-  /** How many whole steps. */
+  /** The number of complete steps. */
   steps = 0;
-  /** The text of the step behind them. */
+  /** The text of the step after them. */
   text = "";
 
   note(part: TextStreamPart<ToolSet>): void {

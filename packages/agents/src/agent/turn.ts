@@ -2,17 +2,20 @@ import { isDeepStrictEqual } from "node:util";
 import type { ChatMessage } from "@scrollback/store-core";
 import { splitOpenExchange } from "./exchange.ts";
 
-/** A history and a new input as the model is to have them. */
+/** A history and a new input, arranged for the model. */
 export interface Turn {
-  /** What was said before; a reducer may shorten it. */
-  readonly settled: readonly ChatMessage[];
-  /** What must reach the model whole, behind what context providers add. Ends with the input, or what was said after it. */
+  /** The conversation so far; a reducer may shorten it. */
+  readonly earlier: readonly ChatMessage[];
+  /**
+   * What must reach the model unchanged, after the messages of context providers. Ends with the input, or with the steps
+   * that follow it.
+   */
   readonly open: readonly ChatMessage[];
-  /** Whether the input is in the history already: an earlier run has stored it and did not come to its end. */
+  /** Whether the history already holds the input, because an earlier run stored it and did not finish. */
   readonly isStored: boolean;
 }
 
-/** @param isStorable whether the input is stored at all, so that it may be there. */
+/** @param isStorable whether the input is stored at all, so that the history may hold it. */
 export function turnOf(
   history: readonly ChatMessage[],
   input: readonly ChatMessage[],
@@ -27,11 +30,11 @@ export function turnOf(
   const start = isStorable ? startOf(input, unanswered) : undefined;
   const isStored = start !== undefined;
   const before = isStored ? unanswered.slice(0, start) : input.length === 0 ? unanswered : shown;
-  const { settled, open } = splitOpenExchange(before, input);
-  return { settled, open: [...open, ...(isStored ? unanswered.slice(start) : input)], isStored };
+  const { earlier, open } = splitOpenExchange(before, input);
+  return { earlier, open: [...open, ...(isStored ? unanswered.slice(start) : input)], isStored };
 }
 
-/** Where the input stands at the end of a history, with nothing behind it but steps that the model is to go on from. */
+/** The index of the input at the end of a history, if only steps follow it that the model can continue from. */
 function startOf(input: readonly ChatMessage[], history: readonly ChatMessage[]): number | undefined {
   if (input.length === 0) return undefined;
   const isUnfinished = history.at(-1)?.role === "tool";
@@ -43,13 +46,13 @@ function startOf(input: readonly ChatMessage[], history: readonly ChatMessage[])
   return undefined;
 }
 
-/** By their ids where both have one, so that the same words can be said twice. */
+/** Compares ids if both messages have one, so that the same text can occur twice. */
 function isSame(message: ChatMessage, stored: ChatMessage | undefined): boolean {
   if (message.id !== undefined && stored?.id !== undefined) return message.id === stored.id;
   return isDeepStrictEqual(message, stored);
 }
 
-/** What was said of an answer that was stopped or has failed. */
+/** The streamed text of an answer that was cancelled or failed. */
 export function partialAnswer(text: string): ChatMessage {
   return { role: "assistant", content: [{ type: "text", text }], metadata: { partial: true } };
 }

@@ -1,44 +1,44 @@
 import { type ChatMessage, type Check, hasMethods, isFunction } from "@scrollback/store-core";
 import type { ToolSet } from "ai";
 
-/** What a provider may know of the run that it is asked in. */
+/** What a provider is told about the current run. */
 export interface InvocationContext {
   readonly agentId: string;
   readonly agentName?: string;
-  /** The store's id of the thread, or the service's; absent without a thread, or where nobody gave it an id yet. */
+  /** The id of the thread, from its store or from the provider; absent without a thread, or while it has no id. */
   readonly threadId?: string;
-  /** The run's signal: what a provider waits for should end with it. */
+  /** The run's signal. A provider must stop waiting when it is aborted. */
   readonly signal?: AbortSignal;
-  /** What the providers before this one have added to the request; in `invoked` what all have. */
+  /** The messages that the providers before this one added; in `invoked`, those of all providers. */
   readonly injected: readonly ChatMessage[];
-  /** Tells the agent's `onError` of a failure that is not to fail the run. */
+  /** Reports an error to the agent's `onError` without failing the run. */
   report(error: unknown): void;
 }
 
 /** What a provider adds to one request. None of it is stored. */
 export interface ProvidedContext {
-  /** Joined to the agent's instructions by a newline. */
+  /** Appended to the agent's instructions after a newline. */
   readonly instructions?: string;
-  /** Put between the history and the new input. */
+  /** Inserted between the history and the new input. */
   readonly messages?: readonly ChatMessage[];
-  /** Offered to the model beside the agent's. A name that is taken fails the run with `INVALID_ARGUMENT`. */
+  /** Offered to the model with the agent's tools. A name that exists already fails the run with `INVALID_ARGUMENT`. */
   readonly tools?: ToolSet;
 }
 
-/** One run as it ended. */
+/** A finished run. */
 export interface Invocation {
   /** The new input. */
   readonly request: readonly ChatMessage[];
-  /** What the model said and its tools gave back, of a run that succeeded. */
+  /** The messages of the model and its tools, if the run succeeded. */
   readonly response?: readonly ChatMessage[];
-  /** Why the run failed; `ABORTED` for one that was cancelled. Nothing was stored then, or only whole earlier steps. */
+  /** Why the run failed; `ABORTED` if it was cancelled. Then nothing was stored, or only complete earlier steps. */
   readonly error?: unknown;
 }
 
 /**
- * Dynamic memory: asked before each run what the model should know now, told after each run what came of it. Providers
- * are asked in their order, one after another. They see what came from outside (input, model output), not what other
- * providers added, unless they look at {@link InvocationContext.injected}.
+ * Dynamic context: `invoking` supplies what the model should know before each run, `invoked` receives the result. Providers
+ * are called one after another, in order. They see the input and the model's output, but the additions of other providers
+ * only in {@link InvocationContext.injected}.
  *
  * @example
  * const clock: ContextProvider = {
@@ -46,29 +46,29 @@ export interface Invocation {
  * };
  */
 export interface ContextProvider {
-  /** Called once for a thread, when it first has an id. A failure fails the run. */
+  /** Called once, when the thread first has an id. An error fails the run. */
   threadCreated?(threadId: string): void | Promise<void>;
-  /** Before the model is asked. `messages` are the new input. A failure fails the run. */
+  /** Called before the model is asked, with the new input. An error fails the run. */
   // biome-ignore lint/suspicious/noConfusingVoidType: a provider that adds nothing is written without a return
   invoking?(messages: readonly ChatMessage[], context: InvocationContext): Promise<ProvidedContext | void>;
-  /** After the turn is stored, and after a failure, with the error. A failure is reported and undoes nothing. */
+  /** Called after the turn is stored, or with the error after a failure. An error is reported and undoes nothing. */
   invoked?(invocation: Invocation, context: InvocationContext): Promise<void>;
-  /** What the thread's state is to keep for this provider: plain JSON. */
+  /** Returns what the thread's state keeps for this provider: plain JSON. */
   serialize?(): Promise<unknown>;
-  /** Takes what `serialize` gave, when the thread is restored. */
+  /** Receives what `serialize` returned when the thread is restored. */
   updateFromState?(state: unknown): Promise<void>;
-  /** Frees what the provider opened. */
+  /** Releases the provider's resources. */
   close?(): Promise<void>;
 }
 
-/** Providers that all threads of an agent share, or a function that makes a thread its own. */
+/** Providers shared by all threads of an agent, or a function that creates providers for a thread. */
 export type ContextProviders = readonly ContextProvider[] | (() => readonly ContextProvider[]);
 
 const methods = ["threadCreated", "invoking", "invoked", "serialize", "updateFromState", "close"] as const;
 
 /** A list of context providers. */
 export const isProviderList: Check = (value) => {
-  if (!Array.isArray(value)) return "must be a list of context providers, or a function that returns one";
+  if (!Array.isArray(value)) return "must be an array of context providers, or a function that returns one";
   for (const [index, provider] of value.entries()) {
     const problem = hasMethods()(provider);
     if (problem) return `[${index}] ${problem}`;

@@ -3,24 +3,24 @@ import type { ToolSet } from "ai";
 import { checkMessages } from "../thread/check-messages.ts";
 import type { ContextProvider, Invocation, InvocationContext, ProvidedContext } from "./context-provider.ts";
 
-/** What all providers of a run see the same of it. */
+/** What all providers of a run are told alike. */
 export interface RunFacts {
   readonly agentId: string;
   readonly agentName: string | undefined;
   readonly signal: AbortSignal | undefined;
-  /** The thread's id as it is now. */
+  /** The thread's current id. */
   threadId(): string | undefined;
   onError(error: unknown, context: { source: string }): void;
 }
 
-/** The providers of one run: asked once in their order, told once how it ended. */
+/** The providers of one run: each is asked once, in order, and informed once of the result. */
 export class Invocations {
   readonly instructions: string[] = [];
   readonly messages: ChatMessage[] = [];
   readonly tools: ToolSet = {};
   readonly #providers: readonly ContextProvider[];
   readonly #facts: RunFacts;
-  /** How many providers were asked: only those are told how it ended. */
+  /** The number of providers that were asked. Only those are informed of the result. */
   #asked = 0;
 
   constructor(providers: readonly ContextProvider[], agentTools: ToolSet, facts: RunFacts) {
@@ -29,7 +29,7 @@ export class Invocations {
     Object.assign(this.tools, agentTools);
   }
 
-  /** @throws what a provider throws, and StoreError `INVALID_ARGUMENT` for what it must not return. */
+  /** @throws what a provider throws, and StoreError `INVALID_ARGUMENT` for an invalid result. */
   async ask(input: readonly ChatMessage[]): Promise<void> {
     for (const [index, provider] of this.#providers.entries()) {
       this.#asked = index + 1;
@@ -41,23 +41,23 @@ export class Invocations {
 
   #take(provided: ProvidedContext, name: string): void {
     const problem = isObject(provided);
-    if (problem) invalid(`${name}: what it returns ${problem}`);
+    if (problem) invalid(`${name}: result ${problem}`);
     const { instructions, messages = [], tools = {} } = provided;
     if (instructions !== undefined && typeof instructions !== "string") {
       invalid(`${name}: instructions must be a string`);
     }
-    if (!Array.isArray(messages)) invalid(`${name}: messages must be a list of messages`);
+    if (!Array.isArray(messages)) invalid(`${name}: messages must be an array of messages`);
     checkMessages(`${name}: messages`, messages);
     const taken = Object.keys(tools).find((tool) => Object.hasOwn(this.tools, tool));
     if (taken !== undefined) {
-      invalid(`${name}: tools has "${taken}", a name that the agent or a provider before has; rename one`);
+      invalid(`${name}: tools.${taken} has the name of an existing tool; rename one`);
     }
     if (instructions) this.instructions.push(instructions);
     this.messages.push(...messages);
     Object.assign(this.tools, tools);
   }
 
-  /** Tells every provider that was asked. What one throws is reported. */
+  /** Informs every provider that was asked. Errors are reported. */
   async tell(invocation: Invocation): Promise<void> {
     for (const [index, provider] of this.#providers.slice(0, this.#asked).entries()) {
       const name = `contextProviders[${index}].invoked`;

@@ -4,9 +4,9 @@ import type { ContextProvider } from "./context-provider.ts";
 const keepsState = (provider: ContextProvider) => provider.serialize !== undefined;
 
 /**
- * What the providers keep in a thread's state; undefined where none keeps anything.
+ * Serializes the providers for a thread's state; undefined if no provider keeps anything.
  *
- * @throws StoreError `INVALID_ARGUMENT` for a state that is no JSON.
+ * @throws StoreError `INVALID_ARGUMENT` for a state that is not JSON.
  */
 export async function serializeProviders(
   providers: readonly ContextProvider[],
@@ -20,9 +20,9 @@ export async function serializeProviders(
 }
 
 /**
- * Gives the providers back what a thread's state kept for them.
+ * Passes the states in a thread's state back to the providers.
  *
- * @throws StoreError `INVALID_STATE` where the state is of other providers, or one refuses it.
+ * @throws StoreError `INVALID_STATE` when the state was made with other providers, or a provider rejects it.
  */
 export async function restoreProviders(
   providers: readonly ContextProvider[],
@@ -32,7 +32,7 @@ export async function restoreProviders(
   if (states.length !== keepers.length) {
     throw new StoreError(
       "INVALID_STATE",
-      `state: contextStates has ${states.length} states, but ${keepers.length} of the agent's context providers keep one; restore it with the providers that it was made with`,
+      `state: contextStates has ${states.length} states, but ${keepers.length} of the agent's context providers keep one; use the providers that it was saved with`,
     );
   }
   for (const [index, provider] of keepers.entries()) {
@@ -50,7 +50,7 @@ function asJson(state: unknown, index: number): unknown {
   try {
     text = JSON.stringify(state ?? null);
   } catch {
-    // A cycle or a bigint: refused below, without a word of what it holds.
+    // A cycle or a bigint. Rejected below; the message does not quote the value.
   }
   if (text !== undefined) return JSON.parse(text);
   throw new StoreError("INVALID_ARGUMENT", `contextProviders[${index}].serialize must return plain JSON`);

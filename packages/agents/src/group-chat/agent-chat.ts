@@ -27,51 +27,54 @@ const isStore = hasMethods("commit", "read", "serialize", "updateFromState");
 const optionChecks = Object.freeze({ signal: isSignal });
 
 /**
- * Several agents in one conversation: one primary history, and a channel for each kind of agent state. What is said in one
- * channel goes to the others. One operation at a time. Who speaks when is for those that extend it to say, as
- * {@link AgentGroupChat} does.
+ * Several agents in one conversation: one primary history, and one channel for each kind of agent state. A message from one
+ * channel is sent to the others. One operation at a time. Subclasses such as {@link AgentGroupChat} decide which agent
+ * takes the next turn.
  */
 export abstract class AgentChat {
   readonly #transcript: Transcript;
   readonly #channels = new Channels();
   #isActive = false;
   #undo: (() => Promise<void>) | undefined;
-  /** The turn that began and has not been concluded; over a failure, a crash and a restart too. */
+  /** The turn that has begun and is not concluded. Survives a failure, a crash and a restart. */
   protected turn: OpenTurn | undefined;
 
   protected constructor(store: MessageStore | undefined) {
     const problem = store === undefined ? undefined : isStore(store);
-    if (problem) invalid(`${typeOf(this)}: store ${problem}; give one of a factory: stores.open(id)`);
+    if (problem) invalid(`${typeOf(this)}: store ${problem}; use stores.open(id) of a store factory`);
     this.#transcript = new Transcript(store);
   }
 
   /** In joining order. */
   abstract get agents(): readonly ChatParticipant[];
-  /** Whether the chat came to its end. Of a chat on a store, as far as it has been read: after the first call. */
+  /** Whether the chat is complete. With a `store` the value is known after the first call. */
   abstract get isComplete(): boolean;
-  /** Lets agents speak, or one agent; gives their visible messages, each once it is in the history. */
+  /** Lets agents take turns, or one given agent take one. Yields their visible messages, each after it is in the history. */
   abstract invoke(agent?: ChatParticipant, options?: ChatOptions): AsyncGenerator<ChatMessage, void, void>;
-  /** The same in pieces. The history is updated when a turn's stream ends; its messages are given then. */
+  /**
+   * Like {@link invoke}, but yields the pieces of each text. The history is updated when a turn's stream ends; then its
+   * messages are yielded.
+   */
   abstract invokeStream(
     agent?: ChatParticipant,
     options?: ChatOptions,
   ): AsyncGenerator<ChatStreamPart, void, void>;
 
-  /** What is kept beside the messages, in the same commit. */
+  /** Returns what is stored with the messages, in the same commit. */
   protected abstract saveProgress(): Omit<ChatProgress, "turn">;
-  /** Takes what {@link saveProgress} gave, or nothing for a chat that begins. */
+  /** Receives what {@link saveProgress} returned; undefined for a new chat. */
   protected abstract loadProgress(progress: Omit<ChatProgress, "turn"> | undefined): void;
 
   /**
-   * Adds messages of users, or of whoever else is no agent of the chat, as one commit, and sends them to every channel
-   * without waiting. A message whose id the chat has is not added again.
+   * Adds messages as one commit and sends them to every channel without waiting. The messages come from users or other
+   * outsiders, not from agents of the chat. A message whose id is in the chat is not added again.
    *
-   * @throws StoreError `INVALID_ARGUMENT` for what is no message and for system messages, `CONFLICT` while an agent is
-   *   active or when another wrote to the store, what the store throws.
+   * @throws StoreError `INVALID_ARGUMENT` for an invalid or system message, `CONFLICT` while an agent is active or after
+   *   another writer changed the store, and the store's errors.
    */
   async addMessages(messages: readonly ChatMessage[], options: ChatOptions = {}): Promise<void> {
     checkOptions("addMessages", options, optionChecks);
-    if (!Array.isArray(messages)) invalid("addMessages: messages must be a list of messages");
+    if (!Array.isArray(messages)) invalid("addMessages: messages must be an array of messages");
     checkMessages("addMessages: messages", messages);
     const system = messages.findIndex(({ role }) => role === "system");
     if (system !== -1) {
@@ -81,17 +84,17 @@ export abstract class AgentChat {
       const added = messages.filter(({ id }) => id === undefined || !this.#transcript.has(id));
       if (added.length === 0) return;
       const { length } = this.history;
-      // Whoever speaks after an answer has moved on from it.
+      // A new message after an answer closes that turn.
       await this.#append(added, this.turn?.isAnswered ? undefined : this.turn, options.signal);
       this.#channels.broadcast(this.history.slice(length));
     });
   }
 
   /**
-   * The history, newest first; or an agent's view of it, which is empty until it joined, with its first turn or that of an
-   * agent that it shares a channel with.
+   * Returns the history, newest first, or an agent's view of it. The view is empty until the agent joins: with its first
+   * turn, or with the first turn of an agent that shares its channel.
    *
-   * @throws StoreError `CONFLICT` while an agent is active, what the store throws.
+   * @throws StoreError `CONFLICT` while an agent is active, and the store's errors.
    */
   async getMessages(agent?: ChatParticipant, options: ChatOptions = {}): Promise<ChatMessage[]> {
     checkOptions("getMessages", options, optionChecks);
@@ -105,20 +108,20 @@ export abstract class AgentChat {
     });
   }
 
-  /** Clears history and channels; the agents stay. What the store's thread holds beside the chat stays too. */
+  /** Clears history and channels. The agents stay, and so does other data in the store's thread. */
   async reset(): Promise<void> {
     await this.exclusively(undefined, async () => {
-      await this.#settle(() => this.#transcript.clear());
+      await this.#write(() => this.#transcript.clear());
       this.turn = undefined;
       this.loadProgress(undefined);
       await this.#channels.reset();
     });
   }
 
-  /** Plain JSON for {@link restore}, in any process. @throws what the store's or a channel's `serialize` throws. */
+  /** Returns plain JSON for {@link restore}, in any process. @throws what `serialize` of the store or of a channel throws. */
   async serialize(): Promise<ChatState> {
     return await this.exclusively(undefined, async () => {
-      // On a store they are rebuilt from the history, and no message text is in the state.
+      // With a store they are rebuilt from the history, and the state holds no message text.
       const channels = this.#transcript.isStored ? undefined : await this.#channels.serialize();
       return {
         type: "scrollback.groupChat",
@@ -136,10 +139,11 @@ export abstract class AgentChat {
   }
 
   /**
-   * Goes on from what {@link serialize} gave. The chat must be unused and hold the same agents. On failure it is empty.
+   * Continues from the state that {@link serialize} returned. The chat must be unused and have the same agents. After a
+   * failure the chat is empty.
    *
-   * @throws StoreError `INVALID_STATE` for a foreign state, a used chat, and a participant that is missing; what the
-   *   store or a channel throws.
+   * @throws StoreError `INVALID_STATE` for a foreign state, a used chat or a missing participant; and what the store or a
+   *   channel throws.
    */
   async restore(state: unknown): Promise<void> {
     const saved = parseChatState(state);
@@ -147,7 +151,7 @@ export abstract class AgentChat {
       if (this.history.length > 0 || this.#channels.size > 0 || this.turn) {
         throw new StoreError(
           "INVALID_STATE",
-          "Already in use: restore needs a chat in which nothing was said",
+          "Already in use: restore needs an unused chat; create a new one",
         );
       }
       checkPresent(saved.participants, this.agents);
@@ -163,7 +167,7 @@ export abstract class AgentChat {
     });
   }
 
-  /** Takes back what {@link restore} did, of a chat inside another whose own restore failed later. */
+  /** Reverts {@link restore} of an inner chat whose outer chat failed to restore. */
   async undoRestore(): Promise<void> {
     await this.exclusively(undefined, () => this.#undoRestore());
   }
@@ -175,7 +179,7 @@ export abstract class AgentChat {
     this.#undo = undefined;
   }
 
-  /** Whether this chat stands on the very thread that a state is of: then there is nothing to restore. */
+  /** Whether this chat uses the thread that a state describes. Then there is nothing to restore. */
   isAt(state: ChatState): boolean {
     return this.#transcript.isAt(state.history);
   }
@@ -185,7 +189,7 @@ export abstract class AgentChat {
     return this.#transcript.messages;
   }
 
-  /** Runs the one operation that a chat has at a time, on the history as it is stored. */
+  /** Runs the single operation that a chat allows at a time, on the stored history. */
   protected async exclusively<T>(signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> {
     this.#enter();
     try {
@@ -196,7 +200,7 @@ export abstract class AgentChat {
     }
   }
 
-  /** The same for an operation that gives something on its way. */
+  /** Like {@link exclusively}, for an operation that yields values. */
   protected async *activity<T>(
     signal: AbortSignal | undefined,
     work: () => AsyncGenerator<T, void, void>,
@@ -211,10 +215,10 @@ export abstract class AgentChat {
   }
 
   /**
-   * One turn of an agent: its channel is brought up to date, what it says enters the history, and then goes to the other
-   * channels. The turn stays open; {@link conclude} ends it.
+   * Runs one turn of an agent: brings its channel up to date, adds its messages to the history, and sends them to the other
+   * channels. The turn stays open until {@link conclude}.
    */
-  protected async *speak(
+  protected async *takeTurn(
     agent: ChatParticipant,
     { signal, streams }: TurnOptions,
   ): AsyncGenerator<ChatStreamPart, void, void> {
@@ -243,9 +247,9 @@ export abstract class AgentChat {
     }
   }
 
-  /** Ends the turn: keeps what came of it. */
+  /** Ends the turn and stores the result. */
   protected async conclude(): Promise<void> {
-    await this.#settle(() => this.#transcript.save(this.#progress(undefined)));
+    await this.#write(() => this.#transcript.save(this.#progress(undefined)));
     this.turn = undefined;
   }
 
@@ -254,12 +258,12 @@ export abstract class AgentChat {
     turn: OpenTurn | undefined,
     signal: AbortSignal | undefined,
   ): Promise<void> {
-    await this.#settle(() => this.#transcript.append(messages, this.#progress(turn), signal));
+    await this.#write(() => this.#transcript.append(messages, this.#progress(turn), signal));
     this.turn = turn;
   }
 
-  /** Writes. What the channels hold after a write that failed may not be what the thread holds: they are built anew. */
-  async #settle(write: () => Promise<void>): Promise<void> {
+  /** Writes. After a failed write the channels may differ from the thread, so they are rebuilt. */
+  async #write(write: () => Promise<void>): Promise<void> {
     try {
       await write();
     } catch (error) {

@@ -13,7 +13,7 @@ import { AgentChat } from "./agent-chat.ts";
 import type { ChatProgress } from "./chat-state.ts";
 import { type ChatParticipant, checkParticipant, isParticipant } from "./participant.ts";
 import {
-  hasSpoken,
+  hasTakenTurn,
   isSelection,
   type Selection,
   SequentialSelection,
@@ -27,21 +27,24 @@ import {
 } from "./strategies/termination.ts";
 import type { ChatOptions, ChatStreamPart, TurnOptions } from "./turn.ts";
 
-/** What an {@link AgentGroupChat} is made of. */
+/** Options of {@link AgentGroupChat}. */
 export interface AgentGroupChatOptions {
-  /** Who takes part, in joining order. Default: nobody yet. */
+  /** The participants, in joining order. Default: none. */
   agents?: readonly ChatParticipant[];
-  /** Who speaks next. Default: a {@link SequentialSelection}. */
+  /** Selects the agent of the next turn. Default: a {@link SequentialSelection}. */
   selection?: Selection;
-  /** When the chat has come to its end. Default: never. */
+  /** Decides when the chat is complete. Default: never. */
   termination?: Termination;
-  /** Speaks first, while no agent of the chat has spoken; joins last where it is none of `agents`. Default: whom the selection says. */
+  /**
+   * Takes the first turn while no agent of the chat has taken one. Added last if it is not in `agents`. Default: the
+   * selection decides.
+   */
   initialAgent?: ChatParticipant;
-  /** How many turns one `invoke` takes at most, a whole number from 1 on. Default 99 with a `termination`, else 1. */
+  /** The maximum number of turns of one `invoke`, a positive integer. Default 99 with a `termination`, else 1. */
   maximumIterations?: number;
-  /** Whether a chat that came to its end goes on when it is invoked again. Default false: that is an error. */
+  /** Whether invoking a complete chat continues it. Default false: it throws. */
   automaticReset?: boolean;
-  /** Where the history is kept: a thread of any store, the chat's alone. Default: in memory. */
+  /** Where the history is stored: a thread of any store, used by this chat only. Default: in memory. */
   store?: MessageStore;
 }
 
@@ -58,8 +61,9 @@ const optionChecks: Readonly<Record<keyof AgentGroupChatOptions, Check>> = Objec
 const invokeChecks = Object.freeze({ signal: isSignal });
 
 /**
- * Agents that take turns: a selection says who speaks next, a termination when it is enough. On a `store` each message is
- * committed as it is said, with all that is needed to go on; a chat made on the same store goes on from there.
+ * Agents that take turns: a selection chooses the next agent, a termination decides when the chat is complete. With a
+ * `store` each message is committed as soon as it is produced, together with the chat's progress; a chat on the same store
+ * continues from there.
  *
  * @example
  * const chat = new AgentGroupChat({
@@ -79,7 +83,7 @@ export class AgentGroupChat extends AgentChat {
   readonly #automaticReset: boolean;
   #isComplete = false;
 
-  /** Makes no request. @throws StoreError `INVALID_ARGUMENT` for a wrong or unknown option. */
+  /** Does no I/O. @throws StoreError `INVALID_ARGUMENT` for a wrong or unknown option. */
   constructor(options: AgentGroupChatOptions = {}) {
     checkOptions("AgentGroupChat", options, optionChecks);
     super(options.store);
@@ -102,25 +106,26 @@ export class AgentGroupChat extends AgentChat {
   }
 
   /**
-   * Lets an agent join. One that has joined already changes nothing.
+   * Adds an agent. Adding it twice changes nothing.
    *
-   * @throws StoreError `INVALID_ARGUMENT` for what is no participant, and for the id of another one.
+   * @throws StoreError `INVALID_ARGUMENT` for an invalid participant, or an id that another agent has.
    */
   addAgent(agent: ChatParticipant): void {
     checkParticipant("addAgent: agent", agent);
     const known = this.#agents.find(({ id }) => id === agent.id);
     if (!known) this.#agents.push(agent);
-    else if (known !== agent) invalid(`addAgent: agent has the id "${agent.id}", which another agent has`);
+    else if (known !== agent)
+      invalid(`addAgent: agent has the id "${agent.id}" of another agent; use a unique id`);
   }
 
   /**
-   * Lets agents speak until the termination says that it is enough, or `maximumIterations` turns were taken. A turn that was
-   * cut off before (by a crash, a failure, a reader that stopped) is gone on with first. With an `agent`: it joins, and takes
-   * one turn, whatever the selection and the limit say; the termination is asked all the same.
+   * Lets agents take turns until the termination ends the chat or `maximumIterations` turns were taken. A turn that was
+   * interrupted (by a crash, a failure or a reader that stopped) is continued first. With `agent`: it joins and takes one
+   * turn, regardless of selection and limit; the termination is still asked.
    *
-   * @throws StoreError `CONFLICT` while an agent is active, `INVALID_STATE` for a chat that came to its end or has no agents,
-   *   `UNAVAILABLE` when a channel could not receive what was said before; what agents, strategies and the store throw. What
-   *   was said stays in the history.
+   * @throws StoreError `CONFLICT` while an agent is active, `INVALID_STATE` for a complete chat or one without agents,
+   *   `UNAVAILABLE` when a channel could not receive earlier messages; and what agents, strategies and the store throw. The
+   *   messages so far stay in the history.
    */
   override async *invoke(
     agent?: ChatParticipant,
@@ -163,7 +168,7 @@ export class AgentGroupChat extends AgentChat {
 
   async *#turnOf(agent: ChatParticipant, options: TurnOptions): AsyncGenerator<ChatStreamPart, void, void> {
     this.addAgent(agent);
-    yield* this.speak(agent, options);
+    yield* this.takeTurn(agent, options);
     await this.#ask(agent, options);
   }
 
@@ -182,7 +187,7 @@ export class AgentGroupChat extends AgentChat {
     }
   }
 
-  /** Who was cut off before it came to an answer; where it had answered, the termination is asked now. */
+  /** The agent whose turn was interrupted before it answered. If it had answered, the termination is asked now. */
   async #interrupted(options: TurnOptions): Promise<ChatParticipant | undefined> {
     const { turn } = this;
     const agent = this.#agents.find(({ id }) => id === turn?.agent);
@@ -194,7 +199,7 @@ export class AgentGroupChat extends AgentChat {
 
   async #next(signal: AbortSignal | undefined): Promise<ChatParticipant> {
     const initialAgent = this.#initialAgent;
-    if (initialAgent && !this.#agents.some((agent) => hasSpoken(agent, this.history))) return initialAgent;
+    if (initialAgent && !this.#agents.some((agent) => hasTakenTurn(agent, this.history))) return initialAgent;
     return await select(this.#selection, this.#agents, this.history, {
       ...(signal && { signal }),
       ...(initialAgent && { initialAgent }),
@@ -209,7 +214,7 @@ export class AgentGroupChat extends AgentChat {
         ? await askTermination(this.#termination, agent, this.history, options)
         : false;
     } catch (error) {
-      // A question that was cut off is asked again; one that failed is not, or the chat could never go on.
+      // An interrupted question is asked again. A failed one is not, or the chat could never continue.
       if (!StoreError.is(error, "ABORTED")) await this.conclude();
       throw error;
     }

@@ -1,40 +1,40 @@
 import { isString, StoreError } from "@scrollback/store-core";
 import { type ChatParticipant, typeOf } from "./participant.ts";
 
-/** A turn that began and is not known to have ended: whose it is, and whether it came to an answer. */
+/** A turn that has begun and is not known to have ended: its agent, and whether the agent answered. */
 export interface OpenTurn {
   readonly agent: string;
   readonly isAnswered: boolean;
 }
 
-/** What a chat keeps beside its messages. Plain JSON. */
+/** What a chat stores with its messages. Plain JSON. */
 export interface ChatProgress {
   readonly isComplete: boolean;
-  /** What the selection's `serialize()` gave. */
+  /** The result of the selection's `serialize()`. */
   readonly selection?: unknown;
   readonly turn?: OpenTurn;
 }
 
-/** A channel as it was saved. */
+/** A saved channel. */
 export interface ChannelState {
   readonly key: string;
   readonly type: string;
-  /** The ids of the agents that have spoken in it. */
+  /** The ids of the agents that have taken a turn in it. */
   readonly agents: readonly string[];
   readonly state: unknown;
 }
 
 /**
- * A chat as plain JSON. With a `store` of the chat's own there is no message text in it; without one, the history and the
- * channels' states hold the messages.
+ * A chat as plain JSON. With a `store` it holds no message text; without one, the history and the channels' states hold the
+ * messages.
  */
 export interface ChatState extends ChatProgress {
   readonly type: "scrollback.groupChat";
   readonly version: 1;
   readonly participants: readonly { readonly id: string; readonly name?: string; readonly type: string }[];
-  /** What the `serialize()` of the history's store gave. */
+  /** The result of `serialize()` of the history's store. */
   readonly history: unknown;
-  /** Absent with a `store`: the channels are then rebuilt from the history. */
+  /** Absent with a `store`: the channels are rebuilt from the history. */
   readonly channels?: readonly ChannelState[];
 }
 
@@ -49,33 +49,35 @@ function isObject(value: unknown): value is Fields {
 }
 
 /**
- * Reads a chat's state that came from anywhere.
+ * Parses a chat's state from an untrusted source.
  *
- * @throws StoreError `INVALID_STATE` that names the field at fault.
+ * @throws StoreError `INVALID_STATE` that names the invalid field.
  */
 export function parseChatState(value: unknown): ChatState {
   const state: unknown = value;
-  if (!isObject(state)) return refuse("state: must be an object that a chat's serialize() gave");
+  if (!isObject(state)) return refuse("state: must be an object that a chat's serialize() returned");
   const { type, version, participants, history, channels = [] } = state;
   if (type !== "scrollback.groupChat") refuse('state: type must be "scrollback.groupChat"');
-  if (version !== 1) refuse("state: version must be 1; was it written by a newer version of Scrollback?");
+  if (version !== 1)
+    refuse("state: version must be 1; upgrade @scrollback/agents if a newer version wrote it");
   if (!Array.isArray(participants) || !participants.every(isParticipantState)) {
-    refuse("state: participants must be a list of { id, name?, type }");
+    refuse("state: participants must be an array of { id, name?, type }");
   }
-  if (!isObject(history)) refuse("state: history must be what a store's serialize() gave");
+  if (!isObject(history)) refuse("state: history must be a result of a store's serialize()");
   if (!Array.isArray(channels) || !channels.every(isChannelState)) {
-    refuse("state: channels must be a list of { key, type, agents, state }");
+    refuse("state: channels must be an array of { key, type, agents, state }");
   }
   parseProgress(state, "state");
   return value as ChatState;
 }
 
-/** @throws StoreError `INVALID_STATE` that names the field at fault, behind `name`. */
+/** @throws StoreError `INVALID_STATE` that names the invalid field, prefixed with `name`. */
 export function parseProgress(value: unknown, name: string): ChatProgress {
   const progress: unknown = value;
-  if (!isObject(progress)) return refuse(`${name}: must be what a chat keeps of itself`);
+  if (!isObject(progress)) return refuse(`${name}: must be the progress of a chat`);
   const { version, isComplete, turn } = progress;
-  if (version !== 1) refuse(`${name}: version must be 1; was it written by a newer version of Scrollback?`);
+  if (version !== 1)
+    refuse(`${name}: version must be 1; upgrade @scrollback/agents if a newer version wrote it`);
   if (typeof isComplete !== "boolean") refuse(`${name}: isComplete must be true or false`);
   if (turn !== undefined) {
     if (!isObject(turn) || isString(turn.agent) || typeof turn.isAnswered !== "boolean") {

@@ -8,12 +8,11 @@ import {
   isString,
   jsonCodec,
 } from "@scrollback/store-core";
-import type { HistoryReducer, SpokenPart } from "../agent/index.ts";
+import type { HistoryReducer, StreamedPart } from "../agent/index.ts";
 import type { AgentChannel } from "./channels/channel.ts";
 
 /**
- * Who can take part in a chat. A `ChatAgent` is one, an {@link AggregatorAgent} too, and so is any plain object with an
- * id and `invoke`.
+ * A participant of a chat: a `ChatAgent`, an {@link AggregatorAgent}, or any object with an id and `invoke`.
  *
  * @example
  * const echo: ChatParticipant = {
@@ -26,30 +25,30 @@ import type { AgentChannel } from "./channels/channel.ts";
 export interface ChatParticipant {
   /** Unique in a chat. */
   readonly id: string;
-  /** Who its messages are from, as `authorName`. Default: the id. */
+  /** The `authorName` of its messages. Default: the id. */
   readonly name?: string | undefined;
-  /** Shortens, in place, what the participant's channel keeps of the chat. Default: it keeps all. */
+  /** Shortens, in place, the history in the participant's channel. Default: the whole history is kept. */
   readonly reducer?: HistoryReducer | undefined;
   /**
-   * One turn: is given its view of the chat, oldest first, its own messages under its name, and gives its messages, each
-   * once it is complete. A message without an `authorName` gets its name; a system message is dropped.
+   * Runs one turn. Receives the participant's view of the chat, oldest first, with its own messages under its name. Yields
+   * each message when it is complete. A message without an `authorName` gets its name; a system message is dropped.
    */
   invoke(messages: readonly ChatMessage[], options: { signal?: AbortSignal }): AsyncIterable<ChatMessage>;
-  /** The same in pieces. Without it a message that `invoke` gives is one piece. */
+  /** Like `invoke`, in pieces. Default: each message of `invoke` is one piece. */
   invokeStream?(
     messages: readonly ChatMessage[],
     options: { signal?: AbortSignal },
-  ): AsyncIterable<SpokenPart>;
-  /** The channel of a participant that keeps a state of its own. Default: a {@link ChatHistoryChannel}. Makes no request. */
+  ): AsyncIterable<StreamedPart>;
+  /** Creates the channel of a participant with its own kind of state. Does no I/O. Default: a {@link ChatHistoryChannel}. */
   createChannel?(): AgentChannel;
 }
 
-/** By which name others know a participant. */
+/** The name of a participant on its messages. */
 export function nameOf({ id, name }: ChatParticipant): string {
   return name ?? id;
 }
 
-/** The kind of a participant, by its class; kept in a chat's state. */
+/** The kind of a participant: the name of its class, stored in a chat's state. */
 export function typeOf(participant: object): string {
   return participant.constructor?.name || "Object";
 }
@@ -75,19 +74,19 @@ export function checkParticipant(name: string, value: unknown): asserts value is
   if (problem) invalid(problem.startsWith(".") ? `${name}${problem}` : `${name} ${problem}`);
 }
 
-/** A message as it enters a chat: with an id, by which a chat inside another knows what it has already. */
+/** A message for a chat: with an id, by which an inner chat recognizes the messages that it has. */
 export function entered(message: ChatMessage, authorName = message.authorName): ChatMessage {
   const { id = randomUUID() } = message;
   if (id === message.id && authorName === message.authorName) return message;
   return { ...message, id, ...(authorName !== undefined && { authorName }) };
 }
 
-/** A participant's message as it enters a chat. */
+/** A participant's message for a chat. */
 export function attributed(message: ChatMessage, participant: ChatParticipant): ChatMessage {
   return entered(message, message.authorName ?? nameOf(participant));
 }
 
-/** A message that is the reader's, or the chat's, own. */
+/** A separate copy for the reader or the chat. */
 export function copyOf(message: ChatMessage): ChatMessage {
   return jsonCodec.decode(jsonCodec.encode(message)) as ChatMessage;
 }

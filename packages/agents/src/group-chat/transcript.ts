@@ -12,20 +12,19 @@ import { type ChatProgress, parseProgress } from "./chat-state.ts";
 import { copyOf, entered } from "./participant.ts";
 
 /**
- * A chat's primary history: a store's thread and a copy of it. Messages and what the chat keeps beside them are written as
- * one commit, compare-and-set against the revision that is known; after a commit whose outcome is not known the thread is
- * looked at again, so that it alone says what was said.
+ * A chat's primary history: a store's thread and a copy of it. Messages and the chat's progress are one commit,
+ * compare-and-set against the known revision. After a commit with an unknown outcome the thread is read again.
  */
 export class Transcript {
   #store: MessageStore;
-  /** Whether the store was given to the chat, and outlives it. */
+  /** Whether the chat received the store from its caller; the store then outlives the chat. */
   readonly isStored: boolean;
   #messages: ChatMessage[] = [];
   #ids = new Set<string>();
   #revision: Revision | null | undefined;
-  /** Whether the copy is known to be the thread. */
+  /** Whether the copy is known to equal the thread. */
   #isCurrent = false;
-  /** What else the thread's metadata holds; it is not the chat's, and stays. */
+  /** Other data in the thread's metadata. It does not belong to the chat and is kept. */
   #others: Record<string, unknown> = {};
 
   constructor(store: MessageStore | undefined) {
@@ -43,9 +42,9 @@ export class Transcript {
   }
 
   /**
-   * Looks at the thread, where that is needed.
+   * Reads the thread if needed.
    *
-   * @returns what the chat kept beside it; null where nothing was kept; undefined where the thread is as it was known.
+   * @returns the chat's stored progress; null if there is none; undefined if the thread is unchanged.
    */
   async open(signal?: AbortSignal): Promise<ChatProgress | null | undefined> {
     if (this.#isCurrent) return undefined;
@@ -76,7 +75,7 @@ export class Transcript {
     return progress;
   }
 
-  /** Adds messages, in one commit with what the chat keeps beside them. */
+  /** Adds messages in one commit with the chat's progress. */
   async append(
     messages: readonly ChatMessage[],
     progress: ChatProgress,
@@ -108,7 +107,7 @@ export class Transcript {
   /**
    * Moves to the thread of a store's state.
    *
-   * @returns what the chat kept beside it, and how to move back.
+   * @returns the chat's stored progress, and a function that moves back.
    */
   async restore(state: unknown): Promise<{ progress: ChatProgress | null; undo: () => Promise<void> }> {
     const before = this.isStored ? await this.#store.serialize() : undefined;
@@ -126,7 +125,7 @@ export class Transcript {
     }
   }
 
-  /** Whether a store's state is of the thread that this is. */
+  /** Whether a store's state describes this thread. */
   isAt(state: unknown): boolean {
     if (!this.isStored || typeof state !== "object" || state === null) return false;
     return "threadId" in state && state.threadId === this.#store.threadId;
@@ -144,7 +143,7 @@ export class Transcript {
     } catch (cause) {
       if (!StoreError.is(cause, "CONFLICT")) throw cause;
       const problem =
-        "store: its thread was written to by another since this chat looked; nothing was added, and the next call goes on from what is there";
+        "store: another writer changed the thread since this chat read it; nothing was added, and the next call continues from the current history";
       throw new StoreError("CONFLICT", problem, { cause });
     }
     this.#isCurrent = true;

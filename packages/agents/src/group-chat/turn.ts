@@ -3,43 +3,43 @@ import { isWhole } from "../agent/exchange.ts";
 import { textOf } from "../agent/model-messages.ts";
 import { checkMessages } from "../thread/check-messages.ts";
 import type { ChannelMessage, ChannelPart } from "./channels/channel.ts";
-import { hasToolContent } from "./channels/said.ts";
+import { hasToolContent } from "./channels/message-content.ts";
 import { attributed, type ChatParticipant, copyOf, nameOf } from "./participant.ts";
 
-/** What is said in a chat, while it is said: a piece of text with who says it, then the message that it is of. */
+/** A piece of a text with its author, or the complete message that the pieces belong to. */
 export type ChatStreamPart =
   | { readonly type: "text-delta"; readonly text: string; readonly authorName: string }
   | { readonly type: "message"; readonly message: ChatMessage };
 
-/** What the methods of a chat take. */
+/** Options of a chat's methods. */
 export interface ChatOptions {
-  /** Cancels the call, which then rejects with `ABORTED`. What was said before stays. */
+  /** Cancels the call, which then rejects with `ABORTED`. Earlier messages stay. */
   readonly signal?: AbortSignal;
 }
 
-/** How a turn is to be taken. */
+/** How a turn runs. */
 export interface TurnOptions extends ChatOptions {
-  /** Whether pieces of text are wanted. The history is then updated when the turn ends. */
+  /** Whether to yield pieces of text. The history is then updated when the turn ends. */
   readonly streams: boolean;
 }
 
-/** Writes messages into the history. `isAnswer`: the turn could end behind them. */
+/** Writes messages into the history. `isAnswer`: the turn may end after them. */
 type Keep = (messages: readonly ChatMessage[], isAnswer: boolean) => Promise<void>;
 
 /**
- * What an agent says in one turn, on its way from its channel into the history and out to who invoked it. Without
- * streaming a message is kept as soon as no tool call is open, so a crash never leaves a call without its result; with
- * streaming all is kept when the stream ends. A message is given once it is kept.
+ * Moves the messages of one turn from the agent's channel into the history and to the caller. Without streaming a message
+ * is stored as soon as no tool call is open, so a crash never leaves a call without its result. With streaming all are
+ * stored when the stream ends. A message is yielded after it is stored.
  */
 export class Turn {
   readonly #agent: ChatParticipant;
   readonly #streams: boolean;
   readonly #keep: Keep;
-  /** What is not kept yet. */
+  /** The messages that are not stored yet. */
   #open: ChannelMessage[] = [];
-  /** Messages as they entered, by what the channel gave. */
+  /** The messages as they entered the history, by the channel's object. */
   readonly #entered = new Map<ChatMessage, ChatMessage>();
-  /** Whether pieces of the message to come were given. */
+  /** Whether pieces of the next message were yielded. */
   #isPieced = false;
 
   constructor(agent: ChatParticipant, streams: boolean, keep: Keep) {
@@ -48,7 +48,7 @@ export class Turn {
     this.#keep = keep;
   }
 
-  /** Takes what the channel gives, and gives what who invoked the agent is to see of it. */
+  /** Takes a part from the channel and yields the parts visible to the caller. */
   async *take(part: ChannelPart): AsyncGenerator<ChatStreamPart, void, void> {
     if ("message" in part) yield* this.#takeMessage(part);
     else {
@@ -65,7 +65,7 @@ export class Turn {
       else if (visible) yield { type: "message", message: copyOf(known) };
       return;
     }
-    checkMessages(`agent "${this.#agent.id}": what it says`, [given]);
+    checkMessages(`agent "${this.#agent.id}": message`, [given]);
     const message = attributed(given, this.#agent);
     if (message.role === "system") return;
     this.#entered.set(given, message);
@@ -79,18 +79,19 @@ export class Turn {
     if (!this.#streams && isClosed) yield* this.#flush(isAnswer ?? !hasToolContent(message));
   }
 
-  /** Keeps the rest: the turn came to its end. */
+  /** Stores the rest at the end of the turn. */
   async *end(): AsyncGenerator<ChatStreamPart, void, void> {
     if (this.#open.length > 0) yield* this.#flush(true);
   }
 
   async *#flush(isAnswer: boolean): AsyncGenerator<ChatStreamPart, void, void> {
-    const said = this.#open;
+    const flushed = this.#open;
     this.#open = [];
     await this.#keep(
-      said.map(({ message }) => message),
+      flushed.map(({ message }) => message),
       isAnswer,
     );
-    for (const { message, visible } of said) if (visible) yield { type: "message", message: copyOf(message) };
+    for (const { message, visible } of flushed)
+      if (visible) yield { type: "message", message: copyOf(message) };
   }
 }

@@ -2,16 +2,16 @@ import { type ChatMessage, type Check, hasMethods, isFunction, isString } from "
 import { generateText, type LanguageModel } from "ai";
 import { rememberable } from "./remembered.ts";
 
-/** One turn to be remembered. */
+/** One turn to extract facts from. */
 export interface Turn {
   readonly request: readonly ChatMessage[];
   readonly response: readonly ChatMessage[];
 }
 
-/** Says what to remember of a turn: facts, each a line of text; an empty list for nothing. */
+/** Returns the facts to remember of a turn, each one line of text; an empty list for none. */
 export type ExtractFunction = (turn: Turn, options: { signal?: AbortSignal }) => Promise<string[]>;
 
-/** A model that says it, asked with `prompt` as its instructions to answer with one fact a line. */
+/** A model that extracts facts. `prompt` is its instructions: to answer with one fact per line. */
 export interface ExtractModel {
   model: LanguageModel;
   prompt?: string;
@@ -30,10 +30,10 @@ export const isExtract: Check = (value) => {
   const isPrompt = prompt === undefined || isString(prompt) === undefined;
   return isModel && isPrompt && Object.keys(others).length === 0
     ? undefined
-    : "must be a function, or { model, prompt? } with a language model and a text";
+    : "must be a function, or { model, prompt? } with a language model and a string";
 };
 
-/** What is to be remembered of a turn, whoever says it. */
+/** The facts to remember of a turn. */
 export async function extractFacts(
   extract: ExtractFunction | ExtractModel,
   turn: Turn,
@@ -56,7 +56,7 @@ async function askModel(
   const { text } = await generateText({
     model,
     instructions: prompt,
-    // As one text, so that the model writes about the conversation and does not go on with it.
+    // As one text, so that the model writes about the conversation and does not continue it.
     prompt: lines.join("\n\n"),
     ...(signal && { abortSignal: signal }),
   });

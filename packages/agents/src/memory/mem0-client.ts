@@ -1,6 +1,6 @@
 import { StoreError } from "@scrollback/store-core";
 
-/** Whose memories, by Mem0's names. */
+/** The owner of the memories, by Mem0's names. */
 export interface Mem0Scope {
   userId?: string;
   agentId?: string;
@@ -8,7 +8,7 @@ export interface Mem0Scope {
   runId?: string;
 }
 
-/** What is asked of a client of Mem0; the `MemoryClient` of `mem0ai` 3 is one. */
+/** The methods that are called on a Mem0 client; `MemoryClient` of `mem0ai` 3 has them. */
 export interface Mem0Client {
   add(messages: { role: string; content: unknown }[], scope: Mem0Scope): Promise<unknown>;
   search(query: string, options: { filters: Record<string, unknown> }): Promise<unknown>;
@@ -17,7 +17,7 @@ export interface Mem0Client {
 /**
  * Loads the official client.
  *
- * @throws StoreError `UNSUPPORTED` where `mem0ai` is not installed, with the command that installs it.
+ * @throws StoreError `UNSUPPORTED` when `mem0ai` is not installed, with the command that installs it.
  */
 export async function createMem0Client(apiKey: string, host: string | undefined): Promise<Mem0Client> {
   const { MemoryClient } = await load();
@@ -36,7 +36,7 @@ async function load() {
   }
 }
 
-/** The memories of a search's answer, a plain list or one in `results`, in its order. */
+/** The memories of a search result, a plain list or one in `results`, in order. */
 export function memoriesOf(answer: unknown): string[] {
   const list = Array.isArray(answer) ? answer : (answer as { results?: unknown } | null)?.results;
   if (!Array.isArray(list)) return [];
@@ -44,7 +44,7 @@ export function memoriesOf(answer: unknown): string[] {
 }
 
 /**
- * A failure without what it may hold: the client's errors quote the server's answer, which may quote memories.
+ * A failure without the client's message: the client's errors quote the server's answer, which may quote memories.
  *
  * @param what the end of the sentence that begins with `Mem0Memory:`.
  */

@@ -23,13 +23,13 @@ import {
   reportOrThrow,
 } from "./remembered.ts";
 
-/** What a {@link Mem0Memory} is made of: one of `client` and `apiKey`, and at least one id once it is used. */
+/** Options of {@link Mem0Memory}: either `client` or `apiKey`, and at least one id by its first use. */
 export interface Mem0MemoryOptions {
   /** A `MemoryClient` of `mem0ai`. It is never closed. */
   client?: Mem0Client;
-  /** Mem0's key; `mem0ai` is loaded at the first use. */
+  /** Mem0's API key; `mem0ai` is loaded at the first use. */
   apiKey?: string;
-  /** With `apiKey`: where the API is. Default: Mem0's own. */
+  /** With `apiKey`: the address of the API. Default: Mem0's own. */
   host?: string;
   /** Mem0's `app_id`. */
   applicationId?: string;
@@ -39,13 +39,13 @@ export interface Mem0MemoryOptions {
   threadId?: string;
   /** Mem0's `user_id`. */
   userId?: string;
-  /** Uses the id of the thread in place of `threadId`: what is remembered stays in it. One thread at a time. Default false. */
+  /** Uses the thread's id instead of `threadId`, so memories stay in the thread. One thread at a time. Default false. */
   scopeToThread?: boolean;
-  /** What stands above the memories. */
+  /** The text before the memories. */
   header?: string;
   /**
-   * `"report"`, the default: a failed search or save goes to the agent's `onError`. `"throw"`: a failed search fails the
-   * run; a failed save is reported all the same, as the turn is stored by then.
+   * `"report"` (default): a failed search or save goes to the agent's `onError`. `"throw"`: a failed search fails the run;
+   * a failed save is still only reported, because the turn is stored by then.
    */
   onFailure?: OnFailure;
 }
@@ -64,11 +64,11 @@ const optionChecks = Object.freeze({
 });
 
 /**
- * Long-term memory in Mem0: before a run it searches for what the input is about and gives the model what it finds;
- * after a run that succeeded it sends the turn's texts.
+ * Long-term memory in Mem0. Before a run it searches for memories about the input and gives them to the model. After a
+ * successful run it sends the turn's texts.
  *
- * A search is one entity's: the user's where `userId` is given, else the agent's, narrowed by application and thread.
- * That is how Mem0 keeps them, and what one user said is never found for another through an agent that both talk to.
+ * A search covers one entity: the user if `userId` is given, else the agent, narrowed by application and thread. Mem0
+ * stores memories in this way, so one user's memories are never found for another user of the same agent.
  *
  * @example
  * const memory = new Mem0Memory({ apiKey: process.env.MEM0_API_KEY, userId: "alice" });
@@ -80,7 +80,7 @@ export class Mem0Memory implements ContextProvider {
   readonly #onFailure: OnFailure;
   #client: Promise<Mem0Client> | undefined;
   #isClosed = false;
-  /** The one thread that this memory is of, with `scopeToThread`. */
+  /** The only thread that this memory serves, with `scopeToThread`. */
   #boundThread: string | undefined;
 
   /** @throws StoreError `INVALID_ARGUMENT` for a wrong or unknown option, or not exactly one of `client` and `apiKey`. */
@@ -88,14 +88,15 @@ export class Mem0Memory implements ContextProvider {
     checkOptions("Mem0Memory", options ?? {}, optionChecks);
     const { client, apiKey, host, header = DEFAULT_HEADER, onFailure = "report" } = options ?? {};
     if ((client === undefined) === (apiKey === undefined))
-      invalid("Mem0Memory: give either client or apiKey");
-    if (host !== undefined && client) invalid("Mem0Memory: host goes with apiKey; a client has its own");
+      invalid("Mem0Memory: client and apiKey: exactly one of them must be given");
+    if (host !== undefined && client)
+      invalid("Mem0Memory: host cannot be combined with client; set the host of the client");
     this.#options = { ...options };
     this.#header = header;
     this.#onFailure = onFailure;
   }
 
-  /** @throws StoreError `CONFLICT` with `scopeToThread` when this memory is of another thread already. */
+  /** @throws StoreError `CONFLICT` with `scopeToThread` when this memory serves another thread already. */
   threadCreated(threadId: string): void {
     this.#bind(threadId);
   }
@@ -131,12 +132,12 @@ export class Mem0Memory implements ContextProvider {
     }
   }
 
-  /** Which thread this memory is of, with `scopeToThread`. */
+  /** The thread that this memory serves, with `scopeToThread`. */
   async serialize(): Promise<{ threadId?: string }> {
     return this.#boundThread === undefined ? {} : { threadId: this.#boundThread };
   }
 
-  /** @throws StoreError `CONFLICT` when this memory is of another thread already, `INVALID_STATE` for a foreign state. */
+  /** @throws StoreError `CONFLICT` when this memory serves another thread already, `INVALID_STATE` for a foreign state. */
   async updateFromState(state: unknown): Promise<void> {
     if (state == null) return;
     const { threadId } = state as { threadId?: unknown };
@@ -147,12 +148,12 @@ export class Mem0Memory implements ContextProvider {
     this.#bind(threadId);
   }
 
-  /** Lets go of the client that `apiKey` made. A client that was given stays as it is. Twice is the same as once. */
+  /** Closes the client that was created from `apiKey`. A given client stays open. A second call does nothing. */
   async close(): Promise<void> {
     this.#isClosed = true;
     const own = this.#options.client ? undefined : await this.#client?.catch(() => undefined);
     this.#client = undefined;
-    // The official client holds nothing open; one that does has a close().
+    // The official client holds no resources; a client that does has a `close()`.
     if (own && "close" in own && typeof own.close === "function") await own.close();
   }
 
@@ -161,7 +162,7 @@ export class Mem0Memory implements ContextProvider {
     if (this.#boundThread !== undefined && this.#boundThread !== threadId) {
       throw new StoreError(
         "CONFLICT",
-        "Mem0Memory: with scopeToThread it is of one thread at a time; give contextProviders as a function that makes one for each",
+        "Mem0Memory: scopeToThread serves one thread at a time; give contextProviders as a function that creates one for each thread",
       );
     }
     this.#boundThread = threadId;
@@ -179,12 +180,12 @@ export class Mem0Memory implements ContextProvider {
     };
     if (Object.keys(scope).length > 0) return scope;
     return invalid(
-      "Mem0Memory: give at least one of userId, agentId, applicationId and threadId (scopeToThread needs a thread that has an id)",
+      "Mem0Memory: give at least one of userId, agentId, applicationId and threadId (scopeToThread needs a thread with an id)",
     );
   }
 
   async #open(): Promise<Mem0Client> {
-    if (this.#isClosed) throw new StoreError("CLOSED", "Mem0Memory: it was closed; make a new one");
+    if (this.#isClosed) throw new StoreError("CLOSED", "Mem0Memory: this memory is closed; create a new one");
     const { client, apiKey = "", host } = this.#options;
     if (client) return client;
     this.#client ??= createMem0Client(apiKey, host);

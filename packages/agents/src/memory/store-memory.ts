@@ -20,19 +20,19 @@ import type {
 import { type ExtractFunction, type ExtractModel, extractFacts, isExtract } from "./extract.ts";
 import { DEFAULT_HEADER, isOnFailure, memoriesMessage, type OnFailure, reportOrThrow } from "./remembered.ts";
 
-/** What a {@link StoreMemory} is made of. */
+/** Options of {@link StoreMemory}. */
 export interface StoreMemoryOptions {
-  /** Where the facts are kept: a thread of its own for each user, `memory/<userId>`. `maxMessages` bounds how many. */
+  /** Where the facts are stored: one thread per user, `memory/<userId>`. `maxMessages` limits their number. */
   stores: StoreFactory;
-  /** Whose facts, in all threads. With the thread's prefix at most 1,024 bytes. */
+  /** The user of the facts, in all threads. At most 1,024 bytes with the thread's prefix. */
   userId: string;
-  /** What is worth remembering of a turn. */
+  /** Extracts what to remember of a turn. */
   extract: ExtractFunction | ExtractModel;
-  /** What stands above the facts. */
+  /** The text before the facts. */
   header?: string;
   /**
-   * `"report"`, the default: a failed read or save goes to the agent's `onError`. `"throw"`: a failed read fails the run;
-   * a failed save is reported all the same, as the turn is stored by then.
+   * `"report"` (default): a failed read or save goes to the agent's `onError`. `"throw"`: a failed read fails the run; a
+   * failed save is still only reported, because the turn is stored by then.
    */
   onFailure?: OnFailure;
 }
@@ -49,9 +49,9 @@ const optionChecks = Object.freeze({
 });
 
 /**
- * Long-term memory without a service: facts about a user, kept in any Scrollback store and known in all threads. Before a
- * run the model is given all of them, oldest first; after a run that succeeded `extract` says what to add. A fact that
- * is there already is not added again, also when several processes remember at once.
+ * Long-term memory without a service: facts about a user, stored in any Scrollback store and known in all threads. Before a
+ * run the model receives all facts, oldest first. After a successful run `extract` returns the facts to add. A fact that
+ * exists is not added again, also when several processes save at once.
  *
  * @example
  * const memory = new StoreMemory({ stores, userId: "alice", extract: { model } });
@@ -100,7 +100,7 @@ export class StoreMemory implements ContextProvider {
     }
   }
 
-  /** What is remembered now, oldest first. */
+  /** The current facts, oldest first. */
   async facts(): Promise<string[]> {
     return factsOf(await this.#store.listMessages());
   }

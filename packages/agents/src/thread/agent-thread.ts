@@ -15,15 +15,15 @@ import { isStoreSource, type StoreSource } from "./store-source.ts";
 import type { ThreadState } from "./thread-state.ts";
 import { isThreadStore, type ThreadStore } from "./thread-store.ts";
 
-/** What a thread is made of. `serviceThreadId` and `messageStore` exclude each other. */
+/** Options of {@link AgentThread}. `serviceThreadId` and `messageStore` exclude each other. */
 export interface AgentThreadOptions {
   /** The provider's id of a history that it keeps. */
   serviceThreadId?: string | null | undefined;
   /** The store that holds the history. */
   messageStore?: ThreadStore | null | undefined;
-  /** Where the store comes from once one is needed. Default: that of the first agent that runs the thread, or memory. */
+  /** Where the store comes from when it is first needed. Default: from the first agent that runs the thread, or memory. */
   stores?: StoreSource | undefined;
-  /** Whose state is kept with the thread. Default: those of the first agent that runs the thread. */
+  /** The providers whose state is saved with the thread. Default: those of the first agent that runs the thread. */
   contextProviders?: readonly ContextProvider[] | undefined;
 }
 
@@ -43,9 +43,9 @@ const writeChecks = Object.freeze({ operationId: isId, signal: isSignal });
 const conversations = new WeakMap<object, Conversation>();
 
 /**
- * What stands behind a thread, for the agent that runs it.
+ * The internal state of a thread, for the agent that runs it.
  *
- * @throws StoreError `INVALID_ARGUMENT` for what is no thread.
+ * @throws StoreError `INVALID_ARGUMENT` for a value that is not a thread.
  */
 export function conversationOf(thread: AgentThread): Conversation {
   const conversation = conversations.get(thread);
@@ -53,9 +53,9 @@ export function conversationOf(thread: AgentThread): Conversation {
 }
 
 /**
- * One conversation: either a `serviceThreadId`, for a history that the model's provider keeps, or a `messageStore`. It
- * has neither until it is first used, and never changes from one to the other. Made by an agent's `getNewThread` and
- * `deserializeThread`.
+ * One conversation: either a `serviceThreadId`, for a history that the model's provider keeps, or a `messageStore`. It has
+ * neither until its first use, and never changes from one to the other. Created by `getNewThread` and `deserializeThread`
+ * of an agent.
  *
  * @example
  * const thread = new AgentThread({ messageStore: stores.open("chat-1") });
@@ -64,7 +64,7 @@ export function conversationOf(thread: AgentThread): Conversation {
 export class AgentThread implements AsyncDisposable {
   readonly #conversation: Conversation;
 
-  /** @throws StoreError `INVALID_ARGUMENT` for a wrong option, `INVALID_STATE` for both places at once. */
+  /** @throws StoreError `INVALID_ARGUMENT` for a wrong option, `INVALID_STATE` when both locations are given. */
   constructor(options: AgentThreadOptions = {}) {
     checkOptions("AgentThread", options, threadChecks);
     this.#conversation = new Conversation(options.stores, options.contextProviders);
@@ -73,7 +73,7 @@ export class AgentThread implements AsyncDisposable {
     this.serviceThreadId = options.serviceThreadId;
   }
 
-  /** The provider's id of the history; undefined where the provider does not keep it, or not yet. */
+  /** The provider's id of the history; undefined if the provider does not keep it, or not yet. */
   get serviceThreadId(): string | undefined {
     return this.#conversation.serviceThreadId;
   }
@@ -86,7 +86,7 @@ export class AgentThread implements AsyncDisposable {
     this.#conversation.setServiceThreadId(id);
   }
 
-  /** The store that holds the history; undefined where the provider keeps it, or where there is none yet. */
+  /** The store that holds the history; undefined if the provider keeps it, or if there is none yet. */
   get messageStore(): ThreadStore | undefined {
     return this.#conversation.store;
   }
@@ -99,16 +99,16 @@ export class AgentThread implements AsyncDisposable {
     this.#conversation.setStore(store);
   }
 
-  /** Whether the history has its place: a service id or a store. */
+  /** Whether the thread has a service id or a store. */
   get isInitialized(): boolean {
     return this.#conversation.serviceThreadId !== undefined || this.#conversation.store !== undefined;
   }
 
   /**
-   * Adds messages to the store, which is made now where there is none yet, as one write. With a service id it does
-   * nothing: the provider keeps the history.
+   * Adds messages to the store as one write. Creates the store if there is none yet. With a service id it does nothing: the
+   * provider keeps the history.
    *
-   * @throws StoreError `INVALID_ARGUMENT` for what is no message, and what the store's `addMessages` throws.
+   * @throws StoreError `INVALID_ARGUMENT` for an invalid message, and what the store's `addMessages` throws.
    */
   async onNewMessages(
     messages: ChatMessage | readonly ChatMessage[],
@@ -122,12 +122,12 @@ export class AgentThread implements AsyncDisposable {
     await this.#conversation.announce();
   }
 
-  /** Plain JSON for `deserializeThread`, in any process. @throws what the store's or a provider's `serialize` throws. */
+  /** Returns plain JSON for `deserializeThread`, in any process. @throws what `serialize` of the store or a provider throws. */
   async serialize(): Promise<ThreadState> {
     return await this.#conversation.serialize();
   }
 
-  /** Closes the context providers that were made for this thread alone. The store stays open. */
+  /** Closes the context providers that were created for this thread. The store stays open. */
   async close(): Promise<void> {
     for (const provider of this.#conversation.own) await provider.close?.();
   }

@@ -1,6 +1,6 @@
 import { type ChatMessage, chatMessageTraits, invalid, StoreError } from "@scrollback/store-core";
 
-/** @throws StoreError `INVALID_ARGUMENT` that names the message at fault, as `name[index]`. */
+/** @throws StoreError `INVALID_ARGUMENT` that names the invalid message, as `name[index]`. */
 export function checkMessages(name: string, messages: readonly unknown[]): asserts messages is ChatMessage[] {
   messages.forEach((message, index) => {
     const problem = chatMessageTraits.check?.(message);
@@ -8,11 +8,10 @@ export function checkMessages(name: string, messages: readonly unknown[]): asser
   });
 }
 
-/** Checks what a store gave. @throws StoreError `INVALID_STATE` that says which of its messages is none. */
+/** Checks messages from a store. @throws StoreError `INVALID_STATE` that names the invalid message. */
 export function checkStored(messages: readonly unknown[]): asserts messages is ChatMessage[] {
   messages.forEach((message, index) => {
     const problem = chatMessageTraits.check?.(message);
-    if (problem)
-      throw new StoreError("INVALID_STATE", `store: message ${index} is not a message: ${problem}`);
+    if (problem) throw new StoreError("INVALID_STATE", `store: message ${index} ${problem}`);
   });
 }

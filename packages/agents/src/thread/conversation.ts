@@ -6,20 +6,20 @@ import { openStore, type StoreSource } from "./store-source.ts";
 import type { ThreadState } from "./thread-state.ts";
 import { type History, hasRevisions, readHistory, type ThreadStore, toStoreError } from "./thread-store.ts";
 
-const onePlace = "a thread's history is either with the provider or in a store, and does not move";
+const ONE_LOCATION = "a thread's history is either with the provider or in a store, and does not move";
 
-/** What stands behind a thread: where its history is, who runs on it, and which providers know it. */
+/** The internal state of a thread: where its history is, which runs use it, and which providers know it. */
 export class Conversation {
   stores: StoreSource | undefined;
   providers: readonly ContextProvider[] | undefined;
-  /** Those of {@link providers} that were made for this thread alone, and end with it. */
+  /** The {@link providers} that were created for this thread alone and are closed with it. */
   own: readonly ContextProvider[] = [];
   #serviceThreadId: string | undefined;
   #store: ThreadStore | undefined;
   #opening: Promise<ThreadStore> | undefined;
-  /** Where the store's thread stood when it was last read or written; undefined where that is not known. */
+  /** The revision of the store's thread at the last read or write; undefined if unknown. */
   #revision: Revision | null | undefined;
-  /** How many providers know the thread's id. */
+  /** The number of providers that know the thread's id. */
   #announced = 0;
   #announcing: Promise<void> | undefined;
   #runs = 0;
@@ -44,32 +44,38 @@ export class Conversation {
 
   setServiceThreadId(id: string): void {
     if (this.#store) {
-      throw new StoreError("INVALID_STATE", `serviceThreadId: this thread has a messageStore; ${onePlace}`);
+      throw new StoreError(
+        "INVALID_STATE",
+        `serviceThreadId: this thread has a messageStore; ${ONE_LOCATION}`,
+      );
     }
     this.#serviceThreadId = id;
   }
 
   setStore(store: ThreadStore): void {
     if (this.#serviceThreadId !== undefined) {
-      throw new StoreError("INVALID_STATE", `messageStore: this thread has a serviceThreadId; ${onePlace}`);
+      throw new StoreError(
+        "INVALID_STATE",
+        `messageStore: this thread has a serviceThreadId; ${ONE_LOCATION}`,
+      );
     }
     this.#store = store;
     this.#revision = undefined;
   }
 
-  /** A thread that was restored with an id had it before. */
+  /** A restored thread with an id had it before. */
   markRestored(): void {
     if (this.id !== undefined) this.#announced = Number.POSITIVE_INFINITY;
   }
 
   /**
-   * Takes the thread for one run.
+   * Reserves the thread for one run.
    *
-   * @throws StoreError `CONFLICT` when another run has it, unless both may append.
+   * @throws StoreError `CONFLICT` when another run holds it, unless both may append.
    */
   begin(onConflict: "fail" | "append"): void {
     if (this.#runs > 0 && onConflict === "fail") {
-      throw new StoreError("CONFLICT", "thread: another run is under way on this thread; wait for its end");
+      throw new StoreError("CONFLICT", "thread: another run is active; wait until it ends");
     }
     this.#runs += 1;
   }
@@ -78,7 +84,7 @@ export class Conversation {
     this.#runs -= 1;
   }
 
-  /** The store, made now where the thread has none yet. */
+  /** The store; created now if the thread has none. */
   async openStore(): Promise<ThreadStore> {
     if (this.#store) return this.#store;
     this.#opening ??= openStore(this.stores);
@@ -103,7 +109,7 @@ export class Conversation {
     }
   }
 
-  /** @returns the thread's revision after the write; undefined for a store that has none. */
+  /** @returns the thread's revision after the write; undefined for a store without revisions. */
   async add(messages: readonly ChatMessage[], options: WriteOptions): Promise<Revision | null | undefined> {
     const store = await this.openStore();
     try {
@@ -116,7 +122,7 @@ export class Conversation {
     }
   }
 
-  /** Tells each provider the thread's id, once it has one, and once only. One that fails is told again next time. */
+  /** Tells each provider the thread's id, once. A provider that fails is told again at the next call. */
   async announce(): Promise<void> {
     this.#announcing ??= this.#announce();
     try {

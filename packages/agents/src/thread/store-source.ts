@@ -10,8 +10,8 @@ import {
 import { isThreadStore, type ThreadStore, toStoreError } from "./thread-store.ts";
 
 /**
- * Where threads get their stores: a factory, or a function that is given the saved state of a thread that is restored
- * (nothing for a new one) and alone applies it.
+ * Where threads get their stores: a factory, or a function. The function receives the saved state of a restored thread
+ * (nothing for a new one) and must apply it itself.
  */
 export type StoreSource = StoreFactory | ((saved?: StoreState) => ThreadStore | Promise<ThreadStore>);
 
@@ -20,7 +20,7 @@ export const isStoreSource: Check = (value) =>
     ? undefined
     : "must be a store factory or a function that returns a store";
 
-/** The store of a new thread. Without a source a memory store of the thread's own, which goes when the thread goes. */
+/** Returns the store of a new thread. Without a source: a memory store that exists as long as the thread. */
 export async function openStore(source: StoreSource | undefined): Promise<ThreadStore> {
   try {
     return await storeOf(source ?? createMemoryStores(), undefined);
@@ -29,17 +29,17 @@ export async function openStore(source: StoreSource | undefined): Promise<Thread
   }
 }
 
-/** The store of a thread of a source. @throws StoreError `INVALID_ARGUMENT` for a source that knows no ids. */
+/** Returns the store of a thread by its id. @throws StoreError `INVALID_ARGUMENT` for a source that cannot open ids. */
 export function storeById(source: StoreSource | undefined, threadId: string): ThreadStore {
   return source && typeof source !== "function"
     ? source.open(threadId)
-    : invalid("thread: an id is one of the agent's stores, which must be a store factory");
+    : invalid("thread: an id needs a store factory; give the agent stores");
 }
 
 /**
- * The store of a thread that was saved, from a source or from a store that is given.
+ * Returns the store of a saved thread, from a source or from a given store.
  *
- * @throws StoreError with the code of what the store failed with (`UNAVAILABLE` where it has none), which is the `cause`.
+ * @throws StoreError with the code of the store's failure (`UNAVAILABLE` if it has none) and the failure as `cause`.
  */
 export async function restoreStore(
   source: StoreSource | undefined,
@@ -58,8 +58,8 @@ export async function restoreStore(
 
 async function storeOf(source: StoreSource, saved: unknown): Promise<ThreadStore> {
   if (typeof source !== "function") return saved === undefined ? source.open() : source.restore(saved);
-  // Whose state it is, only the function knows.
+  // Only the function knows what the state belongs to.
   const store = await source(saved as StoreState | undefined);
   const problem = isThreadStore(store);
-  return problem ? invalid(`stores: what the function returns ${problem}`) : store;
+  return problem ? invalid(`stores: result of the function ${problem}`) : store;
 }

@@ -8,24 +8,24 @@ import {
 } from "@scrollback/store-core";
 
 /**
- * What a thread asks of a store: four methods, so that a store of your own needs no base class. Every
- * {@link MessageStore} is one. Messages come oldest first; a state is plain JSON.
+ * What a thread needs of a store: four methods, so your own store needs no base class. Every {@link MessageStore} has them.
+ * Messages are oldest first; a state is plain JSON.
  *
  * @example
  * const messageStore: ThreadStore = new MyStore();
  * const thread = agent.getNewThread({ messageStore });
  */
 export interface ThreadStore {
-  /** The thread's id, where the store has one. */
+  /** The thread's id, if the store has one. */
   readonly threadId?: string;
-  /** Adds messages at the end, all of them or none. The same `operationId` again should add nothing. */
+  /** Adds messages at the end, all or none. A repeated `operationId` should add nothing. */
   addMessages(messages: readonly ChatMessage[], options?: { operationId?: string }): Promise<unknown>;
   listMessages(options?: { signal?: AbortSignal }): Promise<ChatMessage[]>;
   serialize(): Promise<unknown>;
   updateFromState(state: unknown): Promise<void>;
 }
 
-/** A thread's messages as they were read, and the revision that they are of; without one for a store that has none. */
+/** The messages of a thread and their revision; no revision for a store without revisions. */
 export interface History {
   readonly messages: ChatMessage[];
   readonly revision: Revision | null | undefined;
@@ -33,20 +33,20 @@ export interface History {
 
 export const isThreadStore: Check = hasMethods("addMessages", "listMessages", "serialize", "updateFromState");
 
-/** Whether a store has the whole protocol, and with it revisions. */
+/** Whether a store implements the whole protocol, including revisions. */
 export function hasRevisions(store: ThreadStore): store is ThreadStore & MessageStore {
   return "read" in store && typeof store.read === "function";
 }
 
-/** How often a history is listed in the hope that no other writer commits meanwhile. */
+/** The maximum number of lists while other writers commit. */
 const MAX_ATTEMPTS = 3;
 
 /**
- * All messages and the revision that they are of. They are listed, not read, as a store may do more when it lists
- * (shorten its history, for one); a list between two equal revisions is of that revision. Where other writers commit
- * during each of three lists, the revision is the one before the last list: a compare-and-set against it fails.
+ * Reads all messages and their revision. Uses `listMessages`, not `read`, because a store may do more when it lists (for
+ * example shorten its history). A list between two equal revisions has that revision. If other writers commit during each
+ * of three lists, the result has the revision before the last list, so a compare-and-set against it fails.
  *
- * @param known the revision that the thread is thought to be at, to spare a request.
+ * @param known the revision that the thread probably has, to save a request.
  */
 export async function readHistory(
   store: ThreadStore,
@@ -65,7 +65,7 @@ export async function readHistory(
   }
 }
 
-/** What a failure of a store is to the caller: a StoreError as it is, any other error as `UNAVAILABLE` with its cause. */
+/** Converts a store's failure: a StoreError unchanged, any other error to `UNAVAILABLE` with its cause. */
 export function toStoreError(error: unknown): StoreError {
   if (StoreError.is(error)) return error;
   return new StoreError("UNAVAILABLE", "messageStore: the store failed; see cause", { cause: error });

@@ -38,7 +38,7 @@ describe("AggregatorAgent", () => {
     const chat = new AgentGroupChat({ agents: [team("nested", chatInside), b], maximumIterations: 2 });
     await chat.addMessages([user("Hi")]);
     expect(await listen(chat.invoke())).toEqual(["Team: Y 1", "B: B 1"]);
-    expect(dialogue(b.heard[0] ?? [])).toEqual(["user: Hi", "Team: Y 1"]);
+    expect(dialogue(b.received[0] ?? [])).toEqual(["user: Hi", "Team: Y 1"]);
     // Read through the outer chat, which waits until the inner one has received what came after.
     expect(await told(chat, chat.agents[0])).toEqual(["user: Hi", "X: X 1", "Y: Y 1", "B: B 1"]);
     expect(await told(chatInside)).toEqual(["user: Hi", "X: X 1", "Y: Y 1", "B: B 1"]);

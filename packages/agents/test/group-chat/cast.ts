@@ -13,23 +13,23 @@ export type Line = string | readonly ChatMessage[] | { error: Error };
 /** A participant by the small interface: says a line a turn, and keeps what it was given. */
 export interface Actor extends ChatParticipant {
   readonly name: string;
-  readonly heard: ChatMessage[][];
+  readonly received: ChatMessage[][];
 }
 
 /** An actor with these lines, one a turn; behind the last it says `<name> <turn>`. */
 export function actor(
   name: string,
-  said: readonly Line[] = [],
+  script: readonly Line[] = [],
   rest: Partial<Omit<ChatParticipant, "name">> = {},
 ): Actor {
-  const heard: ChatMessage[][] = [];
+  const received: ChatMessage[][] = [];
   return {
     id: name.toLowerCase(),
     name,
-    heard,
+    received,
     async *invoke(messages) {
-      heard.push([...messages]);
-      const line = said[heard.length - 1] ?? `${name} ${heard.length}`;
+      received.push([...messages]);
+      const line = script[received.length - 1] ?? `${name} ${received.length}`;
       if (typeof line === "object" && "error" in line) throw line.error;
       if (typeof line === "string") yield { role: "assistant", content: line };
       else yield* line;
@@ -60,16 +60,16 @@ export function dialogue(messages: readonly ChatMessage[]): string[] {
 }
 
 /** Everything that an invoke gives, a line each. */
-export async function listen(said: AsyncIterable<ChatMessage>): Promise<string[]> {
+export async function listen(invocation: AsyncIterable<ChatMessage>): Promise<string[]> {
   const messages: ChatMessage[] = [];
-  for await (const message of said) messages.push(message);
+  for await (const message of invocation) messages.push(message);
   return dialogue(messages);
 }
 
 /** Everything that a stream gives: pieces as `name~ text`, messages as `name: text`. */
-export async function watch(said: AsyncIterable<ChatStreamPart>): Promise<string[]> {
+export async function watch(parts: AsyncIterable<ChatStreamPart>): Promise<string[]> {
   const seen: string[] = [];
-  for await (const part of said) {
+  for await (const part of parts) {
     if (part.type === "message") seen.push(...dialogue([part.message]));
     else seen.push(`${part.authorName}~ ${part.text}`);
   }

@@ -12,8 +12,8 @@ describe("channels", () => {
     const all = ["user: Hi", "A: A 1", "B: B 1", "C: C 1", "A: A 2", "B: B 2", "C: C 2"];
     expect(await listen(chat.invoke())).toEqual(all.slice(1));
     for (const one of [a, b, c]) expect(await told(chat, one)).toEqual(all);
-    expect(dialogue(a.heard[1] ?? [])).toEqual(all.slice(0, 4));
-    expect(dialogue(b.heard[1] ?? [])).toEqual(all.slice(0, 5));
+    expect(dialogue(a.received[1] ?? [])).toEqual(all.slice(0, 4));
+    expect(dialogue(b.received[1] ?? [])).toEqual(all.slice(0, 5));
   });
 
   test("agents with equal reducers share a channel: class and settings, or one reducer", () => {
@@ -48,7 +48,7 @@ describe("channels", () => {
     const chat = new AgentGroupChat({ agents: [a, b], maximumIterations: 4 });
     await chat.addMessages([user("1"), user("2"), user("3")]);
     await listen(chat.invoke());
-    expect(a.heard.map(dialogue)).toEqual([
+    expect(a.received.map(dialogue)).toEqual([
       ["user: 2", "user: 3"],
       ["A: A 1", "B: B 1"],
     ]);
@@ -114,7 +114,7 @@ describe("channels", () => {
     expect(await told(chat)).toEqual(["f: One moment"]);
     expect(await told(chat, a)).toEqual([]);
     await listen(chat.invoke(a));
-    expect(dialogue(a.heard[0] ?? [])).toEqual(["f: One moment"]);
+    expect(dialogue(a.received[0] ?? [])).toEqual(["f: One moment"]);
   });
 });
 
@@ -139,7 +139,7 @@ describe("queues", () => {
     expect(channel.received).toEqual([]);
     const turn = listen(chat.invoke(own));
     await new Promise((resolve) => setTimeout(resolve, 20));
-    expect(own.heard).toHaveLength(1);
+    expect(own.received).toHaveLength(1);
     open();
     expect(await turn).toEqual(["Own: Own 2"]);
     expect(channel.received).toEqual([["user: 1"], ["user: 2", "user: 3"]]);

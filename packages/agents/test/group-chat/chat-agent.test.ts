@@ -36,7 +36,7 @@ describe("a ChatAgent", () => {
     const chat = new AgentGroupChat({ agents: [ask(scripted("x"))] });
     expect(await failureOf(listen(chat.invoke()))).toMatchObject({
       code: "INVALID_ARGUMENT",
-      message: "input: must hold a message, as nothing was said before it",
+      message: "input: must hold a message; the conversation is empty",
     });
   });
 

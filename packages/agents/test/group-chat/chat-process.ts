@@ -26,7 +26,7 @@ export type Report =
   | {
       readonly event: "done";
       /** What was visible, a line a message. */
-      readonly said: readonly string[];
+      readonly lines: readonly string[];
       /** The primary history, and each agent's view of it. */
       readonly history: readonly string[];
       readonly views: readonly (readonly string[])[];
@@ -78,12 +78,12 @@ async function work(assignment: Assignment): Promise<Report> {
   });
   if (state !== undefined) await chat.restore(state);
   if (input.length > 0) await chat.addMessages(input.map(user));
-  const said = turns > 0 ? await listen(chat.invoke()) : [];
+  const lines = turns > 0 ? await listen(chat.invoke()) : [];
   const views: string[][] = [];
   for (const agent of agents) views.push(await told(chat, agent));
   return {
     event: "done",
-    said,
+    lines,
     history: await told(chat),
     views,
     asked: models.flatMap(({ model }) => prompts(model).map((prompt) => String(prompt[0]?.content))),

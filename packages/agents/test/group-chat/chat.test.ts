@@ -63,7 +63,7 @@ describe("messages", () => {
     const all = ["Ada: Hi", "A: A 1", "B: B 1"];
     expect(await told(chat)).toEqual(all);
     expect(await told(chat, a)).toEqual(all);
-    expect(dialogue(b.heard[0] ?? [])).toEqual(all.slice(0, 2));
+    expect(dialogue(b.received[0] ?? [])).toEqual(all.slice(0, 2));
     expect((await chat.getMessages()).at(-1)?.metadata).toEqual({ at: new Date(5) });
   });
 
@@ -141,6 +141,6 @@ describe("messages", () => {
     expect(await told(chat, a)).toEqual([]);
     expect(chat.agents).toEqual([a, b]);
     expect(await listen(chat.invoke())).toEqual(["A: A 2"]);
-    expect(a.heard.at(-1)).toEqual([]);
+    expect(a.received.at(-1)).toEqual([]);
   });
 });

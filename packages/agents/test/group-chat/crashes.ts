@@ -23,7 +23,7 @@ async function start(assignment: Assignment): Promise<{ child: ChildProcess; rep
 }
 
 /** Lets a chat speak in a process of its own, which must succeed. */
-async function speak(assignment: Assignment): Promise<Done> {
+async function runChat(assignment: Assignment): Promise<Done> {
   const { report } = await start(assignment);
   if (report.event !== "done") throw new Error(`the chat failed: ${JSON.stringify(report)}`);
   return report;
@@ -67,12 +67,12 @@ export function describeCrashes(backend: string, urlOf: () => string): void {
   describe(`a group chat over several processes on ${backend}`, () => {
     test("a state restores in another process: history, views, next speaker, completion", async () => {
       const threadId = backend === "memory" ? {} : { threadId: randomUUID() };
-      const first = await speak({ url, ...threadId, input, turns: 2 });
+      const first = await runChat({ url, ...threadId, input, turns: 2 });
       const fresh = backend === "memory" ? {} : { threadId: randomUUID() };
-      const second = await speak({ url, ...fresh, state: first.state, turns: 3 });
-      expect(second.said).toEqual(["Cy: Cy 1", "Ann: Ann 2", "Bob: Bob 2"]);
-      const third = await speak({ url, ...fresh, state: second.state, turns: 9 });
-      expect(third.said).toEqual(["Cy: Cy 2"]);
+      const second = await runChat({ url, ...fresh, state: first.state, turns: 3 });
+      expect(second.lines).toEqual(["Cy: Cy 1", "Ann: Ann 2", "Bob: Bob 2"]);
+      const third = await runChat({ url, ...fresh, state: second.state, turns: 9 });
+      expect(third.lines).toEqual(["Cy: Cy 2"]);
       expect(third).toMatchObject({ history: twoRounds, isComplete: true });
       expect(third.views).toEqual([twoRounds, twoRounds, twoRounds]);
       const fourth = await start({ url, ...fresh, state: third.state, turns: 1 });
@@ -100,11 +100,11 @@ export function describeCrashes(backend: string, urlOf: () => string): void {
         const threadId = randomUUID();
         await crash({ url, threadId, input, turns: 9, waitAt, ...(waitIn && { waitIn }) });
         expect(await stored(threadId)).toEqual(kept);
-        const second = await speak({ url, threadId, turns: 9 });
+        const second = await runChat({ url, threadId, turns: 9 });
         expect(second.history).toEqual(twoRounds);
         expect(second.isComplete).toBe(true);
         expect(await stored(threadId)).toEqual(twoRounds);
-        expect(second.said).toEqual(twoRounds.slice(kept.length).filter((line) => !line.includes("[tool")));
+        expect(second.lines).toEqual(twoRounds.slice(kept.length).filter((line) => !line.includes("[tool")));
       },
     );
 
@@ -118,15 +118,15 @@ export function describeCrashes(backend: string, urlOf: () => string): void {
         { agent: "Cy", call: 1 },
       ];
       for (const [index, waitAt] of doomed.entries()) {
-        const said = index === 0 ? { input } : {};
-        await crash({ url, threadId, turns: 9, ...said, ...(waitAt && { waitAt }) });
+        const first = index === 0 ? { input } : {};
+        await crash({ url, threadId, turns: 9, ...first, ...(waitAt && { waitAt }) });
       }
-      expect((await speak({ url, threadId, turns: 9 })).history).toEqual(twoRounds);
+      expect((await runChat({ url, threadId, turns: 9 })).history).toEqual(twoRounds);
     });
 
     test("instructions go to every model, and are stored nowhere; the state holds no word that was said", async () => {
       const threadId = randomUUID();
-      const { asked, state } = await speak({ url, threadId, input, turns: 9 });
+      const { asked, state } = await runChat({ url, threadId, input, turns: 9 });
       expect(new Set(asked)).toEqual(new Set(["You are Ann.", "You are Bob.", "You are Cy."]));
       await using stores = await openStores(url);
       const page = await stores.open(threadId).read();

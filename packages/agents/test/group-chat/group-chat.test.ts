@@ -16,7 +16,7 @@ describe("agents", () => {
     chat.addAgent(b);
     expect(chat.agents).toEqual([a, b, c]);
     expect(() => chat.addAgent(actor("A"))).toThrow(
-      'addAgent: agent has the id "a", which another agent has',
+      'addAgent: agent has the id "a" of another agent; use a unique id',
     );
     await listen(chat.invoke(actor("D")));
     expect(chat.agents.map(({ id }) => id)).toEqual(["a", "b", "c", "d"]);
@@ -26,9 +26,9 @@ describe("agents", () => {
 describe("invoke", () => {
   test("by default each invoke is one turn, round robin, and completes nothing", async () => {
     const chat = new AgentGroupChat({ agents: three() });
-    const said = [];
-    for (let turn = 0; turn < 4; turn++) said.push(...(await listen(chat.invoke())));
-    expect(said).toEqual(["A: A 1", "B: B 1", "C: C 1", "A: A 2"]);
+    const messages = [];
+    for (let turn = 0; turn < 4; turn++) messages.push(...(await listen(chat.invoke())));
+    expect(messages).toEqual(["A: A 1", "B: B 1", "C: C 1", "A: A 2"]);
     expect(chat.isComplete).toBe(false);
   });
 

@@ -24,7 +24,7 @@ describe("bad options are refused when the thing is made, by name", () => {
     [
       "agents",
       () => new AgentGroupChat({ agents: given(a) }),
-      "AgentGroupChat: agents must be a list of agents",
+      "AgentGroupChat: agents must be an array of agents",
     ],
     [
       "an agent",
@@ -112,12 +112,16 @@ describe("bad options are refused when the thing is made, by name", () => {
     [
       "termination's scope",
       () => new ModelTermination({ model, agents: given("a") }),
-      "agents must be a list of agents",
+      "agents must be an array of agents",
     ],
-    ["no patterns", () => new RegexTermination([]), "RegexTermination: patterns must hold a pattern"],
+    ["no patterns", () => new RegexTermination([]), "RegexTermination: patterns must not be empty"],
     ["a pattern", () => new RegexTermination(["ok", given(1)]), "patterns[1] must be a regular expression"],
     ["a wrong pattern", () => new RegexTermination("("), "patterns[0] must be a regular expression"],
-    ["no terminations", () => new AggregateTermination([]), "terminations must be a list that is not empty"],
+    [
+      "no terminations",
+      () => new AggregateTermination([]),
+      "terminations must be an array that is not empty",
+    ],
     ["a termination", () => new AggregateTermination([given(1)]), "terminations[0] must be a function"],
     [
       "a condition",
@@ -135,7 +139,7 @@ describe("bad arguments are refused by name, and change nothing", () => {
     [
       "addMessages of no list",
       (one) => one.addMessages(given(user("secret"))),
-      "addMessages: messages must be a list",
+      "addMessages: messages must be an array",
     ],
     [
       "addMessages of no message",
@@ -177,12 +181,12 @@ describe("bad arguments are refused by name, and change nothing", () => {
     [
       "a channel",
       (one) => listen(one.invoke(actor("B", [], { createChannel: () => given({}) }))),
-      'createChannel of agent "b": what it returns',
+      'createChannel of agent "b": result',
     ],
     [
       "what an agent says",
       (one) => listen(one.invoke(actor("B", [given([{ role: "x" }])]))),
-      'agent "b": what it says[0]: role',
+      'agent "b": message[0]: role',
     ],
   ])("%s", async (_what, call, problem) => {
     const one = chat();

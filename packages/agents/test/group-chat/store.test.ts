@@ -112,9 +112,9 @@ describe("a chat on a store", () => {
 
   test("asks the termination that a crash kept from being asked", async () => {
     const hung = open({ termination: () => new Promise<boolean>(() => {}) });
-    const said = hung.invoke();
-    await said.next();
-    void said.next();
+    const invocation = hung.invoke();
+    await invocation.next();
+    void invocation.next();
     await new Promise((resolve) => setTimeout(resolve, 10));
     const restored = open({ termination: new RegexTermination("A 1") });
     expect(await listen(restored.invoke())).toEqual([]);
@@ -232,9 +232,9 @@ describe("a chat on a store", () => {
       const team = new AggregatorAgent({ id: "team", name: "Team", mode: "flat", chat: chatInside });
       const chat = open({ agents: [team] });
       expect(await listen(chat.invoke())).toEqual(["X: X 1"]);
-      const said = ["user: Hi", "assistant: Hello", ...Array(round).fill("X: X 1")];
-      expect(await told(chat)).toEqual(said);
-      expect(await told(chatInside)).toEqual(said);
+      const expected = ["user: Hi", "assistant: Hello", ...Array(round).fill("X: X 1")];
+      expect(await told(chat)).toEqual(expected);
+      expect(await told(chatInside)).toEqual(expected);
     }
   });
 

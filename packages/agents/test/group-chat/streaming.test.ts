@@ -98,7 +98,7 @@ describe("cancellation", () => {
   );
 });
 
-async function watchAny(said: AsyncIterable<unknown>): Promise<void> {
-  for await (const _ of said) {
+async function watchAny(parts: AsyncIterable<unknown>): Promise<void> {
+  for await (const _ of parts) {
   }
 }

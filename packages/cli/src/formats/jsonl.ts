@@ -12,7 +12,7 @@ import {
 
 const VERSION = 1;
 /** The place of every so-many-th message is remembered. */
-const REMEMBER_EVERY = 500;
+const POSITION_INTERVAL = 500;
 const MAX_TIME = 9_999_999_999_999;
 
 /** The first line of a thread. */
@@ -43,12 +43,12 @@ export function endLine(messages: number): Record<string, unknown> {
 export const skipLine: Readonly<Record<string, unknown>> = Object.freeze({ type: "skip" });
 
 /** Where messages of a thread begin. */
-type Place = Pick<Line, "offset" | "number">;
+type MessagePosition = Pick<Line, "offset" | "number">;
 
 class ThreadBuilder {
   readonly #header: Readonly<Record<string, unknown>>;
   readonly #digest = new ContentDigest();
-  readonly #places: Place[] = [];
+  readonly #positions: MessagePosition[] = [];
   readonly threadId: string;
   readonly line: number;
   count = 0;
@@ -62,13 +62,14 @@ class ThreadBuilder {
   }
 
   add(line: Line, { createdAt, text }: FileMessage): void {
-    if (this.count % REMEMBER_EVERY === 0) this.#places.push({ offset: line.offset, number: line.number });
+    if (this.count % POSITION_INTERVAL === 0)
+      this.#positions.push({ offset: line.offset, number: line.number });
     this.count += 1;
     this.#digest.add(createdAt, text);
   }
 
   build(path: string): FileThread {
-    const places = this.#places;
+    const positions = this.#positions;
     const { count, threadId, line } = this;
     const metadata = textOfValue("metadata", this.#header);
     return {
@@ -79,10 +80,10 @@ class ThreadBuilder {
       ...this.#times,
       ...(metadata !== undefined && { metadata }),
       async *messages(from, signal) {
-        const place = places[Math.floor(from / REMEMBER_EVERY)];
-        if (!place) return;
-        let index = from - (from % REMEMBER_EVERY);
-        for await (const { text } of readLines(path, signal, place)) {
+        const position = positions[Math.floor(from / POSITION_INTERVAL)];
+        if (!position) return;
+        let index = from - (from % POSITION_INTERVAL);
+        for await (const { text } of readLines(path, signal, position)) {
           if (index >= count) return;
           if (text.trim() === "") continue;
           const message = messageOf(JSON.parse(text));

@@ -17,14 +17,14 @@ import type { Direction, Key, Position } from "./position.ts";
 
 const MAX_KEY_BYTES = 1_024;
 const MAX_INCARNATION_BYTES = 64;
-/** 256 of them and their keys fit one message on every backend. */
+/** 256 values with their keys fit one message on every backend. */
 const MAX_VALUE_BYTES = 8_192;
 const MAX_PAGE = 1_000;
 
 const isOrder: Check = (value) =>
   typeof value === "number" && Number.isFinite(value) ? undefined : "must be a finite number";
 
-/** @throws StoreError `INVALID_ARGUMENT` for a wrong option, and for stores that trim. */
+/** @throws StoreError `INVALID_ARGUMENT` for a wrong option, and for stores with `maxMessages`. */
 export function checkDirectories(options: unknown): void {
   checkOptions("MarkedDirectories", options ?? null, {
     stores: hasMethods("withTraits"),
@@ -38,13 +38,15 @@ export function checkDirectories(options: unknown): void {
   if (leafThread === undefined) invalid("MarkedDirectories: leafThread must be a function");
 }
 
-/** @throws StoreError `INVALID_ARGUMENT` for no store factory, and for one that trims. */
+/** @throws StoreError `INVALID_ARGUMENT` for anything but a store factory, and for one with `maxMessages`. */
 export function checkStores(owner: string, stores: unknown): void {
   const problem = hasMethods("withTraits")(stores);
   if (problem) invalid(`${owner}: stores must be a store factory`);
   const { settings } = stores as { settings?: { maxMessages?: number } };
   if (settings?.maxMessages !== undefined)
-    invalid(`${owner}: stores with maxMessages lose entries; give a factory without it`);
+    invalid(
+      `${owner}: stores must not have maxMessages, which would delete entries; use a factory without it`,
+    );
 }
 
 /** @throws StoreError `INVALID_ARGUMENT`. */
@@ -82,7 +84,7 @@ export function checkMember(
   if (orderProblem) invalid(`${method}: order ${orderProblem}`);
 }
 
-/** @throws StoreError `INVALID_ARGUMENT`, and `TOO_LARGE` for a value past 8 KiB encoded. */
+/** @throws StoreError `INVALID_ARGUMENT`; `TOO_LARGE` for a value larger than 8 KiB encoded. */
 export function checkWritten(
   method: string,
   stores: Pick<StoreFactory, "metadataSize">,
@@ -100,11 +102,11 @@ export function checkWritten(
   if (size > MAX_VALUE_BYTES)
     throw new StoreError(
       "TOO_LARGE",
-      `${method}: value has ${size} bytes encoded; at most ${MAX_VALUE_BYTES} fit`,
+      `${method}: value has ${size} bytes encoded; the limit is ${MAX_VALUE_BYTES}`,
     );
 }
 
-/** @throws StoreError `INVALID_ARGUMENT`. @returns where the page begins. */
+/** @returns the position after which the page starts. @throws StoreError `INVALID_ARGUMENT`. */
 export function checkPage(
   threadId: unknown,
   request: { direction?: Direction; pageToken?: string | undefined; filterName?: string },
@@ -122,7 +124,7 @@ export function checkPage(
   });
   const { direction = "desc", pageToken, filterName = "" } = request;
   const { limit, read } = request as { limit?: unknown; read?: unknown };
-  if (limit === undefined) invalid("page: limit must be given");
+  if (limit === undefined) invalid("page: limit is missing");
   if (read === undefined) invalid("page: read must be a function");
   return pageToken === undefined ? undefined : parsePageToken(direction, pageToken, filterName);
 }

@@ -14,13 +14,13 @@ import {
   type Tree,
 } from "./tree.ts";
 
-/** When a directory is compacted, and into what. Tests give smaller numbers. */
+/** When a directory is compacted, and the size of its leaves. Tests use smaller numbers. */
 export interface CompactionSizes {
-  /** A directory with fewer notes than this is left as it is. */
+  /** A directory with fewer notes is not compacted. */
   readonly enoughNotes: number;
-  /** The most entries of a leaf. */
+  /** The maximum number of entries in a leaf. */
   readonly maxLeaf: number;
-  /** A leaf with fewer entries than this is joined with a neighbour that is written anyway. */
+  /** A leaf with fewer entries is merged with a neighbour that is written anyway. */
   readonly smallLeaf: number;
 }
 
@@ -41,9 +41,9 @@ export class Compactor<N, E extends Incarnate> {
   }
 
   /**
-   * Sorts a directory's notes into its leaves, when there are enough of them. Leaves are written first, as new threads or
-   * over retired ones, and become part of the directory by the one commit that also takes the notes away. A compaction
-   * that loses the race for that commit changes nothing.
+   * Sorts a directory's notes into its leaves if there are enough notes. Leaves are written first, as new threads or over
+   * retired ones. The commit that removes the notes also adds the leaves to the directory. A compaction that loses the race
+   * for that commit changes nothing.
    */
   async compact(threadId: string): Promise<void> {
     const snapshot = await this.#tree.read(threadId);
@@ -52,12 +52,12 @@ export class Compactor<N, E extends Incarnate> {
       const sorting = this.#rules.sort(snapshot.notes);
       await this.commitRoot(threadId, snapshot, await this.rebuild(snapshot, sorting), sorting.carried);
     } catch (error) {
-      // Another compaction is under way.
+      // Another compaction is running.
       if (!(error instanceof OutdatedError) && !StoreError.is(error, "CONFLICT")) throw error;
     }
   }
 
-  /** Writes the leaves that the notes change. Leaves that are replaced are retired. */
+  /** Writes the leaves that the notes change, and retires the leaves that they replace. */
   async rebuild(
     { root }: Snapshot<N>,
     sorting: Sorting<E>,
@@ -108,7 +108,7 @@ export class Compactor<N, E extends Incarnate> {
     return changed;
   }
 
-  /** Writes a leaf over a retired one, or as a new thread where no retired leaf is available. */
+  /** Writes a leaf over a retired one, or to a new thread if no retired leaf is available. */
   async #writeLeaf(entries: readonly E[], spare: RetiredLeaf[]): Promise<LeafRef> {
     const { layout, stores } = this.#tree;
     const [first] = entries;
@@ -125,13 +125,13 @@ export class Compactor<N, E extends Incarnate> {
         const { order, key } = first;
         return { id: leaf.id, revision: String(revision), count: entries.length, first: { order, key } };
       } catch (error) {
-        // A compaction that lost its race wrote over it, or it has expired. No root names it.
+        // Another compaction that lost its race wrote over it, or it has expired. No root refers to it.
         if (!StoreError.is(error, "CONFLICT")) throw error;
       }
     }
   }
 
-  /** Replaces the root and drops the notes, except those that were added since `from` was read. */
+  /** Replaces the root and drops the notes, except those added since `from` was read. */
   async commitRoot(
     threadId: string,
     from: Snapshot<N>,
@@ -160,7 +160,7 @@ export class Compactor<N, E extends Incarnate> {
   }
 }
 
-/** Of two entries of an incarnation, which a slow writer leaves, the one with the higher version. */
+/** Keeps the entry with the higher version if a slow writer has left two entries of one incarnation. */
 function newestOfEach<E extends Incarnate>(entries: readonly E[]): E[] {
   const newest = new Map<string, E>();
   for (const entry of entries) {
@@ -170,7 +170,7 @@ function newestOfEach<E extends Incarnate>(entries: readonly E[]): E[] {
   return [...newest.values()];
 }
 
-/** Full from the old end on, as most changes are at the new one. */
+/** Fills chunks from the old end, because most changes are at the new end. */
 function chunks<E>(entries: readonly E[], size: number): E[][] {
   const pieces: E[][] = [];
   for (let end = entries.length; end > 0; end -= size) {

@@ -1,9 +1,8 @@
-// Exceeds 300 lines because all calls of a directory with marks share its queues, marks and purges.
 import { chatMessageTraits, StoreError, type StoreFactory } from "@scrollback/store-core";
 import { type DirectoryClock, systemDirectoryClock } from "../clock.ts";
 import { checkDirectories, checkMember, checkPage, checkThread, checkWritten } from "./checks.ts";
 import { Compactor } from "./compact.ts";
-import { elapsed, HeldMarks, HOLD_MS, newToken } from "./held-marks.ts";
+import { elapsed, HeldMarks, HOLD_MS, MOST_HELD, newToken } from "./held-marks.ts";
 import {
   joinMarkedNotes,
   type MarkedEntry,
@@ -27,19 +26,20 @@ import { MarkedView, type Repair } from "./marked-view.ts";
 import { noteOf, saysNothingWritten } from "./marked-write.ts";
 import { formatPageToken } from "./page-token.ts";
 import type { Key } from "./position.ts";
-import { deleteLeaves, type Purged, purge } from "./purge.ts";
+import { deleteLeaves } from "./purge.ts";
+import { Purges } from "./purges.ts";
 import { Queues } from "./queues.ts";
 import { OutdatedError, type Snapshot, Tree } from "./tree.ts";
 
 /** The incarnation of members that have none. */
 const NO_INCARNATION = "-";
-/** A write that took longer since its mark than this does not rely on it: a list may have closed it. */
+/** A write that took longer than this since its mark does not rely on the mark: a list may have closed it. */
 const LATE_MS = 60_000;
 const MAX_ATTEMPTS = 10;
 
 /**
- * Directories whose lists are exact from one read. A writer notes a mark before it writes to a member, and what it wrote
- * within a second after. A list trusts the entries of members without an open mark, and reads the others.
+ * Directories whose lists are exact from one read. A writer notes a mark before it writes to a member, and notes the result
+ * within a second after the write. A list trusts the entries of members without an open mark, and reads the other members.
  *
  * @example
  * const directories = new MarkedDirectories<{ title: string }>({ stores, leafThread: (id) => `notes:leaf:${id}` });
@@ -56,12 +56,10 @@ export class MarkedDirectories<V> implements AsyncDisposable {
   readonly #marks: HeldMarks;
   readonly #clock: DirectoryClock;
   readonly #semantics: MarkSemantics;
-  readonly #onError: (error: unknown) => void;
   readonly #stores: StoreFactory;
-  /** The purges under way in the background. */
-  readonly #purges = new Map<string, Promise<void>>();
+  readonly #purges: Purges<V>;
 
-  /** Does no I/O. @throws StoreError `INVALID_ARGUMENT` for a wrong option, and for stores that trim. */
+  /** Does no I/O. @throws StoreError `INVALID_ARGUMENT` for a wrong option, and for stores with `maxMessages`. */
   constructor(options: MarkedDirectoriesOptions, internals: Internals = {}) {
     checkDirectories(options);
     const { clock = systemDirectoryClock, holdMs = HOLD_MS } = options;
@@ -69,12 +67,16 @@ export class MarkedDirectories<V> implements AsyncDisposable {
     this.#stores = stores;
     const layout = markedLayout<V>(options.leafThread);
     this.#clock = clock;
-    const { semantics = soundSemantics, sizes } = internals;
+    const { semantics = soundSemantics, sizes, mostHeld = MOST_HELD } = internals;
     this.#semantics = semantics;
-    this.#onError = options.onError ?? (() => undefined);
+    const onError = options.onError ?? (() => undefined);
     this.#rules = markedRules(layout, semantics);
     this.#tree = new Tree(stores, layout);
     this.#compactor = new Compactor(this.#tree, this.#rules, sizes);
+    this.#purges = new Purges({
+      ...{ tree: this.#tree, compactor: this.#compactor, semantics, clock, onError },
+      deleteThread: stores.deleteThread,
+    });
     this.#queues = new Queues((threadId) => ({
       stores,
       threadId,
@@ -82,11 +84,12 @@ export class MarkedDirectories<V> implements AsyncDisposable {
       keyOf: noteText,
       join: joinMarkedNotes,
       encode: layout.encodeNote,
-      compact: () => this.compact(threadId).catch(this.#onError),
+      compact: () => this.compact(threadId).catch(onError),
     }));
     this.#marks = new HeldMarks({
       clock,
       holdMs,
+      mostHeld,
       open: ({ threadId, key, incarnation, token, wall: at }) =>
         this.#queues.of(threadId).addNow({ key, incarnation, marks: [{ token, at }] }),
       close: ({ threadId, key, incarnation, token }) =>
@@ -95,9 +98,9 @@ export class MarkedDirectories<V> implements AsyncDisposable {
   }
 
   /**
-   * Makes a write to a member known to lists: notes a mark, then calls `write`, then notes what it returns, within a second.
-   * One mark serves the writes of 30 s. `write` commits to the member's own thread by compare-and-set, and returns what the
-   * member is then; undefined where it changed nothing. It must end within 10 s.
+   * Writes to a member and makes the change visible to lists: notes a mark, calls `write`, then notes its result within a
+   * second. One mark covers the writes of 30 s. `write` must commit to the member's own thread by compare-and-set and
+   * return the member's new state, or undefined if it changed nothing. It must end within 10 s.
    *
    * @returns what `write` returned.
    * @throws what `write` throws. A `StoreError` other than `UNAVAILABLE` and `ABORTED` must mean that nothing was written.
@@ -134,8 +137,8 @@ export class MarkedDirectories<V> implements AsyncDisposable {
   }
 
   /**
-   * Removes a member: notes a mark, calls `remove`, which deletes the member's thread, and then purges the member from the
-   * directory. Where the process dies in between, the next list that meets the member does the rest. `order` is the
+   * Removes a member: notes a mark, calls `remove`, which must delete the member's thread, then purges the member from the
+   * directory. If the process dies in between, the next list that finds the member completes the removal. `order` is the
    * member's last order number.
    */
   async remove(
@@ -159,8 +162,8 @@ export class MarkedDirectories<V> implements AsyncDisposable {
   }
 
   /**
-   * Adds or moves a member that has no thread of its own, and returns when lists show it. Of several calls for one key the
-   * one that is written last counts. `was` is the order number that it had before; without it, a compaction reads every leaf.
+   * Adds or moves a member without a thread of its own, and returns when lists show it. Of several calls for one key, the
+   * last write wins. `was` is the previous order number; without it, a compaction reads every leaf.
    */
   async note(threadId: string, key: Key, entry: { order: number; value: V; was?: number }): Promise<void> {
     const { order, value, was } = entry;
@@ -177,9 +180,9 @@ export class MarkedDirectories<V> implements AsyncDisposable {
   }
 
   /**
-   * Drops every entry and note of a member from a directory, and deletes the leaves that held it. A missing member is no
-   * error. `incarnation` is left out for a member of {@link MarkedDirectories.note}. Without `order`, the member's last
-   * order number, every leaf may be read.
+   * Drops every entry and note of a member from a directory, and deletes the leaves that held it. A missing member is not
+   * an error. Omit `incarnation` for a member of {@link MarkedDirectories.note}. Without `order`, the member's last order
+   * number, every leaf may be read.
    */
   async purge(threadId: string, { key, incarnation = NO_INCARNATION, order }: PurgedMember): Promise<void> {
     checkMember("purge", threadId, { key, incarnation, order });
@@ -189,31 +192,14 @@ export class MarkedDirectories<V> implements AsyncDisposable {
     // A batch that is being written may hold a note of the member.
     await queue?.write();
     const orders = [order, dropped?.entry?.order, ...(dropped?.was ?? [])].filter((one) => one !== undefined);
-    await this.#purge(threadId, { key, incarnation, orders, ownMark });
-  }
-
-  async #purge(threadId: string, member: Purged): Promise<void> {
-    const parts = {
-      tree: this.#tree,
-      compactor: this.#compactor,
-      deleteThread: this.#stores.deleteThread,
-      semantics: this.#semantics,
-    };
-    for (let attempt = 0; ; attempt++) {
-      try {
-        return await purge(parts, threadId, member);
-      } catch (error) {
-        const isRaced = error instanceof OutdatedError || StoreError.is(error, "CONFLICT");
-        if (!isRaced || attempt >= MAX_ATTEMPTS) throw error;
-      }
-      await this.#pause(25 * 2 ** Math.min(attempt, 3));
-    }
+    await this.#purges.purge(threadId, { key, incarnation, orders, ownMark });
   }
 
   /**
-   * Deletes a directory that has neither members nor open marks, with its leaves.
+   * Deletes a directory without members and open marks, and its leaves.
    *
-   * @returns false where it has some: purge them first, or wait until lists have closed the marks of dead processes.
+   * @returns false if it has members or open marks: purge the members first, or wait until lists have closed the marks of
+   *   dead processes.
    */
   async removeDirectory(threadId: string): Promise<boolean> {
     checkThread("removeDirectory", threadId);
@@ -234,7 +220,7 @@ export class MarkedDirectories<V> implements AsyncDisposable {
     return true;
   }
 
-  /** One page. Reads the directory, the leaves of the page, and at once the members that may be under change. */
+  /** Returns one page. Reads the directory, the page's leaves, and at once the members that may be changing. */
   async page(threadId: string, request: MarkedPageRequest<V>): Promise<MarkedPage<V>> {
     const { limit, direction = "desc", filterName = "", filter = () => true, signal } = request;
     const after = checkPage(threadId, request);
@@ -267,7 +253,7 @@ export class MarkedDirectories<V> implements AsyncDisposable {
   async flush(): Promise<void> {
     this.#marks.closeAll();
     await this.#queues.flush();
-    while (this.#purges.size > 0) await Promise.all(this.#purges.values());
+    await this.#purges.flush();
   }
 
   /** The same as {@link MarkedDirectories.flush}. */
@@ -275,37 +261,25 @@ export class MarkedDirectories<V> implements AsyncDisposable {
     await this.flush();
   }
 
-  /** Sorts the notes of a directory into its leaves, where there are at least 128. Happens by itself. */
+  /** Sorts the notes of a directory into its leaves if there are at least 128. Also runs automatically. */
   async compact(threadId: string): Promise<void> {
     await this.#compactor.compact(threadId);
   }
 
-  /** A directory as it is stored, for tests and diagnosis. */
+  /** Returns a directory as stored, for tests and diagnosis. */
   async read(threadId: string): Promise<Snapshot<MarkedNote<V>>> {
     return await this.#tree.read(threadId);
   }
 
-  /** Writes a mark that stays open: lists read the member until one of them closes it. */
+  /** Writes a mark that stays open. Lists read the member until one of them closes the mark. */
   async #announce(threadId: string, { key, incarnation }: MemberOf): Promise<void> {
     const marks = [{ token: newToken(), at: this.#clock.wall() }];
     await this.#queues.of(threadId).addNow({ key, incarnation, marks });
   }
 
-  /** Waits for a random part of `ms` milliseconds. */
-  async #pause(ms: number): Promise<void> {
-    await new Promise<void>((resolve) => this.#clock.timer(ms * this.#clock.random(), resolve));
-  }
-
-  /** Does what a dead process has left to do, in the background. */
+  /** Completes in the background what a dead process has left unfinished. */
   #repair(threadId: string, { note, purge: member }: Repair<V>): void {
     if (note) this.#queues.of(threadId).add(note);
-    if (!member) return;
-    const text = JSON.stringify([threadId, member.key, member.incarnation]);
-    if (this.#purges.has(text)) return;
-    const purged = this.#purge(threadId, member)
-      // The next list finds it again.
-      .catch(this.#onError)
-      .finally(() => this.#purges.delete(text));
-    this.#purges.set(text, purged);
+    if (member) this.#purges.start(threadId, member);
   }
 }

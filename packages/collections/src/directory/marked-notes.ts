@@ -9,22 +9,22 @@ export interface MarkedEntry<V = unknown> extends Incarnate {
   readonly expiresAt?: number;
 }
 
-/** One message of a directory's thread, about one incarnation of one member. Everything but the member is optional. */
+/** One message of a directory's thread, about one incarnation of one member. All fields except the member's are optional. */
 export interface MarkedNote<V = unknown> {
   readonly key: Key;
   readonly incarnation: string;
-  /** A write is under way, or may be: until the mark is closed, lists read the member. `at` is in milliseconds since 1970. */
+  /** A write is running, or may be. Lists read the member until the mark is closed. `at` is in milliseconds since 1970. */
   readonly marks?: readonly Mark[];
-  /** What the member is now. Counts only where one of the marks in `proof` is open, and for a higher version. */
+  /** The member's new state. Applies only if one of the marks in `proof` is open and the version is higher. */
   readonly entry?: Pick<MarkedEntry<V>, "order" | "version" | "value" | "expiresAt">;
   readonly proof?: readonly string[];
-  /** The order numbers that the member had before. */
+  /** The previous order numbers of the member. */
   readonly was?: readonly number[];
-  /** Marks that are closed. */
+  /** The marks that this note closes. */
   readonly closes?: readonly string[];
-  /** This incarnation has ended. It never comes back. */
+  /** This incarnation has ended. It never returns. */
   readonly isGone?: boolean;
-  /** The order numbers before are not known: a writer died. */
+  /** The previous order numbers are unknown, because a writer died. */
   readonly isLost?: boolean;
 }
 
@@ -33,7 +33,7 @@ export interface Mark {
   readonly at: number;
 }
 
-/** How a directory with marks is stored: as it is, each value by name. */
+/** The layout of a directory with marks: plain values by name. */
 export function markedLayout<V>(
   leafThread: (id: string) => string,
 ): DirectoryLayout<MarkedNote<V>, MarkedEntry<V>> {
@@ -48,7 +48,7 @@ export function markedLayout<V>(
   };
 }
 
-/** What the notes say of one incarnation. */
+/** What the notes say about one incarnation. */
 export interface IncarnationState<V> {
   readonly key: Key;
   readonly incarnation: string;
@@ -63,9 +63,9 @@ export interface IncarnationState<V> {
 /** What the notes of a directory say: the incarnations of each member, by the text of its key. */
 export type MarkedState<V> = Map<string, Map<string, IncarnationState<V>>>;
 
-/** When a note takes effect. Tests give unsound ones and expect to be told. */
+/** When a note takes effect. Tests supply unsound rules and expect a failure. */
 export interface MarkSemantics {
-  /** Whether an entry counts, given whether it has an open mark, and the entry of its incarnation that counts so far. */
+  /** Whether an entry applies, given whether it has an open mark, and the current entry of its incarnation. */
   counts(isProved: boolean, version: number, before: { readonly version: number } | undefined): boolean;
   /** Whether the end of `ended` closes the marks of `incarnation`. */
   closes(ended: string, incarnation: string): boolean;
@@ -125,7 +125,7 @@ function applyNote<V>(one: IncarnationState<V>, note: MarkedNote<V>, semantics: 
   one.isGone = true;
 }
 
-/** Whether a list must read a member: a write may be under way, or two incarnations are noted. */
+/** Whether a list must read a member: a write may be running, or two incarnations are noted. */
 export function isUnsure<V>(incarnations: ReadonlyMap<string, IncarnationState<V>>): boolean {
   let entries = 0;
   for (const { marks, entry } of incarnations.values()) {
@@ -135,7 +135,7 @@ export function isUnsure<V>(incarnations: ReadonlyMap<string, IncarnationState<V
   return entries > 1;
 }
 
-/** Whether an entry of a leaf counts beside the notes of its member. */
+/** Whether an entry of a leaf applies, given the notes of its member. */
 export function keepsEntry<V>(
   incarnations: ReadonlyMap<string, IncarnationState<V>> | undefined,
   { incarnation }: MarkedEntry<V>,
@@ -146,7 +146,7 @@ export function keepsEntry<V>(
   return true;
 }
 
-/** The rules of directories with marks. Members with open marks stay notes, with all that is noted of them. */
+/** The rules of directories with marks. The notes of members with open marks are not sorted into leaves. */
 export function markedRules<V>(
   layout: DirectoryLayout<MarkedNote<V>, MarkedEntry<V>>,
   semantics: MarkSemantics = soundSemantics,
@@ -181,7 +181,7 @@ export function markedRules<V>(
 function carriedNotes<V>(one: IncarnationState<V>): MarkedNote<V>[] {
   const { key, incarnation, marks, entry, was, isGone, isLost } = one;
   const history = { key, incarnation, was: [...was], ...(isGone && { isGone }), ...(isLost && { isLost }) };
-  // An entry brings a mark that proves it, and closes it. Marks come after the end that they were noted after.
+  // An entry brings a mark that proves it, and closes that mark. Marks follow the end after which they were noted.
   const token = "carried";
   return [
     history,
@@ -206,7 +206,7 @@ function withoutKey<V>({
   return { order, version, value, ...(expiresAt !== undefined && { expiresAt }) };
 }
 
-/** Two notes of one incarnation that wait to be written, as one. Notes with marks are not joined. */
+/** Joins two waiting notes of one incarnation into one. Notes with marks are not joined. */
 export function joinMarkedNotes<V>(earlier: MarkedNote<V>, later: MarkedNote<V>): MarkedNote<V> {
   const isOlder = earlier.entry && (!later.entry || later.entry.version < earlier.entry.version);
   const entry = isOlder ? earlier.entry : later.entry;

@@ -12,53 +12,54 @@ export interface MemberOf {
   readonly incarnation: string;
 }
 
-/** What {@link MarkedDirectories.purge} takes. */
+/** The argument of {@link MarkedDirectories.purge}. */
 export interface PurgedMember extends Pick<MemberOf, "key"> {
   readonly incarnation?: string | undefined;
   readonly order?: number | undefined;
 }
 
-/** What a write made of its member. */
+/** The state of a member after a write. */
 export interface Written<V> extends Pick<MarkedEntry<V>, "order" | "version" | "value" | "expiresAt"> {
-  /** The order number that the member had before; undefined for a new member. */
+  /** The member's previous order number; undefined for a new member. */
   readonly was?: number | undefined;
 }
 
-/** What a list learns by reading a member. */
+/** What a list learns when it reads a member. */
 export type MemberNow<V> = Omit<MarkedEntry<V>, "key">;
 
-/** What {@link MarkedDirectories} take. */
+/** Options of {@link MarkedDirectories}. */
 export interface MarkedDirectoriesOptions {
   /** A store factory of any backend and any message type, without `maxMessages`. */
   readonly stores: Pick<StoreFactory, "settings" | "withTraits">;
-  /** The thread id of a leaf. `id` is 16 random characters. */
+  /** Returns the thread id of a leaf. `id` is 16 random characters. */
   leafThread(id: string): string;
-  /** How long one mark serves the writes of this process to its member. Default 30,000. */
+  /** How long one mark covers the writes of this process to its member. Default 30,000. */
   readonly holdMs?: number;
   /** Default: the clocks of this process. */
   readonly clock?: DirectoryClock;
-  /** Called with what failed in the background; it is tried again by itself. */
+  /** Called with errors in the background. The failed work is retried automatically. */
   onError?(error: unknown): void;
 }
 
-/** What tests give beside the options. */
+/** Internals that tests replace. */
 export interface Internals {
   readonly semantics?: MarkSemantics;
   readonly sizes?: CompactionSizes;
+  readonly mostHeld?: number;
 }
 
-/** What {@link MarkedDirectories.page} takes. */
+/** The request of {@link MarkedDirectories.page}. */
 export interface MarkedPageRequest<V> {
   /** Default `"desc"`: the highest order number first. */
   readonly direction?: Direction;
   /** 1 to 1,000. */
   readonly limit: number;
-  /** The `nextPageToken` of the page before. */
+  /** The `nextPageToken` of the previous page. */
   readonly pageToken?: string | undefined;
-  /** Names the filter. A token of another filter or direction is refused. */
+  /** Names the filter. A token of another filter or direction is rejected. */
   readonly filterName?: string;
   filter?(entry: MarkedEntry<V>): boolean;
-  /** Reads a member; undefined where there is none. Called for members whose entry cannot be trusted. */
+  /** Reads a member; returns undefined if there is none. Called for members whose entry cannot be trusted. */
   read(key: Key): Promise<MemberNow<V> | undefined>;
   readonly signal?: AbortSignal | undefined;
 }

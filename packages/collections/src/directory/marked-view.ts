@@ -12,15 +12,15 @@ import { type Key, keyText } from "./position.ts";
 import type { Purged } from "./purge.ts";
 import type { Overlay } from "./rules.ts";
 
-/** A list closes marks that are older: the process that wrote them has died. Writes end within 40 s of their mark. */
+/** A list closes older marks, because the process that wrote them has died. Writes end within 40 s of their mark. */
 const DEAD_AFTER_MS = 300_000;
 
-/** A note that repairs a directory, or a member that is to be purged from it. */
+/** A note that repairs a directory, or a member to purge from it. */
 export type Repair<V> =
   | { readonly note: MarkedNote<V>; readonly purge?: undefined }
   | { readonly purge: Purged; readonly note?: undefined };
 
-/** What the notes of a directory mean for one list. */
+/** The notes of a directory as one list sees them. */
 export class MarkedView<V> implements Overlay<MarkedEntry<V>> {
   readonly #state: MarkedState<V>;
   readonly #now: number;
@@ -39,7 +39,7 @@ export class MarkedView<V> implements Overlay<MarkedEntry<V>> {
   /**
    * Reads the members whose entries cannot be trusted, all at once.
    *
-   * @returns what repairs the directory where processes have died.
+   * @returns the repairs of what dead processes have left.
    */
   async read(read: (key: Key) => Promise<Omit<MarkedEntry<V>, "key"> | undefined>): Promise<Repair<V>[]> {
     const repairs = [...this.#unsure].map(async (text) => {
@@ -53,7 +53,7 @@ export class MarkedView<V> implements Overlay<MarkedEntry<V>> {
     return (await Promise.all(repairs)).flat();
   }
 
-  /** Whether a write may be under way. */
+  /** Whether a write may be running. */
   get hasMarks(): boolean {
     for (const incarnations of this.#state.values())
       for (const { marks } of incarnations.values()) if (marks.size > 0) return true;
@@ -69,7 +69,7 @@ export class MarkedView<V> implements Overlay<MarkedEntry<V>> {
     return expiresAt !== undefined && expiresAt <= this.#now;
   }
 
-  /** The note that removes an entry which expired long ago, whatever clock is right. */
+  /** The note that removes an entry which has expired long ago by any clock. */
   ended({ key, incarnation, order, expiresAt }: MarkedEntry<V>): MarkedNote<V> | undefined {
     if (expiresAt === undefined || expiresAt > this.#now - DEAD_AFTER_MS) return undefined;
     return { key, incarnation, isGone: true, was: [order] };
@@ -86,7 +86,7 @@ export class MarkedView<V> implements Overlay<MarkedEntry<V>> {
       const { incarnation: _same, ...now } = member;
       return [{ note: { key, incarnation, entry: now, proof: closes, closes, isLost: true } }];
     }
-    // An entry proves that the incarnation was there, so it has ended. Without one it may be under creation.
+    // An entry proves that the incarnation existed, so it has ended. Without an entry it may be under creation.
     if (entry) return [{ purge: { key, incarnation, orders: [entry.order] } }];
     return dead.length > 0 && dead.length === marks.size
       ? [{ purge: { key, incarnation, orders: [], deadMarks: closes } }]

@@ -2,17 +2,17 @@ import { StoreError, type StoreFactory } from "@scrollback/store-core";
 import type { DirectoryClock } from "../clock.ts";
 import { envelope } from "../envelope.ts";
 
-/** How long a note that nobody waits for may wait for others. */
+/** The maximum delay of a note that no caller waits for. */
 const DELAY_MS = 1_000;
-/** On average every 64th note checks whether there are enough to be sorted in, in whichever process it is written. */
+/** On average every 64th note checks whether there are enough notes to compact, across all processes. */
 const CHECK_EVERY = 64;
 
-/** What a queue of notes works with. */
+/** What a queue of notes needs. */
 export interface NoteQueueParts<N> {
   readonly stores: StoreFactory;
   readonly threadId: string;
   readonly clock: DirectoryClock;
-  /** Notes with the same text are joined while they wait. */
+  /** Waiting notes with the same text are joined. */
   keyOf(note: N): string;
   join(earlier: N, later: N): N;
   encode(note: N): unknown;
@@ -21,8 +21,8 @@ export interface NoteQueueParts<N> {
 }
 
 /**
- * Writes the notes of one directory: all that are waiting in one commit, one commit at a time. It does not need to know
- * what the directory holds, so writers never conflict.
+ * Writes the notes of one directory: all waiting notes in one commit, one commit at a time. It does not need to know the
+ * directory's content, so writers never conflict.
  */
 export class NoteQueue<N> {
   readonly #parts: NoteQueueParts<N>;
@@ -35,35 +35,35 @@ export class NoteQueue<N> {
     this.#parts = parts;
   }
 
-  /** Whether nothing waits and nothing is under way. */
+  /** Whether nothing is waiting or running. */
   get isIdle(): boolean {
     return this.#waiting.size === 0 && !this.#writing && !this.#compacting;
   }
 
-  /** Takes a note that is written within a second. */
+  /** Adds a note, which is written within a second. */
   add(note: N): void {
     this.#put(note);
     this.#cancelTimer ??= this.#parts.clock.timer(DELAY_MS, () => {
       this.#cancelTimer = undefined;
-      // A note that could not be written stays in the queue, for the next write.
+      // A note that was not written stays in the queue for the next write.
       this.write().catch(() => undefined);
     });
   }
 
-  /** Drops the note with this text, if it waits, and returns it. */
+  /** Drops the waiting note with this text, and returns it. */
   drop(text: string): N | undefined {
     const note = this.#waiting.get(text);
     this.#waiting.delete(text);
     return note;
   }
 
-  /** Takes a note and returns when it is written. */
+  /** Adds a note and returns when it is written. */
   async addNow(note: N): Promise<void> {
     this.#put(note);
     await this.write();
   }
 
-  /** Returns when all notes that were taken are written. */
+  /** Returns when all added notes are written. */
   async write(): Promise<void> {
     while (this.#writing) await this.#writing;
     if (this.#waiting.size === 0) return;
@@ -73,7 +73,7 @@ export class NoteQueue<N> {
     await this.#writing;
   }
 
-  /** Writes what waits, and returns when nothing is under way any more. */
+  /** Writes the waiting notes and returns when nothing is running. */
   async flush(): Promise<void> {
     await this.write();
     await this.#compacting;
@@ -105,7 +105,7 @@ export class NoteQueue<N> {
   #compact(): void {
     this.#compacting ??= this.#parts
       .compact()
-      // Notes that could not be sorted in now are sorted in later.
+      // Notes that could not be compacted now are compacted later.
       .catch(() => undefined)
       .finally(() => {
         this.#compacting = undefined;

@@ -1,12 +1,15 @@
-/** Names one member of a directory, in one or more parts. Members with the same order number are sorted by their parts. */
+/**
+ * The name of one member of a directory, in one or more parts. Members with the same order number are sorted by these
+ * parts.
+ */
 export type Key = readonly string[];
 
 /** `"desc"` lists the highest order number first, `"asc"` the lowest. */
 export type Direction = "desc" | "asc";
 
-/** Where a member is in a directory. */
+/** The position of a member in a directory. */
 export interface Position {
-  /** The number that the directory is sorted by, a time for example. */
+  /** The number that the directory is sorted by, for example a time. */
   readonly order: number;
   readonly key: Key;
 }

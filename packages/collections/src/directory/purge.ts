@@ -11,7 +11,7 @@ import { type Key, keyText, type Position } from "./position.ts";
 import { incarnationText } from "./rules.ts";
 import { indexOfLeaf, type LeafRef, type RetiredLeaf, type Tree } from "./tree.ts";
 
-/** What {@link purge} works with. */
+/** What {@link purge} needs. */
 export interface PurgeParts<V> {
   readonly tree: Tree<MarkedNote<V>, MarkedEntry<V>>;
   readonly compactor: Compactor<MarkedNote<V>, MarkedEntry<V>>;
@@ -19,58 +19,67 @@ export interface PurgeParts<V> {
   readonly semantics: MarkSemantics;
 }
 
-/** What is purged. */
+/** The member to purge. */
 export interface Purged {
   readonly key: Key;
   readonly incarnation: string;
-  /** The order numbers that the member may have in a leaf. Without any, every leaf may have to be read. */
+  /** The order numbers that the member may have in a leaf. If there are none, every leaf may be read. */
   readonly orders: readonly number[];
-  /** The mark of this process: what was written under it is in `orders`. */
+  /** The mark of this process. `orders` includes what was written under it. */
   readonly ownMark?: string | undefined;
-  /** Purge only while no other mark of the incarnation is open: it may be under creation still. Default: purge anyway. */
+  /** Purges only while no other mark of the incarnation is open, because it may be under creation. Default: purges anyway. */
   readonly deadMarks?: readonly string[] | undefined;
 }
 
 type ReadLeaf<V> = (leaf: LeafRef) => Promise<MarkedEntry<V>[]>;
 
 /**
- * Drops the notes and the entry of one incarnation in one commit, and then deletes the leaves that were replaced by it,
- * now or earlier. Where the process dies before that, a later purge or compaction removes what they hold.
+ * Drops the notes and the entries of some incarnations in one commit, then deletes the leaves that it replaced now or
+ * earlier. If the process dies before that, a later purge or compaction removes their content.
  *
  * @throws OutdatedError, or StoreError `CONFLICT`, when another compaction was first.
  */
 export async function purge<V>(
   { tree, compactor, deleteThread, semantics }: PurgeParts<V>,
   threadId: string,
-  member: Purged,
+  members: readonly Purged[],
 ): Promise<void> {
   const snapshot = await tree.read(threadId);
   if (snapshot.revision === null) return;
-  const text = incarnationText(member);
   const reads = new Map<string, Promise<MarkedEntry<V>[]>>();
   const readLeaf: ReadLeaf<V> = (leaf) => {
     const read = reads.get(leaf.id) ?? tree.readLeaf(leaf);
     reads.set(leaf.id, read);
     return read;
   };
+  const state = applyNotes(snapshot.notes, semantics);
+  const purged = new Map<string, Purged>();
+  const outdated: Position[] = [];
+  for (const member of members) {
+    const noted = state.get(keyText(member))?.get(member.incarnation);
+    const { deadMarks } = member;
+    if (deadMarks && [...(noted?.marks.keys() ?? [])].some((token) => !deadMarks.includes(token))) continue;
+    purged.set(incarnationText(member), member);
+    outdated.push(...(await positionsOf(snapshot.root.leaves, readLeaf, member, noted)));
+  }
+  const isPurged = (one: MarkedNote<V> | MarkedEntry<V>) => purged.has(incarnationText(one));
   const isClosed = (note: MarkedNote<V>) =>
-    note.marks && keyText(note) === keyText(member) && semantics.closes(member.incarnation, note.incarnation);
-  const noted = applyNotes(snapshot.notes, semantics).get(keyText(member))?.get(member.incarnation);
-  const { deadMarks } = member;
-  if (deadMarks && [...(noted?.marks.keys() ?? [])].some((token) => !deadMarks.includes(token))) return;
-  const kept = snapshot.notes.filter((note) => incarnationText(note) !== text && !isClosed(note));
-  const outdated = await positionsOf(snapshot.root.leaves, readLeaf, member, noted);
+    note.marks &&
+    [...purged.values()].some(
+      (member) => keyText(note) === keyText(member) && semantics.closes(member.incarnation, note.incarnation),
+    );
+  const kept = snapshot.notes.filter((note) => !isPurged(note) && !isClosed(note));
   await deleteLeaves(tree, deleteThread, snapshot.root.retired);
   if (kept.length === snapshot.notes.length && outdated.length === 0) return;
-  const keeps = (entry: MarkedEntry<V>) => incarnationText(entry) !== text;
-  // Leaves are written to new threads: nothing of the member may stay in an old one.
+  const keeps = (entry: MarkedEntry<V>) => !isPurged(entry);
+  // Leaves are written to new threads, so that no old one keeps anything of the members.
   const from = { ...snapshot, root: { ...snapshot.root, retired: [] } };
   const next = await compactor.rebuild(from, { placed: [], outdated, keeps }, readLeaf);
   await compactor.commitRoot(threadId, snapshot, next, kept.map(tree.layout.encodeNote));
   await deleteLeaves(tree, deleteThread, next.retired);
 }
 
-/** Where the leaves hold the member: found where the notes say, or else by reading all leaves. */
+/** The member's positions in the leaves: those that the notes name, or else found by reading all leaves. */
 async function positionsOf<V>(
   leaves: readonly LeafRef[],
   readLeaf: ReadLeaf<V>,
@@ -89,7 +98,7 @@ async function positionsOf<V>(
     return found;
   };
   const found = await search(candidates.map((at) => indexOfLeaf(leaves, { order: at, key })));
-  // Under another process' mark it may have moved, without a note so far.
+  // Another process may have moved the member under its own mark, without a note so far.
   const isComplete =
     orders.length > 0 &&
     !noted?.isLost &&
@@ -97,7 +106,7 @@ async function positionsOf<V>(
   return isComplete || found.length > 0 ? found : await search(leaves.keys());
 }
 
-/** Deletes leaves that are still as they were. */
+/** Deletes leaves that have not changed. */
 export async function deleteLeaves<V>(
   { layout }: Tree<MarkedNote<V>, MarkedEntry<V>>,
   deleteThread: StoreFactory["deleteThread"],
@@ -107,7 +116,7 @@ export async function deleteLeaves<V>(
     try {
       await deleteThread(layout.leafThread(id), { expectedRevision: revision });
     } catch (error) {
-      // It is deleted already, or a compaction has written over it.
+      // It is already deleted, or a compaction has written over it.
       if (!StoreError.is(error, "CONFLICT")) throw error;
     }
   });

@@ -1,6 +1,6 @@
 import { NoteQueue, type NoteQueueParts } from "./note-queue.ts";
 
-/** Past this number of queues the idle ones are dropped. */
+/** Above this number of queues the idle ones are dropped. */
 const MOST_QUEUES = 1_000;
 
 /** The queues of the directories that this process writes to. */
@@ -12,7 +12,7 @@ export class Queues<N> {
     this.#partsOf = partsOf;
   }
 
-  /** The queue of a directory, made where there is none. */
+  /** The queue of a directory; created on first use. */
   of(threadId: string): NoteQueue<N> {
     let queue = this.#queues.get(threadId);
     if (!queue) {
@@ -27,7 +27,7 @@ export class Queues<N> {
     return this.#queues.get(threadId);
   }
 
-  /** Returns when all notes that were taken are written, and no compaction is under way. */
+  /** Returns when all added notes are written and no compaction is running. */
   async flush(): Promise<void> {
     await Promise.all([...this.#queues.values()].map((queue) => queue.flush()));
   }

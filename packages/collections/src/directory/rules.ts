@@ -20,35 +20,35 @@ export interface Overlay<E extends Incarnate> {
   keeps(entry: E): boolean;
 }
 
-/** What tells the entries of an incarnation from others, and an older one from a newer one. */
+/** Distinguishes the entries of incarnations, and older entries from newer ones. */
 export interface Incarnate extends Position {
   /** Random, new for each creation of the member. */
   readonly incarnation: string;
-  /** Counts the changes of an incarnation: of two entries of one incarnation the one with the higher number is right. */
+  /** Counts the changes of an incarnation. Of two entries of one incarnation, the one with the higher number applies. */
   readonly version: number;
 }
 
 /**
- * What tells entries apart. Each incarnation of a member has its own entry: nothing in its notes says which incarnation
- * came first, so a late note of an ended one must not take the place of a later one.
+ * The identity of an entry. Each incarnation of a member has its own entry: its notes do not say which incarnation came
+ * first, so a late note of an ended one must not replace a later one.
  */
 export function incarnationText({ key, incarnation }: Pick<Incarnate, "key" | "incarnation">): string {
   return JSON.stringify([key, incarnation]);
 }
 
-/** What a compaction does with the notes of a directory. */
+/** How a compaction applies the notes of a directory. */
 export interface Sorting<E extends Incarnate> extends Overlay<E> {
-  /** Where the leaves may hold entries that no longer count. */
+  /** Positions where the leaves may hold entries that no longer count. */
   readonly outdated: readonly Position[];
   /** Whether entries that no longer count may be anywhere in the leaves. */
   readonly isScattered?: boolean;
-  /** The notes that stay in the log, as stored. */
+  /** The stored notes that stay in the log. */
   readonly carried?: readonly unknown[];
 }
 
 /** A kind of directory: how it is stored, and how its notes are sorted in. */
 export interface DirectoryRules<N, E extends Incarnate> {
   readonly layout: DirectoryLayout<N, E>;
-  /** Sorts notes, which are in the order of the log. */
+  /** Sorts notes, given in the order of the log. */
   sort(notes: readonly N[]): Sorting<E>;
 }

@@ -3,22 +3,22 @@ import { FORMAT_VERSION, parseMetadata } from "../format.ts";
 import { compareNewest, compareOldest, type Direction, type Position } from "./position.ts";
 import type { DirectoryLayout, Incarnate, Overlay } from "./rules.ts";
 
-/** A leaf as the root names it: a thread, and the revision at which it holds what the root means. */
+/** A leaf in the root: its thread, and the revision at which it holds the right entries. */
 export interface LeafRef {
   readonly id: string;
   readonly revision: Revision;
   readonly count: number;
-  /** Its first entry. The leaf has all from there to the next leaf's first; the first leaf also has what is before it. */
+  /** Its first entry. The leaf has all entries up to the next leaf's first; the first leaf also has the ones before. */
   readonly first: Position;
 }
 
-/** A leaf that no longer belongs to the directory; a later compaction may write over it. */
+/** A leaf that is no longer part of the directory; a later compaction may write over it. */
 export type RetiredLeaf = Pick<LeafRef, "id" | "revision">;
 
 /** The metadata of a directory's thread. */
 export interface Root {
   readonly version: typeof FORMAT_VERSION;
-  /** Grows with each compaction. */
+  /** Increases with each compaction. */
   readonly compactions: number;
   /** Newest first. */
   readonly leaves: readonly LeafRef[];
@@ -27,7 +27,7 @@ export interface Root {
 
 const EMPTY_ROOT: Root = { version: FORMAT_VERSION, compactions: 0, leaves: [], retired: [] };
 
-/** A directory at one revision: sorted leaves, and the notes that are not in them yet. */
+/** A directory at one revision: sorted leaves, and the notes that are not sorted into them yet. */
 export interface Snapshot<N> {
   readonly revision: Revision | null;
   readonly root: Root;
@@ -40,7 +40,7 @@ export interface Snapshot<N> {
 /** How leaves are read. */
 export interface LeafOptions {
   readonly signal?: AbortSignal | undefined;
-  /** The ids of leaves that were not there. */
+  /** Collects the ids of missing leaves. */
   readonly missing?: Set<string>;
 }
 
@@ -77,8 +77,8 @@ export class Tree<N, E extends Incarnate> {
   }
 
   /**
-   * The entries of a leaf, newest first. An expired leaf has none, as its members have expired too. With `missing`, a leaf
-   * that is not there is taken for a deleted one at first: its id is added, and the error asks for a new read of the root.
+   * The entries of a leaf, newest first. An expired leaf has none, because its members have expired too. With `missing`, a
+   * missing leaf counts as deleted first: its id is added, and the error makes the caller read the root again.
    */
   async readLeaf(leaf: LeafRef, { signal, missing }: LeafOptions = {}): Promise<E[]> {
     const page = await this.stores.open(this.layout.leafThread(leaf.id)).read(signal ? { signal } : {});
@@ -92,7 +92,10 @@ export class Tree<N, E extends Incarnate> {
     return stored.map((entry) => this.layout.decodeEntry(entry));
   }
 
-  /** The entries of a directory behind `after`, in the direction asked for. Reads each leaf when it comes to it. */
+  /**
+   * Iterates over the entries of a directory after `after`, in the given direction. Reads each leaf when the iteration
+   * reaches it.
+   */
   async *walk(
     { leaves }: Pick<Root, "leaves">,
     overlay: Overlay<E>,
@@ -132,14 +135,14 @@ export class Tree<N, E extends Incarnate> {
   }
 }
 
-/** Thrown when a leaf was written over since the root was read. */
+/** Thrown when a leaf was overwritten since the root was read. */
 export class OutdatedError extends Error {}
 
 /** The index of the leaf that a position belongs to. */
 export function indexOfLeaf(leaves: readonly LeafRef[], position: Position): number {
   let low = 0;
   let high = leaves.length;
-  // Finds the last leaf whose first entry is not behind the position.
+  // Finds the last leaf whose first entry is not after the position.
   while (high - low > 1) {
     const middle = (low + high) >> 1;
     const leaf = leaves[middle];

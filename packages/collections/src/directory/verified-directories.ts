@@ -13,45 +13,45 @@ import {
   verifiedRules,
 } from "./verified-notes.ts";
 
-/** A directory of up to 64 members is sorted at each list, by what the members themselves hold. */
+/** Each list sorts a directory of up to 64 members by the members' own content. */
 const SMALL = 64;
-/** An entry without its incarnation of the member is removed after an hour; before that, it may be under creation. */
+/** An entry without its member's incarnation is removed after an hour; until then the member may be under creation. */
 const ABANDONED_AFTER_MS = 3_600_000;
 const MAX_ATTEMPTS = 10;
 
-/** What a list learns of a member by reading it. */
+/** What a list learns when it reads a member. */
 export interface Verified extends Pick<VerifiedEntry, "incarnation" | "version" | "order"> {}
 
-/** Reads a member; undefined where there is none. */
+/** Reads a member; returns undefined if there is none. */
 export type Verify<T extends Verified> = (position: Position) => Promise<T | undefined>;
 
 /**
- * Makes every creation of a member that is under way fail or begin anew with a new note, so that an old entry may be removed.
- * Resolves to false where there is a member by now.
+ * Makes every running creation of a member fail, or start over with a new note, so that an old entry can be removed.
+ * Resolves to false if the member exists by now.
  */
 export type RefuseCreation = (position: Position) => Promise<boolean>;
 
 interface Found<T> {
   readonly entry: VerifiedEntry;
-  /** Where the member itself says that it is. */
+  /** The position according to the member itself. */
   readonly position: Omit<VerifiedEntry, "notedAt">;
   readonly member: T;
 }
 
-/** What {@link VerifiedDirectories.page} takes. */
+/** The request of {@link VerifiedDirectories.page}. */
 export interface VerifiedPageRequest {
   readonly direction: Direction;
   readonly after?: Position | undefined;
   readonly limit: number;
 }
 
-/** One page of a directory. `next` is where the next page begins; absent on the last page. */
+/** One page of a directory. `next` is the start of the next page; absent on the last page. */
 export interface VerifiedPage<T> {
   readonly members: T[];
   readonly next?: Position;
 }
 
-/** What {@link VerifiedDirectories} take. */
+/** Options of {@link VerifiedDirectories}. */
 export interface VerifiedDirectoriesOptions {
   readonly stores: StoreFactory;
   readonly layout: VerifiedLayout;
@@ -60,8 +60,8 @@ export interface VerifiedDirectoriesOptions {
 }
 
 /**
- * Directories whose lists read every member that they return, so an entry may lag behind its member by a second. A note
- * is one request that a write does not wait for, except the note of a creation, which is written first.
+ * Directories whose lists read every member that they return, so an entry may lag behind its member by a second. A note is
+ * one request. A write does not wait for it, except for the note of a creation, which is written first.
  */
 export class VerifiedDirectories {
   readonly #tree: Tree<VerifiedNote, VerifiedEntry>;
@@ -69,7 +69,7 @@ export class VerifiedDirectories {
   readonly #rules: ReturnType<typeof verifiedRules>;
   readonly #queues: Queues<VerifiedNote>;
   readonly #clock: DirectoryClock;
-  /** The removals of entries that are under way. */
+  /** The running removals of entries. */
   readonly #removing = new Set<Promise<void>>();
 
   /** Does no I/O. */
@@ -94,7 +94,7 @@ export class VerifiedDirectories {
     await this.#queues.of(threadId).addNow({ ...note, notedAt: this.#clock.wall() });
   }
 
-  /** Notes a member that has moved, within a second. */
+  /** Notes a moved member; the note is written within a second. */
   note(threadId: string, note: Omit<VerifiedNote, "notedAt">): void {
     this.#queues.of(threadId).add({ ...note, notedAt: this.#clock.wall() });
   }
@@ -105,19 +105,19 @@ export class VerifiedDirectories {
     await this.#queues.flush();
   }
 
-  /** Sorts the notes of a directory into its leaves, where there are at least 128. Happens by itself. */
+  /** Sorts the notes of a directory into its leaves if there are at least 128. Also runs automatically. */
   async compact(threadId: string): Promise<void> {
     await this.#compactor.compact(threadId);
   }
 
-  /** A directory as it is stored, for tests and diagnosis. */
+  /** Returns a directory as stored, for tests and diagnosis. */
   async read(threadId: string): Promise<Snapshot<VerifiedNote>> {
     return await this.#tree.read(threadId);
   }
 
   /**
-   * A page of a directory. Reads the members of the page; in a small directory all of them. An entry without a member is
-   * removed an hour after it was written, and once `refuse` has resolved to true.
+   * Returns a page of a directory. Reads the members of the page; in a small directory, all members. An entry without a
+   * member is removed one hour after it was written, and after `refuse` has resolved to true.
    */
   async page<T extends Verified>(
     threadId: string,
@@ -125,7 +125,7 @@ export class VerifiedDirectories {
     verify: Verify<T>,
     refuse: RefuseCreation,
   ): Promise<VerifiedPage<T>> {
-    const sight: Sight<T> = { threadId, verify, refuse };
+    const lookup: MemberLookup<T> = { threadId, verify, refuse };
     await this.#queues.existing(threadId)?.write();
     for (let attempt = 0; ; attempt++) {
       const { root, notes } = await this.#tree.read(threadId);
@@ -134,8 +134,8 @@ export class VerifiedDirectories {
       const most = root.leaves.reduce((sum, leaf) => sum + leaf.count, noted);
       try {
         return most <= SMALL
-          ? await this.#sorted(sight, view, request)
-          : await this.#asNoted(sight, view, request);
+          ? await this.#sorted(lookup, view, request)
+          : await this.#asNoted(lookup, view, request);
       } catch (error) {
         if (!(error instanceof OutdatedError) || attempt >= MAX_ATTEMPTS) throw error;
       }
@@ -143,18 +143,18 @@ export class VerifiedDirectories {
   }
 
   async #sorted<T extends Verified>(
-    sight: Sight<T>,
+    lookup: MemberLookup<T>,
     view: View,
     { direction, after, limit }: VerifiedPageRequest,
   ) {
     const entries: VerifiedEntry[] = [];
     for await (const entry of this.#walk(view, direction, undefined)) entries.push(entry);
     const compare = direction === "desc" ? compareNewest : compareOldest;
-    const verified = await this.#verify(sight, entries);
+    const verified = await this.#verify(lookup, entries);
     const noted = new Set(entries.map(incarnationText));
     const distinct = [...new Map(verified.map((one) => [keyText(one.entry), one])).values()];
     for (const one of distinct)
-      if (!noted.has(incarnationText(one.position))) this.#correct(sight.threadId, one.position);
+      if (!noted.has(incarnationText(one.position))) this.#correct(lookup.threadId, one.position);
     const found = distinct
       .sort((a, b) => compare(a.position, b.position))
       .filter(({ position }) => !after || compare(position, after) > 0);
@@ -163,7 +163,7 @@ export class VerifiedDirectories {
   }
 
   async #asNoted<T extends Verified>(
-    sight: Sight<T>,
+    lookup: MemberLookup<T>,
     view: View,
     { direction, after, limit }: VerifiedPageRequest,
   ) {
@@ -176,12 +176,12 @@ export class VerifiedDirectories {
       for (; batch.length < limit - found.length && !next.done; next = await entries.next())
         batch.push(next.value);
       last = batch.at(-1);
-      for (const one of await this.#verify(sight, batch)) {
+      for (const one of await this.#verify(lookup, batch)) {
         if (found.some(({ position }) => keyText(position) === keyText(one.position))) continue;
-        const isInPlace = one.position.order === one.entry.order;
-        if (!isInPlace && (await this.#has(view, one.position))) continue;
+        const hasMoved = one.position.order !== one.entry.order;
+        if (hasMoved && (await this.#has(view, one.position))) continue;
         found.push(one);
-        if (!isInPlace) this.#correct(sight.threadId, one.position);
+        if (hasMoved) this.#correct(lookup.threadId, one.position);
       }
     }
     return pageOf(found, last, !next.done);
@@ -200,9 +200,9 @@ export class VerifiedDirectories {
     return false;
   }
 
-  /** Reads the members of entries, all at once and each once, and notes where the directory is wrong. */
+  /** Reads the members of entries, all at once and each once, and notes what is wrong in the directory. */
   async #verify<T extends Verified>(
-    { threadId, verify, refuse }: Sight<T>,
+    { threadId, verify, refuse }: MemberLookup<T>,
     entries: readonly VerifiedEntry[],
   ): Promise<Found<T>[]> {
     const reads = new Map<string, ReturnType<Verify<T>>>();
@@ -223,7 +223,7 @@ export class VerifiedDirectories {
       }
       const isAbandoned =
         member?.incarnation !== entry.incarnation && this.#clock.wall() - entry.notedAt > ABANDONED_AFTER_MS;
-      // Where there is a member, no creation that began before it can succeed.
+      // If the member exists, no creation that began before it can succeed.
       if (isAbandoned && member) this.#remove(threadId, entry);
       else if (isAbandoned) this.#removeRefused(threadId, entry, refuse);
     }
@@ -234,13 +234,13 @@ export class VerifiedDirectories {
     this.#correct(threadId, { order, key, incarnation, version, removed: true }, [order]);
   }
 
-  /** Not by its age alone: the creation may be slower than that, or the clocks differ. */
+  /** Not by age alone: the creation may be slower, or the clocks may differ. */
   #removeRefused(threadId: string, entry: VerifiedEntry, refuse: RefuseCreation): void {
     const removing = refuse(entry)
       .then((isRefused) => {
         if (isRefused) this.#remove(threadId, entry);
       })
-      // The next list tries again.
+      // The next list retries.
       .catch(() => undefined)
       .finally(() => this.#removing.delete(removing));
     this.#removing.add(removing);
@@ -251,8 +251,8 @@ export class VerifiedDirectories {
   }
 }
 
-/** How a list looks at the members of its directory. */
-interface Sight<T extends Verified> {
+/** How a list reads the members of its directory. */
+interface MemberLookup<T extends Verified> {
   readonly threadId: string;
   readonly verify: Verify<T>;
   readonly refuse: RefuseCreation;

@@ -1,33 +1,33 @@
 import { type DirectoryLayout, type DirectoryRules, type Incarnate, incarnationText } from "./rules.ts";
 
-/** A member in a directory: where it was when this was noted. */
+/** A member in a directory, with its position at the time of the note. */
 export interface VerifiedEntry extends Incarnate {
   /** When it was noted, in milliseconds since 1970. */
   readonly notedAt: number;
 }
 
-/** A note: a member has moved, or is gone. */
+/** A note: a member has moved or was removed. */
 export interface VerifiedNote extends VerifiedEntry {
-  /** The order numbers that it may have had before. */
+  /** Its possible previous order numbers. */
   readonly was: readonly number[];
   readonly removed?: true;
 }
 
-/** How directories whose entries are verified by every list are stored. */
+/** The layout of directories whose lists verify every entry. */
 export type VerifiedLayout = DirectoryLayout<VerifiedNote, VerifiedEntry>;
 
-/** Two notes of one incarnation as one; `later` was written later. */
+/** Joins two notes of one incarnation; `later` was written later. */
 export function joinNotes(earlier: VerifiedNote, later: VerifiedNote): VerifiedNote {
   const was = [...new Set([...earlier.was, ...later.was])];
   return { ...(isOutdated(later, earlier) ? earlier : later), was };
 }
 
-/** Whether a note that was written later describes an earlier moment, as its writer was slow. */
+/** Whether the note that was written later describes an earlier state, because its writer was slow. */
 function isOutdated(later: VerifiedNote, earlier: VerifiedNote): boolean {
   return !later.removed && (earlier.removed === true || later.version < earlier.version);
 }
 
-/** All notes of a directory, the notes of one incarnation joined. */
+/** All notes of a directory; the notes of one incarnation are joined. */
 export function joinAll(notes: Iterable<VerifiedNote>): Map<string, VerifiedNote> {
   const joined = new Map<string, VerifiedNote>();
   for (const note of notes) {
@@ -38,7 +38,7 @@ export function joinAll(notes: Iterable<VerifiedNote>): Map<string, VerifiedNote
   return joined;
 }
 
-/** The rules of directories whose entries are verified by every list. */
+/** The rules of directories whose lists verify every entry. */
 export function verifiedRules(layout: VerifiedLayout): DirectoryRules<VerifiedNote, VerifiedEntry> {
   return {
     layout,
@@ -51,7 +51,7 @@ export function verifiedRules(layout: VerifiedLayout): DirectoryRules<VerifiedNo
         ),
         keeps(entry) {
           const note = joined.get(incarnationText(entry));
-          // The writer of a note with a lower version was slow, and a newer note has been sorted in already.
+          // The writer of a note with a lower version was slow, and a newer note is already in a leaf.
           return note === undefined || (!note.removed && note.version < entry.version);
         },
       };

@@ -54,7 +54,7 @@ export class World {
     this.#scheduler = new Scheduler(seed);
     this.#random = new Random(seed ^ 0x5bd1e995);
     this.#suspends = suspends;
-    this.#internals = { sizes: { enoughNotes: 6, maxLeaf: 4, smallLeaf: 2 }, ...internals };
+    this.#internals = { sizes: { enoughNotes: 6, maxLeaf: 4, smallLeaf: 2 }, mostHeld: 2, ...internals };
     this.#ids = Array.from({ length: 3 + this.#random.below(12) }, (_, n) => `chat-${n}`);
   }
 
@@ -235,8 +235,8 @@ export class World {
     for (const id of this.#ids) {
       const states = this.#statesOf(id);
       // With suspended writers a list may miss what is not acknowledged; else nothing that was committed before it began.
-      const isSettled = (state: State) => (this.#suspends ? state.acknowledged : state.from) <= start;
-      const first = Math.max(0, states.findLastIndex(isSettled));
+      const isCurrent = (state: State) => (this.#suspends ? state.acknowledged : state.from) <= start;
+      const first = Math.max(0, states.findLastIndex(isCurrent));
       const allowed = states.slice(first).map(({ head }) => textOf(head));
       const found = textOf(listed.get(id));
       if (allowed.includes(found)) continue;
@@ -246,7 +246,7 @@ export class World {
 
   /** Lets all calls end and all marks of dead processes grow old, and compares what is listed then, page by page. */
   async #quiet(processes: readonly Process[]): Promise<void> {
-    const settle = async (work: Promise<unknown>) => {
+    const waitFor = async (work: Promise<unknown>) => {
       let isDone = false;
       const done = work.finally(() => {
         isDone = true;
@@ -257,15 +257,15 @@ export class World {
       await done;
     };
     while (!this.#scheduler.isIdle) await this.#step();
-    for (const { directories } of processes) await settle(directories.flush());
+    for (const { directories } of processes) await waitFor(directories.flush());
     const reader = this.#start();
     // The first list closes what dead processes left open, the second is of what that has left.
     for (let round = 0; round < 3; round++) {
       this.#scheduler.now += 8 * MINUTE;
-      await settle(this.#list(reader));
-      await settle(reader.directories.flush());
-      if (round === 1) await settle(reader.directories.compact(directory));
-      for (const direction of ["desc", "asc"] as const) await settle(this.#pages(reader, direction));
+      await waitFor(this.#list(reader));
+      await waitFor(reader.directories.flush());
+      if (round === 1) await waitFor(reader.directories.compact(directory));
+      for (const direction of ["desc", "asc"] as const) await waitFor(this.#pages(reader, direction));
     }
     const { root } = await new MarkedDirectories<string>(
       { stores: createStores(this.#driver), leafThread: String },

@@ -24,7 +24,7 @@ export interface Append {
 }
 
 /** What one session, from its creation to its end, was seen to be. */
-class Life {
+class Incarnation {
   readonly #registers = new Map<string, Register>();
   /** The longest list of events that was read. */
   log: readonly SessionEvent[] = [];
@@ -65,7 +65,7 @@ interface Sight extends Interval {
  * - a session that was created is listed until it is deleted, and one that was deleted is not
  */
 export class SessionModel {
-  readonly #lives = new Map<string, Life>();
+  readonly #incarnations = new Map<string, Incarnation>();
   readonly #appends = new Map<string, Append>();
   readonly #shared = new Map<string, Register>();
   /** By session. */
@@ -78,8 +78,8 @@ export class SessionModel {
   }
 
   creates(creation: Creation): void {
-    const life = new Life(creation);
-    this.#lives.set(creation.origin, life);
+    const incarnation = new Incarnation(creation);
+    this.#incarnations.set(creation.origin, incarnation);
     this.#writes(creation.key, creation.state, creation);
   }
 
@@ -100,29 +100,29 @@ export class SessionModel {
 
   /** An event that was acknowledged is in the session that the session object now is. */
   appended(append: Append, session: Session, end: number): void {
-    const life = this.#lifeOf(append.key, session);
+    const incarnation = this.#incarnationOf(append.key, session);
     append.interval.end = Math.min(append.interval.end, end);
     const { id } = append.event;
-    life.known.set(id, Math.min(life.known.get(id) ?? end, end));
+    incarnation.known.set(id, Math.min(incarnation.known.get(id) ?? end, end));
   }
 
   /** What a call returned of a session. `hasAll`: with all of its events. */
   sees(key: string, session: Session | undefined, interval: Interval, hasAll: boolean): void {
     const { start, end } = interval;
     const sights = this.#sights.get(key) ?? [];
-    const origin = session && this.#lifeOf(key, session).creation.origin;
+    const origin = session && this.#incarnationOf(key, session).creation.origin;
     this.#sights.set(key, [...sights, { start, end, origin }]);
     if (!session) return;
-    const life = this.#lifeOf(key, session);
-    life.creation.seenAt = Math.min(life.creation.seenAt, end);
-    this.#readState(key, life, session, interval);
-    if (hasAll) this.#readEvents(life, session, interval);
+    const incarnation = this.#incarnationOf(key, session);
+    incarnation.creation.seenAt = Math.min(incarnation.creation.seenAt, end);
+    this.#readState(key, incarnation, session, interval);
+    if (hasAll) this.#readEvents(incarnation, session, interval);
   }
 
   /** A list of all sessions of a user or of an app, by their keys. */
   lists(sessions: ReadonlyMap<string, Session>, covers: (key: string) => boolean, interval: Interval): void {
     const { start, end } = interval;
-    for (const { creation } of this.#lives.values()) {
+    for (const { creation } of this.#incarnations.values()) {
       const { key, origin } = creation;
       if (!covers(key) || knownAt(creation) >= start || this.#mayBeDeleted(creation, end)) continue;
       if (sessions.get(key)?.state.origin !== origin)
@@ -133,11 +133,11 @@ export class SessionModel {
 
   /** Checks what can only be told of the whole run. */
   check(): void {
-    for (const life of this.#lives.values()) {
-      this.#writeOwnState(life);
-      const problem = life.problem();
+    for (const incarnation of this.#incarnations.values()) {
+      this.#writeOwnState(incarnation);
+      const problem = incarnation.problem();
       if (problem) fail("own state", problem);
-      this.#checkOrder(life);
+      this.#checkOrder(incarnation);
     }
     for (const append of this.#appends.values()) {
       if (this.#mayBeTwice(append)) this.#ignore(append);
@@ -153,11 +153,11 @@ export class SessionModel {
     for (const [key, sights] of this.#sights) this.#checkExistence(key, sights);
   }
 
-  #lifeOf(key: string, { state }: Session): Life {
-    const life = this.#lives.get(String(state.origin));
-    if (!life || life.creation.key !== key)
+  #incarnationOf(key: string, { state }: Session): Incarnation {
+    const incarnation = this.#incarnations.get(String(state.origin));
+    if (!incarnation || incarnation.creation.key !== key)
       return fail("isolation", `${key} has the origin ${String(state.origin)}`);
-    return life;
+    return incarnation;
   }
 
   #writes(key: string, values: Readonly<Record<string, unknown>>, interval: Interval): void {
@@ -174,63 +174,68 @@ export class SessionModel {
     return register;
   }
 
-  #readState(key: string, life: Life, { state, title }: Session, interval: Interval): void {
+  #readState(key: string, incarnation: Incarnation, { state, title }: Session, interval: Interval): void {
     for (const name of sharedKeys) this.#sharedOf(key, name).read(state[name], interval);
-    for (const name of ownKeys) life.register(name).read(state[name], interval);
-    life.register("title").read(title, interval);
+    for (const name of ownKeys) incarnation.register(name).read(state[name], interval);
+    incarnation.register("title").read(title, interval);
   }
 
-  #readEvents(life: Life, { events, state, lastUpdateTime }: Session, { start, end }: Interval): void {
-    const { origin } = life.creation;
-    const [shorter, longer] = events.length < life.log.length ? [events, life.log] : [life.log, events];
+  #readEvents(
+    incarnation: Incarnation,
+    { events, state, lastUpdateTime }: Session,
+    { start, end }: Interval,
+  ): void {
+    const { origin } = incarnation.creation;
+    const [shorter, longer] =
+      events.length < incarnation.log.length ? [events, incarnation.log] : [incarnation.log, events];
     for (const [index, event] of shorter.entries()) {
       if (event.id !== longer[index]?.id)
         fail("events", `${origin}: event ${index} was ${longer[index]?.id} and ${event.id}`);
     }
     const ids = new Set(events.map(({ id }) => id));
     if (ids.size < events.length) fail("events", `${origin}: an event is there twice`);
-    for (const [id, since] of life.known) {
+    for (const [id, since] of incarnation.known) {
       if (since < start && !ids.has(id)) fail("events", `${origin}: ${id} was acknowledged and is not there`);
     }
-    const fold: Record<string, unknown> = { ...life.creation.state };
+    const fold: Record<string, unknown> = { ...incarnation.creation.state };
     for (const event of events) {
       const append = this.#appends.get(event.id);
       if (!append || !isDeepStrictEqual(event, append.event))
         fail("events", `${origin}: ${event.id} is not what was appended`);
       Object.assign(fold, append.delta);
       append.seenAt = Math.min(append.seenAt, end);
-      life.known.set(event.id, Math.min(life.known.get(event.id) ?? end, end));
+      incarnation.known.set(event.id, Math.min(incarnation.known.get(event.id) ?? end, end));
     }
     if (state.folded !== fold.folded)
       fail("own state", `${origin}: folded is ${state.folded}, not ${fold.folded}`);
     const last = events.at(-1)?.timestamp;
     if (last !== undefined && lastUpdateTime !== last)
       fail("events", `${origin}: lastUpdateTime is not ${last}`);
-    life.log = longer;
+    incarnation.log = longer;
   }
 
   /** Which session of its id a write went to may not be known. Then it may have gone to any of them. */
-  #writeOwnState(life: Life): void {
+  #writeOwnState(incarnation: Incarnation): void {
     for (const { event, key, delta, interval } of this.#appends.values()) {
-      if (key !== life.creation.key) continue;
-      const end = life.known.get(event.id) ?? Number.POSITIVE_INFINITY;
+      if (key !== incarnation.creation.key) continue;
+      const end = incarnation.known.get(event.id) ?? Number.POSITIVE_INFINITY;
       for (const name of ownKeys) {
         if (Object.hasOwn(delta, name))
-          life.register(name).wrote(delta[name], { start: interval.start, end });
+          incarnation.register(name).wrote(delta[name], { start: interval.start, end });
       }
     }
     for (const { key, values, interval } of this.ownUpdates) {
-      if (key !== life.creation.key) continue;
+      if (key !== incarnation.creation.key) continue;
       for (const [name, value] of Object.entries(values)) {
         if (!/^(app|user):/.test(name))
-          life.register(name).wrote(value, { ...interval, end: Number.POSITIVE_INFINITY });
+          incarnation.register(name).wrote(value, { ...interval, end: Number.POSITIVE_INFINITY });
       }
     }
   }
 
   readonly ownUpdates: { key: string; values: Readonly<Record<string, unknown>>; interval: Interval }[] = [];
 
-  #checkOrder({ log, creation, known }: Life): void {
+  #checkOrder({ log, creation, known }: Incarnation): void {
     // Of two events the one that was there before the other was begun comes first.
     let latestStart = 0;
     for (const { id } of log) {
@@ -260,20 +265,22 @@ export class SessionModel {
   }
 
   #checkExistence(key: string, sights: readonly Sight[]): void {
-    const lives = [...this.#lives.values()].filter(({ creation }) => creation.key === key);
+    const incarnations = [...this.#incarnations.values()].filter(({ creation }) => creation.key === key);
     const order = new Register();
-    for (const { creation } of lives) {
+    for (const { creation } of incarnations) {
       order.wrote(creation.origin, { start: creation.start, end: knownAt(creation) });
     }
     for (const sight of sights) {
       if (sight.origin !== undefined) order.read(sight.origin, sight);
-      for (const { creation } of lives) {
+      for (const { creation } of incarnations) {
         if (creation.origin === sight.origin || knownAt(creation) >= sight.start) continue;
         if (!this.#mayBeDeleted(creation, sight.end))
           fail("existence", `${key} of ${creation.origin} was created, and was not there`);
       }
       for (const deletion of this.#deletions.get(key) ?? []) {
-        const creation = lives.find((life) => life.creation.origin === sight.origin)?.creation;
+        const creation = incarnations.find(
+          (incarnation) => incarnation.creation.origin === sight.origin,
+        )?.creation;
         if (creation && deletion.end < sight.start && knownAt(creation) < deletion.start)
           fail("existence", `${key} of ${creation.origin} was deleted, and was there`);
       }

@@ -12,16 +12,16 @@ import type { AgentChannel } from "../channels/channel.ts";
 import type { ChatParticipant } from "../participant.ts";
 import { AggregatorChannel } from "./aggregator-channel.ts";
 
-/** What of a chat inside another surfaces there: all that its agents say, or the last message only. */
+/** Which messages of an inner chat reach the outer chat: all messages of its agents, or only the last one. */
 export type AggregatorMode = "flat" | "nested";
 
-/** What an {@link AggregatorAgent} is made of. */
+/** Options of {@link AggregatorAgent}. */
 export interface AggregatorAgentOptions {
   name: string;
-  /** Default: a new UUID. A chat that is to be restored needs the same id again. */
+  /** Default: a new UUID. To restore a chat, use the same id again. */
   id?: string;
   mode: AggregatorMode;
-  /** The inner chat; or a function that makes one, for each chat that the aggregator joins. */
+  /** The inner chat, or a function that creates one for each outer chat. */
   chat: AgentChat | (() => AgentChat);
 }
 
@@ -37,9 +37,9 @@ const optionChecks: Readonly<Record<keyof AggregatorAgentOptions, Check>> = Obje
 });
 
 /**
- * A whole chat as one agent of another. It receives what is said in the outer chat, and its turn is an `invoke` of the inner
- * one: with `"flat"` everything that is said there surfaces, with `"nested"` only the last message, under the aggregator's
- * name; the inner chat keeps the whole. An inner chat that comes to its end with each turn needs `automaticReset`.
+ * A whole chat as one agent of another chat. It receives the outer chat's messages; its turn is one `invoke` of the inner
+ * chat. With `"flat"` all inner messages reach the outer chat; with `"nested"` only the last one, under the aggregator's
+ * name. The inner chat keeps all. An inner chat that completes with each turn needs `automaticReset`.
  *
  * @example
  * const editors = new AggregatorAgent({ name: "Editors", mode: "nested", chat: () => new AgentGroupChat({ … }) });
@@ -68,7 +68,7 @@ export class AggregatorAgent implements ChatParticipant {
     return new AggregatorChannel(this, () => this.#open());
   }
 
-  /** One turn of the inner chat, which receives `messages` first. */
+  /** Runs one turn of the inner chat, which receives `messages` first. */
   async *invoke(
     messages: readonly ChatMessage[],
     options: { signal?: AbortSignal } = {},
@@ -82,6 +82,6 @@ export class AggregatorAgent implements ChatParticipant {
     const chat = typeof this.#chat === "function" ? this.#chat() : this.#chat;
     return chat instanceof AgentChat
       ? chat
-      : invalid("AggregatorAgent: what the function chat returns must be an AgentChat");
+      : invalid("AggregatorAgent: result of chat() must be an AgentChat");
   }
 }

@@ -1,12 +1,12 @@
 import { type ChatMessage, StoreError } from "@scrollback/store-core";
 import type { AgentChat } from "../agent-chat.ts";
 import { type AgentChannel, type ChannelMessage, type ChannelPart, channelKey } from "../channels/channel.ts";
-import { hasContent, hasToolContent } from "../channels/said.ts";
+import { hasContent, hasToolContent } from "../channels/message-content.ts";
 import type { ChatState } from "../chat-state.ts";
 import { type ChatParticipant, nameOf } from "../participant.ts";
 import type { AggregatorMode } from "./aggregator-agent.ts";
 
-/** What a channel knows of the aggregator that it is of. */
+/** What a channel needs of its aggregator. */
 type Aggregator = ChatParticipant & { readonly mode: AggregatorMode };
 
 /** The channel of one aggregator: its inner chat. */
@@ -37,8 +37,8 @@ export class AggregatorChannel implements AgentChannel {
   }
 
   /**
-   * Of a whole history what comes behind the newest message that an inner chat on a store has from an earlier time. What
-   * that has behind it in turn was said when the process ended, and never surfaced.
+   * Of a whole history, the messages after the newest one that the stored inner chat already has. Inner messages after that
+   * one were produced when the process ended and never reached the outer chat.
    */
   async #new(messages: readonly ChatMessage[]): Promise<readonly ChatMessage[]> {
     const inside = (await this.#chat.getMessages()).reverse();
@@ -64,7 +64,10 @@ export class AggregatorChannel implements AgentChannel {
     if (last && !isFlat) yield this.#asOne(last, agent);
   }
 
-  /** What the inner chat says; first what it had said before, which is all where it came to its end with it. */
+  /**
+   * The messages of the inner chat. Earlier ones that never reached the outer chat come first; they are all if they
+   * completed the inner chat.
+   */
   async *#messages(options: { signal?: AbortSignal }): AsyncGenerator<ChatMessage, void, void> {
     const before = this.#unsurfaced;
     this.#unsurfaced = [];
@@ -90,7 +93,7 @@ export class AggregatorChannel implements AgentChannel {
     if (last && this.#mode === "nested") yield this.#asOne(last, agent);
   }
 
-  /** The id stays, so that the inner chat knows the message for its own. */
+  /** Keeps the id, so that the inner chat recognizes its own message. */
   #asOne(message: ChatMessage, agent: ChatParticipant): ChannelMessage {
     return { message: { ...message, authorName: nameOf(agent) }, visible: true };
   }
@@ -105,7 +108,7 @@ export class AggregatorChannel implements AgentChannel {
 
   async restore(state: unknown): Promise<void> {
     if (typeof state !== "object" || state === null) {
-      throw new StoreError("INVALID_STATE", "state: must be what the inner chat's serialize() gave");
+      throw new StoreError("INVALID_STATE", "state: must be a result of the inner chat's serialize()");
     }
     if (this.#chat.isAt(state as ChatState)) return;
     await this.#chat.restore(state);
@@ -122,7 +125,7 @@ export class AggregatorChannel implements AgentChannel {
   }
 }
 
-/** Whether a message of an inner chat is an agent's that surfaces. */
+/** Whether a message of an inner chat is an agent's message that the outer chat receives. */
 function isSurfacing(message: ChatMessage): boolean {
   return message.role === "assistant" && !hasToolContent(message);
 }

@@ -1,8 +1,8 @@
 import { untilAborted } from "@scrollback/store-core";
 
 /**
- * What an iterable gives, until the signal is aborted, which rejects with `ABORTED` at once, also while the iterable
- * hangs; it is told to end, but not waited for then.
+ * Yields the values of an iterable until the signal is aborted; then rejects with `ABORTED` at once, even if the iterable
+ * hangs. The iterable is asked to end, but not awaited.
  */
 export async function* abortable<T>(
   iterable: AsyncIterable<T>,

@@ -2,7 +2,7 @@ import { type ChatMessage, StoreError } from "@scrollback/store-core";
 import { typeOf } from "../participant.ts";
 import type { AgentChannel } from "./channel.ts";
 
-/** What a channel is to receive, first in first out. A batch leaves it only once the channel has received it. */
+/** The batches that a channel has yet to receive, first in, first out. A batch is removed after the channel received it. */
 export class ChannelQueue {
   readonly channel: AgentChannel;
   readonly #batches: (readonly ChatMessage[])[] = [];
@@ -13,7 +13,7 @@ export class ChannelQueue {
     this.channel = channel;
   }
 
-  /** Queues a batch, and returns at once. A batch that failed before is tried again first. */
+  /** Queues a batch and returns at once. A batch that failed before is retried first. */
   enqueue(messages: readonly ChatMessage[]): void {
     if (messages.length === 0) return;
     this.#batches.push(messages);
@@ -23,7 +23,7 @@ export class ChannelQueue {
   /**
    * Waits until the channel has received everything.
    *
-   * @throws StoreError `UNAVAILABLE` for a failure since the last time, once; the next call tries again.
+   * @throws StoreError `UNAVAILABLE` for a failure since the last call, once; the next call tries again.
    */
   async drain(): Promise<void> {
     for (;;) {

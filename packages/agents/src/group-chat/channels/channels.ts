@@ -5,7 +5,7 @@ import { type AgentChannel, checkChannel } from "./channel.ts";
 import { ChannelQueue } from "./channel-queue.ts";
 import { ChatHistoryChannel } from "./chat-history-channel.ts";
 
-/** The channels of a chat, one for each key, each behind its queue. */
+/** The channels of a chat, one for each key, each with its queue. */
 export class Channels {
   #byKey = new Map<string, ChannelQueue>();
   #byAgent = new Map<string, ChannelQueue>();
@@ -14,12 +14,12 @@ export class Channels {
     return this.#byKey.size;
   }
 
-  /** An agent's channel, where it or one with an equal key has spoken. */
+  /** The channel of an agent if an agent with an equal key has taken a turn. */
   find(agent: ChatParticipant): ChannelQueue | undefined {
     return this.#byAgent.get(agent.id) ?? this.#byKey.get(channelOf(agent).key);
   }
 
-  /** An agent's channel; a new one is first given the whole history. */
+  /** The channel of an agent. A new one first receives the whole history. */
   join(agent: ChatParticipant, history: readonly ChatMessage[]): ChannelQueue {
     const known = this.#byAgent.get(agent.id);
     if (known) return known;
@@ -34,14 +34,14 @@ export class Channels {
     return queue;
   }
 
-  /** Queues messages for every channel but the one that they come from. Nothing is waited for. */
+  /** Queues messages for every channel except their origin. Does not wait. */
   broadcast(messages: readonly ChatMessage[], from?: ChannelQueue): void {
     for (const queue of this.#byKey.values()) if (queue !== from) queue.enqueue(messages);
   }
 
   /**
-   * Lets go of a history channel after a turn in it that did not come to its end, as it may hold what the chat does not;
-   * it is built anew from the history. Other channels are left to themselves.
+   * Drops a history channel after a turn that did not finish, because it may hold messages that the chat does not. It is
+   * rebuilt from the history. Other kinds of channels stay.
    */
   forgetHistory(queue: ChannelQueue): void {
     if (!(queue.channel instanceof ChatHistoryChannel)) return;
@@ -49,7 +49,10 @@ export class Channels {
     for (const [id, its] of this.#byAgent) if (its === queue) this.#byAgent.delete(id);
   }
 
-  /** The states of the channels that have one, all that was queued received. @throws what `drain` and a channel throw. */
+  /**
+   * The states of the channels that have one, after all queued messages were received. @throws what `drain` and a channel
+   * throw.
+   */
   async serialize(): Promise<ChannelState[]> {
     const states: ChannelState[] = [];
     for (const queue of this.#byKey.values()) {
@@ -62,7 +65,7 @@ export class Channels {
     return states;
   }
 
-  /** Puts channels back as they were saved. @throws StoreError `INVALID_STATE` with what a channel throws as `cause`. */
+  /** Restores saved channels. @throws StoreError `INVALID_STATE` with the channel's error as `cause`. */
   async restore(saved: readonly ChannelState[], agents: readonly ChatParticipant[]): Promise<void> {
     for (const [index, channel] of saved.entries()) {
       try {
@@ -74,7 +77,7 @@ export class Channels {
     }
   }
 
-  /** By agent, not by key: what a key is made of may have changed since. */
+  /** By agent, not by key: the parts of a key may have changed since. */
   async #restore(saved: ChannelState, agents: readonly ChatParticipant[]): Promise<void> {
     for (const agent of agents.filter(({ id }) => saved.agents.includes(id))) {
       const channel = channelOf(agent);
@@ -105,7 +108,7 @@ export class Channels {
     for (const { channel } of queues) await channel.reset?.();
   }
 
-  /** Lets go of all channels, as they are: the next ones are built from the history. */
+  /** Drops all channels; new ones are built from the history. */
   forget(): void {
     this.#byKey = new Map();
     this.#byAgent = new Map();

@@ -17,12 +17,12 @@ import {
   channelKey,
   reducerKey,
 } from "./channel.ts";
-import { hasContent, hasToolContent } from "./said.ts";
+import { hasContent, hasToolContent } from "./message-content.ts";
 
 /**
- * The channel of agents that keep no state but a history. Agents with equal reducers share one. The reducer of the agent
- * that speaks shortens the history in place before each of its turns, so the channel stays as small as the reducer makes it.
- * A message with a tool call or result is visible only when it is the last of the turn.
+ * The channel of agents whose only state is a history. Agents with equal reducers share one. Before each turn the agent's
+ * reducer shortens the history in place, so the channel stays as small as the reducer makes it. A message with a tool call
+ * or result is visible only if it is the last of the turn.
  */
 export class ChatHistoryChannel implements AgentChannel {
   readonly key: string;
@@ -51,8 +51,8 @@ export class ChatHistoryChannel implements AgentChannel {
     options: { signal?: AbortSignal } = {},
   ): AsyncGenerator<ChannelPart, void, void> {
     const messages = await this.#prepare(agent, options.signal);
-    const said = agent.invokeStream?.(messages, options) ?? agent.invoke(messages, options);
-    yield* this.#take(agent, said, options.signal);
+    const parts = agent.invokeStream?.(messages, options) ?? agent.invoke(messages, options);
+    yield* this.#take(agent, parts, options.signal);
   }
 
   async getHistory(): Promise<ChatMessage[]> {
@@ -66,7 +66,7 @@ export class ChatHistoryChannel implements AgentChannel {
   async restore(state: unknown): Promise<void> {
     const { messages } = (state ?? {}) as Record<string, unknown>;
     if (!Array.isArray(messages) || messages.some(isString)) {
-      throw new StoreError("INVALID_STATE", "messages must be a list of records");
+      throw new StoreError("INVALID_STATE", "messages must be an array of records");
     }
     const restored: unknown[] = messages.map((record) => jsonCodec.decode(record));
     checkMessages("messages", restored);
@@ -82,7 +82,7 @@ export class ChatHistoryChannel implements AgentChannel {
     if (reducer && this.#history.length > 0) {
       const options = signal ? { signal } : {};
       const reduced = await untilAborted(() => reducer.reduce([...this.#history], options), signal);
-      if (!Array.isArray(reduced)) invalid("reducer: reduce must return a list of messages");
+      if (!Array.isArray(reduced)) invalid("reducer: result of reduce() must be an array of messages");
       this.#history = [...reduced];
     }
     return [...this.#history];
@@ -90,18 +90,18 @@ export class ChatHistoryChannel implements AgentChannel {
 
   async *#take(
     agent: ChatParticipant,
-    said: AsyncIterable<unknown>,
+    parts: AsyncIterable<unknown>,
     signal: AbortSignal | undefined,
   ): AsyncGenerator<ChannelPart, void, void> {
     let last: ChannelMessage | undefined;
-    for await (const part of abortable(said, signal)) {
+    for await (const part of abortable(parts, signal)) {
       const { type, text, message: complete } = (part ?? {}) as Record<string, unknown>;
       if (type === "text-delta") {
         yield { text: String(text), authorName: nameOf(agent) };
         continue;
       }
       const given = [type === "message" ? complete : part];
-      checkMessages(`agent "${agent.id}": what it says`, given);
+      checkMessages(`agent "${agent.id}": message`, given);
       const message = attributed(given[0] as ChatMessage, agent);
       if (message.role === "system") continue;
       if (hasContent(message)) this.#history.push(message);

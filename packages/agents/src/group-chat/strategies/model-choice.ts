@@ -9,7 +9,7 @@ export const isModel: Check = (value) =>
     ? undefined
     : "must be a language model of the AI SDK, or the id of one";
 
-/** The history as a strategy's model reads it, a JSON object a line: role, name, content. Blank messages are left out. */
+/** The history for a strategy's model: one JSON object with role, name and content per line. Blank messages are omitted. */
 export async function tellHistory(
   history: readonly ChatMessage[],
   { historyReducer, namesOnly = false }: { historyReducer?: HistoryReducer; namesOnly?: boolean },
@@ -17,7 +17,7 @@ export async function tellHistory(
 ): Promise<string> {
   const options = signal ? { signal } : {};
   const seen = historyReducer ? await historyReducer.reduce(history, options) : history;
-  if (!Array.isArray(seen)) invalid("historyReducer: reduce must return a list of messages");
+  if (!Array.isArray(seen)) invalid("historyReducer: result of reduce() must be an array of messages");
   return (seen as readonly ChatMessage[])
     .flatMap(({ role, authorName: name, content }) => {
       const text = textOf(content);
@@ -29,7 +29,7 @@ export async function tellHistory(
     .join("\n");
 }
 
-/** Asks a strategy's model one thing. */
+/** Asks a strategy's model one question. */
 export async function askModel(
   model: LanguageModel,
   instructions: string,

@@ -15,19 +15,22 @@ import { type ChatParticipant, nameOf } from "../participant.ts";
 import { askModel, isModel, tellHistory } from "./model-choice.ts";
 import type { SelectionOptions, SelectionStrategy } from "./selection.ts";
 
-/** What a {@link ModelSelection} is made of. */
+/** Options of {@link ModelSelection}. */
 export interface ModelSelectionOptions {
-  /** Who is asked. */
+  /** The model that selects. */
   model: LanguageModel;
-  /** The model's instructions. Behind them it is given the agents' names and the history. Default: to answer with one name. */
+  /** The model's instructions, followed by the agents' names and the history. Default: to answer with one name. */
   prompt?: string;
-  /** Shortens what the model sees of the history. */
+  /** Shortens the history that the model sees. */
   historyReducer?: HistoryReducer;
-  /** Of the history give the model who spoke, not what. Default false. */
+  /** Gives the model only the names of the authors, not the content. Default false. */
   namesOnly?: boolean;
-  /** The agent's name in the model's answer; undefined or blank for none. Default: the answer, without quotes and full stop. */
+  /**
+   * Extracts the agent's name from the model's answer; undefined or blank for none. Default: the answer without quotes and
+   * full stop.
+   */
   parseResult?: (answer: string) => string | undefined;
-  /** Whether the chat's `initialAgent` speaks where the answer names nobody. Default false: that is an error. */
+  /** Whether the chat's `initialAgent` takes the turn if the answer names no agent. Default false: it throws. */
   useInitialAgentAsFallback?: boolean;
 }
 
@@ -44,7 +47,7 @@ const optionChecks: Readonly<Record<keyof ModelSelectionOptions, Check>> = Objec
 });
 
 /**
- * Lets a model say who speaks next.
+ * Lets a model select the agent of the next turn.
  *
  * @example
  * new AgentGroupChat({ agents, selection: new ModelSelection({ model: "openai/gpt-5-mini" }) });
@@ -59,7 +62,7 @@ export class ModelSelection implements SelectionStrategy {
     this.#options = { ...options };
   }
 
-  /** @throws StoreError `NOT_FOUND` when the answer names nobody and there is no fallback; what the model throws. */
+  /** @throws StoreError `NOT_FOUND` when the answer names no agent and there is no fallback; and what the model throws. */
   async next(
     agents: readonly ChatParticipant[],
     history: readonly ChatMessage[],
@@ -71,9 +74,9 @@ export class ModelSelection implements SelectionStrategy {
       parseResult = plainName,
       useInitialAgentAsFallback,
     } = this.#options;
-    const said = await tellHistory(history, this.#options, signal);
+    const transcript = await tellHistory(history, this.#options, signal);
     const names = agents.map(nameOf).join("\n");
-    const answer = await askModel(model, prompt, `Agents:\n${names}\n\nHistory:\n${said}`, signal);
+    const answer = await askModel(model, prompt, `Agents:\n${names}\n\nHistory:\n${transcript}`, signal);
     const name = parseResult(answer)?.trim();
     const agent = name ? agents.find((one) => nameOf(one) === name) : undefined;
     if (agent) return agent;

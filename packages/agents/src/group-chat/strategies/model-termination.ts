@@ -13,15 +13,15 @@ import { type ChatParticipant, nameOf } from "../participant.ts";
 import { askModel, isModel, tellHistory } from "./model-choice.ts";
 import { isParticipantList, type TerminationScope, type TerminationStrategy } from "./termination.ts";
 
-/** What a {@link ModelTermination} is made of. */
+/** Options of {@link ModelTermination}. */
 export interface ModelTerminationOptions extends TerminationScope {
-  /** Who is asked. */
+  /** The model that decides. */
   model: LanguageModel;
-  /** The model's instructions. Behind them it is given who has just spoken, and the history. */
+  /** The model's instructions, followed by the agent of the last turn and the history. */
   prompt?: string;
-  /** Shortens what the model sees of the history. */
+  /** Shortens the history that the model sees. */
   historyReducer?: HistoryReducer;
-  /** Whether the model's answer ends the chat. Default: an answer that begins with yes or true. */
+  /** Whether the model's answer completes the chat. Default: an answer that begins with yes or true. */
   parseResult?: (answer: string) => boolean;
 }
 
@@ -36,7 +36,7 @@ const optionChecks: Readonly<Record<keyof ModelTerminationOptions, Check>> = Obj
   agents: isParticipantList,
 });
 
-/** Lets a model say whether the chat has come to its end. */
+/** Lets a model decide whether the chat is complete. */
 export class ModelTermination implements TerminationStrategy {
   readonly agents: readonly ChatParticipant[] | undefined;
   readonly #options: ModelTerminationOptions;
@@ -56,8 +56,13 @@ export class ModelTermination implements TerminationStrategy {
     { signal }: { signal?: AbortSignal } = {},
   ): Promise<boolean> {
     const { model, prompt = DEFAULT_PROMPT, parseResult = isYes } = this.#options;
-    const said = await tellHistory(history, this.#options, signal);
-    const answer = await askModel(model, prompt, `Agent: ${nameOf(agent)}\n\nHistory:\n${said}`, signal);
+    const transcript = await tellHistory(history, this.#options, signal);
+    const answer = await askModel(
+      model,
+      prompt,
+      `Agent: ${nameOf(agent)}\n\nHistory:\n${transcript}`,
+      signal,
+    );
     return parseResult(answer) === true;
   }
 }

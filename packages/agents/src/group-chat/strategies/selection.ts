@@ -1,30 +1,30 @@
 import { type ChatMessage, type Check, hasMethods, StoreError, untilAborted } from "@scrollback/store-core";
 import { type ChatParticipant, nameOf } from "../participant.ts";
 
-/** What a selection is told beside agents and history. */
+/** What a selection receives with the agents and the history. */
 export interface SelectionOptions {
   readonly signal?: AbortSignal;
-  /** The chat's `initialAgent`, where it has one. It has spoken, or somebody else has. */
+  /** The chat's `initialAgent`, if it has one. It or another agent has taken a turn already. */
   readonly initialAgent?: ChatParticipant;
 }
 
-/** Says who speaks next. */
+/** Selects the agent of the next turn. */
 export interface SelectionStrategy {
-  /** One of `agents`, which are in joining order; the history is oldest first. */
+  /** Returns one of `agents`, which are in joining order. The history is oldest first. */
   next(
     agents: readonly ChatParticipant[],
     history: readonly ChatMessage[],
     options: SelectionOptions,
   ): Promise<ChatParticipant>;
-  /** Begins anew; called when the chat is reset. */
+  /** Starts over; called when the chat is reset. */
   reset?(): void;
-  /** Where the selection stands, as plain JSON: kept with the history, in the commit of what the agent says. */
+  /** The selection's position as plain JSON. Stored with the history, in the commit of the agent's messages. */
   serialize?(): unknown;
-  /** Takes what `serialize` gave. */
+  /** Receives what `serialize` returned. */
   restore?(position: unknown): void;
 }
 
-/** A strategy, or a function of agents and history (oldest first) that returns who speaks next. */
+/** A strategy, or a function that receives the agents and the history (oldest first) and returns the next agent. */
 export type Selection =
   | SelectionStrategy
   | ((
@@ -41,8 +41,8 @@ export const isSelection: Check = (value) =>
 /**
  * Asks a selection.
  *
- * @throws what the selection throws; StoreError `INVALID_STATE` without agents, `INVALID_ARGUMENT` for an answer that is
- *   none of them.
+ * @throws what the selection throws; StoreError `INVALID_STATE` without agents, `INVALID_ARGUMENT` for a result that is not
+ *   one of them.
  */
 export async function select(
   selection: Selection,
@@ -66,9 +66,9 @@ export async function select(
   throw new StoreError("INVALID_ARGUMENT", "selection: must return one of the chat's agents");
 }
 
-/** Each agent in turn, in joining order, over and over. */
+/** Each agent in turn, in joining order, repeatedly. */
 export class SequentialSelection implements SelectionStrategy {
-  /** The place of who spoke last; -1 before the first. */
+  /** The index of the agent of the last turn; -1 before the first. */
   #index = -1;
 
   async next(
@@ -78,7 +78,7 @@ export class SequentialSelection implements SelectionStrategy {
   ): Promise<ChatParticipant> {
     const [first] = agents;
     if (!first) throw new StoreError("INVALID_STATE", "Agent Failure - No agents present to select.");
-    if (this.#index === -1 && first.id === initialAgent?.id && hasSpoken(first, history)) this.#index = 0;
+    if (this.#index === -1 && first.id === initialAgent?.id && hasTakenTurn(first, history)) this.#index = 0;
     // The list may have become shorter.
     this.#index = (this.#index + 1) % agents.length;
     return agents[this.#index] ?? first;
@@ -92,17 +92,17 @@ export class SequentialSelection implements SelectionStrategy {
     return this.#index;
   }
 
-  /** @throws StoreError `INVALID_STATE` for what `serialize` did not give. */
+  /** @throws StoreError `INVALID_STATE` for a value that `serialize` did not return. */
   restore(position: unknown): void {
     if (!Number.isSafeInteger(position) || (position as number) < -1) {
-      throw new StoreError("INVALID_STATE", "selection: position must be a whole number from -1 on");
+      throw new StoreError("INVALID_STATE", "selection: position must be an integer, at least -1");
     }
     this.#index = position as number;
   }
 }
 
 /** Whether a message of the agent is in the history. */
-export function hasSpoken(agent: ChatParticipant, history: readonly ChatMessage[]): boolean {
+export function hasTakenTurn(agent: ChatParticipant, history: readonly ChatMessage[]): boolean {
   const name = nameOf(agent);
   return history.some(({ role, authorName }) => role !== "user" && authorName === name);
 }

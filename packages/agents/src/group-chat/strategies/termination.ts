@@ -10,11 +10,11 @@ import {
 import { textOf } from "../../agent/model-messages.ts";
 import { type ChatParticipant, isParticipant } from "../participant.ts";
 
-/** Says after a turn whether the chat has come to its end. */
+/** Decides after a turn whether the chat is complete. */
 export interface TerminationStrategy {
-  /** Only after turns of these agents; others never end the chat. Default, and with an empty list: all. */
+  /** Asked only after turns of these agents; others never complete the chat. Default, and with an empty list: all. */
   readonly agents?: readonly ChatParticipant[] | undefined;
-  /** `agent` has just spoken; the history is oldest first. */
+  /** `agent` took the last turn; the history is oldest first. */
   shouldTerminate(
     agent: ChatParticipant,
     history: readonly ChatMessage[],
@@ -22,12 +22,12 @@ export interface TerminationStrategy {
   ): Promise<boolean>;
 }
 
-/** A strategy, or a function of the agent that has just spoken and the history, oldest first. */
+/** A strategy, or a function that receives the agent of the last turn and the history, oldest first. */
 export type Termination =
   | TerminationStrategy
   | ((agent: ChatParticipant, history: readonly ChatMessage[]) => boolean | Promise<boolean>);
 
-/** The option that built-in strategies share. */
+/** The option that the built-in strategies share. */
 export interface TerminationScope {
   /** See {@link TerminationStrategy.agents}. */
   agents?: readonly ChatParticipant[];
@@ -35,7 +35,7 @@ export interface TerminationScope {
 
 /** A list of participants. */
 export const isParticipantList: Check = (value) => {
-  if (!Array.isArray(value)) return "must be a list of agents";
+  if (!Array.isArray(value)) return "must be an array of agents";
   const index = value.findIndex((one) => isParticipant(one) !== undefined);
   return index === -1 ? undefined : `[${index}] ${isParticipant(value[index])}`;
 };
@@ -53,7 +53,7 @@ export const isTermination: Check = (value) => {
 
 const scopeChecks = Object.freeze({ agents: isParticipantList });
 
-/** Asks a termination, unless the agent is out of its scope. @throws what it throws. */
+/** Asks a termination if the agent is in its scope. @throws what it throws. */
 export async function askTermination(
   termination: Termination,
   agent: ChatParticipant,
@@ -73,7 +73,7 @@ export async function askTermination(
 }
 
 /**
- * Ends the chat when the text of the last message matches one of the patterns. A string is a pattern too.
+ * Completes the chat when the text of the last message matches one of the patterns. A pattern may be a string.
  *
  * @example
  * new RegexTermination([/\bapproved\b/i], { agents: [reviewer] });
@@ -82,11 +82,11 @@ export class RegexTermination implements TerminationStrategy {
   readonly agents: readonly ChatParticipant[] | undefined;
   readonly #patterns: readonly RegExp[];
 
-  /** @throws StoreError `INVALID_ARGUMENT` for no patterns, what is none, and a wrong or unknown option. */
+  /** @throws StoreError `INVALID_ARGUMENT` for missing or invalid patterns, and a wrong or unknown option. */
   constructor(patterns: RegExp | string | readonly (RegExp | string)[], options: TerminationScope = {}) {
     checkOptions("RegexTermination", options, scopeChecks);
     const list: readonly unknown[] = Array.isArray(patterns) ? patterns : [patterns];
-    if (list.length === 0) invalid("RegexTermination: patterns must hold a pattern");
+    if (list.length === 0) invalid("RegexTermination: patterns must not be empty");
     this.#patterns = list.map((pattern, index) => toPattern(pattern, index));
     this.agents = options.agents;
   }
@@ -95,14 +95,14 @@ export class RegexTermination implements TerminationStrategy {
     const last = history.at(-1);
     if (!last) return false;
     const text = textOf(last.content);
-    // `search` looks from the beginning, whatever a global pattern matched before.
+    // `search` ignores `lastIndex` of a global pattern.
     return this.#patterns.some((pattern) => text.search(pattern) !== -1);
   }
 }
 
 function toPattern(pattern: unknown, index: number): RegExp {
   if (pattern instanceof RegExp) return pattern;
-  const problem = `RegexTermination: patterns[${index}] must be a regular expression, or the text of one`;
+  const problem = `RegexTermination: patterns[${index}] must be a regular expression, or the source of one`;
   if (typeof pattern !== "string" || pattern === "") return invalid(problem);
   try {
     return new RegExp(pattern);
@@ -112,15 +112,15 @@ function toPattern(pattern: unknown, index: number): RegExp {
 }
 
 /**
- * Several terminations as one. All are asked, each within its own scope: with `"all"`, the default, each must say yes, with
- * `"any"` one.
+ * Several terminations as one. All are asked, each within its own scope. `"all"` (default): each must agree. `"any"`: one
+ * is enough.
  */
 export class AggregateTermination implements TerminationStrategy {
   readonly agents: readonly ChatParticipant[] | undefined;
   readonly #terminations: readonly Termination[];
   readonly #condition: "all" | "any";
 
-  /** @throws StoreError `INVALID_ARGUMENT` for no terminations, what is none, and a wrong or unknown option. */
+  /** @throws StoreError `INVALID_ARGUMENT` for missing or invalid terminations, and a wrong or unknown option. */
   constructor(
     terminations: readonly Termination[],
     condition: "all" | "any" = "all",
@@ -128,7 +128,7 @@ export class AggregateTermination implements TerminationStrategy {
   ) {
     checkOptions("AggregateTermination", options, scopeChecks);
     if (!Array.isArray(terminations) || terminations.length === 0) {
-      invalid("AggregateTermination: terminations must be a list that is not empty");
+      invalid("AggregateTermination: terminations must be an array that is not empty");
     }
     terminations.forEach((termination, index) => {
       const problem = isTermination(termination);

@@ -246,9 +246,9 @@ class ChatScenario implements Scenario {
   }
 
   #checkDialogue(log: readonly ChatMessage[]): void {
-    const said = log.filter(({ role }) => role !== "user");
-    const expected = dialogue(said.length);
-    for (const [index, message] of said.entries()) {
+    const answers = log.filter(({ role }) => role !== "user");
+    const expected = dialogue(answers.length);
+    for (const [index, message] of answers.entries()) {
       const { id: _, ...rest } = message;
       if (!isDeepStrictEqual(rest, expected[index]))
         this.#fail(

@@ -5,13 +5,13 @@ import { type ResponseMessage, withoutUndefined } from "./model-messages.ts";
 import { abortedError, type ModelCall, type ModelOutcome, type Run } from "./run.ts";
 import { stoppable } from "./stoppable.ts";
 
-/** What an agent says, while it says it: a piece of text, then the message that it is of. */
-export type SpokenPart =
+/** A piece of a streamed text, or the complete message that the pieces belong to. */
+export type StreamedPart =
   | { readonly type: "text-delta"; readonly text: string }
   | { readonly type: "message"; readonly message: ChatMessage };
 
-/** How a run is to speak. */
-export interface Speech {
+/** How a run takes its steps. */
+export interface StepOptions {
   readonly run: Run;
   readonly maxSteps: number;
   readonly streams: boolean;
@@ -20,22 +20,22 @@ export interface Speech {
 }
 
 /**
- * One run, step by step: each step's messages are given before the next step begins, so that whoever keeps them has
- * them when the process ends in between. A reader that stops early has cancelled the run.
+ * Runs step by step and yields each step's messages before the next step starts, so the caller can store them before a
+ * crash. A reader that stops early cancels the run.
  */
-export async function* speak(speech: Speech): AsyncGenerator<SpokenPart, void, void> {
-  const { run, maxSteps, streams, stop } = speech;
+export async function* runSteps(options: StepOptions): AsyncGenerator<StreamedPart, void, void> {
+  const { run, maxSteps, streams, stop } = options;
   let isOver = false;
   try {
     const call = await run.prepare();
-    const said: ResponseMessage[] = [];
+    const responses: ResponseMessage[] = [];
     for (let step = 1; !isOver; step++) {
-      const asked = { ...call, messages: [...call.messages, ...said], stopWhen: isStepCount(1) };
-      const outcome = streams ? yield* streamStep(asked, speech) : await generateStep(asked, speech);
+      const asked = { ...call, messages: [...call.messages, ...responses], stopWhen: isStepCount(1) };
+      const outcome = streams ? yield* streamStep(asked, options) : await generateStep(asked, options);
       const { messages } = outcome;
-      said.push(...messages);
+      responses.push(...messages);
       if (step >= maxSteps || messages.at(-1)?.role !== "tool" || !isWhole(messages)) {
-        await run.complete({ ...outcome, messages: said });
+        await run.complete({ ...outcome, messages: responses });
         isOver = true;
       }
       for (const message of withoutUndefined(messages)) yield { type: "message", message };
@@ -51,15 +51,15 @@ export async function* speak(speech: Speech): AsyncGenerator<SpokenPart, void, v
   }
 }
 
-async function generateStep(call: ModelCall, { signal }: Speech): Promise<ModelOutcome> {
+async function generateStep(call: ModelCall, { signal }: StepOptions): Promise<ModelOutcome> {
   const result = await untilAborted(() => generateText(call), signal);
   return { messages: result.responseMessages, lastStep: result.finalStep, usage: result.usage };
 }
 
 async function* streamStep(
   call: ModelCall,
-  { stop, signal }: Speech,
-): AsyncGenerator<SpokenPart, ModelOutcome, void> {
+  { stop, signal }: StepOptions,
+): AsyncGenerator<StreamedPart, ModelOutcome, void> {
   const result = streamText({ ...call, onError: () => {} });
   for await (const part of result.stream) {
     if (part.type === "error") throw part.error;

@@ -1,36 +1,36 @@
 import type { ChatMessage, Part } from "@scrollback/store-core";
 
-/** A conversation as one speaker has it: what was up to its own last words, and what came after them. */
-export interface Heard {
+/** A conversation from one participant's view: everything up to its own last message, and everything after it. */
+export interface View {
   readonly history: readonly ChatMessage[];
   readonly input: readonly ChatMessage[];
 }
 
 /**
- * A conversation of several speakers as a model takes it, which knows itself and a user only. What others said is a
- * user's message that begins with their name, and what they did with tools is told in it: a model is not given calls of
- * tools that it may not have.
+ * Converts a conversation of several participants for a model, which knows only itself and one user. Messages of others
+ * become user messages that begin with their name. Their tool calls and results become text, because a model must not
+ * receive calls of tools that it may not have.
  *
- * @param speaker whose model it is for, by the name that its messages bear. An assistant's message without a name counts
- *   as its own.
+ * @param participant the name on the messages of the model's own agent. An assistant message without a name counts as its
+ *   own.
  */
-export function heardBy(speaker: string, messages: readonly ChatMessage[]): Heard {
+export function viewFor(participant: string, messages: readonly ChatMessage[]): View {
   const asked = new Set<string>();
-  const heard: ChatMessage[] = [];
-  let spokenUpTo = 0;
+  const visible: ChatMessage[] = [];
+  let ownEnd = 0;
   for (const message of messages) {
-    const { role, authorName = speaker } = message;
-    const isOwn = role === "tool" ? idsOf(message).some((id) => asked.has(id)) : authorName === speaker;
-    if (role !== "tool" && (role !== "assistant" || isOwn)) heard.push(message);
-    else if (isOwn) heard.push(message);
-    else heard.push(...retold(message));
+    const { role, authorName = participant } = message;
+    const isOwn = role === "tool" ? idsOf(message).some((id) => asked.has(id)) : authorName === participant;
+    if (role !== "tool" && (role !== "assistant" || isOwn)) visible.push(message);
+    else if (isOwn) visible.push(message);
+    else visible.push(...asUserMessage(message));
     if (role === "assistant" && isOwn) for (const id of idsOf(message)) asked.add(id);
-    if (isOwn && (role === "assistant" || message.authorName === speaker)) spokenUpTo = heard.length;
+    if (isOwn && (role === "assistant" || message.authorName === participant)) ownEnd = visible.length;
   }
-  return { history: heard.slice(0, spokenUpTo), input: heard.slice(spokenUpTo) };
+  return { history: visible.slice(0, ownEnd), input: visible.slice(ownEnd) };
 }
 
-/** What ties a tool's messages to the call that they belong to. */
+/** The ids that link a tool message to its call. */
 function idsOf({ content }: ChatMessage): string[] {
   if (typeof content === "string") return [];
   return content.flatMap((part) => {
@@ -40,17 +40,17 @@ function idsOf({ content }: ChatMessage): string[] {
   });
 }
 
-function retold({ authorName, content }: ChatMessage): ChatMessage[] {
+function asUserMessage({ authorName, content }: ChatMessage): ChatMessage[] {
   const prefix = authorName === undefined ? "" : `${authorName}: `;
   if (typeof content === "string") return [{ role: "user", content: `${prefix}${content}` }];
-  const parts = content.flatMap(retoldPart);
+  const parts = content.flatMap(asUserPart);
   if (parts.length === 0) return [];
   const [first] = parts;
   if (first?.type !== "text") return [{ role: "user", content: [{ type: "text", text: prefix }, ...parts] }];
   return [{ role: "user", content: [{ ...first, text: `${prefix}${first.text}` }, ...parts.slice(1)] }];
 }
 
-function retoldPart(part: Part): Part[] {
+function asUserPart(part: Part): Part[] {
   switch (part.type) {
     case "text":
       return [{ type: "text", text: part.text }];
@@ -66,7 +66,7 @@ function retoldPart(part: Part): Part[] {
   }
 }
 
-/** The AI SDK wraps a tool's output into what kind it is of. */
+/** The value inside the AI SDK's wrapper of a tool output. */
 function plainOutput(output: unknown): unknown {
   return typeof output === "object" && output !== null && "value" in output ? output.value : output;
 }

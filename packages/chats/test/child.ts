@@ -1,0 +1,22 @@
+// What the tests start as another process: node child.ts <url> <chat>. Asks and answers in a chat of its own until it is
+// killed, and says the number of each question and answer that was acknowledged.
+import { writeSync } from "node:fs";
+import { openStores } from "@scrollback/store-core";
+import { message } from "../src/contract/values.ts";
+import { ChatStore } from "../src/index.ts";
+
+const [url = "", chatId = ""] = process.argv.slice(2);
+const chats = new ChatStore<ReturnType<typeof message>>({
+  stores: await openStores(url),
+  beatMs: 5,
+  leaseMs: 1_000,
+});
+const mine = chats.of("ada");
+for (let n = 1; ; n++) {
+  const run = await mine.begin(chatId, { append: [message(`q${n}`)] }, { messageId: `a${n}` });
+  writeSync(1, `q${n}\n`);
+  run.update(message(`a${n}`, "assistant", "half"));
+  await run.save();
+  await run.end({ message: message(`a${n}`, "assistant", "whole"), status: "complete" });
+  writeSync(1, `a${n}\n`);
+}

@@ -1,0 +1,100 @@
+import { StoreError } from "@scrollback/store-core";
+import type { DirectoryClock } from "../clock.ts";
+import { type Purged, type PurgeParts, purge } from "./purge.ts";
+import { incarnationText } from "./rules.ts";
+import { OutdatedError } from "./tree.ts";
+
+const MAX_ATTEMPTS = 20;
+
+/** What purges work with. */
+export interface PurgesParts<V> extends PurgeParts<V> {
+  readonly clock: DirectoryClock;
+  onError(error: unknown): void;
+}
+
+interface Batch {
+  readonly members: Purged[];
+  readonly done: Promise<void>;
+}
+
+/**
+ * The purges of this process. Each rewrites its directory, so they take turns: those of one directory that come meanwhile
+ * wait, and are then done together in one commit.
+ */
+export class Purges<V> {
+  readonly #parts: PurgesParts<V>;
+  /** The batch of each directory that takes further members. */
+  readonly #waiting = new Map<string, Batch>();
+  /** The last batch of each directory. */
+  readonly #last = new Map<string, Promise<void>>();
+  readonly #inBackground = new Set<string>();
+
+  constructor(parts: PurgesParts<V>) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Returns when the directory holds nothing of the member.
+   *
+   * @throws StoreError `UNAVAILABLE`, when other processes rewrote the directory before each attempt.
+   */
+  async purge(threadId: string, member: Purged): Promise<void> {
+    const batch = this.#waiting.get(threadId) ?? this.#begin(threadId);
+    batch.members.push(member);
+    await batch.done;
+  }
+
+  /** Purges what a dead process has left to purge. */
+  start(threadId: string, member: Purged): void {
+    const text = JSON.stringify([threadId, incarnationText(member)]);
+    if (this.#inBackground.has(text)) return;
+    this.#inBackground.add(text);
+    this.purge(threadId, member)
+      // The next list finds it again.
+      .catch(this.#parts.onError)
+      .finally(() => this.#inBackground.delete(text));
+  }
+
+  /** Returns when no purge is under way. */
+  async flush(): Promise<void> {
+    while (this.#last.size > 0) await Promise.allSettled(this.#last.values());
+  }
+
+  #begin(threadId: string): Batch {
+    const members: Purged[] = [];
+    const done = this.#run(threadId, members).finally(() => {
+      if (this.#last.get(threadId) === done) this.#last.delete(threadId);
+    });
+    const batch = { members, done };
+    this.#waiting.set(threadId, batch);
+    this.#last.set(threadId, done);
+    return batch;
+  }
+
+  async #run(threadId: string, members: readonly Purged[]): Promise<void> {
+    // A purge that failed has told its own callers.
+    await this.#last.get(threadId)?.catch(() => undefined);
+    this.#waiting.delete(threadId);
+    for (let attempt = 0; ; attempt++) {
+      try {
+        return await purge(this.#parts, threadId, members);
+      } catch (error) {
+        const isRaced = error instanceof OutdatedError || StoreError.is(error, "CONFLICT");
+        if (!isRaced) throw error;
+        if (attempt >= MAX_ATTEMPTS)
+          throw new StoreError(
+            "UNAVAILABLE",
+            "purge: other processes rewrote the directory before each attempt; try again",
+            { cause: error },
+          );
+      }
+      await this.#pause(25 * 2 ** Math.min(attempt, 3));
+    }
+  }
+
+  /** Waits for a random part of `ms` milliseconds. */
+  async #pause(ms: number): Promise<void> {
+    const { clock } = this.#parts;
+    await new Promise<void>((resolve) => clock.timer(ms * clock.random(), resolve));
+  }
+}
