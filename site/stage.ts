@@ -67,7 +67,8 @@ export function stagePages(): void {
   for (const picture of globSync("docs/**/*.{svg,png,gif}", { cwd: root })) {
     cpSync(join(root, picture), join(staged, picture.slice("docs/".length)));
   }
-  // The home page names its picture in front matter, which VitePress looks up among the public files.
+  // Pictures that a configuration names and no page: VitePress looks them up among the public files.
   cpSync(join(root, "docs/images/demo.svg"), join(staged, "public/images/demo.svg"));
+  cpSync(join(root, "site/icon.svg"), join(staged, "public/icon.svg"));
   if (problems.length > 0) throw new Error(problems.join("\n"));
 }

@@ -13,6 +13,7 @@ export default defineConfig({
   title: "Scrollback",
   description: "Persistent message stores for AI agents, in TypeScript",
   lang: "en",
+  head: [["link", { rel: "icon", type: "image/svg+xml", href: "/icon.svg" }]],
   srcDir: ".pages",
   outDir: "dist",
   cleanUrls: false,
