@@ -4,7 +4,8 @@ import { describeFailedRun, runSimulation, type SimulationOptions, shrink } from
 import { createText, nameOf, type Operation } from "../src/simulator/operation.ts";
 import { apply, type ThreadState } from "../src/simulator/reference.ts";
 import { Scheduler } from "../src/simulator/scheduler.ts";
-import { type StoredRow, StoredRows } from "../src/simulator/stored-rows.ts";
+import type { StoredRow } from "../src/simulator/simulated-call.ts";
+import { StoredRows } from "../src/simulator/stored-rows.ts";
 import { brokenDriver } from "./simulator-broken-driver.ts";
 
 describe("the scheduler", () => {

@@ -1,4 +1,4 @@
-import type { Change } from "./source-mutants.ts";
+import type { Change } from "./change.ts";
 
 /** Changes to the SQL and the layout of PostgreSQL, below `store-postgres/src/`. */
 export const postgresChanges: readonly Change[] = [

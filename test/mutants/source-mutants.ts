@@ -1,3 +1,4 @@
+import type { Change } from "./change.ts";
 import { postgresChanges } from "./postgres-changes.ts";
 
 /** A change to the source that breaks a promise. */
@@ -13,8 +14,6 @@ export interface SourceMutant {
   readonly from: string;
   readonly to: string;
 }
-
-export type Change = readonly [name: string, breaks: string, file: string, from: string, to: string];
 
 const on = (
   backend: SourceMutant["backend"],

@@ -1,2 +1,3 @@
+export type { HandedIn } from "./handed-in.ts";
 export type { ProxiedServer } from "./proxied.ts";
-export { type FactoryTestOptions, type HandedIn, type Refusal, runFactory } from "./run-factory.ts";
+export { type FactoryTestOptions, type Refusal, runFactory } from "./run-factory.ts";

@@ -5,7 +5,7 @@ import { DEADLINE_MS } from "../deadline.ts";
 import { rejection } from "../errors.ts";
 import { numbered, textsIn } from "../messages.ts";
 import { TcpProxy } from "../tcp-proxy.ts";
-import type { HandedIn } from "./run-factory.ts";
+import type { HandedIn } from "./handed-in.ts";
 
 /** How an adapter is led to a server by way of a proxy. What the stores need on the server is set up. */
 export interface ProxiedServer<Options> {

@@ -3,16 +3,9 @@ import type { StoreFactory } from "@scrollback/store-core";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { rejection, thrown } from "../errors.ts";
 import { numbered, textsIn, user } from "../messages.ts";
+import type { HandedIn } from "./handed-in.ts";
 import { declareProxied, type ProxiedServer } from "./proxied.ts";
 import { silentPort } from "./silent-port.ts";
-
-/** A client that a user made, and options that hand it in. */
-export interface HandedIn<Options> {
-  readonly options: Options;
-  /** Asks the server something with the client itself. Rejects once the client is closed. */
-  use(): Promise<unknown>;
-  close(): unknown;
-}
 
 /** What the server refuses: options that lead there, and what the message must say. */
 export interface Refusal<Options> {

@@ -2,10 +2,10 @@ import type { CommitOutcome } from "@scrollback/store-core";
 import type { Random } from "../observed/random.ts";
 import { Caller, type CallerStage, Died } from "./caller.ts";
 import type { SimulatedClient } from "./client.ts";
-import type { Deletion } from "./deletion.ts";
 import { SimulationFailure } from "./failure.ts";
 import { DAY, HOUR, MINUTE, SECOND } from "./network.ts";
 import type { Operation } from "./operation.ts";
+import type { Deletion } from "./simulated-call.ts";
 import type { SimulatedThread } from "./thread.ts";
 import type { Workload } from "./workload.ts";
 

@@ -16,7 +16,8 @@ import { SimulationFailure } from "./failure.ts";
 import type { Counters } from "./faults.ts";
 import { ConnectionLost, MINUTE, type Network, SECOND } from "./network.ts";
 import type { Scheduler } from "./scheduler.ts";
-import { type RowOrigin, type StoredRow, StoredRows } from "./stored-rows.ts";
+import type { RowOrigin, StoredRow } from "./simulated-call.ts";
+import { StoredRows } from "./stored-rows.ts";
 
 export interface BackendOptions {
   readonly maxRowBytes: number;

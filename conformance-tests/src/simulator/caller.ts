@@ -6,12 +6,13 @@ import {
   type ThreadView,
 } from "@scrollback/store-core";
 import { checkDeletion, checkError, checkOutcome, checkRead } from "./check-calls.ts";
-import type { SimulatedCall, SimulatedClient } from "./client.ts";
+import type { SimulatedClient } from "./client.ts";
 import type { CostTable } from "./costs.ts";
-import { type Deletion, describeDeletion } from "./deletion.ts";
+import { describeDeletion } from "./deletion.ts";
 import type { Counters } from "./faults.ts";
 import { describeOperation, type Operation, requestOf } from "./operation.ts";
 import type { Scheduler } from "./scheduler.ts";
+import type { Deletion, SimulatedCall } from "./simulated-call.ts";
 import type { SimulatedThread } from "./thread.ts";
 
 /** What the callers of a run share. */

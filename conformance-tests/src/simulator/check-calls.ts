@@ -12,12 +12,11 @@ import {
   type ThreadTimes,
   type ThreadView,
 } from "@scrollback/store-core";
-import type { SimulatedCall } from "./client.ts";
-import type { Deletion } from "./deletion.ts";
 import { SimulationFailure } from "./failure.ts";
 import { ConnectionLost } from "./network.ts";
 import type { Operation } from "./operation.ts";
 import type { ThreadState } from "./reference.ts";
+import type { Deletion, SimulatedCall } from "./simulated-call.ts";
 import type { HistoryEntry, ThreadModel } from "./thread-model.ts";
 
 /** Checks what a read returned: it must be one state of the thread, of some moment of the call. */

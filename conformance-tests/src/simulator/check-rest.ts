@@ -1,12 +1,10 @@
 import type { Head } from "@scrollback/store-core";
-import type { SimulatedCall } from "./client.ts";
-import type { Deletion } from "./deletion.ts";
 import { SimulationFailure } from "./failure.ts";
 import type { Counters } from "./faults.ts";
 import { DAY } from "./network.ts";
 import { type Commit, nameOf, type Operation, type Text } from "./operation.ts";
 import { placedIn, rowsOf, type ThreadState } from "./reference.ts";
-import type { StoredRow } from "./stored-rows.ts";
+import type { Deletion, SimulatedCall, StoredRow } from "./simulated-call.ts";
 import type { ThreadModel } from "./thread-model.ts";
 
 /** After so many commits the rows of an upload that came to nothing are blank: 64, and two collections. */

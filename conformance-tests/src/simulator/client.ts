@@ -1,35 +1,7 @@
 import type { Clock, Driver, Head } from "@scrollback/store-core";
 import type { Random } from "../observed/random.ts";
-import type { Deletion } from "./deletion.ts";
 import type { Scheduler } from "./scheduler.ts";
-import type { StoredRow } from "./stored-rows.ts";
-
-/** A call of a driver's method, from its beginning to its end. */
-export interface SimulatedCall {
-  readonly client: number;
-  readonly threadId: string;
-  readonly operationId: string | undefined;
-  /** What it deletes; undefined for any other call. */
-  readonly deletion: Deletion | undefined;
-  /** Who makes the call. A caller that makes it again is the same; another that takes it over is not. */
-  readonly caller: string;
-  /** The step of the thread's history that it began after. */
-  readonly since: number;
-  /** How many requests the client has made meanwhile. */
-  requests: number;
-  /** How many rows it has inserted into its thread. */
-  rows: number;
-  /** Rows that it has inserted, but not into its thread. */
-  readonly lateRows: StoredRow[];
-  /** Whether no other call of the client ran beside it, so that all requests are its own. */
-  isAlone: boolean;
-  /** The lowest and the highest that the client's clock has shown meanwhile. */
-  lowestWall: number;
-  highestWall: number;
-  /** Whether a fault hit one of its requests. */
-  isDisturbed: boolean;
-  ended: "resolved" | "rejected" | "died" | undefined;
-}
+import type { SimulatedCall } from "./simulated-call.ts";
 
 /** For so long a driver may go on by a time that it read before its clock was set. */
 const REMEMBERED_JUMP_MS = 6 * 60_000;

@@ -1,7 +1,8 @@
 import type { CommitOutcome, ReadRequest, ThreadView } from "@scrollback/store-core";
-import type { SimulatedCall, SimulatedClient } from "./client.ts";
+import type { SimulatedClient } from "./client.ts";
 import { MINUTE } from "./network.ts";
 import type { Operation } from "./operation.ts";
+import type { SimulatedCall } from "./simulated-call.ts";
 import type { SimulatedThread } from "./thread.ts";
 
 /** A driver goes by what it knows of a thread for so long. */

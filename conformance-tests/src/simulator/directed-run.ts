@@ -11,14 +11,13 @@ import { Caller } from "./caller.ts";
 import { createCheckedThread } from "./checked-thread.ts";
 import { SimulatedClient } from "./client.ts";
 import { CostTable } from "./costs.ts";
-import type { Deletion } from "./deletion.ts";
 import { DirectedNetwork, type Fate } from "./directed-network.ts";
 import { SimulationFailure } from "./failure.ts";
 import { Counters } from "./faults.ts";
 import { createText, keyOf, type Operation, type Text } from "./operation.ts";
 import { Scheduler } from "./scheduler.ts";
+import type { Deletion, StoredRow } from "./simulated-call.ts";
 import { START } from "./simulation.ts";
-import type { StoredRow } from "./stored-rows.ts";
 import type { SimulatedThread } from "./thread.ts";
 import type { ThreadModel } from "./thread-model.ts";
 

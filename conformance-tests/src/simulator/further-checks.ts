@@ -1,6 +1,6 @@
 import { SimulationFailure } from "./failure.ts";
 import { HOUR } from "./network.ts";
-import type { StoredRow } from "./stored-rows.ts";
+import type { StoredRow } from "./simulated-call.ts";
 
 /** A freed key is deleted 48 h later, by a clock that may be 24 h ahead of the writer's. */
 const LONGEST_REQUEST_MS = 20 * HOUR;

@@ -1,7 +1,8 @@
 import type { LogRow } from "@scrollback/store-core";
 import type { Random } from "../observed/random.ts";
 import type { Scheduler } from "./scheduler.ts";
-import type { StoredRow, StoredRows } from "./stored-rows.ts";
+import type { StoredRow } from "./simulated-call.ts";
+import type { StoredRows } from "./stored-rows.ts";
 
 const oddValues: readonly unknown[] = [
   ...[-1, 0, 1, 1.5, 7, 2 ** 20, 2 ** 31, 2 ** 53 - 1, 2 ** 53, 1e300, 8.64e15, -8.64e15],

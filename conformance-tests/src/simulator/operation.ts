@@ -5,7 +5,7 @@ import {
   type MessageKind,
   type Revision,
 } from "@scrollback/store-core";
-import type { SimulatedCall } from "./client.ts";
+import type { SimulatedCall } from "./simulated-call.ts";
 
 /** A text of the workload: a message or metadata. Its record begins with its name, and a long one repeats it. */
 export interface Text {

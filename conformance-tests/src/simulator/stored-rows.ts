@@ -1,43 +1,5 @@
-import { type Amendment, FIRST_ROW, type Head, type LogRow } from "@scrollback/store-core";
-import type { SimulatedCall } from "./client.ts";
-
-/** A row as the simulated backend keeps it, with what only the simulator knows of it. */
-export interface StoredRow {
-  readonly number: number;
-  /** What clients see. Replaced, never changed, so that a reply that is under way keeps what it saw. */
-  row: LogRow;
-  /** The same without texts. */
-  heads: LogRow;
-  /** Absent for a row that no driver wrote. */
-  readonly head: Head | undefined;
-  readonly origin: RowOrigin | undefined;
-  /** The step of the thread's history that it was inserted after. */
-  readonly insertedAt: number;
-  /** Whether the row was part of the thread when it was inserted. */
-  isLinked: boolean;
-  /** Whether an amendment has set its expiry: its key is to be given back. */
-  isFreed: boolean;
-  /** Whether that was done by a deletion of the thread. */
-  isReleased: boolean;
-  /** Whether an amendment has extended its expiry that was late, or came after a deletion: it may keep a freed row. */
-  isExtendedLate: boolean;
-  /** Whether its insert had a second effect, so that its writer was told that the key is taken. */
-  isDoubled: boolean;
-}
-
-/** Who sent an insert, and when. */
-export interface RowOrigin {
-  readonly client: number;
-  /** The call that it was sent for; undefined where that is not known. */
-  readonly call: SimulatedCall | undefined;
-  /** The wall clock that the writer planned the row by lies between the two. */
-  readonly earliestWall: number;
-  readonly latestWall: number;
-  /** When the insert was sent, in simulated time. */
-  readonly sentAt: number;
-  /** Whether this is the second effect of a request that was doubled. */
-  readonly isEcho: boolean;
-}
+import { type Amendment, FIRST_ROW, type LogRow } from "@scrollback/store-core";
+import type { StoredRow } from "./simulated-call.ts";
 
 /** The rows of one stream, by number. */
 export class StoredRows {

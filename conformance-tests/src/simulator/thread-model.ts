@@ -6,7 +6,6 @@ import {
   type Revision,
 } from "@scrollback/store-core";
 import type { RowListener } from "./backend.ts";
-import type { Deletion } from "./deletion.ts";
 import { SimulationFailure } from "./failure.ts";
 import type { Counters } from "./faults.ts";
 import { Expiries, FreedKeys } from "./further-checks.ts";
@@ -14,7 +13,8 @@ import { DAY, HOUR, MINUTE } from "./network.ts";
 import { keyOf, type Operation, type Text } from "./operation.ts";
 import { apply, placedIn, rowsOf, type ThreadState } from "./reference.ts";
 import type { Scheduler } from "./scheduler.ts";
-import { type RowOrigin, type StoredRow, StoredRows } from "./stored-rows.ts";
+import type { Deletion, RowOrigin, StoredRow } from "./simulated-call.ts";
+import { StoredRows } from "./stored-rows.ts";
 
 /** No clock is further off than this. */
 export const LARGEST_SKEW = 12 * HOUR;

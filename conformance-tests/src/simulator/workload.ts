@@ -1,8 +1,8 @@
 import type { DriverCapabilities, ReadRequest, Revision } from "@scrollback/store-core";
 import type { Random } from "../observed/random.ts";
-import type { Deletion } from "./deletion.ts";
 import { createText, keyOf, type Operation, type Text } from "./operation.ts";
 import type { Profile } from "./profiles.ts";
+import type { Deletion } from "./simulated-call.ts";
 
 /** What an operation is made for: where the thread stands, as far as the test knows. */
 export interface Ground {

@@ -1,8 +1,8 @@
 import { createMemoryStores, createStores, MemoryDriver, StoreError } from "@scrollback/store-core";
 import { createSqliteStores } from "@scrollback/store-sqlite";
 import { expect, test, vi } from "vitest";
+import { scratchUrl } from "../../../conformance-tests/test/fixtures/scratch-url.ts";
 import { type FoldSessionSummary, ScrollbackSessionStore } from "../src/index.ts";
-import { scratchUrl } from "./scratch.ts";
 import { declareStoreTests, entry } from "./store-tests.ts";
 
 const memoryDriver = new MemoryDriver();

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { scratchUrl } from "../../../conformance-tests/test/fixtures/scratch-url.ts";
 import { runGenkitTests } from "./genkit-tests/run.ts";
-import { scratchUrl } from "./scratch.ts";
 
 const url = scratchUrl();
 

@@ -3,8 +3,8 @@ import { GenkitError } from "@genkit-ai/core";
 import { createMemoryStores, createStores, MemoryDriver, StoreError } from "@scrollback/store-core";
 import { createSqliteStores } from "@scrollback/store-sqlite";
 import { expect, test, vi } from "vitest";
+import { scratchUrl } from "../../../conformance-tests/test/fixtures/scratch-url.ts";
 import { ScrollbackSessionStore } from "../src/index.ts";
-import { scratchUrl } from "./scratch.ts";
 import { snapshotOf } from "./snapshots.ts";
 import { declareStoreTests } from "./store-tests.ts";
 

@@ -1,9 +1,9 @@
 import { Annotation, START, StateGraph } from "@langchain/langgraph";
 import { createStores, MemoryDriver } from "@scrollback/store-core";
 import { expect, test } from "vitest";
+import { WatchedDriver } from "../../../conformance-tests/test/fixtures/watched-driver.ts";
 import { ScrollbackSaver } from "../src/index.ts";
 import { configOf, listed, putValues } from "./checkpoints.ts";
-import { WatchedDriver } from "./watched-driver.ts";
 
 function watch(driver = new MemoryDriver()) {
   const watched = new WatchedDriver(driver);
@@ -83,7 +83,7 @@ test("a list of ten is the log and the attachments of each", async () => {
   for (let n = 1_000; n < 1_100; n++) config = await putValues(saver, config, `${n}`, { n });
   const { watched, saver: reader } = watch(driver);
   expect(await listed(reader.list(configOf(), { limit: 10 }))).toHaveLength(10);
-  expect(watched.reads.filter((id) => id.startsWith("langgraph:log:"))).toHaveLength(2);
+  expect(watched.reads.filter(({ threadId }) => threadId.startsWith("langgraph:log:"))).toHaveLength(2);
   expect(watched.reads).toHaveLength(12);
 });
 

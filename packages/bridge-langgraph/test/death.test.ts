@@ -1,9 +1,9 @@
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import { createStores, MemoryDriver } from "@scrollback/store-core";
 import { expect, test } from "vitest";
+import { WatchedDriver } from "../../../conformance-tests/test/fixtures/watched-driver.ts";
 import { ScrollbackSaver } from "../src/index.ts";
 import { configOf, listed, putValues, threadIds } from "./checkpoints.ts";
-import { WatchedDriver } from "./watched-driver.ts";
 
 const long = "x".repeat(100_000);
 /** In parts of several commits. */

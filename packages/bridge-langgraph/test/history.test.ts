@@ -12,9 +12,9 @@ import {
 import { RunnableLambda, RunnableWithMessageHistory } from "@langchain/core/runnables";
 import { createMemoryStores, createStores, MemoryDriver } from "@scrollback/store-core";
 import { expect, test } from "vitest";
+import { WatchedDriver } from "../../../conformance-tests/test/fixtures/watched-driver.ts";
 import { ScrollbackChatMessageHistory } from "../src/history.ts";
 import { threadIds } from "./checkpoints.ts";
-import { WatchedDriver } from "./watched-driver.ts";
 
 const messages: BaseMessage[] = [
   new SystemMessage({ content: "Be brief.", id: "s" }),

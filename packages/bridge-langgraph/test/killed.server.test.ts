@@ -1,47 +1,29 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
-import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import { startServer } from "@scrollback/conformance/servers";
 import { openStores } from "@scrollback/store-core";
 import { expect, test } from "vitest";
+import { scratchUrl } from "../../../conformance-tests/test/fixtures/scratch-url.ts";
+import { writeAndKill } from "../../../conformance-tests/test/fixtures/write-and-kill.ts";
 import { ScrollbackSaver } from "../src/index.ts";
 import { configOf, listed, putValues, threadIds } from "./checkpoints.ts";
-import { scratchUrl } from "./scratch.ts";
 
-const CHILD = fileURLToPath(new URL("child.ts", import.meta.url));
+const program = new URL("child.ts", import.meta.url);
 const ROUNDS = 4;
-
-/** Starts a writer, kills it at some moment, and tells how many checkpoints it had acknowledged. */
-async function writeAndKill(url: string, name: string): Promise<number> {
-  const child: ChildProcess = spawn(process.execPath, [CHILD, url, name], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  let said = "";
-  child.stdout?.setEncoding("utf8").on("data", (text: string) => {
-    said += text;
-  });
-  const closed = once(child, "close");
-  await Promise.race([once(child.stdout ?? child, "data"), closed]);
-  await sleep(Math.random() * 60);
-  child.kill("SIGKILL");
-  await closed;
-  return said.trim().split("\n").length;
-}
 
 async function expectWhole(url: string): Promise<void> {
   await using stores = await openStores(url);
   for (let round = 0; round < ROUNDS; round++) {
     // Three at once, which meet in the log of one thread.
     const names = ["a", "b", "c"].map((name) => `${name}${round}`);
-    const acknowledged = await Promise.all(names.map((name) => writeAndKill(url, name)));
+    const acknowledged = await Promise.all(
+      names.map((name) => writeAndKill({ program, args: [url, name], withinMs: 60 })),
+    );
     const saver = new ScrollbackSaver({ stores });
     const tuples = await listed(saver.list(configOf("shared")));
     const ids = tuples.map(({ checkpoint }) => checkpoint.id);
     expect(ids).toEqual([...ids].sort().reverse());
     for (const [index, name] of names.entries()) {
       const own = tuples.filter(({ checkpoint }) => checkpoint.channel_values.name === name).reverse();
-      const count = acknowledged[index] ?? 0;
+      const count = acknowledged[index]?.length ?? 0;
       expect([count, count + 1]).toContain(own.length);
       for (const [place, { checkpoint, parentConfig, pendingWrites }] of own.entries()) {
         expect(checkpoint.channel_values.n).toBe(place + 1);

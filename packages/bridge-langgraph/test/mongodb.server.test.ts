@@ -1,4 +1,4 @@
-import { createMongoStores } from "@scrollback/store-mongo";
-import { declareServerTests } from "./backends.ts";
+import { newServerStores } from "../../../conformance-tests/test/fixtures/server-stores.ts";
+import { declareBackendTests } from "./backends.ts";
 
-declareServerTests("MongoDB", "mongodb", (url, collectionName) => createMongoStores({ url, collectionName }));
+declareBackendTests("MongoDB", () => newServerStores("MongoDB"));

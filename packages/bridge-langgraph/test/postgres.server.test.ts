@@ -1,4 +1,4 @@
-import { createPostgresStores } from "@scrollback/store-postgres";
-import { declareServerTests } from "./backends.ts";
+import { newServerStores } from "../../../conformance-tests/test/fixtures/server-stores.ts";
+import { declareBackendTests } from "./backends.ts";
 
-declareServerTests("PostgreSQL", "postgres", (url, tableName) => createPostgresStores({ url, tableName }));
+declareBackendTests("PostgreSQL", () => newServerStores("PostgreSQL"));

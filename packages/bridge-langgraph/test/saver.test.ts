@@ -2,9 +2,9 @@ import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { BaseCheckpointSaver, emptyCheckpoint, MemorySaver, TASKS } from "@langchain/langgraph-checkpoint";
 import { createMemoryStores, createStores, MemoryDriver } from "@scrollback/store-core";
 import { describe, expect, test } from "vitest";
+import { WatchedDriver } from "../../../conformance-tests/test/fixtures/watched-driver.ts";
 import { ScrollbackSaver } from "../src/index.ts";
 import { configOf, listed, listedIds, metadata, putValues, threadIds, valuesOf } from "./checkpoints.ts";
-import { WatchedDriver } from "./watched-driver.ts";
 
 /** A saver, and others on the same stores as other processes would have. */
 function connect(driver = new MemoryDriver()) {

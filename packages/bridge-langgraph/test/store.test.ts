@@ -3,10 +3,10 @@ import { InMemoryStore, InvalidNamespaceError, type SearchItem } from "@langchai
 import { createMemoryStores, createStores, MemoryDriver } from "@scrollback/store-core";
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { WatchedDriver } from "../../../conformance-tests/test/fixtures/watched-driver.ts";
 import { ScrollbackSaver } from "../src/index.ts";
 import { ScrollbackStore } from "../src/store.ts";
 import { threadIds } from "./checkpoints.ts";
-import { WatchedDriver } from "./watched-driver.ts";
 
 const namespace = fc.array(fc.constantFrom("a", "b", "c"), { minLength: 1, maxLength: 3 });
 const key = fc.constantFrom("k", "l", "a:b", "a", "__proto__", "é/*");

@@ -1,6 +1,6 @@
 import { createMemoryStores } from "@scrollback/store-core";
 import { createSqliteStores } from "@scrollback/store-sqlite";
-import { scratchUrl } from "./scratch.ts";
+import { scratchUrl } from "../../../conformance-tests/test/fixtures/scratch-url.ts";
 import { runValidation } from "./validation.ts";
 
 runValidation("memory", () => createMemoryStores());

@@ -1,4 +1,4 @@
-import { createRedisStores } from "@scrollback/store-redis";
-import { declareServerTests } from "./backends.ts";
+import { newServerStores } from "../../../conformance-tests/test/fixtures/server-stores.ts";
+import { declareBackendTests } from "./backends.ts";
 
-declareServerTests("Valkey", "valkey", (url, keyPrefix) => createRedisStores({ url, keyPrefix }));
+declareBackendTests("Valkey", () => newServerStores("Valkey"));

@@ -3,9 +3,9 @@ import { createMemoryStores, createStores, MemoryDriver, StoreError } from "@scr
 import { createSqliteStores } from "@scrollback/store-sqlite";
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { scratchUrl } from "../../../conformance-tests/test/fixtures/scratch-url.ts";
 import { ScrollbackSession } from "../src/index.ts";
 import { assistant, call, result, user } from "./items.ts";
-import { scratchUrl } from "./scratch.ts";
 import { declareSessionTests } from "./session-tests.ts";
 import { tellStory } from "./story.ts";
 

@@ -4,9 +4,9 @@ import { Agent, SessionManager } from "@strands-agents/sdk";
 import { InMemoryStorage } from "@strands-agents/sdk/storage";
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { scratchUrl } from "../../../conformance-tests/test/fixtures/scratch-url.ts";
 import { ScrollbackStorage } from "../src/index.ts";
 import { EchoModel } from "./echo-model.ts";
-import { scratchUrl } from "./scratch.ts";
 import { declareStorageTests } from "./storage-tests.ts";
 
 const memoryDriver = new MemoryDriver();

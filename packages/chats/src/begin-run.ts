@@ -6,9 +6,9 @@ import { planAppend, planDropAnswer, planEdit } from "./changes.ts";
 import type { Identified, Placed } from "./chat.ts";
 import { ChatView } from "./chat-view.ts";
 import type { Plan } from "./commit-plan.ts";
-import type { ChatContext } from "./context.ts";
 import { newEntry, type StoredEntry } from "./entries.ts";
 import { type Head, isRunning, newHead, type StoredRun } from "./head.ts";
+import type { RunContext } from "./run-context.ts";
 import type { ChatLocation } from "./threads.ts";
 import { checkAfter, writeChat } from "./write-chat.ts";
 
@@ -40,7 +40,7 @@ export interface BeginOptions extends Placed {
 
 /** Makes a change and takes the lease of a chat, in one commit. */
 export async function beginRun<M extends Identified>(
-  context: ChatContext<M>,
+  context: RunContext<M>,
   location: ChatLocation,
   change: RunChange<M>,
   options: BeginOptions,
@@ -95,7 +95,7 @@ export async function beginRun<M extends Identified>(
 
 /** The run that the same call has begun, where this process makes it. @throws StoreError `CONFLICT` */
 function begunEarlier<M extends Identified>(
-  { runs }: ChatContext<M>,
+  { runs }: RunContext<M>,
   { threadId }: ChatLocation,
   { run }: Head,
 ): ActiveRun<M> {
@@ -131,7 +131,7 @@ async function planChange<M extends Identified>(
 
 /** The entries, with what a run that gets no further has saved last as its answer. */
 function closedEntries<M extends Identified>(
-  { settle }: ChatContext<M>,
+  { settle }: RunContext<M>,
   entries: readonly StoredEntry<M>[],
   run: StoredRun,
   fenced: string | undefined,
@@ -151,7 +151,7 @@ function closedEntries<M extends Identified>(
 
 /** Asks a run to stop, in whatever process it is, and waits a second for its end. */
 async function stopAndWait<M extends Identified>(
-  context: ChatContext<M>,
+  context: RunContext<M>,
   location: ChatLocation,
   { id }: StoredRun,
 ): Promise<void> {
@@ -166,7 +166,7 @@ async function stopAndWait<M extends Identified>(
 
 /** Asks the run of a chat to stop. Returns false where none is running. */
 export async function stopRun<M extends Identified>(
-  context: ChatContext<M>,
+  context: RunContext<M>,
   location: ChatLocation,
   runId: string | undefined,
 ): Promise<boolean> {

@@ -3,11 +3,12 @@ import { chatMessageTraits, isId, type StoreFactory } from "@scrollback/store-co
 import { Background } from "./background.ts";
 import type { Identified } from "./chat.ts";
 import { checkStoreOptions, checkValue } from "./checks.ts";
-import type { ChatContext, ErrorSource } from "./context.ts";
+import type { ErrorSource } from "./context.ts";
 import { textOf } from "./entries.ts";
 import { Followers } from "./followers.ts";
 import type { StoredSummary } from "./head.ts";
 import { OwnedChats } from "./owned-chats.ts";
+import type { RunContext } from "./run-context.ts";
 import { Runs } from "./runs.ts";
 import { threads } from "./threads.ts";
 
@@ -44,7 +45,7 @@ export interface ChatStoreOptions<M extends Identified> {
  * console.log((await mine.list()).chats);
  */
 export class ChatStore<M extends Identified = Identified> implements AsyncDisposable {
-  readonly #context: ChatContext<M>;
+  readonly #context: RunContext<M>;
   readonly #background: Background;
 
   /** Does no I/O. @throws StoreError `INVALID_ARGUMENT` for a wrong option, and for stores with `maxMessages`. */

@@ -3,7 +3,6 @@ import type { StoreFactory } from "@scrollback/store-core";
 import type { Identified } from "./chat.ts";
 import type { Followers } from "./followers.ts";
 import type { StoredSummary } from "./head.ts";
-import type { Runs } from "./runs.ts";
 
 /** What failed in the background: a beat of a run, or the upkeep of a list. */
 export type ErrorSource = "beat" | "list";
@@ -17,7 +16,6 @@ export interface ChatContext<M extends Identified> {
   preview(message: M): string;
   readonly leaseMs: number;
   readonly beatMs: number;
-  readonly runs: Runs<M>;
   readonly followers: Followers;
   now(): number;
   onError(error: unknown, source: ErrorSource): void;

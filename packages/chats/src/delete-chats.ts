@@ -2,9 +2,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { StoreError } from "@scrollback/store-core";
 import type { Identified } from "./chat.ts";
 import { ChatView } from "./chat-view.ts";
-import type { ChatContext } from "./context.ts";
 import type { Head } from "./head.ts";
 import { readMember } from "./read-member.ts";
+import type { RunContext } from "./run-context.ts";
 import { type ChatLocation, locationOf, threads } from "./threads.ts";
 
 const MAX_ATTEMPTS = 20;
@@ -16,7 +16,7 @@ const PAGE = 256;
  * not one that `isMeant`.
  */
 export async function deleteChat<M extends Identified>(
-  { stores, directories, runs, followers }: ChatContext<M>,
+  { stores, directories, runs, followers }: RunContext<M>,
   { chatId, threadId, directory }: ChatLocation,
   signal: AbortSignal | undefined,
   isMeant: (head: Head) => boolean = () => true,
@@ -46,7 +46,7 @@ export async function deleteChat<M extends Identified>(
 
 /** Has the directory look for chats whose deletion was not finished, and finish it in the background. */
 export async function finishDeletions<M extends Identified>(
-  context: ChatContext<M>,
+  context: RunContext<M>,
   owner: string,
   signal: AbortSignal | undefined,
 ): Promise<void> {
@@ -55,7 +55,7 @@ export async function finishDeletions<M extends Identified>(
 
 /** Deletes all chats of an owner, and then the directory. */
 export async function deleteAllChats<M extends Identified>(
-  context: ChatContext<M>,
+  context: RunContext<M>,
   owner: string,
   signal: AbortSignal | undefined,
 ): Promise<void> {
@@ -86,7 +86,7 @@ export async function deleteAllChats<M extends Identified>(
 }
 
 async function pageOf<M extends Identified>(
-  context: ChatContext<M>,
+  context: RunContext<M>,
   owner: string,
   limit: number,
   signal: AbortSignal | undefined,

@@ -1,9 +1,9 @@
 import { invalid, StoreError } from "@scrollback/store-core";
 import type { ChatList, Identified, ListChats } from "./chat.ts";
-import type { ChatContext } from "./context.ts";
 import { deleteChat } from "./delete-chats.ts";
 import { type Copying, type Head, listedChat, type StoredSummary } from "./head.ts";
 import { readMember } from "./read-member.ts";
+import type { RunContext } from "./run-context.ts";
 import { locationOf, threads } from "./threads.ts";
 
 const DEFAULT_LIMIT = 20;
@@ -12,7 +12,7 @@ const ABANDONED_AFTER_MS = 3_600_000;
 
 /** One page of an owner's chats, newest first. */
 export async function listChats<M extends Identified>(
-  context: ChatContext<M>,
+  context: RunContext<M>,
   owner: string,
   { limit = DEFAULT_LIMIT, cursor, archived = false, pinned, labels = {}, signal }: ListChats,
 ): Promise<ChatList> {

@@ -27,7 +27,6 @@ import type { ChatRun } from "./chat-run.ts";
 import { ChatView, FIRST_LOOK } from "./chat-view.ts";
 import { checkChat, checkCut, checkMessages, checkPatch, checkValue, isMessageId } from "./checks.ts";
 import type { Plan, Written } from "./commit-plan.ts";
-import type { ChatContext } from "./context.ts";
 import { deleteAllChats, deleteChat, finishDeletions } from "./delete-chats.ts";
 import { publicEntry } from "./entries.ts";
 import { type ChatExport, exportOf } from "./export-chat.ts";
@@ -38,16 +37,17 @@ import { type ImportOptions, importChat } from "./import-chat.ts";
 import { listChats } from "./list-chats.ts";
 import { idOfOperation } from "./operation-ids.ts";
 import { checkRunChange } from "./run-checks.ts";
+import type { RunContext } from "./run-context.ts";
 import { locationOf } from "./threads.ts";
 import { checkAfter, takenId, type WriteRequest, writeChat } from "./write-chat.ts";
 
 /** The chats of one owner. Another owner's chat is `NOT_FOUND`: the owner is part of where a chat is stored. */
 export class OwnedChats<M extends Identified = Identified> {
-  readonly #context: ChatContext<M>;
+  readonly #context: RunContext<M>;
   readonly #owner: string;
 
   /** Made by {@link ChatStore.of}. */
-  constructor(context: ChatContext<M>, owner: string) {
+  constructor(context: RunContext<M>, owner: string) {
     this.#context = context;
     this.#owner = owner;
   }

@@ -1,14 +1,10 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createStores, MemoryDriver } from "@scrollback/store-core";
+import { createStores } from "@scrollback/store-core";
 import { createSqliteStores } from "@scrollback/store-sqlite";
+import { KeptDriver } from "../../../conformance-tests/test/fixtures/kept-driver.ts";
 import { runChatContract } from "../src/contract/index.ts";
-
-/** Threads that outlive the stores on them. */
-class KeptDriver extends MemoryDriver {
-  override async close(): Promise<void> {}
-}
 
 runChatContract({
   name: "memory",

@@ -1,10 +1,11 @@
 import { createStores, MemoryDriver } from "@scrollback/store-core";
 import { expect, test } from "vitest";
+import { KeptDriver } from "../../../conformance-tests/test/fixtures/kept-driver.ts";
 import { dialogue, listedIds, message, storeError, textsIn } from "../src/contract/values.ts";
 import { ChatStore } from "../src/index.ts";
 
 /** Takes 5 messages in a commit, and dies after some commits of chats. */
-class SmallDriver extends MemoryDriver {
+class SmallDriver extends KeptDriver {
   commitsLeft = Number.POSITIVE_INFINITY;
   override readonly capabilities = { ...new MemoryDriver().capabilities, maxCommitMessages: 5 };
 
@@ -15,8 +16,6 @@ class SmallDriver extends MemoryDriver {
     }
     return await super.commit(...args);
   }
-
-  override async close(): Promise<void> {}
 }
 
 const ids = Array.from({ length: 23 }, (_, index) => `m${index}`);

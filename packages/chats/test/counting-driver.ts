@@ -1,7 +1,8 @@
-import { MemoryDriver } from "@scrollback/store-core";
+import type { MemoryDriver } from "@scrollback/store-core";
+import { KeptDriver } from "../../../conformance-tests/test/fixtures/kept-driver.ts";
 
 /** Threads in memory, and the requests for them: `read chat`, `commit directory`, `delete leaf` and so on. */
-export class CountingDriver extends MemoryDriver {
+export class CountingDriver extends KeptDriver {
   readonly #requests: string[] = [];
 
   override async commit(...args: Parameters<MemoryDriver["commit"]>) {
@@ -18,9 +19,6 @@ export class CountingDriver extends MemoryDriver {
     this.#note("delete", args[0].threadId);
     return await super.delete(...args);
   }
-
-  /** Stores on this driver come and go; the threads stay. */
-  override async close(): Promise<void> {}
 
   /** The requests since this was called before. */
   take(): string[] {

@@ -1,12 +1,9 @@
-import { createStores, type Driver, MemoryDriver } from "@scrollback/store-core";
+import { createStores, type Driver } from "@scrollback/store-core";
 import { expect, test } from "vitest";
+import { KeptDriver } from "../../../conformance-tests/test/fixtures/kept-driver.ts";
 import type { ContractMessage } from "../src/contract/index.ts";
 import { dialogue, message, textsIn } from "../src/contract/values.ts";
 import { ChatStore, type OwnedChats } from "../src/index.ts";
-
-class KeptDriver extends MemoryDriver {
-  override async close(): Promise<void> {}
-}
 
 type Mine = OwnedChats<ContractMessage>;
 /** Whether the request during which a process dies is done. */

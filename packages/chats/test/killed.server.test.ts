@@ -1,61 +1,26 @@
-import { spawn } from "node:child_process";
-import { randomUUID } from "node:crypto";
-import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
-import { startServer } from "@scrollback/conformance/servers";
 import { openStores } from "@scrollback/store-core";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
+import { scratchUrl } from "../../../conformance-tests/test/fixtures/scratch-url.ts";
+import { newNamespace, serverUrl } from "../../../conformance-tests/test/fixtures/server-stores.ts";
+import { writeAndKill } from "../../../conformance-tests/test/fixtures/write-and-kill.ts";
 import type { ContractMessage } from "../src/contract/index.ts";
 import { message, textsIn } from "../src/contract/values.ts";
 import { ChatStore } from "../src/index.ts";
 
-const CHILD = fileURLToPath(new URL("child.ts", import.meta.url));
+const program = new URL("child.ts", import.meta.url);
 const ROUNDS = 4;
-
-// DynamoDB Local takes any credentials; they come to the client as a user's would, through the standard chain.
-process.env.AWS_ACCESS_KEY_ID = "chats";
-process.env.AWS_SECRET_ACCESS_KEY = "any";
 
 /** The URL of a new, empty database. */
 const backends: Record<string, () => Promise<string>> = {
-  SQLite: async () => {
-    const directory = mkdtempSync(join(tmpdir(), "scrollback-chats-"));
-    onTestFinished(() => rmSync(directory, { recursive: true }));
-    return `sqlite:${join(directory, "chats.db")}`;
-  },
-  Redis: () => urlOf("redis"),
-  MongoDB: () => urlOf("mongodb"),
+  SQLite: async () => scratchUrl(),
+  Redis: () => serverUrl("Redis"),
+  MongoDB: () => serverUrl("MongoDB"),
   DynamoDB: async () => {
-    const location = new URLSearchParams({ region: "eu-central-1", endpoint: await urlOf("dynamodb") });
-    return `dynamodb://chats-${randomUUID()}?${location}`;
+    const location = new URLSearchParams({ region: "eu-central-1", endpoint: await serverUrl("DynamoDB") });
+    return `dynamodb://${newNamespace()}?${location}`;
   },
-  PostgreSQL: () => urlOf("postgres"),
+  PostgreSQL: () => serverUrl("PostgreSQL"),
 };
-
-async function urlOf(name: "redis" | "mongodb" | "dynamodb" | "postgres"): Promise<string> {
-  const server = await startServer(name);
-  onTestFinished(() => server.stop());
-  return server.url;
-}
-
-/** Starts a writer and kills it at some moment. Returns the ids of the messages that it was told are stored. */
-async function writeAndKill(url: string, chatId: string): Promise<string[]> {
-  const child = spawn(process.execPath, [CHILD, url, chatId], { stdio: ["ignore", "pipe", "inherit"] });
-  let printed = "";
-  child.stdout.setEncoding("utf8").on("data", (text: string) => {
-    printed += text;
-  });
-  const closed = once(child, "close");
-  await Promise.race([once(child.stdout, "data"), closed]);
-  await sleep(Math.random() * 100);
-  child.kill("SIGKILL");
-  await closed;
-  return printed.trim().split("\n");
-}
 
 test.each(Object.keys(backends))(
   "a writer that is killed at any moment loses nothing, on %s",
@@ -65,7 +30,7 @@ test.each(Object.keys(backends))(
     await stores.setup();
     for (let round = 0; round < ROUNDS; round++) {
       const chatId = `chat-${round}`;
-      const acknowledged = await writeAndKill(url, chatId);
+      const acknowledged = await writeAndKill({ program, args: [url, chatId], withinMs: 100 });
       // Half of the newest answer is kept by its run, which nobody has ended.
       await using chats = new ChatStore<ContractMessage>({ stores, leaseMs: 1_000, beatMs: 5 });
       const mine = chats.of("ada");

@@ -1,10 +1,8 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { startServer } from "@scrollback/conformance/servers";
 import { openStores, type StoreFactory } from "@scrollback/store-core";
 import { createSqliteStores } from "@scrollback/store-sqlite";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
+import { scratchUrl } from "../../../conformance-tests/test/fixtures/scratch-url.ts";
+import { serverUrl } from "../../../conformance-tests/test/fixtures/server-stores.ts";
 import type { ContractMessage } from "../src/contract/index.ts";
 import { dialogue, message } from "../src/contract/values.ts";
 import { ChatStore, type ChatSummary } from "../src/index.ts";
@@ -13,15 +11,11 @@ const CHANGES = 500;
 const AT_ONCE = 8;
 
 async function openSqlite(): Promise<StoreFactory> {
-  const directory = mkdtempSync(join(tmpdir(), "scrollback-chats-"));
-  onTestFinished(() => rmSync(directory, { recursive: true }));
-  return createSqliteStores({ url: `sqlite:${join(directory, "chats.db")}`, synchronous: "normal" });
+  return createSqliteStores({ url: scratchUrl(), synchronous: "normal" });
 }
 
 async function openRedis(): Promise<StoreFactory> {
-  const server = await startServer("redis");
-  onTestFinished(() => server.stop());
-  return await openStores(server.url);
+  return await openStores(await serverUrl("Redis"));
 }
 
 /** Redis has fewer: over a network, 10,000 would take minutes on a busy machine. */

@@ -8,14 +8,8 @@ import {
 } from "@scrollback/collections";
 import type { StoreFactory } from "@scrollback/store-core";
 import { formatToken } from "./page-token.ts";
+import type { Position } from "./position.ts";
 import { threads } from "./threads.ts";
-
-/** Where a session is in a directory. */
-export interface Position {
-  readonly time: number;
-  readonly sessionId: string;
-  readonly userId: string;
-}
 
 /** A session has moved, or is gone. */
 export interface SessionNote extends Position {

@@ -1,5 +1,5 @@
 import { invalid } from "@scrollback/store-core";
-import type { Position } from "./directories.ts";
+import type { Position } from "./position.ts";
 
 /** A token for what comes behind a position, in one order. */
 export function formatToken(order: "desc" | "asc", { time, sessionId, userId }: Position): string {

@@ -1,25 +1,13 @@
-import { randomUUID } from "node:crypto";
-import { startServer } from "@scrollback/conformance/servers";
-import { createDynamoStores } from "@scrollback/store-dynamo";
-import { afterAll } from "vitest";
+import { newServerStores } from "../../../conformance-tests/test/fixtures/server-stores.ts";
 import { runSessionContract } from "../src/contract/index.ts";
 import { harnessOf } from "./harnesses.ts";
-
-// DynamoDB Local takes any credentials; they come to the client as a user's would, through the standard chain.
-process.env.AWS_ACCESS_KEY_ID = "sessions";
-process.env.AWS_SECRET_ACCESS_KEY = "any";
-
-const server = startServer("dynamodb");
-afterAll(async () => (await server).stop());
 
 runSessionContract({
   name: "DynamoDB",
   createHarness: async () => {
-    const { url: endpoint } = await server;
-    const place = new URLSearchParams({ region: "eu-central-1", endpoint });
-    const url = `dynamodb://sessions-${randomUUID()}?${place}`;
-    await using stores = createDynamoStores({ url });
+    const openStores = await newServerStores("DynamoDB");
+    await using stores = openStores();
     await stores.setup();
-    return harnessOf(() => createDynamoStores({ url }));
+    return harnessOf(openStores);
   },
 });

@@ -1,18 +1,11 @@
-import { randomUUID } from "node:crypto";
-import { startServer } from "@scrollback/conformance/servers";
-import { createMongoStores } from "@scrollback/store-mongo";
-import { afterAll } from "vitest";
+import { newServerStores } from "../../../conformance-tests/test/fixtures/server-stores.ts";
 import { runSessionContract } from "../src/contract/index.ts";
 import { harnessOf } from "./harnesses.ts";
-
-const server = startServer("mongodb");
-afterAll(async () => (await server).stop());
 
 runSessionContract({
   name: "MongoDB",
   createHarness: async () => {
-    const { url } = await server;
-    const place = { url, database: "scrollback_sessions", collectionName: randomUUID() };
-    return harnessOf(() => createMongoStores(place));
+    const openStores = await newServerStores("MongoDB");
+    return harnessOf(openStores);
   },
 });

@@ -1,18 +1,11 @@
-import { randomUUID } from "node:crypto";
-import { startServer } from "@scrollback/conformance/servers";
-import { createRedisStores } from "@scrollback/store-redis";
-import { afterAll } from "vitest";
+import { newServerStores } from "../../../conformance-tests/test/fixtures/server-stores.ts";
 import { runSessionContract } from "../src/contract/index.ts";
 import { harnessOf } from "./harnesses.ts";
-
-const server = startServer("redis");
-afterAll(async () => (await server).stop());
 
 runSessionContract({
   name: "Redis",
   createHarness: async () => {
-    const { url } = await server;
-    const keyPrefix = randomUUID();
-    return harnessOf(() => createRedisStores({ url, keyPrefix }));
+    const openStores = await newServerStores("Redis");
+    return harnessOf(openStores);
   },
 });

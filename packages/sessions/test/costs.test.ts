@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { createStores, MemoryDriver } from "@scrollback/store-core";
 import { expect, test } from "vitest";
+import { WatchedDriver } from "../../../conformance-tests/test/fixtures/watched-driver.ts";
 import { setting } from "../src/contract/values.ts";
 import { SessionService } from "../src/index.ts";
-import { WatchedDriver } from "./watched-driver.ts";
 
 const key = { appName: "app", userId: "ada", sessionId: "s" };
 const threadsOf = {

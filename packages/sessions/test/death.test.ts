@@ -1,8 +1,8 @@
 import { createStores, type Driver, MemoryDriver } from "@scrollback/store-core";
 import { describe, expect, test, vi } from "vitest";
+import { WatchedDriver } from "../../../conformance-tests/test/fixtures/watched-driver.ts";
 import { event, setting } from "../src/contract/values.ts";
 import { type Session, SessionService } from "../src/index.ts";
-import { WatchedDriver } from "./watched-driver.ts";
 
 const app = { appName: "app" };
 const ada = { ...app, userId: "ada" };
@@ -17,7 +17,7 @@ async function dyingAfter(
 ): Promise<boolean> {
   const watched = new WatchedDriver(driver);
   const done = work(serviceOn(watched), () => {
-    watched.commitsLeft = commits;
+    watched.writesLeft = commits;
   });
   return await Promise.race([done.then(() => false), watched.death.then(() => true)]);
 }

@@ -1,5 +1,6 @@
 import { createStores, MemoryDriver } from "@scrollback/store-core";
 import { expect, test, vi } from "vitest";
+import { WatchedDriver } from "../../../conformance-tests/test/fixtures/watched-driver.ts";
 import { SessionService } from "../src/index.ts";
 import {
   app,
@@ -14,7 +15,6 @@ import {
   sorted,
   withoutSorting,
 } from "./listed.ts";
-import { WatchedDriver } from "./watched-driver.ts";
 
 test.each([0, 1, 2, 3, 4])(
   "a process that dies while it sorts, after %i commits, leaves the directory whole",
@@ -25,7 +25,7 @@ test.each([0, 1, 2, 3, 4])(
     const { times } = await filled(stores, 600, (n) => n);
     random.mockRestore();
     const dying = new WatchedDriver(driver);
-    dying.commitsLeft = commits;
+    dying.writesLeft = commits;
     await Promise.race([compact(createStores(dying), ofApp), dying.death]);
     await expectOrder(stores, times);
     await compact(stores, ofApp);
@@ -129,7 +129,7 @@ test("an entry that was left behind, as a note of a dead process is missing, is 
     await compact(stores, ofApp);
     const dying = new WatchedDriver(driver);
     await move(new SessionService({ stores: createStores(dying) }), nameOf(7), 9_000);
-    dying.commitsLeft = 0;
+    dying.writesLeft = 0;
     for (const n of [7, ...Array.from({ length: 130 }, (_, i) => 450 + i)]) {
       times.set(nameOf(n), 9_001 + n);
       await move(sessions, nameOf(n), 9_001 + n);

@@ -1,6 +1,7 @@
 import { createMemoryStores, createStores, MemoryDriver } from "@scrollback/store-core";
 import fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
+import { WatchedDriver } from "../../../conformance-tests/test/fixtures/watched-driver.ts";
 import { SessionService } from "../src/index.ts";
 import {
   app,
@@ -15,7 +16,6 @@ import {
   sorted,
   withoutSorting,
 } from "./listed.ts";
-import { WatchedDriver } from "./watched-driver.ts";
 
 test("any history of creations, moves and deletions is listed in order, on pages of any size, before and after sorting", async () => {
   const step = fc.record({
@@ -170,7 +170,7 @@ describe("in a directory of more than 64 sessions", () => {
     const dying = new WatchedDriver(driver);
     const service = new SessionService({ stores: createStores(dying) });
     await move(service, nameOf(7), 9_000);
-    dying.commitsLeft = 0;
+    dying.writesLeft = 0;
     times.set(nameOf(7), 9_000);
     const reader = new SessionService({ stores });
     const listed: { id: string; lastUpdateTime: number }[] = [];
@@ -201,7 +201,7 @@ test("an entry without a session is skipped, and gone from the directory an hour
   const driver = new MemoryDriver();
   const stores = createStores(driver);
   const dying = new WatchedDriver(driver);
-  dying.commitsLeft = 2;
+  dying.writesLeft = 2;
   const made = new SessionService({ stores: createStores(dying) }).createSession({
     ...app,
     userId: "ada",

@@ -1,8 +1,8 @@
 import { aesGcmCodec, createStores, type Driver, MemoryDriver } from "@scrollback/store-core";
 import { describe, expect, test } from "vitest";
+import { WatchedDriver } from "../../../conformance-tests/test/fixtures/watched-driver.ts";
 import { event, setting } from "../src/contract/values.ts";
 import { type Session, SessionService } from "../src/index.ts";
-import { WatchedDriver } from "./watched-driver.ts";
 
 const app = { appName: "app" };
 const ada = { ...app, userId: "ada" };

@@ -3,12 +3,12 @@ import { join } from "node:path";
 import type { StoreFactory } from "@scrollback/store-core";
 import { createSqliteStores } from "@scrollback/store-sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { scratchUrl } from "../../../conformance-tests/test/fixtures/scratch-url.ts";
 import { event, setting } from "../src/contract/values.ts";
 import { type Session, SessionService } from "../src/index.ts";
 import { threads } from "../src/threads.ts";
 import { app, events, factsOf, rome } from "./golden/scene.ts";
 import { compact } from "./listed.ts";
-import { scratchUrl } from "./scratch.ts";
 
 const folder = join(import.meta.dirname, "golden");
 

@@ -1,44 +1,27 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
-import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import { startServer } from "@scrollback/conformance/servers";
 import { openStores } from "@scrollback/store-core";
 import { expect, test } from "vitest";
+import { scratchUrl } from "../../../conformance-tests/test/fixtures/scratch-url.ts";
+import { writeAndKill } from "../../../conformance-tests/test/fixtures/write-and-kill.ts";
 import { SessionService } from "../src/index.ts";
-import { scratchUrl } from "./scratch.ts";
 
-const CHILD = fileURLToPath(new URL("child.ts", import.meta.url));
+const program = new URL("child.ts", import.meta.url);
 const ROUNDS = 8;
-
-/** Starts a writer, kills it at some moment, and tells how many events it had acknowledged. */
-async function writeAndKill(url: string, name: string): Promise<number> {
-  const child: ChildProcess = spawn(process.execPath, [CHILD, url, name], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  let said = "";
-  child.stdout?.setEncoding("utf8").on("data", (text: string) => {
-    said += text;
-  });
-  const closed = once(child, "close");
-  await Promise.race([once(child.stdout ?? child, "data"), closed]);
-  await sleep(Math.random() * 40);
-  child.kill("SIGKILL");
-  await closed;
-  return said.trim().split("\n").length;
-}
 
 async function expectWhole(url: string): Promise<void> {
   await using stores = await openStores(url);
   for (let round = 0; round < ROUNDS; round += 2) {
     // Two at once, so that they meet in the threads of the app and the user.
     const names = [`round-${round}`, `round-${round + 1}`];
-    const acknowledged = await Promise.all(names.map((name) => writeAndKill(url, name)));
+    const acknowledged = await Promise.all(
+      names.map((name) => writeAndKill({ program, args: [url, name], withinMs: 40 })),
+    );
     const sessions = new SessionService({ stores });
     for (const [index, sessionId] of names.entries()) {
       const session = await sessions.getSession({ appName: "app", userId: "ada", sessionId });
       const count = session?.events.length ?? 0;
-      expect([acknowledged[index], (acknowledged[index] ?? 0) + 1]).toContain(count);
+      const known = acknowledged[index]?.length ?? 0;
+      expect([known, known + 1]).toContain(count);
       for (let n = 1; n <= count; n++) {
         const key = `${sessionId}-${n}`;
         expect(session?.events[n - 1]?.id).toBe(key);

@@ -3,11 +3,11 @@ import { startServer } from "@scrollback/conformance/servers";
 import { createMemoryStores, openStores, type StoreFactory } from "@scrollback/store-core";
 import { createSqliteStores } from "@scrollback/store-sqlite";
 import { describe, expect, test } from "vitest";
+import { scratchUrl } from "../../../conformance-tests/test/fixtures/scratch-url.ts";
 import { event } from "../src/contract/values.ts";
 import { SessionService } from "../src/index.ts";
 import { type Head, messageOf } from "../src/session-thread.ts";
 import { threads } from "../src/threads.ts";
-import { scratchUrl } from "./scratch.ts";
 
 const SESSIONS = 20_000;
 const OF_ONE_USER = 2_000;

@@ -1,8 +1,8 @@
 import { createMemoryStores, createStores, MemoryDriver, StoreError } from "@scrollback/store-core";
 import { describe, expect, test, vi } from "vitest";
+import { WatchedDriver } from "../../../conformance-tests/test/fixtures/watched-driver.ts";
 import { event, setting } from "../src/contract/values.ts";
 import { SessionService, State } from "../src/index.ts";
-import { WatchedDriver } from "./watched-driver.ts";
 
 const key = { appName: "app", userId: "ada", sessionId: "s" };
 

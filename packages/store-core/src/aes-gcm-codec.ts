@@ -11,7 +11,7 @@ import { type Check, checkOptions, hasMethods, invalid } from "./arguments.ts";
 import { packText, unpackText } from "./base64-runs.ts";
 import { type Codec, encodeText, jsonCodec } from "./codec.ts";
 import { StoreError } from "./errors.ts";
-import type { RecordPlace, RecordWrite } from "./record.ts";
+import type { RecordPlace, RecordWrite } from "./record-place.ts";
 
 /** A key of {@link aesGcmCodec} and the name that its records bear. */
 export interface EncryptionKey {

@@ -3,7 +3,7 @@ import { invalid } from "./arguments.ts";
 import { fieldsOf, isError, makeError } from "./error-fields.ts";
 import { StoreError } from "./errors.ts";
 import { MAX_DEPTH, parsePlain, stringifyPlain } from "./plain-json.ts";
-import type { RecordPlace, RecordWrite } from "./record.ts";
+import type { RecordPlace, RecordWrite } from "./record-place.ts";
 import { Entries, isDifficult, refuseForeign, superjson, typedArrays } from "./superjson-rules.ts";
 
 /**

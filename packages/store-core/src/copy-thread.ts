@@ -3,35 +3,14 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { hasMethods, invalid, isFunction, isSignal, isString, isTtl } from "./arguments.ts";
 import { formatCursor, parseCursor } from "./cursor.ts";
 import { StoreError } from "./errors.ts";
-import type { StoreFactory } from "./factory.ts";
 import type { PortableStore } from "./portable-store.ts";
 import type { Cursor, Revision, ThreadPage } from "./store.ts";
+import type { CopyThreadOptions, ThreadCopy } from "./store-factory.ts";
 
 /** So many messages are read, and committed, at once. A thread of no more is copied in one commit. */
 const MESSAGES_AT_ONCE = 500;
 /** The key of the metadata that a target has while a copy is under way. */
 const PROGRESS_KEY = "scrollback.copy";
-
-/** What {@link StoreFactory.copyThread} takes. */
-export interface CopyThreadOptions<M> {
-  /** Copies no message after this place: the `newer` of a page that ends with the last one to copy. Default: all messages. */
-  upTo?: Cursor;
-  /** The factory that the copy is made in. Default: this one. */
-  target?: StoreFactory<M>;
-  /** The copy expires so many milliseconds from now: a positive integer. Default: the target's `ttlMs`. */
-  ttlMs?: number;
-  /** Is called after each commit. `total` is how many messages there are to copy in all. */
-  onProgress?: (progress: { readonly copied: number; readonly total: number }) => void;
-  signal?: AbortSignal;
-}
-
-/** What {@link StoreFactory.copyThread} has done. */
-export interface ThreadCopy {
-  /** How many messages this call has copied; 0 where an earlier call had copied all. */
-  readonly copied: number;
-  /** The target's revision; `null` where there was nothing to copy. */
-  readonly revision: Revision | null;
-}
 
 /** The checks of {@link CopyThreadOptions}. */
 export const copyChecks = {

@@ -16,7 +16,6 @@ export {
 } from "./arguments.ts";
 export { type Clock, systemClock } from "./clock.ts";
 export { type Codec, jsonCodec } from "./codec.ts";
-export type { CopyThreadOptions, ThreadCopy } from "./copy-thread.ts";
 export { formatCursor } from "./cursor.ts";
 export {
   type CommitOutcome,
@@ -39,14 +38,7 @@ export {
   type ThreadView,
 } from "./driver.ts";
 export { closedError, StoreError, type StoreErrorCode, type StoreErrorOptions } from "./errors.ts";
-export {
-  createStores,
-  type DeleteThreadOptions,
-  type StoreFactory,
-  type StoreOptions,
-  storeOptionChecks,
-  type TraitsOption,
-} from "./factory.ts";
+export { createStores, storeOptionChecks } from "./factory.ts";
 export { type GzipCodecOptions, gzipCodec } from "./gzip-codec.ts";
 export type { ListThreadsOptions, ThreadInfo, ThreadList } from "./list-threads.ts";
 export { createMemoryStores } from "./memory.ts";
@@ -55,14 +47,7 @@ export * from "./message.ts";
 export * from "./network/index.ts";
 export type { StoreCall, StoreRetry } from "./observation.ts";
 export { type Adapter, type OpenOptions, openStores } from "./open-stores.ts";
-export {
-  formatMetadataRecord,
-  formatRecord,
-  kindOfRecord,
-  type RecordKind,
-  type RecordPlace,
-  type RecordWrite,
-} from "./record.ts";
+export { formatMetadataRecord, formatRecord, kindOfRecord } from "./record.ts";
 export { decodeHead, type Head } from "./record-log/format.ts";
 export { amendedExpiry, isBlanked, MemoryRecordLog } from "./record-log/memory-log.ts";
 export {
@@ -75,6 +60,7 @@ export {
   type StreamsRequest,
 } from "./record-log/record-log.ts";
 export { RecordLogDriver, type RecordLogDriverOptions } from "./record-log/record-log-driver.ts";
+export type { RecordKind, RecordPlace, RecordWrite } from "./record-place.ts";
 export { pause, untilAborted } from "./retry.ts";
 export type { StoreSettings, StoreState, ThreadSnapshot } from "./state.ts";
 export type {
@@ -87,6 +73,14 @@ export type {
   ThreadPage,
   WriteOptions,
 } from "./store.ts";
+export type {
+  CopyThreadOptions,
+  DeleteThreadOptions,
+  StoreFactory,
+  StoreOptions,
+  ThreadCopy,
+  TraitsOption,
+} from "./store-factory.ts";
 export { checkStreamCursor, refuseStreamCursor, streamPageOf } from "./stream-cursor.ts";
 export {
   type CommitPlan,

@@ -1,13 +1,8 @@
 import { checkOptions } from "./arguments.ts";
-import {
-  createStores,
-  type StoreFactory,
-  type StoreOptions,
-  storeOptionChecks,
-  type TraitsOption,
-} from "./factory.ts";
+import { createStores, storeOptionChecks } from "./factory.ts";
 import { MemoryDriver } from "./memory-driver.ts";
 import type { ChatMessage } from "./message.ts";
+import type { StoreFactory, StoreOptions, TraitsOption } from "./store-factory.ts";
 
 /**
  * Stores in this process's memory. Threads live as long as the factory; a serialised state holds its thread's messages,

@@ -3,9 +3,10 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { type Check, checkOptions, invalid, isObject } from "./arguments.ts";
 import { StoreError } from "./errors.ts";
-import { type StoreFactory, type StoreOptions, storeOptionChecks, type TraitsOption } from "./factory.ts";
+import { storeOptionChecks } from "./factory.ts";
 import { createMemoryStores } from "./memory.ts";
 import type { ChatMessage } from "./message.ts";
+import type { StoreFactory, StoreOptions, TraitsOption } from "./store-factory.ts";
 
 /** Makes the stores of a URL: the `create…Stores` of an adapter's package. */
 export type Adapter<M = ChatMessage> = (

@@ -10,7 +10,8 @@ import { newEpoch } from "./epoch.ts";
 import { revisionConflict, StoreError } from "./errors.ts";
 import { kindOf, type MessageKind } from "./message.ts";
 import { observed, retried, type StoreCall, weigh } from "./observation.ts";
-import { formatMetadataRecord, formatRecord, isRecordTime, parseRecord, type RecordWrite } from "./record.ts";
+import { formatMetadataRecord, formatRecord, isRecordTime, parseRecord } from "./record.ts";
+import type { RecordWrite } from "./record-place.ts";
 import { pause, retryAfter, untilAborted, withRetries } from "./retry.ts";
 import { isNoState, parseState, type StoreSettings, type StoreState } from "./state.ts";
 import type {

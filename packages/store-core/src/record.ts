@@ -2,6 +2,7 @@ import { type Check, isCount } from "./arguments.ts";
 import type { Codec } from "./codec.ts";
 import { StoreError } from "./errors.ts";
 import type { MessageKind } from "./message.ts";
+import type { RecordKind } from "./record-place.ts";
 
 /**
  * A record is what a driver stores for one message (or for a thread's metadata): the format version, one letter for
@@ -21,22 +22,7 @@ export const isRecordTime: Check = (value) =>
     ? undefined
     : "must be a time in milliseconds since 1970, a whole number from 0 to 9999999999999";
 
-/** The kind of a record: a message's, or `m` for metadata. */
-export type RecordKind = MessageKind | "m";
 const recordKinds: readonly RecordKind[] = ["s", "u", "o", "t", "m"];
-
-/** Where a record belongs. */
-export interface RecordPlace {
-  readonly threadId: string;
-  readonly kind: RecordKind;
-}
-
-/** A record's place and the write that it comes from. A write has no two values of the same kind and index. */
-export interface RecordWrite extends RecordPlace {
-  readonly operationId: string;
-  /** Which of the write's messages it is, from 0; 0 for metadata. */
-  readonly index: number;
-}
 
 /** Makes a message's record of its encoded value. @param createdAt see {@link isRecordTime}. */
 export function formatRecord(kind: MessageKind, createdAt: number, text: string): string {

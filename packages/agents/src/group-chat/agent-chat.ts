@@ -10,7 +10,6 @@ import {
 } from "@scrollback/store-core";
 import { checkMessages } from "../thread/check-messages.ts";
 import { abortable } from "./channels/abortable.ts";
-import type { ChannelPart } from "./channels/channel.ts";
 import { Channels } from "./channels/channels.ts";
 import {
   type ChatProgress,
@@ -19,7 +18,7 @@ import {
   type OpenTurn,
   parseChatState,
 } from "./chat-state.ts";
-import { type ChatParticipant, checkParticipant, copyOf, typeOf } from "./participant.ts";
+import { type ChannelPart, type ChatParticipant, checkParticipant, copyOf, typeOf } from "./participant.ts";
 import { Transcript } from "./transcript.ts";
 import { type ChatOptions, type ChatStreamPart, Turn, type TurnOptions } from "./turn.ts";
 

@@ -3,6 +3,6 @@ export { AgentGroupChat, type AgentGroupChatOptions } from "./agent-group-chat.t
 export * from "./aggregator/index.ts";
 export * from "./channels/index.ts";
 export type { ChannelState, ChatProgress, ChatState, OpenTurn } from "./chat-state.ts";
-export type { ChatParticipant } from "./participant.ts";
+export type { AgentChannel, ChannelMessage, ChannelPart, ChatParticipant } from "./participant.ts";
 export * from "./strategies/index.ts";
 export type { ChatOptions, ChatStreamPart, TurnOptions } from "./turn.ts";

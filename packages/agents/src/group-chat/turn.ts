@@ -2,9 +2,15 @@ import type { ChatMessage } from "@scrollback/store-core";
 import { isWhole } from "../agent/exchange.ts";
 import { textOf } from "../agent/model-messages.ts";
 import { checkMessages } from "../thread/check-messages.ts";
-import type { ChannelMessage, ChannelPart } from "./channels/channel.ts";
 import { hasToolContent } from "./channels/message-content.ts";
-import { attributed, type ChatParticipant, copyOf, nameOf } from "./participant.ts";
+import {
+  attributed,
+  type ChannelMessage,
+  type ChannelPart,
+  type ChatParticipant,
+  copyOf,
+  nameOf,
+} from "./participant.ts";
 
 /** A piece of a text with its author, or the complete message that the pieces belong to. */
 export type ChatStreamPart =

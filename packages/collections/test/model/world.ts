@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { createStores, type Revision, StoreError, type StoreFactory } from "@scrollback/store-core";
 import type { Internals } from "../../src/directory/marked-options.ts";
 import { MarkedDirectories, type MarkedEntry } from "../../src/index.ts";
-import { KeptDriver } from "./kept-driver.ts";
+import { RecordingDriver } from "./recording-driver.ts";
 import { Random, Scheduler } from "./scheduler.ts";
 
 const directory = "directory";
@@ -37,7 +37,7 @@ export interface WorldOptions {
 export class World {
   readonly #scheduler: Scheduler;
   readonly #random: Random;
-  readonly #driver = new KeptDriver();
+  readonly #driver = new RecordingDriver();
   readonly #history = new Map<string, State[]>();
   readonly #suspends: boolean;
   readonly #internals: Internals;

@@ -8,12 +8,8 @@ import {
   isString,
 } from "@scrollback/store-core";
 import { AgentChat } from "../agent-chat.ts";
-import type { AgentChannel } from "../channels/channel.ts";
-import type { ChatParticipant } from "../participant.ts";
-import { AggregatorChannel } from "./aggregator-channel.ts";
-
-/** Which messages of an inner chat reach the outer chat: all messages of its agents, or only the last one. */
-export type AggregatorMode = "flat" | "nested";
+import type { AgentChannel, ChatParticipant } from "../participant.ts";
+import { AggregatorChannel, type AggregatorMode } from "./aggregator-channel.ts";
 
 /** Options of {@link AggregatorAgent}. */
 export interface AggregatorAgentOptions {

@@ -1,10 +1,18 @@
 import { type ChatMessage, StoreError } from "@scrollback/store-core";
 import type { AgentChat } from "../agent-chat.ts";
-import { type AgentChannel, type ChannelMessage, type ChannelPart, channelKey } from "../channels/channel.ts";
+import { channelKey } from "../channels/channel.ts";
 import { hasContent, hasToolContent } from "../channels/message-content.ts";
 import type { ChatState } from "../chat-state.ts";
-import { type ChatParticipant, nameOf } from "../participant.ts";
-import type { AggregatorMode } from "./aggregator-agent.ts";
+import {
+  type AgentChannel,
+  type ChannelMessage,
+  type ChannelPart,
+  type ChatParticipant,
+  nameOf,
+} from "../participant.ts";
+
+/** Which messages of an inner chat reach the outer chat: all messages of its agents, or only the last one. */
+export type AggregatorMode = "flat" | "nested";
 
 /** What a channel needs of its aggregator. */
 type Aggregator = ChatParticipant & { readonly mode: AggregatorMode };

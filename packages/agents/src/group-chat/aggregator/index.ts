@@ -1,1 +1,2 @@
-export { AggregatorAgent, type AggregatorAgentOptions, type AggregatorMode } from "./aggregator-agent.ts";
+export { AggregatorAgent, type AggregatorAgentOptions } from "./aggregator-agent.ts";
+export type { AggregatorMode } from "./aggregator-channel.ts";

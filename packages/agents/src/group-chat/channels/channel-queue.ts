@@ -1,6 +1,5 @@
 import { type ChatMessage, StoreError } from "@scrollback/store-core";
-import { typeOf } from "../participant.ts";
-import type { AgentChannel } from "./channel.ts";
+import { type AgentChannel, typeOf } from "../participant.ts";
 
 /** The batches that a channel has yet to receive, first in, first out. A batch is removed after the channel received it. */
 export class ChannelQueue {

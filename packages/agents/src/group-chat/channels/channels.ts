@@ -1,7 +1,7 @@
 import { type ChatMessage, StoreError } from "@scrollback/store-core";
 import type { ChannelState } from "../chat-state.ts";
-import { type ChatParticipant, typeOf } from "../participant.ts";
-import { type AgentChannel, checkChannel } from "./channel.ts";
+import { type AgentChannel, type ChatParticipant, typeOf } from "../participant.ts";
+import { checkChannel } from "./channel.ts";
 import { ChannelQueue } from "./channel-queue.ts";
 import { ChatHistoryChannel } from "./chat-history-channel.ts";
 

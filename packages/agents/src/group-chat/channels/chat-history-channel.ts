@@ -8,15 +8,16 @@ import {
 } from "@scrollback/store-core";
 import type { HistoryReducer } from "../../agent/index.ts";
 import { checkMessages } from "../../thread/check-messages.ts";
-import { attributed, type ChatParticipant, nameOf } from "../participant.ts";
-import { abortable } from "./abortable.ts";
 import {
   type AgentChannel,
+  attributed,
   type ChannelMessage,
   type ChannelPart,
-  channelKey,
-  reducerKey,
-} from "./channel.ts";
+  type ChatParticipant,
+  nameOf,
+} from "../participant.ts";
+import { abortable } from "./abortable.ts";
+import { channelKey, reducerKey } from "./channel.ts";
 import { hasContent, hasToolContent } from "./message-content.ts";
 
 /**

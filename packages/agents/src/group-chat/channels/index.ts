@@ -1,2 +1,2 @@
-export { type AgentChannel, type ChannelMessage, type ChannelPart, channelKey } from "./channel.ts";
+export { channelKey } from "./channel.ts";
 export { ChatHistoryChannel } from "./chat-history-channel.ts";

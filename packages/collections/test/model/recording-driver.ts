@@ -1,7 +1,8 @@
-import { type CommitRequest, type DeleteRequest, MemoryDriver } from "@scrollback/store-core";
+import type { CommitRequest, DeleteRequest } from "@scrollback/store-core";
+import { KeptDriver } from "../../../../conformance-tests/test/fixtures/kept-driver.ts";
 
 /** Threads in memory that outlive the stores on them, and which of them were written or deleted. */
-export class KeptDriver extends MemoryDriver {
+export class RecordingDriver extends KeptDriver {
   /** The threads that were written or deleted since this was cleared. */
   readonly written = new Set<string>();
 
@@ -16,7 +17,4 @@ export class KeptDriver extends MemoryDriver {
     this.written.add(request.threadId);
     return outcome;
   }
-
-  /** Stores on this driver come and go; the threads stay. */
-  override async close(): Promise<void> {}
 }

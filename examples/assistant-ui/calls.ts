@@ -1,0 +1,29 @@
+import type { ExportedMessageRepositoryItem } from "@assistant-ui/core";
+
+// What the browser asks of the server. Types alone, so that the browser loads nothing of the server.
+
+/** A chat, as lists show it. */
+export interface ThreadRow {
+  readonly id: string;
+  readonly title?: string;
+  readonly archived: boolean;
+  readonly activeAt: number;
+}
+
+/** A message of assistant-ui with the id of the one before it: branches are items of the same parent. */
+export interface StoredItem {
+  readonly id: string;
+  readonly role: "system" | "user" | "assistant";
+  readonly item: ExportedMessageRepositoryItem;
+}
+
+/** The calls by name, each with one object as its input. */
+export interface ChatCalls {
+  list(input: { cursor?: string | undefined }): Promise<{ rows: ThreadRow[]; cursor?: string }>;
+  create(input: { id: string }): Promise<ThreadRow>;
+  get(input: { id: string }): Promise<ThreadRow>;
+  update(input: { id: string; title?: string; archived?: boolean }): Promise<ThreadRow>;
+  delete(input: { id: string }): Promise<void>;
+  load(input: { id: string }): Promise<StoredItem[]>;
+  save(input: { id: string; item: StoredItem }): Promise<void>;
+}

@@ -1,0 +1,60 @@
+import { createServer } from "node:http";
+import { json } from "node:stream/consumers";
+import { ChatStore, type ChatSummary } from "@scrollback/chats";
+import { openStores } from "@scrollback/store-core";
+import type { ChatCalls, StoredItem, ThreadRow } from "./calls.ts";
+
+// The chats behind assistant-ui's adapters: node server.ts <port>. SIGTERM ends it when all is stored.
+
+const stores = await openStores("sqlite:chats.db");
+const chats = new ChatStore<StoredItem>({ stores });
+// In a program, the owner is the user of the request's session.
+const mine = chats.of("ada");
+
+const rowOf = ({ id, title, archived, activeAt }: ChatSummary): ThreadRow => ({
+  ...{ id, archived, activeAt },
+  ...(title !== undefined && { title }),
+});
+
+const calls: ChatCalls = {
+  async list({ cursor }) {
+    const { chats: open, ...next } = await mine.list(cursor === undefined ? {} : { cursor });
+    // assistant-ui takes both kinds in one list; the newest archived chats come with the first page.
+    const archived = cursor === undefined ? (await mine.list({ archived: true })).chats : [];
+    return { rows: [...open, ...archived].map(rowOf), ...next };
+  },
+  create: async ({ id }) => rowOf(await mine.create({ id }, { operationId: "create" })),
+  async get({ id }) {
+    const chat = await mine.get(id);
+    if (!chat) throw new Error("the chat was not found");
+    return rowOf(chat);
+  },
+  update: async ({ id, ...patch }) => rowOf(await mine.update(id, patch)),
+  delete: async ({ id }) => await mine.delete(id),
+  load: async ({ id }) => (await mine.read(id))?.entries.map(({ message }) => message) ?? [],
+  async save({ id, item }) {
+    await mine.upsert(id, item);
+  },
+};
+
+const server = createServer(async (request, response) => {
+  const name = request.url?.slice("/chats/".length) ?? "";
+  if (request.method !== "POST" || !Object.hasOwn(calls, name)) return response.writeHead(404).end();
+  const call: (input: never) => Promise<unknown> = calls[name as keyof ChatCalls];
+  try {
+    return response.end(JSON.stringify((await call((await json(request)) as never)) ?? null));
+  } catch (error) {
+    console.error(error);
+    return response.writeHead(500).end();
+  }
+});
+server.listen(Number(process.argv[2] ?? 8080), "127.0.0.1", () => {
+  const address = server.address();
+  console.log(typeof address === "object" ? `http://${address?.address}:${address?.port}` : address);
+});
+process.once("SIGTERM", async () => {
+  server.closeAllConnections();
+  await chats.flush();
+  await stores.close();
+  process.exit();
+});

@@ -1,0 +1,48 @@
+// What the test starts as a browser: node visit.ts <url> <question>. Says the chats that are listed; asks a question in the newest
+// chat, or in a new one; and says the messages that are shown, and the chats again.
+import { setTimeout as sleep } from "node:timers/promises";
+import type { AssistantRuntime } from "@assistant-ui/core";
+import { AssistantRuntimeProvider } from "@assistant-ui/core/react";
+import { createElement } from "react";
+import { create } from "react-test-renderer";
+import { chatsOf } from "../../assistant-ui/adapter.ts";
+import { useChats } from "../../assistant-ui/app.ts";
+
+const [url = "", question = ""] = process.argv.slice(2);
+const adapter = chatsOf(url);
+let shown: AssistantRuntime | undefined;
+function App() {
+  const runtime = useChats(adapter);
+  shown = runtime;
+  const props = { runtime, children: null };
+  return createElement(AssistantRuntimeProvider, props);
+}
+create(createElement(App));
+
+async function until<T>(look: () => T | undefined | false): Promise<T> {
+  for (let attempt = 0; attempt < 500; attempt++) {
+    const found = look();
+    if (found !== undefined && found !== false) return found;
+    await sleep(20);
+  }
+  throw new Error("nothing was shown within 10 s");
+}
+const runtime = await until(() => shown);
+const threads = () => {
+  const { threadIds, threadItems } = runtime.threads.getState();
+  return threadIds.map((id) => threadItems[id]?.title);
+};
+const messages = () =>
+  runtime.thread.getState().messages.map(({ content: [part] }) => (part?.type === "text" ? part.text : ""));
+
+await runtime.threads.reload();
+const before = threads();
+const [newest] = runtime.threads.getState().threadIds;
+if (newest !== undefined) await runtime.threads.switchToThread(newest);
+await until(() => newest === undefined || messages().length > 0);
+const count = messages().length;
+runtime.thread.append(question);
+await until(() => messages().length === count + 2 && !runtime.thread.getState().isRunning);
+await until(() => threads().every((title) => title !== undefined) && threads().length > 0);
+console.log(JSON.stringify({ before, messages: messages(), after: threads() }));
+process.exit();

@@ -1,0 +1,77 @@
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { expect, test } from "vitest";
+
+const run = promisify(execFile);
+const examples = join(import.meta.dirname, "..");
+const pages = join(examples, "../docs/how-to");
+
+/** Runs a test in a folder of its own, where the programs keep their chats. */
+const inFolder = async (use: (folder: string) => Promise<void>) => {
+  const folder = await mkdtemp(join(tmpdir(), "scrollback-recipe-"));
+  try {
+    await use(folder);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+};
+const linesOf = async (cwd: string, program: string, ...args: string[]) => {
+  const { stdout } = await run(process.execPath, [join(examples, program), ...args], { cwd });
+  return stdout.trim().split("\n");
+};
+
+test.each([
+  ["tanstack-ai/chat.ts", (turn: number) => `That was your message ${turn}.`],
+  ["microsoft-365/agent.ts", (turn: number) => `That was your message ${turn}.`],
+  ["llamaindex/chat.ts", () => "Line 4."],
+])("%s goes on in another process", async (program, answer) => {
+  await inFolder(async (folder) => {
+    for (let turn = 1; turn <= 3; turn++) {
+      const roles = Array(turn).fill("user assistant").join(" ");
+      expect(await linesOf(folder, program)).toEqual([answer(turn), roles]);
+    }
+  });
+});
+
+test("assistant-ui shows the chats and their messages of a server that was killed", async () => {
+  await inFolder(async (folder) => {
+    const messages: string[] = [];
+    for (let turn = 1; turn <= 3; turn++) {
+      const server = spawn(process.execPath, [join(examples, "assistant-ui/server.ts"), "0"], {
+        cwd: folder,
+        stdio: ["ignore", "pipe", "inherit"],
+      });
+      const ended = once(server, "close");
+      try {
+        const [url] = await once(server.stdout.setEncoding("utf8"), "data");
+        const [shown = ""] = await linesOf(
+          folder,
+          "test/assistant-ui/visit.ts",
+          url.trim(),
+          `Question ${turn}?`,
+        );
+        messages.push(`Question ${turn}?`, `That was your message ${turn}.`);
+        const before = turn === 1 ? [] : ["Question 1?"];
+        expect(JSON.parse(shown)).toEqual({ before, messages, after: ["Question 1?"] });
+      } finally {
+        server.kill("SIGKILL");
+        await ended;
+      }
+    }
+  });
+});
+
+test.each(["tanstack-ai", "microsoft-365", "assistant-ui", "llamaindex"])(
+  "the page of %s shows the code of its example, word for word",
+  async (name) => {
+    const page = await readFile(join(pages, `${name}.md`), "utf8");
+    const blocks = [...page.matchAll(/^```typescript (\S+)\n(.*?)^```$/gms)];
+    expect(blocks.length).toBeGreaterThan(0);
+    for (const [, path = "", code = ""] of blocks)
+      expect(await readFile(join(examples, "..", path), "utf8")).toContain(code);
+  },
+);
