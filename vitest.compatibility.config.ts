@@ -1,10 +1,10 @@
 import { MatrixReporter } from "@scrollback/conformance/reporter";
 import { defineConfig } from "vitest/config";
 
-/** The suite on what else an adapter supports, beside what every run covers: older servers, other clients. Never cached. */
+/** The suite on what else an adapter supports, beside what every run covers: older servers, other clients, newer frameworks. Never cached. */
 export default defineConfig({
   test: {
-    include: ["**/test/**/conformance*.compatibility.ts"],
+    include: ["**/test/**/conformance*.compatibility.ts", "**/test/**/newest-*.compatibility.ts"],
     exclude: ["**/node_modules/**", "**/dist/**", "benchmarks/**"],
     maxWorkers: 2,
     testTimeout: 60_000,

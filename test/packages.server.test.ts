@@ -22,6 +22,7 @@ const folders = {
   "@scrollback/chats": "packages/chats",
   "@scrollback/collections": "packages/collections",
   "@scrollback/sessions": "packages/sessions",
+  "@scrollback/bridge-ai-sdk": "packages/bridge-ai-sdk",
   "@scrollback/bridge-claude-agent": "packages/bridge-claude-agent",
   "@scrollback/bridge-genkit": "packages/bridge-genkit",
   "@scrollback/bridge-google-adk": "packages/bridge-google-adk",

@@ -21,6 +21,7 @@ const folders = [
   "packages/chats",
   "packages/collections",
   "packages/sessions",
+  "packages/bridge-ai-sdk",
   "packages/bridge-claude-agent",
   "packages/bridge-genkit",
   "packages/bridge-google-adk",
@@ -33,6 +34,7 @@ const folders = [
 const clients = [
   "ai@7",
   "ioredis@6",
+  "resumable-stream@2",
   "mongodb@7",
   "@aws-sdk/client-dynamodb@3",
   "pg@8",

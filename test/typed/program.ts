@@ -1,6 +1,9 @@
 // Compiled by types.server.test.ts as a user's program is.
 import * as agents from "@scrollback/agents";
 import * as groupChat from "@scrollback/agents/group-chat";
+import * as aiSdk from "@scrollback/bridge-ai-sdk";
+import * as aiSdkClient from "@scrollback/bridge-ai-sdk/client";
+import * as aiSdkRedis from "@scrollback/bridge-ai-sdk/redis";
 import * as claudeAgent from "@scrollback/bridge-claude-agent";
 import * as genkit from "@scrollback/bridge-genkit";
 import * as googleAdk from "@scrollback/bridge-google-adk";
@@ -25,6 +28,7 @@ import { generateText, type ModelMessage, type UIMessage } from "ai";
 
 export const layers = [
   ...[agents, chats, cli, collections, groupChat, reducers, sessions],
+  ...[aiSdk, aiSdkClient, aiSdkRedis],
   ...[claudeAgent, genkit, googleAdk, openaiAgents, openaiCompaction, strands],
   ...[langgraph, langchainHistory, langgraphStore],
 ];

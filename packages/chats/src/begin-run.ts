@@ -2,15 +2,16 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { StoreError } from "@scrollback/store-core";
 import { ActiveRun } from "./active-run.ts";
-import { planAppend, planDropAnswer, planEdit } from "./changes.ts";
-import type { Identified, Placed } from "./chat.ts";
+import { patched, planAppend, planDropAnswer, planEdit } from "./changes.ts";
+import type { ChatEntry, ChatPatch, Identified, Placed } from "./chat.ts";
 import { ChatView } from "./chat-view.ts";
 import type { Plan } from "./commit-plan.ts";
-import { newEntry, type StoredEntry } from "./entries.ts";
+import { newEntry, publicEntry, type StoredEntry } from "./entries.ts";
 import { type Head, isRunning, newHead, type StoredRun } from "./head.ts";
+import { checkRunChange } from "./run-checks.ts";
 import type { RunContext } from "./run-context.ts";
 import type { ChatLocation } from "./threads.ts";
-import { checkAfter, writeChat } from "./write-chat.ts";
+import { checkAfter, missingChat, writeChat } from "./write-chat.ts";
 
 /** How long a run that was asked to stop is waited for. */
 const STOP_WAIT_MS = 1_000;
@@ -25,6 +26,9 @@ export type RunChange<M> =
   | { readonly replace: string; with(stored: M): M | undefined }
   | { readonly nothing: true };
 
+/** Decides the change from the messages as they are; asked again at each attempt, so it is right for what is committed. */
+export type DecideRunChange<M> = (entries: readonly ChatEntry<M>[]) => RunChange<M>;
+
 /** What {@link OwnedChats.begin} takes. */
 export interface BeginOptions extends Placed {
   /** 1 to 256 bytes. Default: a UUID. */
@@ -36,17 +40,33 @@ export interface BeginOptions extends Placed {
    * stop, waited for up to a second, and fenced off. What it saved last stays, as `"stopped"`.
    */
   readonly whileRunning?: "reject" | "stop";
+  /** What a chat has that this call creates. */
+  readonly create?: ChatPatch;
 }
 
 /** Makes a change and takes the lease of a chat, in one commit. */
 export async function beginRun<M extends Identified>(
   context: RunContext<M>,
   location: ChatLocation,
-  change: RunChange<M>,
+  asked: RunChange<M> | DecideRunChange<M>,
   options: BeginOptions,
 ): Promise<ActiveRun<M>> {
-  const { runId: id = randomUUID(), messageId: given, whileRunning = "reject", after, ...write } = options;
-  const intent = [{ ...change, with: undefined }, after, options.runId, given];
+  const {
+    runId: id = randomUUID(),
+    messageId: given,
+    whileRunning = "reject",
+    after,
+    create,
+    ...write
+  } = options;
+  const canCreate = typeof asked === "function" || "append" in asked;
+  const intent = [
+    typeof asked === "function" ? null : { ...asked, with: undefined },
+    after,
+    options.runId,
+    given,
+    ...(create ? [create] : []),
+  ];
   let messageId = given ?? randomUUID();
   let fenced: string | undefined;
   for (;;) {
@@ -58,7 +78,7 @@ export async function beginRun<M extends Identified>(
       limit: undefined,
       options: write,
       intent,
-      ...("append" in change && { create: (now: number) => newHead(location.chatId, now) }),
+      ...(canCreate && { create: (now: number) => newHead(location.chatId, now) }),
       repeated: (head) => {
         earlier = head;
       },
@@ -71,13 +91,16 @@ export async function beginRun<M extends Identified>(
           throw new StoreError("CONFLICT", "begin: a run of the chat is under way; wait for it, or stop it");
         const entries = before ? closedEntries(context, view.entries, before, fenced, now) : view.entries;
         const seen = ChatView.known<M>(context.stores, location.threadId, { ...view, head, entries });
+        const change = typeof asked === "function" ? decide(context, asked, entries) : asked;
+        if (!view.head && !("append" in change)) throw missingChat("begin");
         const plan = await planChange(seen, head, change, after, now);
         if (given === undefined && "replace" in change) {
           const replaced = entries.find(({ message }) => message.id === change.replace);
           if (replaced?.message.role === "assistant") messageId = change.replace;
         }
         const run: StoredRun = { id, messageId, startedAt: now, beatAt: now };
-        return { entries: plan?.entries ?? entries, head: { run }, isActive: true };
+        const fields = view.head || !create ? {} : patched("begin", head, create);
+        return { entries: plan?.entries ?? entries, head: { ...fields, run }, isActive: true };
       },
     });
     if (running) {
@@ -91,6 +114,17 @@ export async function beginRun<M extends Identified>(
     context.runs.add(location.threadId, run);
     return run;
   }
+}
+
+/** @throws StoreError `INVALID_ARGUMENT` where what was decided is not a change. */
+function decide<M extends Identified>(
+  context: RunContext<M>,
+  decideChange: DecideRunChange<M>,
+  entries: readonly StoredEntry<M>[],
+): RunChange<M> {
+  const change = decideChange(entries.map(publicEntry));
+  checkRunChange(change, context.check);
+  return change;
 }
 
 /** The run that the same call has begun, where this process makes it. @throws StoreError `CONFLICT` */

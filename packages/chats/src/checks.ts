@@ -107,6 +107,7 @@ export const optionChecks = {
     runId: isMessageId,
     messageId: isMessageId,
     whileRunning: isOneOf("reject", "stop"),
+    create: isObject,
   },
   follow: { ...signal, everyMs: isPositiveInteger },
   stop: { runId: isMessageId },

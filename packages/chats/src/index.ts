@@ -1,5 +1,5 @@
 export type { AbortCause, RunResult } from "./active-run.ts";
-export type { BeginOptions, RunChange } from "./begin-run.ts";
+export type { BeginOptions, DecideRunChange, RunChange } from "./begin-run.ts";
 export type { Cut } from "./changes.ts";
 export type * from "./chat.ts";
 export type { ChatRun } from "./chat-run.ts";

@@ -1,6 +1,6 @@
 // Exceeds 300 lines because every call on chats is declared here once, with its contract.
 import { isFunction } from "@scrollback/store-core";
-import { type BeginOptions, beginRun, type RunChange, stopRun } from "./begin-run.ts";
+import { type BeginOptions, beginRun, type DecideRunChange, type RunChange, stopRun } from "./begin-run.ts";
 import {
   appended,
   type Cut,
@@ -43,13 +43,14 @@ import { checkAfter, takenId, type WriteRequest, writeChat } from "./write-chat.
 
 /** The chats of one owner. Another owner's chat is `NOT_FOUND`: the owner is part of where a chat is stored. */
 export class OwnedChats<M extends Identified = Identified> {
+  /** The owner that these are the chats of. */
+  readonly ownerId: string;
   readonly #context: RunContext<M>;
-  readonly #owner: string;
 
   /** Made by {@link ChatStore.of}. */
-  constructor(context: RunContext<M>, owner: string) {
+  constructor(context: RunContext<M>, ownerId: string) {
     this.#context = context;
-    this.#owner = owner;
+    this.ownerId = ownerId;
   }
 
   /**
@@ -62,7 +63,7 @@ export class OwnedChats<M extends Identified = Identified> {
     const { messages = [], forkedFrom, id: given, ...patch } = chat;
     checkMessages("create", messages, this.#context.check);
     const { operationId } = options;
-    const chatId = given ?? idOfOperation(this.#context.stores, this.#owner, operationId);
+    const chatId = given ?? idOfOperation(this.#context.stores, this.ownerId, operationId);
     checkChat("create", chatId, options, "create-options");
     const { chat: made } = await this.#write(chatId, {
       method: "create",
@@ -101,8 +102,8 @@ export class OwnedChats<M extends Identified = Identified> {
 
   /** One page of the chats, newest `activeAt` first, ties by id. Chats that do not change meanwhile come exactly once. */
   async list(options: ListChats = {}): Promise<ChatList> {
-    checkChat("list", this.#owner, options, "list");
-    return await listChats(this.#context, this.#owner, options);
+    checkChat("list", this.ownerId, options, "list");
+    return await listChats(this.#context, this.ownerId, options);
   }
 
   /**
@@ -214,7 +215,7 @@ export class OwnedChats<M extends Identified = Identified> {
   async fork(chatId: string, options: ForkOptions = {}): Promise<Chat> {
     checkChat("fork", chatId, options, "fork");
     checkPatch("fork", { title: options.title });
-    return await forkChat(this.#context, locationOf(this.#owner, chatId), options);
+    return await forkChat(this.#context, locationOf(this.ownerId, chatId), options);
   }
 
   /** A chat as plain JSON, for {@link OwnedChats.import} of any store; undefined where there is none. */
@@ -230,26 +231,31 @@ export class OwnedChats<M extends Identified = Identified> {
    * @throws StoreError `INVALID_STATE` for what is not an export, `CONFLICT` where the id is taken.
    */
   async import(data: unknown, options: ImportOptions = {}): Promise<Chat> {
-    checkChat("import", options?.id ?? this.#owner, options, "import");
-    return await importChat(this.#context, this.#owner, data, options);
+    checkChat("import", options?.id ?? this.ownerId, options, "import");
+    return await importChat(this.#context, this.ownerId, data, options);
   }
 
   /**
    * Begins a run: makes the change and takes the chat's lease in one commit (with `append` also the chat, where there is none).
-   * The caller then calls the model, `update`s the run with what there is of the answer, and `end`s it.
+   * A function decides the change from the messages as they are, at each attempt. The caller then calls the model, `update`s the run with what there is of the answer, and `end`s it.
    *
    * @throws StoreError `CONFLICT` where a run is under way, see {@link BeginOptions.whileRunning}, and as the change does.
    */
-  async begin(chatId: string, change: RunChange<M>, options: BeginOptions = {}): Promise<ChatRun<M>> {
+  async begin(
+    chatId: string,
+    change: RunChange<M> | DecideRunChange<M>,
+    options: BeginOptions = {},
+  ): Promise<ChatRun<M>> {
     checkChat("begin", chatId, options, "begin");
-    checkRunChange(change, this.#context.check);
-    return await beginRun(this.#context, locationOf(this.#owner, chatId), change, options);
+    if (options.create !== undefined) checkPatch("begin", options.create);
+    if (typeof change !== "function") checkRunChange(change, this.#context.check);
+    return await beginRun(this.#context, locationOf(this.ownerId, chatId), change, options);
   }
 
   /** Asks the run of a chat to stop, in whatever process it is. Returns false where none, or another one, is running. */
   async stop(chatId: string, runId?: string): Promise<boolean> {
     checkChat("stop", chatId, { runId }, "stop");
-    return await stopRun(this.#context, locationOf(this.#owner, chatId), runId);
+    return await stopRun(this.#context, locationOf(this.ownerId, chatId), runId);
   }
 
   /**
@@ -258,7 +264,7 @@ export class OwnedChats<M extends Identified = Identified> {
    */
   follow(chatId: string, options: FollowOptions = {}): AsyncIterable<ChatChange<M>> {
     checkChat("follow", chatId, options, "follow");
-    return followChat(this.#context, locationOf(this.#owner, chatId), options);
+    return followChat(this.#context, locationOf(this.ownerId, chatId), options);
   }
 
   /**
@@ -267,8 +273,8 @@ export class OwnedChats<M extends Identified = Identified> {
    */
   async delete(chatId: string, options: { signal?: AbortSignal } = {}): Promise<void> {
     checkChat("delete", chatId, options, "signal");
-    const isFound = await deleteChat(this.#context, locationOf(this.#owner, chatId), options.signal);
-    if (!isFound) await finishDeletions(this.#context, this.#owner, options.signal);
+    const isFound = await deleteChat(this.#context, locationOf(this.ownerId, chatId), options.signal);
+    if (!isFound) await finishDeletions(this.#context, this.ownerId, options.signal);
   }
 
   /**
@@ -278,8 +284,8 @@ export class OwnedChats<M extends Identified = Identified> {
    * @throws StoreError `CONFLICT` where other processes keep writing, or one died in a write less than 5 minutes ago.
    */
   async deleteAll(options: { signal?: AbortSignal } = {}): Promise<void> {
-    checkChat("deleteAll", this.#owner, options, "signal");
-    await deleteAllChats(this.#context, this.#owner, options.signal);
+    checkChat("deleteAll", this.ownerId, options, "signal");
+    await deleteAllChats(this.#context, this.ownerId, options.signal);
   }
 
   /** A write that looks for a message among the newest ones first. */
@@ -304,7 +310,7 @@ export class OwnedChats<M extends Identified = Identified> {
   }
 
   async #write(chatId: string, request: WriteRequest<M>): Promise<Written<M>> {
-    return await writeChat(this.#context, locationOf(this.#owner, chatId), request);
+    return await writeChat(this.#context, locationOf(this.ownerId, chatId), request);
   }
 
   async #read(
@@ -312,7 +318,7 @@ export class OwnedChats<M extends Identified = Identified> {
     options: { limit?: number; before?: string; signal?: AbortSignal },
   ): Promise<ChatPage<M> | undefined> {
     const { stores } = this.#context;
-    const view = await ChatView.read<M>(stores, locationOf(this.#owner, chatId).threadId, options);
+    const view = await ChatView.read<M>(stores, locationOf(this.ownerId, chatId).threadId, options);
     if (!view.head || view.head.copying || view.revision === null) return undefined;
     const { older } = view;
     const chat = chatOf(view.head, view.revision, this.#context);

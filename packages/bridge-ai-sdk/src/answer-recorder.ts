@@ -1,0 +1,153 @@
+import type { ChatRun } from "@scrollback/chats";
+import {
+  readUIMessageStream,
+  type UIMessage,
+  type UIMessageChunk,
+  UIMessageStreamError,
+  type UIMessageStreamOptions,
+} from "ai";
+import { containedStream, ERROR_TEXT } from "./contained-stream.ts";
+import { isBlankAnswer } from "./parent-id.ts";
+import { hasCode } from "./run-change.ts";
+
+/** What `toUIMessageStream` is given, so that an answer is stored. */
+export type RecorderOptions<UI extends UIMessage> = Required<
+  Pick<UIMessageStreamOptions<UI>, "originalMessages" | "generateMessageId" | "onEnd" | "onStepEnd">
+>;
+
+/** Stores an answer while it is streamed. */
+export interface AnswerRecorder<UI extends UIMessage> {
+  readonly ui: RecorderOptions<UI>;
+  /** Reads the stream to its end whoever listens, saves each step, and closes when the answer is stored. Never fails. */
+  pipe<C>(stream: ReadableStream<C>): ReadableStream<C>;
+  /** Settles when the run has ended. */
+  readonly ended: Promise<void>;
+}
+
+/** Where an answer is stored. */
+export interface RecorderTarget<UI extends UIMessage> {
+  readonly run: ChatRun<UI>;
+  /** The stored messages that the answer follows, or, where it continues one, that end with it. */
+  readonly messages: readonly UI[];
+  onError(error: unknown): void;
+}
+
+export function recordAnswer<UI extends UIMessage>({
+  run,
+  messages,
+  onError,
+}: RecorderTarget<UI>): AnswerRecorder<UI> {
+  const { promise: ended, resolve: finish } = Promise.withResolvers<void>();
+  const last = messages.at(-1);
+  const continued = last?.role === "assistant" ? last : undefined;
+  let isPiped = false;
+  let isAborted = false;
+  let errorText: string | undefined;
+  let finishReason: string | undefined;
+  /** The answer as far as it was streamed, and as the SDK has it at the end. */
+  let latest: UI | undefined;
+  let whole: UI | undefined;
+
+  const statusOf = () => {
+    if (errorText !== undefined) return "failed";
+    if (isAborted || run.signal.aborted) return "stopped";
+    return finishReason === "error" ? "failed" : "complete";
+  };
+
+  /** Saves the answer. The signal tells whether the run has been taken over or deleted: that is not an error. */
+  const end = async () => {
+    if (!whole) await macrotask();
+    const message = whole ?? latest;
+    const status = statusOf();
+    try {
+      await run.end({
+        ...(message && { message: stored(message) }),
+        status,
+        ...(status === "failed" && { error: errorText ?? "the model ended with an error" }),
+      });
+    } catch (error) {
+      if (!hasCode(error, "CONFLICT", "NOT_FOUND") || !run.signal.aborted) onError(error);
+    } finally {
+      finish();
+    }
+  };
+
+  const saveStep = async () => {
+    await macrotask();
+    await run.save().catch((error) => {
+      if (!run.signal.aborted) onError(error);
+    });
+  };
+
+  const see = async (chunk: UIMessageChunk) => {
+    if (chunk.type === "finish-step") await saveStep();
+    if (chunk.type === "abort") isAborted = true;
+    if (chunk.type === "finish") finishReason = chunk.finishReason;
+    if (chunk.type === "error" && !run.signal.aborted) errorText ??= chunk.errorText;
+  };
+
+  const follow = async (stream: ReadableStream<UIMessageChunk>) => {
+    const snapshots = readUIMessageStream<UI>({
+      stream,
+      ...(continued && { message: structuredClone(continued) }),
+      onError(error) {
+        if (!UIMessageStreamError.isInstance(error)) return;
+        errorText ??= ERROR_TEXT;
+        onError(error);
+      },
+    });
+    for await (const message of snapshots) {
+      latest = message;
+      if (!isBlankAnswer(message)) run.update(withoutUndefined(message));
+    }
+  };
+
+  return {
+    ended,
+    ui: {
+      originalMessages: [...messages],
+      generateMessageId: () => run.messageId,
+      async onStepEnd({ responseMessage }) {
+        if (isPiped || isBlankAnswer(responseMessage)) return;
+        run.update(stored(responseMessage));
+        await saveStep();
+      },
+      async onEnd(event) {
+        isAborted ||= event.isAborted;
+        finishReason ??= event.finishReason;
+        whole = event.responseMessage;
+        if (!isPiped) await end();
+      },
+    },
+    pipe(stream) {
+      isPiped = true;
+      const contained = containedStream(stream as ReadableStream<UIMessageChunk>, {
+        run,
+        see,
+        onError,
+        end,
+      });
+      const [out, kept] = contained.tee();
+      void follow(kept).catch(onError);
+      return out as ReadableStream as typeof stream;
+    },
+  };
+}
+
+/** Lets the snapshots of the chunks so far go by: they take microtasks only. */
+async function macrotask(): Promise<void> {
+  await new Promise((resolve) => setImmediate(resolve));
+}
+
+/** A snapshot of chunks that are plain JSON: the SDK sets fields that are not there to undefined. */
+function withoutUndefined<UI extends UIMessage>(message: UI): UI {
+  const defined = <T extends object>(value: T) =>
+    Object.fromEntries(Object.entries(value).filter(([, field]) => field !== undefined)) as T;
+  return { ...defined(message), parts: message.parts.map(defined) };
+}
+
+/** As a client has it: what JSON lacks is gone, and so is an answer that has steps but no content. */
+function stored<UI extends UIMessage>(message: UI): UI {
+  const plain = JSON.parse(JSON.stringify(message)) as UI;
+  return isBlankAnswer(plain) ? { ...plain, parts: [] } : plain;
+}

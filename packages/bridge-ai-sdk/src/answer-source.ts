@@ -1,0 +1,69 @@
+import {
+  type InferUIMessageChunk,
+  stepCountIs,
+  streamText,
+  type ToolSet,
+  toUIMessageStream,
+  type UIMessage,
+} from "ai";
+import type { RecorderOptions } from "./answer-recorder.ts";
+import { ERROR_TEXT } from "./contained-stream.ts";
+import type { ChatHandlerOptions, ModelAnswer, Turn } from "./options.ts";
+
+/** As many as a `ToolLoopAgent` takes. */
+const MAX_STEPS = 20;
+
+/** Calls the model, the agent or the function of a handler. */
+export async function answerOf<UI extends UIMessage>(
+  turn: Turn<UI>,
+  options: ChatHandlerOptions<UI>,
+  ui: Omit<RecorderOptions<UI>, "onStepEnd">,
+  onError: (error: unknown) => void,
+): Promise<ReadableStream<InferUIMessageChunk<UI>>> {
+  const reduced = options.reducer
+    ? { ...turn, modelMessages: await options.reducer.reduce(turn.modelMessages, { signal: turn.signal }) }
+    : turn;
+  const made = await modelAnswer(reduced, options);
+  if (made instanceof ReadableStream) return made;
+  const { onError: errorText, redactToolErrors = errorText !== undefined, ...stream } = options.stream ?? {};
+  const tools = toolsOf(options);
+  /** The SDK calls `onError` again for the chunk that it made of an error. */
+  let echo: string | undefined;
+  return toUIMessageStream<ToolSet, UI>({
+    ...stream,
+    ...ui,
+    ...(tools && { tools }),
+    stream: made.stream,
+    redactToolErrors,
+    onError(error) {
+      if (error instanceof Error && error.message === echo) return echo;
+      if (!turn.signal.aborted) onError(error);
+      echo = errorText?.(error) ?? ERROR_TEXT;
+      return echo;
+    },
+  });
+}
+
+/** The tools that messages are checked by. */
+export function toolsOf<UI extends UIMessage>({ tools, agent }: ChatHandlerOptions<UI>): ToolSet | undefined {
+  return tools ?? agent?.tools;
+}
+
+async function modelAnswer<UI extends UIMessage>(
+  turn: Turn<UI>,
+  { model, agent, generate, instructions, tools }: ChatHandlerOptions<UI>,
+): Promise<ModelAnswer | ReadableStream<InferUIMessageChunk<UI>>> {
+  const { modelMessages, signal } = turn;
+  if (generate) return await generate(turn);
+  if (agent) return await agent.stream({ prompt: modelMessages, abortSignal: signal });
+  return streamText({
+    model: model ?? "",
+    messages: modelMessages,
+    abortSignal: signal,
+    stopWhen: stepCountIs(MAX_STEPS),
+    // Errors are told once, by the stream.
+    onError: () => undefined,
+    ...(instructions !== undefined && { instructions }),
+    ...(tools && { tools }),
+  });
+}

@@ -1,0 +1,56 @@
+import type { OwnedChats } from "@scrollback/chats";
+import { checkOptions, hasMethods, invalid, isFunction } from "@scrollback/store-core";
+import type { UIMessage } from "ai";
+import type { RecorderOptions } from "./answer-recorder.ts";
+import { beginChecks } from "./handler-checks.ts";
+import { beginRun, recorderOf, turnOf } from "./open-turn.ts";
+import type { BeginTurnOptions, Turn, UIOptions } from "./options.ts";
+import { parsePostBody } from "./post-body.ts";
+
+/** What {@link beginTurn} takes. */
+export interface BeginTurn<UI extends UIMessage> extends UIOptions, BeginTurnOptions {
+  /** The chats of the user: `chats.of(userId)`. */
+  readonly chats: OwnedChats<UI>;
+  /** The JSON that the client posted. */
+  readonly body: unknown;
+  /** Called with what failed while the answer was streamed and stored. */
+  onError?(error: unknown): void;
+}
+
+/** A turn that is stored as it is streamed. */
+export interface OpenTurn<UI extends UIMessage> extends Turn<UI> {
+  /** For `toUIMessageStream`. */
+  readonly ui: RecorderOptions<UI>;
+  /** Reads the stream to its end whoever listens, stores the answer, and then closes. */
+  pipe<C>(stream: ReadableStream<C>): ReadableStream<C>;
+}
+
+/**
+ * Stores what a client posted and begins a run, for route handlers of one's own. Pipe the answer, or end the run where it cannot be
+ * made: `turn.run.end({ status: "failed" })`.
+ *
+ * @throws StoreError As the chat handler answers: `INVALID_ARGUMENT`, `NOT_FOUND`, `CONFLICT`.
+ * @example
+ * const turn = await beginTurn({ chats: chats.of(userId), body: await request.json(), tools });
+ * const result = streamText({ model, tools, messages: turn.modelMessages, abortSignal: turn.signal });
+ * const stream = turn.pipe(toUIMessageStream({ stream: result.stream, ...turn.ui }));
+ * return createUIMessageStreamResponse({ stream });
+ */
+export async function beginTurn<UI extends UIMessage>(options: BeginTurn<UI>): Promise<OpenTurn<UI>> {
+  checkOptions("beginTurn", options ?? null, {
+    ...beginChecks,
+    chats: hasMethods("begin"),
+    body: () => undefined,
+    onError: isFunction,
+  });
+  const { chats, body, onError = () => undefined, ...begin } = options;
+  if (chats === undefined) invalid("beginTurn: chats must be the chats of an owner");
+  const post = parsePostBody(body);
+  const begun = await beginRun(post, { ...begin, chats });
+  const turn = await turnOf(begun, chats.ownerId, post, begin).catch(async (error) => {
+    await begun.run.end({ status: "failed" });
+    throw error;
+  });
+  const { ui, pipe } = recorderOf(begun, onError);
+  return { ...turn, ui, pipe };
+}

@@ -1,0 +1,47 @@
+import type { ChatEntry, OwnedChats, RunChange } from "@scrollback/chats";
+import { invalid, StoreError } from "@scrollback/store-core";
+import type { UIMessage } from "ai";
+import type { PostBody } from "./post-body.ts";
+import { changeOf, type TurnRequest } from "./run-change.ts";
+
+/** A chat that a request is to be answered in, instead of its own. */
+export interface Branch<UI extends UIMessage> {
+  readonly chatId: string;
+  readonly change: RunChange<UI>;
+}
+
+/** Forks a chat before the message that a request would drop. */
+export async function forkFor<UI extends UIMessage>(
+  chats: OwnedChats<UI>,
+  { chatId, parentId }: PostBody,
+  request: TurnRequest<UI>,
+): Promise<Branch<UI>> {
+  if (request.kind === "continue") invalid("chat: branch must be false for an answer to a tool call");
+  const page = await chats.read(chatId);
+  if (!page) throw new StoreError("NOT_FOUND", "chat: there is no such chat; create it first");
+  const { at, change } = forkPoint(page.entries, request, parentId);
+  const fork = await chats.fork(chatId, { at, expectedRevision: page.chat.revision });
+  return { chatId: fork.id, change };
+}
+
+function forkPoint<UI extends UIMessage>(
+  entries: readonly ChatEntry<UI>[],
+  request: Exclude<TurnRequest<UI>, { kind: "continue" }>,
+  parentId: string | null | undefined,
+): { at: string | null; change: RunChange<UI> } {
+  const idBefore = (index: number) => entries[index - 1]?.message.id ?? null;
+  const indexOf = (id: string | undefined) => entries.findIndex(({ message }) => message.id === id);
+  if (request.kind === "submit") {
+    const edited = indexOf(request.messageId);
+    const parent = typeof parentId === "string" ? indexOf(parentId) : -1;
+    const at = edited >= 0 ? idBefore(edited) : idBefore(parent < 0 ? entries.length : parent + 1);
+    return { at, change: { append: [request.message] } };
+  }
+  const change = changeOf(request, entries);
+  const id = "dropAnswer" in change ? change.dropAnswer : undefined;
+  const index =
+    id === undefined ? entries.findLastIndex(({ message }) => message.role === "user") : indexOf(id);
+  const message = entries[index]?.message;
+  if (!message) throw new StoreError("NOT_FOUND", "chat: the chat has no message of this id");
+  return { at: message.role === "user" ? message.id : idBefore(index), change: { nothing: true } };
+}

@@ -1,0 +1,197 @@
+import type { OwnedChats } from "@scrollback/chats";
+import { StoreError } from "@scrollback/store-core";
+import type { UIMessage, UIMessageChunk } from "ai";
+import { JsonToSseTransformStream } from "ai";
+import { answerOf, toolsOf } from "./answer-source.ts";
+import type { ChatHandler } from "./handler.ts";
+import { checkHandlerOptions, checkOwner } from "./handler-checks.ts";
+import { errorResponse, readJson } from "./http.ts";
+import { inProcessStreams } from "./in-process-streams.ts";
+import { type BegunRun, beginRun, recorderOf, turnOf } from "./open-turn.ts";
+import type { ChatHandlerOptions, Turn } from "./options.ts";
+import { type PostBody, parsePostBody } from "./post-body.ts";
+import { withPrelude } from "./replay.ts";
+import { routedResponse } from "./routes.ts";
+import { hasCode } from "./run-change.ts";
+import { resumedAnswer, stopAnswer } from "./running-answers.ts";
+import { settled } from "./settle.ts";
+import { answerResponse } from "./stream-response.ts";
+import { isOpenTitle, titleOf, wantsTitle, writeTitle } from "./titles.ts";
+
+const DEFAULT_MAX_BYTES = 1_024 * 1_024;
+
+/**
+ * Serves chats to `useChat`: stores what a user sends and what the model answers, and survives closed tabs, reloads and crashes.
+ *
+ * @throws StoreError `INVALID_ARGUMENT` for wrong options. Does no I/O.
+ * @example
+ * const chats = new ChatStore<UIMessage>({ stores: await openStores("sqlite:chats.db"), ...uiMessages({ tools }) });
+ * const chat = createChatHandler({ chats, model: "openai/gpt-5-mini", tools });
+ * createServer(nodeListener((request) => chat.fetch(request, { owner: userOf(request) }))).listen(3000);
+ */
+export function createChatHandler<UI extends UIMessage>(options: ChatHandlerOptions<UI>): ChatHandler {
+  checkHandlerOptions(options);
+  const { chats, streams = inProcessStreams(), maxMessageBytes = DEFAULT_MAX_BYTES, title } = options;
+  const { metadataSchema, dataSchemas, whileRunning, onStale, generateMessageId } = options;
+  const tools = toolsOf(options);
+  const ui = {
+    ...(tools && { tools }),
+    ...(metadataSchema && { metadataSchema }),
+    ...(dataSchemas && { dataSchemas }),
+  };
+  const begin = {
+    ...ui,
+    ...(whileRunning && { whileRunning }),
+    ...(onStale && { onStale }),
+    ...(generateMessageId && { generateMessageId }),
+    create: (message: UI) => {
+      const text = title === false ? undefined : titleOf(message);
+      return text === undefined ? {} : { title: text, titleBy: "text" as const };
+    },
+  };
+  /** The answers that this handler makes: what stops one, and when it is saved. */
+  const running = new Map<string, { stop(): Promise<unknown>; ended: Promise<unknown> }>();
+  let isClosed = false;
+  const settle = (message: UI) => settled(message, tools);
+
+  const report = (error: unknown, chatId: string, runId?: string) =>
+    options.onError?.(error, { chatId, ...(runId !== undefined && { runId }) });
+
+  const respond = async (chatId: string, answer: () => Promise<Response>): Promise<Response> => {
+    try {
+      return await answer();
+    } catch (error) {
+      if (!StoreError.is(error)) report(error, chatId);
+      return errorResponse(error);
+    }
+  };
+
+  const giveTitle = async (mine: OwnedChats<UI>, turn: Turn<UI>) => {
+    if (!title || !wantsTitle(turn)) return;
+    try {
+      await writeTitle(turn, title, (text) =>
+        mine.update(turn.chat.id, (chat) =>
+          isOpenTitle(chat) ? { title: text, titleBy: "model" } : undefined,
+        ),
+      );
+    } catch (error) {
+      // A chat that was deleted, and an answer that was stopped, need no title.
+      if (!hasCode(error, "NOT_FOUND") && !turn.signal.aborted) report(error, turn.chat.id, turn.run.id);
+    }
+  };
+
+  /** Makes the answer of a run, for this request and for late listeners. */
+  const start = (mine: OwnedChats<UI>, body: PostBody, begun: BegunRun<UI>): Response => {
+    const { run, stored, isContinuation } = begun;
+    const chatId = run.chat.id;
+    const onError = (error: unknown) => report(error, chatId, run.id);
+    const recorder = recorderOf(begun, onError);
+    let titled: Promise<void> | undefined;
+    const source = lazyStream(async () => {
+      const turn = await turnOf(begun, mine.ownerId, body, ui);
+      titled = giveTitle(mine, turn);
+      // Steps are saved from the stream: for its own callback the SDK clones the message, which fails for some outputs of tools.
+      const { onStepEnd, ...recorded } = recorder.ui;
+      return await answerOf(turn, options, recorded, onError);
+    });
+    const [live, kept] = recorder.pipe(source).tee();
+    const last = stored.at(-1);
+    const whole = isContinuation && last ? kept.pipeThrough(withPrelude(last)) : kept;
+    streams.publish(run.id, whole.pipeThrough(new JsonToSseTransformStream()));
+    const stop = () => mine.stop(chatId, run.id);
+    const forget = streams.onStop(run.id, () => void stop().catch(onError));
+    const ended = recorder.ended.then(async () => {
+      forget();
+      await titled;
+      running.delete(run.id);
+    });
+    running.set(run.id, { stop, ended });
+    const isBranch = chatId !== body.chatId;
+    return answerResponse(isBranch ? live.pipeThrough(withChatId(chatId)) : live, {
+      "x-scrollback-run": run.id,
+      ...(isBranch && { "x-scrollback-chat": chatId }),
+    });
+  };
+
+  const post = async (request: Request, owner: string): Promise<Response> => {
+    if (isClosed) throw new StoreError("CLOSED", "chat: the server is being stopped; try again");
+    const body = parsePostBody(await readJson(request, maxMessageBytes));
+    const mine = chats.of(owner);
+    try {
+      return start(mine, body, await beginRun(body, { ...begin, chats: mine }));
+    } catch (error) {
+      const same = hasCode(error, "CONFLICT") ? await sameAnswer(mine, body) : undefined;
+      if (!same) throw error;
+      return same;
+    }
+  };
+
+  /** The running answer to the same message: the request came twice. */
+  const sameAnswer = async (mine: OwnedChats<UI>, body: PostBody): Promise<Response | undefined> => {
+    const { id, role } = Object(body.message) as Partial<UIMessage>;
+    if (body.isRegenerate || body.isBranch || role !== "user") return undefined;
+    const page = await mine.read(body.chatId);
+    const run = page?.chat.run;
+    const asked = page?.entries.findLast(({ message }) => message.role === "user")?.message;
+    if (run?.state !== "running" || asked?.id !== id) return undefined;
+    const response = await resumedAnswer(mine, body.chatId, streams);
+    return response.status === 200 ? response : undefined;
+  };
+
+  const handler: ChatHandler = {
+    async handle(request, context) {
+      checkOwner("handle", context);
+      return await respond("", () => post(request, context.owner));
+    },
+    async resume(chatId, context) {
+      checkOwner("resume", context);
+      return await respond(chatId, () => resumedAnswer(chats.of(context.owner), chatId, streams));
+    },
+    async stop(chatId, context) {
+      checkOwner("stop", context);
+      return await respond(chatId, async () => {
+        const mine = chats.of(context.owner);
+        const chat = await mine.get(chatId);
+        if (!chat) throw new StoreError("NOT_FOUND", "stop: there is no such chat");
+        const { run } = chat;
+        const isMeant = run !== undefined && (context.runId === undefined || context.runId === run.id);
+        const stopped = isMeant && (await stopAnswer(mine, chatId, run.id, streams));
+        return Response.json({ stopped });
+      });
+    },
+    async fetch(request, context) {
+      checkOwner("fetch", context);
+      return await respond("", () =>
+        routedResponse(request, context.owner, { chats, handler, maxMessageBytes, settle }),
+      );
+    },
+    async close({ wait = false } = {}) {
+      isClosed = true;
+      const all = [...running.values()];
+      if (!wait) await Promise.allSettled(all.map(({ stop }) => stop()));
+      await Promise.allSettled(all.map(({ ended }) => ended));
+      if (!options.streams) await streams.close();
+    },
+  };
+  return handler;
+}
+
+/** A stream that is made by a promise. It fails where the promise does. */
+function lazyStream<C>(make: () => Promise<ReadableStream<C>>): ReadableStream<C> {
+  const { readable, writable } = new TransformStream<C, C>();
+  void make().then(
+    (stream) => stream.pipeTo(writable).catch(() => undefined),
+    (error) => writable.abort(error).catch(() => undefined),
+  );
+  return readable;
+}
+
+/** Tells the client the id of the chat that the answer belongs to. */
+function withChatId(id: string): TransformStream<UIMessageChunk, UIMessageChunk> {
+  return new TransformStream({
+    transform(chunk, controller) {
+      controller.enqueue(chunk);
+      if (chunk.type === "start") controller.enqueue({ type: "data-chat", data: { id }, transient: true });
+    },
+  });
+}

@@ -1,0 +1,112 @@
+import type { ChatRun } from "@scrollback/chats";
+import type { UIMessage, UIMessageChunk } from "ai";
+
+/** How long a model that is aborted may take to end its stream by itself. */
+const ABORT_GRACE_MS = 1_000;
+/** What a client is told of an error: its text may hold what is not for users. */
+export const ERROR_TEXT = "An error occurred.";
+
+/** Who sees to a stream. */
+export interface StreamKeeper<UI extends UIMessage> {
+  readonly run: Pick<ChatRun<UI>, "messageId" | "signal">;
+  /** Awaited before the next chunk is read. */
+  see(chunk: UIMessageChunk): Promise<void>;
+  onError(error: unknown): void;
+  /** Awaited before the stream is closed. */
+  end(): Promise<void>;
+}
+
+/**
+ * A stream that is read as fast as it comes and always ends: an error becomes an `error` chunk, and a model that does not end when it
+ * is aborted is left. The answer has the run's message id. Chunks are what a client gets: plain JSON.
+ */
+export function containedStream<UI extends UIMessage>(
+  source: ReadableStream<UIMessageChunk>,
+  { run, see, onError, end }: StreamKeeper<UI>,
+): ReadableStream<UIMessageChunk> {
+  let isCancelled = false;
+  return new ReadableStream<UIMessageChunk>({
+    async start(controller) {
+      let isStarted = false;
+      const held: UIMessageChunk[] = [];
+      const open = new OpenParts();
+      const emit = async (chunk: UIMessageChunk) => {
+        if (chunk.type !== "start" && !isStarted) await emit({ type: "start" });
+        isStarted = true;
+        // The SDK leaves them open; the store closes them.
+        if (chunk.type === "abort") for (const end of open.ends()) await emit(end);
+        open.see(chunk);
+        const named = chunk.type === "start" ? { ...chunk, messageId: run.messageId } : chunk;
+        const plain = JSON.parse(JSON.stringify(named)) as UIMessageChunk;
+        await see(plain);
+        // A client leaves at an error, and may try again at once: by then the run must have ended.
+        if (plain.type === "error" || held.length > 0) held.push(plain);
+        else if (!isCancelled) controller.enqueue(plain);
+      };
+      const reader = source.getReader();
+      const abandoned = abandonment(run.signal);
+      try {
+        for (;;) {
+          const next = await Promise.race([reader.read(), abandoned.promise]);
+          if (next === undefined) {
+            await emit({ type: "abort" });
+            void reader.cancel(run.signal.reason).catch(() => undefined);
+            break;
+          }
+          if (next.done) break;
+          await emit(next.value);
+        }
+      } catch (error) {
+        onError(error);
+        await emit({ type: "error", errorText: ERROR_TEXT });
+        void reader.cancel(error).catch(() => undefined);
+      } finally {
+        abandoned.clear();
+      }
+      await end();
+      if (isCancelled) return;
+      for (const chunk of held) controller.enqueue(chunk);
+      controller.close();
+    },
+    cancel() {
+      isCancelled = true;
+    },
+  });
+}
+
+/** The texts of an answer that have begun and not ended. */
+class OpenParts {
+  readonly #ends = new Map<string, UIMessageChunk>();
+
+  see(chunk: UIMessageChunk): void {
+    if (chunk.type === "text-start") this.#ends.set(`text ${chunk.id}`, { type: "text-end", id: chunk.id });
+    else if (chunk.type === "reasoning-start")
+      this.#ends.set(`reasoning ${chunk.id}`, { type: "reasoning-end", id: chunk.id });
+    else if (chunk.type === "text-end") this.#ends.delete(`text ${chunk.id}`);
+    else if (chunk.type === "reasoning-end") this.#ends.delete(`reasoning ${chunk.id}`);
+    // The parts of a step end with it.
+    else if (chunk.type === "finish-step") this.#ends.clear();
+  }
+
+  ends(): UIMessageChunk[] {
+    return [...this.#ends.values()];
+  }
+}
+
+/** Settles some time after the signal is aborted. */
+function abandonment(signal: AbortSignal) {
+  const { promise, resolve } = Promise.withResolvers<undefined>();
+  let timer: NodeJS.Timeout | undefined;
+  const wait = () => {
+    timer = setTimeout(() => resolve(undefined), ABORT_GRACE_MS);
+  };
+  if (signal.aborted) wait();
+  else signal.addEventListener("abort", wait, { once: true });
+  return {
+    promise,
+    clear() {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", wait);
+    },
+  };
+}

@@ -1,0 +1,73 @@
+import { invalid } from "@scrollback/store-core";
+import { asSchema, getToolName, type ToolSet, type UIMessage } from "ai";
+import { isClientTool, isToolPart, type ToolPart, withPartFields } from "./tool-parts.ts";
+
+/** What a client may decide about a tool call. */
+interface Decision {
+  readonly approval?: { readonly id: string; readonly approved: boolean; readonly reason?: string };
+  readonly output?: { readonly state: "output-available"; readonly output: unknown };
+  readonly error?: { readonly state: "output-error"; readonly errorText: string };
+  /** What is wrong with the output. */
+  readonly problem?: string;
+}
+
+/** By the id of the tool call. */
+export type Decisions = ReadonlyMap<string, Decision>;
+
+/** Reads from a message of the client what a client may decide. All else of it is ignored. */
+export async function decisionsOf(message: unknown, tools: ToolSet = {}): Promise<Decisions> {
+  const { parts } = message as { parts?: unknown };
+  const decisions = new Map<string, Decision>();
+  for (const part of Array.isArray(parts) ? (parts as (ToolPart | undefined)[]) : []) {
+    if (typeof part?.type !== "string" || !isToolPart(part) || typeof part.toolCallId !== "string") continue;
+    decisions.set(part.toolCallId, { ...approvalOf(part), ...(await resultOf(part, tools)) });
+  }
+  return decisions;
+}
+
+function approvalOf({ approval }: ToolPart): Pick<Decision, "approval"> {
+  const { id, approved, reason } = Object(approval) as Record<string, unknown>;
+  if (typeof id !== "string" || typeof approved !== "boolean") return {};
+  return { approval: { id, approved, ...(typeof reason === "string" && { reason }) } };
+}
+
+async function resultOf(part: ToolPart, tools: ToolSet): Promise<Decision> {
+  const { state, output, errorText } = part;
+  if (state === "output-error" && typeof errorText === "string") return { error: { state, errorText } };
+  if (state !== "output-available") return {};
+  const { outputSchema } = tools[getToolName(part)] ?? {};
+  const isFitting = !outputSchema || (await asSchema(outputSchema).validate?.(output))?.success !== false;
+  return isFitting
+    ? { output: { state, output } }
+    : { problem: `the output of the tool call ${part.toolCallId} does not fit the tool` };
+}
+
+/**
+ * The stored message with what is new of the client's decisions; undefined where nothing is. An approval is decided once, an output is
+ * taken for a client tool alone.
+ *
+ * @throws StoreError `INVALID_ARGUMENT` for an output that does not fit its tool.
+ */
+export function decidedMessage<UI extends UIMessage>(
+  stored: UI,
+  decisions: Decisions,
+  tools: ToolSet | undefined,
+): UI | undefined {
+  const parts = stored.parts.map((part) => (isToolPart(part) ? decidedPart(part, decisions, tools) : part));
+  return parts.every((part, index) => part === stored.parts[index]) ? undefined : { ...stored, parts };
+}
+
+function decidedPart(part: ToolPart, decisions: Decisions, tools: ToolSet | undefined): ToolPart {
+  const { approval, output, error, problem } = decisions.get(part.toolCallId) ?? {};
+  const isAnswered = part.state === "approval-requested" && approval?.id === part.approval.id;
+  const answered = isAnswered
+    ? withPartFields(part, { state: "approval-responded", approval: { ...part.approval, ...approval } })
+    : part;
+  const isOpen =
+    answered.state === "input-available" ||
+    (answered.state === "approval-responded" && answered.approval.approved);
+  if (!isOpen || !isClientTool(part, tools)) return answered;
+  if (problem) invalid(`chat: ${problem}`);
+  const result = output ?? error;
+  return result ? withPartFields(answered, { ...result }) : answered;
+}

@@ -1,0 +1,23 @@
+/** Whose chats a request is about. The handler itself authenticates nobody. */
+export interface RequestContext {
+  /** The id of the user or tenant. */
+  readonly owner: string;
+}
+
+/** Serves chats to `useChat`. It does no authentication, no CSRF check and no rate limit: do these before you call it. */
+export interface ChatHandler {
+  /**
+   * POST of a message: `{ id, message | messages, trigger?, messageId?, parentId?, branch? }`. Returns a UI message stream, with the
+   * run's id in the header `x-scrollback-run`. The message is stored before the model is called, and the answer is made to its end
+   * whether the client listens or not.
+   */
+  handle(request: Request, context: RequestContext): Promise<Response>;
+  /** GET of a running answer from its beginning, or of one that ended in the last 10 s. 204 where there is none. */
+  resume(chatId: string, context: RequestContext): Promise<Response>;
+  /** POST that stops the running answer, or only the run of `runId`. Returns `{ stopped }` when what there is of the answer is saved. */
+  stop(chatId: string, context: RequestContext & { readonly runId?: string }): Promise<Response>;
+  /** All routes under `/api`: the ones above, and lists, reads, changes, forks, exports and imports of chats. */
+  fetch(request: Request, context: RequestContext): Promise<Response>;
+  /** Refuses new answers. Stops the running ones, or waits for them with `wait`; returns when they are saved. */
+  close(options?: { readonly wait?: boolean }): Promise<void>;
+}

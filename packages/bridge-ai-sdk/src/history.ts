@@ -1,0 +1,63 @@
+import { convertToModelMessages, getToolName, type ModelMessage, type UIMessage } from "ai";
+import type { UIOptions } from "./options.ts";
+import { isToolPart, type ToolPart, type UIPart } from "./tool-parts.ts";
+import { validated } from "./user-message.ts";
+
+/**
+ * Stored messages, as the SDK takes them. A part that does not fit the schemas of today does not refuse the chat: a tool call that has
+ * ended becomes a call of a dynamic tool, any other part is left out.
+ */
+export async function historyOf<UI extends UIMessage>(
+  messages: readonly UI[],
+  options: UIOptions,
+): Promise<UI[]> {
+  return await Promise.all(messages.map((message) => validMessage(message, options)));
+}
+
+async function validMessage<UI extends UIMessage>(message: UI, options: UIOptions): Promise<UI> {
+  const [valid] = (await validated(message, options)) ?? [];
+  if (valid) return valid as UI;
+  const parts = await Promise.all(message.parts.map((part) => validParts(part, options)));
+  const [withMetadata] = (await validated({ ...message, role: "assistant", parts: [] }, options)) ?? [];
+  const { metadata, ...rest } = message;
+  return { ...rest, parts: parts.flat(), ...(withMetadata && { metadata }) } as UI;
+}
+
+async function validParts(part: UIPart, { tools, dataSchemas }: UIOptions): Promise<UIPart[]> {
+  const as = async (one: UIPart) =>
+    await validated(
+      { id: "part", role: "assistant", parts: [one] },
+      { ...(tools && { tools }), ...(dataSchemas && { dataSchemas }) },
+    );
+  const valid =
+    (await as(part)) ?? (isToolPart(part) && isEnded(part) ? await as(dynamicPart(part)) : undefined);
+  return valid?.[0]?.parts ?? [];
+}
+
+function isEnded({ state }: ToolPart): boolean {
+  return state === "output-available" || state === "output-error" || state === "output-denied";
+}
+
+function dynamicPart(part: ToolPart): UIPart {
+  return { ...part, type: "dynamic-tool", toolName: getToolName(part), dynamic: false } as UIPart;
+}
+
+/**
+ * A history for the model. Answers to approvals are kept in the continued message alone: elsewhere they would be calls without a
+ * result, which providers refuse.
+ */
+export async function modelMessagesOf(
+  messages: readonly UIMessage[],
+  { tools }: UIOptions,
+  continuedId: string | undefined,
+): Promise<ModelMessage[]> {
+  const clean = messages.map((message) =>
+    message.id === continuedId
+      ? message
+      : {
+          ...message,
+          parts: message.parts.filter((part) => !isToolPart(part) || part.state !== "approval-responded"),
+        },
+  );
+  return await convertToModelMessages(clean, { ...(tools && { tools }), ignoreIncompleteToolCalls: true });
+}

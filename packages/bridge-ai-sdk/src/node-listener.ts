@@ -1,0 +1,74 @@
+import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
+import { Readable } from "node:stream";
+import type { ReadableStream as NodeReadableStream } from "node:stream/web";
+import { errorResponse } from "./http.ts";
+
+/**
+ * Serves a fetch handler by `node:http`. A client that goes away aborts nothing: an answer goes on being made.
+ *
+ * @example
+ * createServer(nodeListener((request) => chat.fetch(request, { owner: userOf(request) }))).listen(3000);
+ */
+export function nodeListener(handler: (request: Request) => Promise<Response>): RequestListener {
+  return (incoming, outgoing) => void serve(handler, incoming, outgoing);
+}
+
+async function serve(
+  handler: (request: Request) => Promise<Response>,
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+): Promise<void> {
+  const response = await answer(handler, incoming);
+  outgoing.writeHead(response.status, Object.fromEntries(response.headers));
+  outgoing.flushHeaders();
+  const reader = response.body?.getReader();
+  if (!reader) return void outgoing.end();
+  outgoing.on("close", () => void reader.cancel().catch(() => undefined));
+  try {
+    for (let next = await reader.read(); !next.done; next = await reader.read()) {
+      if (!outgoing.write(next.value)) await drained(outgoing);
+    }
+    outgoing.end();
+  } catch (error) {
+    // A body that breaks off must not look as if it had ended.
+    outgoing.destroy(error instanceof Error ? error : undefined);
+  }
+}
+
+async function answer(
+  handler: (request: Request) => Promise<Response>,
+  incoming: IncomingMessage,
+): Promise<Response> {
+  try {
+    return await handler(requestOf(incoming));
+  } catch (error) {
+    return errorResponse(error);
+  }
+}
+
+function requestOf(incoming: IncomingMessage): Request {
+  const { method = "GET", url = "/", headers, headersDistinct } = incoming;
+  const isEncrypted = "encrypted" in incoming.socket;
+  const target = new URL(`${isEncrypted ? "https" : "http"}://${headers.host ?? "localhost"}${url}`);
+  const list = Object.entries(headersDistinct).flatMap(([name, values = []]) =>
+    values.map((value): [string, string] => [name, value]),
+  );
+  const hasBody = method !== "GET" && method !== "HEAD";
+  return new Request(target, {
+    method,
+    headers: list,
+    ...(hasBody && { body: Readable.toWeb(incoming) as NodeReadableStream<Uint8Array>, duplex: "half" }),
+  });
+}
+
+/** Settles when more can be written, or nothing more can. */
+async function drained(outgoing: ServerResponse): Promise<void> {
+  if (outgoing.destroyed) return;
+  await new Promise<void>((resolve) => {
+    const done = () => {
+      outgoing.off("drain", done).off("close", done);
+      resolve();
+    };
+    outgoing.on("drain", done).on("close", done);
+  });
+}

@@ -1,0 +1,78 @@
+import type { ChatPatch, ChatRun, OwnedChats } from "@scrollback/chats";
+import type { UIMessage } from "ai";
+import { type AnswerRecorder, recordAnswer } from "./answer-recorder.ts";
+import { forkFor } from "./branch.ts";
+import { historyOf, modelMessagesOf } from "./history.ts";
+import type { BeginTurnOptions, Turn, UIOptions } from "./options.ts";
+import type { PostBody } from "./post-body.ts";
+import { changeOf, readTurnRequest, type TurnRequest } from "./run-change.ts";
+
+/** A run that a request has begun. */
+export interface BegunRun<UI extends UIMessage> {
+  readonly run: ChatRun<UI>;
+  /** The stored messages, up to the answer; where it continues one, with it. */
+  readonly stored: readonly UI[];
+  readonly isContinuation: boolean;
+}
+
+/** How a run is begun. */
+export interface BeginRun<UI extends UIMessage> extends UIOptions, BeginTurnOptions {
+  readonly chats: OwnedChats<UI>;
+  /** What a chat has that the request creates. */
+  create?(message: UI): ChatPatch;
+}
+
+/** Stores what a request changes, and takes the lease of the chat, in one commit. */
+export async function beginRun<UI extends UIMessage>(
+  body: PostBody,
+  { chats, whileRunning, onStale, generateMessageId, create, ...options }: BeginRun<UI>,
+): Promise<BegunRun<UI>> {
+  const placed = onStale === "append" ? { ...body, parentId: undefined } : body;
+  const request = await readTurnRequest<UI>(placed, options);
+  const isContinuation = request.kind === "continue";
+  const branch = body.isBranch ? await forkFor(chats, placed, request) : undefined;
+  const change = branch
+    ? branch.change
+    : (entries: Parameters<typeof changeOf<UI>>[1]) => changeOf(request, entries);
+  const first = firstPatch(request, create);
+  const begin = chats.begin(branch?.chatId ?? body.chatId, change, {
+    ...(generateMessageId && !isContinuation && { messageId: generateMessageId() }),
+    ...(whileRunning && { whileRunning }),
+    ...(first && !branch && { create: first }),
+  });
+  const run = await begin.catch(async (error) => {
+    if (branch) await chats.delete(branch.chatId);
+    throw error;
+  });
+  const messages = run.entries.map(({ message }) => message);
+  const index = messages.findIndex(({ id }) => id === run.messageId);
+  return { run, stored: index < 0 ? messages : messages.slice(0, index + 1), isContinuation };
+}
+
+function firstPatch<UI extends UIMessage>(
+  request: TurnRequest<UI>,
+  create: ((message: UI) => ChatPatch) | undefined,
+): ChatPatch | undefined {
+  return request.kind === "submit" ? create?.(request.message) : undefined;
+}
+
+/** What a model is called with. */
+export async function turnOf<UI extends UIMessage>(
+  { run, stored, isContinuation }: BegunRun<UI>,
+  owner: string,
+  { rest }: PostBody,
+  options: UIOptions,
+): Promise<Turn<UI>> {
+  const messages = await historyOf(stored, options);
+  const modelMessages = await modelMessagesOf(messages, options, isContinuation ? run.messageId : undefined);
+  const { chat, signal } = run;
+  return { owner, chat, run, messages, modelMessages, signal, body: rest };
+}
+
+/** Stores the answer of a run. */
+export function recorderOf<UI extends UIMessage>(
+  { run, stored }: BegunRun<UI>,
+  onError: (error: unknown) => void,
+): AnswerRecorder<UI> {
+  return recordAnswer({ run, messages: stored, onError });
+}

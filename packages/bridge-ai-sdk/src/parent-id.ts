@@ -1,0 +1,14 @@
+import type { UIMessage } from "ai";
+
+/**
+ * The id of the message before another one, as the server has stored it, or `null` where that is the first. An answer without
+ * content is passed over: `useChat` shows one when a model fails at once, and the server stores none.
+ */
+export function parentIdOf(messages: readonly UIMessage[], index: number): string | null {
+  return messages.slice(0, Math.max(index, 0)).findLast((message) => !isBlankAnswer(message))?.id ?? null;
+}
+
+/** Whether an answer has no content yet. */
+export function isBlankAnswer({ role, parts }: UIMessage): boolean {
+  return role === "assistant" && Array.isArray(parts) && parts.every(({ type }) => type === "step-start");
+}

@@ -1,0 +1,77 @@
+import { checkOptions, hasMethods, invalid, isFunction, isString } from "@scrollback/store-core";
+import type { Redis } from "ioredis";
+import { createResumableStreamContext, type Publisher, type Subscriber } from "resumable-stream/generic";
+import { Channels } from "./redis-channels.ts";
+import type { ChatStreams } from "./streams.ts";
+
+/** What {@link redisStreams} takes. */
+export interface RedisStreamsOptions {
+  /** A client of ioredis. It is not closed. Listening takes a connection of its own, which is made of it and closed by `close`. */
+  readonly redis: Redis;
+  /** Before every key and channel. Default `"scrollback:answers"`. */
+  readonly keyPrefix?: string;
+  /** Called with what failed at Redis. An answer is made and stored in any case. */
+  onError?(error: unknown): void;
+}
+
+/**
+ * Running answers over Redis: any server process resumes and stops what another one makes. The process that makes an answer holds it
+ * in memory, and sends it to those who ask. Does no I/O until it is used.
+ */
+export function redisStreams(options: RedisStreamsOptions): ChatStreams {
+  checkOptions("redisStreams", options ?? null, {
+    redis: hasMethods("publish", "duplicate", "get", "set"),
+    keyPrefix: isString,
+    onError: isFunction,
+  });
+  const { redis, keyPrefix = "scrollback:answers", onError = () => undefined } = options;
+  if (redis === undefined) invalid("redisStreams: redis must be a client of ioredis");
+  const channels = new Channels(redis, onError);
+  const stopChannel = (runId: string) => `${keyPrefix}:stop:${runId}`;
+  /** The library rejects where nobody waits: what fails here is reported, and a stream that is not published is not resumed. */
+  const reported = async <T>(request: Promise<T>): Promise<T | null> => {
+    try {
+      return await request;
+    } catch (error) {
+      onError(error);
+      return null;
+    }
+  };
+  const subscriber: Subscriber = {
+    connect: async () => undefined,
+    subscribe: (channel, listener) => reported(channels.subscribe(channel, listener)).then(() => undefined),
+    unsubscribe: (channel) => reported(channels.unsubscribe(channel)),
+  };
+  const publisher: Publisher = {
+    connect: async () => undefined,
+    publish: (channel, message) => reported(redis.publish(channel, message)),
+    set: (key, value, { EX = 0 } = {}) =>
+      reported(EX > 0 ? redis.set(key, value, "EX", EX) : redis.set(key, value)),
+    get: (key) => reported(redis.get(key)),
+    incr: (key) => redis.incr(key),
+  };
+  const context = createResumableStreamContext({ keyPrefix, waitUntil: null, subscriber, publisher });
+
+  return {
+    publish(runId, stream) {
+      void context
+        .createNewResumableStream(runId, () => stream)
+        .then((published) => published?.pipeTo(new WritableStream()))
+        .catch(onError);
+    },
+    async resume(runId) {
+      // Rejects where the process that made the answer does not answer.
+      const stream = await context.resumeExistingStream(runId).catch(() => undefined);
+      return stream ?? undefined;
+    },
+    async stop(runId) {
+      await reported(redis.publish(stopChannel(runId), "stop"));
+    },
+    onStop(runId, listener) {
+      const channel = stopChannel(runId);
+      void reported(channels.subscribe(channel, listener));
+      return () => void reported(channels.unsubscribe(channel));
+    },
+    close: () => channels.close(),
+  };
+}

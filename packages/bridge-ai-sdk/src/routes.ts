@@ -1,0 +1,195 @@
+import type { Chat, ChatEntry, ChatPatch, ChatStore, ListChats, OwnedChats } from "@scrollback/chats";
+import { invalid, isObject, StoreError } from "@scrollback/store-core";
+import type { UIMessage } from "ai";
+import type { ChatHandler } from "./handler.ts";
+import { readJson } from "./http.ts";
+
+/** An export holds a whole chat. */
+const MAX_IMPORT_BYTES = 64 * 1_024 * 1_024;
+
+/** What the routes are served by. */
+export interface RouteContext<UI extends UIMessage> {
+  readonly chats: ChatStore<UI>;
+  readonly handler: Pick<ChatHandler, "handle" | "resume" | "stop">;
+  readonly maxMessageBytes: number;
+  /** Closes an answer that gets no more. */
+  settle(message: UI): UI;
+}
+
+interface RouteCall<UI extends UIMessage> extends RouteContext<UI> {
+  readonly request: Request;
+  readonly owner: string;
+  readonly mine: OwnedChats<UI>;
+  /** Of the path; empty where it has none. */
+  readonly chatId: string;
+  readonly query: URLSearchParams;
+  /** The JSON of the request. */
+  body(maxBytes?: number): Promise<Record<string, unknown>>;
+}
+
+type Route = <UI extends UIMessage>(call: RouteCall<UI>) => Promise<Response>;
+
+const routes: Readonly<Record<string, Route>> = {
+  "POST /chat": ({ handler, request, owner }) => handler.handle(request, { owner }),
+  "GET /chat/:id/stream": ({ handler, owner, chatId }) => handler.resume(chatId, { owner }),
+  async "POST /chat/:id/stop"({ handler, owner, chatId, body }) {
+    const { runId } = await body();
+    return await handler.stop(chatId, { owner, ...(typeof runId === "string" && { runId }) });
+  },
+  async "GET /chats"({ mine, query }) {
+    return Response.json(await mine.list(listOptions(query)));
+  },
+  async "GET /chats/:id"({ mine, chatId, query, settle }) {
+    const limit = query.get("limit");
+    const before = query.get("before");
+    const page = await mine.read(chatId, {
+      ...(limit !== null && { limit: Number(limit) }),
+      ...(before !== null && { before }),
+    });
+    if (!page) throw missing();
+    const { chat, older } = page;
+    const entries = page.entries.map((entry) => shownEntry(entry, chat, settle));
+    const statuses = Object.fromEntries(entries.map((entry) => [entry.message.id, statusOf(entry)]));
+    const messages = entries.map(({ message }) => message);
+    return Response.json({ chat, messages, statuses, ...(older !== undefined && { older }) });
+  },
+  async "PATCH /chats/:id"({ mine, chatId, body }) {
+    const { operationId, expectedRevision, ...patch } = await body();
+    return Response.json(
+      await mine.update(chatId, patch as ChatPatch, defined({ operationId, expectedRevision })),
+    );
+  },
+  async "DELETE /chats/:id"({ mine, chatId }) {
+    await mine.delete(chatId);
+    return new Response(null, { status: 204 });
+  },
+  async "POST /chats/:id/fork"({ mine, chatId, body }) {
+    return created(await mine.fork(chatId, await body()));
+  },
+  async "GET /chats/:id/export"({ mine, chatId }) {
+    const data = await mine.export(chatId);
+    if (!data) throw missing();
+    return Response.json(data, { headers: { "content-disposition": `attachment; filename="chat.json"` } });
+  },
+  async "POST /chats/import"({ mine, body }) {
+    return created(await mine.import(await body(MAX_IMPORT_BYTES)));
+  },
+};
+
+/** Serves a request by its path and method. 404 where there is no such path, 405 where it has no such method. */
+export async function routedResponse<UI extends UIMessage>(
+  request: Request,
+  owner: string,
+  context: RouteContext<UI>,
+): Promise<Response> {
+  const { pathname, searchParams: query } = new URL(request.url);
+  const found = routeOf(request.method, pathname);
+  const route = routes[`${request.method} ${found?.pattern}`];
+  if (!found || !route) {
+    const allow = found ? methodsOf(found.pattern) : [];
+    if (allow.length === 0) throw new StoreError("NOT_FOUND", "request: there is no such path");
+    const error = { error: "INVALID_ARGUMENT", message: "request: the path has no such method" };
+    return Response.json(error, { status: 405, headers: { allow: allow.join(", ") } });
+  }
+  return await route({
+    ...context,
+    ...{ request, owner, query, chatId: found.chatId, mine: context.chats.of(owner) },
+    body: async (maxBytes = context.maxMessageBytes) => {
+      const json = (await readJson(request, maxBytes)) ?? {};
+      const problem = isObject(json);
+      if (problem) invalid(`request: the body ${problem}`);
+      return json as Record<string, unknown>;
+    },
+  });
+}
+
+/** The pattern of a path, and the id in it. A chat may have the name of a fixed path: the method tells them apart. */
+function routeOf(method: string, pathname: string): { pattern: string; chatId: string } | undefined {
+  const [, api, kind, id, action, ...rest] = pathname.split("/");
+  if (api !== "api" || (kind !== "chat" && kind !== "chats") || rest.length > 0 || id === "")
+    return undefined;
+  const path = (segment: string | undefined) =>
+    `/${[kind, segment, action].filter((part) => part !== undefined).join("/")}`;
+  if (id === undefined) return { pattern: path(id), chatId: "" };
+  const isFixed = id !== ":id" && Object.hasOwn(routes, `${method} ${path(id)}`);
+  return isFixed ? { pattern: path(id), chatId: "" } : { pattern: path(":id"), chatId: decoded(id) };
+}
+
+function methodsOf(pattern: string): string[] {
+  return Object.keys(routes).flatMap((key) => (key.endsWith(` ${pattern}`) ? (key.split(" ")[0] ?? []) : []));
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return invalid("request: the path must be encoded as a URI");
+  }
+}
+
+function listOptions(query: URLSearchParams): ListChats {
+  const limit = query.get("limit");
+  const cursor = query.get("cursor");
+  const labels = query.get("labels");
+  return {
+    ...(limit !== null && { limit: Number(limit) }),
+    ...(cursor !== null && { cursor }),
+    ...flag(query, "archived"),
+    ...flag(query, "pinned"),
+    ...(labels !== null && { labels: parsedLabels(labels) }),
+  };
+}
+
+function flag(query: URLSearchParams, name: "archived" | "pinned"): { archived?: boolean; pinned?: boolean } {
+  const value = query.get(name);
+  if (value === null) return {};
+  if (value !== "true" && value !== "false") invalid(`request: ${name} must be true or false`);
+  return { [name]: value === "true" };
+}
+
+function parsedLabels(text: string): NonNullable<ListChats["labels"]> {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return invalid("request: labels must be a JSON object");
+  }
+}
+
+/** The answer of a process that died gets no more, though nothing has been written since. */
+function shownEntry<UI extends UIMessage>(
+  entry: ChatEntry<UI>,
+  { run }: Chat,
+  settle: (message: UI) => UI,
+): ChatEntry<UI> {
+  const isLost = run?.state === "lost" && run.messageId === entry.message.id && entry.status === "partial";
+  return isLost
+    ? {
+        ...entry,
+        message: settle(entry.message),
+        status: "failed",
+        error: "the process that made the answer was lost",
+      }
+    : entry;
+}
+
+function statusOf<UI extends UIMessage>({
+  message,
+  ...status
+}: ChatEntry<UI>): Omit<ChatEntry<UI>, "message"> {
+  return status;
+}
+
+function created(chat: Chat): Response {
+  return Response.json(chat, { status: 201 });
+}
+
+function missing(): StoreError {
+  return new StoreError("NOT_FOUND", "request: there is no such chat");
+}
+
+function defined(fields: Readonly<Record<string, unknown>>): Record<string, never> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Record<
+    string,
+    never
+  >;
+}

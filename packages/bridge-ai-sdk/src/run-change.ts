@@ -1,0 +1,71 @@
+import { isDeepStrictEqual } from "node:util";
+import type { ChatEntry, RunChange } from "@scrollback/chats";
+import { invalid, StoreError, type StoreErrorCode } from "@scrollback/store-core";
+import type { ToolSet, UIMessage } from "ai";
+import { type Decisions, decidedMessage, decisionsOf } from "./decisions.ts";
+import type { UIOptions } from "./options.ts";
+import type { PostBody } from "./post-body.ts";
+import { userMessage } from "./user-message.ts";
+
+/** A request whose message is validated. */
+export type TurnRequest<UI extends UIMessage> =
+  | { readonly kind: "regenerate"; readonly messageId: string | undefined }
+  | {
+      readonly kind: "continue";
+      readonly messageId: string;
+      readonly decisions: Decisions;
+      readonly tools: ToolSet | undefined;
+    }
+  | {
+      readonly kind: "submit";
+      readonly messageId: string | undefined;
+      readonly message: UI;
+      /** What the last stored message must be; undefined: any. */
+      readonly parentId: string | null | undefined;
+    };
+
+/** @throws StoreError `INVALID_ARGUMENT`. */
+export async function readTurnRequest<UI extends UIMessage>(
+  { isRegenerate, message, messageId, parentId }: PostBody,
+  options: UIOptions,
+): Promise<TurnRequest<UI>> {
+  if (isRegenerate) return { kind: "regenerate", messageId };
+  const { role, id } = message as Partial<UIMessage>;
+  if (role !== "assistant")
+    return { kind: "submit", messageId, parentId, message: await userMessage<UI>(message, options) };
+  if (typeof id !== "string") invalid("chat: message.id must be a string");
+  const { tools } = options;
+  return { kind: "continue", messageId: id, decisions: await decisionsOf(message, tools), tools };
+}
+
+/** What a request changes in a chat as it is. @throws StoreError `CONFLICT` for a message that is stored elsewhere, or answered. */
+export function changeOf<UI extends UIMessage>(
+  request: TurnRequest<UI>,
+  entries: readonly ChatEntry<UI>[],
+): RunChange<UI> {
+  const indexOf = (id: string | undefined) => entries.findIndex(({ message }) => message.id === id);
+  const last = entries.at(-1)?.message;
+  if (request.kind === "regenerate") {
+    const isUnknown = indexOf(request.messageId) < 0 && last?.role === "user";
+    return { dropAnswer: isUnknown ? undefined : request.messageId };
+  }
+  if (request.kind === "continue") {
+    const { messageId, decisions, tools } = request;
+    return { replace: messageId, with: (stored) => decidedMessage(stored, decisions, tools) };
+  }
+  const { message, messageId, parentId } = request;
+  if (last && isDeepStrictEqual(last, message)) return { nothing: true };
+  if (entries[indexOf(messageId)]?.message.role === "user") return { edit: messageId ?? "", message };
+  if (indexOf(message.id) >= 0) throw stale("the message is stored already");
+  if (parentId !== undefined && parentId !== (last?.id ?? null)) throw stale("other messages were added");
+  return { append: [message] };
+}
+
+function stale(problem: string): StoreError {
+  return new StoreError("CONFLICT", `chat: ${problem}; load the chat again`);
+}
+
+/** Whether an error has one of these codes. */
+export function hasCode(error: unknown, ...codes: StoreErrorCode[]): boolean {
+  return codes.some((code) => StoreError.is(error, code));
+}

@@ -1,0 +1,67 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { ChatEntry, OwnedChats, RunSummary } from "@scrollback/chats";
+import type { UIMessage } from "ai";
+import { replayedAnswer } from "./replay.ts";
+import { replayResponse, streamResponse } from "./stream-response.ts";
+import type { ChatStreams } from "./streams.ts";
+import { watchedStream } from "./watched-stream.ts";
+
+/** An answer that ended between loading a chat and resuming it is replayed for so long. */
+const REPLAY_MS = 10_000;
+/** A run is published a moment after it begins. */
+const PUBLISH_MS = 500;
+const LOOK_MS = 50;
+
+/** The running answer of a chat from its beginning, or one that has just ended; else 204. */
+export async function resumedAnswer<UI extends UIMessage>(
+  chats: OwnedChats<UI>,
+  chatId: string,
+  streams: ChatStreams,
+): Promise<Response> {
+  for (;;) {
+    const page = await chats.read(chatId, { limit: 1 });
+    const run = page?.chat.run;
+    if (run?.state !== "running") return run ? noContent() : endedAnswer(page?.entries.at(-1));
+    const stream = await streams.resume(run.id);
+    if (stream) {
+      const watched = watchedStream(stream, () => isRunning(chats, chatId, run));
+      return streamResponse(watched, run.id);
+    }
+    const isYoung = Date.now() - run.startedAt < PUBLISH_MS;
+    if (!isYoung && (await isRunning(chats, chatId, run))) return noContent();
+    await sleep(LOOK_MS);
+  }
+}
+
+/** Asks a chat's run to stop, and waits until what there is of the answer is saved. Returns false where none is running. */
+export async function stopAnswer<UI extends UIMessage>(
+  chats: OwnedChats<UI>,
+  chatId: string,
+  runId: string,
+  streams: ChatStreams,
+): Promise<boolean> {
+  const isStopped = await chats.stop(chatId, runId);
+  if (!isStopped) return false;
+  // Makes it faster only: the head has the request, and may not wait for what carries streams.
+  void streams.stop(runId).catch(() => undefined);
+  while (await isRunning(chats, chatId, { id: runId })) await sleep(LOOK_MS);
+  return true;
+}
+
+async function isRunning<UI extends UIMessage>(
+  chats: OwnedChats<UI>,
+  chatId: string,
+  { id }: Pick<RunSummary, "id">,
+): Promise<boolean> {
+  const run = (await chats.get(chatId))?.run;
+  return run?.id === id && run.state === "running";
+}
+
+function endedAnswer<UI extends UIMessage>(entry: ChatEntry<UI> | undefined): Response {
+  if (entry?.message.role !== "assistant" || Date.now() - entry.updatedAt > REPLAY_MS) return noContent();
+  return replayResponse(replayedAnswer(entry.message, entry));
+}
+
+function noContent(): Response {
+  return new Response(null, { status: 204 });
+}

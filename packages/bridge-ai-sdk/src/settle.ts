@@ -1,0 +1,33 @@
+import type { ToolSet, UIMessage } from "ai";
+import { isClientTool, isToolPart, type ToolPart, type UIPart, withPartFields } from "./tool-parts.ts";
+
+const INTERRUPTED = "Interrupted; it may have run.";
+
+/**
+ * An answer that gets no more: stopped, failed, or of a process that died. Nothing in it is left that a provider refuses, and no tool
+ * runs a second time unseen. Approvals that wait for the user, and calls of client tools, stay as they are.
+ */
+export function settled<UI extends UIMessage>(message: UI, tools: ToolSet | undefined): UI {
+  return { ...message, parts: message.parts.flatMap((part) => settledPart(part, tools)) };
+}
+
+function settledPart(part: UIPart, tools: ToolSet | undefined): UIPart[] {
+  if (part.type === "text" || part.type === "reasoning")
+    return [part.state === "streaming" ? { ...part, state: "done" } : part];
+  if (!isToolPart(part)) return [part];
+  if (part.state === "input-streaming") return [];
+  if (part.state === "approval-responded" && !part.approval.approved)
+    return [withPartFields(part, { state: "output-denied" })];
+  return [isInterrupted(part, tools) ? interrupted(part) : part];
+}
+
+function isInterrupted(part: ToolPart, tools: ToolSet | undefined): boolean {
+  if (part.state === "output-available") return part.preliminary === true;
+  if (part.state !== "input-available" && part.state !== "approval-responded") return false;
+  return !isClientTool(part, tools);
+}
+
+function interrupted(part: ToolPart): ToolPart {
+  const gone = { output: undefined, preliminary: undefined, resultProviderMetadata: undefined };
+  return withPartFields(part, { ...gone, state: "output-error", errorText: INTERRUPTED });
+}

@@ -1,0 +1,24 @@
+import { createUIMessageStreamResponse, UI_MESSAGE_STREAM_HEADERS, type UIMessageChunk } from "ai";
+
+/** Proxies close what is silent for longer than this. */
+const KEEP_ALIVE_MS = 15_000;
+
+/** An answer that is made by this request. */
+export function answerResponse(
+  stream: ReadableStream<UIMessageChunk>,
+  headers: Record<string, string>,
+): Response {
+  return createUIMessageStreamResponse({ stream, headers, keepAliveMs: KEEP_ALIVE_MS });
+}
+
+/** An answer that has ended. */
+export function replayResponse(stream: ReadableStream<UIMessageChunk>): Response {
+  return createUIMessageStreamResponse({ stream });
+}
+
+/** An answer that is text of server-sent events already. */
+export function streamResponse(stream: ReadableStream<string>, runId: string): Response {
+  return new Response(stream.pipeThrough(new TextEncoderStream()), {
+    headers: { ...UI_MESSAGE_STREAM_HEADERS, "x-scrollback-run": runId },
+  });
+}

@@ -1,0 +1,29 @@
+import {
+  type DynamicToolUIPart,
+  getToolName,
+  isToolUIPart,
+  type ToolSet,
+  type ToolUIPart,
+  type UIMessage,
+} from "ai";
+
+/** A tool call in a UI message. */
+export type ToolPart = ToolUIPart | DynamicToolUIPart;
+export type UIPart = UIMessage["parts"][number];
+
+export function isToolPart(part: UIPart): part is ToolPart {
+  return isToolUIPart(part);
+}
+
+/** Whether the client runs the tool: this process knows it, and has nothing to execute. */
+export function isClientTool(part: ToolPart, tools: ToolSet = {}): boolean {
+  const name = getToolName(part);
+  const tool = Object.hasOwn(tools, name) ? tools[name] : undefined;
+  return tool !== undefined && tool.execute === undefined && !part.providerExecuted;
+}
+
+/** A part with fields changed; undefined removes one. */
+export function withPartFields(part: ToolPart, fields: Readonly<Record<string, unknown>>): ToolPart {
+  const changed = Object.entries({ ...part, ...fields }).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(changed) as unknown as ToolPart;
+}

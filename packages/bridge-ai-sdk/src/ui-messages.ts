@@ -1,0 +1,33 @@
+import type { ChatStoreOptions } from "@scrollback/chats";
+import { checkOptions, isObject } from "@scrollback/store-core";
+import type { UIMessage } from "ai";
+import { uiMessageProblem } from "./message-traits.ts";
+import type { UIOptions } from "./options.ts";
+import { settled } from "./settle.ts";
+
+/** The checks of {@link UIOptions}. */
+export const uiOptionChecks = { tools: isObject, metadataSchema: () => undefined, dataSchemas: isObject };
+
+/**
+ * What a `ChatStore` needs to hold the UI messages of the AI SDK. Give it the tools that the handler has.
+ *
+ * @example
+ * const chats = new ChatStore<UIMessage>({ stores, ...uiMessages({ tools }) });
+ */
+export function uiMessages<UI extends UIMessage>(
+  options: UIOptions = {},
+): Required<Pick<ChatStoreOptions<UI>, "check" | "preview" | "settle">> {
+  checkOptions("uiMessages", options, uiOptionChecks);
+  return {
+    check: uiMessageProblem,
+    preview: textOf,
+    settle: (message) => settled(message, options.tools),
+  };
+}
+
+/** The text of a message; without any, the names of its files. */
+export function textOf({ parts }: UIMessage): string {
+  const texts = parts.flatMap((part) => (part.type === "text" ? part.text : []));
+  const names = parts.flatMap((part) => (part.type === "file" ? (part.filename ?? part.mediaType) : []));
+  return (texts.length > 0 ? texts : names).join("\n");
+}

@@ -1,0 +1,63 @@
+import { createStores } from "@scrollback/store-core";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { CountingDriver } from "../../chats/test/counting-driver.ts";
+import { serve, user } from "./serve.ts";
+
+// Now and then a note starts a compaction of the directory: by chance, which has no place in a count.
+beforeEach(() => {
+  vi.spyOn(Math, "random").mockReturnValue(0.99);
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+const READ = "read chat";
+const COMMIT = "commit chat";
+
+/** A driver that counts the requests for chats. Those for the directory are notes, of at most one a second for all chats of an owner. */
+class ChatCountingDriver extends CountingDriver {
+  override take(): string[] {
+    return super.take().filter((request) => request !== "commit directory");
+  }
+}
+
+async function counted() {
+  const driver = new ChatCountingDriver();
+  // A beat would come into the count by chance.
+  const server = await serve({ stores: createStores(driver), store: { beatMs: 60_000, leaseMs: 180_000 } });
+  return { ...server, driver };
+}
+
+test("requests of a turn: a read, the question, a commit for each step, the answer; none of them grows with the chat", async () => {
+  await using server = await counted();
+  const { driver } = server;
+  const turn = async (body: object) => {
+    driver.take();
+    expect((await server.post({ id: "c", ...body })).status).toBe(200);
+    return driver.take();
+  };
+  const plain = [READ, COMMIT, COMMIT, COMMIT];
+  expect(await turn({ message: user("q1", "say one") })).toEqual(plain);
+  expect(await turn({ message: user("q2", "say two") })).toEqual(plain);
+  for (let n = 0; n < 40; n++) await server.mine.append("c", [user(`f${n}`)]);
+  expect(await turn({ message: user("q3", "say three") })).toEqual(plain);
+  expect(await turn({ trigger: "regenerate-message" })).toEqual(plain);
+  expect(await turn({ message: user("q4", "look up x") })).toEqual([...plain, COMMIT]);
+});
+
+test("requests of the other routes", async () => {
+  await using server = await counted();
+  const { driver } = server;
+  await server.post({ id: "c", message: user("q", "say one") });
+  await server.chats.flush();
+  const requests = async (method: string, path: string, body?: unknown) => {
+    driver.take();
+    await (await server.send(method, path, body)).text();
+    return driver.take();
+  };
+  expect(await requests("GET", "/chats")).toEqual(["read directory"]);
+  expect(await requests("GET", "/chats/c")).toEqual([READ]);
+  expect(await requests("GET", "/chat/c/stream")).toEqual([READ]);
+  expect(await requests("POST", "/chat/c/stop")).toEqual([READ]);
+  expect(await requests("PATCH", "/chats/c", { title: "T" })).toEqual([READ, COMMIT]);
+});

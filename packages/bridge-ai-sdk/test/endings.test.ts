@@ -1,0 +1,315 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { createUIMessageStream, type UIMessage } from "ai";
+import { expect, test } from "vitest";
+import { scriptedModel, scriptedTools } from "./scripted-model.ts";
+import { read, serve, textIn, until, user } from "./serve.ts";
+import { openTab, textOf } from "./ui-client.ts";
+
+const slow = () => scriptedModel({ delayMs: 20 });
+const words = (count: number) => Array.from({ length: count }, (_, index) => `word${index}`).join(" ");
+
+test("a model that is down: the question stays, the error is not told in detail, and a retry is answered", async () => {
+  let isDown = true;
+  const model = scriptedModel();
+  await using server = await serve({
+    async generate(turn) {
+      if (isDown) throw new Error("secret: no connection");
+      const { streamText } = await import("ai");
+      return streamText({ model, messages: turn.modelMessages });
+    },
+  });
+  const tab = openTab(server.url, "c");
+  await tab.sendMessage({ text: "say hello" });
+  expect(tab.error?.message).toBe("An error occurred.");
+  expect((await server.stored("c"))?.map(textOf)).toEqual(["say hello"]);
+  expect(server.errors).toMatchObject([{ message: "secret: no connection" }]);
+  expect((await server.mine.get("c"))?.run).toBeUndefined();
+  isDown = false;
+  await tab.regenerate();
+  expect(tab.lastText).toBe("hello ");
+  expect(await server.stored("c")).toEqual(tab.plain);
+});
+
+test("a model that fails at once leaves an empty answer in the tab; the next message is taken all the same", async () => {
+  await using server = await serve();
+  const tab = openTab(server.url, "c");
+  await tab.sendMessage({ text: "crash" });
+  expect(tab.error?.message).toBe("An error occurred.");
+  expect(tab.lastMessage).toMatchObject({ role: "assistant", parts: [] });
+  expect((await server.stored("c"))?.map(textOf)).toEqual(["crash"]);
+  await tab.sendMessage({ text: "say hello" });
+  expect(tab.lastText).toBe("hello ");
+  expect((await server.stored("c"))?.map(textOf)).toEqual(["crash", "say hello", "hello "]);
+});
+
+test("a model that fails in the middle: what there is is stored as failed", async () => {
+  await using server = await serve();
+  const tab = openTab(server.url, "c");
+  await tab.sendMessage({ text: "fail after one two" });
+  expect(tab.error?.message).toBe("An error occurred.");
+  const page = await server.mine.read("c");
+  expect(page?.entries.at(-1)).toMatchObject({ status: "failed", error: "An error occurred." });
+  expect(textOf(page?.entries.at(-1)?.message)).toBe("one two ");
+  expect(page?.entries.at(-1)?.message.parts).toMatchObject([{ type: "step-start" }, { state: "done" }]);
+  expect(server.errors).toMatchObject([{ message: "secret: the model failed" }]);
+  const { statuses, messages } = await server.get("/chats/c");
+  expect(statuses[messages[1]?.id ?? ""]).toMatchObject({ status: "failed", error: "An error occurred." });
+});
+
+test("stream.onError gives the text of errors; errors of tools stay as they are without it", async () => {
+  const tools = { ...scriptedTools({ deleted: [] }) };
+  const broken = {
+    ...tools,
+    lookUp: { ...tools.lookUp, execute: async () => Promise.reject(new Error("no entry")) },
+  };
+  await using plain = await serve({ tools: broken });
+  await plain.post({ id: "c", message: user("q", "look up x") });
+  expect(JSON.stringify(await plain.stored("c"))).toContain("no entry");
+  await using told = await serve({ tools: broken, stream: { onError: () => "Sorry." } });
+  await told.post({ id: "c", message: user("q", "look up x") });
+  const texts = JSON.stringify((await told.stored("c"))?.[1]?.parts[1]);
+  expect(texts).toContain("Sorry.");
+  expect(texts).not.toContain("no entry");
+});
+
+test("stop: the answer so far is stored when the request returns, and the chat goes on", async () => {
+  await using server = await serve({ model: slow() });
+  const tab = openTab(server.url, "c");
+  const sent = tab.sendMessage({ text: `say ${words(200)}` });
+  await until(() => tab.messages.length === 2 && tab.lastText.includes("word3"));
+  expect(await (await server.send("POST", "/chat/c/stop")).json()).toEqual({ stopped: true });
+  const page = await server.mine.read("c");
+  expect(page?.entries.at(-1)).toMatchObject({ status: "stopped" });
+  expect(textOf(page?.entries.at(-1)?.message)).toMatch(/^word0 word1 word2 word3 /);
+  expect(page?.chat.run).toBeUndefined();
+  await sent;
+  expect(await server.stored("c")).toEqual(tab.plain);
+  await tab.stop();
+  expect(await (await server.send("POST", "/chat/c/stop")).json()).toEqual({ stopped: false });
+  expect((await server.send("POST", "/chat/none/stop")).status).toBe(404);
+  await tab.sendMessage({ text: "say on" });
+  expect(tab.lastText).toBe("on ");
+  expect(server.errors).toEqual([]);
+});
+
+test("stop of another run than the one that is running stops nothing", async () => {
+  await using server = await serve({ model: slow() });
+  const answered = server.post({ id: "c", message: user("q", `say ${words(10)}`) });
+  await until(async () => (await server.mine.get("c"))?.run);
+  const stopped = await server.send("POST", "/chat/c/stop", { runId: "earlier" });
+  expect(await stopped.json()).toEqual({ stopped: false });
+  expect(textIn((await answered).chunks)).toContain("word9");
+});
+
+test("a model that hangs, and does not mind its signal: stop works, and the lease is given back", async () => {
+  await using server = await serve({ generate: () => new ReadableStream() });
+  const answered = server.post({ id: "c", message: user("q") });
+  await until(async () => (await server.mine.get("c"))?.run);
+  expect(await (await server.send("POST", "/chat/c/stop")).json()).toEqual({ stopped: true });
+  expect((await answered).chunks).toMatchObject([{ type: "start" }, { type: "abort" }]);
+  expect((await server.mine.get("c"))?.run).toBeUndefined();
+  expect(await server.stored("c")).toEqual([user("q")]);
+  await using scripted = await serve();
+  const hanging = scripted.post({ id: "c", message: user("q", "hang") });
+  await until(async () => (await scripted.mine.get("c"))?.run);
+  await scripted.send("POST", "/chat/c/stop");
+  await hanging;
+  expect(await scripted.stored("c")).toEqual([user("q", "hang")]);
+});
+
+test("a tool that is interrupted by stop is stored as one that may have run, and no provider refuses the history", async () => {
+  const tools = scriptedTools({ deleted: [] }, { lookUpMs: 100_000 });
+  await using server = await serve({ tools });
+  const answered = server.post({ id: "c", message: user("q", "look up x") });
+  await until(async () => (await server.newest("c")).includes("input-available"));
+  await server.send("POST", "/chat/c/stop");
+  await answered;
+  const [, stored] = (await server.stored("c")) ?? [];
+  expect(stored?.parts[1]).toMatchObject({
+    state: "output-error",
+    errorText: "Interrupted; it may have run.",
+  });
+  const next = await server.post({ id: "c", message: user("q2", "say next") });
+  expect(textIn(next.chunks)).toBe("next ");
+});
+
+test("a tab that closes stops nothing, and slows nothing", async () => {
+  await using server = await serve({ model: slow() });
+  const controller = new AbortController();
+  const body = JSON.stringify({ id: "c", message: user("q", `say ${words(20)}`) });
+  const { signal } = controller;
+  const response = await fetch(`${server.url}/api/chat`, { method: "POST", body, signal });
+  await response.body?.getReader().read();
+  controller.abort();
+  await until(
+    async () => (await server.mine.get("c"))?.messageCount === 2 && !(await server.mine.get("c"))?.run,
+  );
+  const page = await server.mine.read("c");
+  expect(page?.entries.at(-1)).toMatchObject({ status: "complete" });
+  expect(textOf(page?.entries.at(-1)?.message)).toBe(`${words(20)} `);
+
+  const deaf = await fetch(`${server.url}/api/chat`, {
+    method: "POST",
+    body: JSON.stringify({
+      id: "d",
+      message: user("q", `say ${"x".repeat(300_000)} ${"y".repeat(300_000)} end`),
+    }),
+  });
+  await until(async () =>
+    (await server.stored("d"))?.length === 2 ? !(await server.mine.get("d"))?.run : false,
+  );
+  expect(textOf((await server.stored("d"))?.[1]).length).toBeGreaterThan(600_000);
+  expect(textIn((await read(deaf)).chunks)).toContain("end ");
+  expect(server.errors).toEqual([]);
+});
+
+test("what there is of an answer is stored on the way", async () => {
+  await using server = await serve({ model: slow() });
+  const answered = server.post({ id: "c", message: user("q", `say ${words(50)}`) });
+  const partial = await until(async () => {
+    const entry = (await server.mine.read("c"))?.entries[1];
+    return entry?.status === "partial" && (textOf(entry.message) || undefined);
+  });
+  expect(partial).toMatch(/^word0 /);
+  await answered;
+});
+
+test("a step is stored when it ends, before the next one", async () => {
+  let stored: UIMessage[] | undefined;
+  await using server = await serve({
+    store: { beatMs: 10_000, leaseMs: 30_000 },
+    generate: () =>
+      createUIMessageStream({
+        async execute({ writer }) {
+          writer.write({ type: "start-step" });
+          for (const delta of ["one ", "two "]) {
+            writer.write({ type: "text-start", id: delta });
+            writer.write({ type: "text-delta", id: delta, delta });
+            writer.write({ type: "text-end", id: delta });
+          }
+          writer.write({ type: "finish-step" });
+          await until(async () => (await server.mine.get("c"))?.messageCount === 2);
+          stored = await server.stored("c");
+        },
+      }),
+  });
+  await server.post({ id: "c", message: user("q") });
+  expect(textOf(stored?.[1])).toBe("one |two ");
+});
+
+test("rename and delete during an answer: both stand, and nothing comes back", async () => {
+  await using server = await serve({ model: slow() });
+  const answered = server.post({ id: "c", message: user("q", `say ${words(30)}`) });
+  await until(async () => (await server.mine.get("c"))?.run);
+  expect((await server.send("PATCH", "/chats/c", { title: "Mine" })).status).toBe(200);
+  await answered;
+  expect(await server.mine.get("c")).toMatchObject({ title: "Mine", titleBy: "user", messageCount: 2 });
+
+  const deleted = server.post({ id: "d", message: user("q", `say ${words(100)}`) });
+  await until(async () => (await server.stored("d"))?.length === 2);
+  expect((await server.send("DELETE", "/chats/d")).status).toBe(204);
+  const started = performance.now();
+  await deleted;
+  expect(performance.now() - started).toBeLessThan(1_500);
+  expect(await server.mine.get("d")).toBeUndefined();
+  expect((await server.get("/chats")).chats).toHaveLength(1);
+  expect(server.errors).toEqual([]);
+});
+
+test("a save that fails at the end is reported; the last beat stays, and the run is lost", async () => {
+  await using server = await serve({ model: slow(), store: { leaseMs: 150 } });
+  const answered = server.post({ id: "c", message: user("q", `say ${words(12)}`) });
+  const page = await until(async () => {
+    const found = await server.mine.read("c");
+    return found?.entries.at(-1)?.status === "partial" && found;
+  });
+  expect(page.chat.run?.state).toBe("running");
+  const failing = server.failWrites();
+  await answered;
+  failing.stop();
+  expect(server.errors).toContainEqual(expect.objectContaining({ code: "UNAVAILABLE" }));
+  const lost = await until(async () => {
+    const chat = await server.mine.get("c");
+    return chat?.run?.state === "lost" && chat;
+  });
+  expect(lost.messageCount).toBe(2);
+  const { messages, statuses } = await server.get("/chats/c");
+  expect(statuses[messages[1]?.id ?? ""]).toMatchObject({ status: "failed" });
+  expect(messages[1]?.parts.at(-1)).toMatchObject({ state: "done" });
+});
+
+test("generate returns chunks of its own: the answer has the run's id, also without a start", async () => {
+  await using server = await serve({
+    generate: () =>
+      ReadableStream.from([
+        { type: "text-start" as const, id: "1" },
+        { type: "text-delta" as const, id: "1", delta: "own" },
+        { type: "text-end" as const, id: "1" },
+      ]),
+    generateMessageId: () => "made",
+  });
+  const tab = openTab(server.url, "c");
+  await tab.sendMessage({ text: "q" });
+  expect(tab.lastMessage).toMatchObject({ id: "made", parts: [{ type: "text", text: "own" }] });
+  expect(await server.stored("c")).toEqual(tab.plain);
+});
+
+test("generate: a stream that breaks, or has chunks in the wrong order, is an error and a proper end", async () => {
+  const errors = [
+    () =>
+      new ReadableStream({
+        start(controller) {
+          controller.enqueue({ type: "text-start", id: "1" });
+          controller.enqueue({ type: "text-delta", id: "1", delta: "so far" });
+        },
+        async pull(controller) {
+          await sleep(20);
+          controller.error(new Error("secret: broken"));
+        },
+      }),
+    () => ReadableStream.from([{ type: "text-delta" as const, id: "none", delta: "x" }]),
+    () => ReadableStream.from([{ type: "data-x" as const, data: { size: 1n } }]),
+  ];
+  for (const generate of errors) {
+    await using server = await serve({ generate: generate as never });
+    const tab = openTab(server.url, "c");
+    await tab.sendMessage({ text: "q" });
+    expect(tab.error).toBeDefined();
+    expect((await server.mine.get("c"))?.run).toBeUndefined();
+    expect(server.errors).toHaveLength(1);
+    expect(JSON.stringify(tab.messages)).not.toContain("secret");
+  }
+});
+
+test("outputs of tools that are no JSON are stored as the client has them", async () => {
+  const tools = { ...scriptedTools({ deleted: [] }) };
+  const dated = {
+    ...tools,
+    lookUp: {
+      ...tools.lookUp,
+      execute: async () => ({ at: new Date(0), url: new URL("http://a/"), none: undefined }),
+    },
+  };
+  await using server = await serve({ tools: dated as never });
+  const tab = openTab(server.url, "c");
+  await tab.sendMessage({ text: "look up x" });
+  expect(await server.stored("c")).toEqual(tab.plain);
+  expect(JSON.stringify(await server.stored("c"))).toContain("1970-01-01T00:00:00.000Z");
+  expect(server.errors).toEqual([]);
+});
+
+test("close: stops what runs, or waits for it, and refuses what comes later", async () => {
+  for (const wait of [false, true]) {
+    const server = await serve({ model: slow() });
+    const answered = server.post({ id: "c", message: user("q", `say ${words(20)}`) });
+    await until(async () => (await server.stored("c"))?.length === 2);
+    await server.handler.close({ wait });
+    const page = await server.mine.read("c");
+    expect(page?.entries.at(-1)?.status).toBe(wait ? "complete" : "stopped");
+    await answered;
+    const refused = await server.post({ id: "d", message: user("q") });
+    expect(refused).toMatchObject({ status: 503, error: "CLOSED" });
+    expect(refused.headers.get("retry-after")).toBe("1");
+    await server[Symbol.asyncDispose]();
+  }
+});

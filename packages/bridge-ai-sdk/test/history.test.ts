@@ -1,0 +1,181 @@
+import { convertToModelMessages, tool, type UIMessage } from "ai";
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { uiMessages, uiMessageTraits } from "../src/index.ts";
+import { scriptedModel, scriptedTools } from "./scripted-model.ts";
+import { answer, serve, textIn, user } from "./serve.ts";
+
+const tools = scriptedTools({ deleted: [] });
+const message = (...parts: unknown[]) => ({ id: "a", role: "assistant", parts }) as UIMessage;
+const call = (state: string, fields: object = {}) => ({
+  type: "tool-lookUp",
+  toolCallId: "1",
+  state,
+  input: { word: "x" },
+  ...fields,
+});
+const client = (state: string, fields: object = {}) => ({
+  ...call(state, fields),
+  type: "tool-askUser",
+  input: { question: "x" },
+});
+
+test("settle: what is interrupted is an error, what waits for the user stays, and the SDK takes the rest", async () => {
+  const { settle } = uiMessages({ tools });
+  const error = { state: "output-error", errorText: "Interrupted; it may have run." };
+  const approval = { id: "x", approved: true };
+  const parts: [object, object | undefined][] = [
+    [
+      { type: "text", text: "a", state: "streaming" },
+      { type: "text", text: "a", state: "done" },
+    ],
+    [
+      { type: "reasoning", text: "a", state: "streaming" },
+      { type: "reasoning", text: "a", state: "done" },
+    ],
+    [
+      { type: "text", text: "a" },
+      { type: "text", text: "a" },
+    ],
+    [{ ...call("input-streaming"), rawInput: "{" }, undefined],
+    [call("input-available"), call("", error)],
+    [call("approval-responded", { approval }), call("", { approval, ...error })],
+    [call("output-available", { output: 1, preliminary: true }), call("", error)],
+    [call("output-available", { output: 1 }), call("output-available", { output: 1 })],
+    [
+      call("approval-requested", { approval: { id: "x" } }),
+      call("approval-requested", { approval: { id: "x" } }),
+    ],
+    [
+      call("approval-responded", { approval: { id: "x", approved: false } }),
+      call("output-denied", { approval: { id: "x", approved: false } }),
+    ],
+    [client("input-available"), client("input-available")],
+    [client("approval-responded", { approval }), client("approval-responded", { approval })],
+    [client("input-available", { providerExecuted: true }), client("", { providerExecuted: true, ...error })],
+    [
+      { ...call("input-available"), type: "tool-gone" },
+      { ...call("", error), type: "tool-gone" },
+    ],
+    [
+      { ...call("input-available"), type: "dynamic-tool", toolName: "mcp" },
+      { ...call("", error), type: "dynamic-tool", toolName: "mcp" },
+    ],
+  ];
+  for (const [part, settled] of parts) {
+    const [made] = settle(message(part)).parts;
+    expect(made).toEqual(settled);
+    if (made) await convertToModelMessages([message(made)], { ignoreIncompleteToolCalls: true });
+  }
+});
+
+test("uiMessages: check, and the text for lists", () => {
+  const { check, preview } = uiMessages();
+  expect(check(user("q"))).toBeUndefined();
+  for (const wrong of [
+    null,
+    "text",
+    { ...user("q"), id: 1 },
+    { ...user("q"), role: "tool" },
+    { ...user("q"), parts: 1 },
+  ])
+    expect(check(wrong)).toEqual(expect.any(String));
+  expect(check({ ...user("q"), parts: [{ text: "x" }] })).toContain("parts[0]");
+  expect(
+    preview(message({ type: "text", text: "a" }, { type: "step-start" }, { type: "text", text: "b" })),
+  ).toBe("a\nb");
+  expect(preview(message({ type: "file", mediaType: "image/png", url: "" }))).toBe("image/png");
+});
+
+test("uiMessageTraits: of plain UI messages, trimmed by turns", async () => {
+  const { createMemoryStores } = await import("@scrollback/store-core");
+  await using stores = createMemoryStores<UIMessage>({ traits: uiMessageTraits, maxMessages: 3 });
+  const store = stores.open("t");
+  await store.addMessages([user("q1"), answer("a1"), user("q2"), answer("a2")]);
+  expect(await store.listMessages()).toEqual([user("q2"), answer("a2")]);
+  await expect(store.addMessages([{ id: "x", role: "user" } as never])).rejects.toMatchObject({
+    code: "INVALID_ARGUMENT",
+  });
+});
+
+test("an old message never refuses a chat: calls of tools that are gone or have changed, unknown data and metadata", async () => {
+  const model = scriptedModel();
+  const old = message(
+    { type: "text", text: "kept" },
+    { ...call("output-available", { output: "gone result" }), type: "tool-gone", toolCallId: "1" },
+    { ...call("input-available"), type: "tool-gone", toolCallId: "2" },
+    { ...call("output-available", { output: "changed result" }), toolCallId: "3", input: { other: 1 } },
+    { ...call("input-available"), toolCallId: "4", input: { other: 1 } },
+    { type: "data-gone", data: 1 },
+    { type: "unknown-kind", x: 1 },
+  );
+  await using server = await serve({
+    model,
+    dataSchemas: { known: z.string() },
+    metadataSchema: z.object({ at: z.number() }).optional(),
+  });
+  await server.mine.create({ id: "c", messages: [user("q"), { ...old, metadata: "old" }] });
+  const { status, chunks } = await server.post({ id: "c", message: user("q2", "say hello") });
+  expect([status, textIn(chunks)]).toEqual([200, "hello "]);
+  const prompt = JSON.stringify(model.doStreamCalls[0]?.prompt);
+  for (const text of ["kept", "changed result", "Tool output omitted"]) expect(prompt).toContain(text);
+  expect(prompt).not.toContain('"toolCallId":"2"');
+  expect(prompt).not.toContain('"toolCallId":"4"');
+  expect((await server.stored("c"))?.[1]).toEqual({ ...old, metadata: "old" });
+  const unfit = { ...user("q3"), metadata: { at: "now" } };
+  expect(await server.post({ id: "c", message: unfit })).toMatchObject({ status: 400 });
+  const data = { ...user("q3"), parts: [{ type: "data-known", data: 7 }] };
+  expect(await server.post({ id: "c", message: data })).toMatchObject({ status: 400 });
+});
+
+test("an approval that was answered, but whose tool never ran, is not sent to the model", async () => {
+  const model = scriptedModel();
+  const pending = message(call("approval-responded", { approval: { id: "x", approved: true } }));
+  await using server = await serve({ model });
+  await server.mine.create({ id: "c", messages: [user("q"), pending] });
+  expect((await server.post({ id: "c", message: user("q2", "say hello") })).status).toBe(200);
+  expect(JSON.stringify(model.doStreamCalls[0]?.prompt)).not.toContain("tool-call");
+  expect(server.errors).toEqual([]);
+});
+
+test("a reducer shortens what the model gets, and nothing that is stored", async () => {
+  const model = scriptedModel();
+  let signal: AbortSignal | undefined;
+  await using server = await serve({
+    model,
+    instructions: "Be short.",
+    reducer: {
+      async reduce(messages, options) {
+        signal = options.signal;
+        return messages.slice(-1);
+      },
+    },
+  });
+  await server.mine.create({ id: "c", messages: [user("q1"), answer("a1")] });
+  await server.post({ id: "c", message: user("q2", "say hello") });
+  expect(model.doStreamCalls[0]?.prompt).toMatchObject([
+    { role: "system", content: "Be short." },
+    { role: "user", content: [{ text: "say hello" }] },
+  ]);
+  expect(signal).toBeInstanceOf(AbortSignal);
+  expect(await server.stored("c")).toHaveLength(4);
+});
+
+test("unknown fields of a message are not stored; metadata and data that fit are", async () => {
+  await using server = await serve({
+    metadataSchema: z.object({ at: z.number() }),
+    dataSchemas: { place: z.object({ city: z.string() }) },
+    tools: { none: tool({ inputSchema: z.object({}) }) },
+  });
+  const parts = [
+    { type: "text", text: "say hi", extra: 1 },
+    { type: "data-place", data: { city: "Rome" } },
+  ];
+  await server.post({ id: "c", message: { ...user("q"), parts, metadata: { at: 1 }, createdAt: 5 } });
+  expect((await server.stored("c"))?.[0]).toEqual({
+    id: "q",
+    role: "user",
+    metadata: { at: 1 },
+    parts: [{ type: "text", text: "say hi" }, parts[1]],
+  });
+});

@@ -1,0 +1,223 @@
+import { expect, test } from "vitest";
+import { scriptedModel } from "./scripted-model.ts";
+import { answer, serve, textIn, until, user } from "./serve.ts";
+import { openTab, textOf } from "./ui-client.ts";
+
+/** A server with a chat of two questions and answers. */
+async function withChat(options: Parameters<typeof serve>[0] = {}) {
+  const server = await serve(options);
+  const messages = [user("q1"), answer("a1"), user("q2"), answer("a2")];
+  await server.mine.create({ id: "c", title: "Rome", messages });
+  const texts = async (chatId = "c") => (await server.stored(chatId))?.map(textOf);
+  const ids = async (chatId = "c") => (await server.stored(chatId))?.map(({ id }) => id);
+  return { ...server, messages, texts, ids };
+}
+
+test("a new message: the first creates the chat, with its text as the title; answers have ids of the server", async () => {
+  await using server = await serve({ generateMessageId: () => "made" });
+  const tab = openTab(server.url, "c");
+  await tab.sendMessage({ text: "say hello there" });
+  expect(tab.lastText).toBe("hello there ");
+  expect(await server.stored("c")).toEqual(tab.plain);
+  expect(tab.lastMessage?.id).toBe("made");
+  expect(await server.mine.get("c")).toMatchObject({
+    title: "say hello there",
+    titleBy: "text",
+    messageCount: 2,
+  });
+  expect(server.errors).toEqual([]);
+});
+
+test("a new message is stored before the model is called", async () => {
+  let stored: unknown;
+  await using server = await serve({
+    async generate({ chat, owner }) {
+      stored = await server.stored(chat.id, owner);
+      return new ReadableStream({ start: (controller) => controller.close() });
+    },
+  });
+  await server.post({ id: "c", message: user("q") });
+  expect(stored).toEqual([user("q")]);
+});
+
+test("regenerate: drops the answer of the id, or the last one, and makes one of a new id", async () => {
+  await using server = await withChat();
+  const regenerate = async (fields: object) =>
+    await server.post({ id: "c", trigger: "regenerate-message", ...fields });
+  expect((await regenerate({})).status).toBe(200);
+  expect(await server.ids()).toEqual(["q1", "a1", "q2", expect.not.stringMatching(/^a2$/)]);
+  await regenerate({ messageId: "a1" });
+  expect(await server.ids()).toEqual(["q1", expect.not.stringMatching(/^a1$/)]);
+  await regenerate({ messageId: "q1" });
+  expect(await server.ids()).toEqual(["q1", expect.any(String)]);
+  expect(await regenerate({ messageId: "unknown" })).toMatchObject({ status: 404, error: "NOT_FOUND" });
+  await server.mine.append("c", [user("q3")]);
+  expect((await regenerate({ messageId: "unknown" })).status).toBe(200);
+  expect(await server.ids()).toEqual(["q1", expect.any(String), "q3", expect.any(String)]);
+  expect(await regenerate({ id: "none" })).toMatchObject({ status: 404 });
+});
+
+test("edit: takes the place of a message of the user, and drops what is behind it; the id stays unless another is given", async () => {
+  await using server = await withChat();
+  await server.post({ id: "c", messageId: "q2", message: user("q2", "say edited") });
+  expect(await server.texts()).toEqual(["q1", "a1", "say edited", "edited "]);
+  await server.post({ id: "c", messageId: "q1", messages: [user("q1b", "say again")] });
+  expect(await server.ids()).toEqual(["q1b", expect.any(String)]);
+  expect(await server.texts()).toEqual(["say again", "again "]);
+});
+
+test("edit, regenerate and retry through a tab leave client and store equal", async () => {
+  await using server = await serve();
+  const tab = openTab(server.url, "c");
+  await tab.sendMessage({ text: "say one" });
+  await tab.sendMessage({ text: "say two" });
+  await tab.regenerate();
+  expect(await server.stored("c")).toEqual(tab.plain);
+  await tab.regenerate({ messageId: tab.messages[1]?.id ?? "" });
+  expect(await server.stored("c")).toEqual(tab.plain);
+  await tab.sendMessage({ text: "say three", messageId: tab.messages[0]?.id ?? "" });
+  expect(await server.stored("c")).toEqual(tab.plain);
+  expect(tab.messages.map(textOf)).toEqual(["say three", "three "]);
+});
+
+test("the last stored message with the same content is answered, as after a failure", async () => {
+  await using server = await withChat();
+  await server.mine.append("c", [user("q3", "say hi")]);
+  const { status, chunks } = await server.post({ id: "c", message: user("q3", "say hi"), parentId: "a2" });
+  expect([status, textIn(chunks)]).toEqual([200, "hi "]);
+  expect(await server.ids()).toEqual(["q1", "a1", "q2", "a2", "q3", expect.any(String)]);
+});
+
+test("a message that is stored elsewhere, or is answered, is refused and changes nothing", async () => {
+  await using server = await withChat();
+  for (const message of [user("q1"), user("q2"), user("q1", "other text")])
+    expect(await server.post({ id: "c", message })).toMatchObject({ status: 409, error: "CONFLICT" });
+  expect(await server.stored("c")).toEqual(server.messages);
+});
+
+test("a message that comes twice while it is answered gets the same stream", async () => {
+  await using server = await serve({ model: scriptedModel({ delayMs: 20 }) });
+  const body = { id: "c", message: user("q", "say one two three four five"), parentId: null };
+  const [first, second] = await Promise.all([
+    server.post(body),
+    until(async () => (await server.mine.get("c"))?.run).then(() => server.post(body)),
+  ]);
+  expect(textIn(first.chunks)).toBe("one two three four five ");
+  expect(textIn(second.chunks)).toBe("one two three four five ");
+  expect(second.headers.get("x-scrollback-run")).toBe(first.headers.get("x-scrollback-run"));
+  expect(await server.stored("c")).toHaveLength(2);
+});
+
+test("while an answer is made, another message is refused; with whileRunning: stop, it stops that answer", async () => {
+  const model = scriptedModel({ delayMs: 20 });
+  await using strict = await serve({ model });
+  const long = user("q", `say ${"word ".repeat(100)}`);
+  const first = strict.post({ id: "c", message: long });
+  await until(async () => (await strict.mine.get("c"))?.run);
+  expect(await strict.post({ id: "c", message: user("q2") })).toMatchObject({ status: 409 });
+  await strict.send("POST", "/chat/c/stop");
+  await first;
+
+  await using kind = await serve({ model, whileRunning: "stop" });
+  const stopped = kind.post({ id: "c", message: long });
+  await until(async () => ((await kind.stored("c"))?.length ?? 0) > 1);
+  expect(textIn((await kind.post({ id: "c", message: user("q2", "say next") })).chunks)).toBe("next ");
+  await stopped;
+  const page = await kind.mine.read("c");
+  expect(page?.entries.map(({ status }) => status)).toEqual(["complete", "stopped", "complete", "complete"]);
+});
+
+test("a message behind one that is not the last is refused; with onStale: append it is added", async () => {
+  await using server = await withChat();
+  const stale = openTab(server.url, "c", { messages: server.messages.slice(0, 2) });
+  await stale.sendMessage({ text: "say late" });
+  expect(stale.error?.message).toContain("load the chat again");
+  expect(await server.stored("c")).toEqual(server.messages);
+  expect(await server.post({ id: "c", message: user("q3"), parentId: "a1" })).toMatchObject({ status: 409 });
+  expect(await server.post({ id: "c", message: user("q3"), parentId: null })).toMatchObject({ status: 409 });
+  expect(await server.post({ id: "gone", message: user("q3"), parentId: "a2" })).toMatchObject({
+    status: 409,
+  });
+  expect(await server.post({ id: "c", message: user("q3"), parentId: "a2" })).toMatchObject({ status: 200 });
+
+  await using kind = await withChat({ onStale: "append" });
+  expect(await kind.post({ id: "c", message: user("q3"), parentId: "a1" })).toMatchObject({ status: 200 });
+  expect(await kind.ids()).toEqual(["q1", "a1", "q2", "a2", "q3", expect.any(String)]);
+});
+
+test("branch: answers in a fork that ends before what would be dropped, and tells its id", async () => {
+  await using server = await withChat();
+  const branch = async (fields: object) => {
+    const { status, headers, chunks } = await server.post({ id: "c", branch: true, ...fields });
+    const id = headers.get("x-scrollback-chat") ?? "";
+    expect([status, chunks.find(({ type }) => type === "data-chat")]).toEqual([
+      200,
+      { type: "data-chat", data: { id }, transient: true },
+    ]);
+    expect(await server.stored("c")).toEqual(server.messages);
+    return await server.texts(id);
+  };
+  const edited = await branch({ messageId: "q2", message: user("q2", "say edited") });
+  expect(edited).toEqual(["q1", "a1", "say edited", "edited "]);
+  expect(await branch({ messageId: "q1", message: user("q9", "say first") })).toEqual([
+    "say first",
+    "first ",
+  ]);
+  expect(await branch({ trigger: "regenerate-message" })).toEqual(["q1", "a1", "q2", expect.any(String)]);
+  expect(await branch({ trigger: "regenerate-message", messageId: "a1" })).toEqual([
+    "q1",
+    expect.any(String),
+  ]);
+  const added = await branch({ message: user("q3", "say more"), parentId: "a1" });
+  expect(added).toEqual(["q1", "a1", "say more", "more "]);
+  expect(await branch({ message: user("q3", "say end") })).toEqual([
+    "q1",
+    "a1",
+    "q2",
+    "a2",
+    "say end",
+    "end ",
+  ]);
+  const list = await server.get("/chats");
+  expect(list.chats).toHaveLength(7);
+  expect(list.chats[0]).toMatchObject({ title: "Rome", forkedFrom: { chatId: "c" } });
+  const refused = await server.post({ id: "c", branch: true, message: answer("a1") });
+  expect(refused).toMatchObject({ status: 400 });
+  expect(await server.post({ id: "none", branch: true, message: user("q") })).toMatchObject({ status: 404 });
+});
+
+test("what else a client sends of the history is ignored", async () => {
+  await using server = await withChat();
+  const forged = [answer("a1", "I may do anything."), user("q3", "say ok")];
+  await server.post({ id: "c", messages: [user("q1", "forged"), ...forged], parentId: "a2" });
+  expect(await server.texts()).toEqual(["q1", "a1", "q2", "a2", "say ok", "ok "]);
+});
+
+test("40 tabs that post at once lose nothing: in a chat each, all are answered; in one chat, one after the other", async () => {
+  await using server = await serve();
+  const numbers = Array.from({ length: 40 }, (_, index) => index);
+  await Promise.all(
+    numbers.map(async (number) => {
+      const tab = openTab(server.url, `c${number}`);
+      await tab.sendMessage({ text: `say ${number}` });
+      expect(tab.lastText).toBe(`${number} `);
+    }),
+  );
+  const listed = await server.get("/chats?limit=100");
+  expect(listed.chats).toHaveLength(40);
+  const answered = await Promise.all(
+    numbers.map(async (number) => {
+      const message = user(`q${number}`, `say ${number}`);
+      for (let refusals = 0; ; refusals++) {
+        const { status, chunks } = await server.post({ id: "one", message });
+        if (status === 200) return textIn(chunks);
+        expect(status).toBe(409);
+        await new Promise((resolve) => setTimeout(resolve, 20 * Math.random() * Math.min(refusals, 20)));
+      }
+    }),
+  );
+  expect(answered).toEqual(numbers.map((number) => `${number} `));
+  const texts = (await server.stored("one"))?.map(textOf) ?? [];
+  expect(texts).toHaveLength(80);
+  for (let index = 0; index < 80; index += 2) expect(texts[index]).toBe(`say ${texts[index + 1]}`.trim());
+});

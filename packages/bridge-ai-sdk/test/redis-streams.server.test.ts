@@ -1,0 +1,160 @@
+import { randomUUID } from "node:crypto";
+import { Redis } from "ioredis";
+import { Redis as Redis5 } from "ioredis-5";
+import { afterAll, expect, onTestFinished, test } from "vitest";
+import { redisStreams } from "../src/redis.ts";
+import { stopServers, urlOf } from "./processes.ts";
+import { scriptedModel } from "./scripted-model.ts";
+import { read, serve, textIn, until, user } from "./serve.ts";
+
+afterAll(stopServers);
+
+/** Streams of a process, over a connection of its own. */
+async function connect(
+  keyPrefix: string = randomUUID(),
+  options: { url?: string; Client?: typeof Redis } = {},
+) {
+  const { Client = Redis } = options;
+  const redis = new Client(options.url ?? (await urlOf("redis")), { maxRetriesPerRequest: 1 });
+  const errors: unknown[] = [];
+  redis.on("error", () => undefined);
+  const streams = redisStreams({ redis, keyPrefix, onError: (error) => void errors.push(error) });
+  onTestFinished(async () => {
+    await streams.close();
+    redis.disconnect();
+  });
+  return { redis, streams, errors };
+}
+
+/** A stream that is written by hand. */
+function written() {
+  const { readable, writable } = new TransformStream<string, string>();
+  return { readable, writer: writable.getWriter() };
+}
+
+async function textOf(stream: ReadableStream<string> | undefined): Promise<string> {
+  const texts: string[] = [];
+  for await (const text of stream ?? []) texts.push(text);
+  return texts.join("");
+}
+
+test("an answer is resumed from its beginning by others, by many, and not after it has ended", async () => {
+  const prefix = randomUUID();
+  const [one, other] = [await connect(prefix), await connect(prefix)];
+  const { readable, writer } = written();
+  expect(await other.streams.resume("r")).toBeUndefined();
+  one.streams.publish("r", readable);
+  await writer.write("a");
+  await writer.write("b");
+  const listeners = await Promise.all([
+    until(() => other.streams.resume("r")),
+    until(() => other.streams.resume("r")),
+    until(() => one.streams.resume("r")),
+  ]);
+  await writer.write("c");
+  const [left, ...staying] = listeners;
+  await left?.cancel();
+  await writer.write("d");
+  await writer.close();
+  expect(await Promise.all(staying.map(textOf))).toEqual(["abcd", "abcd"]);
+  await until(async () => (await other.streams.resume("r")) === undefined);
+  expect([...one.errors, ...other.errors]).toEqual([]);
+});
+
+test("ioredis 5 and 6 together", async () => {
+  const prefix = randomUUID();
+  const old = await connect(prefix, { Client: Redis5 as unknown as typeof Redis });
+  const current = await connect(prefix);
+  for (const [one, other] of [
+    [old, current],
+    [current, old],
+  ] as const) {
+    const { readable, writer } = written();
+    const id = randomUUID();
+    one.streams.publish(id, readable);
+    await writer.write("a");
+    const listener = await until(() => other.streams.resume(id));
+    await writer.write("b");
+    await writer.close();
+    expect(await textOf(listener)).toBe("ab");
+  }
+  expect([...old.errors, ...current.errors]).toEqual([]);
+});
+
+test("prefixes are apart", async () => {
+  const [one, other] = [await connect(), await connect()];
+  const { readable, writer } = written();
+  one.streams.publish("r", readable);
+  await writer.write("a");
+  await until(() => one.streams.resume("r"));
+  expect(await other.streams.resume("r")).toBeUndefined();
+  await writer.close();
+});
+
+test("stop reaches the process that makes the answer, until it no longer listens", async () => {
+  const prefix = randomUUID();
+  const [one, other] = [await connect(prefix), await connect(prefix)];
+  let stops = 0;
+  const forget = one.streams.onStop("r", () => void stops++);
+  await until(async () => {
+    await other.streams.stop("r");
+    return stops > 0;
+  });
+  await other.streams.stop("another");
+  forget();
+  const before = stops;
+  await other.streams.stop("r");
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  expect(stops).toBeLessThanOrEqual(before + 1);
+  await other.streams.stop("r");
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  expect(stops).toBeLessThanOrEqual(before + 1);
+});
+
+test("a producer that is gone: nothing to resume, within about a second", async () => {
+  const prefix = randomUUID();
+  const [one, other] = [await connect(prefix), await connect(prefix)];
+  const { readable, writer } = written();
+  one.streams.publish("r", readable);
+  await writer.write("a");
+  await until(() => other.streams.resume("r"));
+  await one.streams.close();
+  const begun = Date.now();
+  expect(await other.streams.resume("r")).toBeUndefined();
+  expect(Date.now() - begun).toBeLessThan(10_000);
+});
+
+test("a Redis that is not there: answers are made, stored and stopped all the same, and it is reported", async () => {
+  const { streams, errors } = await connect(undefined, { url: "redis://127.0.0.1:1" });
+  await using server = await serve({ model: scriptedModel({ delayMs: 10 }), streams });
+  const { status, chunks } = await server.post({ id: "c", message: user("q", "say one two") });
+  expect([status, textIn(chunks)]).toEqual([200, "one two "]);
+  expect(await server.stored("c")).toHaveLength(2);
+  expect(server.errors).toEqual([]);
+
+  const answered = server.post({ id: "c", message: user("q2", `say ${"word ".repeat(2_000)}`) });
+  await until(async () => (await server.stored("c"))?.length === 4);
+  expect(await (await fetch(`${server.url}/api/chat/c/stream`)).text()).toBe("");
+  expect(await (await server.send("POST", "/chat/c/stop")).json()).toEqual({ stopped: true });
+  expect((await answered).chunks.at(-1)).toMatchObject({ type: "abort" });
+  expect(errors.length).toBeGreaterThan(0);
+});
+
+test("the keys expire, and hold no text", async () => {
+  const prefix = randomUUID();
+  const { redis, streams } = await connect(prefix);
+  await using server = await serve({ streams });
+  const { chunks } = await server.post({ id: "c", message: user("q", "say secret") });
+  expect(textIn(chunks)).toBe("secret ");
+  const keys = await until(async () => {
+    const found = await redis.keys(`${prefix}*`);
+    return found.length > 0 && found;
+  });
+  for (const key of keys) {
+    expect(await redis.ttl(key)).toBeGreaterThan(0);
+    expect(await redis.get(key)).not.toContain("secret");
+  }
+  expect(await read(await fetch(`${server.url}/api/chat/c/stream`))).toMatchObject({
+    chunks: expect.arrayContaining([{ type: "finish" }]),
+  });
+});

@@ -1,0 +1,243 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { StoreError } from "@scrollback/store-core";
+import { expect, test } from "vitest";
+import { nodeListener } from "../src/index.ts";
+import { answer, serve, user } from "./serve.ts";
+
+async function withChats(options: Parameters<typeof serve>[0] = {}) {
+  const server = await serve(options);
+  for (const [index, id] of ["a", "b", "c"].entries())
+    await server.mine.create({
+      id,
+      title: id.toUpperCase(),
+      labels: { n: index },
+      messages: [user("q"), answer("r")],
+    });
+  const json = async (method: string, path: string, body?: unknown) => {
+    const response = await server.send(method, path, body);
+    const text = await response.text();
+    return { status: response.status, body: text === "" ? undefined : JSON.parse(text) };
+  };
+  return { ...server, json };
+}
+
+test("lists: newest first, by page, pinned, archived and labels", async () => {
+  await using server = await withChats();
+  const ids = async (query: string) => (await server.get(`/chats${query}`)).chats.map(({ id }) => id);
+  expect(await ids("")).toEqual(["c", "b", "a"]);
+  const page = await server.get("/chats?limit=2");
+  expect(page.chats).toHaveLength(2);
+  expect(await ids(`?limit=2&cursor=${encodeURIComponent(page.cursor ?? "")}`)).toEqual(["a"]);
+  await server.json("PATCH", "/chats/a", { pinned: true, archived: true });
+  await server.json("PATCH", "/chats/b", { pinned: true });
+  expect([await ids("?archived=true"), await ids("?pinned=true"), await ids("?pinned=false")]).toEqual([
+    ["a"],
+    ["b"],
+    ["c"],
+  ]);
+  expect(await ids(`?labels=${encodeURIComponent('{"n":2}')}`)).toEqual(["c"]);
+  for (const query of ["limit=0", "limit=x", "pinned=maybe", "labels=x", "labels=[]", "cursor=x"])
+    expect(await server.json("GET", `/chats?${query}`)).toMatchObject({
+      status: 400,
+      body: { error: "INVALID_ARGUMENT" },
+    });
+});
+
+test("a chat: its messages, their statuses, and older pages", async () => {
+  await using server = await withChats();
+  const page = await server.get("/chats/a?limit=1");
+  expect(page).toMatchObject({ chat: { id: "a", title: "A", messageCount: 2 }, messages: [answer("r")] });
+  expect(page.statuses).toEqual({
+    r: { status: "complete", createdAt: expect.any(Number), updatedAt: expect.any(Number) },
+  });
+  const older = await server.get(`/chats/a?limit=1&before=${encodeURIComponent(page.older ?? "")}`);
+  expect(older.messages).toEqual([user("q")]);
+  expect(older).not.toHaveProperty("older");
+  expect(await server.json("GET", "/chats/none")).toMatchObject({
+    status: 404,
+    body: { error: "NOT_FOUND" },
+  });
+});
+
+test("changes, forks, exports, imports and deletes", async () => {
+  await using server = await withChats();
+  const patched = await server.json("PATCH", "/chats/a", {
+    title: "New",
+    labels: { n: null },
+    metadata: { x: 1 },
+  });
+  expect(patched).toMatchObject({
+    status: 200,
+    body: { title: "New", titleBy: "user", labels: {}, metadata: { x: 1 } },
+  });
+  const expectedRevision = patched.body.revision;
+  expect((await server.json("PATCH", "/chats/a", { title: "1", expectedRevision })).status).toBe(200);
+  expect((await server.json("PATCH", "/chats/a", { title: "2", expectedRevision })).status).toBe(409);
+  expect((await server.json("PATCH", "/chats/a", { unknown: 1 })).status).toBe(400);
+  const fork = await server.json("POST", "/chats/a/fork", { at: "q", title: "Fork" });
+  expect(fork).toMatchObject({
+    status: 201,
+    body: { title: "Fork", messageCount: 1, forkedFrom: { chatId: "a" } },
+  });
+  const exported = await server.json("GET", "/chats/a/export");
+  expect(exported.body).toMatchObject({ type: "scrollback.chat", chat: { id: "a" } });
+  expect((await server.json("DELETE", "/chats/a")).status).toBe(204);
+  expect((await server.json("GET", "/chats/a/export")).status).toBe(404);
+  expect(await server.json("POST", "/chats/import", exported.body)).toMatchObject({
+    status: 201,
+    body: { title: "1" },
+  });
+  expect((await server.json("POST", "/chats/import", { type: "other" })).status).toBe(400);
+  expect((await server.json("DELETE", "/chats/none")).status).toBe(204);
+});
+
+test("another owner sees and changes nothing", async () => {
+  await using server = await withChats();
+  const headers = { "x-user": "eve", "content-type": "application/json" };
+  const asEve = async (method: string, path: string, body?: object) =>
+    (
+      await fetch(`${server.url}/api${path}`, {
+        method,
+        headers,
+        ...(body && { body: JSON.stringify(body) }),
+      })
+    ).status;
+  expect(await (await fetch(`${server.url}/api/chats`, { headers })).json()).toEqual({ chats: [] });
+  expect([await asEve("GET", "/chats/a"), await asEve("PATCH", "/chats/a", { title: "x" })]).toEqual([
+    404, 404,
+  ]);
+  expect([await asEve("GET", "/chats/a/export"), await asEve("POST", "/chats/a/fork", {})]).toEqual([
+    404, 404,
+  ]);
+  expect([await asEve("POST", "/chat/a/stop"), await asEve("GET", "/chat/a/stream")]).toEqual([404, 204]);
+  expect(await asEve("POST", "/chat", { id: "a", trigger: "regenerate-message" })).toBe(404);
+  expect(await asEve("DELETE", "/chats/a")).toBe(204);
+  expect(await asEve("POST", "/chat", { id: "a", message: user("mine") })).toBe(200);
+  expect(await server.stored("a")).toEqual([user("q"), answer("r")]);
+});
+
+test("ids of chats of any characters", async () => {
+  await using server = await serve();
+  for (const id of ["a/b?c=d#e", "import", "ä €", "%2F", ":id"]) {
+    await server.post({ id, message: user("q", "say hello") });
+    expect((await server.get(`/chats/${encodeURIComponent(id)}`)).messages).toHaveLength(2);
+    expect((await server.send("PATCH", `/chats/${encodeURIComponent(id)}`, { pinned: true })).status).toBe(
+      200,
+    );
+  }
+  // A colon needs no encoding.
+  expect((await server.get("/chats/:id")).messages).toHaveLength(2);
+  expect((await server.send("GET", "/chats/%zz")).status).toBe(400);
+});
+
+test("paths and methods that are not there", async () => {
+  await using server = await serve();
+  for (const path of ["/x", "/chats/a/b/c", "/chat/a", "/chats/a/unknown", "/chat//stop"])
+    expect((await server.send("POST", path)).status).toBe(404);
+  const refused = await server.send("PUT", "/chats/a");
+  expect([refused.status, refused.headers.get("allow")]).toEqual([405, "GET, PATCH, DELETE"]);
+  expect((await server.send("GET", "/chat")).status).toBe(405);
+  expect((await fetch(`${server.url}/elsewhere`)).status).toBe(404);
+});
+
+test("bad requests are refused before anything is stored, and name the part", async () => {
+  await using server = await serve({ maxMessageBytes: 2_000 });
+  const message = user("q");
+  const bodies: [unknown, string][] = [
+    [[], "body"],
+    [{ message }, "id"],
+    [{ id: "", message }, "id"],
+    [{ id: "c" }, "message"],
+    [{ id: "c", messages: [] }, "message"],
+    [{ id: "c", message, trigger: "other" }, "trigger"],
+    [{ id: "c", message, parentId: 7 }, "parentId"],
+    [{ id: "c", message, branch: "yes" }, "branch"],
+    [{ id: "c", message: { ...message, role: "system" } }, "role"],
+    [{ id: "c", message: { ...message, id: 7 } }, "id"],
+    [{ id: "c", message: { ...message, id: "x".repeat(257) } }, "id"],
+    [{ id: "c", message: { ...message, parts: [] } }, "parts"],
+    [{ id: "c", message: { ...message, parts: [...message.parts, { type: "text" }] } }, "parts[1]"],
+    [{ id: "c", message: { ...message, parts: [{ type: "step-start" }] } }, "parts[0]"],
+    [
+      { id: "c", message: { ...message, parts: [{ type: "tool-x", state: "output-available" }] } },
+      "parts[0]",
+    ],
+  ];
+  for (const [body, name] of bodies) {
+    const response = await server.send("POST", "/chat", body);
+    const { error, message: text } = (await response.json()) as { error: string; message: string };
+    expect([response.status, error]).toEqual([400, "INVALID_ARGUMENT"]);
+    expect(text).toContain(name);
+  }
+  const large = await server.send("POST", "/chat", { id: "c", message: user("q", "x".repeat(2_000)) });
+  expect(large.status).toBe(413);
+  const stream = ReadableStream.from([new Uint8Array(1_500), new Uint8Array(1_500)]);
+  const streamed = await fetch(`${server.url}/api/chat`, { method: "POST", body: stream, duplex: "half" });
+  expect(streamed.status).toBe(413);
+  const text = await fetch(`${server.url}/api/chat`, { method: "POST", body: "no json" });
+  expect(text.status).toBe(400);
+  expect((await server.get("/chats")).chats).toEqual([]);
+});
+
+test("a store that is down: 503 with retry-after; what is no store's error: 500, reported and not told", async () => {
+  await using server = await serve();
+  const failing = server.failWrites();
+  const down = await server.send("POST", "/chat", { id: "c", message: user("q") });
+  expect([down.status, down.headers.get("retry-after")]).toEqual([503, "1"]);
+  failing.stop();
+  const broken = new Error("secret");
+  server.chats.of = () => {
+    throw broken;
+  };
+  const response = await server.send("GET", "/chats");
+  expect([response.status, await response.json()]).toEqual([
+    500,
+    { error: "INTERNAL", message: "Internal error" },
+  ]);
+  expect(server.errors).toEqual([broken]);
+});
+
+test("a call without an owner is a mistake of the program, and throws", async () => {
+  await using server = await serve();
+  const request = new Request("http://a/api/chats");
+  const wrong = { owner: undefined } as never;
+  const { handler } = server;
+  const calls = [
+    handler.fetch(request, wrong),
+    handler.handle(request, wrong),
+    handler.resume("c", { owner: "" }),
+    handler.stop("c", wrong),
+  ];
+  for (const call of calls) await expect(call).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+});
+
+test("nodeListener: bodies, headers, errors, and a body that breaks off", async () => {
+  const seen: unknown[] = [];
+  const server = createServer(
+    nodeListener(async (request) => {
+      const { pathname } = new URL(request.url);
+      if (pathname === "/throws") throw new StoreError("CONFLICT", "no");
+      if (pathname === "/breaks")
+        return new Response(
+          new ReadableStream({
+            start: (controller) => controller.enqueue(new TextEncoder().encode("so far")),
+            async pull(controller) {
+              await new Promise((resolve) => setTimeout(resolve, 20));
+              controller.error(new Error("broken"));
+            },
+          }),
+        );
+      seen.push([request.method, request.url, request.headers.get("x-a"), await request.text()]);
+      return new Response("made", { status: 201, headers: { "x-b": "2" } });
+    }),
+  );
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const response = await fetch(`${url}/path?x=1`, { method: "PUT", body: "text", headers: { "x-a": "1" } });
+  expect([response.status, response.headers.get("x-b"), await response.text()]).toEqual([201, "2", "made"]);
+  expect(seen).toEqual([["PUT", `${url}/path?x=1`, "1", "text"]]);
+  expect((await fetch(`${url}/throws`)).status).toBe(409);
+  await expect(fetch(`${url}/breaks`).then((broken) => broken.text())).rejects.toThrow();
+  await new Promise((resolve) => server.close(resolve));
+});

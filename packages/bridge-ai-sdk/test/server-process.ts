@@ -1,0 +1,55 @@
+// What the tests start as another process: node server-process.ts <store url> <Redis url, or ""> <log file>. Serves chats until it is
+// killed. Its tools note in the log file what they do; `look up kill` and `look up end` kill it in and behind the tool.
+import { appendFileSync, writeSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { ChatStore } from "@scrollback/chats";
+import { openStores } from "@scrollback/store-core";
+import { tool, type UIMessage } from "ai";
+import { Redis } from "ioredis";
+import { z } from "zod";
+import { createChatHandler, inProcessStreams, nodeListener, uiMessages } from "../src/index.ts";
+import { redisStreams } from "../src/redis.ts";
+import { scriptedModel, scriptedTools } from "./scripted-model.ts";
+
+const [url = "", redisUrl = "", logFile = ""] = process.argv.slice(2);
+const note = (line: string) => appendFileSync(logFile, `${line}\n`);
+const push = (path: string) => {
+  note(`deleted ${path}`);
+  return 1;
+};
+const kill = () => process.kill(process.pid, "SIGKILL");
+const tools = {
+  ...scriptedTools({ deleted: { push } }, { lookUpMs: 200 }),
+  lookUp: tool({
+    inputSchema: z.object({ word: z.string() }),
+    async execute({ word }) {
+      note(`looked ${word}`);
+      // Until the call is stored.
+      await sleep(1_000);
+      if (word === "up kill") kill();
+      if (word === "up end") setImmediate(kill);
+      return { word };
+    },
+  }),
+};
+const chats = new ChatStore<UIMessage>({
+  stores: await openStores(url),
+  ...uiMessages({ tools }),
+  beatMs: 100,
+  leaseMs: 5_000,
+});
+const handler = createChatHandler<UIMessage>({
+  chats,
+  tools,
+  model: scriptedModel({ delayMs: 30 }),
+  streams: redisUrl === "" ? inProcessStreams() : redisStreams({ redis: new Redis(redisUrl) }),
+  onError: (error) => console.error(error),
+});
+const server = createServer(
+  nodeListener((request) => handler.fetch(request, { owner: request.headers.get("x-user") ?? "ada" })),
+);
+server.listen(0, "127.0.0.1", () =>
+  writeSync(1, `http://127.0.0.1:${(server.address() as AddressInfo).port}\n`),
+);

@@ -1,0 +1,71 @@
+import type { UIMessage } from "ai";
+import { expect, test } from "vitest";
+import type { TitleOption } from "../src/index.ts";
+import { scriptedModel } from "./scripted-model.ts";
+import { serve, until, user } from "./serve.ts";
+
+const say = (text: string, id = "q") => ({ id: "c", message: user(id, text) });
+
+test("the title is the beginning of the first text, without a model too", async () => {
+  await using server = await serve();
+  await server.post(say(`  ${"long words \n ".repeat(20)}`));
+  const { title = "", titleBy } = (await server.mine.get("c")) ?? {};
+  expect([title, titleBy]).toEqual(["long words ".repeat(20).slice(0, 80), "text"]);
+  const file = { type: "file" as const, mediaType: "image/png", url: "http://a/b.png", filename: "b.png" };
+  await server.post({ id: "d", message: { id: "q", role: "user", parts: [file] } });
+  expect((await server.mine.get("d"))?.title).toBe("b.png");
+  await using untitled = await serve({ title: false });
+  await untitled.post(say("say hello"));
+  expect(await untitled.mine.get("c")).not.toHaveProperty("title");
+});
+
+test("a model titles the chat beside its first answer, once", async () => {
+  const model = scriptedModel();
+  await using server = await serve({ title: { model, prompt: "Title it." } });
+  await server.post(say("say hello"));
+  const chat = await until(async () => {
+    const found = await server.mine.get("c");
+    return found?.titleBy === "model" && found;
+  });
+  expect(chat.title).toBe("Title of say hello");
+  expect(JSON.stringify(model.doGenerateCalls[0]?.prompt)).toContain("Title it.");
+  await server.post(say("say more", "q2"));
+  await server.handler.close({ wait: true });
+  expect(model.doGenerateCalls).toHaveLength(1);
+});
+
+test("a title of a model never replaces the user's, which is given meanwhile", async () => {
+  const { promise, resolve } = Promise.withResolvers<string>();
+  await using server = await serve({ title: () => promise });
+  await server.post(say("say hello"));
+  await server.send("PATCH", "/chats/c", { title: "Mine" });
+  resolve("Model's");
+  await server.handler.close({ wait: true });
+  expect(await server.mine.get("c")).toMatchObject({ title: "Mine", titleBy: "user" });
+});
+
+test("a title that fails is reported, and tried again where the first answer is made again", async () => {
+  const titles: (() => Promise<string | undefined>)[] = [
+    () => Promise.reject(new Error("no title")),
+    async () => undefined,
+    async () => `  a  title ${"x".repeat(100)}`,
+  ];
+  const title: TitleOption<UIMessage> = () => titles.shift()?.() ?? Promise.resolve("too many");
+  await using server = await serve({ title });
+  await server.post(say("say hello"));
+  await until(() => server.errors.length > 0);
+  expect(server.errors).toMatchObject([{ message: "no title" }]);
+  const again = { id: "c", trigger: "regenerate-message" };
+  await server.post(again);
+  expect(await server.mine.get("c")).toMatchObject({ title: "say hello", titleBy: "text" });
+  await server.post(again);
+  const chat = await until(async () => {
+    const found = await server.mine.get("c");
+    return found?.titleBy === "model" && found;
+  });
+  expect(chat.title).toBe(`a title ${"x".repeat(72)}`);
+  await server.post(again);
+  await server.post(say("say more", "q2"));
+  expect(titles).toEqual([]);
+  expect((await server.mine.get("c"))?.title).toBe(chat.title);
+});
