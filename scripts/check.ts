@@ -54,7 +54,7 @@ const types: Part = { name: "types", command: ["turbo", "run", "//#types", "--ou
 const units: Part = {
   name: "unit tests",
   command: ["turbo", "run", "test:unit", "--output-logs=full", "--continue"],
-  results: "{packages/*,conformance-tests,examples}/.results/unit.json",
+  results: "{packages/*,conformance-tests,examples,site}/.results/unit.json",
 };
 const servers: Part = {
   name: "servers",

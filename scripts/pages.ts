@@ -1,6 +1,6 @@
 /**
  * Writes what is generated into the pages: the suite's test titles into PROTOCOL.md, each below its clause; the matrix into
- * README.md; those of other servers, clients and versions of Node into docs/reference/compatibility.md; the results of the fault tests
+ * docs/reference/matrix.md; those of other servers, clients and versions of Node into docs/reference/compatibility.md; the results of the fault tests
  * into docs/explanation/faults.md; the fields of a head into docs/explanation/record-log.md. `node scripts/pages.ts`; with `--check` it writes
  * nothing and fails where a page is out of date.
  */
@@ -54,7 +54,7 @@ const pages: Record<string, (text: string) => string> = {
       /<!-- tests (C\d+) -->.*?(?=\s*(?:\n### |$(?!.)))/gs,
       (_, clause: string) => `<!-- tests ${clause} -->\n\n${testsOf(clause)}`,
     ),
-  "README.md": (text) => include(text, "matrix", "docs/generated/matrix.md"),
+  "docs/reference/matrix.md": (text) => include(text, "matrix", "docs/generated/matrix.md"),
   "docs/explanation/faults.md": (text) => include(text, "faults", "docs/generated/faults-measured.md"),
   "docs/explanation/record-log.md": (text) => insert(text, "head", headFields()),
   "docs/reference/compatibility.md": (text) =>

@@ -3,6 +3,7 @@ import { globSync } from "node:fs";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
+import { transform } from "esbuild";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { clauses } from "../conformance-tests/src/clauses/index.ts";
 import { commonFaults } from "../conformance-tests/src/faults/faults.ts";
@@ -32,6 +33,10 @@ async function blocksOf(page: string): Promise<Block[]> {
   }));
 }
 
+const manifests = globSync("{packages/*,conformance-tests}/package.json", { cwd: root }).sort();
+const manifestOf = async (path: string): Promise<{ name: string; scripts: Record<string, string> }> =>
+  JSON.parse(await readFile(join(root, path), "utf8"));
+
 const pages = globSync(
   [
     "*.md",
@@ -40,10 +45,24 @@ const pages = globSync(
     "conformance-tests/README.md",
     "examples/**/*.md",
     "benchmarks/README.md",
+    "site/*.md",
   ],
   { cwd: root, exclude: ["**/node_modules/**"] },
 ).sort();
+/** Blocks in other languages: what a reader types or pastes. */
+async function otherBlocksOf(page: string) {
+  const text = await readFile(join(root, page), "utf8");
+  return [...text.matchAll(/^```(js|json|jsonl|sh)\b[^\n]*\n(.*?)^```/gms)].map(
+    ([, language, code = ""]) => ({
+      page,
+      language,
+      code,
+    }),
+  );
+}
+
 const blocks = (await Promise.all(pages.map(blocksOf))).flat();
+const otherBlocks = (await Promise.all(pages.map(otherBlocksOf))).flat();
 const fileOf = ({ page, line }: Block) => join(folder, `${page.replaceAll(/[/.]/g, "-")}-${line}.ts`);
 
 beforeAll(async () => {
@@ -75,6 +94,47 @@ test.each(blocks.filter((block) => block.flags.includes("run")))(
   60_000,
 );
 
+test("every block of JavaScript and JSON in README and docs parses", async () => {
+  const scripts = otherBlocks.filter(({ language }) => language === "js");
+  expect(scripts.length).toBeGreaterThan(3);
+  for (const { page, code } of scripts) {
+    await expect(transform(code, { loader: "js", format: "esm" }), page).resolves.toBeDefined();
+  }
+  for (const { page, language, code } of otherBlocks) {
+    const texts = language === "json" ? [code] : language === "jsonl" ? code.trim().split("\n") : [];
+    for (const text of texts) expect(() => JSON.parse(text), page).not.toThrow();
+  }
+});
+
+test("what a reader is told to run exists: packages to install, scripts of npm, files of the repository", async () => {
+  const packages = new Set((await Promise.all(manifests.map(manifestOf))).map(({ name }) => name));
+  const { scripts } = await manifestOf("package.json");
+  const commands = otherBlocks.filter(({ language }) => language === "sh");
+  expect(commands.length).toBeGreaterThan(20);
+  for (const { page, code } of commands) {
+    for (const [name] of code.matchAll(/@scrollback\/[\w-]+/g)) expect(packages, page).toContain(name);
+    for (const [, script] of code.matchAll(/npm run ([\w:-]+)/g))
+      expect(scripts, page).toHaveProperty([script ?? ""]);
+    for (const [, file] of code.matchAll(/^node ((?!_)[\w./-]+\.ts)/gm)) {
+      expect(globSync(file ?? "", { cwd: root }), `${page}: ${file}`).toHaveLength(1);
+    }
+  }
+});
+
+test("README names every package and every script, and counts the clauses", async () => {
+  const readme = await readFile(join(root, "README.md"), "utf8");
+  for (const { name } of await Promise.all(manifests.map(manifestOf))) {
+    expect(readme).toMatch(new RegExp(`\`${name}[\` ]`));
+  }
+  const { scripts } = await manifestOf("package.json");
+  const table = readme.slice(readme.indexOf("| `npm run` |"));
+  const named = [...table.matchAll(/^\| (`[^|]*) \|/gm)].flatMap(([, cell = ""]) =>
+    [...cell.matchAll(/`([^`]+)`/g)].map(([, name = ""]) => name),
+  );
+  expect(named.filter((name) => name !== "npm run").sort()).toEqual(Object.keys(scripts).sort());
+  expect(readme).toContain(`${Object.keys(clauses).filter((id) => /^C\d+$/.test(id)).length} clauses`);
+});
+
 test("every link between the project's own pages leads somewhere", async () => {
   for (const page of pages) {
     const text = await readFile(join(root, page), "utf8");
@@ -84,7 +144,7 @@ test("every link between the project's own pages leads somewhere", async () => {
   }
 });
 
-test("PROTOCOL.md names the suite's tests as they are, and README holds the matrix as the suite wrote it", async () => {
+test("the pages hold what is generated into them, as it was generated", async () => {
   await run(bin("node"), ["scripts/pages.ts", "--check"], { cwd: root });
 });
 

@@ -231,7 +231,8 @@ function tracingTable(backends: readonly Figures[]): string {
   return table<Figures>([first, ...columns], backends);
 }
 
-function peerTable(backends: readonly Figures[]): string {
+/** How long the calls of other libraries take, by backend. */
+export function peerTable(backends: readonly Figures[]): string {
   const rows = backends.flatMap((figures) =>
     peerNames
       .filter((peer) => figures.calls.some(({ results }) => results[peer]))

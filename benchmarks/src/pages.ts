@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { BackendKey } from "./backend.ts";
-import { costsPage } from "./costs-page.ts";
+import { costsPage, peerTable } from "./costs-page.ts";
 import type { Results } from "./figures.ts";
 import { codecTable, machineText, report } from "./report.ts";
-import { figuresOf, quietText, summaryTable } from "./summary.ts";
+import { figuresOf, quietText } from "./summary.ts";
 
 /** Pages that have the figures of backends between their marks. */
 const backendPages: Readonly<Record<string, readonly BackendKey[]>> = {
@@ -21,7 +21,13 @@ export function pagesOf(root: string, results: Results): Map<string, string> {
   const pages = new Map([
     ["benchmarks/results.md", report(results)],
     ["docs/reference/costs.md", costsPage(results)],
-    ["README.md", insert(textOf("README.md"), `${summaryTable(results.backends)}\n\n${quietText(results)}`)],
+    [
+      "docs/reference/comparison.md",
+      insert(
+        textOf("docs/reference/comparison.md"),
+        `${peerTable(results.backends)}\n\n${quietText(results)}`,
+      ),
+    ],
     [
       "docs/reference/codecs.md",
       insert(

@@ -1,0 +1,120 @@
+/**
+ * Publishes every package, each after those that it needs: `node scripts/release.ts` does all but publish (`npm publish --dry-run`),
+ * `--publish` publishes, and `--tag v1.2.3` says for which tag. Run by .github/workflows/release.yml. Before the first package goes out, all are packed and checked: one
+ * version, a section in CHANGELOG.md, a tag that fits, publint, are-the-types-wrong. A version that the registry has is left out, so
+ * a release that stopped in the middle is run again.
+ */
+import { execFile } from "node:child_process";
+import { globSync, readFileSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs, promisify } from "node:util";
+
+const run = promisify(execFile);
+const root = join(import.meta.dirname, "..");
+const bin = (name: string) => join(root, "node_modules/.bin", name);
+
+export interface ReleasePackage {
+  readonly name: string;
+  readonly version: string;
+  readonly folder: string;
+  /** The packages of this repository that must be published before it. */
+  readonly needs: readonly string[];
+}
+
+/** All packages that are published, each after those that it needs. */
+export function packagesInOrder(): ReleasePackage[] {
+  const manifests = globSync("{packages/*,conformance-tests}/package.json", { cwd: root }).sort();
+  const found = manifests.map((path): ReleasePackage => {
+    const { name, version, dependencies, peerDependencies } = JSON.parse(
+      readFileSync(join(root, path), "utf8"),
+    );
+    const needs = Object.keys({ ...dependencies, ...peerDependencies }).filter((one) =>
+      one.startsWith("@scrollback/"),
+    );
+    return { name, version, folder: join(path, ".."), needs };
+  });
+  const ordered: ReleasePackage[] = [];
+  while (ordered.length < found.length) {
+    const ready = found.filter(
+      (one) =>
+        !ordered.includes(one) && one.needs.every((name) => ordered.some((done) => done.name === name)),
+    );
+    if (ready.length === 0) throw new Error("packages need each other in a circle, or one that is not here");
+    ordered.push(...ready);
+  }
+  return ordered;
+}
+
+/** What keeps these packages from being released, by their manifests and the changelog. */
+export function problemsOf(
+  packages: readonly ReleasePackage[],
+  changelog: string,
+  tag: string | undefined,
+  isDryRun: boolean,
+): string[] {
+  const versions = [...new Set(packages.map(({ version }) => version))];
+  const [version = ""] = versions;
+  const problems: string[] = [];
+  if (versions.length > 1) problems.push(`packages have different versions: ${versions.join(", ")}`);
+  const dated = new RegExp(`^## \\[${version.replaceAll(".", "\\.")}\\] - \\d{4}-\\d\\d-\\d\\d$`, "m");
+  if (!dated.test(changelog) && !(isDryRun && /^## \[Unreleased\]$/m.test(changelog))) {
+    problems.push(`CHANGELOG.md has no section "## [${version}] - <date>"`);
+  }
+  if (tag !== undefined && tag !== `v${version}`) problems.push(`the tag is ${tag}, the version ${version}`);
+  return problems;
+}
+
+async function pack({ folder }: ReleasePackage, target: string): Promise<string> {
+  const { stdout } = await run("npm", ["pack", "--json", "--pack-destination", target], {
+    cwd: join(root, folder),
+  });
+  const [result] = Object.values(JSON.parse(stdout)) as [{ filename: string }];
+  return join(target, result.filename);
+}
+
+async function isPublished({ name, version }: ReleasePackage): Promise<boolean> {
+  const { stdout } = await run("npm", ["view", `${name}@${version}`, "version", "--json"]).catch((error) => {
+    if (`${error.stdout}${error.stderr}`.includes("E404")) return { stdout: "" };
+    throw error;
+  });
+  return stdout.trim() !== "";
+}
+
+async function release(isDryRun: boolean, tag: string | undefined): Promise<void> {
+  const packages = packagesInOrder();
+  const problems = problemsOf(packages, readFileSync(join(root, "CHANGELOG.md"), "utf8"), tag, isDryRun);
+  if (problems.length > 0) throw new Error(problems.join("\n"));
+  const folder = await mkdtemp(join(tmpdir(), "scrollback-release-"));
+  try {
+    const packed: { one: ReleasePackage; tarball: string }[] = [];
+    for (const one of packages) {
+      const tarball = await pack(one, folder);
+      await Promise.all([
+        run(bin("publint"), ["run", tarball, "--strict"]),
+        run(bin("attw"), [tarball, "--profile", "esm-only", "--no-emoji"]),
+      ]);
+      packed.push({ one, tarball });
+      console.log(`checked ${one.name}@${one.version}`);
+    }
+    for (const { one, tarball } of packed) {
+      if (await isPublished(one)) {
+        console.log(`${one.name}@${one.version} is published`);
+        continue;
+      }
+      const mode = isDryRun ? ["--dry-run"] : [];
+      await run("npm", ["publish", tarball, "--provenance", "--access", "public", ...mode]);
+      console.log(`${isDryRun ? "would publish" : "published"} ${one.name}@${one.version}`);
+    }
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+if (import.meta.main) {
+  const { values } = parseArgs({
+    options: { publish: { type: "boolean", default: false }, tag: { type: "string" } },
+  });
+  await release(!values.publish, values.tag);
+}

@@ -1,0 +1,58 @@
+import { slug } from "github-slugger";
+import { defineConfig } from "vitepress";
+import { entryPoints } from "../entry-points.ts";
+import { navigation, widePages } from "../navigation.ts";
+import { repository } from "../places.ts";
+
+const api = entryPoints().map(({ name }) => ({
+  text: name.replace("@scrollback/", ""),
+  link: `/reference/api/${name}`,
+}));
+
+export default defineConfig({
+  title: "Scrollback",
+  description: "Persistent message stores for AI agents, in TypeScript",
+  lang: "en",
+  head: [["link", { rel: "icon", type: "image/svg+xml", href: "/icon.svg" }]],
+  srcDir: ".pages",
+  outDir: "dist",
+  cleanUrls: false,
+  lastUpdated: false,
+  metaChunk: true,
+  vite: { build: { chunkSizeWarningLimit: 4_000 }, logLevel: "warn" },
+  markdown: {
+    // Both pass the contrast of WCAG AA on the theme's backgrounds.
+    theme: { light: "github-light-high-contrast", dark: "github-dark-high-contrast" },
+    // As GitHub names headings, so that a link works in both places.
+    anchor: { slugify: slug },
+  },
+  transformPageData({ relativePath, frontmatter }) {
+    if (widePages.has(relativePath.replace(/\.md$/, ""))) {
+      frontmatter.aside = false;
+      frontmatter.pageClass = "wide";
+    }
+  },
+  themeConfig: {
+    search: { provider: "local" },
+    outline: [2, 3],
+    nav: [
+      { text: "Tutorial", link: "/tutorial/first-conversation" },
+      { text: "How-to", link: "/how-to/choose-a-backend" },
+      { text: "Reference", link: "/reference/options" },
+      { text: "Explanation", link: "/explanation/one-atomic-commit" },
+    ],
+    sidebar: navigation.map(({ text, pages }) => ({
+      text,
+      // A heading that is a link and not a button: the button inside it that folds the group would be one in another.
+      link: `/${pages[0]?.[1]}`,
+      collapsed: !["Tutorial", "How-to guides"].includes(text),
+      items: pages.map(([title, place]) => ({
+        text: title,
+        link: `/${place}`,
+        ...(place === "reference/api/index" ? { collapsed: true, items: api } : {}),
+      })),
+    })),
+    socialLinks: [{ icon: "github", link: repository, ariaLabel: "Source code" }],
+    footer: { message: "MIT licence" },
+  },
+});

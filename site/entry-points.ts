@@ -1,0 +1,28 @@
+import { globSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { root } from "./places.ts";
+
+export interface EntryPoint {
+  /** The name that an import has. */
+  readonly name: string;
+  /** The source file, from the repository's root. */
+  readonly file: string;
+  /** What the package is for, at its main entry point. */
+  readonly description?: string;
+}
+
+/** Each entry point of each published package. */
+export function entryPoints(): EntryPoint[] {
+  return globSync("{packages/*,conformance-tests}/package.json", { cwd: root })
+    .sort()
+    .flatMap((manifest) => {
+      const { name, description, exports } = JSON.parse(readFileSync(join(root, manifest), "utf8"));
+      return Object.entries<{ default: string }>(exports).map(([path, { default: code }]) => {
+        const source = code
+          .replace("./dist/", manifest.startsWith("packages/") ? "src/" : "")
+          .replace(/\.js$/, ".ts");
+        const file = join(dirname(manifest), source);
+        return { name: join(name, path), file, ...(path === "." ? { description } : {}) };
+      });
+    });
+}

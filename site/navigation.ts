@@ -1,0 +1,149 @@
+/** The pages of the site in the order of its sidebar. Every page in `docs` is here, see test/navigation.test.ts. */
+export interface Group {
+  readonly text: string;
+  readonly pages: readonly (readonly [title: string, place: string])[];
+}
+
+/** Pages whose tables have more columns than fit beside an outline. */
+export const widePages: ReadonlySet<string> = new Set([
+  "reference/comparison",
+  "reference/compatibility",
+  "reference/matrix",
+]);
+
+export const navigation: readonly Group[] = [
+  {
+    text: "Tutorial",
+    pages: [["Keep a conversation", "tutorial/first-conversation"]],
+  },
+  {
+    text: "How-to guides",
+    pages: [
+      ["Choose a backend", "how-to/choose-a-backend"],
+      ["Run in serverless functions", "how-to/serverless"],
+      ["Separate tenants by thread id", "how-to/multi-tenant-ids"],
+      ["Manage threads", "how-to/manage-threads"],
+      ["Retain and erase", "how-to/retention-and-erasure"],
+      ["Encrypt and rotate keys", "how-to/encryption"],
+      ["Compress", "how-to/compression"],
+      ["Observe", "how-to/observability"],
+      ["Test your app", "how-to/test-your-app"],
+      ["Store other message types", "how-to/other-message-types"],
+      ["Bundle", "how-to/bundlers"],
+      ["Back up and restore", "how-to/backup-and-restore"],
+      ["Move between backends", "how-to/move-between-backends"],
+    ],
+  },
+  {
+    text: "Migrate",
+    pages: [
+      ["From LangChain histories", "how-to/migrate-from-langchain"],
+      ["From AI SDK files", "how-to/migrate-from-ai-sdk-files"],
+      ["From Microsoft's Redis store", "how-to/migrate-from-agent-framework-redis"],
+    ],
+  },
+  {
+    text: "Operate in production",
+    pages: [
+      ["Redis", "how-to/operate-redis"],
+      ["MongoDB", "how-to/operate-mongodb"],
+      ["DynamoDB", "how-to/operate-dynamodb"],
+      ["PostgreSQL", "how-to/operate-postgres"],
+    ],
+  },
+  {
+    text: "Use with a framework",
+    pages: [
+      ["AI SDK", "how-to/ai-sdk"],
+      ["Claude Agent SDK", "how-to/bridge-claude-agent"],
+      ["Genkit", "how-to/bridge-genkit"],
+      ["LangGraph and LangChain", "how-to/bridge-langgraph"],
+      ["OpenAI Agents SDK", "how-to/bridge-openai-agents"],
+      ["Strands Agents", "how-to/bridge-strands"],
+      ["assistant-ui", "how-to/assistant-ui"],
+      ["LlamaIndex", "how-to/llamaindex"],
+      ["Microsoft 365 agents", "how-to/microsoft-365"],
+      ["TanStack AI", "how-to/tanstack-ai"],
+    ],
+  },
+  {
+    text: "Write an adapter",
+    pages: [
+      ["1. Choose", "how-to/write-an-adapter/choose"],
+      ["2. Build", "how-to/write-an-adapter/build"],
+      ["3. Prove", "how-to/write-an-adapter/prove"],
+      ["A driver", "how-to/write-an-adapter/driver"],
+      ["Files in a directory", "how-to/write-an-adapter/files"],
+    ],
+  },
+  {
+    text: "Reference",
+    pages: [
+      ["API", "reference/api/index"],
+      ["Clauses and their tests", "reference/protocol"],
+      ["Tested backends", "reference/matrix"],
+      ["Options", "reference/options"],
+      ["Errors", "reference/errors"],
+      ["Codecs", "reference/codecs"],
+      ["Command line", "reference/cli"],
+      ["Formats and versions", "reference/formats-and-versions"],
+      ["Compatibility", "reference/compatibility"],
+      ["Costs", "reference/costs"],
+      ["Scale", "reference/scale"],
+      ["Comparison", "reference/comparison"],
+    ],
+  },
+  {
+    text: "Backends",
+    pages: [
+      ["SQLite", "reference/store-sqlite"],
+      ["Redis", "reference/store-redis"],
+      ["MongoDB", "reference/store-mongo"],
+      ["DynamoDB", "reference/store-dynamo"],
+      ["PostgreSQL", "reference/store-postgres"],
+    ],
+  },
+  {
+    text: "Layers",
+    pages: [
+      ["Agents", "reference/agents"],
+      ["Group chats", "reference/group-chat"],
+      ["Sessions", "reference/sessions"],
+      ["Chats", "reference/chats"],
+      ["Reducers", "reference/reducers"],
+      ["Collections", "reference/collections"],
+    ],
+  },
+  {
+    text: "Explanation",
+    pages: [
+      ["One atomic commit", "explanation/one-atomic-commit"],
+      ["Exactly once", "explanation/exactly-once"],
+      ["Trimming", "explanation/trimming"],
+      ["The record log", "explanation/record-log"],
+      ["Faults", "explanation/faults"],
+      ["Threat model", "explanation/threat-model"],
+    ],
+  },
+  {
+    text: "Decisions",
+    pages: [
+      ["1 Records are text", "decisions/0001-records-are-text"],
+      ["2 superjson", "decisions/0002-superjson-with-its-gaps-closed"],
+      ["3 Logs are chains", "decisions/0003-a-log-is-a-chain-of-tokens-under-roots"],
+      ["4 Expiry", "decisions/0004-expiry-is-promised-before-it-is-claimed"],
+      ["5 The live thread wins", "decisions/0005-the-live-thread-wins"],
+      ["6 Node from the registry", "decisions/0006-node-from-the-registry"],
+      ["7 Directories", "decisions/0007-a-directory-is-notes-before-leaves"],
+      ["8 Repetition", "decisions/0008-what-may-come-again-is-remembered"],
+    ],
+  },
+  {
+    text: "Project",
+    pages: [
+      ["Changelog", "reference/changelog"],
+      ["Security", "reference/security"],
+      ["Contributing", "explanation/contributing"],
+    ],
+  },
+];

@@ -1,0 +1,74 @@
+/**
+ * Copies the repository's pages to where VitePress builds them, with their links corrected: a link to another page leads to that
+ * page of the site, a link to any other file or folder leads to the repository.
+ */
+import { cpSync, globSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { repository, root, staged } from "./places.ts";
+
+/** The pages of the site that are not in `docs`, and their places in it. */
+const fromElsewhere: Readonly<Record<string, string>> = {
+  "site/home.md": "index.md",
+  "PROTOCOL.md": "reference/protocol.md",
+  "CHANGELOG.md": "reference/changelog.md",
+  "SECURITY.md": "reference/security.md",
+  "CONTRIBUTING.md": "explanation/contributing.md",
+};
+
+/** Each page of the repository that is in the site, by its path there, with its place in the site. */
+export function sitePages(): Map<string, string> {
+  const docs = globSync("docs/**/*.md", { cwd: root, exclude: ["docs/generated/**"] }).sort();
+  return new Map([
+    ...docs.map((page) => [page, page.slice("docs/".length)] as const),
+    ...Object.entries(fromElsewhere),
+  ]);
+}
+
+/** What a link in the page `from` becomes in the site. `problem` is called for a link that leads nowhere. */
+function linkInSite(
+  from: string,
+  link: string,
+  pages: ReadonlyMap<string, string>,
+  problem: (text: string) => void,
+): string {
+  if (/^(https?:|mailto:|#)/.test(link)) return link;
+  const [path = "", anchor] = link.split("#");
+  const target = join(dirname(from), path).replace(/\/$/, "");
+  const hash = anchor === undefined ? "" : `#${anchor}`;
+  const page = pages.get(target);
+  if (page !== undefined) {
+    const place = relative(dirname(pages.get(from) ?? from), page);
+    return `${place.startsWith(".") ? place : `./${place}`}${hash}`;
+  }
+  const stat = statSync(join(root, target), { throwIfNoEntry: false });
+  if (!stat) {
+    problem(`${from}: the link ${link} leads nowhere`);
+    return link;
+  }
+  return `${repository}/${stat.isDirectory() ? "tree" : "blob"}/main/${target}${hash}`;
+}
+
+/** Puts all pages and their pictures in place. Fails where a link leads nowhere. */
+export function stagePages(): void {
+  const pages = sitePages();
+  const problems: string[] = [];
+  for (const [page, place] of pages) {
+    const text = readFileSync(join(root, page), "utf8").replaceAll(
+      /(!?)\[((?:[^[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)/g,
+      (whole, picture: string, label: string, link: string) => {
+        if (picture) return whole;
+        const inner = label.replaceAll(/`?docs\/(?:[\w-]+\/)*([\w-]+)(?:\.md)?`?/g, "$1");
+        return `[${inner}](${linkInSite(page, link, pages, (text) => problems.push(text))})`;
+      },
+    );
+    mkdirSync(dirname(join(staged, place)), { recursive: true });
+    writeFileSync(join(staged, place), text);
+  }
+  for (const picture of globSync("docs/**/*.{svg,png,gif}", { cwd: root })) {
+    cpSync(join(root, picture), join(staged, picture.slice("docs/".length)));
+  }
+  // Pictures that a configuration names and no page: VitePress looks them up among the public files.
+  cpSync(join(root, "docs/images/demo.svg"), join(staged, "public/images/demo.svg"));
+  cpSync(join(root, "site/icon.svg"), join(staged, "public/icon.svg"));
+  if (problems.length > 0) throw new Error(problems.join("\n"));
+}
