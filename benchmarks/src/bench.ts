@@ -5,18 +5,21 @@ import { parseArgs } from "node:util";
 import { type Backend, type BackendKey, backendKeys } from "./backend.ts";
 import { backends } from "./backends/index.ts";
 import type { Progress } from "./calls.ts";
+import { measureChats } from "./chats/measure.ts";
+import { chatSection } from "./chats/page.ts";
 import { measureCodecs } from "./codecs.ts";
 import { MARGIN, regressions } from "./compare.ts";
-import { type Figures, loadResults, type Results, saveResults } from "./figures.ts";
+import { type ChatFigures, type Figures, loadResults, type Results, saveResults } from "./figures.ts";
 import { pagesOf } from "./pages.ts";
 import { draw } from "./plots.ts";
 import { codecSection, section, targetSection } from "./report.ts";
 import { type Plan, quick, run, runCompared, thorough } from "./run.ts";
 
 const CODECS = "codecs";
+const CHATS = "chats";
 /** What is worse by chance on a busy machine is better the next time. */
 const CHECK_ATTEMPTS = 3;
-const parts = [...backendKeys, CODECS] as const;
+const parts = [...backendKeys, CODECS, CHATS] as const;
 const usage = `npm run bench [-- options]
   --quick         a few minutes, for a first look; writes nothing
   --check         quick, and fails where a ratio to the raw client is ${MARGIN} times worse than in the last full run
@@ -78,7 +81,14 @@ async function bench(): Promise<void> {
     process.stdout.write(`${codecSection(codecs)}\n\n`);
     if (!options.quick) saveResults(RESULTS, { codecs });
   }
-  if (measured.length > 0) process.stdout.write(`${targetSection(measured)}\n`);
+  let chats: ChatFigures | undefined;
+  if (!options.check && chosen.includes(CHATS)) {
+    const progress = { signal: interrupted.signal, report: reporter(CHATS) };
+    chats = await measureChats((options.quick ? quick : thorough).chats, progress);
+    process.stdout.write(`${chatSection(chats)}\n\n`);
+    if (!options.quick) saveResults(RESULTS, { chats });
+  }
+  if (measured.length > 0 || chats) process.stdout.write(`${targetSection(measured, chats)}\n`);
   if (failed.length > 0) {
     const again = failed.map((key) => `--only ${key}`).join(" ");
     throw new Error(`not everything was measured, and no page was written; complete it by ${again}`);
@@ -88,17 +98,22 @@ async function bench(): Promise<void> {
 
 /** @param measure what is measured of it. */
 async function measureBackend<T>(key: BackendKey, measure: Measure<T>, signal: AbortSignal): Promise<T> {
-  const begin = performance.now();
-  const report = (progress: string) => {
-    const seconds = ((performance.now() - begin) / 1_000).toFixed(0);
-    process.stderr.write(`${key}, ${seconds} s: ${progress}\n`);
-  };
+  const report = reporter(key);
   const backend = await backends[key].open();
   try {
     return await measure(backend, options.quick || options.check ? quick : thorough, { signal, report });
   } finally {
     await backend.close();
   }
+}
+
+/** Tells what is being done, and since when. */
+function reporter(part: string): Progress["report"] {
+  const begin = performance.now();
+  return (progress) => {
+    const seconds = ((performance.now() - begin) / 1_000).toFixed(0);
+    process.stderr.write(`${part}, ${seconds} s: ${progress}\n`);
+  };
 }
 
 type Measure<T> = (backend: Backend, plan: Plan, progress: Progress) => Promise<T>;
@@ -124,7 +139,7 @@ async function check(last: Results | undefined, key: BackendKey, signal: AbortSi
 function render(): void {
   const results = loadResults(RESULTS);
   const missing = results && backendKeys.filter((key) => !results.backends.some((one) => one.key === key));
-  if (!results?.codecs || missing?.length !== 0) {
+  if (!results?.codecs || !results.chats || missing?.length !== 0) {
     throw new Error(`${RESULTS} has no full run; measure ${missing?.join(", ") || "all"} first`);
   }
   for (const [path, text] of pagesOf(ROOT, results)) writeFileSync(join(ROOT, path), text);

@@ -1,7 +1,8 @@
 import { type ContestantName, peerNames } from "./backend.ts";
 import type { Figures, LoadRow, Results, TracingMode } from "./figures.ts";
+import { machineText } from "./machine.ts";
 import { meanMessageBytes } from "./messages.ts";
-import { machineText, targetTable } from "./report.ts";
+import { targetTable } from "./report.ts";
 import { lengthsText, peerText, quietText, serverOf, summaryTable } from "./summary.ts";
 import { type Column, inDigits, ratioText, table, timingText } from "./table.ts";
 
@@ -122,7 +123,7 @@ ${peerTable(backends)}
 
 What the project set itself, the worst figure of the run for each, and whether it is met. Targets on medians compare all lengths of threads.
 
-${targetTable(backends)}
+${targetTable(backends, results.chats)}
 `;
 }
 

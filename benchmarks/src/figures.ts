@@ -86,10 +86,60 @@ export interface CodecRow {
   readonly bytes: number;
 }
 
+/** One operation on the chats of an owner. */
+export interface ChatRow {
+  readonly operation: "list 30" | "store a turn";
+  /** How many chats the owner has. */
+  readonly chats: number;
+  /** Processor time and requests are a call's. The raw client has tables that were written by hand. */
+  readonly results: PerContestant<Timing & { readonly cpuMicros: number; readonly requests?: number }>;
+}
+
+/** What a streamed answer takes of the processors. */
+export interface DeltaFigures {
+  /** How many deltas the two answers have that were measured. */
+  readonly short: number;
+  readonly long: number;
+  /** The AI SDK alone, and with chats that are stored. */
+  readonly plain: DeltaCost;
+  readonly handler: DeltaCost;
+}
+
+export interface DeltaCost {
+  /** On how many long answers that stands. */
+  readonly answers: number;
+  readonly shortCpuMicros: number;
+  readonly longCpuMicros: number;
+  /** Of one delta more. */
+  readonly deltaCpuMicros: number;
+}
+
+/** Tabs that each add a message to one chat at once. */
+export interface TabsRow {
+  readonly name: string;
+  readonly tabs: number;
+  readonly rounds: number;
+  /** How many of the messages the chat has then, in the worst round and in the best. */
+  readonly fewestKept: number;
+  readonly mostKept: number;
+  /** Until all of them had been answered. */
+  readonly medianMs: number;
+}
+
+/** What chats cost. */
+export interface ChatFigures {
+  readonly machine: Machine;
+  readonly versions: readonly string[];
+  readonly rows: readonly ChatRow[];
+  readonly deltas: DeltaFigures;
+  readonly tabs: readonly TabsRow[];
+}
+
 /** What the last full run came to. The pages are made from it. */
 export interface Results {
   readonly backends: readonly Figures[];
   readonly codecs: { readonly machine: Machine; readonly rows: readonly CodecRow[] };
+  readonly chats: ChatFigures;
 }
 
 export function timingOf(times: readonly number[]): Timing {

@@ -1,9 +1,11 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { BackendKey } from "./backend.ts";
+import { chatFigures } from "./chats/page.ts";
 import { costsPage, peerTable } from "./costs-page.ts";
 import type { Results } from "./figures.ts";
-import { codecTable, machineText, report } from "./report.ts";
+import { machineText } from "./machine.ts";
+import { codecTable, report } from "./report.ts";
 import { figuresOf, quietText } from "./summary.ts";
 
 /** Pages that have the figures of backends between their marks. */
@@ -35,6 +37,7 @@ export function pagesOf(root: string, results: Results): Map<string, string> {
         `${codecTable(results.codecs)}\n\nMeasured ${machineText(results.codecs.machine)}.`,
       ),
     ],
+    ["docs/reference/chats.md", insert(textOf("docs/reference/chats.md"), chatFigures(results.chats))],
   ]);
   for (const [path, keys] of Object.entries(backendPages)) {
     const figures = results.backends.filter(({ key }) => keys.includes(key)).map(figuresOf);

@@ -1,18 +1,20 @@
 import { type ContestantName, contestantNames } from "./backend.ts";
+import { chatSection } from "./chats/page.ts";
 import type {
   CallRow,
+  ChatFigures,
   CodecRow,
   ColdRow,
   Figures,
   LoadRow,
-  Machine,
   Results,
   TracingMode,
 } from "./figures.ts";
+import { machineText } from "./machine.ts";
 import { meanMessageBytes } from "./messages.ts";
 import { ROOM } from "./operations.ts";
 import { type Column, inDigits, ratioText, table, timingText } from "./table.ts";
-import { judge } from "./targets.ts";
+import { judge, judgeChats } from "./targets.ts";
 
 /** Fewer calls than this are told one by one. */
 const FEW_CALLS = 50;
@@ -20,8 +22,9 @@ const FEW_CALLS = 50;
 const number = (value: number) => Math.round(value).toLocaleString("en");
 
 /** The report of a run: benchmarks/results.md. */
-export function report({ backends, codecs }: Results): string {
-  return `${[introduction(), ...backends.map(section), codecSection(codecs), targetSection(backends)].join("\n\n")}\n`;
+export function report({ backends, codecs, chats }: Results): string {
+  const sections = [...backends.map(section), codecSection(codecs), chatSection(chats)];
+  return `${[introduction(), ...sections, targetSection(backends, chats)].join("\n\n")}\n`;
 }
 
 function introduction(): string {
@@ -59,21 +62,6 @@ ${coldTable(figures.cold)}
 A commit of one message with OpenTelemetry, in milliseconds:
 
 ${tracingTable(figures)}`;
-}
-
-/** When and on what it was measured. */
-export function machineText({ cores, node, date, load }: Machine): string {
-  const loads = load.map((value) => value.toFixed(1)).join(" when it began, ");
-  return `${date}, Node ${node}, ${cores} cores; load average ${loads} when it ended${quietness(load, cores)}`;
-}
-
-/** The benchmark itself and its server keep two cores busy. */
-function quietness(load: readonly number[], cores: number): string {
-  return isQuiet({ load, cores }) ? "" : ": the machine was busy with other work";
-}
-
-export function isQuiet({ load, cores }: Pick<Machine, "load" | "cores">): boolean {
-  return Math.max(...load) <= cores + 1;
 }
 
 /** A row a call, with a column for each contestant that has figures. */
@@ -235,14 +223,16 @@ export function codecTable({ rows }: Results["codecs"]): string {
 }
 
 /** What became of the targets. */
-export function targetSection(backends: readonly Figures[]): string {
-  return `## Targets\n\n${targetTable(backends)}`;
+export function targetSection(backends: readonly Figures[], chats: ChatFigures | undefined): string {
+  return `## Targets\n\n${targetTable(backends, chats)}`;
 }
 
-export function targetTable(backends: readonly Figures[]): string {
-  const verdicts = backends.flatMap((figures) =>
-    judge(figures).map((verdict) => ({ name: figures.title, ...verdict })),
-  );
+/** @param chats undefined where they were not measured. */
+export function targetTable(backends: readonly Figures[], chats: ChatFigures | undefined): string {
+  const verdicts = [
+    ...backends.flatMap((figures) => judge(figures).map((verdict) => ({ name: figures.title, ...verdict }))),
+    ...(chats ? judgeChats(chats) : []).map((verdict) => ({ name: "Chats", ...verdict })),
+  ];
   return table<(typeof verdicts)[number]>(
     [
       { title: "", align: "left", text: ({ name }) => name },

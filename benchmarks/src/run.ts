@@ -1,5 +1,6 @@
 import type { Backend } from "./backend.ts";
 import { measureCalls, type Progress } from "./calls.ts";
+import type { ChatEffort } from "./chats/measure.ts";
 import { measureCold } from "./cold.ts";
 import { type Figures, watchMachine } from "./figures.ts";
 import { type LoadEffort, measureLoad } from "./load.ts";
@@ -15,6 +16,7 @@ export interface Plan {
   readonly load: LoadEffort;
   readonly cold: Effort;
   readonly tracing: LoadEffort;
+  readonly chats: ChatEffort;
 }
 
 /** About three minutes a backend. */
@@ -24,6 +26,7 @@ export const thorough: Plan = {
   load: { windowMs: 500, windows: 6 },
   cold: { warmUpMs: 500, measuredMs: 5_000, slowCalls: 10 },
   tracing: { windowMs: 300, windows: 8 },
+  chats: { chats: [100, 10_000], calls: { windowMs: 500, windows: 12 }, rounds: 10 },
 };
 
 /** About half a minute a backend. */
@@ -33,6 +36,7 @@ export const quick: Plan = {
   load: { windowMs: 150, windows: 2 },
   cold: { warmUpMs: 0, measuredMs: 300, slowCalls: 1 },
   tracing: { windowMs: 100, windows: 2 },
+  chats: { chats: [100, 1_000], calls: { windowMs: 150, windows: 2 }, rounds: 2 },
 };
 
 /** What a quick run is compared by. */

@@ -1,5 +1,5 @@
 import type { CallRow, Figures, LoadRow, Results } from "./figures.ts";
-import { isQuiet, machineText } from "./report.ts";
+import { isQuiet, machineText } from "./machine.ts";
 import { type Column, inDigits, table } from "./table.ts";
 import { overRaw, throughput } from "./targets.ts";
 

@@ -1,5 +1,5 @@
 import { type BackendKey, peerNames } from "./backend.ts";
-import type { CallRow, Figures, LoadRow } from "./figures.ts";
+import type { CallRow, ChatFigures, ChatRow, Figures, LoadRow } from "./figures.ts";
 
 /** One target held against what was measured. */
 export interface Verdict {
@@ -46,6 +46,11 @@ const MEAN_TRIPS = 1.1;
 /** No slower than other libraries, but for the noise. */
 const PEER_MARGIN = 1.1;
 
+/** Of a list of chats, in the steady state. */
+const LIST_REQUESTS = 1;
+/** Processor time that storing a turn takes on SQLite, in milliseconds. */
+const TURN_CPU_MS = 5;
+
 /** Every target that applies to a backend. */
 export function judge({ key, calls, load }: Figures): Verdict[] {
   const targets = targetsOf[key];
@@ -72,6 +77,38 @@ export function judge({ key, calls, load }: Figures): Verdict[] {
     atMost("any call, ours / another library", PEER_MARGIN, underPeers(calls)),
   ].filter((verdict) => verdict !== undefined);
 }
+
+/** Every target of chats. */
+export function judgeChats({ rows, tabs }: ChatFigures): Verdict[] {
+  const ours = (operation: ChatRow["operation"], value: (row: OurChats) => number | undefined) =>
+    rows
+      .filter((row) => row.operation === operation)
+      .map(({ chats, results: { Scrollback } }) => ({
+        value: (Scrollback && value(Scrollback)) ?? Number.NaN,
+        where: `${chats.toLocaleString("en")} chats`,
+      }));
+  const kept = tabs
+    .filter(({ name }) => name === "Scrollback")
+    .map(({ fewestKept, tabs: count, rounds }) => ({
+      value: fewestKept / count,
+      where: `${fewestKept} of ${count} in ${rounds} rounds`,
+    }));
+  return [
+    atMost(
+      "requests of a list of 30",
+      LIST_REQUESTS,
+      ours("list 30", ({ requests }) => requests),
+    ),
+    atMost(
+      "processor time of a stored turn on SQLite, ms",
+      TURN_CPU_MS,
+      ours("store a turn", ({ cpuMicros }) => cpuMicros / 1_000),
+    ),
+    atLeast("messages of 40 tabs that are kept, as a share", 1, kept),
+  ].filter((verdict) => verdict !== undefined);
+}
+
+type OurChats = NonNullable<ChatRow["results"]["Scrollback"]>;
 
 function roundTrips(rows: readonly CallRow[]): Figure[] {
   return rows.flatMap((row) => {
