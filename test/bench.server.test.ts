@@ -4,10 +4,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { backendKeys } from "../benchmarks/src/backend.ts";
+import { chatFigures } from "../benchmarks/src/chats/page.ts";
 import { MARGIN, regressions } from "../benchmarks/src/compare.ts";
 import { costsPage, pictures } from "../benchmarks/src/costs-page.ts";
 import {
   type CallRow,
+  type ChatFigures,
   type Figures,
   type Load,
   type LoadRow,
@@ -20,7 +22,7 @@ import {
 import { pagesOf } from "../benchmarks/src/pages.ts";
 import { draw } from "../benchmarks/src/plots.ts";
 import { report } from "../benchmarks/src/report.ts";
-import { judge } from "../benchmarks/src/targets.ts";
+import { judge, judgeChats } from "../benchmarks/src/targets.ts";
 
 const root = join(import.meta.dirname, "..");
 const folder = mkdtempSync(join(tmpdir(), "scrollback-bench-"));
@@ -100,6 +102,26 @@ const loads = (perSecond: number): LoadRow[] =>
     })),
   );
 const codecs: Results["codecs"] = { machine, rows: [] };
+const deltaCost = { answers: 10, shortCpuMicros: 2_000, longCpuMicros: 52_000, deltaCpuMicros: 100 };
+const chats: ChatFigures = {
+  machine,
+  versions: ["SQLite 3"],
+  rows: (["list 30", "store a turn"] as const).flatMap((operation) =>
+    [100, 10_000].map((count) => ({
+      operation,
+      chats: count,
+      results: {
+        raw: { ...timing(0.5), cpuMicros: 500 },
+        Scrollback: { ...timing(1), cpuMicros: 2_000, requests: operation === "list 30" ? 1 : 6 },
+      },
+    })),
+  ),
+  deltas: { short: 10, long: 510, plain: deltaCost, handler: { ...deltaCost, deltaCpuMicros: 150 } },
+  tabs: [
+    { name: "files", tabs: 40, rounds: 2, fewestKept: 1, mostKept: 3, medianMs: 10 },
+    { name: "Scrollback", tabs: 40, rounds: 2, fewestKept: 40, mostKept: 40, medianMs: 20 },
+  ],
+};
 
 describe("the targets", () => {
   const missed = (changed: Partial<Figures>) =>
@@ -160,6 +182,44 @@ describe("the targets", () => {
   });
 });
 
+describe("the targets of chats", () => {
+  const missed = (changed: Partial<ChatFigures>) =>
+    judgeChats({ ...chats, ...changed })
+      .filter(({ met }) => !met)
+      .map(({ target, worst }) => `${target}, ${worst}`);
+  /** The figures with other ones of ours at 10,000 chats. */
+  const changedRows = (operation: string, change: { requests?: number; cpuMicros?: number }) =>
+    chats.rows.map((row) => {
+      const { Scrollback } = row.results;
+      const isChanged = row.operation === operation && row.chats === 10_000;
+      return isChanged && Scrollback
+        ? { ...row, results: { ...row.results, Scrollback: { ...Scrollback, ...change } } }
+        : row;
+    });
+
+  test("are met by figures within them", () => {
+    expect(judgeChats(chats)).toHaveLength(3);
+    expect(missed({})).toEqual([]);
+  });
+
+  test("see a list of more requests, a turn that takes long, and a message that was lost", () => {
+    expect(missed({ rows: changedRows("list 30", { requests: 2 }) })).toEqual([
+      "requests of a list of 30: at most 1, 2, 10,000 chats",
+    ]);
+    expect(missed({ rows: changedRows("store a turn", { cpuMicros: 5_100 }) })).toEqual([
+      "processor time of a stored turn on SQLite, ms: at most 5, 5.1, 10,000 chats",
+    ]);
+    const tabs = chats.tabs.map((row) => ({ ...row, fewestKept: 39 }));
+    expect(missed({ tabs })).toEqual([
+      "messages kept of those that 40 tabs add at once: at least 40, 39, the worst of 2 rounds",
+    ]);
+  });
+
+  test("are missed by what was not counted", () => {
+    expect(missed({ rows: changedRows("list 30", { requests: Number.NaN }) })).toHaveLength(1);
+  });
+});
+
 describe("the comparison with the last full run", () => {
   test("lets noise pass", () => {
     const noisy = { ...figures, calls: callsOf(() => 1.1 * (MARGIN - 0.05), 60) };
@@ -198,11 +258,10 @@ describe("the figures", () => {
     saveResults(path, { backends: [{ ...figures, title: "old" }] });
     saveResults(path, { backends: [{ ...figures, key: "redis" }] });
     saveResults(path, { codecs });
-    expect(saveResults(path, { backends: [figures] })).toEqual({
-      backends: [{ ...figures, key: "redis" }, figures],
-      codecs,
-    });
-    expect(loadResults(path)).toEqual({ backends: [{ ...figures, key: "redis" }, figures], codecs });
+    saveResults(path, { chats });
+    const all = { backends: [{ ...figures, key: "redis" }, figures], codecs, chats };
+    expect(saveResults(path, { backends: [figures] })).toEqual(all);
+    expect(loadResults(path)).toEqual(all);
   });
 
   test("a timing is of its calls", () => {
@@ -218,7 +277,7 @@ describe("the figures", () => {
 });
 
 describe("the pages", () => {
-  const results: Results = { backends: [figures], codecs };
+  const results: Results = { backends: [figures], codecs, chats };
 
   test("tell each figure, and what was missed", () => {
     const text = report(results);
@@ -232,6 +291,18 @@ describe("the pages", () => {
     expect(report({ ...results, backends: [slow] })).toMatch(
       /append 1 \/ raw: at most 1\.25 +\| 2, append 1 at 10 +\| missed \|/,
     );
+  });
+
+  test("tell what chats cost, and how many messages of tabs were kept", () => {
+    for (const text of [report(results), chatFigures(chats)]) {
+      expect(text).toMatch(
+        /\| list 30 +\| 10,000 \| +1 \| 0\.500 \(1\.00\) \| +1\.00 \(2\.00\) \| +- \| +500 \|/,
+      );
+      expect(text).toMatch(/\| a delta +\| +100 \| +150 \| +1\.50 \|/);
+      expect(text).toMatch(/\| files +\| 1 to 3 of 40 \|/);
+      expect(text).toMatch(/\| Scrollback +\| +40 of 40 \|/);
+    }
+    expect(costsPage(results)).toMatch(/\| Chats +\| requests of a list of 30: at most 1 +\| 1, /);
   });
 
   test("say when the machine was busy", () => {

@@ -24,10 +24,10 @@ ${chatTables(figures)}`;
 }
 
 function chatTables({ rows, deltas, tabs }: ChatFigures): string {
-  return `Milliseconds of a call, and processor time of the process in microseconds. A turn is four writes: the question, the answer twice while
-it is made, and the whole answer, each turn in another chat. "tables" is written by hand: a table of chats with an index, a table of messages,
-a transaction a write. It keeps no run, and has neither revisions nor operation ids. Mastra's memory is \`saveMessages\` and \`listThreads\`;
-its lists have no newest message.
+  return `Milliseconds of a call (95th percentile in parentheses), processor time of the process in microseconds, and requests of Scrollback. A turn is
+four writes: the question, the answer twice while it is made, and the whole answer, each turn in another chat. "tables" is written by hand: a
+table of chats with an index, a table of messages, a transaction a write. It keeps no run, and has neither revisions nor operation ids. Mastra's
+memory is \`saveMessages\` and \`listThreads\`; its lists have no newest message.
 
 ${callTable(rows)}
 
