@@ -1,12 +1,12 @@
 /**
- * `npm pack` runs this first: it puts the examples of docs/how-to/write-an-adapter and their harnesses into the package, as they are in
+ * A part of the build: it puts the examples of docs/how-to/write-an-adapter and their harnesses into the package, as they are in
  * the repository, so that the author of an adapter who has only the package can copy one that passes the suite.
  */
 import { cpSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 
 const root = join(import.meta.dirname, "..");
-const target = join(import.meta.dirname, "example");
+const target = join(import.meta.dirname, "dist/example");
 const postgres = "packages/store-postgres";
 const examples = {
   files: {

@@ -55,6 +55,7 @@ export const navigation: readonly Group[] = [
     text: "Use with a framework",
     pages: [
       ["AI SDK", "how-to/ai-sdk"],
+      ["A web chat in React", "how-to/web-chat"],
       ["Claude Agent SDK", "how-to/bridge-claude-agent"],
       ["Genkit", "how-to/bridge-genkit"],
       ["LangGraph and LangChain", "how-to/bridge-langgraph"],

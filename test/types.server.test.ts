@@ -55,6 +55,12 @@ const nodes = {
 
 let app = "";
 
+/** What Node.js runs to compile. The newest TypeScript is fast, and has no API for what the other program does. */
+const compilerOf = (compiler: string): string[] =>
+  compiler === "newest"
+    ? [join(app, "node_modules/typescript-newest/bin/tsc")]
+    : [join(import.meta.dirname, "typed/own-errors.ts"), `typescript-${compiler}`];
+
 beforeAll(async () => {
   app = await mkdtemp(join(tmpdir(), "scrollback-types-"));
   const tarballs = (await packPackages(folders, app)).map(({ tarball }) => tarball);
@@ -63,7 +69,17 @@ beforeAll(async () => {
   const manifest = { name: "app", private: true, type: "module", overrides };
   await writeFile(join(app, "package.json"), JSON.stringify(manifest));
   const versions = [...Object.values(compilers), ...Object.values(nodes)];
-  await npm(app, "install", "--no-audit", "--no-fund", ...tarballs, ...clients, ...versions);
+  // Types need nothing that a script makes.
+  await npm(
+    app,
+    "install",
+    "--no-audit",
+    "--no-fund",
+    "--ignore-scripts",
+    ...tarballs,
+    ...clients,
+    ...versions,
+  );
   await cp(join(import.meta.dirname, "typed/program.ts"), join(app, "program.ts"));
 }, 600_000);
 afterAll(() => rm(app, { recursive: true, force: true }));
@@ -85,16 +101,16 @@ describe.each(Object.keys(nodes))("with @types/node %s", (node) => {
   test.each(ways)(
     "the packages' types are right to TypeScript $compiler, $resolution",
     async ({ compiler, resolution }) => {
-      const tsc = join(app, "node_modules", `typescript-${compiler}`, "bin/tsc");
       const module = resolution === "bundler" ? "esnext" : resolution;
       const flags = `--noEmit --strict --target es2022 --lib es2023,esnext.disposable,dom --types node --skipLibCheck false --module ${module} --moduleResolution ${resolution}`;
-      const { stdout } = await run(process.execPath, [tsc, ...flags.split(" "), "program.ts"], {
+      const program = compilerOf(compiler);
+      const { stdout } = await run(process.execPath, [...program, ...flags.split(" "), "program.ts"], {
         cwd: app,
       }).catch(({ stdout, stderr }: Record<"stdout" | "stderr", string>) => ({ stdout: stdout + stderr }));
       // What is wrong in the types of other packages is theirs.
       const errors = stdout
         .split("\n")
-        .filter((line) => /^(program\.ts|.*@scrollback\/|error |Error: )/.test(line));
+        .filter((line) => /^(program\.ts|.*@scrollback\/|error |\w*Error: )/.test(line));
       expect(errors).toEqual([]);
     },
     240_000,

@@ -10,7 +10,7 @@ import { picture } from "./picture.ts";
 import { quick, run, thorough } from "./run.ts";
 
 const usage = `npm run scale [-- options]
-  --quick          a hundredth of the sizes; writes nothing unless --to says where
+  --quick          a hundredth of the sizes and of the time; writes nothing unless --to says where
   --only <name>    one backend alone: ${backendNames.join(", ")}; the figures of the others stay
   --to <folder>    write scale.md and scale/ there; by default into docs/reference
   --render         measure nothing; write the page and the pictures again from the figures that are there

@@ -8,8 +8,10 @@ import { watchedStream } from "./watched-stream.ts";
 
 /** An answer that ended between loading a chat and resuming it is replayed for so long. */
 const REPLAY_MS = 10_000;
-/** A run is published a moment after it begins. */
-const PUBLISH_MS = 500;
+/** A run is published a moment after it begins; where its server is busy, seconds after. */
+const PUBLISH_MS = 2_000;
+/** The server that makes an answer may be too busy to reply to the first request for it. */
+const REQUESTS = 3;
 const LOOK_MS = 50;
 
 /** The running answer of a chat from its beginning, or one that has just ended; else 204. */
@@ -18,7 +20,7 @@ export async function resumedAnswer<UI extends UIMessage>(
   chatId: string,
   streams: ChatStreams,
 ): Promise<Response> {
-  for (;;) {
+  for (let requests = 1; ; requests++) {
     const page = await chats.read(chatId, { limit: 1 });
     const run = page?.chat.run;
     if (run?.state !== "running") return run ? noContent() : endedAnswer(page?.entries.at(-1));
@@ -28,7 +30,7 @@ export async function resumedAnswer<UI extends UIMessage>(
       return streamResponse(watched, run.id);
     }
     const isYoung = Date.now() - run.startedAt < PUBLISH_MS;
-    if (!isYoung && (await isRunning(chats, chatId, run))) return noContent();
+    if (!isYoung && requests >= REQUESTS && (await isRunning(chats, chatId, run))) return noContent();
     await sleep(LOOK_MS);
   }
 }

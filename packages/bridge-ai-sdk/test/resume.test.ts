@@ -169,13 +169,28 @@ test("a whole answer of every kind of part is replayed as it is stored", async (
   expect(tab.plain).toEqual([user("q"), message]);
 });
 
+test("an answer that a busy server publishes late is resumed", async () => {
+  const streams = inProcessStreams();
+  const late = {
+    ...streams,
+    publish: (...args: Parameters<typeof streams.publish>) =>
+      void setTimeout(() => streams.publish(...args), 900),
+  };
+  await using server = await serve({ model: slow(), streams: late });
+  const answered = server.post({ id: "c", message: user("q", `say ${"long ".repeat(150)}`) });
+  await until(async () => (await server.mine.get("c"))?.run);
+  const resumed = await fetch(`${server.url}/api/chat/c/stream`);
+  expect(textIn((await read(resumed)).chunks).match(/long/g)).toHaveLength(150);
+  await answered;
+});
+
 test("in-process streams: an answer that does not fit the memory is made and stored, but not resumed", async () => {
   await using server = await serve({ model: slow(), streams: inProcessStreams({ maxBytes: 600 }) });
-  const answered = server.post({ id: "c", message: user("q", `say ${"long ".repeat(60)}`) });
+  const answered = server.post({ id: "c", message: user("q", `say ${"long ".repeat(150)}`) });
   await until(async () => /assistant.{150}/.test(await server.newest("c")));
   expect((await fetch(`${server.url}/api/chat/c/stream`)).status).toBe(204);
-  expect(textIn((await answered).chunks).match(/long/g)).toHaveLength(60);
-  expect(textOf((await server.stored("c"))?.[1]).match(/long/g)).toHaveLength(60);
+  expect(textIn((await answered).chunks).match(/long/g)).toHaveLength(150);
+  expect(textOf((await server.stored("c"))?.[1]).match(/long/g)).toHaveLength(150);
 });
 
 test("in-process streams: those who listen go on when the memory is full, and close ends them", async () => {

@@ -162,8 +162,8 @@ host;x-amz-security-token'`;
   test.each(
     named(
       [refusal("AccessDeniedException", "User: arn:aws:iam::1:user/a is not authorized"), /the policy/],
-      [refusal("UnrecognizedClientException", "The security token is invalid."), /were refused; check/],
-      [refusal("InvalidSignatureException", signature), /were refused; check/],
+      [refusal("UnrecognizedClientException", "The security token is invalid."), /were rejected; check/],
+      [refusal("InvalidSignatureException", signature), /were rejected; check/],
       [refusal("ExpiredTokenException", "The security token is expired"), /expired; renew/],
       [refusal("ResourceNotFoundException", "Requested resource not found"), /run setup\(\)/],
     ),

@@ -107,11 +107,13 @@ test("C21 a thread of 100,000 messages disappears at once for readers, and is re
   const deleting = stores.deleteThread("a").finally(() => {
     isDone = true;
   });
-  let last = performance.now();
+  // In time of the processor: on a busy machine any step takes long by the clock.
+  let last = process.cpuUsage();
   while (!isDone) {
     await setImmediate();
-    longest = Math.max(longest, performance.now() - last);
-    last = performance.now();
+    const { user, system } = process.cpuUsage(last);
+    longest = Math.max(longest, (user + system) / 1_000);
+    last = process.cpuUsage();
   }
   await deleting;
   await watching;
@@ -119,7 +121,7 @@ test("C21 a thread of 100,000 messages disappears at once for readers, and is re
   expect(Math.max(...seen)).toBeGreaterThan(count / 2);
   expect(seen.size).toBeGreaterThan(count / 1_000 / 4);
   // A step takes some milliseconds, and the look at the table as much; all at once would take most of a second.
-  expect(longest).toBeLessThan(250);
+  expect(longest).toBeLessThan(100);
   expect(left()).toBe(1);
   expect(grep("hello 99999")).toEqual([]);
 });
