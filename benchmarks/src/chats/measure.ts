@@ -4,9 +4,9 @@ import { fileURLToPath } from "node:url";
 import { createSqliteStores } from "@scrollback/store-sqlite";
 import type { Progress } from "../calls.ts";
 import { type ChatFigures, type ChatRow, watchMachine } from "../figures.ts";
-import type { LoadEffort } from "../load.ts";
 import { versionOf } from "../versions.ts";
 import { measureDeltas } from "./deltas.ts";
+import type { ChatEffort } from "./effort.ts";
 import { fileRecipe } from "./file-recipe.ts";
 import { mastraChats } from "./mastra.ts";
 import { type ChatContestants, measureOwner } from "./operations.ts";
@@ -15,15 +15,6 @@ import { tables } from "./tables.ts";
 import { measureTabs } from "./tabs.ts";
 
 const FOLDER = fileURLToPath(new URL("../../.results/", import.meta.url));
-
-/** How long the measurement of chats takes. */
-export interface ChatEffort {
-  /** How many chats the owners have. */
-  readonly chats: readonly number[];
-  readonly calls: LoadEffort;
-  /** How often the tabs write. */
-  readonly rounds: number;
-}
 
 /** Measures what chats cost on SQLite, beside a table written by hand and Mastra's memory, and beside the recipe of the AI SDK. */
 export async function measureChats(effort: ChatEffort, progress: Progress): Promise<ChatFigures> {
