@@ -16,7 +16,7 @@ import { hasCode } from "./run-change.ts";
 import { resumedAnswer, stopAnswer } from "./running-answers.ts";
 import { settled } from "./settle.ts";
 import { answerResponse } from "./stream-response.ts";
-import { isOpenTitle, titleOf, wantsTitle, writeTitle } from "./titles.ts";
+import { firstTitleOf, isOpenTitle, titleOf, wantsTitle, writeTitle } from "./titles.ts";
 
 const DEFAULT_MAX_BYTES = 1_024 * 1_024;
 
@@ -67,8 +67,13 @@ export function createChatHandler<UI extends UIMessage>(options: ChatHandlerOpti
   };
 
   const giveTitle = async (mine: OwnedChats<UI>, turn: Turn<UI>) => {
-    if (!title || !wantsTitle(turn)) return;
     try {
+      const text = title !== false && turn.chat.title === undefined ? firstTitleOf(turn) : undefined;
+      if (text !== undefined)
+        await mine.update(turn.chat.id, (chat) =>
+          chat.title === undefined ? { title: text, titleBy: "text" } : undefined,
+        );
+      if (!title || !wantsTitle(turn)) return;
       await writeTitle(turn, title, (text) =>
         mine.update(turn.chat.id, (chat) =>
           isOpenTitle(chat) ? { title: text, titleBy: "model" } : undefined,

@@ -9,12 +9,12 @@ import { errorResponse } from "./http.ts";
  * @example
  * createServer(nodeListener((request) => chat.fetch(request, { owner: userOf(request) }))).listen(3000);
  */
-export function nodeListener(handler: (request: Request) => Promise<Response>): RequestListener {
+export function nodeListener(handler: (request: Request) => Response | Promise<Response>): RequestListener {
   return (incoming, outgoing) => void serve(handler, incoming, outgoing);
 }
 
 async function serve(
-  handler: (request: Request) => Promise<Response>,
+  handler: (request: Request) => Response | Promise<Response>,
   incoming: IncomingMessage,
   outgoing: ServerResponse,
 ): Promise<void> {
@@ -36,7 +36,7 @@ async function serve(
 }
 
 async function answer(
-  handler: (request: Request) => Promise<Response>,
+  handler: (request: Request) => Response | Promise<Response>,
   incoming: IncomingMessage,
 ): Promise<Response> {
   try {

@@ -87,7 +87,7 @@ export interface ChatHandlerOptions<UI extends UIMessage> extends UIOptions, Beg
   readonly reducer?: HistoryReducer;
   /** Running answers for late listeners. Default: {@link inProcessStreams}. Given ones are not closed. */
   readonly streams?: ChatStreams;
-  /** Titles a chat beside its first answer, unless the user did. Until then, and without it, the title is the first text; with `false` there is none. */
+  /** Titles a chat beside its first answer, unless the user did. Until then, and without it, the title is the first text, also of a chat that was made without a title; with `false` there is none. */
   readonly title?: TitleOption<UI> | false;
   /** For `toUIMessageStream`. */
   readonly stream?: Pick<

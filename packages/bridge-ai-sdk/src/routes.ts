@@ -71,8 +71,9 @@ const routes: Readonly<Record<string, Route>> = {
     if (!data) throw missing();
     return Response.json(data, { headers: { "content-disposition": `attachment; filename="chat.json"` } });
   },
-  async "POST /chats/import"({ mine, body }) {
-    return created(await mine.import(await body(MAX_IMPORT_BYTES)));
+  async "POST /chats/import"({ mine, query, body }) {
+    const options = defined(Object.fromEntries(query));
+    return created(await mine.import(await body(MAX_IMPORT_BYTES), options));
   },
 };
 

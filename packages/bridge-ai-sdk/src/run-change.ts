@@ -57,6 +57,8 @@ export function changeOf<UI extends UIMessage>(
   if (last && isDeepStrictEqual(last, message)) return { nothing: true };
   if (entries[indexOf(messageId)]?.message.role === "user") return { edit: messageId ?? "", message };
   if (indexOf(message.id) >= 0) throw stale("the message is stored already");
+  if (typeof parentId === "string" && !last)
+    throw stale("the chat was deleted, or its messages were removed");
   if (parentId !== undefined && parentId !== (last?.id ?? null)) throw stale("other messages were added");
   return { append: [message] };
 }

@@ -35,7 +35,10 @@ export async function resumedAnswer<UI extends UIMessage>(
   }
 }
 
-/** Asks a chat's run to stop, and waits until what there is of the answer is saved. Returns false where none is running. */
+/**
+ * Asks a chat's run to stop, and waits until what there is of the answer is saved. Returns false where none is running, or where its
+ * process turns out to have died.
+ */
 export async function stopAnswer<UI extends UIMessage>(
   chats: OwnedChats<UI>,
   chatId: string,
@@ -46,8 +49,12 @@ export async function stopAnswer<UI extends UIMessage>(
   if (!isStopped) return false;
   // Makes it faster only: the head has the request, and may not wait for what carries streams.
   void streams.stop(runId).catch(() => undefined);
-  while (await isRunning(chats, chatId, { id: runId })) await sleep(LOOK_MS);
-  return true;
+  for (;;) {
+    const run = (await chats.get(chatId))?.run;
+    if (run?.id !== runId) return true;
+    if (run.state === "lost") return false;
+    await sleep(LOOK_MS);
+  }
 }
 
 async function isRunning<UI extends UIMessage>(

@@ -11,6 +11,11 @@ export function titleOf(message: UIMessage): string | undefined {
   return shortened(textOf(message));
 }
 
+/** The title of a chat that was made without one: the beginning of the user's first text. */
+export function firstTitleOf({ messages }: Pick<Turn<UIMessage>, "messages">): string | undefined {
+  return messages.flatMap((message) => (message.role === "user" ? (titleOf(message) ?? []) : [])).at(0);
+}
+
 /** Titles a chat, where its title is not the user's. */
 export async function writeTitle<UI extends UIMessage>(
   turn: Turn<UI>,

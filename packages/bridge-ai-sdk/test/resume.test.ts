@@ -234,3 +234,20 @@ test("a lost run is not resumed, and its answer is shown as failed", async () =>
   expect(textIn(retried.chunks)).toBe("on ");
   await run.end({ status: "stopped" }).catch(() => undefined);
 });
+
+test("stop of a run whose process died stops nothing, and the answer is failed for every reader", async () => {
+  await using server = await serve({ store: { leaseMs: 500 } });
+  const slow = { leaseMs: 300_000, beatMs: 100_000 };
+  await using dead = await serve({ stores: server.stores, store: slow });
+  const run = await dead.mine.begin("c", { append: [user("q")] }, { messageId: "a" });
+  run.update({ id: "a", role: "assistant", parts: [{ type: "text", text: "so far" }] });
+  await run.save();
+  expect(await (await server.send("POST", "/chat/c/stop")).json()).toEqual({ stopped: false });
+  const failed = { status: "failed", error: expect.stringContaining("lost") };
+  expect((await server.get("/chats/c")).statuses.a).toMatchObject(failed);
+  const { id } = await server.mine.import(await server.mine.export("c"));
+  expect((await server.get(`/chats/${id}`)).statuses.a).toMatchObject(failed);
+  await server.post({ id: "c", message: user("q2"), parentId: "a" });
+  expect((await server.get("/chats/c")).statuses.a).toMatchObject(failed);
+  await run.end({ status: "stopped" }).catch(() => undefined);
+});

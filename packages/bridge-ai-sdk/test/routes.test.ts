@@ -88,6 +88,14 @@ test("changes, forks, exports, imports and deletes", async () => {
     status: 201,
     body: { title: "1" },
   });
+  const again = "/chats/import?id=kept&operationId=op";
+  for (let call = 0; call < 2; call++)
+    expect(await server.json("POST", again, exported.body)).toMatchObject({
+      status: 201,
+      body: { id: "kept" },
+    });
+  expect((await server.json("POST", "/chats/import?id=kept", exported.body)).status).toBe(409);
+  expect((await server.json("POST", "/chats/import?ids=kept", exported.body)).status).toBe(400);
   expect((await server.json("POST", "/chats/import", { type: "other" })).status).toBe(400);
   expect((await server.json("DELETE", "/chats/none")).status).toBe(204);
 });
@@ -215,8 +223,9 @@ test("a call without an owner is a mistake of the program, and throws", async ()
 test("nodeListener: bodies, headers, errors, and a body that breaks off", async () => {
   const seen: unknown[] = [];
   const server = createServer(
-    nodeListener(async (request) => {
+    nodeListener((request) => {
       const { pathname } = new URL(request.url);
+      if (pathname === "/refused") return new Response(null, { status: 401 });
       if (pathname === "/throws") throw new StoreError("CONFLICT", "no");
       if (pathname === "/breaks")
         return new Response(
@@ -228,8 +237,10 @@ test("nodeListener: bodies, headers, errors, and a body that breaks off", async 
             },
           }),
         );
-      seen.push([request.method, request.url, request.headers.get("x-a"), await request.text()]);
-      return new Response("made", { status: 201, headers: { "x-b": "2" } });
+      return request.text().then((text) => {
+        seen.push([request.method, request.url, request.headers.get("x-a"), text]);
+        return new Response("made", { status: 201, headers: { "x-b": "2" } });
+      });
     }),
   );
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -238,6 +249,7 @@ test("nodeListener: bodies, headers, errors, and a body that breaks off", async 
   expect([response.status, response.headers.get("x-b"), await response.text()]).toEqual([201, "2", "made"]);
   expect(seen).toEqual([["PUT", `${url}/path?x=1`, "1", "text"]]);
   expect((await fetch(`${url}/throws`)).status).toBe(409);
+  expect((await fetch(`${url}/refused`)).status).toBe(401);
   await expect(fetch(`${url}/breaks`).then((broken) => broken.text())).rejects.toThrow();
   await new Promise((resolve) => server.close(resolve));
 });

@@ -2,7 +2,7 @@ import type { UIMessage } from "ai";
 import { expect, test } from "vitest";
 import type { TitleOption } from "../src/index.ts";
 import { scriptedModel } from "./scripted-model.ts";
-import { serve, until, user } from "./serve.ts";
+import { answer, serve, until, user } from "./serve.ts";
 
 const say = (text: string, id = "q") => ({ id: "c", message: user(id, text) });
 
@@ -68,4 +68,21 @@ test("a title that fails is reported, and tried again where the first answer is 
   await server.post(say("say more", "q2"));
   expect(titles).toEqual([]);
   expect((await server.mine.get("c"))?.title).toBe(chat.title);
+});
+
+test("a chat that was made with messages and without a title gets one with its next message, unless another is given", async () => {
+  await using server = await serve();
+  for (const id of ["c", "d"])
+    await server.mine.create({ id, messages: [user("q", "first words"), answer("a")] });
+  await server.post({ ...say("say more", "q2"), parentId: "a" });
+  await server.send("PATCH", "/chats/d", { title: "Mine" });
+  await server.post({ ...say("say more", "q2"), id: "d", parentId: "a" });
+  await server.handler.close({ wait: true });
+  expect(await server.mine.get("c")).toMatchObject({ title: "first words", titleBy: "text" });
+  expect(await server.mine.get("d")).toMatchObject({ title: "Mine", titleBy: "user" });
+  await using untitled = await serve({ title: false });
+  await untitled.mine.create({ id: "c", messages: [user("q", "first words"), answer("a")] });
+  await untitled.post({ ...say("say more", "q2"), parentId: "a" });
+  await untitled.handler.close({ wait: true });
+  expect(await untitled.mine.get("c")).not.toHaveProperty("title");
 });

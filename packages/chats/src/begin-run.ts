@@ -8,6 +8,7 @@ import { ChatView } from "./chat-view.ts";
 import type { Plan } from "./commit-plan.ts";
 import { newEntry, publicEntry, type StoredEntry } from "./entries.ts";
 import { type Head, isRunning, newHead, type StoredRun } from "./head.ts";
+import { LOST } from "./lost-answer.ts";
 import { checkRunChange } from "./run-checks.ts";
 import type { RunContext } from "./run-context.ts";
 import type { ChatLocation } from "./threads.ts";
@@ -176,10 +177,8 @@ function closedEntries<M extends Identified>(
   );
   const entry = entries[index];
   if (!entry) return entries;
-  const isStopped = run.id === fenced || run.stop;
-  const fields = isStopped
-    ? { status: "stopped" as const }
-    : { status: "failed" as const, error: "the process that made the answer was lost" };
+  // A lost run that was asked to stop did not: what readers saw of it as failed stays so.
+  const fields = run.id === fenced ? { status: "stopped" as const } : LOST;
   return entries.with(index, newEntry(settle(entry.message), now, { createdAt: entry.createdAt, ...fields }));
 }
 

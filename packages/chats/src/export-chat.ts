@@ -1,5 +1,6 @@
 import { jsonCodec } from "@scrollback/store-core";
-import type { Chat, ChatEntry, ChatPage } from "./chat.ts";
+import type { Chat, ChatEntry, ChatPage, Identified } from "./chat.ts";
+import { withLostAnswer } from "./lost-answer.ts";
 
 /** What marks text of the JSON codec that has values which JSON lacks, see docs/reference/codecs.md. */
 const TYPED_MARK = "~";
@@ -14,8 +15,13 @@ export interface ChatExport {
   readonly types?: unknown;
 }
 
-export function exportOf<M>({ chat: { revision, run, ...chat }, entries }: ChatPage<M>): ChatExport {
-  const text = jsonCodec.encode({ chat, entries });
+/** The export of a chat. The answer of a lost run is in it as the failed one that it is. */
+export function exportOf<M extends Identified>(
+  { chat: { revision, run, ...chat }, entries }: ChatPage<M>,
+  settle: (message: M) => M,
+): ChatExport {
+  const closed = run?.state === "lost" ? withLostAnswer(entries, run.messageId, settle) : entries;
+  const text = jsonCodec.encode({ chat, entries: closed });
   const isTyped = text.startsWith(TYPED_MARK);
   const parsed = JSON.parse(isTyped ? text.slice(TYPED_MARK.length) : text);
   const { json, meta } = isTyped ? parsed : { json: parsed, meta: undefined };

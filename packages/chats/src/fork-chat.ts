@@ -3,7 +3,8 @@ import type { Chat, ChatWrite, Identified } from "./chat.ts";
 import { ChatView } from "./chat-view.ts";
 import type { ChatContext } from "./context.ts";
 import { copied, copyChat } from "./copy-chat.ts";
-import { chatOf, isDone, operationOf } from "./head.ts";
+import { chatOf, isDone, isRunning, operationOf } from "./head.ts";
+import { withLostAnswer } from "./lost-answer.ts";
 import { idOfOperation } from "./operation-ids.ts";
 import { type ChatLocation, locationOf } from "./threads.ts";
 import { missingChat } from "./write-chat.ts";
@@ -44,14 +45,16 @@ export async function forkChat<M extends Identified>(
     if (!made?.head || made.revision === null || !isDone(made.head, operation, "fork")) throw problem;
     return chatOf(made.head, made.revision, context);
   }
-  const entries = at === undefined ? view.entries : view.entries.slice(0, index + 1);
   const now = context.now();
-  const { labels, metadata } = head;
+  const { labels, metadata, run } = head;
+  const isLost = run !== undefined && !isRunning(run, now, context.leaseMs);
+  const closed = isLost ? withLostAnswer(view.entries, run.messageId, context.settle) : view.entries;
+  const entries = at === undefined ? closed : closed.slice(0, index + 1);
   return await copyChat(context, target, {
     method: "fork",
     entries: entries.map((entry) => copied(entry, context.settle)),
     fields: {
-      ...{ labels, metadata, updatedAt: now, activeAt: now },
+      ...{ labels, metadata, createdAt: now, updatedAt: now, activeAt: now },
       title: title ?? head.title,
       titleBy: title === undefined ? head.titleBy : "user",
       forkedFrom: { chatId: source.chatId, messageId: entries.at(-1)?.message.id ?? null },

@@ -1,5 +1,13 @@
 import { hash } from "node:crypto";
-import { isCount, isOneOf, jsonCodec, StoreError } from "@scrollback/store-core";
+import {
+  type Check,
+  isBoolean,
+  isCount,
+  isObject,
+  isOneOf,
+  jsonCodec,
+  StoreError,
+} from "@scrollback/store-core";
 import type { Chat, ChatEntry, Identified } from "./chat.ts";
 import { checkMessages, checkPatch, optionChecks } from "./checks.ts";
 import type { ChatContext } from "./context.ts";
@@ -20,6 +28,11 @@ export interface ImportOptions {
 }
 
 const isStatus = isOneOf("complete", "partial", "stopped", "failed");
+const isTime: Check = (value) => (isCount(value) ? "must be milliseconds since 1970" : undefined);
+const requiredFields = {
+  ...{ createdAt: isTime, updatedAt: isTime, activeAt: isTime },
+  ...{ pinned: isBoolean, archived: isBoolean, labels: isObject, metadata: isObject },
+};
 
 /** Makes a chat of an export. */
 export async function importChat<M extends Identified>(
@@ -52,17 +65,16 @@ function parseExport<M extends Identified>({ check }: ChatContext<M>, data: unkn
   if (version !== 1) refuse("version must be 1; was it written by a newer version of Scrollback?");
   try {
     const { chat, entries } = decodeExport(data as ChatExport);
-    const { createdAt, updatedAt, activeAt, title, titleBy, pinned, archived, labels, metadata, forkedFrom } =
-      chat;
+    const { title, titleBy, pinned, archived, labels, metadata, forkedFrom } = chat;
     const fields = { title, titleBy, pinned, archived, labels, metadata };
     checkPatch("import", fields);
     if (forkedFrom !== undefined && optionChecks.create.forkedFrom(forkedFrom))
       refuse("forkedFrom must be two ids");
-    for (const one of [pinned, archived])
-      if (typeof one !== "boolean") refuse("pinned and archived must be there");
-    if (!labels || !metadata) refuse("labels and metadata must be there");
-    if ([createdAt, updatedAt, activeAt].some((time) => isCount(time)))
-      refuse("the times must be milliseconds");
+    const problems = Object.entries(requiredFields).flatMap(([name, check]) => {
+      const problem = check(chat[name as keyof typeof requiredFields]);
+      return problem === undefined ? [] : `chat.${name} ${problem}`;
+    });
+    if (problems.length > 0) refuse(problems.join("; "));
     if (!Array.isArray(entries)) refuse("entries must be an array");
     entries.forEach(checkEntry);
     checkMessages(

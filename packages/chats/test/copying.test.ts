@@ -36,6 +36,14 @@ async function setUp() {
 
 const fork = { id: "copy", operationId: "op" };
 
+test("the times of a fork are the same", async () => {
+  const { driver } = await setUp();
+  let time = 2_000_000;
+  const mine = new ChatStore({ stores: createStores(driver), now: () => time++ }).of("ada");
+  const { createdAt, updatedAt, activeAt } = await mine.fork("c", { at: "m1" });
+  expect([updatedAt, activeAt]).toEqual([createdAt, createdAt]);
+});
+
 test("messages that do not fit one commit are copied in several", async () => {
   const { mine } = await setUp();
   const made = await mine.fork("c", fork);

@@ -124,6 +124,10 @@ export const copying: readonly ContractTest[] = [
           storeError("INVALID_STATE"),
         );
       }
+      const incomplete = mine.import({ ...data, chat: { title: "Rome" } });
+      await expect(incomplete).rejects.toMatchObject(
+        storeError("INVALID_STATE", /createdAt.*updatedAt.*activeAt.*pinned.*archived.*labels.*metadata/),
+      );
       expect(await listedIds(mine)).toEqual(["c"]);
     },
   },

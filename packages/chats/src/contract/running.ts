@@ -213,6 +213,13 @@ export const running: readonly ContractTest[] = [
       expect((await theirs.get("c"))?.run).toMatchObject({ id: run.id, state: "lost" });
       expect((await theirs.list()).chats[0]?.run).toMatchObject({ id: run.id, state: "lost" });
       expect(await theirs.stop("c")).toBe(false);
+      const copies = [await theirs.fork("c"), await theirs.import(await theirs.export("c"))];
+      for (const { id } of copies)
+        expect((await theirs.read(id))?.entries.at(-1)).toMatchObject({
+          message: answer("half"),
+          status: "failed",
+          error: expect.stringMatching(/lost/),
+        });
       const next = await theirs.begin("c", { nothing: true });
       expect(next.entries.at(-1)).toMatchObject({
         message: answer("half"),
