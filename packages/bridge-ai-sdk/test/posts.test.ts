@@ -136,7 +136,10 @@ test("a message behind one that is not the last is refused; with onStale: append
   expect(await server.post({ id: "c", message: user("q3"), parentId: "a1" })).toMatchObject({ status: 409 });
   expect(await server.post({ id: "c", message: user("q3"), parentId: null })).toMatchObject({ status: 409 });
   const gone = await server.send("POST", "/chat", { id: "gone", message: user("q3"), parentId: "a2" });
-  expect([gone.status, (await gone.json()).message]).toEqual([409, expect.stringMatching(/deleted/)]);
+  expect([gone.status, await gone.json()]).toMatchObject([
+    409,
+    { error: "CONFLICT", message: expect.stringMatching(/deleted/) },
+  ]);
   expect(await server.post({ id: "c", message: user("q3"), parentId: "a2" })).toMatchObject({ status: 200 });
 
   await using kind = await withChat({ onStale: "append" });

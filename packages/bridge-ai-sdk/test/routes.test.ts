@@ -6,7 +6,13 @@ import { nodeListener } from "../src/index.ts";
 import { answer, serve, user } from "./serve.ts";
 
 async function withChats(options: Parameters<typeof serve>[0] = {}) {
-  const server = await serve(options);
+  let time = 0;
+  // Chats of the same millisecond would be listed by their ids.
+  const now = () => {
+    time = Math.max(Date.now(), time + 1);
+    return time;
+  };
+  const server = await serve({ store: { now }, ...options });
   for (const [index, id] of ["a", "b", "c"].entries())
     await server.mine.create({
       id,
