@@ -12,7 +12,7 @@ import type { ChatHandlerOptions, Turn } from "./options.ts";
 import { type PostBody, parsePostBody } from "./post-body.ts";
 import { withPrelude } from "./replay.ts";
 import { routedResponse } from "./routes.ts";
-import { hasCode } from "./run-change.ts";
+import { hasCode, isAsked, readTurnRequest } from "./run-change.ts";
 import { resumedAnswer, stopAnswer } from "./running-answers.ts";
 import { settled } from "./settle.ts";
 import { answerResponse } from "./stream-response.ts";
@@ -32,6 +32,7 @@ const DEFAULT_MAX_BYTES = 1_024 * 1_024;
 export function createChatHandler<UI extends UIMessage>(options: ChatHandlerOptions<UI>): ChatHandler {
   checkHandlerOptions(options);
   const { chats, streams = inProcessStreams(), maxMessageBytes = DEFAULT_MAX_BYTES, title } = options;
+  const { allowImport: isImportAllowed = false } = options;
   const { metadataSchema, dataSchemas, whileRunning, onStale, generateMessageId } = options;
   const tools = toolsOf(options);
   const ui = {
@@ -51,7 +52,12 @@ export function createChatHandler<UI extends UIMessage>(options: ChatHandlerOpti
   };
   /** The answers that this handler makes: what stops one, and when it is saved. */
   const running = new Map<string, { stop(): Promise<unknown>; ended: Promise<unknown> }>();
+  /** The answers that are about to be in `running`. */
+  const starting = new Set<Promise<Response>>();
   let isClosed = false;
+  const assertOpen = () => {
+    if (isClosed) throw new StoreError("CLOSED", "chat: the server is being stopped; try again");
+  };
   const settle = (message: UI) => settled(message, tools);
 
   const report = (error: unknown, chatId: string, runId?: string) =>
@@ -119,26 +125,29 @@ export function createChatHandler<UI extends UIMessage>(options: ChatHandlerOpti
   };
 
   const post = async (request: Request, owner: string): Promise<Response> => {
-    if (isClosed) throw new StoreError("CLOSED", "chat: the server is being stopped; try again");
+    assertOpen();
     const body = parsePostBody(await readJson(request, maxMessageBytes));
+    assertOpen();
     const mine = chats.of(owner);
+    const started = beginRun(body, { ...begin, chats: mine }).then((begun) => start(mine, body, begun));
+    starting.add(started);
     try {
-      return start(mine, body, await beginRun(body, { ...begin, chats: mine }));
+      return await started;
     } catch (error) {
       const same = hasCode(error, "CONFLICT") ? await sameAnswer(mine, body) : undefined;
       if (!same) throw error;
       return same;
+    } finally {
+      starting.delete(started);
     }
   };
 
   /** The running answer to the same message: the request came twice. */
   const sameAnswer = async (mine: OwnedChats<UI>, body: PostBody): Promise<Response | undefined> => {
-    const { id, role } = Object(body.message) as Partial<UIMessage>;
-    if (body.isRegenerate || body.isBranch || role !== "user") return undefined;
+    if (body.isBranch) return undefined;
+    const request = await readTurnRequest<UI>(body, ui);
     const page = await mine.read(body.chatId);
-    const run = page?.chat.run;
-    const asked = page?.entries.findLast(({ message }) => message.role === "user")?.message;
-    if (run?.state !== "running" || asked?.id !== id) return undefined;
+    if (page?.chat.run?.state !== "running" || !isAsked(request, page.entries)) return undefined;
     const response = await resumedAnswer(mine, body.chatId, streams);
     return response.status === 200 ? response : undefined;
   };
@@ -167,11 +176,12 @@ export function createChatHandler<UI extends UIMessage>(options: ChatHandlerOpti
     async fetch(request, context) {
       checkOwner("fetch", context);
       return await respond("", () =>
-        routedResponse(request, context.owner, { chats, handler, maxMessageBytes, settle }),
+        routedResponse(request, context.owner, { chats, handler, maxMessageBytes, isImportAllowed, settle }),
       );
     },
     async close({ wait = false } = {}) {
       isClosed = true;
+      await Promise.allSettled(starting);
       const all = [...running.values()];
       if (!wait) await Promise.allSettled(all.map(({ stop }) => stop()));
       await Promise.allSettled(all.map(({ ended }) => ended));

@@ -1,6 +1,6 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
-import { Readable } from "node:stream";
-import type { ReadableStream as NodeReadableStream } from "node:stream/web";
+import { ReadableStream } from "node:stream/web";
+import { StoreError } from "@scrollback/store-core";
 import { errorResponse } from "./http.ts";
 
 /**
@@ -19,6 +19,8 @@ async function serve(
   outgoing: ServerResponse,
 ): Promise<void> {
   const response = await answer(handler, incoming);
+  // What the handler has not read of a request would be taken for the next one, or block it.
+  outgoing.on("finish", () => incoming.resume());
   outgoing.writeHead(response.status, Object.fromEntries(response.headers));
   outgoing.flushHeaders();
   const reader = response.body?.getReader();
@@ -40,9 +42,20 @@ async function answer(
   incoming: IncomingMessage,
 ): Promise<Response> {
   try {
-    return await handler(requestOf(incoming));
+    return await handler(checkedRequest(incoming));
   } catch (error) {
     return errorResponse(error);
+  }
+}
+
+/** @throws StoreError `INVALID_ARGUMENT` for what `fetch` has no request for, such as `TRACE`. */
+function checkedRequest(incoming: IncomingMessage): Request {
+  try {
+    return requestOf(incoming);
+  } catch (cause) {
+    throw new StoreError("INVALID_ARGUMENT", "request: the method, the path or the host is not valid", {
+      cause,
+    });
   }
 }
 
@@ -57,8 +70,13 @@ function requestOf(incoming: IncomingMessage): Request {
   return new Request(target, {
     method,
     headers: list,
-    ...(hasBody && { body: Readable.toWeb(incoming) as NodeReadableStream<Uint8Array>, duplex: "half" }),
+    ...(hasBody && { body: bodyOf(incoming), duplex: "half" }),
   });
+}
+
+/** Unlike `Readable.toWeb`, one that is cancelled leaves the connection as it is. */
+function bodyOf(incoming: IncomingMessage): ReadableStream<Uint8Array> {
+  return ReadableStream.from<Uint8Array>(incoming.iterator({ destroyOnReturn: false }));
 }
 
 /** Settles when more can be written, or nothing more can. */

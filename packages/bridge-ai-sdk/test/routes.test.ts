@@ -1,4 +1,4 @@
-import { createServer } from "node:http";
+import { Agent, createServer, request as httpRequest } from "node:http";
 import type { AddressInfo } from "node:net";
 import { StoreError } from "@scrollback/store-core";
 import { expect, test } from "vitest";
@@ -67,7 +67,7 @@ test("a chat: its messages, their statuses, and older pages", async () => {
 });
 
 test("changes, forks, exports, imports and deletes", async () => {
-  await using server = await withChats();
+  await using server = await withChats({ allowImport: true });
   const patched = await server.json("PATCH", "/chats/a", {
     title: "New",
     labels: { n: null },
@@ -162,7 +162,26 @@ test("bad requests are refused before anything is stored, and name the part", as
     [[], "body"],
     [{ message }, "id"],
     [{ id: "", message }, "id"],
+    [{ id: ".", message }, "id"],
+    [{ id: "..", message }, "id"],
     [{ id: "c" }, "message"],
+    [{ id: "c", messages: [null] }, "messages"],
+    [{ id: "c", messages: [null, message] }, "messages"],
+    [
+      { id: "c", messages: [{ id: "a", role: "assistant", parts: [null] }, user("q")], parentId: 7 },
+      "parentId",
+    ],
+    [{ id: "c", message: { ...message, parts: [null] } }, "parts[0]"],
+    [
+      {
+        id: "c",
+        messages: [
+          { id: "a", role: "assistant", parts: [null] },
+          { ...message, parts: [null] },
+        ],
+      },
+      "parts[0]",
+    ],
     [{ id: "c", messages: [] }, "message"],
     [{ id: "c", message, trigger: "other" }, "trigger"],
     [{ id: "c", message, parentId: 7 }, "parentId"],
@@ -258,4 +277,48 @@ test("nodeListener: bodies, headers, errors, and a body that breaks off", async 
   expect((await fetch(`${url}/refused`)).status).toBe(401);
   await expect(fetch(`${url}/breaks`).then((broken) => broken.text())).rejects.toThrow();
   await new Promise((resolve) => server.close(resolve));
+});
+
+test("a connection is of use after a request whose body was not read", async () => {
+  await using server = await serve({ maxMessageBytes: 2_000 });
+  using agent = Object.assign(new Agent({ keepAlive: true, maxSockets: 1 }), {
+    [Symbol.dispose]: () => agent.destroy(),
+  });
+  const send = async (method: string, path: string, body: string, headers: Record<string, string> = {}) =>
+    await new Promise<number | undefined>((resolve, reject) => {
+      const options = { agent, method, headers, timeout: 5_000 };
+      const request = httpRequest(`${server.url}${path}`, options, (response) => {
+        response.resume().on("end", () => resolve(response.statusCode));
+      });
+      request.on("error", reject).on("timeout", () => request.destroy(new Error("no answer")));
+      request.end(body);
+    });
+  const large = "x".repeat(3 * 1_024 * 1_024);
+  const requests: [string, Record<string, string>?][] = [
+    ["/api/chat"],
+    ["/elsewhere"],
+    ["/api/chat", { "transfer-encoding": "chunked" }],
+  ];
+  for (const [path, headers] of requests) {
+    expect(await send("POST", path, large, headers)).toBe(path === "/api/chat" ? 413 : 404);
+    expect(await send("GET", "/api/chats", "")).toBe(200);
+  }
+});
+
+test("ids of forks and runs of other types, methods and hosts that are not valid: 400", async () => {
+  await using server = await withChats();
+  expect((await server.json("POST", "/chats/a/fork", { id: ".." })).status).toBe(400);
+  expect((await server.json("POST", "/chat/a/stop", { runId: 5 })).status).toBe(400);
+  const { hostname, port } = new URL(server.url);
+  const send = async (method: string, host: string) =>
+    await new Promise((resolve, reject) => {
+      const options = { hostname, port, path: "/api/chats", method, headers: { host } };
+      const request = httpRequest(options, (response) => {
+        response.resume().on("end", () => resolve(response.statusCode));
+      });
+      request.on("error", reject).end();
+    });
+  expect([await send("TRACE", "a"), await send("GET", "a b:x"), await send("GET", "a")]).toEqual([
+    400, 400, 200,
+  ]);
 });
