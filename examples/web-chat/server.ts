@@ -12,7 +12,7 @@ import { chooseModel, INSTRUCTIONS } from "./model.ts";
 import { createOwners } from "./owner.ts";
 import { type ChatMessage, prepareFiles, tools } from "./tools.ts";
 
-const { PORT = "3000", REDIS_URL } = process.env;
+const { PORT = "3000", REDIS_URL, ALLOW_IMPORT } = process.env;
 const [, , url = "sqlite:.web-chat/chats.db"] = process.argv;
 
 await mkdir(".web-chat", { recursive: true });
@@ -26,6 +26,7 @@ const redis = REDIS_URL === undefined ? undefined : new Redis(REDIS_URL);
 const streams = redis ? redisStreams({ redis }) : inProcessStreams();
 const chat = createChatHandler<ChatMessage>({
   ...{ chats, model, tools, streams, instructions: INSTRUCTIONS, title: { model: titleModel } },
+  allowImport: ALLOW_IMPORT === "1",
   onError: (error, { chatId }) => console.error(`chat ${chatId}:`, error),
 });
 

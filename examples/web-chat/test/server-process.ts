@@ -27,7 +27,7 @@ export async function startWebChat(
   const { OPENAI_API_KEY: _, AI_GATEWAY_API_KEY: __, REDIS_URL: ___, ...inherited } = process.env;
   const child = spawn(process.execPath, [PROGRAM, ...(url === undefined ? [] : [url])], {
     cwd: folder,
-    env: { ...inherited, PORT: String(port), WORD_MS: "8", ...env },
+    env: { ...inherited, PORT: String(port), WORD_MS: "8", ALLOW_IMPORT: "1", ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });
   let output = "";

@@ -32,6 +32,7 @@ const DEFAULT_MAX_BYTES = 1_024 * 1_024;
 export function createChatHandler<UI extends UIMessage>(options: ChatHandlerOptions<UI>): ChatHandler {
   checkHandlerOptions(options);
   const { chats, streams = inProcessStreams(), maxMessageBytes = DEFAULT_MAX_BYTES, title } = options;
+  const { allowImport: isImportAllowed = false } = options;
   const { metadataSchema, dataSchemas, whileRunning, onStale, generateMessageId } = options;
   const tools = toolsOf(options);
   const ui = {
@@ -167,7 +168,7 @@ export function createChatHandler<UI extends UIMessage>(options: ChatHandlerOpti
     async fetch(request, context) {
       checkOwner("fetch", context);
       return await respond("", () =>
-        routedResponse(request, context.owner, { chats, handler, maxMessageBytes, settle }),
+        routedResponse(request, context.owner, { chats, handler, maxMessageBytes, isImportAllowed, settle }),
       );
     },
     async close({ wait = false } = {}) {

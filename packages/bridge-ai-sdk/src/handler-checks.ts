@@ -3,6 +3,7 @@ import {
   checkOptions,
   hasMethods,
   invalid,
+  isBoolean,
   isFunction,
   isId,
   isObject,
@@ -50,6 +51,7 @@ export function checkHandlerOptions(options: unknown): void {
     title: isTitle,
     stream: isStreamOptions,
     maxMessageBytes: isPositiveInteger,
+    allowImport: isBoolean,
     onError: isFunction,
   });
   const { chats, model, agent, generate, instructions } = options as Record<string, unknown>;

@@ -96,6 +96,11 @@ export interface ChatHandlerOptions<UI extends UIMessage> extends UIOptions, Beg
   >;
   /** Bytes of a request. Default 1 MiB. */
   readonly maxMessageBytes?: number;
+  /**
+   * Serves `POST /api/chats/import`. Default false: what a client imports goes to the model as if this server had stored it, also
+   * answers and results of tools that the client has written. Tool calls that wait for an approval are imported as denied.
+   */
+  readonly allowImport?: boolean;
   /** Called with what failed while no caller was waiting for it: a model, a save, a title. */
   onError?(error: unknown, turn: { chatId: string; runId?: string }): void;
 }

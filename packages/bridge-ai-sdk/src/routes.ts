@@ -3,6 +3,7 @@ import { invalid, isObject, StoreError } from "@scrollback/store-core";
 import type { UIMessage } from "ai";
 import type { ChatHandler } from "./handler.ts";
 import { readJson } from "./http.ts";
+import { importedChat } from "./imported-chat.ts";
 
 /** An export holds a whole chat. */
 const MAX_IMPORT_BYTES = 64 * 1_024 * 1_024;
@@ -12,6 +13,7 @@ export interface RouteContext<UI extends UIMessage> {
   readonly chats: ChatStore<UI>;
   readonly handler: Pick<ChatHandler, "handle" | "resume" | "stop">;
   readonly maxMessageBytes: number;
+  readonly isImportAllowed: boolean;
   /** Closes an answer that gets no more. */
   settle(message: UI): UI;
 }
@@ -71,9 +73,10 @@ const routes: Readonly<Record<string, Route>> = {
     if (!data) throw missing();
     return Response.json(data, { headers: { "content-disposition": `attachment; filename="chat.json"` } });
   },
-  async "POST /chats/import"({ mine, query, body }) {
+  async "POST /chats/import"({ mine, query, body, isImportAllowed }) {
+    if (!isImportAllowed) throw new StoreError("NOT_FOUND", "request: this server takes no imports");
     const options = defined(Object.fromEntries(query));
-    return created(await mine.import(await body(MAX_IMPORT_BYTES), options));
+    return created(await mine.import(importedChat(await body(MAX_IMPORT_BYTES)), options));
   },
 };
 

@@ -67,7 +67,7 @@ test("a chat: its messages, their statuses, and older pages", async () => {
 });
 
 test("changes, forks, exports, imports and deletes", async () => {
-  await using server = await withChats();
+  await using server = await withChats({ allowImport: true });
   const patched = await server.json("PATCH", "/chats/a", {
     title: "New",
     labels: { n: null },
