@@ -12,7 +12,7 @@ import type { ChatHandlerOptions, Turn } from "./options.ts";
 import { type PostBody, parsePostBody } from "./post-body.ts";
 import { withPrelude } from "./replay.ts";
 import { routedResponse } from "./routes.ts";
-import { hasCode } from "./run-change.ts";
+import { hasCode, isAsked, readTurnRequest } from "./run-change.ts";
 import { resumedAnswer, stopAnswer } from "./running-answers.ts";
 import { settled } from "./settle.ts";
 import { answerResponse } from "./stream-response.ts";
@@ -134,12 +134,10 @@ export function createChatHandler<UI extends UIMessage>(options: ChatHandlerOpti
 
   /** The running answer to the same message: the request came twice. */
   const sameAnswer = async (mine: OwnedChats<UI>, body: PostBody): Promise<Response | undefined> => {
-    const { id, role } = Object(body.message) as Partial<UIMessage>;
-    if (body.isRegenerate || body.isBranch || role !== "user") return undefined;
+    if (body.isBranch) return undefined;
+    const request = await readTurnRequest<UI>(body, ui);
     const page = await mine.read(body.chatId);
-    const run = page?.chat.run;
-    const asked = page?.entries.findLast(({ message }) => message.role === "user")?.message;
-    if (run?.state !== "running" || asked?.id !== id) return undefined;
+    if (page?.chat.run?.state !== "running" || !isAsked(request, page.entries)) return undefined;
     const response = await resumedAnswer(mine, body.chatId, streams);
     return response.status === 200 ? response : undefined;
   };

@@ -63,6 +63,19 @@ export function changeOf<UI extends UIMessage>(
   return { append: [message] };
 }
 
+/** Whether a request is the one that is being answered: its message, content and all, is the last one of the user. */
+export function isAsked<UI extends UIMessage>(
+  request: TurnRequest<UI>,
+  entries: readonly ChatEntry<UI>[],
+): boolean {
+  if (request.kind !== "submit") return false;
+  const asked = entries.findLast(({ message }) => message.role === "user")?.message;
+  if (!isDeepStrictEqual(asked, request.message)) return false;
+  // An edit has taken the place of the message of `messageId`: where that is there, it was not this edit.
+  const replaced = entries.find(({ message }) => message.id === request.messageId);
+  return replaced === undefined || replaced.message === asked;
+}
+
 function stale(problem: string): StoreError {
   return new StoreError("CONFLICT", `chat: ${problem}; load the chat again`);
 }

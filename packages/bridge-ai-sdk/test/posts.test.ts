@@ -108,6 +108,21 @@ test("a message that comes twice while it is answered gets the same stream", asy
   expect(await server.stored("c")).toHaveLength(2);
 });
 
+test("an edit, or another text under the same id, while the message is answered is refused, not given the old answer", async () => {
+  await using server = await serve({ model: scriptedModel({ delayMs: 20 }) });
+  const first = server.post({ id: "c", message: user("q", `say ${"word ".repeat(40)}`) });
+  await until(async () => (await server.mine.get("c"))?.run);
+  const edited = user("q", "say new");
+  for (const body of [{ message: edited, messageId: "q" }, { message: edited }])
+    expect(await server.post({ id: "c", ...body })).toMatchObject({ status: 409, error: "CONFLICT" });
+  await server.send("POST", "/chat/c/stop");
+  await first;
+  const edit = { id: "c", message: user("q2", `say ${"other ".repeat(20)}`), messageId: "q" };
+  const answered = server.post(edit);
+  await until(async () => (await server.stored("c"))?.[0]?.id === "q2");
+  expect(textIn((await server.post(edit)).chunks)).toBe(textIn((await answered).chunks));
+});
+
 test("while an answer is made, another message is refused; with whileRunning: stop, it stops that answer", async () => {
   const model = scriptedModel({ delayMs: 20 });
   await using strict = await serve({ model });
