@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { StoreError } from "@scrollback/store-core";
 import type { Chat, Identified } from "./chat.ts";
@@ -21,6 +22,11 @@ export interface ChatCopy<M extends Identified> {
   readonly signal: AbortSignal | undefined;
 }
 
+/** A copy that is under way: `marker` tells its commits from those of others. */
+interface MarkedCopy<M extends Identified> extends ChatCopy<M> {
+  readonly marker: Operation;
+}
+
 /**
  * Makes a chat in one commit where its messages fit one, else in several. Until the last of them there is no chat. The same
  * operation goes on where one that failed has stopped, and starts over where the entries are other ones now.
@@ -34,6 +40,7 @@ export async function copyChat<M extends Identified>(
 ): Promise<Chat> {
   const { stores } = context;
   const { method, entries, operation, signal } = copy;
+  const marked = { ...copy, marker: operation ?? { id: randomUUID(), digest: "" } };
   const { threadId } = location;
   let view = ChatView.known<M>(stores, threadId, { revision: null, entries: [] });
   let atOnce = Math.max(1, entries.length);
@@ -43,9 +50,9 @@ export async function copyChat<M extends Identified>(
       if (isDone(head, operation, method)) return chatOf(head, revision, context);
       throw takenId(method);
     }
-    if (head?.copying && !isCopyOf(head.copying, operation)) throw takenId(method);
+    if (head?.copying && !isCopyOf(head.copying, marked.marker)) throw takenId(method);
     try {
-      const written = await copyNext(context, location, copy, view, atOnce);
+      const written = await copyNext(context, location, marked, view, atOnce);
       if (!written.head.copying) return written.chat;
       view = ChatView.known<M>(stores, threadId, written);
       attempt = 0;
@@ -69,7 +76,7 @@ export async function copyChat<M extends Identified>(
 async function copyNext<M extends Identified>(
   context: ChatContext<M>,
   location: ChatLocation,
-  { method, entries, fields, operation, signal }: ChatCopy<M>,
+  { method, entries, fields, operation, marker, signal }: MarkedCopy<M>,
   view: ChatView<M>,
   atOnce: number,
 ) {
@@ -80,18 +87,15 @@ async function copyNext<M extends Identified>(
   const there = isBegun ? view.entries : [];
   const next = [...there, ...entries.slice(there.length, there.length + atOnce)];
   const isLast = next.length === entries.length;
-  const named = operation && { operationId: operation.id, digest: operation.digest };
-  const plan = { entries: next, head: { ...fields, copying: isLast ? undefined : { since: now, ...named } } };
+  const copying = { since: now, operationId: marker.id, digest: marker.digest };
+  const plan = { entries: next, head: { ...fields, copying: isLast ? undefined : copying } };
   const base = view.head ?? newHead(location.chatId, now);
   const done = isLast ? operation : undefined;
   return await commitPlan(context, location, view, base, plan, { method, now, operation: done, signal });
 }
 
-function isCopyOf(
-  { operationId, digest }: NonNullable<Head["copying"]>,
-  operation: Operation | undefined,
-): boolean {
-  return operation !== undefined && operationId === operation.id && digest === operation.digest;
+function isCopyOf({ operationId, digest }: NonNullable<Head["copying"]>, marker: Operation): boolean {
+  return operationId === marker.id && digest === marker.digest;
 }
 
 function isSameEntry<M>(one: StoredEntry<M>, other: StoredEntry<M> | undefined): boolean {

@@ -29,9 +29,9 @@ export interface StoredRun {
 /** How a copy in several commits is known again. */
 export interface Copying {
   readonly since: number;
-  /** Absent where the copy has no operation id: nobody goes on with it. */
-  readonly operationId?: string;
-  readonly digest?: string;
+  /** Of the call, or random where it has none: then no other call goes on with the copy. */
+  readonly operationId: string;
+  readonly digest: string;
 }
 
 /** The metadata of a chat's thread: all of the chat but its messages. Replaced by every commit. */

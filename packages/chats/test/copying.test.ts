@@ -53,6 +53,16 @@ test("messages that do not fit one commit are copied in several", async () => {
   expect(await mine.fork("c", fork)).toEqual(made);
 });
 
+test("a fork and an import without an operation id are copied in several commits too", async () => {
+  const { mine } = await setUp();
+  const { id } = await mine.fork("c");
+  expect(await textsIn(mine as never, id)).toEqual(ids);
+  await mine.fork("c", { id: "named" });
+  expect(await textsIn(mine as never, "named")).toEqual(ids);
+  const imported = await mine.import(await mine.export("c"));
+  expect(await textsIn(mine as never, imported.id)).toEqual(ids);
+});
+
 for (const commits of [1, 2, 4, 7]) {
   test(`a copy that dies after ${commits} of its commits is seen by nobody, and the same call finishes it`, async () => {
     const { driver, connect, mine } = await setUp();
