@@ -6,9 +6,14 @@ import {
   UIMessageStreamError,
   type UIMessageStreamOptions,
 } from "ai";
+import { answerPrefix } from "./answer-prefix.ts";
 import { containedStream, ERROR_TEXT } from "./contained-stream.ts";
 import { isBlankAnswer } from "./parent-id.ts";
 import { hasCode } from "./run-change.ts";
+
+/** What is kept of an answer that is too large to be stored: the most of these that the store takes. */
+const PREFIX_BYTES = [4 * 1_024 * 1_024, 256 * 1_024, 16 * 1_024];
+const TOO_LARGE = "the answer is too large to be stored; this is its beginning";
 
 /** What `toUIMessageStream` is given, so that an answer is stored. */
 export type RecorderOptions<UI extends UIMessage> = Required<
@@ -54,8 +59,11 @@ export function recordAnswer<UI extends UIMessage>({
     return finishReason === "error" ? "failed" : "complete";
   };
 
-  /** Saves the answer. The signal tells whether the run has been taken over or deleted: that is not an error. */
-  const end = async () => {
+  /**
+   * Saves the answer; false where that failed. The signal tells whether the run has been taken over or deleted: that is not an
+   * error.
+   */
+  const end = async (): Promise<boolean> => {
     if (!whole) await macrotask();
     const message = whole ?? latest;
     const status = statusOf();
@@ -65,10 +73,26 @@ export function recordAnswer<UI extends UIMessage>({
         status,
         ...(status === "failed" && { error: errorText ?? "the model ended with an error" }),
       });
+      return true;
     } catch (error) {
-      if (!hasCode(error, "CONFLICT", "NOT_FOUND") || !run.signal.aborted) onError(error);
+      if (hasCode(error, "CONFLICT", "NOT_FOUND") && run.signal.aborted) return true;
+      onError(error);
+      if (message && hasCode(error, "TOO_LARGE")) await endWithPrefix(stored(message)).catch(onError);
+      return false;
     } finally {
       finish();
+    }
+  };
+
+  /** Ends the run with as much of an answer as the store takes. */
+  const endWithPrefix = async (message: UI) => {
+    for (const bytes of PREFIX_BYTES) {
+      const result = { message: answerPrefix(message, bytes), status: "failed", error: TOO_LARGE } as const;
+      try {
+        return await run.end(result);
+      } catch (error) {
+        if (bytes === PREFIX_BYTES.at(-1) || !hasCode(error, "TOO_LARGE")) throw error;
+      }
     }
   };
 

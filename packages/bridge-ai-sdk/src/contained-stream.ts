@@ -12,8 +12,8 @@ export interface StreamKeeper<UI extends UIMessage> {
   /** Awaited before the next chunk is read. */
   see(chunk: UIMessageChunk): Promise<void>;
   onError(error: unknown): void;
-  /** Awaited before the stream is closed. */
-  end(): Promise<void>;
+  /** Awaited before the stream is closed. False where the answer could not be stored: the client is told. */
+  end(): Promise<boolean>;
 }
 
 /**
@@ -63,7 +63,8 @@ export function containedStream<UI extends UIMessage>(
       } finally {
         abandoned.clear();
       }
-      await end();
+      const isStored = await end();
+      if (!isStored) held.push({ type: "error", errorText: ERROR_TEXT });
       if (isCancelled) return;
       for (const chunk of held) controller.enqueue(chunk);
       controller.close();

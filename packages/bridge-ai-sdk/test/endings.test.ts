@@ -238,6 +238,47 @@ test("a save that fails at the end is reported; the last beat stays, and the run
   expect(messages[1]?.parts.at(-1)).toMatchObject({ state: "done" });
 });
 
+test("an end that fails for a moment is made again: the whole answer is stored", async () => {
+  await using server = await serve({ model: slow() });
+  const answered = server.post({ id: "c", message: user("q", `say ${words(12)}`) });
+  await until(async () => (await server.stored("c"))?.length === 2);
+  const failing = server.failWrites();
+  await new Promise((resolve) => setTimeout(resolve, 1_000));
+  failing.stop();
+  const { chunks } = await answered;
+  expect(chunks.at(-1)).toMatchObject({ type: "finish" });
+  const page = await server.mine.read("c");
+  expect(page?.chat).not.toHaveProperty("run");
+  expect(page?.entries.at(-1)).toMatchObject({ status: "complete" });
+  expect(textOf(page?.entries.at(-1)?.message)).toBe(`${words(12)} `);
+});
+
+test("an answer that is too large for the store: its beginning is stored as failed, the client is told, the chat is free", async () => {
+  const text = "\u0001".repeat(3 * 1_024 * 1_024);
+  await using server = await serve({
+    generate: ({ messages }) =>
+      ReadableStream.from(
+        ["a", ...(messages.length > 1 ? [] : [text])].flatMap((delta, index) => [
+          { type: "text-start" as const, id: `${index}` },
+          { type: "text-delta" as const, id: `${index}`, delta },
+          { type: "text-end" as const, id: `${index}` },
+        ]),
+      ),
+  });
+  const { chunks } = await server.post({ id: "c", message: user("q") });
+  expect(chunks.at(-1)).toMatchObject({ type: "error" });
+  expect(server.errors).toContainEqual(expect.objectContaining({ code: "TOO_LARGE" }));
+  const page = await server.mine.read("c");
+  expect(page?.chat).not.toHaveProperty("run");
+  expect(page?.entries.at(-1)).toMatchObject({ status: "failed", error: expect.stringMatching(/too large/) });
+  const [first, second] = page?.entries.at(-1)?.message.parts ?? [];
+  expect(first).toMatchObject({ text: "a" });
+  expect(text.startsWith((second as { text: string }).text)).toBe(true);
+  expect((second as { text: string }).text.length).toBeGreaterThan(600_000);
+  expect((await server.post({ id: "c", message: user("next") })).status).toBe(200);
+  expect((await server.mine.read("c"))?.entries.at(-1)).toMatchObject({ status: "complete" });
+});
+
 test("generate returns chunks of its own: the answer has the run's id, also without a start", async () => {
   await using server = await serve({
     generate: () =>

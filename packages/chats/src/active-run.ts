@@ -10,6 +10,8 @@ import type { ChatLocation } from "./threads.ts";
 import { missingChat } from "./write-chat.ts";
 
 const MAX_ATTEMPTS = 20;
+/** Where the store cannot be reached as a run ends, it is tried again after so long. */
+const END_RETRY_MS = 250;
 const abortMessages = {
   stopped: "the run was asked to stop",
   "taken-over": "another run has taken the place of this one",
@@ -105,7 +107,8 @@ export class ActiveRun<M extends Identified> {
   }
 
   /**
-   * Saves the answer and gives the lease back, in one commit. Twice is once; where it failed, call it again.
+   * Saves the answer and gives the lease back, in one commit. Where the store cannot be reached, it is tried again for `leaseMs`.
+   * Twice is once; where it failed, call it again.
    *
    * @throws StoreError `CONFLICT` after a takeover, `NOT_FOUND` after a deletion: nothing is written.
    */
@@ -123,12 +126,27 @@ export class ActiveRun<M extends Identified> {
     const closed = answer && (status === "complete" ? answer : this.#context.settle(answer));
     const fields = { status, ...(error !== undefined && { error }) };
     try {
-      await this.#write(async (view, _head, now) => {
-        const entries = await this.#placed(view, closed, fields, now);
-        return { ...entries, head: { run: undefined }, isActive: closed !== undefined };
-      });
+      await this.#reached(() =>
+        this.#write(async (view, _head, now) => {
+          const entries = await this.#placed(view, closed, fields, now);
+          return { ...entries, head: { run: undefined }, isActive: closed !== undefined };
+        }),
+      );
     } finally {
       this.#finish();
+    }
+  }
+
+  /** Makes a write again while the store cannot be reached, as long as the lease lasts. */
+  async #reached(write: () => Promise<void>): Promise<void> {
+    const end = performance.now() + this.#context.leaseMs;
+    for (;;) {
+      try {
+        return await write();
+      } catch (error) {
+        if (!StoreError.is(error, "UNAVAILABLE") || performance.now() + END_RETRY_MS > end) throw error;
+      }
+      await sleep(END_RETRY_MS);
     }
   }
 
