@@ -7,8 +7,8 @@ interface Decision {
   readonly approval?: { readonly id: string; readonly approved: boolean; readonly reason?: string };
   readonly output?: { readonly state: "output-available"; readonly output: unknown };
   readonly error?: { readonly state: "output-error"; readonly errorText: string };
-  /** What is wrong with the output. */
-  readonly problem?: string;
+  /** The client tools that the output does not fit. The stored part tells which one was called. */
+  readonly unfitTools?: ReadonlySet<string>;
 }
 
 /** By the id of the tool call. */
@@ -35,11 +35,12 @@ async function resultOf(part: ToolPart, tools: ToolSet): Promise<Decision> {
   const { state, output, errorText } = part;
   if (state === "output-error" && typeof errorText === "string") return { error: { state, errorText } };
   if (state !== "output-available") return {};
-  const { outputSchema } = tools[getToolName(part)] ?? {};
-  const isFitting = !outputSchema || (await asSchema(outputSchema).validate?.(output))?.success !== false;
-  return isFitting
-    ? { output: { state, output } }
-    : { problem: `the output of the tool call ${part.toolCallId} does not fit the tool` };
+  const unfitTools = new Set<string>();
+  for (const [name, { execute, outputSchema }] of Object.entries(tools)) {
+    if (execute !== undefined || !outputSchema) continue;
+    if ((await asSchema(outputSchema).validate?.(output))?.success === false) unfitTools.add(name);
+  }
+  return { output: { state, output }, unfitTools };
 }
 
 /**
@@ -58,7 +59,7 @@ export function decidedMessage<UI extends UIMessage>(
 }
 
 function decidedPart(part: ToolPart, decisions: Decisions, tools: ToolSet | undefined): ToolPart {
-  const { approval, output, error, problem } = decisions.get(part.toolCallId) ?? {};
+  const { approval, output, error, unfitTools } = decisions.get(part.toolCallId) ?? {};
   const isAnswered = part.state === "approval-requested" && approval?.id === part.approval.id;
   const answered = isAnswered
     ? withPartFields(part, { state: "approval-responded", approval: { ...part.approval, ...approval } })
@@ -67,7 +68,8 @@ function decidedPart(part: ToolPart, decisions: Decisions, tools: ToolSet | unde
     answered.state === "input-available" ||
     (answered.state === "approval-responded" && answered.approval.approved);
   if (!isOpen || !isClientTool(part, tools)) return answered;
-  if (problem) invalid(`chat: ${problem}`);
+  if (unfitTools?.has(getToolName(part)))
+    invalid(`chat: the output of the tool call ${part.toolCallId} does not fit the tool`);
   const result = output ?? error;
   return result ? withPartFields(answered, { ...result }) : answered;
 }

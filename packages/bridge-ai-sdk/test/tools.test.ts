@@ -155,6 +155,10 @@ test("an output of a client tool: validated, and taken once; none is taken for a
     status: 400,
     error: "INVALID_ARGUMENT",
   });
+  for (const name of [{ type: "tool-other" }, { type: "dynamic-tool", toolName: "lookUp" }]) {
+    const message = changed(unfit, (part) => ({ ...part, ...name }));
+    expect(await server.post({ id: "c", message })).toMatchObject({ status: 400 });
+  }
   await tab.addToolOutput({
     tool: "askUser",
     toolCallId: call?.toolCallId ?? "",
