@@ -1,6 +1,5 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
-import { Readable } from "node:stream";
-import type { ReadableStream as NodeReadableStream } from "node:stream/web";
+import { ReadableStream } from "node:stream/web";
 import { errorResponse } from "./http.ts";
 
 /**
@@ -19,6 +18,8 @@ async function serve(
   outgoing: ServerResponse,
 ): Promise<void> {
   const response = await answer(handler, incoming);
+  // What the handler has not read of a request would be taken for the next one, or block it.
+  outgoing.on("finish", () => incoming.resume());
   outgoing.writeHead(response.status, Object.fromEntries(response.headers));
   outgoing.flushHeaders();
   const reader = response.body?.getReader();
@@ -57,8 +58,13 @@ function requestOf(incoming: IncomingMessage): Request {
   return new Request(target, {
     method,
     headers: list,
-    ...(hasBody && { body: Readable.toWeb(incoming) as NodeReadableStream<Uint8Array>, duplex: "half" }),
+    ...(hasBody && { body: bodyOf(incoming), duplex: "half" }),
   });
+}
+
+/** Unlike `Readable.toWeb`, one that is cancelled leaves the connection as it is. */
+function bodyOf(incoming: IncomingMessage): ReadableStream<Uint8Array> {
+  return ReadableStream.from<Uint8Array>(incoming.iterator({ destroyOnReturn: false }));
 }
 
 /** Settles when more can be written, or nothing more can. */

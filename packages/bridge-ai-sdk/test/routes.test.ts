@@ -1,4 +1,4 @@
-import { createServer } from "node:http";
+import { Agent, createServer, request as httpRequest } from "node:http";
 import type { AddressInfo } from "node:net";
 import { StoreError } from "@scrollback/store-core";
 import { expect, test } from "vitest";
@@ -258,4 +258,30 @@ test("nodeListener: bodies, headers, errors, and a body that breaks off", async 
   expect((await fetch(`${url}/refused`)).status).toBe(401);
   await expect(fetch(`${url}/breaks`).then((broken) => broken.text())).rejects.toThrow();
   await new Promise((resolve) => server.close(resolve));
+});
+
+test("a connection is of use after a request whose body was not read", async () => {
+  await using server = await serve({ maxMessageBytes: 2_000 });
+  using agent = Object.assign(new Agent({ keepAlive: true, maxSockets: 1 }), {
+    [Symbol.dispose]: () => agent.destroy(),
+  });
+  const send = async (method: string, path: string, body: string, headers: Record<string, string> = {}) =>
+    await new Promise<number | undefined>((resolve, reject) => {
+      const options = { agent, method, headers, timeout: 5_000 };
+      const request = httpRequest(`${server.url}${path}`, options, (response) => {
+        response.resume().on("end", () => resolve(response.statusCode));
+      });
+      request.on("error", reject).on("timeout", () => request.destroy(new Error("no answer")));
+      request.end(body);
+    });
+  const large = "x".repeat(3 * 1_024 * 1_024);
+  const requests: [string, Record<string, string>?][] = [
+    ["/api/chat"],
+    ["/elsewhere"],
+    ["/api/chat", { "transfer-encoding": "chunked" }],
+  ];
+  for (const [path, headers] of requests) {
+    expect(await send("POST", path, large, headers)).toBe(path === "/api/chat" ? 413 : 404);
+    expect(await send("GET", "/api/chats", "")).toBe(200);
+  }
 });
