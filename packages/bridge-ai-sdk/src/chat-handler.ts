@@ -52,7 +52,12 @@ export function createChatHandler<UI extends UIMessage>(options: ChatHandlerOpti
   };
   /** The answers that this handler makes: what stops one, and when it is saved. */
   const running = new Map<string, { stop(): Promise<unknown>; ended: Promise<unknown> }>();
+  /** The answers that are about to be in `running`. */
+  const starting = new Set<Promise<Response>>();
   let isClosed = false;
+  const assertOpen = () => {
+    if (isClosed) throw new StoreError("CLOSED", "chat: the server is being stopped; try again");
+  };
   const settle = (message: UI) => settled(message, tools);
 
   const report = (error: unknown, chatId: string, runId?: string) =>
@@ -120,15 +125,20 @@ export function createChatHandler<UI extends UIMessage>(options: ChatHandlerOpti
   };
 
   const post = async (request: Request, owner: string): Promise<Response> => {
-    if (isClosed) throw new StoreError("CLOSED", "chat: the server is being stopped; try again");
+    assertOpen();
     const body = parsePostBody(await readJson(request, maxMessageBytes));
+    assertOpen();
     const mine = chats.of(owner);
+    const started = beginRun(body, { ...begin, chats: mine }).then((begun) => start(mine, body, begun));
+    starting.add(started);
     try {
-      return start(mine, body, await beginRun(body, { ...begin, chats: mine }));
+      return await started;
     } catch (error) {
       const same = hasCode(error, "CONFLICT") ? await sameAnswer(mine, body) : undefined;
       if (!same) throw error;
       return same;
+    } finally {
+      starting.delete(started);
     }
   };
 
@@ -171,6 +181,7 @@ export function createChatHandler<UI extends UIMessage>(options: ChatHandlerOpti
     },
     async close({ wait = false } = {}) {
       isClosed = true;
+      await Promise.allSettled(starting);
       const all = [...running.values()];
       if (!wait) await Promise.allSettled(all.map(({ stop }) => stop()));
       await Promise.allSettled(all.map(({ ended }) => ended));

@@ -354,3 +354,43 @@ test("close: stops what runs, or waits for it, and refuses what comes later", as
     await server[Symbol.asyncDispose]();
   }
 });
+
+test("close: refuses a message whose body is still arriving, and waits for an answer that is about to begin", async () => {
+  await using server = await serve();
+  const message = JSON.stringify({ id: "c", message: user("q") });
+  const closed = Promise.withResolvers<void>();
+  const body = new ReadableStream<Uint8Array>({
+    async start(controller) {
+      controller.enqueue(Buffer.from(message.slice(0, 10)));
+      await closed.promise;
+      controller.enqueue(Buffer.from(message.slice(10)));
+      controller.close();
+    },
+  });
+  const request = new Request("http://a/api/chat", { method: "POST", body, duplex: "half" });
+  const answered = server.handler.fetch(request, { owner: "ada" });
+  await sleep(20);
+  await server.handler.close();
+  closed.resolve();
+  expect((await answered).status).toBe(503);
+  expect(await server.mine.get("c")).toBeUndefined();
+
+  await using other = await serve({ model: slow() });
+  const { promise: begins, resolve } = Promise.withResolvers<void>();
+  const of = other.chats.of.bind(other.chats);
+  other.chats.of = (owner) => {
+    const mine = of(owner);
+    const begin = mine.begin.bind(mine);
+    mine.begin = async (...args) => {
+      resolve();
+      await sleep(50);
+      return await begin(...args);
+    };
+    return mine;
+  };
+  const begun = other.post({ id: "d", message: user("q", `say ${words(100)}`) });
+  await begins;
+  await other.handler.close();
+  expect(await other.mine.get("d")).not.toHaveProperty("run");
+  expect((await begun).status).toBe(200);
+});
