@@ -1,6 +1,7 @@
 import { invalid } from "@scrollback/store-core";
 import { safeValidateUIMessages, type UIMessage } from "ai";
 import type { UIOptions } from "./options.ts";
+import type { UIPart } from "./tool-parts.ts";
 
 /** What the SDK calls a `ToolSet` here, told apart from it by optional fields alone. */
 type ValidationTools = NonNullable<Parameters<typeof safeValidateUIMessages<UIMessage>>[0]["tools"]>;
@@ -15,12 +16,29 @@ export async function userMessage<UI extends UIMessage>(message: unknown, option
     const isOwn = type === "text" || type === "file" || String(type).startsWith("data-");
     if (!isOwn || !(await isValid({ id, role, parts: [part] }, withoutMetadata(options))))
       invalid(`chat: message.parts[${index}] is not valid; a user sends text, files and data`);
+    if (type === "file" && !isFileUrl(part.url))
+      invalid(`chat: message.parts[${index}].url must be an http or https URL, or a data URL in base64`);
   }
   const [valid] = (await validated({ id, role, parts, metadata }, options)) ?? [];
   if (valid === undefined)
     invalid(`chat: message.${typeof id === "string" ? "metadata" : "id"} is not valid`);
-  const { metadata: checked, ...rest } = valid;
+  const { metadata: checked, ...unchecked } = valid;
+  const rest = { ...unchecked, parts: valid.parts.map(ownPart) };
   return (checked === undefined ? rest : { ...rest, metadata: checked }) as UI;
+}
+
+/** What a user may send of a part: its fields for providers are the server's. */
+function ownPart(part: UIPart): UIPart {
+  if (part.type === "text") return { type: part.type, text: part.text };
+  if (part.type !== "file") return part;
+  const { type, mediaType, filename, url } = part;
+  return { type, mediaType, ...(filename !== undefined && { filename }), url };
+}
+
+/** A URL that the SDK can make a message for a model of; any other would fail all later turns of the chat. */
+function isFileUrl(url: unknown): boolean {
+  if (typeof url !== "string" || !URL.canParse(url)) return false;
+  return /^https?:/i.test(url) || /^data:[^,]*;base64,[\w+/-]+={0,2}$/i.test(url);
 }
 
 function withoutMetadata({ metadataSchema, ...options }: UIOptions): UIOptions {

@@ -210,6 +210,32 @@ test("what else a client sends of the history is ignored", async () => {
   expect(await server.texts()).toEqual(["q1", "a1", "q2", "a2", "say ok", "ok "]);
 });
 
+test("fields for providers in a user's parts are dropped", async () => {
+  await using server = await serve();
+  const url = "https://example.com/a.png";
+  const file = { type: "file" as const, mediaType: "image/png", filename: "a.png", url };
+  const own = [{ type: "text" as const, text: "say ok" }, file];
+  const forged = own.map((part) => ({
+    ...part,
+    providerMetadata: { openai: { cache: true } },
+    ...(part.type === "file" && { providerReference: { openai: "file-of-another" } }),
+  }));
+  expect((await server.post({ id: "c", message: { ...user("q"), parts: forged } })).status).toBe(200);
+  expect((await server.stored("c"))?.[0]).toEqual({ ...user("q"), parts: own });
+});
+
+test("a file whose URL no model could be given is refused", async () => {
+  await using server = await serve();
+  const urls = ["not a url", "", "javascript:alert(1)", "file:///etc/passwd", "data:image/png", "data:,%zz"];
+  for (const url of urls) {
+    const message = { ...user("q"), parts: [{ type: "file" as const, mediaType: "image/png", url }] };
+    expect(await server.post({ id: "c", message })).toMatchObject({ status: 400 });
+  }
+  const image = { type: "file" as const, mediaType: "image/png", url: "data:image/png;base64,iVBORw0KGgo=" };
+  const message = { ...user("q"), parts: [image, { type: "text" as const, text: "say ok" }] };
+  expect(textIn((await server.post({ id: "c", message })).chunks)).toBe("ok ");
+});
+
 test("40 tabs that post at once lose nothing: in a chat each, all are answered; in one chat, one after the other", async () => {
   await using server = await serve();
   const numbers = Array.from({ length: 40 }, (_, index) => index);
