@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from "node:timers/promises";
+import { setImmediate as otherEvents, setTimeout as sleep } from "node:timers/promises";
 import { StoreError } from "@scrollback/store-core";
 import type { Identified } from "./chat.ts";
 import { ChatView } from "./chat-view.ts";
@@ -71,6 +71,8 @@ export async function deleteAllChats<M extends Identified>(
           const isFound = await deleteChat(context, locationOf(owner, key[0] ?? ""), signal);
           // Its thread was deleted by other means than this package's.
           if (!isFound) await directories.purge(directory, { key, incarnation, order });
+          // A store of this process, such as SQLite, is called without a wait for I/O: nothing else would run.
+          await otherEvents();
         }
       };
       await Promise.all(Array.from({ length: DELETED_AT_ONCE }, deleteNext));

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { createStores } from "@scrollback/store-core";
+import { createMemoryStores, createStores } from "@scrollback/store-core";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { dialogue, message } from "../src/contract/values.ts";
 import { ChatStore } from "../src/index.ts";
@@ -206,4 +206,19 @@ describe("requests", () => {
     expect(requests.length).toBeGreaterThanOrEqual(2);
     expect(requests.length).toBeLessThanOrEqual(3);
   });
+});
+
+test("deleteAll lets other events of the process run between chats", async () => {
+  const mine = new ChatStore({ stores: createMemoryStores() }).of("ada");
+  for (let index = 0; index < 64; index++) await mine.create({ id: `c${index}` });
+  let ticks = 0;
+  let isOver = false;
+  const tick = () => {
+    ticks += 1;
+    if (!isOver) setImmediate(tick);
+  };
+  setImmediate(tick);
+  await mine.deleteAll();
+  isOver = true;
+  expect(ticks).toBeGreaterThanOrEqual(8);
 });
