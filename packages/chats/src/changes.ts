@@ -59,6 +59,8 @@ export function planAppend<M extends Identified>(
 ): Plan<M> | undefined {
   const entries = appended(view, messages, now);
   if (entries === view.entries) return undefined;
+  if (entries.slice(view.entries.length).some(({ message }) => message.id === head.run?.messageId))
+    throw new StoreError("CONFLICT", "append: a run is making the message of this id; use a new id");
   checkAfter("append", head, after);
   return { entries, isActive: true };
 }

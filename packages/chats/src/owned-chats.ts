@@ -32,7 +32,7 @@ import { publicEntry } from "./entries.ts";
 import { type ChatExport, exportOf } from "./export-chat.ts";
 import { type ChatChange, type FollowOptions, followChat } from "./follow-chat.ts";
 import { type ForkOptions, forkChat } from "./fork-chat.ts";
-import { chatOf, newHead } from "./head.ts";
+import { chatOf, type Head, newHead } from "./head.ts";
 import { type ImportOptions, importChat } from "./import-chat.ts";
 import { listChats } from "./list-chats.ts";
 import { idOfOperation } from "./operation-ids.ts";
@@ -296,16 +296,21 @@ export class OwnedChats<M extends Identified = Identified> {
     intent: unknown,
     plan: (view: ChatView<M>, now: number) => Promise<Plan<M> | undefined>,
   ): Promise<Chat> {
+    let ended: string | undefined;
     const { chat } = await this.#write(chatId, {
       method,
       limit: FIRST_LOOK,
       options,
       intent,
-      plan: (view, head, now) => {
+      plan: async (view, head, now) => {
         checkAfter(method, head, options.after);
-        return plan(view, now);
+        const unsaved = method === "upsert" ? undefined : await unsavedRun(view, head);
+        const made = await plan(view, now);
+        ended = made && unsaved;
+        return ended === undefined ? made : { ...made, head: { ...made?.head, run: undefined } };
       },
     });
+    this.#context.runs.abort(locationOf(this.ownerId, chatId).threadId, ended, "removed");
     return chat;
   }
 
@@ -324,4 +329,14 @@ export class OwnedChats<M extends Identified = Identified> {
     const chat = chatOf(view.head, view.revision, this.#context);
     return { chat, entries: view.entries.map(publicEntry), ...(older !== undefined && { older }) };
   }
+}
+
+/** The run whose answer has no place among the messages yet: what it answers may be dropped. */
+async function unsavedRun<M extends Identified>(
+  view: ChatView<M>,
+  { run }: Head,
+): Promise<string | undefined> {
+  if (!run) return undefined;
+  const index = await view.findIndex(({ message }) => message.id === run.messageId);
+  return index < 0 ? run.id : undefined;
 }
