@@ -1,5 +1,6 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import { ReadableStream } from "node:stream/web";
+import { StoreError } from "@scrollback/store-core";
 import { errorResponse } from "./http.ts";
 
 /**
@@ -41,9 +42,20 @@ async function answer(
   incoming: IncomingMessage,
 ): Promise<Response> {
   try {
-    return await handler(requestOf(incoming));
+    return await handler(checkedRequest(incoming));
   } catch (error) {
     return errorResponse(error);
+  }
+}
+
+/** @throws StoreError `INVALID_ARGUMENT` for what `fetch` has no request for, such as `TRACE`. */
+function checkedRequest(incoming: IncomingMessage): Request {
+  try {
+    return requestOf(incoming);
+  } catch (cause) {
+    throw new StoreError("INVALID_ARGUMENT", "request: the method, the path or the host is not valid", {
+      cause,
+    });
   }
 }
 

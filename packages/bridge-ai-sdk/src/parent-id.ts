@@ -10,5 +10,5 @@ export function parentIdOf(messages: readonly UIMessage[], index: number): strin
 
 /** Whether an answer has no content yet. */
 export function isBlankAnswer({ role, parts }: UIMessage): boolean {
-  return role === "assistant" && Array.isArray(parts) && parts.every(({ type }) => type === "step-start");
+  return role === "assistant" && Array.isArray(parts) && parts.every((part) => part?.type === "step-start");
 }

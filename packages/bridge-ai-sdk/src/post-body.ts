@@ -1,4 +1,4 @@
-import { invalid, isBoolean, isId, isObject, isOneOf, isString } from "@scrollback/store-core";
+import { type Check, invalid, isBoolean, isId, isObject, isOneOf, isString } from "@scrollback/store-core";
 import type { UIMessage } from "ai";
 import { parentIdOf } from "./parent-id.ts";
 
@@ -17,9 +17,15 @@ export interface PostBody {
 }
 
 const isParentId = (value: unknown) => (value === null ? undefined : isId(value));
-const isMessageList = (value: unknown) => (Array.isArray(value) ? undefined : "must be an array");
+const isMessageList = (value: unknown) =>
+  Array.isArray(value) && value.every((one) => isObject(one) === undefined)
+    ? undefined
+    : "must be an array of messages";
+/** Paths of URLs lose the segments "." and "..": no route would find such a chat. */
+export const isChatId: Check = (value) =>
+  value === "." || value === ".." ? `must not be "${value}"` : isId(value);
 const checks = {
-  id: isId,
+  id: isChatId,
   trigger: isOneOf("submit-message", "regenerate-message"),
   message: isObject,
   messages: isMessageList,

@@ -1,9 +1,10 @@
 import type { Chat, ChatEntry, ChatPatch, ChatStore, ListChats, OwnedChats } from "@scrollback/chats";
-import { invalid, isObject, StoreError } from "@scrollback/store-core";
+import { invalid, isObject, isString, StoreError } from "@scrollback/store-core";
 import type { UIMessage } from "ai";
 import type { ChatHandler } from "./handler.ts";
 import { readJson } from "./http.ts";
 import { importedChat } from "./imported-chat.ts";
+import { isChatId } from "./post-body.ts";
 
 /** An export holds a whole chat. */
 const MAX_IMPORT_BYTES = 64 * 1_024 * 1_024;
@@ -36,6 +37,8 @@ const routes: Readonly<Record<string, Route>> = {
   "GET /chat/:id/stream": ({ handler, owner, chatId }) => handler.resume(chatId, { owner }),
   async "POST /chat/:id/stop"({ handler, owner, chatId, body }) {
     const { runId } = await body();
+    const problem = runId === undefined ? undefined : isString(runId);
+    if (problem) invalid(`request: runId ${problem}`);
     return await handler.stop(chatId, { owner, ...(typeof runId === "string" && { runId }) });
   },
   async "GET /chats"({ mine, query }) {
@@ -66,7 +69,10 @@ const routes: Readonly<Record<string, Route>> = {
     return new Response(null, { status: 204 });
   },
   async "POST /chats/:id/fork"({ mine, chatId, body }) {
-    return created(await mine.fork(chatId, await body()));
+    const options = await body();
+    const problem = options.id === undefined ? undefined : isChatId(options.id);
+    if (problem) invalid(`request: id ${problem}`);
+    return created(await mine.fork(chatId, options));
   },
   async "GET /chats/:id/export"({ mine, chatId }) {
     const data = await mine.export(chatId);

@@ -162,7 +162,26 @@ test("bad requests are refused before anything is stored, and name the part", as
     [[], "body"],
     [{ message }, "id"],
     [{ id: "", message }, "id"],
+    [{ id: ".", message }, "id"],
+    [{ id: "..", message }, "id"],
     [{ id: "c" }, "message"],
+    [{ id: "c", messages: [null] }, "messages"],
+    [{ id: "c", messages: [null, message] }, "messages"],
+    [
+      { id: "c", messages: [{ id: "a", role: "assistant", parts: [null] }, user("q")], parentId: 7 },
+      "parentId",
+    ],
+    [{ id: "c", message: { ...message, parts: [null] } }, "parts[0]"],
+    [
+      {
+        id: "c",
+        messages: [
+          { id: "a", role: "assistant", parts: [null] },
+          { ...message, parts: [null] },
+        ],
+      },
+      "parts[0]",
+    ],
     [{ id: "c", messages: [] }, "message"],
     [{ id: "c", message, trigger: "other" }, "trigger"],
     [{ id: "c", message, parentId: 7 }, "parentId"],
@@ -284,4 +303,22 @@ test("a connection is of use after a request whose body was not read", async () 
     expect(await send("POST", path, large, headers)).toBe(path === "/api/chat" ? 413 : 404);
     expect(await send("GET", "/api/chats", "")).toBe(200);
   }
+});
+
+test("ids of forks and runs of other types, methods and hosts that are not valid: 400", async () => {
+  await using server = await withChats();
+  expect((await server.json("POST", "/chats/a/fork", { id: ".." })).status).toBe(400);
+  expect((await server.json("POST", "/chat/a/stop", { runId: 5 })).status).toBe(400);
+  const { hostname, port } = new URL(server.url);
+  const send = async (method: string, host: string) =>
+    await new Promise((resolve, reject) => {
+      const options = { hostname, port, path: "/api/chats", method, headers: { host } };
+      const request = httpRequest(options, (response) => {
+        response.resume().on("end", () => resolve(response.statusCode));
+      });
+      request.on("error", reject).end();
+    });
+  expect([await send("TRACE", "a"), await send("GET", "a b:x"), await send("GET", "a")]).toEqual([
+    400, 400, 200,
+  ]);
 });
