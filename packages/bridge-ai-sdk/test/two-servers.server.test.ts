@@ -17,16 +17,17 @@ describe.each(Object.keys(backends))("two servers on %s", (backend) => {
       return { one, other, log: processes.log, chatId: randomUUID() };
     };
 
+    // The answer takes longer than a resume waits for one that is published late.
     test("a reload on the other server in the middle, and a stop from there", async () => {
       const { one, other, chatId } = await servers();
       const first = openTab(one.url, chatId);
-      const sent = first.sendMessage({ text: `say ${words(40)}` });
+      const sent = first.sendMessage({ text: `say ${words(120)}` });
       await until(() => first.messages.length === 2 && first.lastText.includes("w3"));
       const { messages, chat } = await loaded(other.url, chatId);
       expect(chat.run?.state).toBe("running");
       const second = openTab(other.url, chatId, { messages });
       await second.resumeStream();
-      if (isShared) expect(second.lastText).toBe(`${words(40)} `);
+      if (isShared) expect(second.lastText).toBe(`${words(120)} `);
       else expect(second.plain).toEqual(messages);
       await sent;
       expect((await loaded(other.url, chatId)).messages).toEqual(first.plain);
