@@ -100,7 +100,13 @@ describe.runIf(process.platform === "linux")("on a terminal", () => {
   const onTerminal = async (command: string, answer = "") => {
     const running = run("script", ["-qec", `${project.program} ${command}`, "/dev/null"], {
       cwd: project.path,
-      env: { ...process.env, NO_COLOR: "" },
+      env: {
+        ...process.env,
+        TERM: "xterm-256color",
+        CI: undefined,
+        NO_COLOR: undefined,
+        FORCE_COLOR: undefined,
+      },
     });
     // The input stays open: at its end `script` would end too, though the command may not have asked yet.
     running.child.stdin?.write(answer);

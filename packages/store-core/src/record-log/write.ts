@@ -46,6 +46,9 @@ const MAX_DEAD_ENTRIES = 128;
 
 const LONG_AGO: Moment = { wall: Number.NEGATIVE_INFINITY, monotonic: Number.NEGATIVE_INFINITY };
 
+/** Who lost at a number knows the row there afterwards, and tries the next one. */
+const MAX_LOSSES = 5;
+
 /** Thrown to begin an attempt again: what it knows is no longer true, or too old. */
 class StartOver extends Error {}
 
@@ -73,6 +76,9 @@ export class CommitWriter {
   #isCached = false;
   /** Whether the row that won the last attempt was returned: the next attempt goes by it. */
   #isShown = false;
+  /** The number of the last row that another one was first at, and how often in succession. */
+  #lostAt = 0;
+  #losses = 0;
 
   constructor(
     log: RecordLog,
@@ -413,7 +419,7 @@ export class CommitWriter {
     if (taken !== true) {
       // A client that sent it twice may have been refused by its own row. Another's row is certainly there instead.
       if (taken && decodeHeadIfSound(taken)?.token !== token) attempts.splice(attempts.indexOf(own), 1);
-      this.#lose(chain, taken, sent);
+      this.#lose(chain, number, taken, sent);
     }
     if (!isRecent(this.#clock, sent)) return await this.#confirm(head, own);
     chain.append(head);
@@ -457,7 +463,7 @@ export class CommitWriter {
     this.#startOverUnlessRecent(this.#began);
     const sent = momentOf(this.#clock);
     const taken = await this.#insert(head, texts);
-    if (taken !== true) this.#lose(chain, taken, sent);
+    if (taken !== true) this.#lose(chain, head.number, taken, sent);
     if (!isRecent(this.#clock, sent)) {
       if (texts.length > 0) {
         await this.#blankRow(head.number);
@@ -469,8 +475,16 @@ export class CommitWriter {
     else chain.append(head);
   }
 
-  /** Another row was first. Where the backend returned it, the next attempt may go by it. */
-  #lose(chain: Chain, taken: false | LogRow, sent: Moment): never {
+  /**
+   * Another row was first. Where the backend returned it, the next attempt may go by it.
+   *
+   * @throws StartOver; StoreError `CORRUPT` for a row that again and again is found there, and not when the end is looked for.
+   */
+  #lose(chain: Chain, number: number, taken: false | LogRow, sent: Moment): never {
+    this.#losses = number === this.#lostAt ? this.#losses + 1 : 1;
+    this.#lostAt = number;
+    if (this.#losses >= MAX_LOSSES)
+      throw new StoreError("CORRUPT", `log row ${number} is there, but is not part of the thread`);
     // A row that was returned days ago is no longer the end.
     this.#isShown = taken !== false && isRecent(this.#clock, sent) && linkRow(chain, taken);
     if (this.#isShown) chain.learned = sent;
