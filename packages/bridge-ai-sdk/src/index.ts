@@ -1,9 +1,11 @@
 export type { RecorderOptions } from "./answer-recorder.ts";
 export { type BeginTurn, beginTurn, type OpenTurn } from "./begin-turn.ts";
 export { createChatHandler } from "./chat-handler.ts";
+export { fromUIMessages } from "./from-ui-messages.ts";
 export type { ChatHandler, RequestContext } from "./handler.ts";
 export { inProcessStreams } from "./in-process-streams.ts";
 export { uiMessageTraits } from "./message-traits.ts";
+export { fromModelMessages, toModelMessages } from "./model-messages.ts";
 export { nodeListener } from "./node-listener.ts";
 export type {
   BeginTurnOptions,
@@ -16,5 +18,5 @@ export type {
   UIOptions,
 } from "./options.ts";
 export type { ChatStreams } from "./streams.ts";
-export { type ConvertedMessages, toUIMessages } from "./to-ui-messages.ts";
+export { toUIMessages } from "./to-ui-messages.ts";
 export { uiMessages } from "./ui-messages.ts";

@@ -1,162 +1,93 @@
-import { type ChatMessage, checkOptions, isFunction, type Part } from "@scrollback/store-core";
+import {
+  type ChatMessage,
+  type Conversion,
+  checkMessages,
+  checkOptions,
+  isFunction,
+  type Lost,
+  MessageLosses,
+  type Part,
+} from "@scrollback/store-core";
 import type { ModelMessage, UIMessage } from "ai";
-import { fileLocation } from "./file-url.ts";
-import { isToolPart, type ToolPart, type UIPart, withPartFields } from "./tool-parts.ts";
-import { type StoredResult, withResult } from "./tool-result-part.ts";
-
-/** Messages for a UI, and what they could not take over. */
-export interface ConvertedMessages {
-  readonly messages: UIMessage[];
-  /** Where there was something that a UI message has no place for, such as `messages[2].content[0].providerOptions`. */
-  readonly lost: string[];
-}
+import { type PartTarget, setToolField, toolFieldTypes } from "./tool-fields.ts";
+import { uiPart } from "./ui-part.ts";
 
 /**
  * Makes UI messages of model messages or of Scrollback's messages. An answer with its tool results is one UI message, its steps are
- * parted by `step-start`. Bytes become data URLs.
+ * parted by `step-start`; an assistant message that has an id or metadata of its own begins the next one. Bytes become data URLs.
  *
  * @param options `idOf`: the id of a message that has none, by its index. Default: `message-<index>`.
+ * @throws StoreError `INVALID_ARGUMENT` for a value that is not a message.
  */
 export function toUIMessages(
   messages: readonly (ModelMessage | ChatMessage)[],
   options: { idOf?: (index: number) => string } = {},
-): ConvertedMessages {
+): Conversion<UIMessage> {
   checkOptions("toUIMessages", options, { idOf: isFunction });
+  checkMessages("toUIMessages", messages);
   const { idOf = (index: number) => `message-${index}` } = options;
   const made: UIMessage[] = [];
-  const lost: string[] = [];
+  const lost: Lost[] = [];
   for (const [index, message] of (messages as readonly ChatMessage[]).entries()) {
-    const { role, content, id = idOf(index), metadata, providerOptions } = message;
-    const path = `messages[${index}]`;
-    if (providerOptions !== undefined) lost.push(`${path}.providerOptions`);
-    const before = made.at(-1);
-    const answer = before?.role === "assistant" ? before : undefined;
-    const isAnswer = role === "assistant" || role === "tool";
-    const target: UIMessage = (isAnswer && answer) || {
-      id,
-      role: isAnswer ? "assistant" : role,
-      ...(metadata !== undefined && { metadata }),
-      parts: [],
-    };
-    if (target !== answer) made.push(target);
-    if (role === "assistant") target.parts.push({ type: "step-start" });
-    const parts: Part[] = typeof content === "string" ? [{ type: "text", text: content }] : content;
-    for (const [partIndex, part] of parts.entries()) {
-      if (!add(part, target)) lost.push(`${path}.content[${partIndex}]`);
-    }
+    const losses = new MessageLosses(index);
+    const isMade = addMessage(made, message, losses, () => idOf(index));
+    lost.push(...losses.found(isMade));
   }
-  return { messages: made.filter(({ parts }) => parts.length > 0), lost };
+  return { messages: made, lost };
 }
 
-/** Adds a part to a message. Returns false where something of it is lost. */
-function add(part: Part, target: UIMessage): boolean {
-  switch (part.type) {
-    case "tool-call":
-      return addPart(target, callPart(part));
-    case "tool-result": {
-      const replaced = { lost: true };
-      replacePart(
-        target,
-        (one) => one.toolCallId === part.toolCallId,
-        (one) => {
-          const result = withResult(one, part as StoredResult);
-          replaced.lost = result.lost;
-          return result.part;
-        },
-      );
-      return !replaced.lost;
-    }
-    case "tool-approval-request": {
-      const { toolCallId, approvalId } = part;
-      const { reason, isAutomatic, signature } = part as {
-        reason?: string;
-        isAutomatic?: boolean;
-        signature?: string;
-      };
-      const approval = { id: approvalId, requestReason: reason, isAutomatic, signature };
-      return replacePart(
-        target,
-        (one) => one.toolCallId === toolCallId,
-        (one) =>
-          withPartFields(one, {
-            state: "approval-requested",
-            approval: JSON.parse(JSON.stringify(approval)),
-          }),
-      );
-    }
-    case "tool-approval-response": {
-      const { approvalId, approved, reason } = part;
-      const answer = { approved, ...(reason !== undefined && { reason }) };
-      return replacePart(
-        target,
-        (one) => one.approval?.id === approvalId,
-        (one) =>
-          withPartFields(one, { state: "approval-responded", approval: { ...one.approval, ...answer } }),
-      );
-    }
-    default: {
-      const made = plainPart(part);
-      return made !== undefined && addPart(target, made);
-    }
-  }
-}
+/** Which parts have a place in a UI message, by role. */
+const partTypes: Readonly<Record<ChatMessage["role"], ReadonlySet<string>>> = {
+  system: new Set(["text"]),
+  user: new Set(["text", "file", "image"]),
+  assistant: new Set([
+    ...["text", "reasoning", "custom", "file", "image", "reasoning-file"],
+    ...["tool-call", "tool-result", "tool-approval-request"],
+  ]),
+  tool: new Set(["tool-result", "tool-approval-response"]),
+};
 
-function addPart({ parts }: UIMessage, part: UIPart): boolean {
-  parts.push(part);
-  return true;
-}
-
-/** Changes the newest tool call that fits. Returns false where none does. */
-function replacePart(
-  { parts }: UIMessage,
-  isMeant: (part: ToolPart) => boolean,
-  change: (part: ToolPart) => ToolPart,
+/** Adds a message to those made. Returns whether anything of it was added. */
+function addMessage(
+  made: UIMessage[],
+  { role, content, id, metadata, ...unread }: ChatMessage,
+  losses: MessageLosses,
+  idOf: () => string,
 ): boolean {
-  const index = parts.findLastIndex((part) => isToolPart(part) && isMeant(part));
-  const part = parts[index];
-  if (!part || !isToolPart(part)) return false;
-  parts[index] = change(part);
+  losses.unread("", unread);
+  if (role === "tool") losses.unread("", { id, metadata });
+  const last = made.at(-1);
+  const goesOn =
+    role === "assistant" && last?.role === "assistant" && id === undefined && metadata === undefined;
+  const added: UIMessage["parts"] = [];
+  const target: PartTarget = { made, step: added, losses };
+  const parts: Part[] = typeof content === "string" ? [{ type: "text", text: content }] : content;
+  let isMade = false;
+  for (const [index, part] of parts.entries()) {
+    const path = `content[${index}]`;
+    if (addPart(target, role, part, path)) isMade = true;
+    else losses.dropped(path);
+  }
+  if (added.length === 0) {
+    if (isMade && role !== "tool") losses.unread("", { id, metadata });
+    return isMade;
+  }
+  const step: UIMessage["parts"] = role === "assistant" ? [{ type: "step-start" }, ...added] : added;
+  if (goesOn) last.parts.push(...step);
+  else
+    made.push({
+      id: id ?? idOf(),
+      role: role as UIMessage["role"],
+      ...(metadata !== undefined && { metadata }),
+      parts: step,
+    });
   return true;
 }
 
-function callPart({
-  toolCallId,
-  toolName,
-  input,
-  providerExecuted,
-  providerOptions,
-}: Extract<Part, { type: "tool-call" }>) {
-  return {
-    type: `tool-${toolName}`,
-    ...{ toolCallId, state: "input-available", input },
-    ...(providerExecuted && { providerExecuted }),
-    ...(providerOptions && { callProviderMetadata: providerOptions }),
-  } as UIPart;
-}
-
-/** A part without a tool; undefined where a UI message has none like it. */
-function plainPart(part: Part): UIPart | undefined {
-  const { providerOptions } = part as { providerOptions?: unknown };
-  const metadata = providerOptions === undefined ? {} : { providerMetadata: providerOptions };
-  const made = (fields: object) => ({ ...fields, ...metadata }) as UIPart;
-  switch (part.type) {
-    case "text":
-    case "reasoning":
-      return made({ type: part.type, text: part.text });
-    case "custom":
-      return made({ type: "custom", kind: part.kind });
-    case "file":
-    case "image":
-    case "reasoning-file": {
-      const { mediaType = "image" } = part;
-      const location = fileLocation(part.type === "image" ? part.image : part.data, mediaType);
-      const name = part.type === "file" && part.filename !== undefined ? { filename: part.filename } : {};
-      return (
-        location &&
-        made({ type: part.type === "image" ? "file" : part.type, mediaType, ...name, ...location })
-      );
-    }
-    default:
-      return undefined;
-  }
+function addPart(target: PartTarget, role: ChatMessage["role"], part: Part, path: string): boolean {
+  if (!partTypes[role].has(part.type)) return false;
+  if (toolFieldTypes.has(part.type)) return setToolField(target, part, path);
+  const made = uiPart(part, path, target.losses);
+  if (made) target.step.push(made);
+  return made !== undefined;
 }

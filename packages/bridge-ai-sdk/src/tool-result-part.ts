@@ -1,49 +1,43 @@
+import { plainJson, type ToolOutput } from "@scrollback/store-core";
 import { type ToolPart, withPartFields } from "./tool-parts.ts";
 
-/** The result of a tool call as a message of a model holds it. */
-export interface StoredResult {
-  readonly output: unknown;
-  readonly isError?: boolean | undefined;
-  readonly providerOptions?: unknown;
-}
-
-/** A tool call with its result. `lost`: the result has a form that a UI message has not. */
+/** A tool call with its result. `isChanged`: a UI message has the result in another form. */
 export function withResult(
   part: ToolPart,
-  { output, isError, providerOptions }: StoredResult,
-): { part: ToolPart; lost: boolean } {
-  const { type, value, reason } = Object(output) as { type?: unknown; value?: unknown; reason?: unknown };
-  const metadata = providerOptions === undefined ? {} : { resultProviderMetadata: providerOptions };
-  const failed = (error: unknown) =>
-    withPartFields(part, { ...metadata, state: "output-error", errorText: errorTextOf(error) });
+  output: ToolOutput,
+  metadata: object,
+): { part: ToolPart; isChanged: boolean } {
   const given = (result: unknown) =>
-    isError
-      ? failed(result)
-      : withPartFields(part, { ...metadata, state: "output-available", output: result });
-  switch (type) {
+    withPartFields(part, { ...metadata, state: "output-available", output: result });
+  const failed = (errorText: string) =>
+    withPartFields(part, { ...metadata, state: "output-error", errorText });
+  switch (output.type) {
     case "text":
+      return { part: given(output.value), isChanged: false };
     case "json":
-      return { part: given(value), lost: false };
+      // A result that is a string reads as text, and undefined is removed.
+      return { part: given(output.value ?? null), isChanged: isTextOrAbsent(output.value) };
     case "content":
-      return { part: given(value), lost: true };
+      return { part: given(output.value), isChanged: true };
     case "error-text":
+      return { part: failed(output.value), isChanged: false };
     case "error-json":
-      return { part: failed(value), lost: type === "error-json" };
-    case "execution-denied":
-      return part.approval
-        ? {
-            part: withPartFields(part, {
-              state: "output-denied",
-              approval: { ...part.approval, approved: false, ...(typeof reason === "string" && { reason }) },
-            }),
-            lost: false,
-          }
-        : { part: failed(reason ?? "Tool call execution denied."), lost: true };
-    default:
-      return { part: given(output), lost: false };
+      return { part: failed(errorTextOf(output.value)), isChanged: true };
+    case "execution-denied": {
+      if (!part.approval)
+        return { part: failed(output.reason ?? "Tool call execution denied."), isChanged: true };
+      const { reason } = output;
+      const approval = { ...part.approval, approved: false, ...(reason !== undefined && { reason }) };
+      const isChanged = reason !== undefined && "reason" in part.approval && part.approval.reason !== reason;
+      return { part: withPartFields(part, { state: "output-denied", approval }), isChanged };
+    }
   }
 }
 
+function isTextOrAbsent(value: unknown): boolean {
+  return typeof value === "string" || value === undefined;
+}
+
 function errorTextOf(error: unknown): string {
-  return typeof error === "string" ? error : JSON.stringify(error);
+  return typeof error === "string" ? error : JSON.stringify(plainJson(error).value);
 }

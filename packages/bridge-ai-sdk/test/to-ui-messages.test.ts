@@ -161,9 +161,9 @@ test("what has no place is named", () => {
     },
   ]);
   expect(lost).toEqual([
-    "messages[0].providerOptions",
-    "messages[1].content[0]",
-    "messages[2].content[0]",
-    "messages[4].content[0]",
+    { index: 0, path: "providerOptions", effect: "dropped" },
+    { index: 1, path: "", effect: "dropped" },
+    { index: 2, path: "", effect: "dropped" },
+    { index: 4, path: "content[0].output", effect: "changed" },
   ]);
 });

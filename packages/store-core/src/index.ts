@@ -16,6 +16,8 @@ export {
 } from "./arguments.ts";
 export { type Clock, systemClock } from "./clock.ts";
 export { type Codec, jsonCodec } from "./codec.ts";
+export { type Conversion, checkMessages, type Lost, MessageLosses } from "./conversion.ts";
+export { parseJson, plainJson } from "./conversion-json.ts";
 export { isUnfinishedCopy } from "./copy-thread.ts";
 export { formatCursor } from "./cursor.ts";
 export {
@@ -40,6 +42,7 @@ export {
 } from "./driver.ts";
 export { closedError, StoreError, type StoreErrorCode, type StoreErrorOptions } from "./errors.ts";
 export { createStores, storeOptionChecks } from "./factory.ts";
+export { type FileSource, fileContent, fileSource, parseDataUrl, urlOfFile } from "./file-source.ts";
 export { type GzipCodecOptions, gzipCodec } from "./gzip-codec.ts";
 export type { ListThreadsOptions, ThreadInfo, ThreadList } from "./list-threads.ts";
 export { createMemoryStores } from "./memory.ts";
@@ -83,6 +86,7 @@ export type {
   TraitsOption,
 } from "./store-factory.ts";
 export { checkStreamCursor, refuseStreamCursor, streamPageOf } from "./stream-cursor.ts";
+export { type ToolOutput, textOfToolOutput, toolOutput } from "./tool-output.ts";
 export {
   type CommitPlan,
   countOf,

@@ -1,0 +1,94 @@
+import {
+  type ChatMessage,
+  type Conversion,
+  checkMessages,
+  type Lost,
+  MessageLosses,
+  type Part,
+} from "@scrollback/store-core";
+import { isToolUIPart, type UIMessage } from "ai";
+import { chatPart } from "./chat-part.ts";
+import { chatToolParts } from "./chat-tool-parts.ts";
+import { uiMessageProblem } from "./message-traits.ts";
+
+/**
+ * Makes Scrollback's messages of UI messages. Each step of an answer is an assistant message, followed by a tool message with the results
+ * of its calls; the first one has the id and the metadata.
+ *
+ * @throws StoreError `INVALID_ARGUMENT` for a value that is not a UI message.
+ */
+export function fromUIMessages(messages: readonly UIMessage[]): Conversion<ChatMessage> {
+  checkMessages("fromUIMessages", messages, uiMessageProblem);
+  const made: ChatMessage[] = [];
+  const lost: Lost[] = [];
+  for (const [index, { id, role, metadata, parts, ...unread }] of messages.entries()) {
+    const losses = new MessageLosses(index);
+    losses.unread("", unread);
+    const chat = role === "assistant" ? answerMessages(parts, losses) : inputMessages(role, parts, losses);
+    const first = chat[0];
+    if (first) chat[0] = { id, ...first, ...(metadata !== undefined && { metadata }) };
+    made.push(...chat);
+    lost.push(...losses.found(first !== undefined));
+  }
+  return { messages: made, lost };
+}
+
+/** Of a message from the user or the system. */
+function inputMessages(
+  role: "user" | "system",
+  parts: UIMessage["parts"],
+  losses: MessageLosses,
+): ChatMessage[] {
+  const content: Part[] = [];
+  for (const [index, part] of parts.entries()) {
+    const path = `parts[${index}]`;
+    const hasPlace = part.type === "text" || (role === "user" && part.type === "file");
+    const made = hasPlace ? chatPart(part, path, losses) : undefined;
+    if (made) content.push(made);
+    else losses.dropped(path);
+  }
+  return content.length === 0 ? [] : [{ role, content }];
+}
+
+function answerMessages(parts: UIMessage["parts"], losses: MessageLosses): ChatMessage[] {
+  const made: ChatMessage[] = [];
+  let step: Step = { content: [], results: [], later: [] };
+  const endStep = () => {
+    const { content, results, later } = step;
+    if (content.length > 0) made.push({ role: "assistant", content });
+    if (results.length > 0) made.push({ role: "tool", content: results });
+    if (later.length > 0) made.push({ role: "assistant", content: later });
+    step = { content: [], results: [], later: [] };
+  };
+  for (const [index, part] of parts.entries()) {
+    if (part.type === "step-start") endStep();
+    else if (!addPart(step, part, `parts[${index}]`, losses)) losses.dropped(`parts[${index}]`);
+  }
+  endStep();
+  return made;
+}
+
+interface Step {
+  readonly content: Part[];
+  readonly results: Part[];
+  /** Results of a provider's own tools that were approved: a provider gives them in an answer, after the approval. */
+  readonly later: Part[];
+}
+
+function addPart(step: Step, part: UIMessage["parts"][number], path: string, losses: MessageLosses): boolean {
+  if (!isToolUIPart(part)) {
+    const made = chatPart(part, path, losses);
+    if (made) step.content.push(made);
+    return made !== undefined;
+  }
+  const tool = chatToolParts(part, path, losses);
+  if (!tool) return false;
+  const { call, request, response, result } = tool;
+  step.content.push(call, ...(request ? [request] : []));
+  if (response) step.results.push(response);
+  if (!result) return true;
+  if (!part.providerExecuted) step.results.push(result);
+  else if (response) step.later.push(result);
+  else step.content.push(result);
+  return true;
+}

@@ -1,0 +1,155 @@
+import {
+  type ChatMessage,
+  type Conversion,
+  checkMessages,
+  type Lost,
+  MessageLosses,
+  type Part,
+  plainJson,
+  toolOutput,
+} from "@scrollback/store-core";
+import { type ModelMessage, modelMessageSchema } from "ai";
+import { providerOptionsOf } from "./provider-options.ts";
+
+/** The fields of each part, by role: what the SDK's types have. */
+const files = { file: ["data", "mediaType", "filename"], image: ["image", "mediaType"] };
+const partFields: Readonly<Record<ChatMessage["role"], Readonly<Record<string, readonly string[]>>>> = {
+  system: { text: ["text"] },
+  user: { text: ["text"], ...files },
+  assistant: {
+    ...{ text: ["text"], reasoning: ["text"], custom: ["kind"] },
+    ...{ ...files, "reasoning-file": ["data", "mediaType"] },
+    "tool-call": ["toolCallId", "toolName", "input", "providerExecuted"],
+    "tool-result": ["toolCallId", "toolName", "output"],
+    "tool-approval-request": [
+      ...["approvalId", "toolCallId", "reason", "isAutomatic", "signature", "inputSchemaInput"],
+    ],
+  },
+  tool: {
+    "tool-result": ["toolCallId", "toolName", "output"],
+    "tool-approval-response": ["approvalId", "approved", "reason", "providerExecuted"],
+  },
+};
+
+/**
+ * Makes messages for the AI SDK's models of Scrollback's messages. Parts stay as they are; a tool result in none of the SDK's forms becomes
+ * `text` or `json`, and an image of an answer a file. Each message passes the SDK's `modelMessageSchema`.
+ *
+ * @throws StoreError `INVALID_ARGUMENT` for a value that is not a message.
+ */
+export function toModelMessages(messages: readonly ChatMessage[]): Conversion<ModelMessage> {
+  checkMessages("toModelMessages", messages);
+  const made: ModelMessage[] = [];
+  const lost: Lost[] = [];
+  for (const [index, { role, content, providerOptions, ...unread }] of messages.entries()) {
+    const losses = new MessageLosses(index);
+    losses.unread("", unread);
+    const modelContent = contentOf(role, content, losses);
+    if (modelContent !== undefined) {
+      const options = providerOptionsOf(providerOptions, "providerOptions", losses);
+      made.push({
+        role,
+        content: modelContent,
+        ...(options && { providerOptions: options }),
+      } as ModelMessage);
+    }
+    lost.push(...losses.found(modelContent !== undefined));
+  }
+  return { messages: made, lost };
+}
+
+/**
+ * Makes Scrollback's messages of model messages: they are such messages already, so nothing is lost. The messages are copies, their parts
+ * are not.
+ *
+ * @throws StoreError `INVALID_ARGUMENT` for a value that is not a message.
+ */
+export function fromModelMessages(messages: readonly ModelMessage[]): Conversion<ChatMessage> {
+  checkMessages("fromModelMessages", messages);
+  return { messages: messages.map((message): ChatMessage => ({ ...message })), lost: [] };
+}
+
+/** The content, or undefined where nothing of it is left. */
+function contentOf(
+  role: ChatMessage["role"],
+  content: ChatMessage["content"],
+  losses: MessageLosses,
+): string | object[] | undefined {
+  // A tool message with plain text names no call that it answers.
+  if (typeof content === "string") return role === "tool" ? undefined : content;
+  const parts: object[] = [];
+  for (const [index, part] of content.entries()) {
+    const path = `content[${index}]`;
+    const made = modelPart(role, part, path, losses);
+    if (made) parts.push(made);
+    else losses.dropped(path);
+  }
+  if (parts.length === 0 && content.length > 0) return undefined;
+  if (role !== "system") return parts;
+  return systemText(parts as { text: string; providerOptions?: unknown }[], content, losses);
+}
+
+/** A system message of the SDK is one text. */
+function systemText(
+  parts: readonly { readonly text: string; readonly providerOptions?: unknown }[],
+  content: readonly Part[],
+  losses: MessageLosses,
+): string {
+  if (parts.length > 1) losses.changed("content");
+  for (const [index, { providerOptions }] of (content as readonly { providerOptions?: unknown }[]).entries()) {
+    losses.unread(`content[${index}]`, { providerOptions });
+  }
+  return parts.map(({ text }) => text).join("\n");
+}
+
+/** A part that passes the SDK's schema; undefined where there is none. */
+function modelPart(
+  role: ChatMessage["role"],
+  part: Part,
+  path: string,
+  losses: MessageLosses,
+): object | undefined {
+  const fields = Object.hasOwn(partFields[role], part.type) ? partFields[role][part.type] : undefined;
+  if (!fields) return undefined;
+  const { type, providerOptions, isError, ...rest } = part as object as Record<string, unknown>;
+  const isKnown = ([key]: [string, unknown]) => fields.includes(key);
+  const given = Object.entries(rest).filter(([, value]) => value !== undefined);
+  losses.unread(path, Object.fromEntries(given.filter((entry) => !isKnown(entry))));
+  if (part.type !== "tool-result") losses.unread(path, { isError });
+  const options = providerOptionsOf(providerOptions, `${path}.providerOptions`, losses);
+  const made: Record<string, unknown> = {
+    type,
+    ...Object.fromEntries(given.filter(isKnown)),
+    ...(part.type === "tool-result" && { output: modelOutput(part, path, losses) }),
+    ...(options && { providerOptions: options }),
+  };
+  const fitting = role === "assistant" && part.type === "image" ? fileOf(made) : made;
+  return passesSchema(role, fitting) ? fitting : undefined;
+}
+
+function modelOutput(
+  part: Extract<Part, { type: "tool-result" }>,
+  path: string,
+  losses: MessageLosses,
+): object {
+  const { output, keepsError } = toolOutput(part);
+  if (!keepsError) losses.dropped(`${path}.isError`);
+  if (output.type !== "json" && output.type !== "error-json") return output;
+  const { value, isChanged } = plainJson(output.value);
+  if (isChanged) losses.changed(`${path}.output`);
+  return { ...output, value };
+}
+
+function fileOf({ image, mediaType = "image", ...rest }: Record<string, unknown>): object {
+  return { ...rest, type: "file", data: image, mediaType };
+}
+
+function passesSchema(role: ChatMessage["role"], part: object): boolean {
+  const content = role === "system" ? (part as { text?: unknown }).text : [part];
+  try {
+    return modelMessageSchema.safeParse({ role, content }).success;
+  } catch {
+    // The schema follows cycles until the stack is full.
+    return false;
+  }
+}

@@ -1,0 +1,18 @@
+import { isObject, type MessageLosses, plainJson } from "@scrollback/store-core";
+import type { ProviderMetadata } from "ai";
+
+/** The provider options of a message or part, as the SDK takes them: JSON by provider. What is not is named. */
+export function providerOptionsOf(
+  value: unknown,
+  path: string,
+  losses: MessageLosses,
+): ProviderMetadata | undefined {
+  if (value === undefined) return undefined;
+  if (isObject(value) || Object.values(value as object).some((options) => isObject(options) !== undefined)) {
+    losses.dropped(path);
+    return undefined;
+  }
+  const { value: options, isChanged } = plainJson(value);
+  if (isChanged) losses.changed(path);
+  return options as ProviderMetadata;
+}

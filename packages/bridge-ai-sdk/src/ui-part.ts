@@ -1,0 +1,82 @@
+import { fileSource, type MessageLosses, type Part, urlOfFile } from "@scrollback/store-core";
+import { providerOptionsOf } from "./provider-options.ts";
+import type { UIPart } from "./tool-parts.ts";
+
+/** A part of a UI message, without what belongs to a tool's result. Undefined where it has none like it. */
+export function uiPart(part: Part, path: string, losses: MessageLosses): UIPart | undefined {
+  switch (part.type) {
+    case "text":
+    case "reasoning": {
+      const { type, text, ...rest } = part;
+      return { type, text, ...metadataOf(rest, path, losses) };
+    }
+    case "custom": {
+      const { type, kind, ...rest } = part;
+      if (typeof kind !== "string") return undefined;
+      return { type, kind: kind as `${string}.${string}`, ...metadataOf(rest, path, losses) };
+    }
+    case "file":
+    case "image":
+    case "reasoning-file":
+      return filePart(part, path, losses);
+    case "tool-call": {
+      const { type: _, toolCallId, toolName, input, providerExecuted, providerOptions, ...unread } = part;
+      losses.unread(path, unread);
+      const metadata = providerOptionsOf(providerOptions, `${path}.providerOptions`, losses);
+      return {
+        type: `tool-${toolName}`,
+        toolCallId,
+        state: "input-available",
+        input,
+        ...(providerExecuted === true && { providerExecuted }),
+        ...(metadata && { callProviderMetadata: metadata }),
+      };
+    }
+    default:
+      return undefined;
+  }
+}
+
+type FilePart = Extract<Part, { type: "file" | "image" | "reasoning-file" }>;
+
+function filePart(part: FilePart, path: string, losses: MessageLosses): UIPart | undefined {
+  const {
+    type,
+    mediaType = "image",
+    filename,
+    data,
+    image,
+    ...rest
+  } = part as FilePart & {
+    readonly filename?: unknown;
+    readonly data?: unknown;
+    readonly image?: unknown;
+  };
+  const source = typeof mediaType === "string" && fileSource(type === "image" ? image : data, mediaType);
+  if (!source) return undefined;
+  const url = urlOfFile(source, mediaType);
+  if (type === "reasoning-file") {
+    if (url === undefined) return undefined;
+    losses.unread(path, { filename });
+    return { type, mediaType, url, ...metadataOf(rest, path, losses) };
+  }
+  const isNamed = typeof filename === "string";
+  if (!isNamed) losses.unread(path, { filename });
+  return {
+    type: "file",
+    mediaType,
+    ...(isNamed && { filename }),
+    // The URL of an uploaded file is not used: the reference comes first.
+    url: url ?? "",
+    ...(source.type === "reference" && { providerReference: source.reference }),
+    ...metadataOf(rest, path, losses),
+  };
+}
+
+/** The provider metadata; other fields are named. */
+function metadataOf(rest: { providerOptions?: unknown }, path: string, losses: MessageLosses) {
+  const { providerOptions, ...unread } = rest;
+  losses.unread(path, unread);
+  const providerMetadata = providerOptionsOf(providerOptions, `${path}.providerOptions`, losses);
+  return providerMetadata && { providerMetadata };
+}

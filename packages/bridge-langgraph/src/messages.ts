@@ -1,0 +1,2 @@
+export { fromLangChainMessages } from "./from-langchain-messages.ts";
+export { toLangChainMessages } from "./to-langchain-messages.ts";

@@ -1,0 +1,159 @@
+import { AIMessage, type BaseMessage, type ContentBlock, HumanMessage, SystemMessage, ToolMessage } from "@langchain/core/messages";
+import {
+  type ChatMessage,
+  type Conversion,
+  checkMessages,
+  type Lost,
+  MessageLosses,
+  type Part,
+  textOfToolOutput,
+  toolOutput,
+} from "@scrollback/store-core";
+import { fileBlock } from "./file-blocks.ts";
+
+/**
+ * Makes LangChain's messages of Scrollback's messages. A text alone is a string, and other content is LangChain's standard blocks. Each tool
+ * result is a message.
+ *
+ * @throws StoreError `INVALID_ARGUMENT` for a value that is not a message.
+ */
+export function toLangChainMessages(messages: readonly ChatMessage[]): Conversion<BaseMessage> {
+  checkMessages("toLangChainMessages", messages);
+  const made: BaseMessage[] = [];
+  const lost: Lost[] = [];
+  for (const [index, message] of messages.entries()) {
+    const losses = new MessageLosses(index);
+    const converted = message.role === "tool" ? toolMessages(message, losses) : plainMessage(message, losses);
+    made.push(...converted);
+    lost.push(...losses.found(converted.length > 0));
+  }
+  return { messages: made, lost };
+}
+
+function plainMessage(
+  { role, content, id, authorName, ...unread }: ChatMessage,
+  losses: MessageLosses,
+): BaseMessage[] {
+  losses.unread("", unread);
+  const own = { ...(id !== undefined && { id }), ...(authorName !== undefined && { name: authorName }) };
+  const blocks: ContentBlock.Standard[] = [];
+  const parts: readonly Part[] = typeof content === "string" ? [{ type: "text", text: content }] : content;
+  for (const [index, part] of parts.entries()) {
+    const path = `content[${index}]`;
+    const block = blockOf(role, part, path, losses);
+    if (block) blocks.push(block);
+    else losses.dropped(path);
+  }
+  if (blocks.length === 0) return [];
+  const fields = { ...contentOf(blocks), ...own };
+  if (role === "system") return [new SystemMessage(fields)];
+  return [role === "user" ? new HumanMessage(fields) : new AIMessage(fields)];
+}
+
+type Content = { readonly content: string } | { readonly contentBlocks: ContentBlock.Standard[] };
+
+/** A text alone as a string, which every model takes. */
+function contentOf(blocks: ContentBlock.Standard[]): Content {
+  const [first] = blocks;
+  return blocks.length === 1 && first?.type === "text"
+    ? { content: (first as ContentBlock.Text).text }
+    : { contentBlocks: blocks };
+}
+
+function blockOf(
+  role: ChatMessage["role"],
+  part: Part,
+  path: string,
+  losses: MessageLosses,
+): ContentBlock.Standard | undefined {
+  if (part.type === "text") {
+    const { type, text, ...unread } = part;
+    losses.unread(path, unread);
+    return { type, text };
+  }
+  if (role === "system") return undefined;
+  if (part.type === "file" || part.type === "image") return fileBlock(part, path, losses);
+  return role === "assistant" ? answerBlock(part, path, losses) : undefined;
+}
+
+function answerBlock(part: Part, path: string, losses: MessageLosses): ContentBlock.Standard | undefined {
+  switch (part.type) {
+    case "reasoning": {
+      const { type, text, ...unread } = part;
+      losses.unread(path, unread);
+      return { type, reasoning: text };
+    }
+    case "tool-call": {
+      const { type: _, toolCallId, toolName, input, providerExecuted, ...unread } = part;
+      losses.unread(path, unread);
+      const call = { id: toolCallId, name: toolName, args: input };
+      return providerExecuted === true ? { type: "server_tool_call", ...call } : { type: "tool_call", ...call };
+    }
+    case "tool-result": {
+      const { type: _, toolCallId, toolName: __, output: given, isError, ...unread } = part;
+      losses.unread(path, unread);
+      const { output, keepsError } = toolOutput({ output: given, isError });
+      if (!keepsError) losses.dropped(`${path}.isError`);
+      if (output.providerOptions !== undefined) losses.dropped(`${path}.output.providerOptions`);
+      if (output.type === "execution-denied" || output.type === "content") losses.changed(`${path}.output`);
+      const value = output.type === "execution-denied" ? textOfToolOutput(output).text : output.value;
+      const isFailed = output.type.startsWith("error-") || output.type === "execution-denied";
+      // A result that is a string reads as text.
+      if (output.type.endsWith("json") && typeof value === "string") losses.changed(`${path}.output`);
+      return {
+        type: "server_tool_call_result",
+        toolCallId,
+        status: isFailed ? "error" : "success",
+        output: value as Record<string, unknown>,
+      };
+    }
+    default:
+      return undefined;
+  }
+}
+
+function toolMessages({ content, role: _, id, ...unread }: ChatMessage, losses: MessageLosses): BaseMessage[] {
+  losses.unread("", unread);
+  if (typeof content === "string") return [];
+  const made: BaseMessage[] = [];
+  for (const [index, part] of content.entries()) {
+    const path = `content[${index}]`;
+    if (part.type !== "tool-result") losses.dropped(path);
+    else made.push(toolMessage(part, made.length === 0 ? id : undefined, path, losses));
+  }
+  return made;
+}
+
+function toolMessage(
+  { type: _, toolCallId, toolName, output: given, isError, ...unread }: Extract<Part, { type: "tool-result" }>,
+  id: string | undefined,
+  path: string,
+  losses: MessageLosses,
+): ToolMessage {
+  losses.unread(path, unread);
+  const { output, keepsError } = toolOutput({ output: given, isError });
+  if (output.providerOptions !== undefined) losses.dropped(`${path}.output.providerOptions`);
+  const own = { tool_call_id: toolCallId, name: toolName, ...(id !== undefined && { id }) };
+  if (output.type === "content") {
+    const blocks = resultBlocks(output.value, path, losses);
+    if (isError === true) losses.dropped(`${path}.isError`);
+    return new ToolMessage({ ...own, contentBlocks: blocks, status: "success" });
+  }
+  if (!keepsError) losses.dropped(`${path}.isError`);
+  const { text, isError: isFailed, isChanged } = textOfToolOutput(output);
+  if (isChanged) losses.changed(`${path}.output`);
+  return new ToolMessage({ ...own, content: text, status: isFailed ? "error" : "success" });
+}
+
+function resultBlocks(value: readonly unknown[], path: string, losses: MessageLosses): ContentBlock.Standard[] {
+  const blocks: ContentBlock.Standard[] = [];
+  for (const [index, one] of value.entries()) {
+    const inner = `${path}.output.value[${index}]`;
+    const { type, text } = Object(one) as { type?: unknown; text?: unknown };
+    const isPart = type === "file" || (type === "text" && typeof text === "string");
+    const block = isPart ? blockOf("user", one as Part, inner, losses) : undefined;
+    if (block) blocks.push(block);
+    else losses.dropped(inner);
+  }
+  return blocks;
+}

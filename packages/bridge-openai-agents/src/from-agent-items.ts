@@ -1,0 +1,126 @@
+import type { AgentInputItem, AssistantMessageItem, UserMessageItem } from "@openai/agents-core";
+import {
+  type ChatMessage,
+  type Conversion,
+  checkMessages,
+  type Lost,
+  MessageLosses,
+  type Part,
+} from "@scrollback/store-core";
+import { inputPart, reasoningPart, textPart } from "./content-parts.ts";
+import { callPart, resultPart } from "./tool-items.ts";
+
+/**
+ * Makes Scrollback's messages of items of the OpenAI Agents SDK. Reasoning, the text after it and its calls are one message of the assistant;
+ * results that follow each other are one message. Items of hosted tools, computers, shells, patches and compaction are named as lost.
+ *
+ * @throws StoreError `INVALID_ARGUMENT` for a value that is not an item.
+ */
+export function fromAgentItems(items: readonly AgentInputItem[]): Conversion<ChatMessage> {
+  checkMessages("fromAgentItems", items, itemProblem);
+  const made: ChatMessage[] = [];
+  const lost: Lost[] = [];
+  for (const [index, item] of items.entries()) {
+    const losses = new MessageLosses(index);
+    lost.push(...losses.found(addItem(made, item, losses)));
+  }
+  return { messages: made, lost };
+}
+
+const roles: readonly unknown[] = ["system", "user", "assistant"];
+
+/** What is wrong with a value that should be an item, or nothing. Items without a type are messages. */
+function itemProblem(item: unknown): string | undefined {
+  if (typeof item !== "object" || item === null || Array.isArray(item)) return "must be an item";
+  const { type = "message", role, content, callId, name } = item as Record<string, unknown>;
+  if (typeof type !== "string") return "type must be a string";
+  if (type === "message") {
+    if (!roles.includes(role)) return `role must be "system", "user" or "assistant"`;
+    const isContent = Array.isArray(content) || (role !== "assistant" && typeof content === "string");
+    return isContent ? undefined : "content must be a string or an array";
+  }
+  if (type === "reasoning") return Array.isArray(content) ? undefined : "content must be an array";
+  if (type !== "function_call" && type !== "function_call_result") return undefined;
+  if (typeof callId !== "string") return "callId must be a string";
+  return typeof name === "string" ? undefined : "name must be a string";
+}
+
+/** Adds an item to the messages. Returns whether anything of it was added. */
+function addItem(made: ChatMessage[], item: AgentInputItem, losses: MessageLosses): boolean {
+  switch (item.type) {
+    case undefined:
+    case "message":
+      return addMessage(made, item as UserMessageItem | AssistantMessageItem, losses);
+    case "reasoning": {
+      const { type: _, content, rawContent, ...unread } = item;
+      losses.unread("", unread);
+      const parts = [
+        ...partsOf(content, "content", losses, reasoningPart),
+        ...partsOf(rawContent ?? [], "rawContent", losses, reasoningPart),
+      ];
+      if (rawContent !== undefined) losses.changed("rawContent");
+      return parts.length > 0 && pushAnswer(made, parts, ({ type }) => type === "reasoning");
+    }
+    case "function_call":
+      return pushAnswer(made, [callPart(item, losses)], () => true);
+    case "function_call_result": {
+      const part = resultPart(item, losses);
+      const last = made.at(-1);
+      if (last?.role === "tool") (last.content as Part[]).push(part);
+      else made.push({ role: "tool", content: [part] });
+      return true;
+    }
+    default:
+      return false;
+  }
+}
+
+/** Adds parts to the answer before them, where all of its parts are such that these go on with it; else as an answer of their own. */
+function pushAnswer(made: ChatMessage[], parts: readonly Part[], goesOn: (part: Part) => boolean): boolean {
+  const last = made.at(-1);
+  const content = last?.role === "assistant" ? (last.content as Part[]) : undefined;
+  if (content?.every(goesOn)) content.push(...parts);
+  else made.push({ role: "assistant", content: [...parts] });
+  return true;
+}
+
+function addMessage(
+  made: ChatMessage[],
+  item: UserMessageItem | AssistantMessageItem,
+  losses: MessageLosses,
+): boolean {
+  const { type: _, id, role, content, ...rest } = item;
+  const { status, ...unread } = rest as { status?: unknown };
+  losses.unread("", unread);
+  if (status !== "completed") losses.unread("", { status });
+  const isNamed = typeof id === "string";
+  if (!isNamed) losses.unread("", { id });
+  const own = isNamed ? { id } : {};
+  if (typeof content === "string") return made.push({ ...own, role, content }) > 0;
+  const parts = partsOf(content, "content", losses, role === "assistant" ? textPart : inputPart);
+  if (parts.length === 0) return false;
+  const last = made.at(-1);
+  const isAfterReasoning =
+    role === "assistant" &&
+    last?.role === "assistant" &&
+    (last.content as Part[]).every(({ type }) => type === "reasoning");
+  if (!isAfterReasoning) return made.push({ ...own, role, content: parts }) > 0;
+  made[made.length - 1] = { ...own, role, content: [...(last.content as Part[]), ...parts] };
+  return true;
+}
+
+function partsOf(
+  content: readonly unknown[],
+  owner: string,
+  losses: MessageLosses,
+  partOf: (one: unknown, path: string, losses: MessageLosses) => Part | undefined,
+): Part[] {
+  const parts: Part[] = [];
+  for (const [index, one] of content.entries()) {
+    const path = `${owner}[${index}]`;
+    const part = partOf(one, path, losses);
+    if (part) parts.push(part);
+    else losses.dropped(path);
+  }
+  return parts;
+}

@@ -1,0 +1,88 @@
+import type { UserMessageItem } from "@openai/agents-core";
+import {
+  type FilePart,
+  type FileSource,
+  fileContent,
+  fileSource,
+  type MessageLosses,
+  parseDataUrl,
+  urlOfFile,
+} from "@scrollback/store-core";
+
+/** A piece of what a user, or a tool, gives to a model. */
+export type InputContent = Exclude<UserMessageItem["content"], string>[number];
+
+/** Of a file whose type nobody said. */
+const UNKNOWN_TYPE = "application/octet-stream";
+
+/** A file as input. What it cannot say of the file is named. Undefined where the SDK has no form for it. */
+export function fileItem(
+  source: FileSource,
+  { mediaType, filename }: { readonly mediaType: string; readonly filename?: unknown },
+  path: string,
+  losses: MessageLosses,
+): InputContent | undefined {
+  const id = source.type === "reference" ? source.reference.openai : undefined;
+  const url = urlOfFile(source, mediaType);
+  if (id === undefined && url === undefined) return undefined;
+  if (source.type === "reference" && Object.keys(source.reference).length > 1) losses.changed(`${path}.data`);
+  const keepsType = source.type === "data";
+  if (mediaType === "image" || mediaType.startsWith("image/")) {
+    losses.unread(path, { filename });
+    if (!keepsType && mediaType !== "image") losses.changed(`${path}.mediaType`);
+    return { type: "input_image", image: id === undefined ? String(url) : { id } };
+  }
+  if (source.type === "data" && /^audio\/./.test(mediaType)) {
+    losses.unread(path, { filename });
+    return { type: "audio", audio: source.data, format: mediaType.slice("audio/".length) };
+  }
+  if (!keepsType && mediaType !== UNKNOWN_TYPE) losses.changed(`${path}.mediaType`);
+  const isNamed = typeof filename === "string";
+  if (!isNamed) losses.unread(path, { filename });
+  const name = isNamed ? { filename } : {};
+  if (id !== undefined) return { type: "input_file", file: { id }, ...name };
+  return { type: "input_file", file: keepsType ? String(url) : { url: String(url) }, ...name };
+}
+
+/** A file part of an image, a file or audio. Undefined where there is no content. */
+export function filePart(
+  content: Extract<InputContent, { type: "input_image" | "input_file" | "audio" }>,
+  path: string,
+  losses: MessageLosses,
+): FilePart | undefined {
+  switch (content.type) {
+    case "input_image": {
+      const { type: _, image, ...unread } = content;
+      losses.unread(path, unread);
+      return partOf(image, "image");
+    }
+    case "input_file": {
+      const { type: _, file, filename, ...unread } = content;
+      losses.unread(path, unread);
+      const isNamed = typeof filename === "string";
+      if (!isNamed) losses.unread(path, { filename });
+      const part = partOf(file, UNKNOWN_TYPE);
+      return part && { ...part, ...(isNamed && { filename }) };
+    }
+    case "audio": {
+      const { type: _, audio, format, ...unread } = content;
+      losses.unread(path, unread);
+      const isKnown = typeof format === "string" && format !== "";
+      const part = partOf(audio, isKnown ? `audio/${format}` : "audio");
+      return part;
+    }
+  }
+}
+
+function partOf(content: unknown, mediaType: string): FilePart | undefined {
+  if (typeof content === "string") {
+    const parsed = parseDataUrl(content);
+    const type = parsed?.mediaType ?? mediaType;
+    const source = fileSource(content, type);
+    return source && { type: "file", mediaType: type, data: fileContent(source) };
+  }
+  const { id, url } = Object(content) as { id?: unknown; url?: unknown };
+  if (typeof id === "string")
+    return { type: "file", mediaType, data: { type: "reference", reference: { openai: id } } };
+  return typeof url === "string" && URL.canParse(url) ? partOf(url, mediaType) : undefined;
+}

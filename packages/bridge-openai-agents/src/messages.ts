@@ -1,0 +1,2 @@
+export { fromAgentItems } from "./from-agent-items.ts";
+export { toAgentItems } from "./to-agent-items.ts";

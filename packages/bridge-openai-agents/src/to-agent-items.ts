@@ -1,0 +1,197 @@
+import type { AgentInputItem } from "@openai/agents-core";
+import {
+  type ChatMessage,
+  type Conversion,
+  checkMessages,
+  fileSource,
+  type Lost,
+  MessageLosses,
+  type Part,
+  plainJson,
+  textOfToolOutput,
+  toolOutput,
+} from "@scrollback/store-core";
+import { fileItem, type InputContent } from "./input-files.ts";
+
+/**
+ * Makes items of the OpenAI Agents SDK of Scrollback's messages. Reasoning, texts, calls and results of a message are items of their own.
+ * An id is kept where it is one of OpenAI (`msg_…`): the API refuses others.
+ *
+ * @throws StoreError `INVALID_ARGUMENT` for a value that is not a message.
+ */
+export function toAgentItems(messages: readonly ChatMessage[]): Conversion<AgentInputItem> {
+  checkMessages("toAgentItems", messages);
+  const made: AgentInputItem[] = [];
+  const lost: Lost[] = [];
+  for (const [index, message] of messages.entries()) {
+    const losses = new MessageLosses(index);
+    const items = itemsOf(message, losses);
+    made.push(...items);
+    lost.push(...losses.found(items.length > 0));
+  }
+  return { messages: made, lost };
+}
+
+function itemsOf({ role, content, id, ...unread }: ChatMessage, losses: MessageLosses): AgentInputItem[] {
+  losses.unread("", unread);
+  const items =
+    role === "user"
+      ? userItems(content, losses)
+      : role === "system"
+        ? systemItems(content, losses)
+        : answerItems(role, content, losses);
+  const message = items.findIndex((item) => "role" in item);
+  const isOwn = typeof id === "string" && id.startsWith("msg_") && message >= 0;
+  if (!isOwn) losses.unread("", { id });
+  return isOwn ? items.map((item, index) => (index === message ? { ...item, id } : item)) : items;
+}
+
+/** The text of a text part; its other fields are named. */
+function textOf({ type: _, text, ...unread }: Extract<Part, { type: "text" | "reasoning" }>, path: string, losses: MessageLosses) {
+  losses.unread(path, unread);
+  return text;
+}
+
+function systemItems(content: ChatMessage["content"], losses: MessageLosses): AgentInputItem[] {
+  if (typeof content === "string") return [{ type: "message", role: "system", content }];
+  const texts: string[] = [];
+  for (const [index, part] of content.entries()) {
+    const path = `content[${index}]`;
+    if (part.type === "text") texts.push(textOf(part, path, losses));
+    else losses.dropped(path);
+  }
+  if (texts.length > 1) losses.changed("content");
+  return texts.length === 0 ? [] : [{ type: "message", role: "system", content: texts.join("\n") }];
+}
+
+function userItems(content: ChatMessage["content"], losses: MessageLosses): AgentInputItem[] {
+  if (typeof content === "string") return [{ type: "message", role: "user", content }];
+  const made: InputContent[] = [];
+  for (const [index, part] of content.entries()) {
+    const path = `content[${index}]`;
+    const input = inputContent(part, path, losses);
+    if (input) made.push(input);
+    else losses.dropped(path);
+  }
+  return made.length === 0 ? [] : [{ type: "message", role: "user", content: made }];
+}
+
+function inputContent(part: Part, path: string, losses: MessageLosses): InputContent | undefined {
+  if (part.type === "text") return { type: "input_text", text: textOf(part, path, losses) };
+  if (part.type !== "file" && part.type !== "image") return undefined;
+  const { type, data, image, mediaType = "image", filename, ...unread } = part as typeof part & {
+    readonly data?: unknown;
+    readonly image?: unknown;
+    readonly filename?: unknown;
+  };
+  const source = typeof mediaType === "string" && fileSource(type === "image" ? image : data, mediaType);
+  if (!source) return undefined;
+  losses.unread(path, unread);
+  return fileItem(source, { mediaType, filename }, path, losses);
+}
+
+function answerItems(
+  role: "assistant" | "tool",
+  content: ChatMessage["content"],
+  losses: MessageLosses,
+): AgentInputItem[] {
+  if (typeof content === "string") return role === "tool" ? [] : [answerText(content)];
+  const items: AgentInputItem[] = [];
+  for (const [index, part] of content.entries()) {
+    const path = `content[${index}]`;
+    if (!addAnswerPart(items, role, part, path, losses)) losses.dropped(path);
+  }
+  return items;
+}
+
+function addAnswerPart(
+  items: AgentInputItem[],
+  role: "assistant" | "tool",
+  part: Part,
+  path: string,
+  losses: MessageLosses,
+): boolean {
+  if (part.type === "tool-result") {
+    const item = resultItem(part, path, losses);
+    if (item) items.push(item);
+    return item !== undefined;
+  }
+  if (role === "tool") return false;
+  const last = items.at(-1);
+  switch (part.type) {
+    case "text": {
+      const text = textOf(part, path, losses);
+      if (last && "role" in last && last.role === "assistant") last.content.push({ type: "output_text", text });
+      else items.push(answerText(text));
+      return true;
+    }
+    case "reasoning": {
+      const text = { type: "input_text" as const, text: textOf(part, path, losses) };
+      if (last?.type === "reasoning") last.content.push(text);
+      else items.push({ type: "reasoning", content: [text] });
+      return true;
+    }
+    case "tool-call": {
+      const { type: _, toolCallId, toolName, input, ...unread } = part;
+      losses.unread(path, unread);
+      const json = plainJson(input);
+      if (json.isChanged) losses.changed(`${path}.input`);
+      const args = JSON.stringify(json.value);
+      items.push({
+        type: "function_call",
+        callId: toolCallId,
+        name: toolName,
+        status: "completed",
+        arguments: args,
+      });
+      return true;
+    }
+    default:
+      return false;
+  }
+}
+
+function answerText(text: string): AgentInputItem {
+  return {
+    type: "message",
+    role: "assistant",
+    status: "completed",
+    content: [{ type: "output_text", text }],
+  };
+}
+
+function resultItem(
+  { type: _, toolCallId, toolName, output: given, isError, ...unread }: Extract<Part, { type: "tool-result" }>,
+  path: string,
+  losses: MessageLosses,
+): AgentInputItem {
+  losses.unread(path, unread);
+  const { output, keepsError } = toolOutput({ output: given, isError });
+  if (!keepsError) losses.dropped(`${path}.isError`);
+  if (output.providerOptions !== undefined) losses.dropped(`${path}.output.providerOptions`);
+  const item = { type: "function_call_result", callId: toolCallId, name: toolName, status: "completed" } as const;
+  if (output.type === "content") return { ...item, output: resultContent(output.value, path, losses) };
+  const { text, isError: isFailed, isChanged } = textOfToolOutput(output);
+  // A result of this SDK has no sign of an error.
+  if (isFailed || isChanged) losses.changed(`${path}.output`);
+  return { ...item, output: { type: "text" as const, text } };
+}
+
+type ResultContent = Extract<InputContent, { type: "input_text" | "input_image" | "input_file" }>;
+
+function resultContent(value: readonly unknown[], path: string, losses: MessageLosses): ResultContent[] {
+  const made: ResultContent[] = [];
+  for (const [index, one] of value.entries()) {
+    const inner = `${path}.output.value[${index}]`;
+    const isPart = typeof one === "object" && one !== null && isTextOrFile(one);
+    const input = isPart ? inputContent(one, inner, losses) : undefined;
+    if (input && input.type !== "audio") made.push(input);
+    else losses.dropped(inner);
+  }
+  return made;
+}
+
+function isTextOrFile(value: object): value is Extract<Part, { type: "text" | "file" }> {
+  const { type, text } = value as { type?: unknown; text?: unknown };
+  return type === "file" || (type === "text" && typeof text === "string");
+}

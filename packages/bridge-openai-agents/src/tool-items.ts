@@ -1,0 +1,63 @@
+import type { FunctionCallItem, FunctionCallResultItem } from "@openai/agents-core";
+import { type MessageLosses, type Part, parseJson } from "@scrollback/store-core";
+import { inputPart } from "./content-parts.ts";
+import { filePart } from "./input-files.ts";
+
+/** The call of a function. Arguments that are not JSON are a text. */
+export function callPart(item: FunctionCallItem, losses: MessageLosses): Part {
+  const { type: _, callId, name, arguments: text, status, ...unread } = item;
+  losses.unread("", unread);
+  if (status !== "completed") losses.unread("", { status });
+  const parsed = typeof text === "string" ? parseJson(text) : { value: text, isExact: false };
+  if (!parsed?.isExact) losses.changed("arguments");
+  return { type: "tool-call", toolCallId: callId, toolName: name, input: parsed ? parsed.value : text };
+}
+
+/** The result of a function. */
+export function resultPart(item: FunctionCallResultItem, losses: MessageLosses): Part {
+  const { type: _, callId, name, status, output, ...unread } = item;
+  losses.unread("", unread);
+  if (status !== "completed") losses.unread("", { status });
+  return { type: "tool-result", toolCallId: callId, toolName: name, output: outputOf(output, losses) };
+}
+
+function outputOf(output: unknown, losses: MessageLosses): object {
+  if (typeof output === "string") return { type: "text", value: output };
+  if (!Array.isArray(output)) return singleOutput(output, losses);
+  const value: Part[] = [];
+  for (const [index, one] of output.entries()) {
+    const path = `output[${index}]`;
+    const part = inputPart(one, path, losses);
+    if (part) value.push(part);
+    else losses.dropped(path);
+  }
+  return { type: "content", value };
+}
+
+/** The older form of a result: one text, image or file. */
+function singleOutput(output: unknown, losses: MessageLosses): object {
+  const { type, ...fields } = Object(output) as Record<string, unknown>;
+  if (type === "text" && typeof fields.text === "string") {
+    const { text, ...unread } = fields;
+    losses.unread("output", unread);
+    return { type: "text", value: text };
+  }
+  const input = inputOf(type, fields);
+  const part = input && filePart(input, "output", losses);
+  if (part) losses.changed("output");
+  else losses.dropped("output");
+  return { type: "content", value: part ? [part] : [] };
+}
+
+/** The file in the form that a user's message has. */
+function inputOf(type: unknown, fields: Record<string, unknown>): Parameters<typeof filePart>[0] | undefined {
+  const { image, file, ...rest } = fields;
+  if (type !== "image" && type !== "file") return undefined;
+  const given: unknown = type === "image" ? image : file;
+  const { data, mediaType, fileId, filename, ...source } = Object(given) as Record<string, unknown>;
+  const isInline = typeof data === "string" && typeof mediaType === "string";
+  const inline = isInline ? `data:${mediaType};base64,${data}` : undefined;
+  const content = inline ?? (typeof given === "string" ? given : { id: fileId, ...source });
+  const kind = type === "image" ? { type: "input_image", image: content } : { type: "input_file", file: content };
+  return { ...kind, ...(filename !== undefined && { filename }), ...rest } as Parameters<typeof filePart>[0];
+}

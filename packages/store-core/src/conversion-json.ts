@@ -1,0 +1,63 @@
+/** Deeper values are cut: frameworks check JSON recursively. */
+const MAX_DEPTH = 500;
+
+/**
+ * A copy of a value as plain JSON. A property that is undefined is left out. A Date becomes its ISO text, a bigint its digits; what JSON
+ * has no form for (bytes, NaN, a class instance, a cycle, more than 500 levels) becomes null.
+ *
+ * @returns The copy, and whether it differs from the value.
+ */
+export function plainJson(value: unknown): { value: unknown; isChanged: boolean } {
+  const path = new Set<object>();
+  let isChanged = false;
+  const changed = (replacement: unknown) => {
+    isChanged = true;
+    return replacement;
+  };
+  const copy = (one: unknown): unknown => {
+    if (one === null || typeof one === "string" || typeof one === "boolean") return one;
+    if (typeof one === "number") {
+      if (!Number.isFinite(one)) return changed(null);
+      return Object.is(one, -0) ? changed(0) : one;
+    }
+    if (typeof one === "bigint") return changed(String(one));
+    if (typeof one !== "object" || path.has(one) || path.size >= MAX_DEPTH) return changed(null);
+    if (one instanceof Date) return changed(Number.isNaN(one.getTime()) ? null : one.toISOString());
+    path.add(one);
+    const copied = Array.isArray(one) ? Array.from(one, copy) : copyObject(one);
+    path.delete(one);
+    return copied;
+  };
+  const copyObject = (one: object): unknown => {
+    const prototype: unknown = Object.getPrototypeOf(one);
+    if (prototype !== null && Object.getPrototypeOf(prototype) !== null) return changed(null);
+    const entries = Object.entries(one).filter(([, inner]) => inner !== undefined);
+    return Object.fromEntries(entries.map(([key, inner]) => [key, copy(inner)]));
+  };
+  return { value: copy(value), isChanged };
+}
+
+/**
+ * Parses JSON text. `isExact` is false where a number of the text has more digits than a JavaScript number keeps.
+ *
+ * @returns undefined for text that is not JSON.
+ */
+export function parseJson(text: string): { value: unknown; isExact: boolean } | undefined {
+  let isExact = true;
+  try {
+    const value: unknown = JSON.parse(text, (_key, one, context?: { source?: string }) => {
+      if (typeof one === "number" && !isSameNumber(one, context?.source)) isExact = false;
+      return one;
+    });
+    return { value, isExact };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Without the source, which some versions of Node.js do not give, a number that is safe is taken for exact. */
+function isSameNumber(value: number, source: string | undefined): boolean {
+  if (!Number.isFinite(value)) return false;
+  if (source === undefined || !/^-?\d+$/.test(source)) return true;
+  return Number.isSafeInteger(value) || BigInt(value) === BigInt(source);
+}

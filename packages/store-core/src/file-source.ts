@@ -1,0 +1,89 @@
+import type { FileContent } from "./message.ts";
+
+/** The content of a file in one of three forms. */
+export type FileSource =
+  | { readonly type: "url"; readonly url: string }
+  /** `data` is base64. */
+  | { readonly type: "data"; readonly data: string }
+  /** A file that was uploaded to providers: its id by the provider's name. */
+  | { readonly type: "reference"; readonly reference: Record<string, string> };
+
+/**
+ * The form of a file's content. Bytes and text become base64, and so does a base64 data URL of the same media type.
+ *
+ * @returns undefined for a value that is not the content of a file.
+ */
+export function fileSource(content: unknown, mediaType: string): FileSource | undefined {
+  if (typeof content === "string")
+    return URL.canParse(content) ? urlSource(content, mediaType) : data(content);
+  if (content instanceof URL) return urlSource(content.href, mediaType);
+  if (content instanceof Uint8Array || content instanceof ArrayBuffer) return data(base64Of(content));
+  if (typeof content !== "object" || content === null) return undefined;
+  const fields = content as Record<string, unknown>;
+  switch (fields.type) {
+    case "url":
+      return fields.url instanceof URL || isUrlText(fields.url)
+        ? urlSource(String(fields.url), mediaType)
+        : undefined;
+    case "data":
+      return isBytes(fields.data) || typeof fields.data === "string"
+        ? fileSource(fields.data, mediaType)
+        : undefined;
+    case "text":
+      return typeof fields.text === "string" ? data(base64Of(Buffer.from(fields.text))) : undefined;
+    case "reference":
+      return referenceSource(fields.reference);
+    default:
+      return referenceSource(fields);
+  }
+}
+
+/** The content of a file as a `ChatMessage` has it. */
+export function fileContent(source: FileSource): FileContent {
+  if (source.type === "url") return source.url;
+  return source.type === "data"
+    ? { type: "data", data: source.data }
+    : { type: "reference", reference: source.reference };
+}
+
+/** A URL of the content; base64 becomes a data URL. Undefined for an uploaded file. */
+export function urlOfFile(source: FileSource, mediaType: string): string | undefined {
+  if (source.type === "reference") return undefined;
+  return source.type === "url" ? source.url : `data:${mediaType};base64,${source.data}`;
+}
+
+/** The media type and the base64 of a data URL; undefined for any other text. */
+export function parseDataUrl(url: string): { mediaType: string; data: string } | undefined {
+  const comma = url.indexOf(",");
+  const head = /^data:([^;,]+);base64$/i.exec(comma < 0 ? "" : url.slice(0, comma));
+  return head?.[1] === undefined ? undefined : { mediaType: head[1], data: url.slice(comma + 1) };
+}
+
+function urlSource(url: string, mediaType: string): FileSource {
+  const parsed = parseDataUrl(url);
+  return parsed?.mediaType === mediaType ? data(parsed.data) : { type: "url", url };
+}
+
+function data(base64: string): FileSource {
+  return { type: "data", data: base64 };
+}
+
+function referenceSource(reference: unknown): FileSource | undefined {
+  if (typeof reference !== "object" || reference === null || Array.isArray(reference)) return undefined;
+  const ids = Object.values(reference);
+  const isReference = ids.length > 0 && ids.every((id) => typeof id === "string");
+  return isReference ? { type: "reference", reference: { ...reference } } : undefined;
+}
+
+function isUrlText(value: unknown): value is string {
+  return typeof value === "string" && URL.canParse(value);
+}
+
+function isBytes(value: unknown): value is Uint8Array | ArrayBuffer {
+  return value instanceof Uint8Array || value instanceof ArrayBuffer;
+}
+
+function base64Of(bytes: Uint8Array | ArrayBuffer): string {
+  const view = bytes instanceof ArrayBuffer ? new Uint8Array(bytes) : bytes;
+  return Buffer.from(view.buffer, view.byteOffset, view.byteLength).toString("base64");
+}
