@@ -54,6 +54,7 @@ export const navigation: readonly Group[] = [
   {
     text: "Use with a framework",
     pages: [
+      ["One conversation, many frameworks", "how-to/one-conversation-many-frameworks"],
       ["AI SDK", "how-to/ai-sdk"],
       ["A web chat in React", "how-to/web-chat"],
       ["Claude Agent SDK", "how-to/bridge-claude-agent"],

@@ -9,9 +9,11 @@ import * as genkit from "@scrollback/bridge-genkit";
 import * as googleAdk from "@scrollback/bridge-google-adk";
 import * as langgraph from "@scrollback/bridge-langgraph";
 import * as langchainHistory from "@scrollback/bridge-langgraph/history";
+import * as langchainMessages from "@scrollback/bridge-langgraph/messages";
 import * as langgraphStore from "@scrollback/bridge-langgraph/store";
 import * as openaiAgents from "@scrollback/bridge-openai-agents";
 import * as openaiCompaction from "@scrollback/bridge-openai-agents/compaction";
+import * as openaiMessages from "@scrollback/bridge-openai-agents/messages";
 import * as strands from "@scrollback/bridge-strands";
 import * as chats from "@scrollback/chats";
 import * as cli from "@scrollback/cli";
@@ -29,8 +31,8 @@ import { generateText, type ModelMessage, type UIMessage } from "ai";
 export const layers = [
   ...[agents, chats, cli, collections, groupChat, reducers, sessions],
   ...[aiSdk, aiSdkClient, aiSdkRedis],
-  ...[claudeAgent, genkit, googleAdk, openaiAgents, openaiCompaction, strands],
-  ...[langgraph, langchainHistory, langgraphStore],
+  ...[claudeAgent, genkit, googleAdk, openaiAgents, openaiCompaction, openaiMessages, strands],
+  ...[langgraph, langchainHistory, langchainMessages, langgraphStore],
 ];
 
 /** Messages of the AI SDK go in, and back to it. */
@@ -43,6 +45,19 @@ export async function answer(url: string): Promise<string> {
   });
   await store.addMessages(await responseMessages);
   return text;
+}
+
+/** A chat of any framework in any other. */
+export function converted(messages: readonly ModelMessage[]): UIMessage[] {
+  const chat = aiSdk.fromModelMessages(messages).messages;
+  const items = openaiMessages.toAgentItems(chat);
+  const [lost] = items.lost;
+  const effect: "dropped" | "changed" | undefined = lost?.effect;
+  const back = openaiMessages.fromAgentItems(items.messages).messages;
+  const langchain = langchainMessages.toLangChainMessages(back).messages;
+  return effect
+    ? []
+    : aiSdk.toUIMessages(langchainMessages.fromLangChainMessages(langchain).messages).messages;
 }
 
 declare const traits: MessageTraits<UIMessage>;

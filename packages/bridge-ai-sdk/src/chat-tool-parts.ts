@@ -33,7 +33,7 @@ export function chatToolParts(
     type: "tool-call",
     toolCallId,
     toolName: name,
-    input: input ?? rawInput,
+    input: input === undefined ? rawInput : input,
     ...(providerExecuted === true && { providerExecuted }),
     ...optionsOf(callProviderMetadata),
   };

@@ -84,22 +84,11 @@ function contentOf(
     if (made) parts.push(made);
     else losses.dropped(path);
   }
-  if (parts.length === 0 && content.length > 0) return undefined;
+  if (parts.length === 0 && (content.length > 0 || role === "system")) return undefined;
   if (role !== "system") return parts;
-  return systemText(parts as { text: string; providerOptions?: unknown }[], content, losses);
-}
-
-/** A system message of the SDK is one text. */
-function systemText(
-  parts: readonly { readonly text: string; readonly providerOptions?: unknown }[],
-  content: readonly Part[],
-  losses: MessageLosses,
-): string {
+  // A system message of the SDK is one text.
   if (parts.length > 1) losses.changed("content");
-  for (const [index, { providerOptions }] of (content as readonly { providerOptions?: unknown }[]).entries()) {
-    losses.unread(`content[${index}]`, { providerOptions });
-  }
-  return parts.map(({ text }) => text).join("\n");
+  return (parts as { text: string }[]).map(({ text }) => text).join("\n");
 }
 
 /** A part that passes the SDK's schema; undefined where there is none. */
@@ -116,7 +105,9 @@ function modelPart(
   const given = Object.entries(rest).filter(([, value]) => value !== undefined);
   losses.unread(path, Object.fromEntries(given.filter((entry) => !isKnown(entry))));
   if (part.type !== "tool-result") losses.unread(path, { isError });
-  const options = providerOptionsOf(providerOptions, `${path}.providerOptions`, losses);
+  if (role === "system") losses.unread(path, { providerOptions });
+  const options =
+    role === "system" ? undefined : providerOptionsOf(providerOptions, `${path}.providerOptions`, losses);
   const made: Record<string, unknown> = {
     type,
     ...Object.fromEntries(given.filter(isKnown)),

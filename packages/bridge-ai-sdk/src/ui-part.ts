@@ -22,12 +22,14 @@ export function uiPart(part: Part, path: string, losses: MessageLosses): UIPart 
     case "tool-call": {
       const { type: _, toolCallId, toolName, input, providerExecuted, providerOptions, ...unread } = part;
       losses.unread(path, unread);
+      // A call that is complete has an input.
+      if (input === undefined && "input" in part) losses.changed(`${path}.input`);
       const metadata = providerOptionsOf(providerOptions, `${path}.providerOptions`, losses);
       return {
         type: `tool-${toolName}`,
         toolCallId,
         state: "input-available",
-        input,
+        input: input === undefined ? null : input,
         ...(providerExecuted === true && { providerExecuted }),
         ...(metadata && { callProviderMetadata: metadata }),
       };

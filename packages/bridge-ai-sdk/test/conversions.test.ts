@@ -2,7 +2,13 @@ import type { ChatMessage } from "@scrollback/store-core";
 import { modelMessageSchema, safeValidateUIMessages, type UIMessage } from "ai";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { anything, chats, expectKept, expectTyped } from "../../../conformance-tests/test/fixtures/conversions.ts";
+import {
+  anything,
+  chats,
+  expectKept,
+  expectTyped,
+  optional,
+} from "../../../conformance-tests/test/fixtures/conversions.ts";
 import { fromModelMessages, fromUIMessages, toModelMessages, toUIMessages } from "../src/index.ts";
 
 test("messages come back from model messages as they were, but for what is named", () => {
@@ -36,10 +42,171 @@ function withoutMadeId({ id, ...message }: ChatMessage): ChatMessage {
   return id === "made" ? message : { id, ...message };
 }
 
+const text = fc.string({ unit: "binary", maxLength: 6 });
+const id = fc.stringMatching(/^[a-z]{1,6}$/);
+const json = fc.jsonValue({ maxDepth: 1 }).map((value) => JSON.parse(JSON.stringify(value)));
+const metadata = fc.constantFrom({ p: { k: 1 } }, { q: { s: ["x"] } });
+const file = optional(
+  {
+    ...{ type: fc.constant("file"), mediaType: fc.constantFrom("image/png", "text/plain"), filename: id },
+    url: fc.constantFrom(
+      "https://a.test/b.png",
+      "data:image/png;base64,AAAA",
+      "data:text/plain,hi",
+      "not a url",
+    ),
+    providerMetadata: metadata,
+  },
+  "type",
+  "mediaType",
+  "url",
+);
+const reference = fc.constant({
+  type: "file",
+  mediaType: "a/b",
+  url: "",
+  providerReference: { openai: "f" },
+});
+const textPart = optional(
+  {
+    type: fc.constant("text"),
+    text,
+    state: fc.constantFrom("streaming", "done"),
+    providerMetadata: metadata,
+  },
+  "type",
+  "text",
+);
+const approval = { id, descriptor: json, requestReason: text, isAutomatic: fc.boolean(), signature: text };
+const request = optional({ ...approval, inputSchemaInput: json }, "id");
+const response = (approved: boolean) =>
+  optional({ ...approval, approved: fc.constant(approved), reason: text }, "id", "approved");
+const toolPart = fc
+  .tuple(
+    fc.uuid(),
+    fc.constantFrom({ type: "tool-find" }, { type: "dynamic-tool", toolName: "find" }),
+    optional({ title: text, callProviderMetadata: metadata, providerExecuted: fc.constant(true) }),
+    fc.oneof(
+      optional({ state: fc.constant("input-available"), input: json }, "state", "input"),
+      optional({ state: fc.constant("input-streaming"), input: json }, "state"),
+      optional(
+        { state: fc.constant("approval-requested"), input: json, approval: request },
+        "state",
+        "input",
+        "approval",
+      ),
+      fc
+        .boolean()
+        .chain((approved) =>
+          fc.record({ state: fc.constant("approval-responded"), input: json, approval: response(approved) }),
+        ),
+      optional(
+        {
+          ...{ state: fc.constant("output-available"), input: json, output: json, approval: response(true) },
+          ...{ preliminary: fc.boolean(), resultProviderMetadata: metadata },
+        },
+        "state",
+        "input",
+        "output",
+      ),
+      optional(
+        {
+          ...{ state: fc.constant("output-error"), input: json, rawInput: json, errorText: text },
+          ...{ approval: response(true), resultProviderMetadata: metadata },
+        },
+        "state",
+        "errorText",
+        "input",
+      ),
+      fc.record({ state: fc.constant("output-denied"), input: json, approval: response(false) }),
+    ),
+  )
+  .map(([toolCallId, type, more, state]) => ({ toolCallId, ...type, ...more, ...state }));
+const answerPart = fc.oneof(
+  ...[textPart, file, reference, toolPart, toolPart],
+  optional({ type: fc.constant("reasoning"), text, id, providerMetadata: metadata }, "type", "text"),
+  fc.constantFrom(
+    { type: "step-start" },
+    { type: "custom", kind: "acme.note" },
+    { type: "reasoning-file", mediaType: "image/png", url: "https://a.test/r.png" },
+    { type: "source-url", sourceId: "s", url: "https://a.test" },
+    { type: "data-weather", data: { degrees: 3 } },
+    { type: "steering-message", id: "x", parts: [] },
+  ),
+);
+const uiMessages = fc.array(
+  fc.oneof(
+    optional(
+      {
+        id: fc.uuid(),
+        role: fc.constant("assistant"),
+        metadata: json,
+        parts: fc.array(answerPart, { minLength: 1, maxLength: 5 }),
+      },
+      "id",
+      "role",
+      "parts",
+    ),
+    optional(
+      {
+        ...{ id: fc.uuid(), role: fc.constantFrom("user", "system"), metadata: json },
+        parts: fc.array(fc.oneof(textPart, file, reference), { minLength: 1, maxLength: 3 }),
+      },
+      "id",
+      "role",
+      "parts",
+    ),
+  ),
+  { maxLength: 4 },
+) as fc.Arbitrary<unknown> as fc.Arbitrary<UIMessage[]>;
+
+test("UI messages come back as they were, but for what is named", () => {
+  fc.assert(
+    fc.property(uiMessages, (given) => {
+      const { messages, lost } = fromUIMessages(given);
+      const back = toUIMessages(messages);
+      expect(back.lost).toEqual([]);
+      expectKept(given, lost, back.messages, canonicalUI);
+    }),
+    { numRuns: 1_000 },
+  );
+});
+
+/** Steps without parts, the first step's start and the state of parts that are done say nothing. */
+function canonicalUI(messages: readonly Record<string, unknown>[]): unknown {
+  return messages.map(({ parts, ...message }) => ({
+    ...message,
+    parts: (parts as Record<string, unknown>[])
+      .filter(
+        ({ type }, index, all) =>
+          type !== "step-start" || (hasPart(all.slice(0, index)) && nextIsPart(all.slice(index))),
+      )
+      // A dynamic tool comes back as one of the tool's own type.
+      .map(({ toolName: _, ...part }) => part)
+      .map(({ state, ...part }) => (state === "done" ? part : { ...part, state })),
+  }));
+}
+
+const hasPart = (parts: Record<string, unknown>[]) => parts.some(({ type }) => type !== "step-start");
+const nextIsPart = ([, next]: Record<string, unknown>[]) => next !== undefined && next.type !== "step-start";
+
 test("values that are not messages are INVALID_ARGUMENT, and unknown parts are named", () => {
   for (const convert of [toModelMessages, fromModelMessages, toUIMessages, fromUIMessages]) {
-    fc.assert(fc.property(anything, (given) => expectTyped(convert, given)), { numRuns: 500 });
-    for (const given of [undefined, null, {}, "hi", [undefined], [null], [[]], [{ role: "user" }], new Array(1)]) {
+    fc.assert(
+      fc.property(anything, (given) => expectTyped(convert, given)),
+      { numRuns: 500 },
+    );
+    for (const given of [
+      undefined,
+      null,
+      {},
+      "hi",
+      [undefined],
+      [null],
+      [[]],
+      [{ role: "user" }],
+      new Array(1),
+    ]) {
       expect(() => convert(given as never)).toThrow(expect.objectContaining({ code: "INVALID_ARGUMENT" }));
     }
   }

@@ -1,5 +1,12 @@
 import type { ContentBlock } from "@langchain/core/messages";
-import { type FilePart, fileContent, fileSource, type MessageLosses, type Part, parseDataUrl } from "@scrollback/store-core";
+import {
+  type FilePart,
+  fileContent,
+  fileSource,
+  type MessageLosses,
+  type Part,
+  parseDataUrl,
+} from "@scrollback/store-core";
 
 const kinds = ["image", "audio", "video"] as const;
 /** Of a file whose type nobody said. */
@@ -11,7 +18,14 @@ export function fileBlock(
   path: string,
   losses: MessageLosses,
 ): ContentBlock.Multimodal.Standard | undefined {
-  const { type, data, image, mediaType = "image", filename, ...unread } = part as typeof part & {
+  const {
+    type,
+    data,
+    image,
+    mediaType = "image",
+    filename,
+    ...unread
+  } = part as typeof part & {
     readonly data?: unknown;
     readonly image?: unknown;
     readonly filename?: unknown;
@@ -23,14 +37,20 @@ export function fileBlock(
   if (source.type === "reference") {
     // A block has an id, and not the provider whose id it is.
     if (fileId === undefined) return undefined;
-    if (Object.keys(source.reference).length > 1) losses.changed(`${path}.data`);
+    if (Object.keys(source.reference).length > 1)
+      losses.changed(`${path}.${type === "image" ? type : "data"}`);
   }
   losses.unread(path, unread);
   const isNamed = typeof filename === "string";
   if (!isNamed) losses.unread(path, { filename });
   const metadata = isNamed ? { metadata: { filename } } : {};
   const content = source.type === "url" ? { url: source.url } : { data: (source as { data: string }).data };
-  const block = { type: kind, mimeType: mediaType, ...metadata, ...(fileId === undefined ? content : { fileId }) };
+  const block = {
+    type: kind,
+    mimeType: mediaType,
+    ...metadata,
+    ...(fileId === undefined ? content : { fileId }),
+  };
   return block as ContentBlock.Multimodal.Standard;
 }
 

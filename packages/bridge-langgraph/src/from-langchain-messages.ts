@@ -100,7 +100,7 @@ function blockParts(message: BaseMessage, toolNames: Map<string, string>, losses
   const parts: Part[] = [];
   for (const [index, block] of (message.content as unknown[]).entries()) {
     const path = `content[${index}]`;
-    const part = blockPart(Object(block), path, toolNames, losses, message.type === "ai");
+    const part = blockPart(Object(block), path, toolNames, losses, message.type);
     if (part) parts.push(part);
     else losses.dropped(path);
   }
@@ -112,21 +112,22 @@ function blockPart(
   path: string,
   toolNames: Map<string, string>,
   losses: MessageLosses,
-  isAnswer: boolean,
+  role: BaseMessage["type"],
 ): Part | undefined {
   const { type, text, ...unread } = block;
   if (type === "text" && typeof text === "string") {
     losses.unread(path, unread);
     return { type, text };
   }
-  if (!isAnswer) return filePart(block, path, losses);
+  if (role === "system") return undefined;
+  if (role !== "ai") return filePart(block, path, losses);
   switch (type) {
     case "reasoning":
     case "thinking": {
       const { reasoning, thinking, ...other } = unread;
       const value = type === "reasoning" ? reasoning : thinking;
       if (typeof value !== "string") return undefined;
-      if (type === "thinking") losses.changed(`${path}.type`);
+      if (type === "thinking") losses.changed(path);
       losses.unread(path, { ...other, text, ...(type === "reasoning" ? { thinking } : { reasoning }) });
       return { type: "reasoning", text: value };
     }
@@ -150,7 +151,7 @@ function callPart(
   if (typeof id !== "string" || typeof name !== "string") return undefined;
   toolNames.set(id, name);
   losses.unread(path, { ...unread, ...(type === "tool_use" ? { args } : { input }) });
-  if (type === "tool_use") losses.changed(`${path}.type`);
+  if (type === "tool_use") losses.changed(path);
   return {
     type: "tool-call",
     toolCallId: id,
@@ -181,10 +182,13 @@ function resultPart(
 ): Part {
   const { tool_call_id: toolCallId, name, status, artifact, metadata, content } = message;
   losses.unread("", { artifact, metadata });
-  const result = { type: "tool-result" as const, toolCallId, toolName: name ?? toolNames.get(toolCallId) ?? "" };
+  const result = {
+    type: "tool-result" as const,
+    toolCallId,
+    toolName: name ?? toolNames.get(toolCallId) ?? "",
+  };
   const prefix = status === "error" ? "error-" : "";
   if (typeof content === "string") return { ...result, output: { type: `${prefix}text`, value: content } };
   const value = blockParts(message, new Map(), losses);
-  if (status === "error") losses.dropped("status");
-  return { ...result, output: { type: "content", value } };
+  return { ...result, output: { type: "content", value }, ...(status === "error" && { isError: true }) };
 }

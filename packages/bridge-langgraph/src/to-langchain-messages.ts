@@ -1,4 +1,11 @@
-import { AIMessage, type BaseMessage, type ContentBlock, HumanMessage, SystemMessage, ToolMessage } from "@langchain/core/messages";
+import {
+  AIMessage,
+  type BaseMessage,
+  type ContentBlock,
+  HumanMessage,
+  SystemMessage,
+  ToolMessage,
+} from "@langchain/core/messages";
 import {
   type ChatMessage,
   type Conversion,
@@ -87,7 +94,9 @@ function answerBlock(part: Part, path: string, losses: MessageLosses): ContentBl
       const { type: _, toolCallId, toolName, input, providerExecuted, ...unread } = part;
       losses.unread(path, unread);
       const call = { id: toolCallId, name: toolName, args: input };
-      return providerExecuted === true ? { type: "server_tool_call", ...call } : { type: "tool_call", ...call };
+      return providerExecuted === true
+        ? { type: "server_tool_call", ...call }
+        : { type: "tool_call", ...call };
     }
     case "tool-result": {
       const { type: _, toolCallId, toolName: __, output: given, isError, ...unread } = part;
@@ -112,7 +121,10 @@ function answerBlock(part: Part, path: string, losses: MessageLosses): ContentBl
   }
 }
 
-function toolMessages({ content, role: _, id, ...unread }: ChatMessage, losses: MessageLosses): BaseMessage[] {
+function toolMessages(
+  { content, role: _, id, ...unread }: ChatMessage,
+  losses: MessageLosses,
+): BaseMessage[] {
   losses.unread("", unread);
   if (typeof content === "string") return [];
   const made: BaseMessage[] = [];
@@ -125,7 +137,14 @@ function toolMessages({ content, role: _, id, ...unread }: ChatMessage, losses: 
 }
 
 function toolMessage(
-  { type: _, toolCallId, toolName, output: given, isError, ...unread }: Extract<Part, { type: "tool-result" }>,
+  {
+    type: _,
+    toolCallId,
+    toolName,
+    output: given,
+    isError,
+    ...unread
+  }: Extract<Part, { type: "tool-result" }>,
   id: string | undefined,
   path: string,
   losses: MessageLosses,
@@ -136,8 +155,7 @@ function toolMessage(
   const own = { tool_call_id: toolCallId, name: toolName, ...(id !== undefined && { id }) };
   if (output.type === "content") {
     const blocks = resultBlocks(output.value, path, losses);
-    if (isError === true) losses.dropped(`${path}.isError`);
-    return new ToolMessage({ ...own, contentBlocks: blocks, status: "success" });
+    return new ToolMessage({ ...own, contentBlocks: blocks, status: isError === true ? "error" : "success" });
   }
   if (!keepsError) losses.dropped(`${path}.isError`);
   const { text, isError: isFailed, isChanged } = textOfToolOutput(output);
@@ -145,7 +163,11 @@ function toolMessage(
   return new ToolMessage({ ...own, content: text, status: isFailed ? "error" : "success" });
 }
 
-function resultBlocks(value: readonly unknown[], path: string, losses: MessageLosses): ContentBlock.Standard[] {
+function resultBlocks(
+  value: readonly unknown[],
+  path: string,
+  losses: MessageLosses,
+): ContentBlock.Standard[] {
   const blocks: ContentBlock.Standard[] = [];
   for (const [index, one] of value.entries()) {
     const inner = `${path}.output.value[${index}]`;

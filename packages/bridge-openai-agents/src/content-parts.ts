@@ -32,7 +32,7 @@ function textOf(
   const field = textFields.get(kind);
   const value = field === "refusal" ? refusal : text;
   if (field === undefined || typeof value !== "string") return undefined;
-  if (field === "refusal") losses.changed(`${path}.type`);
+  if (field === "refusal") losses.changed(path);
   losses.unread(path, { ...unread, ...(field === "refusal" ? { text } : { refusal }) });
   return { type, text: value };
 }

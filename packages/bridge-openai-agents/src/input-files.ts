@@ -25,16 +25,16 @@ export function fileItem(
   const id = source.type === "reference" ? source.reference.openai : undefined;
   const url = urlOfFile(source, mediaType);
   if (id === undefined && url === undefined) return undefined;
-  if (source.type === "reference" && Object.keys(source.reference).length > 1) losses.changed(`${path}.data`);
   const keepsType = source.type === "data";
   if (mediaType === "image" || mediaType.startsWith("image/")) {
     losses.unread(path, { filename });
     if (!keepsType && mediaType !== "image") losses.changed(`${path}.mediaType`);
     return { type: "input_image", image: id === undefined ? String(url) : { id } };
   }
-  if (source.type === "data" && /^audio\/./.test(mediaType)) {
+  if (source.type === "data" && /^audio(\/.|$)/.test(mediaType)) {
     losses.unread(path, { filename });
-    return { type: "audio", audio: source.data, format: mediaType.slice("audio/".length) };
+    const format = mediaType.slice("audio/".length);
+    return { type: "audio", audio: source.data, ...(format !== "" && { format }) };
   }
   if (!keepsType && mediaType !== UNKNOWN_TYPE) losses.changed(`${path}.mediaType`);
   const isNamed = typeof filename === "string";
@@ -68,8 +68,8 @@ export function filePart(
       const { type: _, audio, format, ...unread } = content;
       losses.unread(path, unread);
       const isKnown = typeof format === "string" && format !== "";
-      const part = partOf(audio, isKnown ? `audio/${format}` : "audio");
-      return part;
+      if (!isKnown) losses.unread(path, { format });
+      return partOf(audio, isKnown ? `audio/${format}` : "audio");
     }
   }
 }

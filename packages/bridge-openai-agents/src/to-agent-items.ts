@@ -47,7 +47,11 @@ function itemsOf({ role, content, id, ...unread }: ChatMessage, losses: MessageL
 }
 
 /** The text of a text part; its other fields are named. */
-function textOf({ type: _, text, ...unread }: Extract<Part, { type: "text" | "reasoning" }>, path: string, losses: MessageLosses) {
+function textOf(
+  { type: _, text, ...unread }: Extract<Part, { type: "text" | "reasoning" }>,
+  path: string,
+  losses: MessageLosses,
+) {
   losses.unread(path, unread);
   return text;
 }
@@ -79,7 +83,14 @@ function userItems(content: ChatMessage["content"], losses: MessageLosses): Agen
 function inputContent(part: Part, path: string, losses: MessageLosses): InputContent | undefined {
   if (part.type === "text") return { type: "input_text", text: textOf(part, path, losses) };
   if (part.type !== "file" && part.type !== "image") return undefined;
-  const { type, data, image, mediaType = "image", filename, ...unread } = part as typeof part & {
+  const {
+    type,
+    data,
+    image,
+    mediaType = "image",
+    filename,
+    ...unread
+  } = part as typeof part & {
     readonly data?: unknown;
     readonly image?: unknown;
     readonly filename?: unknown;
@@ -87,6 +98,8 @@ function inputContent(part: Part, path: string, losses: MessageLosses): InputCon
   const source = typeof mediaType === "string" && fileSource(type === "image" ? image : data, mediaType);
   if (!source) return undefined;
   losses.unread(path, unread);
+  if (source.type === "reference" && Object.keys(source.reference).length > 1)
+    losses.changed(`${path}.${type === "image" ? type : "data"}`);
   return fileItem(source, { mediaType, filename }, path, losses);
 }
 
@@ -121,7 +134,8 @@ function addAnswerPart(
   switch (part.type) {
     case "text": {
       const text = textOf(part, path, losses);
-      if (last && "role" in last && last.role === "assistant") last.content.push({ type: "output_text", text });
+      if (last && "role" in last && last.role === "assistant")
+        last.content.push({ type: "output_text", text });
       else items.push(answerText(text));
       return true;
     }
@@ -161,7 +175,14 @@ function answerText(text: string): AgentInputItem {
 }
 
 function resultItem(
-  { type: _, toolCallId, toolName, output: given, isError, ...unread }: Extract<Part, { type: "tool-result" }>,
+  {
+    type: _,
+    toolCallId,
+    toolName,
+    output: given,
+    isError,
+    ...unread
+  }: Extract<Part, { type: "tool-result" }>,
   path: string,
   losses: MessageLosses,
 ): AgentInputItem {
@@ -169,7 +190,12 @@ function resultItem(
   const { output, keepsError } = toolOutput({ output: given, isError });
   if (!keepsError) losses.dropped(`${path}.isError`);
   if (output.providerOptions !== undefined) losses.dropped(`${path}.output.providerOptions`);
-  const item = { type: "function_call_result", callId: toolCallId, name: toolName, status: "completed" } as const;
+  const item = {
+    type: "function_call_result",
+    callId: toolCallId,
+    name: toolName,
+    status: "completed",
+  } as const;
   if (output.type === "content") return { ...item, output: resultContent(output.value, path, losses) };
   const { text, isError: isFailed, isChanged } = textOfToolOutput(output);
   // A result of this SDK has no sign of an error.

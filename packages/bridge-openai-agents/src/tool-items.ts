@@ -44,8 +44,7 @@ function singleOutput(output: unknown, losses: MessageLosses): object {
   }
   const input = inputOf(type, fields);
   const part = input && filePart(input, "output", losses);
-  if (part) losses.changed("output");
-  else losses.dropped("output");
+  losses.changed("output");
   return { type: "content", value: part ? [part] : [] };
 }
 
@@ -58,6 +57,7 @@ function inputOf(type: unknown, fields: Record<string, unknown>): Parameters<typ
   const isInline = typeof data === "string" && typeof mediaType === "string";
   const inline = isInline ? `data:${mediaType};base64,${data}` : undefined;
   const content = inline ?? (typeof given === "string" ? given : { id: fileId, ...source });
-  const kind = type === "image" ? { type: "input_image", image: content } : { type: "input_file", file: content };
+  const kind =
+    type === "image" ? { type: "input_image", image: content } : { type: "input_file", file: content };
   return { ...kind, ...(filename !== undefined && { filename }), ...rest } as Parameters<typeof filePart>[0];
 }

@@ -59,5 +59,5 @@ export function parseJson(text: string): { value: unknown; isExact: boolean } | 
 function isSameNumber(value: number, source: string | undefined): boolean {
   if (!Number.isFinite(value)) return false;
   if (source === undefined || !/^-?\d+$/.test(source)) return true;
-  return Number.isSafeInteger(value) || BigInt(value) === BigInt(source);
+  return Number.isSafeInteger(value) || String(value) === source || BigInt(value) === BigInt(source);
 }
