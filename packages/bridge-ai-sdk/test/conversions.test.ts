@@ -5,8 +5,10 @@ import { expect, test } from "vitest";
 import {
   anything,
   chats,
+  everyday,
   expectKept,
   expectTyped,
+  linesOf,
   optional,
 } from "../../../conformance-tests/test/fixtures/conversions.ts";
 import { fromModelMessages, fromUIMessages, toModelMessages, toUIMessages } from "../src/index.ts";
@@ -189,6 +191,18 @@ function canonicalUI(messages: readonly Record<string, unknown>[]): unknown {
 
 const hasPart = (parts: Record<string, unknown>[]) => parts.some(({ type }) => type !== "step-start");
 const nextIsPart = ([, next]: Record<string, unknown>[]) => next !== undefined && next.type !== "step-start";
+
+test("an everyday conversation loses what is in the documentation, and no more", () => {
+  expect(linesOf(toModelMessages(everyday).lost)).toEqual([
+    ...["1 id dropped", "1 authorName dropped", "1 createdAt dropped", "1 metadata dropped"],
+    ...["3 id dropped", "4 id dropped"],
+  ]);
+  expect(linesOf(toUIMessages(everyday).lost)).toEqual([
+    "1 authorName dropped",
+    "1 createdAt dropped",
+    "3 id dropped",
+  ]);
+});
 
 test("values that are not messages are INVALID_ARGUMENT, and unknown parts are named", () => {
   for (const convert of [toModelMessages, fromModelMessages, toUIMessages, fromUIMessages]) {

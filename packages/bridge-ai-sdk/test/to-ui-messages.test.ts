@@ -167,3 +167,75 @@ test("what has no place is named", () => {
     { index: 4, path: "content[0].output", effect: "changed" },
   ]);
 });
+
+test("a result that comes after another message is shown at its call, and named; a second one is not shown", () => {
+  const call = (id: string): ChatMessage => ({
+    role: "assistant",
+    content: [{ type: "tool-call", toolCallId: id, toolName: "find", input: {} }],
+  });
+  const result = (value: string): ChatMessage => ({
+    role: "tool",
+    content: [{ type: "tool-result", toolCallId: "1", toolName: "find", output: { type: "text", value } }],
+  });
+  const { messages, lost } = toUIMessages([
+    ...[
+      call("1"),
+      { role: "user", content: "Well?" } as const,
+      result("8"),
+      result("9"),
+      call("1"),
+      call("2"),
+    ],
+    result("10"),
+  ]);
+  expect(lost).toEqual([
+    { index: 2, path: "content[0]", effect: "changed" },
+    { index: 3, path: "", effect: "dropped" },
+    { index: 6, path: "content[0]", effect: "changed" },
+  ]);
+  expect(messages[0]?.parts[1]).toMatchObject({ state: "output-available", output: "8" });
+  expect(messages[2]?.parts[1]).toMatchObject({ state: "output-available", output: "10" });
+});
+
+test("a result of a call that waits for an approval, or was denied, is not shown as given", async () => {
+  const approvals: ChatMessage[] = [
+    {
+      role: "assistant",
+      content: [
+        { type: "tool-call", toolCallId: "1", toolName: "rm", input: {} },
+        { type: "tool-approval-request", approvalId: "a", toolCallId: "1" },
+      ],
+    },
+  ];
+  const response: ChatMessage = {
+    role: "tool",
+    content: [{ type: "tool-approval-response", approvalId: "a", approved: false, reason: "no" }],
+  };
+  const result = (output: object): ChatMessage => ({
+    role: "tool",
+    content: [{ type: "tool-result", toolCallId: "1", toolName: "rm", output }],
+  });
+  for (const [chat, lost, state] of [
+    [
+      [result({ type: "text", value: "gone" })],
+      [{ index: 1, path: "", effect: "dropped" }],
+      "approval-requested",
+    ],
+    [
+      [response, result({ type: "text", value: "gone" })],
+      [{ index: 2, path: "", effect: "dropped" }],
+      "approval-responded",
+    ],
+    [
+      [response, result({ type: "error-text", value: "denied" })],
+      [{ index: 2, path: "content[0].output", effect: "changed" }],
+      "output-denied",
+    ],
+    [[response, result({ type: "execution-denied", reason: "no" })], [], "output-denied"],
+  ] as const) {
+    const made = toUIMessages([...approvals, ...chat]);
+    expect(made.lost).toEqual(lost);
+    expect(made.messages[0]?.parts[1]).toMatchObject({ state });
+    expect(await safeValidateUIMessages({ messages: made.messages })).toMatchObject({ success: true });
+  }
+});

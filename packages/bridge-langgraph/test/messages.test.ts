@@ -13,8 +13,10 @@ import { expect, test } from "vitest";
 import {
   anything,
   chats,
+  everyday,
   expectKept,
   expectTyped,
+  linesOf,
 } from "../../../conformance-tests/test/fixtures/conversions.ts";
 import { fromLangChainMessages, toLangChainMessages } from "../src/messages.ts";
 
@@ -160,6 +162,13 @@ function canonicalBlock(block: Record<string, unknown>): unknown {
   const hasMetadata = Object.keys(Object(metadata)).length > 0;
   return { type, mimeType, ...more, ...(hasMetadata && { metadata }) };
 }
+
+test("an everyday conversation loses what is in the documentation, and no more", () => {
+  expect(linesOf(toLangChainMessages(everyday).lost)).toEqual([
+    ...["1 createdAt dropped", "1 metadata dropped", "1 content[0].providerOptions dropped"],
+    "3 content[0].output changed",
+  ]);
+});
 
 test("values that are not messages are INVALID_ARGUMENT, and unknown blocks are named", () => {
   const blocks = fc

@@ -92,7 +92,8 @@ function addMessage(
   const { type: _, id, role, content, ...rest } = item;
   const { status, ...unread } = rest as { status?: unknown };
   losses.unread("", unread);
-  if (status !== "completed") losses.unread("", { status });
+  if (role !== "assistant") losses.unread("", { status });
+  else if (status !== undefined && status !== "completed") losses.changed("status");
   const isNamed = typeof id === "string";
   if (!isNamed) losses.unread("", { id });
   const own = isNamed ? { id } : {};

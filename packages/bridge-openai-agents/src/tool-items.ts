@@ -7,7 +7,8 @@ import { filePart } from "./input-files.ts";
 export function callPart(item: FunctionCallItem, losses: MessageLosses): Part {
   const { type: _, callId, name, arguments: text, status, ...unread } = item;
   losses.unread("", unread);
-  if (status !== "completed") losses.unread("", { status });
+  // Here a call and a result are complete.
+  if (status !== undefined && status !== "completed") losses.changed("status");
   const parsed = typeof text === "string" ? parseJson(text) : { value: text, isExact: false };
   if (!parsed?.isExact) losses.changed("arguments");
   return { type: "tool-call", toolCallId: callId, toolName: name, input: parsed ? parsed.value : text };
@@ -17,7 +18,8 @@ export function callPart(item: FunctionCallItem, losses: MessageLosses): Part {
 export function resultPart(item: FunctionCallResultItem, losses: MessageLosses): Part {
   const { type: _, callId, name, status, output, ...unread } = item;
   losses.unread("", unread);
-  if (status !== "completed") losses.unread("", { status });
+  // Here a call and a result are complete.
+  if (status !== undefined && status !== "completed") losses.changed("status");
   return { type: "tool-result", toolCallId: callId, toolName: name, output: outputOf(output, losses) };
 }
 

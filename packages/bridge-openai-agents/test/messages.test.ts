@@ -4,8 +4,10 @@ import { expect, test } from "vitest";
 import {
   anything,
   chats,
+  everyday,
   expectKept,
   expectTyped,
+  linesOf,
   optional,
 } from "../../../conformance-tests/test/fixtures/conversions.ts";
 import { fromAgentItems, toAgentItems } from "../src/messages.ts";
@@ -159,6 +161,14 @@ function canonicalItems(items: readonly Record<string, unknown>[]): unknown {
   }
   return made;
 }
+
+test("an everyday conversation loses what is in the documentation, and no more", () => {
+  expect(linesOf(toAgentItems(everyday).lost)).toEqual([
+    ...["1 authorName dropped", "1 createdAt dropped", "1 metadata dropped"],
+    ...["1 content[0].providerOptions dropped", "1 content[2].mediaType changed", "1 id dropped"],
+    ...["3 content[0].output changed", "3 content[1].output changed", "3 id dropped"],
+  ]);
+});
 
 test("values that are not items are INVALID_ARGUMENT, and unknown content is named", () => {
   for (const convert of [toAgentItems, fromAgentItems]) {
