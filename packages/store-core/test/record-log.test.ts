@@ -83,6 +83,24 @@ async function addSome(store: MessageStore, count: number, prefix: string): Prom
   for (let index = 0; index < count; index++) await store.addMessages([user(`${prefix}${index}`)]);
 }
 
+test("a whole read of small commits takes few requests, one of large commits asks for few rows at once", async () => {
+  const asked = async (commits: number, content: string) => {
+    const { open } = setUp();
+    const { store } = open();
+    for (let n = 0; n < commits; n++) await store.addMessages([{ role: "user", content }]);
+    const reader = open();
+    const limits: number[] = [];
+    reader.log.look = (limit) => limits.push(limit);
+    expect(await reader.store.listMessages()).toHaveLength(commits);
+    return limits;
+  };
+  const small = await asked(1_000, "small");
+  expect(small).toHaveLength(2);
+  expect(small[0]).toBeLessThanOrEqual(257);
+  const large = await asked(600, "x".repeat(20_000));
+  expect(Math.max(...large)).toBeLessThanOrEqual(260);
+});
+
 test("a commit is one insert, a read of the newest few one read, a first write one read more", async () => {
   const { open } = setUp();
   const a = open();

@@ -8,6 +8,9 @@ import { highestLive } from "./locate.ts";
 import { FIRST_ROW, type LogRow, type RecordLog } from "./record-log.ts";
 
 const PAGE_ROWS = 256;
+/** More rows are read with one request where the ones before were so small that all come to about this size. */
+const PAGE_SIZE = 4 * 1024 ** 2;
+const MOST_PAGE_ROWS = 4_096;
 /** A reader that waits for more finds a few new rows, and asks often. */
 const ROWS_AFTER = 32;
 /** How many rows more than are needed are read: some of them hold no message. */
@@ -73,10 +76,18 @@ class RowReader {
   readonly #log: RecordLog;
   readonly #stream: string;
   readonly #rows = new Map<number, LogRow>();
+  /** Of the rows read, in UTF-16 units, which is close enough. */
+  #size = 0;
 
   constructor(log: RecordLog, stream: string) {
     this.#log = log;
     this.#stream = stream;
+  }
+
+  /** How many rows one request reads at most: the more, the smaller the rows so far have been. */
+  get pageRows(): number {
+    const rows = Math.floor((PAGE_SIZE * this.#rows.size) / Math.max(1, this.#size));
+    return Math.min(MOST_PAGE_ROWS, Math.max(PAGE_ROWS, rows));
   }
 
   /** Reads rows below a number, highest first, whether they are known or not. */
@@ -86,6 +97,7 @@ class RowReader {
       const known = this.#rows.get(row.number);
       if (known && known.head === row.head) return known;
       this.#rows.set(row.number, row);
+      this.#size += row.texts.reduce((size, text) => size + text.length, row.head.length);
       return row;
     });
   }
@@ -126,7 +138,7 @@ class ThreadRead {
     const density = this.#hints.page?.density ?? 1;
     const most = after === undefined ? PAGE_ROWS : ROWS_AFTER;
     // At least two, so that the second one tells whether the first counts.
-    const wanted = before === undefined ? Math.max(1, Math.min(rowsFor(limit, density), most)) + 1 : 2;
+    const wanted = before === undefined ? Math.max(1, rowsFor(limit, density, most)) + 1 : 2;
     const [[newest, below]] = await Promise.all([
       this.#reader.read(Number.POSITIVE_INFINITY, wanted),
       ...this.#guesses,
@@ -177,7 +189,8 @@ class ThreadRead {
     let { cut } = end;
     while (low > range.first && row !== undefined) {
       const density = messages / Math.max(1, rows) || (this.#hints.page?.density ?? 1);
-      const next = await this.#reader.row(row, rowsFor(low - range.first, density) + ROWS_TO_SPARE);
+      const most = this.#reader.pageRows;
+      const next = await this.#reader.row(row, rowsFor(low - range.first, density, most) + ROWS_TO_SPARE);
       const head = next && decodeHeadIfSound(next);
       if (!head || head.incarnation !== end.incarnation) {
         if (!isLast) {
@@ -316,6 +329,6 @@ class ThreadRead {
  * How many rows to read for so many messages. Rows of large commits are large, so no more than are likely to be needed; at
  * least twice what is needed on average, as too few cost a round trip.
  */
-function rowsFor(messages: number, density: number): number {
-  return Math.min(PAGE_ROWS, Math.ceil(messages * Math.min(1, 2 / density)));
+function rowsFor(messages: number, density: number, most: number): number {
+  return Math.min(most, Math.ceil(messages * Math.min(1, 2 / density)));
 }
