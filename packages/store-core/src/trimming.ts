@@ -8,7 +8,10 @@ import type { MessageKind } from "./message.ts";
  *   at the earliest message that is no tool result; where there is none, at the raw cut.
  * - `"exact"`: the newest `maxMessages`, wherever that cuts.
  */
-export type Trimming = "turns" | "exact";
+export type Trimming = (typeof trimmings)[number];
+
+/** All values of {@link Trimming}. */
+export const trimmings = Object.freeze(["turns", "exact"] as const);
 
 /** Which sequence numbers a thread has: `first` to `next - 1`, and before them perhaps one leading system message. */
 export interface Extent {

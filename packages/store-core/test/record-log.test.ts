@@ -7,6 +7,7 @@ import {
   type LogRow,
   MemoryRecordLog,
   type MessageStore,
+  REMEMBERED_OPERATIONS,
   type RecordLog,
   RecordLogDriver,
   type StreamPage,
@@ -500,7 +501,7 @@ test.each([
   expect(revision).toMatch(/\.2$/);
   expect((await contents(store)).filter((text) => text === "once")).toHaveLength(1);
   // And no more is known of it than that: a later one under its id is another.
-  await addSome(store, 64, "later");
+  await addSome(store, REMEMBERED_OPERATIONS, "later");
   await store.addMessages([user("again")], { operationId: "o" });
   expect((await contents(store)).at(-1)).toBe("again");
 });
