@@ -251,7 +251,7 @@ export const brokenSurroundings: readonly Mutant[] = [
           threadId,
           operationId: crypto.randomUUID(),
           digest: "",
-          newEpoch: "epoch",
+          newIncarnation: "incarnation",
           expectedRevision: undefined,
           drop: 0,
           append: snapshot.messages,

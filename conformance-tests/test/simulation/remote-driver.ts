@@ -30,9 +30,9 @@ export function remoteDriver(
     capabilities: memory.capabilities,
     commit: client.untilCrash((request) =>
       send(true, `commit ${request.operationId}`, async (isEcho) => {
-        // The driver is called in this process and cannot be called twice with one epoch: each call has its own.
-        const newEpoch = isEcho ? `${request.newEpoch}-again` : request.newEpoch;
-        const outcome = await memory.commit({ ...request, newEpoch });
+        // The driver is called in this process and cannot be called twice with one incarnation: each call has its own.
+        const newIncarnation = isEcho ? `${request.newIncarnation}-again` : request.newIncarnation;
+        const outcome = await memory.commit({ ...request, newIncarnation });
         onCommit(request, outcome);
         return outcome;
       }),

@@ -17,8 +17,8 @@ import { Connection } from "./connection.ts";
 import { copyChecks, copyThread } from "./copy-thread.ts";
 import { digestOf } from "./digest.ts";
 import { type CommitRequest, type Driver, formatRevision } from "./driver.ts";
-import { newEpoch } from "./epoch.ts";
 import { revisionConflict } from "./errors.ts";
+import { newIncarnation } from "./incarnation.ts";
 import { iterateThreads, listThreads } from "./list-threads.ts";
 import { type ChatMessage, chatMessageTraits, type MessageTraits } from "./message.ts";
 import { checkNodeVersion } from "./node-version.ts";
@@ -154,13 +154,13 @@ function checkThreadId(caller: string, name: string, threadId: unknown): void {
 /** A commit that takes all the way to the backend and is refused there: it expects a revision that no thread is at. */
 function refusedCommit(): CommitRequest {
   const id = uuidV7();
-  const epoch = newEpoch();
+  const incarnation = newIncarnation();
   return {
     threadId: id,
     operationId: id,
     digest: digestOf("all", [], undefined),
-    newEpoch: epoch,
-    expectedRevision: formatRevision(epoch, 1),
+    newIncarnation: incarnation,
+    expectedRevision: formatRevision(incarnation, 1),
     drop: "all",
     append: [],
     metadata: undefined,

@@ -17,7 +17,7 @@ import {
   type ThreadListing,
   type ThreadView,
 } from "./driver.ts";
-import { newEpoch } from "./epoch.ts";
+import { newIncarnation } from "./incarnation.ts";
 import { kindOfRecord } from "./record.ts";
 import type { ThreadSnapshot } from "./state.ts";
 import {
@@ -32,7 +32,7 @@ import {
 } from "./trimming.ts";
 
 interface Thread {
-  epoch: string;
+  incarnation: string;
   commits: number;
   extent: Extent;
   /** By sequence number. */
@@ -89,7 +89,7 @@ export class MemoryDriver implements Driver {
 
   async commit(request: CommitRequest): Promise<CommitOutcome> {
     const found = this.#find(request.threadId);
-    const revision = found ? formatRevision(found.epoch, found.commits) : null;
+    const revision = found ? formatRevision(found.incarnation, found.commits) : null;
     const known =
       found?.operations.get(request.operationId) ??
       this.#deletedNow(request.threadId)?.operations.get(request.operationId);
@@ -101,7 +101,7 @@ export class MemoryDriver implements Driver {
     if (request.expectedRevision !== undefined && request.expectedRevision !== revision) {
       return { outcome: "revision-conflict", revision };
     }
-    const thread = found ?? this.#create(request.threadId, request.newEpoch, request.createdAt);
+    const thread = found ?? this.#create(request.threadId, request.newIncarnation, request.createdAt);
     return { outcome: "committed", revision: apply(thread, request, this.#clock.wall()) };
   }
 
@@ -115,7 +115,7 @@ export class MemoryDriver implements Driver {
     if (wanted.pinned !== null) take(wanted.pinned);
     for (let sequence = wanted.first; sequence < wanted.next; sequence++) take(sequence);
     return {
-      revision: formatRevision(thread.epoch, thread.commits),
+      revision: formatRevision(thread.incarnation, thread.commits),
       count: countOf(extent),
       first: firstOf(extent),
       last: lastOf(extent),
@@ -130,7 +130,7 @@ export class MemoryDriver implements Driver {
     const deleted = this.#deletedNow(threadId) ?? { operations: new Map(), deletions: new Map(), at: 0 };
     if (deleted.deletions.has(operationId)) return { outcome: "repeated" };
     const thread = this.#find(threadId);
-    const revision = thread ? formatRevision(thread.epoch, thread.commits) : null;
+    const revision = thread ? formatRevision(thread.incarnation, thread.commits) : null;
     if (expectedRevision !== undefined && expectedRevision !== revision)
       return { outcome: "revision-conflict", revision };
     const now = this.#clock.wall();
@@ -190,7 +190,7 @@ export class MemoryDriver implements Driver {
 
   importThread(threadId: string, snapshot: ThreadSnapshot): void {
     if (this.#find(threadId)) return;
-    const thread = this.#create(threadId, newEpoch(), snapshot.createdAt);
+    const thread = this.#create(threadId, newIncarnation(), snapshot.createdAt);
     thread.commits = 1;
     thread.extent = { pinned: null, first: 1, next: 1 + snapshot.messages.length };
     snapshot.messages.forEach((record, index) => {
@@ -218,11 +218,11 @@ export class MemoryDriver implements Driver {
     return this.#deleted.get(threadId);
   }
 
-  #create(threadId: string, epoch: string, createdAt: number): Thread {
+  #create(threadId: string, incarnation: string, createdAt: number): Thread {
     if (this.#threads.size >= this.#sweepAt) this.#sweep();
     this.#serial += 1;
     const thread: Thread = {
-      epoch,
+      incarnation,
       commits: 0,
       extent: EMPTY_EXTENT,
       records: new Map(),
@@ -274,7 +274,7 @@ function apply(thread: Thread, request: CommitRequest, at: number): string {
   thread.expiresAt = request.ttlMs === undefined ? undefined : at + request.ttlMs;
   thread.updatedAt = request.updatedAt;
   thread.commits += 1;
-  const revision = formatRevision(thread.epoch, thread.commits);
+  const revision = formatRevision(thread.incarnation, thread.commits);
   operations.set(request.operationId, { digest: request.digest, revision, at });
   for (const [oldest, operation] of operations) {
     if (operations.size <= REMEMBERED_OPERATIONS || operation.at > at - REMEMBERED_MS) break;

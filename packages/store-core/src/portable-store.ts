@@ -6,8 +6,8 @@ import type { Connection } from "./connection.ts";
 import { boundsAt, type CursorRange, formatCursor, parseCursor } from "./cursor.ts";
 import { digestOf, OWN_OPERATION_DIGEST } from "./digest.ts";
 import type { CommitOutcome, CommitRequest, ThreadView } from "./driver.ts";
-import { newEpoch } from "./epoch.ts";
 import { revisionConflict, StoreError } from "./errors.ts";
+import { newIncarnation } from "./incarnation.ts";
 import { kindOf, type MessageKind } from "./message.ts";
 import { observed, retried, type StoreCall, weigh } from "./observation.ts";
 import { formatMetadataRecord, formatRecord, isRecordTime, parseRecord } from "./record.ts";
@@ -284,8 +284,8 @@ export class PortableStore<M> implements MessageStore<M> {
         operationId,
         digest,
         isNewOperation,
-        // A new epoch for each attempt: the thread may have expired since the last one.
-        newEpoch: newEpoch(),
+        // A new incarnation for each attempt: the thread may have expired since the last one.
+        newIncarnation: newIncarnation(),
         expectedRevision,
         drop,
         append,

@@ -214,11 +214,11 @@ export class RedisDriver implements Driver {
 
 /** The arguments of `commit.lua`. */
 function argumentsOf(request: CommitRequest): string[] {
-  const { operationId, digest, newEpoch, expectedRevision, drop, append, metadata } = request;
+  const { operationId, digest, newIncarnation, expectedRevision, drop, append, metadata } = request;
   const { maxMessages = 0, trimming, ttlMs = 0, createdAt, updatedAt } = request;
   const limit = trimming === "exact" && maxMessages > 0 ? `=${maxMessages}` : `${maxMessages}`;
   const times = createdAt === updatedAt ? `${updatedAt}` : `${updatedAt} ${createdAt}`;
-  const values = [operationId, digest, newEpoch, limit, `${ttlMs}`, times];
+  const values = [operationId, digest, newIncarnation, limit, `${ttlMs}`, times];
   if (expectedRevision === undefined && drop === 0 && metadata === undefined) values.push("append");
   else {
     values.push(

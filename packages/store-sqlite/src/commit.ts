@@ -29,12 +29,12 @@ export function commitThread(statements: Statements, request: CommitRequest, isN
   const now = Date.now();
   const found = statements.findThread.get(toStored(request.threadId)) as ThreadRow | undefined;
   const thread = found && !isExpired(found, now) ? found : undefined;
-  const revision = thread ? formatRevision(thread.epoch, thread.number) : null;
+  const revision = thread ? formatRevision(thread.incarnation, thread.number) : null;
   if (thread && !isNew) {
     const known = statements.findOperation.get(thread.key, request.operationId) as OperationRow | undefined;
     if (known) {
       return known.digest === request.digest
-        ? { outcome: "repeated", revision: formatRevision(thread.epoch, known.number) }
+        ? { outcome: "repeated", revision: formatRevision(thread.incarnation, known.number) }
         : { outcome: "operation-conflict", revision };
     }
   }
@@ -55,7 +55,7 @@ function apply(
 ): string {
   const { append, metadata, operationId, digest, updatedAt } = request;
   const before: Extent = thread ?? EMPTY_EXTENT;
-  const epoch = thread?.epoch ?? request.newEpoch;
+  const incarnation = thread?.incarnation ?? request.newIncarnation;
   const number = (thread?.number ?? 0) + 1;
   const key = writeExpiry(statements, thread, request, now);
 
@@ -81,20 +81,20 @@ function apply(
   const { pinned, first, next } = plan.extent;
   statements.insertCommit.run(key, number, operationId, digest, updatedAt, pinned, first, next);
   if (number % FORGET_EVERY === 0) statements.deleteCommits.run(key, number - REMEMBERED_OPERATIONS);
-  return formatRevision(epoch, number);
+  return formatRevision(incarnation, number);
 }
 
 /** Inserts the row of a new thread, or updates the expiry of an existing one. Returns its key. */
 function writeExpiry(
   statements: Statements,
   thread: ThreadRow | undefined,
-  { threadId, newEpoch, createdAt, ttlMs }: CommitRequest,
+  { threadId, newIncarnation, createdAt, ttlMs }: CommitRequest,
   now: number,
 ): number {
   const expiresAt = ttlMs === undefined ? null : Math.min(now + ttlMs, Number.MAX_SAFE_INTEGER);
   if (!thread) {
     const id = toStored(threadId);
-    return Number(statements.insertThread.run(id, newEpoch, createdAt, expiresAt).lastInsertRowid);
+    return Number(statements.insertThread.run(id, newIncarnation, createdAt, expiresAt).lastInsertRowid);
   }
   if (expiresAt !== thread.expiresAt) statements.setExpiry.run(expiresAt, thread.key);
   return thread.key;

@@ -27,7 +27,7 @@ export function readThread(statements: Statements, request: ReadRequest): Thread
   if (!thread || isExpired(thread, Date.now())) return NO_THREAD;
   const metadata = request.metadata ? statements.selectMetadata.get(thread.key)?.record : undefined;
   return {
-    revision: formatRevision(thread.epoch, thread.number),
+    revision: formatRevision(thread.incarnation, thread.number),
     count: countOf(thread),
     first: firstOf(thread),
     last: lastOf(thread),

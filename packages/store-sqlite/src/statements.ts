@@ -13,7 +13,7 @@ export function prepare(database: DatabaseSync, sql: string, bigInts = false): S
 /** A thread after its newest commit. */
 export interface ThreadRow extends Extent {
   readonly key: number;
-  readonly epoch: string;
+  readonly incarnation: string;
   /** The times are in milliseconds since 1970. */
   readonly createdAt: number;
   readonly updatedAt: number;
@@ -45,7 +45,7 @@ export function prepareStatements(database: DatabaseSync, prefix: string) {
   const sql = (text: string, bigInts?: boolean) => prepare(database, text.replaceAll("$", prefix), bigInts);
   return {
     findThread: sql(
-      `SELECT t.key, t.epoch, t.created_at AS createdAt, t.expires_at AS expiresAt,
+      `SELECT t.key, t.epoch AS incarnation, t.created_at AS createdAt, t.expires_at AS expiresAt,
          c.number, c.updated_at AS updatedAt, c.pinned, c.first, c.next
        FROM $threads t JOIN $commits c ON c.thread = t.key WHERE t.id = ? ORDER BY c.number DESC LIMIT 1`,
     ),
