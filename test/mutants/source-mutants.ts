@@ -100,8 +100,8 @@ export const sourceMutants: readonly SourceMutant[] = [
       "exact trimming keeps one too many",
       "C6",
       "trimming.ts",
-      "first: extent.next - maxMessages, next",
-      "first: extent.next - maxMessages - 1, next",
+      "first: bounds.next - maxMessages, next",
+      "first: bounds.next - maxMessages - 1, next",
     ],
     ["turns begin at an answer", "C6", "trimming.ts", 'if (kind === "u") return', 'if (kind === "o") return'],
     [

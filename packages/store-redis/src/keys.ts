@@ -1,7 +1,7 @@
 import {
-  type Extent,
   formatRevision,
   type Revision,
+  type SequenceBounds,
   StoreError,
   type ThreadTimes,
 } from "@scrollback/store-core";
@@ -44,7 +44,7 @@ export function threadIdOf(prefix: string, messages: string): string {
 /** The content of a thread's footer. `commit.lua` writes it and documents its format. */
 export interface Footer {
   readonly revision: Revision;
-  readonly extent: Extent;
+  readonly bounds: SequenceBounds;
   readonly times: ThreadTimes;
 }
 
@@ -60,7 +60,7 @@ export function parseFooter(threadId: string, footer: string): Footer {
   if (incarnation === "") throw unreadable(threadId, footer);
   return {
     revision: formatRevision(incarnation, commits),
-    extent: { pinned: pinned || null, first, next },
+    bounds: { pinned: pinned || null, first, next },
     times: { createdAt, updatedAt, ...(expiresAt > 0 && { expiresAt }) },
   };
 }

@@ -249,8 +249,8 @@ function splitFooter(list: string[]): Found {
 /** Returns the view, or undefined if the parts do not belong to the same revision. */
 function toView(request: ReadRequest, { records, footer: text, meta }: Found): ThreadView | undefined {
   if (text === undefined) return NO_THREAD;
-  const { revision, extent, times } = parseFooter(request.threadId, text);
-  const wanted = selectRange(extent, request);
+  const { revision, bounds, times } = parseFooter(request.threadId, text);
+  const wanted = selectRange(bounds, request);
   if (records.length !== countOf(wanted) || (meta && meta.revision !== revision)) return undefined;
   const pinned = wanted.pinned === null ? 0 : 1;
   const entries = records.map((record, index) => ({
@@ -260,9 +260,9 @@ function toView(request: ReadRequest, { records, footer: text, meta }: Found): T
   const metadata = request.metadata ? meta?.metadata : undefined;
   return {
     revision,
-    count: countOf(extent),
-    first: firstOf(extent),
-    last: lastOf(extent),
+    count: countOf(bounds),
+    first: firstOf(bounds),
+    last: lastOf(bounds),
     entries,
     ...times,
     ...(typeof metadata === "string" && { metadata }),

@@ -130,7 +130,7 @@ function rawAccess(raw: RedisClient, keyPrefix: string): RawAccess {
     },
     async plant(threadId, sequence, record) {
       const { messages } = threadKeys(keyPrefix, threadId);
-      const { first, pinned } = parseFooter(threadId, (await raw.lindex(messages, -1)) ?? "").extent;
+      const { first, pinned } = parseFooter(threadId, (await raw.lindex(messages, -1)) ?? "").bounds;
       const index = sequence === pinned ? 0 : sequence - first + (pinned === null ? 0 : 1);
       await raw.lset(messages, index, record);
     },

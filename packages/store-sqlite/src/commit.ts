@@ -1,14 +1,14 @@
 import {
   type CommitOutcome,
   type CommitRequest,
-  EMPTY_EXTENT,
-  type Extent,
+  EMPTY_BOUNDS,
   formatRevision,
   isWithin,
   kindOfRecord,
   planCommit,
   REMEMBERED_OPERATIONS,
   rangesOutside,
+  type SequenceBounds,
 } from "@scrollback/store-core";
 import { detachThread, sweepExpired } from "./remove.ts";
 import { isExpired, type OperationRow, type Statements, type ThreadRow } from "./statements.ts";
@@ -54,7 +54,7 @@ function apply(
   now: number,
 ): string {
   const { append, metadata, operationId, digest, updatedAt } = request;
-  const before: Extent = thread ?? EMPTY_EXTENT;
+  const before: SequenceBounds = thread ?? EMPTY_BOUNDS;
   const incarnation = thread?.incarnation ?? request.newIncarnation;
   const number = (thread?.number ?? 0) + 1;
   const key = writeExpiry(statements, thread, request, now);
@@ -66,19 +66,19 @@ function apply(
   );
   for (const { from, to } of [
     ...rangesOutside(before, plan.kept),
-    ...rangesOutside(plan.kept, plan.extent),
+    ...rangesOutside(plan.kept, plan.bounds),
   ]) {
     statements.deleteMessages.run(key, from, to);
   }
   for (const [index, record] of append.entries()) {
     const sequence = plan.kept.next + index;
-    if (isWithin(plan.extent, sequence)) statements.insertMessage.run(key, sequence, toStored(record));
+    if (isWithin(plan.bounds, sequence)) statements.insertMessage.run(key, sequence, toStored(record));
   }
 
   if (metadata === null) statements.deleteMetadata.run(key);
   else if (metadata !== undefined) statements.setMetadata.run(key, toStored(metadata));
 
-  const { pinned, first, next } = plan.extent;
+  const { pinned, first, next } = plan.bounds;
   statements.insertCommit.run(key, number, operationId, digest, updatedAt, pinned, first, next);
   if (number % FORGET_EVERY === 0) statements.deleteCommits.run(key, number - REMEMBERED_OPERATIONS);
   return formatRevision(incarnation, number);

@@ -1,5 +1,5 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import type { Extent, ThreadTimes } from "@scrollback/store-core";
+import type { SequenceBounds, ThreadTimes } from "@scrollback/store-core";
 
 /** Prepares a statement with rows as objects, and with numbers or bigints, independent of the client's defaults. */
 export function prepare(database: DatabaseSync, sql: string, bigInts = false): StatementSync {
@@ -11,7 +11,7 @@ export function prepare(database: DatabaseSync, sql: string, bigInts = false): S
 }
 
 /** A thread after its newest commit. */
-export interface ThreadRow extends Extent {
+export interface ThreadRow extends SequenceBounds {
   readonly key: number;
   readonly incarnation: string;
   /** The times are in milliseconds since 1970. */
