@@ -63,7 +63,7 @@ export const sourceMutants: readonly SourceMutant[] = [
     [
       "closed factories go on",
       "C14",
-      "connection.ts",
+      "store-context.ts",
       "if (this.#closing.started) throw closedError();",
       "if (!this) throw closedError();",
     ],
@@ -78,7 +78,7 @@ export const sourceMutants: readonly SourceMutant[] = [
     [
       "corrupt records are reported and thrown",
       "C16",
-      "connection.ts",
+      "store-context.ts",
       "      onCorruptRecord(error);",
       "      onCorruptRecord(error); throw error;",
     ],

@@ -1,4 +1,4 @@
-import type { Driver, ErrorClass, MemoryDriver } from "@scrollback/store-core";
+import type { Driver, ErrorClassification, MemoryDriver } from "@scrollback/store-core";
 import { ConnectionLost, type SimulatedClient, type World } from "../../src/simulator/index.ts";
 
 /** What happened to a thread, in the order of the effects. */
@@ -43,7 +43,7 @@ export function remoteDriver(
     ),
     list: client.untilCrash((request) => send(false, `list ${request.prefix}`, () => memory.list(request))),
     close: async () => undefined,
-    classifyError: (error): ErrorClass | undefined =>
+    classifyError: (error): ErrorClassification | undefined =>
       error instanceof ConnectionLost
         ? { code: "UNAVAILABLE", message: "the connection was lost", retryable: true }
         : undefined,

@@ -206,7 +206,7 @@ export interface DriverTarget {
 }
 
 /** What a backend's raw error means to a user. The message names no secret; the raw error becomes the `cause`. */
-export interface ErrorClass {
+export interface ErrorClassification {
   readonly code: StoreErrorCode;
   readonly message: string;
   readonly retryable?: boolean;
@@ -243,7 +243,7 @@ export interface Driver {
    */
   setup?(): Promise<void>;
   /** Says what a raw error thrown by a verb means. Errors it does not know: undefined, taken as `UNAVAILABLE`, not retryable. */
-  classifyError(error: unknown): ErrorClass | undefined;
+  classifyError(error: unknown): ErrorClassification | undefined;
   /** For backends that live in this process only: the thread with its content; undefined for one that is not there. */
   exportThread?(threadId: string): ThreadSnapshot | undefined;
   /** The other half: makes the thread from a snapshot unless it is there already. */

@@ -26,7 +26,7 @@ export {
   type Driver,
   type DriverCapabilities,
   type DriverTarget,
-  type ErrorClass,
+  type ErrorClassification,
   formatRevision,
   type ListedThread,
   type ListRequest,

@@ -3,16 +3,16 @@ import {
   type CommitOutcome,
   createStores,
   type Driver,
-  type ErrorClass,
+  type ErrorClassification,
   MemoryDriver,
 } from "../src/index.ts";
 
 /** A memory driver whose verbs first ask `fail`, with how many calls there were, whether to throw. */
-function failing(fail: (calls: number) => ErrorClass | undefined) {
+function failing(fail: (calls: number) => ErrorClassification | undefined) {
   const memory = new MemoryDriver();
   const state = { calls: 0 };
   const raw = new Error("raw, with a secret: hunter2");
-  let known: ErrorClass | undefined;
+  let known: ErrorClassification | undefined;
   const pass = async <T>(run: () => Promise<T>): Promise<T> => {
     known = fail(++state.calls);
     if (known) throw raw;
@@ -30,8 +30,8 @@ function failing(fail: (calls: number) => ErrorClass | undefined) {
   return { driver, state, raw };
 }
 
-const passing: ErrorClass = { code: "UNAVAILABLE", message: "away", retryable: true };
-const lasting: ErrorClass = { code: "UNAVAILABLE", message: "refused", retryable: false };
+const passing: ErrorClassification = { code: "UNAVAILABLE", message: "away", retryable: true };
+const lasting: ErrorClassification = { code: "UNAVAILABLE", message: "refused", retryable: false };
 const hello = { role: "user", content: "hello" } as const;
 
 afterEach(() => {

@@ -3,7 +3,7 @@ import {
   checkStreamCursor,
   type DriverTarget,
   disconnectInTime,
-  type ErrorClass,
+  type ErrorClassification,
   type LogRow,
   PendingCalls,
   type RecordLog,
@@ -103,7 +103,7 @@ export class MongoRecordLog implements RecordLog {
     await this.#calls.close(() => owned && client.close());
   }
 
-  classifyError(error: unknown): ErrorClass | undefined {
+  classifyError(error: unknown): ErrorClassification | undefined {
     const { hosts, srvHost } = this.#place.client.options;
     return classifyError(error, this.#place.owned, srvHost ?? hosts.join(", "));
   }

@@ -7,7 +7,7 @@ import {
   type Driver,
   type DriverCapabilities,
   type DriverTarget,
-  type ErrorClass,
+  type ErrorClassification,
   firstOf,
   type ListRequest,
   lastOf,
@@ -123,7 +123,7 @@ export class RedisDriver implements Driver {
     this.#client.disconnect();
   }
 
-  classifyError(error: unknown): ErrorClass | undefined {
+  classifyError(error: unknown): ErrorClassification | undefined {
     return classifyError(error, this.#connection.server);
   }
 

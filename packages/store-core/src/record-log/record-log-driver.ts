@@ -8,7 +8,7 @@ import type {
   Driver,
   DriverCapabilities,
   DriverTarget,
-  ErrorClass,
+  ErrorClassification,
   ListedThread,
   ListRequest,
   ReadRequest,
@@ -165,7 +165,7 @@ export class RecordLogDriver implements Driver {
     await this.#log.close();
   }
 
-  classifyError(error: unknown): ErrorClass | undefined {
+  classifyError(error: unknown): ErrorClassification | undefined {
     return this.#log.classifyError(error);
   }
 }
