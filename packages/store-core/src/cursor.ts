@@ -1,16 +1,16 @@
 import { invalid } from "./arguments.ts";
 import type { Cursor, Revision } from "./store.ts";
 
-/** What a cursor says: a place between messages, in the incarnation that it was seen in. */
-export interface CursorPlace {
+/** A position between two messages of one incarnation of a thread. */
+export interface CursorLocation {
   readonly incarnation: string;
   readonly sequence: number;
 }
 
 /** The part of a thread between two cursors; at most one of them is given. */
 export interface CursorRange {
-  readonly before: CursorPlace | undefined;
-  readonly after: CursorPlace | undefined;
+  readonly before: CursorLocation | undefined;
+  readonly after: CursorLocation | undefined;
 }
 
 /**
@@ -21,7 +21,7 @@ export function boundsAt(
   revision: Revision | null,
   { before, after }: CursorRange,
 ): { before: number | undefined; after: number | undefined } {
-  const isKnown = ({ incarnation }: CursorPlace) =>
+  const isKnown = ({ incarnation }: CursorLocation) =>
     revision === null || incarnation === incarnationOf(revision);
   return {
     before: before && (isKnown(before) ? before.sequence : 1),
@@ -43,7 +43,7 @@ export function formatCursor(revision: Revision, sequence: number): Cursor {
 }
 
 /** Reads a cursor back. @throws StoreError `INVALID_ARGUMENT` for a string that is none. */
-export function parseCursor(name: "before" | "after" | "upTo", cursor: unknown): CursorPlace {
+export function parseCursor(name: "before" | "after" | "upTo", cursor: unknown): CursorLocation {
   const text = typeof cursor === "string" ? Buffer.from(cursor, "base64url").toString() : "";
   const match = /^1:([\w-]{1,64}):(\d{1,15})$/.exec(text);
   if (!match) return invalid(`${name} must be a cursor that read() gave as older or newer`);

@@ -8,9 +8,9 @@ import type { CommitOutcome, CommitRequest, ThreadView } from "./driver.ts";
 import { revisionConflict, StoreError } from "./errors.ts";
 import { newIncarnation } from "./incarnation.ts";
 import { kindOf, type MessageKind } from "./message.ts";
-import { observed, retried, type StoreCall, recordSize } from "./observation.ts";
+import { observed, recordSize, retried, type StoreCall } from "./observation.ts";
 import { formatMetadataRecord, formatRecord, isRecordTime, parseRecord } from "./record.ts";
-import type { RecordWrite } from "./record-place.ts";
+import type { RecordWrite } from "./record-location.ts";
 import { pause, retryAfter, untilAborted, withRetries } from "./retry.ts";
 import { isNoState, parseState, type StoreSettings, type StoreState } from "./state.ts";
 import type {

@@ -137,7 +137,7 @@ export class RecordLogDriver implements Driver {
   ): Promise<Outcome> {
     const key = `${operationId.length}/${operationId}/${threadId}`;
     const operation = this.#operations.begin(key, this.#clock.monotonic());
-    let isSettled = false;
+    let isOutcomeKnown = false;
     const before = this.#queues.get(threadId);
     const write = (async () => {
       await before?.catch(() => undefined);
@@ -150,10 +150,10 @@ export class RecordLogDriver implements Driver {
     try {
       const result = await write;
       // A conflict does not tell what became of an earlier attempt.
-      isSettled = !result.outcome.endsWith("-conflict");
+      isOutcomeKnown = !result.outcome.endsWith("-conflict");
       return result;
     } finally {
-      this.#operations.end(key, this.#clock.monotonic(), isSettled);
+      this.#operations.end(key, this.#clock.monotonic(), isOutcomeKnown);
       if (this.#queues.get(threadId) === turn) this.#queues.delete(threadId);
     }
   }
