@@ -83,7 +83,8 @@ ${loadTable(backends)}
 ${picture("throughput")}
 
 On Redis and SQLite, writers to one thread are ordered by the server or the file. On a record log they compete for the next number: the
-first insert wins, and the others read the winning row and retry, from the third attempt on after a random pause. So one thread takes fewer
+first insert wins, and the others read the winning row and retry, from the second loss on after a random pause. A process that has won
+8 times in succession pauses, too, so that no writer waits for long. So one thread takes fewer
 commits a second than many threads, and some commits wait long. The raw client gives each writer a number of its own, so its writers never
 compete.
 

@@ -64,7 +64,7 @@ export const sourceMutants: readonly SourceMutant[] = [
       "closed factories go on",
       "C14",
       "store-context.ts",
-      "if (this.#closing.started) throw closedError();",
+      "if (this.#shared.closing) throw closedError();",
       "if (!this) throw closedError();",
     ],
     ["signals are not listened to", "C15", "retry.ts", "if (!signal) return", "if (signal !== null) return"],

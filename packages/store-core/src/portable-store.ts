@@ -27,6 +27,8 @@ import { trimmedView } from "./trimmed-view.ts";
 
 const MAX_METADATA_BYTES = 256 * 1024;
 const MAX_LOST_ATTEMPTS = 100;
+/** Pauses do not grow after this attempt: the writers of this factory wait meanwhile. */
+const LONGEST_PAUSE = 2;
 /** UTF-8 takes at most so many bytes for a unit of UTF-16. */
 const MAX_BYTES_PER_UNIT = 3;
 
@@ -72,6 +74,8 @@ interface CommitDetails {
   readonly expiry?: { readonly ttlMs: number | undefined };
   /** Two commits with this operation id are the same, whatever they carry. */
   readonly operationId?: string;
+  /** Whether others wait for this commit, so that it does not wait for them. */
+  readonly isAlone?: boolean;
   /** Is called where the commit had been made before: in this incarnation of the thread, or in one that was deleted. */
   readonly onRepeated?: () => void;
 }
@@ -149,7 +153,7 @@ export class PortableStore<M> implements MessageStore<M> {
     const { signal } = options;
     const threadId = this.#threadId;
     const newest = { limit: 1, before: undefined, after: undefined, metadata: false };
-    return await this.#whileLost(signal, async () => {
+    return await this.#whileLost(threadId, signal, async (isAlone) => {
       const found = await this.#observed("read", "popMessage", threadId, async (call) => {
         const { entries, revision } = await this.#read(threadId, newest, signal, call);
         const [entry] = entries;
@@ -159,7 +163,7 @@ export class PortableStore<M> implements MessageStore<M> {
       });
       if (!found) return undefined;
       const expectedRevision = found.revision;
-      await this.#commit("popMessage", { drop: 1 }, { expectedRevision, ...options }, { threadId });
+      await this.#commit("popMessage", { drop: 1 }, { expectedRevision, ...options }, { threadId, isAlone });
       return found.message;
     });
   }
@@ -173,15 +177,16 @@ export class PortableStore<M> implements MessageStore<M> {
     const threadId = this.#threadId;
     const expiry = { ttlMs: ttlMs ?? undefined };
     if (ttlMs !== null) this.#context.assertExpiry();
-    const compareAndSet = async () => {
+    const compareAndSet = async (isAlone: boolean) => {
       const revision = await this.#observed("read", "expire", threadId, (call) =>
         this.#revision(threadId, expectedRevision, signal, call),
       );
       if (revision === null) return null;
       const write = { expectedRevision: revision, ...(signal && { signal }) };
-      return await this.#commit("expire", {}, write, { threadId, expiry });
+      return await this.#commit("expire", {}, write, { threadId, expiry, isAlone });
     };
-    return await (expectedRevision === undefined ? this.#whileLost(signal, compareAndSet) : compareAndSet());
+    if (expectedRevision !== undefined) return await compareAndSet(false);
+    return await this.#whileLost(threadId, signal, compareAndSet);
   }
 
   /** A commit of {@link copyThread}: messages with their own times, under an operation id that stands for the copy. */
@@ -233,16 +238,31 @@ export class PortableStore<M> implements MessageStore<M> {
     this.#context.assertOpen();
   }
 
-  /** Runs a read and a compare-and-set that goes by it, again where another writer came between. */
-  async #whileLost<T>(signal: AbortSignal | undefined, compareAndSet: () => Promise<T>): Promise<T> {
-    for (let attempt = 0; ; attempt++) {
-      try {
-        return await compareAndSet();
-      } catch (error) {
-        if (!StoreError.is(error, "CONFLICT") || attempt >= MAX_LOST_ATTEMPTS) throw error;
-      }
-      await untilAborted(() => pause(attempt, signal, this.#context.clock), signal);
+  /**
+   * Runs a read and a compare-and-set that goes by it, again where another writer came between. From then on the writers of
+   * this factory wait for it: a read and a commit would never be faster than their commits.
+   */
+  async #whileLost<T>(
+    threadId: string,
+    signal: AbortSignal | undefined,
+    compareAndSet: (isAlone: boolean) => Promise<T>,
+  ): Promise<T> {
+    try {
+      return await compareAndSet(false);
+    } catch (error) {
+      if (!StoreError.is(error, "CONFLICT")) throw error;
     }
+    const again = async () => {
+      for (let attempt = 0; ; attempt++) {
+        try {
+          return await compareAndSet(true);
+        } catch (error) {
+          if (!StoreError.is(error, "CONFLICT") || attempt >= MAX_LOST_ATTEMPTS) throw error;
+        }
+        await pause(Math.min(attempt, LONGEST_PAUSE), signal, this.#context.clock);
+      }
+    };
+    return await this.#context.alone(threadId, again, signal);
   }
 
   async #commit(
@@ -302,6 +322,8 @@ export class PortableStore<M> implements MessageStore<M> {
     };
     return await this.#observed("commit", caller, threadId, async (call) => {
       recordSize(call, append, metadata);
+      const turn = details.isAlone ? undefined : this.#context.turnOf(threadId);
+      if (turn) await untilAborted(() => turn, signal);
       const outcome = await this.#call(attempt, signal, call);
       if (outcome.outcome === "repeated") details.onRepeated?.();
       return this.#revisionOf(outcome, operationId);

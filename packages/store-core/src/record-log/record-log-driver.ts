@@ -19,6 +19,7 @@ import { StoreError } from "../errors.ts";
 import { untilAborted } from "../retry.ts";
 import { type Operation, Operations } from "./attempts.ts";
 import { COLLECT_EVERY } from "./collect.ts";
+import { Contention } from "./contention.ts";
 import { deleteThread } from "./delete-thread.ts";
 import { DELETED_MS } from "./expiry.ts";
 import { MAX_TEXTS } from "./format.ts";
@@ -83,7 +84,7 @@ export class RecordLogDriver implements Driver {
   commit(request: CommitRequest): Promise<CommitOutcome> {
     return this.#inTurn(request, async (operation) => {
       const { threadId } = request;
-      const memory = this.#memories.get(threadId) ?? { chain: undefined };
+      const memory = this.#memories.get(threadId) ?? { chain: undefined, contention: new Contention() };
       this.#memories.set(threadId, memory);
       return await new CommitWriter(this.#log, this.#clock, request, memory, operation).commit();
     });
