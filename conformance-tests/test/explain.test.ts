@@ -11,7 +11,7 @@ import type {
 } from "../src/observed/observation.ts";
 
 const thread: ObservedThread = { threadId: "thread" };
-const rev = (number: number, epoch = "e") => `${epoch}.${number}`;
+const rev = (number: number, incarnation = "e") => `${incarnation}.${number}`;
 
 /** A history made by hand; times are milliseconds. */
 class History {

@@ -2,16 +2,15 @@
 import { randomUUID } from "node:crypto";
 import { type Check, checkOptions, invalid, isCount, isId, isSignal, isString, isTtl } from "./arguments.ts";
 import { encodeText } from "./codec.ts";
-import type { Connection } from "./connection.ts";
 import { boundsAt, type CursorRange, formatCursor, parseCursor } from "./cursor.ts";
 import { digestOf, OWN_OPERATION_DIGEST } from "./digest.ts";
 import type { CommitOutcome, CommitRequest, ThreadView } from "./driver.ts";
-import { newEpoch } from "./epoch.ts";
 import { revisionConflict, StoreError } from "./errors.ts";
+import { newIncarnation } from "./incarnation.ts";
 import { kindOf, type MessageKind } from "./message.ts";
-import { observed, retried, type StoreCall, weigh } from "./observation.ts";
+import { observed, recordSize, retried, type StoreCall } from "./observation.ts";
 import { formatMetadataRecord, formatRecord, isRecordTime, parseRecord } from "./record.ts";
-import type { RecordWrite } from "./record-place.ts";
+import type { RecordWrite } from "./record-location.ts";
 import { pause, retryAfter, untilAborted, withRetries } from "./retry.ts";
 import { isNoState, parseState, type StoreSettings, type StoreState } from "./state.ts";
 import type {
@@ -23,6 +22,7 @@ import type {
   ThreadPage,
   WriteOptions,
 } from "./store.ts";
+import type { StoreContext } from "./store-context.ts";
 import { trimmedView } from "./trimmed-view.ts";
 
 const MAX_METADATA_BYTES = 256 * 1024;
@@ -85,13 +85,13 @@ interface CommitDetails {
  * state stand here; a driver does the rest. Made by a factory's `open` and `restore`.
  */
 export class PortableStore<M> implements MessageStore<M> {
-  readonly #connection: Connection<M>;
+  readonly #context: StoreContext<M>;
   #threadId: string;
   #settings: StoreSettings;
   #closed = false;
 
-  constructor(connection: Connection<M>, threadId: string, settings: StoreSettings) {
-    this.#connection = connection;
+  constructor(context: StoreContext<M>, threadId: string, settings: StoreSettings) {
+    this.#context = context;
     this.#threadId = threadId;
     this.#settings = settings;
   }
@@ -158,7 +158,7 @@ export class PortableStore<M> implements MessageStore<M> {
         const { entries, revision } = await this.#read(threadId, newest, signal, call);
         const [entry] = entries;
         if (!entry) return undefined;
-        const { value } = parseRecord(this.#connection.codec, entry.record, threadId, entry.sequence);
+        const { value } = parseRecord(this.#context.codec, entry.record, threadId, entry.sequence);
         return { message: value as M, revision };
       });
       if (!found) return undefined;
@@ -176,7 +176,7 @@ export class PortableStore<M> implements MessageStore<M> {
     const { expectedRevision, signal } = options;
     const threadId = this.#threadId;
     const expiry = { ttlMs: ttlMs ?? undefined };
-    if (ttlMs !== null) this.#connection.assertExpiry();
+    if (ttlMs !== null) this.#context.assertExpiry();
     const compareAndSet = async (isAlone: boolean) => {
       const revision = await this.#observed("read", "expire", threadId, (call) =>
         this.#revision(threadId, expectedRevision, signal, call),
@@ -205,7 +205,7 @@ export class PortableStore<M> implements MessageStore<M> {
 
   async serialize(): Promise<StoreState> {
     this.#assertOpen();
-    const { driver } = this.#connection;
+    const { driver } = this.#context;
     const { maxMessages, trimming, ttlMs } = this.#settings;
     const thread = driver.exportThread?.(this.#threadId);
     return {
@@ -223,9 +223,9 @@ export class PortableStore<M> implements MessageStore<M> {
   async updateFromState(state: unknown): Promise<void> {
     this.#assertOpen();
     if (isNoState(state)) return;
-    const parsed = parseState(state, this.#connection.driver.capabilities.backend);
-    this.#settings = this.#connection.settingsFor(parsed);
-    if (parsed.thread) this.#connection.driver.importThread?.(parsed.threadId, parsed.thread);
+    const parsed = parseState(state, this.#context.driver.capabilities.backend);
+    this.#settings = this.#context.settingsFor(parsed);
+    if (parsed.thread) this.#context.driver.importThread?.(parsed.threadId, parsed.thread);
     this.#threadId = parsed.threadId;
   }
 
@@ -235,7 +235,7 @@ export class PortableStore<M> implements MessageStore<M> {
 
   #assertOpen(): void {
     if (this.#closed) throw new StoreError("CLOSED", "this store was disposed; open the thread again");
-    this.#connection.assertOpen();
+    this.#context.assertOpen();
   }
 
   /**
@@ -259,10 +259,10 @@ export class PortableStore<M> implements MessageStore<M> {
         } catch (error) {
           if (!StoreError.is(error, "CONFLICT") || attempt >= MAX_LOST_ATTEMPTS) throw error;
         }
-        await pause(Math.min(attempt, LONGEST_PAUSE), signal, this.#connection.clock);
+        await pause(Math.min(attempt, LONGEST_PAUSE), signal, this.#context.clock);
       }
     };
-    return await this.#connection.alone(threadId, again, signal);
+    return await this.#context.alone(threadId, again, signal);
   }
 
   async #commit(
@@ -277,7 +277,7 @@ export class PortableStore<M> implements MessageStore<M> {
     checkOptions(caller, options, writeChecks);
     const { threadId = this.#threadId, times, expiry } = details;
     const operationId = options.operationId ?? details.operationId ?? randomUUID();
-    const { expectedRevision, createdAt = this.#connection.now(), signal } = options;
+    const { expectedRevision, createdAt = this.#context.now(), signal } = options;
     const { drop = 0, append: messages = [] } = change;
     const append: string[] = [];
     // Not messages.map, which would pass over holes.
@@ -296,7 +296,7 @@ export class PortableStore<M> implements MessageStore<M> {
     const digest = isOwnId ? OWN_OPERATION_DIGEST : digestOf(drop, append, metadata);
     const { maxMessages, trimming = "turns" } = this.#settings;
     const { ttlMs } = expiry ?? this.#settings;
-    const { driver } = this.#connection;
+    const { driver } = this.#context;
     let isNewOperation = isOwnId && details.operationId === undefined;
     const attempt = () => {
       const request: CommitRequest = {
@@ -304,8 +304,8 @@ export class PortableStore<M> implements MessageStore<M> {
         operationId,
         digest,
         isNewOperation,
-        // A new epoch for each attempt: the thread may have expired since the last one.
-        newEpoch: newEpoch(),
+        // A new incarnation for each attempt: the thread may have expired since the last one.
+        newIncarnation: newIncarnation(),
         expectedRevision,
         drop,
         append,
@@ -321,8 +321,8 @@ export class PortableStore<M> implements MessageStore<M> {
       return driver.commit(request);
     };
     return await this.#observed("commit", caller, threadId, async (call) => {
-      weigh(call, append, metadata);
-      const turn = details.isAlone ? undefined : this.#connection.turnOf(threadId);
+      recordSize(call, append, metadata);
+      const turn = details.isAlone ? undefined : this.#context.turnOf(threadId);
       if (turn) await untilAborted(() => turn, signal);
       const outcome = await this.#call(attempt, signal, call);
       if (outcome.outcome === "repeated") details.onRepeated?.();
@@ -351,7 +351,7 @@ export class PortableStore<M> implements MessageStore<M> {
     call: StoreCall | undefined,
   ): Promise<Revision | null> {
     const nothing = { threadId, limit: 0, before: undefined, after: undefined, metadata: false, signal };
-    const { revision } = await this.#call(() => this.#connection.driver.read(nothing), signal, call);
+    const { revision } = await this.#call(() => this.#context.driver.read(nothing), signal, call);
     if (expected !== undefined && expected !== revision) {
       this.#revisionOf({ outcome: "revision-conflict", revision }, "");
     }
@@ -365,7 +365,7 @@ export class PortableStore<M> implements MessageStore<M> {
     operationId: string,
     index: number,
   ): string {
-    const { traits } = this.#connection;
+    const { traits } = this.#context;
     let kind: MessageKind;
     try {
       const problem = traits.check?.(message);
@@ -385,7 +385,7 @@ export class PortableStore<M> implements MessageStore<M> {
 
   #encode(value: unknown, write: RecordWrite): string {
     try {
-      return encodeText(this.#connection.codec, value, write);
+      return encodeText(this.#context.codec, value, write);
     } catch (cause) {
       const name = write.kind === "m" ? "metadata" : `messages[${write.index}]`;
       const problem = StoreError.is(cause) ? cause.message : "was refused by the codec";
@@ -395,7 +395,7 @@ export class PortableStore<M> implements MessageStore<M> {
   }
 
   #checkSize(append: readonly string[], metadata: string | null | undefined): void {
-    const { maxMessageBytes, maxCommitBytes, maxCommitMessages } = this.#connection.driver.capabilities;
+    const { maxMessageBytes, maxCommitBytes, maxCommitMessages } = this.#context.driver.capabilities;
     if (append.length > maxCommitMessages) {
       throw new StoreError(
         "TOO_LARGE",
@@ -420,7 +420,7 @@ export class PortableStore<M> implements MessageStore<M> {
   }
 
   #countBytes(append: readonly string[], metadata: string | null | undefined): void {
-    const { maxMessageBytes, maxCommitBytes } = this.#connection.driver.capabilities;
+    const { maxMessageBytes, maxCommitBytes } = this.#context.driver.capabilities;
     const tooLarge = (name: string, bytes: number, limit: number) => {
       throw new StoreError("TOO_LARGE", `${name}: ${bytes} bytes encoded, at most ${limit} fit`);
     };
@@ -441,7 +441,7 @@ export class PortableStore<M> implements MessageStore<M> {
     signal: AbortSignal | undefined,
     call: StoreCall | undefined,
   ): Promise<ThreadView> {
-    const { driver } = this.#connection;
+    const { driver } = this.#context;
     const { maxMessages, trimming = "turns" } = this.#settings;
     const { limit, metadata } = range;
     const read = async () => {
@@ -457,7 +457,7 @@ export class PortableStore<M> implements MessageStore<M> {
     };
     const view = await this.#call(read, signal, call);
     if (call)
-      weigh(
+      recordSize(
         call,
         view.entries.map(({ record }) => record),
         view.metadata,
@@ -470,8 +470,8 @@ export class PortableStore<M> implements MessageStore<M> {
     const { count, createdAt, updatedAt, expiresAt, metadata } = view;
     const page: ThreadPage<M> = { entries: this.#decode(threadId, view), revision, count };
     if (metadata !== undefined) {
-      this.#connection.unlessCorrupt(() => {
-        page.metadata = parseRecord(this.#connection.codec, metadata, threadId, undefined).value;
+      this.#context.unlessCorrupt(() => {
+        page.metadata = parseRecord(this.#context.codec, metadata, threadId, undefined).value;
       });
     }
     if (revision === null) return page;
@@ -490,8 +490,8 @@ export class PortableStore<M> implements MessageStore<M> {
   #decode(threadId: string, view: ThreadView): ThreadPage<M>["entries"] {
     const entries: ThreadPage<M>["entries"] = [];
     for (const { sequence, record } of view.entries) {
-      this.#connection.unlessCorrupt(() => {
-        const { value, createdAt } = parseRecord(this.#connection.codec, record, threadId, sequence);
+      this.#context.unlessCorrupt(() => {
+        const { value, createdAt } = parseRecord(this.#context.codec, record, threadId, sequence);
         entries.push({ sequence, createdAt, message: value as M });
       });
     }
@@ -504,7 +504,7 @@ export class PortableStore<M> implements MessageStore<M> {
     threadId: string,
     run: (call: StoreCall | undefined) => Promise<T>,
   ): Promise<T> {
-    return observed(operation, method, this.#connection.driver, threadId, run);
+    return observed(operation, method, this.#context.driver, threadId, run);
   }
 
   /** Sends a request, again while the backend is away for a moment. */
@@ -518,18 +518,18 @@ export class PortableStore<M> implements MessageStore<M> {
       try {
         return await operation();
       } catch (error) {
-        throw this.#connection.toStoreError(error);
+        throw this.#context.toStoreError(error);
       }
     };
     const onRetry = call && ((error: StoreError) => retried(call, error));
-    const { clock } = this.#connection;
+    const { clock } = this.#context;
     if (signal) return await untilAborted(() => withRetries(attempt, signal, onRetry, clock), signal);
     // The first attempt stands outside of these layers, as nearly always it is the only one.
     const began = clock.monotonic();
     try {
       return await operation();
     } catch (error) {
-      const failure = this.#connection.toStoreError(error);
+      const failure = this.#context.toStoreError(error);
       return await retryAfter(failure, began, attempt, { signal, onRetry, clock });
     }
   }

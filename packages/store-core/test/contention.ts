@@ -126,7 +126,12 @@ export async function contend(
     for (let count = 0; time.now < end; count++) {
       const began = time.now;
       const outcome = await driver.commit({
-        ...{ threadId: "t", operationId: `${writer}.${count}`, digest: "d", newEpoch: `${writer}.${count}` },
+        ...{
+          threadId: "t",
+          operationId: `${writer}.${count}`,
+          digest: "d",
+          newIncarnation: `${writer}.${count}`,
+        },
         ...{ expectedRevision: undefined, drop: 0, append: ['1u0 "hello"'], metadata: undefined },
         ...{ maxMessages: 1_000, trimming: "turns", ttlMs: undefined, createdAt: 1, updatedAt: 1 },
         signal: undefined,

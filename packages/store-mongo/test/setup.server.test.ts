@@ -142,7 +142,7 @@ describe("expiry", () => {
       monotonic: () => performance.now(),
       sleep: (ms) => sleep(ms),
     };
-    const log = new MongoRecordLog(parseOptions(optionsOf(collection)).place);
+    const log = new MongoRecordLog(parseOptions(optionsOf(collection)).collection);
     const driver = new RecordLogDriver(log, { clock: past });
     await createStores(driver, { ttlMs: HOUR }).open("expired").addMessages(users(4));
     const trimmed = createStores(driver, { maxMessages: 5 }).open("trimmed");

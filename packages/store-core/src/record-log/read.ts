@@ -1,7 +1,7 @@
 import type { Clock } from "../clock.ts";
 import { formatRevision, NO_THREAD, type ReadRequest, type ThreadView } from "../driver.ts";
 import { StoreError } from "../errors.ts";
-import { countOf, type Extent, firstOf, lastOf, selectRange } from "../trimming.ts";
+import { countOf, firstOf, lastOf, type SequenceBounds, selectRange } from "../trimming.ts";
 import { isAlive, isEnd, type Link, linkOf } from "./chain.ts";
 import { decodeHead, decodeHeadIfSound, type Head, type Spot } from "./format.ts";
 import { highestLive } from "./locate.ts";
@@ -151,8 +151,12 @@ class ThreadRead {
   /** @param isLast whether what is missing is missing for good. */
   async readView(end: Head, isLast: boolean): Promise<ThreadView | undefined> {
     const request = this.#request;
-    const extent: Extent = { pinned: end.pinned?.[0] ?? null, first: end.bounds[0], next: end.bounds[1] };
-    const range = selectRange(extent, request);
+    const bounds: SequenceBounds = {
+      pinned: end.pinned?.[0] ?? null,
+      first: end.bounds[0],
+      next: end.bounds[1],
+    };
+    const range = selectRange(bounds, request);
     const found = await this.#readRun(end, range, isLast);
     if (!found) return undefined;
     const [pinned, metadata] = [
@@ -167,9 +171,9 @@ class ThreadRead {
     this.isWhole = metadata !== "" && entries.every(({ record }) => record !== "");
     return {
       revision: formatRevision(end.incarnation, end.n),
-      count: countOf(extent),
-      first: firstOf(extent),
-      last: lastOf(extent),
+      count: countOf(bounds),
+      first: firstOf(bounds),
+      last: lastOf(bounds),
       entries,
       createdAt: end.createdAt,
       updatedAt: end.updatedAt ?? 0,
@@ -179,7 +183,11 @@ class ThreadRead {
   }
 
   /** The records of the messages that a range has, by sequence number; undefined where rows are missing. */
-  async #readRun(end: Head, range: Extent, isLast: boolean): Promise<Map<number, string> | undefined> {
+  async #readRun(
+    end: Head,
+    range: SequenceBounds,
+    isLast: boolean,
+  ): Promise<Map<number, string> | undefined> {
     const found = new Map<number, string>();
     if (range.first >= range.next) return found;
     const start = await this.#startOf(end, range);
@@ -233,7 +241,7 @@ class ThreadRead {
   }
 
   /** The row that a walk down to a range begins with, and the message before which it stands. */
-  async #startOf(end: Head, range: Extent): Promise<{ row: number | undefined; low: number }> {
+  async #startOf(end: Head, range: SequenceBounds): Promise<{ row: number | undefined; low: number }> {
     const hint = this.#hints.page;
     const isUsable =
       hint !== undefined &&
@@ -312,9 +320,13 @@ class ThreadRead {
     const { end } = this.#hints;
     if (!end) return [];
     const { limit } = this.#request;
-    const extent: Extent = { pinned: end.pinned?.[0] ?? null, first: end.bounds[0], next: end.bounds[1] };
+    const bounds: SequenceBounds = {
+      pinned: end.pinned?.[0] ?? null,
+      first: end.bounds[0],
+      next: end.bounds[1],
+    };
     const rows = [
-      ...(end.pinned && selectRange(extent, this.#request).pinned !== null
+      ...(end.pinned && selectRange(bounds, this.#request).pinned !== null
         ? [end.pinned[1].at(-1)?.[0]]
         : []),
       ...(end.metadata && this.#request.metadata ? [end.metadata.at(-1)?.[0]] : []),

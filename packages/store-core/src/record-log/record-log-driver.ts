@@ -8,7 +8,7 @@ import type {
   Driver,
   DriverCapabilities,
   DriverTarget,
-  ErrorClass,
+  ErrorClassification,
   ListedThread,
   ListRequest,
   ReadRequest,
@@ -138,7 +138,7 @@ export class RecordLogDriver implements Driver {
   ): Promise<Outcome> {
     const key = `${operationId.length}/${operationId}/${threadId}`;
     const operation = this.#operations.begin(key, this.#clock.monotonic());
-    let isSettled = false;
+    let isOutcomeKnown = false;
     const before = this.#queues.get(threadId);
     const write = (async () => {
       await before?.catch(() => undefined);
@@ -151,10 +151,10 @@ export class RecordLogDriver implements Driver {
     try {
       const result = await write;
       // A conflict does not tell what became of an earlier attempt.
-      isSettled = !result.outcome.endsWith("-conflict");
+      isOutcomeKnown = !result.outcome.endsWith("-conflict");
       return result;
     } finally {
-      this.#operations.end(key, this.#clock.monotonic(), isSettled);
+      this.#operations.end(key, this.#clock.monotonic(), isOutcomeKnown);
       if (this.#queues.get(threadId) === turn) this.#queues.delete(threadId);
     }
   }
@@ -166,7 +166,7 @@ export class RecordLogDriver implements Driver {
     await this.#log.close();
   }
 
-  classifyError(error: unknown): ErrorClass | undefined {
+  classifyError(error: unknown): ErrorClassification | undefined {
     return this.#log.classifyError(error);
   }
 }

@@ -1,8 +1,8 @@
 // Exceeds 300 lines because every step of a commit is here, in its order: the order is what makes it sound.
 import type { Clock } from "../clock.ts";
 import { type CommitOutcome, type CommitRequest, formatRevision } from "../driver.ts";
-import { newEpoch as newToken } from "../epoch.ts";
 import { StoreError } from "../errors.ts";
+import { newIncarnation as newToken } from "../incarnation.ts";
 import type { Attempt, Operation } from "./attempts.ts";
 import {
   type Chain,

@@ -6,7 +6,7 @@ import type { MessageTraits } from "./message.ts";
 import { untilAborted, withRetries } from "./retry.ts";
 import type { StoreSettings } from "./state.ts";
 
-/** What connections that are closed together share. */
+/** What contexts that are closed together share. */
 interface Shared {
   closing?: Promise<void>;
   /** The last of those that write to a thread alone, by the thread. */
@@ -14,7 +14,7 @@ interface Shared {
 }
 
 /** What the stores of one factory share: the driver, how messages are read and written, and the closed state. */
-export class Connection<M> {
+export class StoreContext<M> {
   readonly driver: Driver;
   readonly codec: Codec;
   readonly traits: MessageTraits<M>;
@@ -44,10 +44,10 @@ export class Connection<M> {
     this.settingsFor({});
   }
 
-  /** The same connection for messages of another type; closed together with this one. */
-  withTraits<N>(traits: MessageTraits<N>): Connection<N> {
+  /** The same context for messages of another type; closed together with this one. */
+  withTraits<N>(traits: MessageTraits<N>): StoreContext<N> {
     const { driver, codec, onCorruptRecord, clock } = this;
-    return new Connection<N>(driver, this.#given, { codec, traits, onCorruptRecord, clock }, this.#shared);
+    return new StoreContext<N>(driver, this.#given, { codec, traits, onCorruptRecord, clock }, this.#shared);
   }
 
   /**
