@@ -154,20 +154,20 @@ function viewOf(
   { limit, before, after, metadata }: Omit<ReadRequest, "signal">,
 ): Omit<ThreadView, keyof ThreadTimes> {
   if (!state) return NO_THREAD;
-  const { extent } = state;
-  const range = selectRange(extent, { limit, before, after });
+  const { bounds } = state;
+  const range = selectRange(bounds, { limit, before, after });
   const entries: { sequence: number; record: string }[] = [];
   if (range.pinned !== null && state.pinned)
     entries.push({ sequence: range.pinned, record: state.pinned.text.record });
   for (let sequence = range.first; sequence < range.next; sequence++) {
-    const record = state.messages[sequence - extent.first]?.text.record ?? "";
+    const record = state.messages[sequence - bounds.first]?.text.record ?? "";
     entries.push({ sequence, record });
   }
   return {
     revision: state.revision,
-    count: countOf(extent),
-    first: firstOf(extent),
-    last: lastOf(extent),
+    count: countOf(bounds),
+    first: firstOf(bounds),
+    last: lastOf(bounds),
     entries,
     ...(metadata && state.metadata && { metadata: state.metadata.text.record }),
   };

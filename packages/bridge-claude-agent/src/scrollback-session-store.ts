@@ -19,8 +19,8 @@ import type {
 } from "./session-store.ts";
 import { type Listed, listedAs, readHead, Transcript } from "./transcript.ts";
 
-/** Transcripts whose uuids are kept in memory. */
-const KNOWN_TRANSCRIPTS = 32;
+/** The number of transcripts whose uuids are cached. */
+const CACHE_SIZE = 32;
 const PAGE = 1_000;
 /** Transcripts that are read at once where a list needs them. */
 const READS = 16;
@@ -154,7 +154,7 @@ export class ScrollbackSessionStore implements AsyncDisposable {
       });
     this.#transcripts.delete(threadId);
     this.#transcripts.set(threadId, transcript);
-    if (this.#transcripts.size > KNOWN_TRANSCRIPTS) {
+    if (this.#transcripts.size > CACHE_SIZE) {
       // One that writes keeps the order of its calls.
       const idle = [...this.#transcripts].find(([, one]) => one !== transcript && one.isIdle);
       if (idle) this.#transcripts.delete(idle[0]);

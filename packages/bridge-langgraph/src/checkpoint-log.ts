@@ -13,8 +13,8 @@ import { type CheckpointEntry, keysOf, type LogEntry } from "./log-entry.ts";
 const FIRST_PAGE = { newest: 2, search: 8 };
 const LARGEST_PAGE = 256;
 const MAX_ATTEMPTS = 20;
-/** So many keys that were written without their checkpoint are remembered. */
-const KNOWN_KEYS = 64;
+/** The number of keys that are remembered of writes without their checkpoint. */
+const REMEMBERED_KEYS = 64;
 /** So many keys fit one message, whatever their length. */
 const KEYS_PER_MESSAGE = 1_000;
 
@@ -179,7 +179,9 @@ export class CheckpointLog {
     );
     const highestId = isCheckpoint && !isLower ? entry.id : tail.highestId;
     const recent = isCheckpoint ? new Map([...tail.recent].slice(-1)).set(entry.id, entry) : tail.recent;
-    const keys = isCheckpoint ? tail.keys : new Set([...[...tail.keys].slice(-KNOWN_KEYS), ...entry.keys]);
+    const keys = isCheckpoint
+      ? tail.keys
+      : new Set([...[...tail.keys].slice(-REMEMBERED_KEYS), ...entry.keys]);
     this.#tail = { revision, highestId, format, recent, keys };
   }
 

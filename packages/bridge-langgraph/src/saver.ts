@@ -39,8 +39,8 @@ import { ThreadNames } from "./names.ts";
 import { checkStores } from "./options.ts";
 import { ThreadRegistry } from "./thread-registry.ts";
 
-/** What is known of the logs used last is kept in memory, so that a write needs no read. */
-const KNOWN_LOGS = 256;
+/** The number of logs whose state is cached, so that a write needs no read. */
+const CACHE_SIZE = 256;
 /** A list reads so many checkpoints at once. */
 const AT_ONCE = 8;
 
@@ -258,7 +258,7 @@ export class ScrollbackSaver extends BaseCheckpointSaver implements AsyncDisposa
     this.#logs.delete(name);
     this.#logs.set(name, log);
     const [oldest] = this.#logs.keys();
-    if (this.#logs.size > KNOWN_LOGS && oldest !== undefined) this.#logs.delete(oldest);
+    if (this.#logs.size > CACHE_SIZE && oldest !== undefined) this.#logs.delete(oldest);
     return log;
   }
 

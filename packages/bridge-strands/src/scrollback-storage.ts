@@ -9,10 +9,10 @@ import {
   type StoreFactory,
 } from "@scrollback/store-core";
 import { checkKey, groupOf, ROOT, threads, VALUES } from "./keys.ts";
-import { type Known, listedAs, readHead, readValue, writeValue } from "./value.ts";
+import { type CachedHead, listedAs, readHead, readValue, writeValue } from "./value.ts";
 
-/** Keys whose revision is kept in memory. */
-const KNOWN_KEYS = 1_000;
+/** The number of keys whose head is cached. */
+const CACHE_SIZE = 1_000;
 const PAGE = 1_000;
 
 /** What a {@link ScrollbackStorage} takes. */
@@ -43,7 +43,7 @@ export class ScrollbackStorage implements AsyncDisposable {
   readonly #threads: Records;
   readonly #directories: MarkedDirectories<null>;
   /** The ones written last, at the end. */
-  readonly #known = new Map<string, Known>();
+  readonly #cache = new Map<string, CachedHead>();
 
   /** Does no I/O. @throws StoreError `INVALID_ARGUMENT` for a wrong option, and for stores that trim or expire. */
   constructor(options: ScrollbackStorageOptions) {
@@ -65,13 +65,13 @@ export class ScrollbackStorage implements AsyncDisposable {
   async write(key: string, data: Uint8Array): Promise<void> {
     checkKey("write", key);
     if (!(data instanceof Uint8Array)) invalid("write: data must be a Uint8Array");
-    const known = this.#known.get(key);
-    // Not known again before the outcome is.
-    this.#known.delete(key);
+    const cached = this.#cache.get(key);
+    // Not cached again before the outcome is known.
+    this.#cache.delete(key);
     const group = groupOf(key);
     const written = await writeValue(
       {
-        ...{ key, known, store: this.#open(key) },
+        ...{ key, cached, store: this.#open(key) },
         ...{ directories: this.#directories, directory: threads.keys(group) },
         announce: async () => {
           if (group !== ROOT)
@@ -80,9 +80,9 @@ export class ScrollbackStorage implements AsyncDisposable {
       },
       data.slice(),
     );
-    this.#known.set(key, written);
-    const [oldest] = this.#known.keys();
-    if (this.#known.size > KNOWN_KEYS && oldest !== undefined) this.#known.delete(oldest);
+    this.#cache.set(key, written);
+    const [oldest] = this.#cache.keys();
+    if (this.#cache.size > CACHE_SIZE && oldest !== undefined) this.#cache.delete(oldest);
   }
 
   /** The bytes under a key, or null. */
@@ -94,7 +94,7 @@ export class ScrollbackStorage implements AsyncDisposable {
   /** Deletes a key with its bytes; a missing one is none to delete. */
   async delete(key: string): Promise<void> {
     checkKey("delete", key);
-    this.#known.delete(key);
+    this.#cache.delete(key);
     const { head } = await readHead(this.#open(key));
     if (!head) return;
     const group = groupOf(key);

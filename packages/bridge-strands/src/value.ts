@@ -25,7 +25,7 @@ export interface Head {
 }
 
 /** A value's head at one revision. */
-export interface Known {
+export interface CachedHead {
   readonly head: Head | undefined;
   readonly revision: Revision | null;
 }
@@ -36,7 +36,7 @@ export function listedAs({ incarnation, writes: version }: Head): MemberNow<null
 }
 
 /** What a value's head says, in one read. */
-export async function readHead(store: MessageStore): Promise<Known> {
+export async function readHead(store: MessageStore): Promise<CachedHead> {
   const { metadata, revision } = await store.read({ limit: 0 });
   return { head: parseMetadata<Head>(store.threadId, metadata, owner), revision };
 }
@@ -60,20 +60,20 @@ export interface ValueWrite {
   readonly store: MessageStore;
   readonly directories: MarkedDirectories<null>;
   readonly directory: string;
-  /** What is known of the value already. */
-  readonly known: Known | undefined;
+  /** The head that this process has cached. */
+  readonly cached: CachedHead | undefined;
   /** Called before a key is made, and after it was. */
   readonly announce: () => Promise<void>;
 }
 
 /** Writes a value over whatever is there, in one commit. */
-export async function writeValue(write: ValueWrite, data: Uint8Array): Promise<Known> {
+export async function writeValue(write: ValueWrite, data: Uint8Array): Promise<CachedHead> {
   const { key, store, directories, directory, announce } = write;
-  let { known } = write;
+  let { cached } = write;
   return await retryOnConflict(async () => {
-    const { head, revision } = known ?? (await readHead(store));
+    const { head, revision } = cached ?? (await readHead(store));
     // What another process has written meanwhile is read.
-    known = undefined;
+    cached = undefined;
     const pieces: Uint8Array[] = [];
     for (let start = 0; start === 0 || start < data.length; start += PIECE)
       pieces.push(data.subarray(start, start + PIECE));

@@ -14,9 +14,7 @@ import {
 import type { Session, SessionEvent } from "./session.ts";
 
 const isTime: Check = (value) =>
-  typeof value === "number" && Number.isFinite(value)
-    ? undefined
-    : "must be a number of seconds since the epoch";
+  typeof value === "number" && Number.isFinite(value) ? undefined : "must be a number of seconds since 1970";
 
 const isSessionId: Check = (value) =>
   typeof value === "string" && value.trim() === "" ? "must be a string that is not blank" : isId(value);

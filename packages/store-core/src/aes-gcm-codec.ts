@@ -11,7 +11,7 @@ import { type Check, checkOptions, hasMethods, invalid } from "./arguments.ts";
 import { packText, unpackText } from "./base64-runs.ts";
 import { type Codec, encodeText, jsonCodec } from "./codec.ts";
 import { StoreError } from "./errors.ts";
-import type { RecordPlace, RecordWrite } from "./record-place.ts";
+import type { RecordLocation, RecordWrite } from "./record-location.ts";
 
 /** A key of {@link aesGcmCodec} and the name that its records bear. */
 export interface EncryptionKey {
@@ -79,11 +79,11 @@ export function aesGcmCodec(options: AesGcmCodecOptions): Codec {
       const text = encodeText(codec, value, write);
       return `#${newest.id}:${encrypt(newest, text, write).toString("base64")}`;
     },
-    decode(text, place) {
+    decode(text, location) {
       const id = encrypted.exec(text)?.[1] ?? corrupt("it is not encrypted, or by another codec");
       const key = byId.get(id) ?? corrupt(`it was encrypted with the key "${id}", which is not in keys`);
       const sealed = Buffer.from(text.slice(id.length + 2), "base64");
-      return decodeQuietly(codec, decrypt(key, sealed, place), place);
+      return decodeQuietly(codec, decrypt(key, sealed, location), location);
     },
   });
 }
@@ -125,11 +125,11 @@ function nonceOf(key: DerivedKey, packed: Buffer, write: RecordWrite): Buffer {
   return hmac.update(packed).digest().subarray(0, NONCE_BYTES);
 }
 
-function decrypt(key: DerivedKey, sealed: Buffer, place: RecordPlace): string {
+function decrypt(key: DerivedKey, sealed: Buffer, location: RecordLocation): string {
   if (sealed.length < NONCE_BYTES + TAG_BYTES) corrupt("it is cut short");
   const nonce = sealed.subarray(0, NONCE_BYTES);
   const decipher = createDecipheriv(ALGORITHM, key.encryption, nonce, { authTagLength: TAG_BYTES });
-  decipher.setAAD(bindingOf(place));
+  decipher.setAAD(bindingOf(location));
   decipher.setAuthTag(sealed.subarray(-TAG_BYTES));
   const packed = decipher.update(sealed.subarray(NONCE_BYTES, -TAG_BYTES));
   try {
@@ -143,14 +143,14 @@ function decrypt(key: DerivedKey, sealed: Buffer, place: RecordPlace): string {
 }
 
 /** A kind is one letter, so that no two places read alike. */
-function bindingOf({ kind, threadId }: RecordPlace): Buffer {
+function bindingOf({ kind, threadId }: RecordLocation): Buffer {
   return Buffer.from(kind + threadId);
 }
 
 /** Keeps the codec's own errors back: they may quote the text. */
-function decodeQuietly(codec: Codec, text: string, place: RecordPlace): unknown {
+function decodeQuietly(codec: Codec, text: string, location: RecordLocation): unknown {
   try {
-    return codec.decode(text, place);
+    return codec.decode(text, location);
   } catch {
     return corrupt("the codec under the encryption refused it; was it written with another one?");
   }

@@ -3,7 +3,7 @@ import { invalid } from "./arguments.ts";
 import { fieldsOf, isError, makeError } from "./error-fields.ts";
 import { StoreError } from "./errors.ts";
 import { MAX_DEPTH, parsePlain, stringifyPlain } from "./plain-json.ts";
-import type { RecordPlace, RecordWrite } from "./record-place.ts";
+import type { RecordLocation, RecordWrite } from "./record-location.ts";
 import { Entries, isDifficult, refuseForeign, superjson, typedArrays } from "./superjson-rules.ts";
 
 /**
@@ -12,7 +12,7 @@ import { Entries, isDifficult, refuseForeign, superjson, typedArrays } from "./s
  * `encode` gives well-formed Unicode, the same text for the same value of the same write, at least one character. It
  * throws a StoreError `INVALID_ARGUMENT` for a value that `decode` could not bring back, `TOO_LARGE` for one past a limit
  * of its own. `decode` gives a fresh value each time and throws for text that `encode` did not write; the message of a
- * StoreError that it throws becomes part of the `CORRUPT` error. A codec that does not bind its text to a place ignores
+ * StoreError that it throws becomes part of the `CORRUPT` error. A codec that does not bind its text to a location ignores
  * the second argument.
  *
  * @example
@@ -23,7 +23,7 @@ import { Entries, isDifficult, refuseForeign, superjson, typedArrays } from "./s
  */
 export interface Codec {
   encode(value: unknown, write: RecordWrite): string;
-  decode(text: string, place: RecordPlace): unknown;
+  decode(text: string, location: RecordLocation): unknown;
 }
 
 /** What a codec makes of a value. @throws StoreError `INVALID_ARGUMENT` when that is no well-formed text. */

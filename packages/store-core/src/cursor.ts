@@ -1,16 +1,16 @@
 import { invalid } from "./arguments.ts";
 import type { Cursor, Revision } from "./store.ts";
 
-/** What a cursor says: a place between messages, in the epoch that it was seen in. */
-export interface CursorPlace {
-  readonly epoch: string;
+/** A position between two messages of one incarnation of a thread. */
+export interface CursorLocation {
+  readonly incarnation: string;
   readonly sequence: number;
 }
 
 /** The part of a thread between two cursors; at most one of them is given. */
 export interface CursorRange {
-  readonly before: CursorPlace | undefined;
-  readonly after: CursorPlace | undefined;
+  readonly before: CursorLocation | undefined;
+  readonly after: CursorLocation | undefined;
 }
 
 /**
@@ -21,7 +21,8 @@ export function boundsAt(
   revision: Revision | null,
   { before, after }: CursorRange,
 ): { before: number | undefined; after: number | undefined } {
-  const isKnown = ({ epoch }: CursorPlace) => revision === null || epoch === epochOf(revision);
+  const isKnown = ({ incarnation }: CursorLocation) =>
+    revision === null || incarnation === incarnationOf(revision);
   return {
     before: before && (isKnown(before) ? before.sequence : 1),
     after: after && (isKnown(after) ? after.sequence : 0),
@@ -29,7 +30,7 @@ export function boundsAt(
 }
 
 /** The part of a revision that is the same from a thread's first commit until it expires. */
-function epochOf(revision: Revision): string {
+function incarnationOf(revision: Revision): string {
   return revision.slice(0, revision.lastIndexOf("."));
 }
 
@@ -38,13 +39,13 @@ function epochOf(revision: Revision): string {
  * beginning.
  */
 export function formatCursor(revision: Revision, sequence: number): Cursor {
-  return Buffer.from(`1:${epochOf(revision)}:${sequence}`).toString("base64url");
+  return Buffer.from(`1:${incarnationOf(revision)}:${sequence}`).toString("base64url");
 }
 
 /** Reads a cursor back. @throws StoreError `INVALID_ARGUMENT` for a string that is none. */
-export function parseCursor(name: "before" | "after" | "upTo", cursor: unknown): CursorPlace {
+export function parseCursor(name: "before" | "after" | "upTo", cursor: unknown): CursorLocation {
   const text = typeof cursor === "string" ? Buffer.from(cursor, "base64url").toString() : "";
   const match = /^1:([\w-]{1,64}):(\d{1,15})$/.exec(text);
   if (!match) return invalid(`${name} must be a cursor that read() gave as older or newer`);
-  return { epoch: match[1] ?? "", sequence: Number(match[2]) };
+  return { incarnation: match[1] ?? "", sequence: Number(match[2]) };
 }

@@ -31,17 +31,17 @@ export interface DriverCapabilities {
 /**
  * A commit as a driver receives it: checked, encoded, complete. The driver makes it one atomic step:
  *
- * 1. Thread gone or expired? Then it starts empty, at revision `null`, with `newEpoch`.
+ * 1. Thread gone or expired? Then it starts empty, at revision `null`, with `newIncarnation`.
  * 2. `operationId` among the newest 64 of the thread (also after a clear), or made in the last 10 seconds and perhaps sent
  *    again because its reply was lost? Then nothing is written: outcome `repeated` with the revision it got then when
  *    `digest` is the same, else `operation-conflict`.
  * 3. `expectedRevision` given and not the thread's revision? Then nothing is written: outcome `revision-conflict`.
  * 4. Drop, append, set the metadata, trim (`planCommit` says which sequence numbers stay), set or remove the expiry, set the
  *    times.
- * 5. The revision becomes `formatRevision(epoch, n + 1)`, and operation id, digest and revision are remembered.
+ * 5. The revision becomes `formatRevision(incarnation, n + 1)`, and operation id, digest and revision are remembered.
  *
  * When the promise rejects, the commit happened as a whole or not at all. The same request may then come again, with another
- * `newEpoch`.
+ * `newIncarnation`.
  */
 export interface CommitRequest {
   /** Any well-formed string of 1 to 1,024 bytes. */
@@ -59,10 +59,10 @@ export interface CommitRequest {
    */
   readonly isNewOperation?: boolean;
   /**
-   * The epoch to begin with if the thread is gone: random, 16 characters of base64url. Another one each time that
+   * The incarnation to begin with if the thread is gone: random, 16 characters of base64url. Another one each time that
    * store-core sends the commit again, so that no revision returns when the thread expired in between.
    */
-  readonly newEpoch: string;
+  readonly newIncarnation: string;
   /** Undefined: whatever the revision. `null`: only if the thread is gone. */
   readonly expectedRevision: Revision | null | undefined;
   /** How many messages to drop from the end; 0 for none. `"all"` also makes their content unreadable by the time the commit is acknowledged. */
@@ -141,7 +141,7 @@ export const NO_THREAD: ThreadView = Object.freeze({
 
 /**
  * A deletion as a driver receives it. Atomic: content is gone at rest when it returns, the thread is at revision `null`, and a
- * later commit begins a new one with `newEpoch`.
+ * later commit begins a new one with `newIncarnation`.
  *
  * 1. Was a deletion with this `operationId` made already? Then nothing is done: outcome `repeated`. It matters where the
  *    reply may have been lost: a thread that was begun since must not be deleted by the request that comes again.
@@ -206,7 +206,7 @@ export interface DriverTarget {
 }
 
 /** What a backend's raw error means to a user. The message names no secret; the raw error becomes the `cause`. */
-export interface ErrorClass {
+export interface ErrorClassification {
   readonly code: StoreErrorCode;
   readonly message: string;
   readonly retryable?: boolean;
@@ -243,7 +243,7 @@ export interface Driver {
    */
   setup?(): Promise<void>;
   /** Says what a raw error thrown by a verb means. Errors it does not know: undefined, taken as `UNAVAILABLE`, not retryable. */
-  classifyError(error: unknown): ErrorClass | undefined;
+  classifyError(error: unknown): ErrorClassification | undefined;
   /** For backends that live in this process only: the thread with its content; undefined for one that is not there. */
   exportThread?(threadId: string): ThreadSnapshot | undefined;
   /** The other half: makes the thread from a snapshot unless it is there already. */
@@ -259,7 +259,7 @@ export const REMEMBERED_OPERATIONS = 64;
  */
 export const REMEMBERED_MS = 10_000;
 
-/** The revision of commit number `n` (from 1) in `epoch`. */
-export function formatRevision(epoch: string, n: number): Revision {
-  return `${epoch}.${n}`;
+/** The revision of commit number `n` (from 1) in `incarnation`. */
+export function formatRevision(incarnation: string, n: number): Revision {
+  return `${incarnation}.${n}`;
 }

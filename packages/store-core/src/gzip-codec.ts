@@ -53,11 +53,11 @@ export function gzipCodec(options: GzipCodecOptions = {}): Codec {
       const compressed = MARK + COMPRESSED + gzipSync(text).toString("base64");
       return compressed.length < bytes ? compressed : plain;
     },
-    decode(text, place) {
-      if (!text.startsWith(MARK)) return codec.decode(text, place);
-      if (text[1] === PLAIN) return codec.decode(text.slice(2), place);
+    decode(text, location) {
+      if (!text.startsWith(MARK)) return codec.decode(text, location);
+      if (text[1] === PLAIN) return codec.decode(text.slice(2), location);
       if (text[1] !== COMPRESSED) throw new StoreError("CORRUPT", "it was written with another codec");
-      return codec.decode(decompress(text.slice(2), maxBytes), place);
+      return codec.decode(decompress(text.slice(2), maxBytes), location);
     },
   });
 }

@@ -1,7 +1,7 @@
 import { checkOptions, isSignal, isString } from "./arguments.ts";
-import type { Connection } from "./connection.ts";
 import type { ListedThread } from "./driver.ts";
 import { parseRecord } from "./record.ts";
+import type { StoreContext } from "./store-context.ts";
 
 const DEFAULT_LIMIT = 100;
 const MAX_LIMIT = 1_000;
@@ -55,48 +55,45 @@ const listChecks = {
 
 /** One page of a factory's threads. */
 export async function listThreads<M>(
-  connection: Connection<M>,
+  context: StoreContext<M>,
   options: ListThreadsOptions,
 ): Promise<ThreadList> {
-  connection.assertOpen();
+  context.assertOpen();
   checkOptions("listThreads", options, listChecks);
   const { prefix = "", limit = DEFAULT_LIMIT, cursor, signal } = options;
-  const page = await connection.request(
-    () => connection.driver.list({ prefix, limit, cursor, signal }),
-    signal,
-  );
+  const page = await context.request(() => context.driver.list({ prefix, limit, cursor, signal }), signal);
   for (const error of page.corrupt ?? []) {
-    connection.unlessCorrupt(() => {
+    context.unlessCorrupt(() => {
       throw error;
     });
   }
   return {
-    threads: page.threads.map((thread) => infoOf(connection, thread)),
+    threads: page.threads.map((thread) => infoOf(context, thread)),
     ...(page.cursor !== undefined && { cursor: page.cursor }),
   };
 }
 
 /** All threads of a factory, page after page. */
 export async function* iterateThreads<M>(
-  connection: Connection<M>,
+  context: StoreContext<M>,
   options: Omit<ListThreadsOptions, "cursor">,
 ): AsyncGenerator<ThreadInfo, void, undefined> {
   const { cursor: _, ...checks } = listChecks;
   checkOptions("iterateThreads", options, checks);
   let cursor: string | undefined;
   do {
-    const page = await listThreads(connection, { ...options, ...(cursor !== undefined && { cursor }) });
+    const page = await listThreads(context, { ...options, ...(cursor !== undefined && { cursor }) });
     yield* page.threads;
     cursor = page.cursor;
   } while (cursor !== undefined);
 }
 
-function infoOf<M>(connection: Connection<M>, listed: ListedThread): ThreadInfo {
+function infoOf<M>(context: StoreContext<M>, listed: ListedThread): ThreadInfo {
   const { threadId, count, createdAt, updatedAt, expiresAt, bytes, metadata: record } = listed;
   const metadata: { metadata?: unknown } = {};
   if (record !== undefined) {
-    connection.unlessCorrupt(() => {
-      metadata.metadata = parseRecord(connection.codec, record, threadId, undefined).value;
+    context.unlessCorrupt(() => {
+      metadata.metadata = parseRecord(context.codec, record, threadId, undefined).value;
     });
   }
   return {

@@ -90,8 +90,8 @@ async function publish<T>(call: StoreCall, run: (call: StoreCall) => Promise<T>)
   return results[0] as T;
 }
 
-/** Notes what a call carries. */
-export function weigh(
+/** Sets the number of messages and of bytes that a call carries. */
+export function recordSize(
   call: StoreCall | undefined,
   records: readonly string[],
   metadata: string | null | undefined,

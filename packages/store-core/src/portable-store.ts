@@ -1,17 +1,16 @@
-// Longer than a room should be: every method of the protocol stands here once, for all backends.
+// Exceeds 300 lines because every method of the protocol stands here once, for all backends.
 import { randomUUID } from "node:crypto";
 import { type Check, checkOptions, invalid, isCount, isId, isSignal, isString, isTtl } from "./arguments.ts";
 import { encodeText } from "./codec.ts";
-import type { Connection } from "./connection.ts";
 import { boundsAt, type CursorRange, formatCursor, parseCursor } from "./cursor.ts";
 import { digestOf, OWN_OPERATION_DIGEST } from "./digest.ts";
 import type { CommitOutcome, CommitRequest, ThreadView } from "./driver.ts";
-import { newEpoch } from "./epoch.ts";
 import { revisionConflict, StoreError } from "./errors.ts";
+import { newIncarnation } from "./incarnation.ts";
 import { kindOf, type MessageKind } from "./message.ts";
-import { observed, retried, type StoreCall, weigh } from "./observation.ts";
+import { observed, recordSize, retried, type StoreCall } from "./observation.ts";
 import { formatMetadataRecord, formatRecord, isRecordTime, parseRecord } from "./record.ts";
-import type { RecordWrite } from "./record-place.ts";
+import type { RecordWrite } from "./record-location.ts";
 import { pause, retryAfter, untilAborted, withRetries } from "./retry.ts";
 import { isNoState, parseState, type StoreSettings, type StoreState } from "./state.ts";
 import type {
@@ -23,10 +22,13 @@ import type {
   ThreadPage,
   WriteOptions,
 } from "./store.ts";
+import type { StoreContext } from "./store-context.ts";
 import { trimmedView } from "./trimmed-view.ts";
 
 const MAX_METADATA_BYTES = 256 * 1024;
 const MAX_LOST_ATTEMPTS = 100;
+/** Pauses do not grow after this attempt: the writers of this factory wait meanwhile. */
+const LONGEST_PAUSE = 2;
 /** UTF-8 takes at most so many bytes for a unit of UTF-16. */
 const MAX_BYTES_PER_UNIT = 3;
 
@@ -72,6 +74,8 @@ interface CommitDetails {
   readonly expiry?: { readonly ttlMs: number | undefined };
   /** Two commits with this operation id are the same, whatever they carry. */
   readonly operationId?: string;
+  /** Whether others wait for this commit, so that it does not wait for them. */
+  readonly isAlone?: boolean;
   /** Is called where the commit had been made before: in this incarnation of the thread, or in one that was deleted. */
   readonly onRepeated?: () => void;
 }
@@ -81,13 +85,13 @@ interface CommitDetails {
  * state stand here; a driver does the rest. Made by a factory's `open` and `restore`.
  */
 export class PortableStore<M> implements MessageStore<M> {
-  readonly #connection: Connection<M>;
+  readonly #context: StoreContext<M>;
   #threadId: string;
   #settings: StoreSettings;
   #closed = false;
 
-  constructor(connection: Connection<M>, threadId: string, settings: StoreSettings) {
-    this.#connection = connection;
+  constructor(context: StoreContext<M>, threadId: string, settings: StoreSettings) {
+    this.#context = context;
     this.#threadId = threadId;
     this.#settings = settings;
   }
@@ -149,17 +153,17 @@ export class PortableStore<M> implements MessageStore<M> {
     const { signal } = options;
     const threadId = this.#threadId;
     const newest = { limit: 1, before: undefined, after: undefined, metadata: false };
-    return await this.#whileLost(signal, async () => {
+    return await this.#whileLost(threadId, signal, async (isAlone) => {
       const found = await this.#observed("read", "popMessage", threadId, async (call) => {
         const { entries, revision } = await this.#read(threadId, newest, signal, call);
         const [entry] = entries;
         if (!entry) return undefined;
-        const { value } = parseRecord(this.#connection.codec, entry.record, threadId, entry.sequence);
+        const { value } = parseRecord(this.#context.codec, entry.record, threadId, entry.sequence);
         return { message: value as M, revision };
       });
       if (!found) return undefined;
       const expectedRevision = found.revision;
-      await this.#commit("popMessage", { drop: 1 }, { expectedRevision, ...options }, { threadId });
+      await this.#commit("popMessage", { drop: 1 }, { expectedRevision, ...options }, { threadId, isAlone });
       return found.message;
     });
   }
@@ -172,16 +176,17 @@ export class PortableStore<M> implements MessageStore<M> {
     const { expectedRevision, signal } = options;
     const threadId = this.#threadId;
     const expiry = { ttlMs: ttlMs ?? undefined };
-    if (ttlMs !== null) this.#connection.assertExpiry();
-    const compareAndSet = async () => {
+    if (ttlMs !== null) this.#context.assertExpiry();
+    const compareAndSet = async (isAlone: boolean) => {
       const revision = await this.#observed("read", "expire", threadId, (call) =>
         this.#revision(threadId, expectedRevision, signal, call),
       );
       if (revision === null) return null;
       const write = { expectedRevision: revision, ...(signal && { signal }) };
-      return await this.#commit("expire", {}, write, { threadId, expiry });
+      return await this.#commit("expire", {}, write, { threadId, expiry, isAlone });
     };
-    return await (expectedRevision === undefined ? this.#whileLost(signal, compareAndSet) : compareAndSet());
+    if (expectedRevision !== undefined) return await compareAndSet(false);
+    return await this.#whileLost(threadId, signal, compareAndSet);
   }
 
   /** A commit of {@link copyThread}: messages with their own times, under an operation id that stands for the copy. */
@@ -200,7 +205,7 @@ export class PortableStore<M> implements MessageStore<M> {
 
   async serialize(): Promise<StoreState> {
     this.#assertOpen();
-    const { driver } = this.#connection;
+    const { driver } = this.#context;
     const { maxMessages, trimming, ttlMs } = this.#settings;
     const thread = driver.exportThread?.(this.#threadId);
     return {
@@ -218,9 +223,9 @@ export class PortableStore<M> implements MessageStore<M> {
   async updateFromState(state: unknown): Promise<void> {
     this.#assertOpen();
     if (isNoState(state)) return;
-    const parsed = parseState(state, this.#connection.driver.capabilities.backend);
-    this.#settings = this.#connection.settingsFor(parsed);
-    if (parsed.thread) this.#connection.driver.importThread?.(parsed.threadId, parsed.thread);
+    const parsed = parseState(state, this.#context.driver.capabilities.backend);
+    this.#settings = this.#context.settingsFor(parsed);
+    if (parsed.thread) this.#context.driver.importThread?.(parsed.threadId, parsed.thread);
     this.#threadId = parsed.threadId;
   }
 
@@ -230,19 +235,34 @@ export class PortableStore<M> implements MessageStore<M> {
 
   #assertOpen(): void {
     if (this.#closed) throw new StoreError("CLOSED", "this store was disposed; open the thread again");
-    this.#connection.assertOpen();
+    this.#context.assertOpen();
   }
 
-  /** Runs a read and a compare-and-set that goes by it, again where another writer came between. */
-  async #whileLost<T>(signal: AbortSignal | undefined, compareAndSet: () => Promise<T>): Promise<T> {
-    for (let attempt = 0; ; attempt++) {
-      try {
-        return await compareAndSet();
-      } catch (error) {
-        if (!StoreError.is(error, "CONFLICT") || attempt >= MAX_LOST_ATTEMPTS) throw error;
-      }
-      await untilAborted(() => pause(attempt, signal, this.#connection.clock), signal);
+  /**
+   * Runs a read and a compare-and-set that goes by it, again where another writer came between. From then on the writers of
+   * this factory wait for it: a read and a commit would never be faster than their commits.
+   */
+  async #whileLost<T>(
+    threadId: string,
+    signal: AbortSignal | undefined,
+    compareAndSet: (isAlone: boolean) => Promise<T>,
+  ): Promise<T> {
+    try {
+      return await compareAndSet(false);
+    } catch (error) {
+      if (!StoreError.is(error, "CONFLICT")) throw error;
     }
+    const again = async () => {
+      for (let attempt = 0; ; attempt++) {
+        try {
+          return await compareAndSet(true);
+        } catch (error) {
+          if (!StoreError.is(error, "CONFLICT") || attempt >= MAX_LOST_ATTEMPTS) throw error;
+        }
+        await pause(Math.min(attempt, LONGEST_PAUSE), signal, this.#context.clock);
+      }
+    };
+    return await this.#context.alone(threadId, again, signal);
   }
 
   async #commit(
@@ -257,7 +277,7 @@ export class PortableStore<M> implements MessageStore<M> {
     checkOptions(caller, options, writeChecks);
     const { threadId = this.#threadId, times, expiry } = details;
     const operationId = options.operationId ?? details.operationId ?? randomUUID();
-    const { expectedRevision, createdAt = this.#connection.now(), signal } = options;
+    const { expectedRevision, createdAt = this.#context.now(), signal } = options;
     const { drop = 0, append: messages = [] } = change;
     const append: string[] = [];
     // Not messages.map, which would pass over holes.
@@ -276,7 +296,7 @@ export class PortableStore<M> implements MessageStore<M> {
     const digest = isOwnId ? OWN_OPERATION_DIGEST : digestOf(drop, append, metadata);
     const { maxMessages, trimming = "turns" } = this.#settings;
     const { ttlMs } = expiry ?? this.#settings;
-    const { driver } = this.#connection;
+    const { driver } = this.#context;
     let isNewOperation = isOwnId && details.operationId === undefined;
     const attempt = () => {
       const request: CommitRequest = {
@@ -284,8 +304,8 @@ export class PortableStore<M> implements MessageStore<M> {
         operationId,
         digest,
         isNewOperation,
-        // A new epoch for each attempt: the thread may have expired since the last one.
-        newEpoch: newEpoch(),
+        // A new incarnation for each attempt: the thread may have expired since the last one.
+        newIncarnation: newIncarnation(),
         expectedRevision,
         drop,
         append,
@@ -301,7 +321,9 @@ export class PortableStore<M> implements MessageStore<M> {
       return driver.commit(request);
     };
     return await this.#observed("commit", caller, threadId, async (call) => {
-      weigh(call, append, metadata);
+      recordSize(call, append, metadata);
+      const turn = details.isAlone ? undefined : this.#context.turnOf(threadId);
+      if (turn) await untilAborted(() => turn, signal);
       const outcome = await this.#call(attempt, signal, call);
       if (outcome.outcome === "repeated") details.onRepeated?.();
       return this.#revisionOf(outcome, operationId);
@@ -329,7 +351,7 @@ export class PortableStore<M> implements MessageStore<M> {
     call: StoreCall | undefined,
   ): Promise<Revision | null> {
     const nothing = { threadId, limit: 0, before: undefined, after: undefined, metadata: false, signal };
-    const { revision } = await this.#call(() => this.#connection.driver.read(nothing), signal, call);
+    const { revision } = await this.#call(() => this.#context.driver.read(nothing), signal, call);
     if (expected !== undefined && expected !== revision) {
       this.#revisionOf({ outcome: "revision-conflict", revision }, "");
     }
@@ -343,7 +365,7 @@ export class PortableStore<M> implements MessageStore<M> {
     operationId: string,
     index: number,
   ): string {
-    const { traits } = this.#connection;
+    const { traits } = this.#context;
     let kind: MessageKind;
     try {
       const problem = traits.check?.(message);
@@ -363,7 +385,7 @@ export class PortableStore<M> implements MessageStore<M> {
 
   #encode(value: unknown, write: RecordWrite): string {
     try {
-      return encodeText(this.#connection.codec, value, write);
+      return encodeText(this.#context.codec, value, write);
     } catch (cause) {
       const name = write.kind === "m" ? "metadata" : `messages[${write.index}]`;
       const problem = StoreError.is(cause) ? cause.message : "was refused by the codec";
@@ -373,7 +395,7 @@ export class PortableStore<M> implements MessageStore<M> {
   }
 
   #checkSize(append: readonly string[], metadata: string | null | undefined): void {
-    const { maxMessageBytes, maxCommitBytes, maxCommitMessages } = this.#connection.driver.capabilities;
+    const { maxMessageBytes, maxCommitBytes, maxCommitMessages } = this.#context.driver.capabilities;
     if (append.length > maxCommitMessages) {
       throw new StoreError(
         "TOO_LARGE",
@@ -398,7 +420,7 @@ export class PortableStore<M> implements MessageStore<M> {
   }
 
   #countBytes(append: readonly string[], metadata: string | null | undefined): void {
-    const { maxMessageBytes, maxCommitBytes } = this.#connection.driver.capabilities;
+    const { maxMessageBytes, maxCommitBytes } = this.#context.driver.capabilities;
     const tooLarge = (name: string, bytes: number, limit: number) => {
       throw new StoreError("TOO_LARGE", `${name}: ${bytes} bytes encoded, at most ${limit} fit`);
     };
@@ -419,7 +441,7 @@ export class PortableStore<M> implements MessageStore<M> {
     signal: AbortSignal | undefined,
     call: StoreCall | undefined,
   ): Promise<ThreadView> {
-    const { driver } = this.#connection;
+    const { driver } = this.#context;
     const { maxMessages, trimming = "turns" } = this.#settings;
     const { limit, metadata } = range;
     const read = async () => {
@@ -435,7 +457,7 @@ export class PortableStore<M> implements MessageStore<M> {
     };
     const view = await this.#call(read, signal, call);
     if (call)
-      weigh(
+      recordSize(
         call,
         view.entries.map(({ record }) => record),
         view.metadata,
@@ -448,8 +470,8 @@ export class PortableStore<M> implements MessageStore<M> {
     const { count, createdAt, updatedAt, expiresAt, metadata } = view;
     const page: ThreadPage<M> = { entries: this.#decode(threadId, view), revision, count };
     if (metadata !== undefined) {
-      this.#connection.unlessCorrupt(() => {
-        page.metadata = parseRecord(this.#connection.codec, metadata, threadId, undefined).value;
+      this.#context.unlessCorrupt(() => {
+        page.metadata = parseRecord(this.#context.codec, metadata, threadId, undefined).value;
       });
     }
     if (revision === null) return page;
@@ -468,8 +490,8 @@ export class PortableStore<M> implements MessageStore<M> {
   #decode(threadId: string, view: ThreadView): ThreadPage<M>["entries"] {
     const entries: ThreadPage<M>["entries"] = [];
     for (const { sequence, record } of view.entries) {
-      this.#connection.unlessCorrupt(() => {
-        const { value, createdAt } = parseRecord(this.#connection.codec, record, threadId, sequence);
+      this.#context.unlessCorrupt(() => {
+        const { value, createdAt } = parseRecord(this.#context.codec, record, threadId, sequence);
         entries.push({ sequence, createdAt, message: value as M });
       });
     }
@@ -482,7 +504,7 @@ export class PortableStore<M> implements MessageStore<M> {
     threadId: string,
     run: (call: StoreCall | undefined) => Promise<T>,
   ): Promise<T> {
-    return observed(operation, method, this.#connection.driver, threadId, run);
+    return observed(operation, method, this.#context.driver, threadId, run);
   }
 
   /** Sends a request, again while the backend is away for a moment. */
@@ -496,18 +518,18 @@ export class PortableStore<M> implements MessageStore<M> {
       try {
         return await operation();
       } catch (error) {
-        throw this.#connection.toStoreError(error);
+        throw this.#context.toStoreError(error);
       }
     };
     const onRetry = call && ((error: StoreError) => retried(call, error));
-    const { clock } = this.#connection;
+    const { clock } = this.#context;
     if (signal) return await untilAborted(() => withRetries(attempt, signal, onRetry, clock), signal);
     // The first attempt stands outside of these layers, as nearly always it is the only one.
     const began = clock.monotonic();
     try {
       return await operation();
     } catch (error) {
-      const failure = this.#connection.toStoreError(error);
+      const failure = this.#context.toStoreError(error);
       return await retryAfter(failure, began, attempt, { signal, onRetry, clock });
     }
   }

@@ -2,7 +2,7 @@ import { type Check, isCount } from "./arguments.ts";
 import type { Codec } from "./codec.ts";
 import { StoreError } from "./errors.ts";
 import type { MessageKind } from "./message.ts";
-import type { RecordKind } from "./record-place.ts";
+import type { RecordKind } from "./record-location.ts";
 
 /**
  * A record is what a driver stores for one message (or for a thread's metadata): the format version, one letter for

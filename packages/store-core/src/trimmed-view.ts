@@ -3,17 +3,17 @@ import type { Driver, ReadRequest, ThreadView } from "./driver.ts";
 import { kindOfRecord } from "./record.ts";
 import {
   countOf,
-  type Extent,
   firstOf,
   isWithin,
   lastOf,
+  type SequenceBounds,
   selectRange,
   type Trimming,
   trim,
 } from "./trimming.ts";
 
-/** The extent that a view tells of. */
-function extentOf({ count, first, last }: ThreadView): Extent {
+/** The bounds of a view. */
+function boundsOf({ count, first, last }: ThreadView): SequenceBounds {
   if (count === 0) return { pinned: null, first: last + 1, next: last + 1 };
   return count === last - first + 1
     ? { pinned: null, first, next: last + 1 }
@@ -78,7 +78,7 @@ function trimView(
   { maxMessages, trimming }: Settings,
 ): ThreadView {
   const entries = new Map(known.map((entry) => [entry.sequence, entry]));
-  const trimmed = trim(extentOf(view), maxMessages, trimming, (sequence) =>
+  const trimmed = trim(boundsOf(view), maxMessages, trimming, (sequence) =>
     kindOfRecord(entries.get(sequence)?.record ?? ""),
   );
   const wanted = selectRange(trimmed, { limit: range.limit, ...boundsAt(view.revision, range) });

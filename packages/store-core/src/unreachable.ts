@@ -1,4 +1,4 @@
-import type { ErrorClass } from "./driver.ts";
+import type { ErrorClassification } from "./driver.ts";
 
 /** A server to which there is no connection, and why. */
 export interface ConnectionFailure {
@@ -16,7 +16,7 @@ export interface ConnectionFailure {
  * @example
  * unreachable("redis", [{ server: "cache:6379", error }]).message; // redis: could not reach cache:6379 (ECONNREFUSED)
  */
-export function unreachable(backend: string, failures: readonly ConnectionFailure[]): ErrorClass {
+export function unreachable(backend: string, failures: readonly ConnectionFailure[]): ErrorClassification {
   const servers = failures.map(({ server, error }) => `${server ?? serverOf(error)} (${reasonOf(error)})`);
   return {
     code: "UNAVAILABLE",

@@ -24,6 +24,6 @@ export type { MongoStoreOptions } from "./options.ts";
 export function createMongoStores<M = ChatMessage>(
   options: MongoStoreOptions<M> & TraitsOption<M>,
 ): StoreFactory<M> {
-  const { place, storeOptions } = parseOptions(options);
-  return createStores(new RecordLogDriver(new MongoRecordLog(place)), storeOptions);
+  const { collection, storeOptions } = parseOptions(options);
+  return createStores(new RecordLogDriver(new MongoRecordLog(collection)), storeOptions);
 }

@@ -1,26 +1,26 @@
-import type { ErrorClass } from "../driver.ts";
+import type { ErrorClassification } from "../driver.ts";
 import { type ConnectionFailure, unreachable } from "../unreachable.ts";
 
 /** Classifies the errors of one backend: the part that is the same for every backend over a network. */
 export interface ErrorTable {
   /** `UNAVAILABLE`: the same request may succeed later without anybody changing anything. */
-  retryable(problem: string): ErrorClass;
+  retryable(problem: string): ErrorClassification;
   /** `UNAVAILABLE` until somebody changes something: a login, a permission, a name. The problem says what. */
-  permanent(problem: string): ErrorClass;
+  permanent(problem: string): ErrorClassification;
   /** `UNSUPPORTED`: this server, or what is stored in it, cannot be used. */
-  unsupported(problem: string): ErrorClass;
-  tooLarge(problem: string): ErrorClass;
+  unsupported(problem: string): ErrorClassification;
+  tooLarge(problem: string): ErrorClassification;
   /** A lost connection or one that failed. See {@link unreachable}. */
-  lost(error: unknown, server?: string): ErrorClass;
+  lost(error: unknown, server?: string): ErrorClassification;
   /** A server that could not be reached, each with its own reason. */
-  unreachable(failures: readonly ConnectionFailure[]): ErrorClass;
+  unreachable(failures: readonly ConnectionFailure[]): ErrorClassification;
   /**
    * What Node's own errors of sockets, name look-ups and TLS mean, also deep in the causes of another error. Undefined: it is
    * none of them.
    *
    * @param server `host:port`. Undefined: as far as the error says it.
    */
-  network(error: unknown, server?: string): ErrorClass | undefined;
+  network(error: unknown, server?: string): ErrorClassification | undefined;
 }
 
 const certificateCode = /CERT|SELF_SIGNED|ERR_TLS|ERR_SSL|UNABLE_TO/;

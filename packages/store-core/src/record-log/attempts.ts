@@ -54,14 +54,14 @@ export class Operations {
     return entry;
   }
 
-  /** Ends a call. `isSettled`: the outcome is known. */
-  end(key: string, now: number, isSettled: boolean): void {
+  /** Ends a call. `isOutcomeKnown`: the outcome is known. */
+  end(key: string, now: number, isOutcomeKnown: boolean): void {
     const entry = this.#entries.get(key);
     if (!entry) return;
     entry.calls -= 1;
     entry.ended = now;
     if (entry.calls > 0) return;
-    if (isSettled || entry.attempts.length + entry.closings.length === 0) this.#entries.delete(key);
+    if (isOutcomeKnown || entry.attempts.length + entry.closings.length === 0) this.#entries.delete(key);
     if (this.#entries.size > OPERATIONS_KEPT) this.#forget(now);
   }
 

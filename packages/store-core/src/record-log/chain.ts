@@ -3,11 +3,11 @@ import { REMEMBERED_OPERATIONS } from "../driver.ts";
 import { StoreError } from "../errors.ts";
 import { isFreed, never } from "./expiry.ts";
 import {
+  type ContentsHead,
   decodeHead,
   decodeHeadIfSound,
   type Head,
   headFields,
-  type PlaceHead,
   type RowRange,
   textCountOf,
 } from "./format.ts";
@@ -41,22 +41,22 @@ export function isRecent(clock: Clock, since: Moment): boolean {
   return Math.abs(clock.wall() - since.wall) < TRUSTED_MS && clock.monotonic() - since.monotonic < TRUSTED_MS;
 }
 
-/** What tells of a row which messages it holds. */
-export interface Place extends Pick<Head, "number" | "start" | "kinds" | "back" | "fragments"> {
+/** The part of a head from which the messages of its row follow. */
+export interface RowContents extends Pick<Head, "number" | "start" | "kinds" | "back" | "fragments"> {
   /** How many texts the row has. */
   readonly textCount: number;
   /** The rows of the uploads that were open when this row was inserted. */
   readonly openRows: readonly RowRange[];
 }
 
-/** What stays known of a row below the end. */
+/** What a chain remembers of a row below the end. */
 export interface Link
-  extends Place,
+  extends RowContents,
     Pick<Head, "token" | "predecessor" | "incarnation" | "n" | "operationId" | "digest"> {}
 
 const NO_ROWS: readonly RowRange[] = [];
 
-export function placeOf(head: PlaceHead): Place {
+export function rowContentsOf(head: ContentsHead): RowContents {
   const { number, start, kinds, back, fragments, uploads } = head;
   const openRows = uploads?.flatMap(([, , rows]) => rows) ?? NO_ROWS;
   return { number, start, kinds, back, fragments, textCount: textCountOf(head), openRows };
@@ -64,14 +64,14 @@ export function placeOf(head: PlaceHead): Place {
 
 export function linkOf(head: Head): Link {
   const { token, predecessor, incarnation, n, operationId, digest } = head;
-  return { ...placeOf(head), token, predecessor, incarnation, n, operationId, digest };
+  return { ...rowContentsOf(head), token, predecessor, incarnation, n, operationId, digest };
 }
 
 /** The messages `from` to `to - 1`, which the thread has, and the row that holds them. */
 export interface Run {
   readonly from: number;
   readonly to: number;
-  readonly link: Place;
+  readonly link: RowContents;
 }
 
 /** Whether a thread is there after a row: `now` is the caller's clock. */
@@ -136,7 +136,7 @@ function holdsToken({ head }: LogRow, token: string | undefined): boolean {
 }
 
 /** What of a row the thread shows, if everything from `low` on is in higher rows. */
-export function runOf(link: Place, end: Head, low: number): Run | undefined {
+export function runOf(link: RowContents, end: Head, low: number): Run | undefined {
   const { start = 0, kinds = "" } = link;
   const from = Math.max(start, end.bounds[0]);
   const to = Math.min(start + kinds.length, low);

@@ -1,7 +1,7 @@
 import type { Clock } from "../clock.ts";
 import { type DeleteOutcome, type DeleteRequest, formatRevision } from "../driver.ts";
-import { newEpoch as newToken } from "../epoch.ts";
 import { StoreError } from "../errors.ts";
+import { newIncarnation as newToken } from "../incarnation.ts";
 import type { Closing } from "./attempts.ts";
 import {
   isAlive,

@@ -1,5 +1,5 @@
-import { type Chain, type Link, linkOf, MissingRow, placeOf, type Run, runOf } from "./chain.ts";
-import { decodeHeadIfSound, decodePlaceHead, type Head } from "./format.ts";
+import { type Chain, type Link, linkOf, MissingRow, type Run, rowContentsOf, runOf } from "./chain.ts";
+import { decodeHeadIfSound, decodeRowContents, type Head } from "./format.ts";
 import { isInRanges } from "./ranges.ts";
 import type { LogRow, RecordLog } from "./record-log.ts";
 
@@ -124,7 +124,7 @@ function walkDown(
     while ((rows[index]?.number ?? 0) > next) index++;
     const found = rows[index];
     if (found?.number !== next) break;
-    const run = runOf(placeOf(decodePlaceHead(found.number, found.head)), end, to);
+    const run = runOf(rowContentsOf(decodeRowContents(found.number, found.head)), end, to);
     if (!run) throw new MissingRow(next, end);
     const from = Math.max(run.from, first);
     if (from < run.to) runs.push(from === run.from ? run : { ...run, from });

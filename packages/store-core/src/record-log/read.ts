@@ -1,13 +1,16 @@
 import type { Clock } from "../clock.ts";
 import { formatRevision, NO_THREAD, type ReadRequest, type ThreadView } from "../driver.ts";
 import { StoreError } from "../errors.ts";
-import { countOf, type Extent, firstOf, lastOf, selectRange } from "../trimming.ts";
+import { countOf, firstOf, lastOf, type SequenceBounds, selectRange } from "../trimming.ts";
 import { isAlive, isEnd, type Link, linkOf } from "./chain.ts";
 import { decodeHead, decodeHeadIfSound, type Head, type Spot } from "./format.ts";
 import { highestLive } from "./locate.ts";
 import { FIRST_ROW, type LogRow, type RecordLog } from "./record-log.ts";
 
 const PAGE_ROWS = 256;
+/** More rows are read with one request where the ones before were so small that all come to about this size. */
+const PAGE_SIZE = 4 * 1024 ** 2;
+const MOST_PAGE_ROWS = 4_096;
 /** A reader that waits for more finds a few new rows, and asks often. */
 const ROWS_AFTER = 32;
 /** How many rows more than are needed are read: some of them hold no message. */
@@ -73,10 +76,18 @@ class RowReader {
   readonly #log: RecordLog;
   readonly #stream: string;
   readonly #rows = new Map<number, LogRow>();
+  /** Of the rows read, in UTF-16 units, which is close enough. */
+  #size = 0;
 
   constructor(log: RecordLog, stream: string) {
     this.#log = log;
     this.#stream = stream;
+  }
+
+  /** How many rows one request reads at most: the more, the smaller the rows so far have been. */
+  get pageRows(): number {
+    const rows = Math.floor((PAGE_SIZE * this.#rows.size) / Math.max(1, this.#size));
+    return Math.min(MOST_PAGE_ROWS, Math.max(PAGE_ROWS, rows));
   }
 
   /** Reads rows below a number, highest first, whether they are known or not. */
@@ -86,6 +97,7 @@ class RowReader {
       const known = this.#rows.get(row.number);
       if (known && known.head === row.head) return known;
       this.#rows.set(row.number, row);
+      this.#size += row.texts.reduce((size, text) => size + text.length, row.head.length);
       return row;
     });
   }
@@ -126,7 +138,7 @@ class ThreadRead {
     const density = this.#hints.page?.density ?? 1;
     const most = after === undefined ? PAGE_ROWS : ROWS_AFTER;
     // At least two, so that the second one tells whether the first counts.
-    const wanted = before === undefined ? Math.max(1, Math.min(rowsFor(limit, density), most)) + 1 : 2;
+    const wanted = before === undefined ? Math.max(1, rowsFor(limit, density, most)) + 1 : 2;
     const [[newest, below]] = await Promise.all([
       this.#reader.read(Number.POSITIVE_INFINITY, wanted),
       ...this.#guesses,
@@ -139,8 +151,12 @@ class ThreadRead {
   /** @param isLast whether what is missing is missing for good. */
   async readView(end: Head, isLast: boolean): Promise<ThreadView | undefined> {
     const request = this.#request;
-    const extent: Extent = { pinned: end.pinned?.[0] ?? null, first: end.bounds[0], next: end.bounds[1] };
-    const range = selectRange(extent, request);
+    const bounds: SequenceBounds = {
+      pinned: end.pinned?.[0] ?? null,
+      first: end.bounds[0],
+      next: end.bounds[1],
+    };
+    const range = selectRange(bounds, request);
     const found = await this.#readRun(end, range, isLast);
     if (!found) return undefined;
     const [pinned, metadata] = [
@@ -155,9 +171,9 @@ class ThreadRead {
     this.isWhole = metadata !== "" && entries.every(({ record }) => record !== "");
     return {
       revision: formatRevision(end.incarnation, end.n),
-      count: countOf(extent),
-      first: firstOf(extent),
-      last: lastOf(extent),
+      count: countOf(bounds),
+      first: firstOf(bounds),
+      last: lastOf(bounds),
       entries,
       createdAt: end.createdAt,
       updatedAt: end.updatedAt ?? 0,
@@ -167,7 +183,11 @@ class ThreadRead {
   }
 
   /** The records of the messages that a range has, by sequence number; undefined where rows are missing. */
-  async #readRun(end: Head, range: Extent, isLast: boolean): Promise<Map<number, string> | undefined> {
+  async #readRun(
+    end: Head,
+    range: SequenceBounds,
+    isLast: boolean,
+  ): Promise<Map<number, string> | undefined> {
     const found = new Map<number, string>();
     if (range.first >= range.next) return found;
     const start = await this.#startOf(end, range);
@@ -177,7 +197,8 @@ class ThreadRead {
     let { cut } = end;
     while (low > range.first && row !== undefined) {
       const density = messages / Math.max(1, rows) || (this.#hints.page?.density ?? 1);
-      const next = await this.#reader.row(row, rowsFor(low - range.first, density) + ROWS_TO_SPARE);
+      const most = this.#reader.pageRows;
+      const next = await this.#reader.row(row, rowsFor(low - range.first, density, most) + ROWS_TO_SPARE);
       const head = next && decodeHeadIfSound(next);
       if (!head || head.incarnation !== end.incarnation) {
         if (!isLast) {
@@ -220,7 +241,7 @@ class ThreadRead {
   }
 
   /** The row that a walk down to a range begins with, and the message before which it stands. */
-  async #startOf(end: Head, range: Extent): Promise<{ row: number | undefined; low: number }> {
+  async #startOf(end: Head, range: SequenceBounds): Promise<{ row: number | undefined; low: number }> {
     const hint = this.#hints.page;
     const isUsable =
       hint !== undefined &&
@@ -299,9 +320,13 @@ class ThreadRead {
     const { end } = this.#hints;
     if (!end) return [];
     const { limit } = this.#request;
-    const extent: Extent = { pinned: end.pinned?.[0] ?? null, first: end.bounds[0], next: end.bounds[1] };
+    const bounds: SequenceBounds = {
+      pinned: end.pinned?.[0] ?? null,
+      first: end.bounds[0],
+      next: end.bounds[1],
+    };
     const rows = [
-      ...(end.pinned && selectRange(extent, this.#request).pinned !== null
+      ...(end.pinned && selectRange(bounds, this.#request).pinned !== null
         ? [end.pinned[1].at(-1)?.[0]]
         : []),
       ...(end.metadata && this.#request.metadata ? [end.metadata.at(-1)?.[0]] : []),
@@ -316,6 +341,6 @@ class ThreadRead {
  * How many rows to read for so many messages. Rows of large commits are large, so no more than are likely to be needed; at
  * least twice what is needed on average, as too few cost a round trip.
  */
-function rowsFor(messages: number, density: number): number {
-  return Math.min(PAGE_ROWS, Math.ceil(messages * Math.min(1, 2 / density)));
+function rowsFor(messages: number, density: number, most: number): number {
+  return Math.min(most, Math.ceil(messages * Math.min(1, 2 / density)));
 }

@@ -6,15 +6,22 @@ import type { MessageTraits } from "./message.ts";
 import { untilAborted, withRetries } from "./retry.ts";
 import type { StoreSettings } from "./state.ts";
 
+/** What contexts that are closed together share. */
+interface Shared {
+  closing?: Promise<void>;
+  /** The last of those that write to a thread alone, by the thread. */
+  readonly alone: Map<string, Promise<unknown>>;
+}
+
 /** What the stores of one factory share: the driver, how messages are read and written, and the closed state. */
-export class Connection<M> {
+export class StoreContext<M> {
   readonly driver: Driver;
   readonly codec: Codec;
   readonly traits: MessageTraits<M>;
   readonly onCorruptRecord: ((error: StoreError) => void) | undefined;
   readonly clock: Clock;
   readonly #given: StoreSettings;
-  readonly #closing: { started?: Promise<void> };
+  readonly #shared: Shared;
 
   constructor(
     driver: Driver,
@@ -25,7 +32,7 @@ export class Connection<M> {
       onCorruptRecord: ((error: StoreError) => void) | undefined;
       clock: Clock;
     },
-    closing: { started?: Promise<void> } = {},
+    shared: Shared = { alone: new Map() },
   ) {
     this.driver = driver;
     this.codec = how.codec;
@@ -33,14 +40,14 @@ export class Connection<M> {
     this.onCorruptRecord = how.onCorruptRecord;
     this.clock = how.clock;
     this.#given = given;
-    this.#closing = closing;
+    this.#shared = shared;
     this.settingsFor({});
   }
 
-  /** The same connection for messages of another type; closed together with this one. */
-  withTraits<N>(traits: MessageTraits<N>): Connection<N> {
+  /** The same context for messages of another type; closed together with this one. */
+  withTraits<N>(traits: MessageTraits<N>): StoreContext<N> {
     const { driver, codec, onCorruptRecord, clock } = this;
-    return new Connection<N>(driver, this.#given, { codec, traits, onCorruptRecord, clock }, this.#closing);
+    return new StoreContext<N>(driver, this.#given, { codec, traits, onCorruptRecord, clock }, this.#shared);
   }
 
   /**
@@ -96,13 +103,35 @@ export class Connection<M> {
     return untilAborted(() => withRetries(attempt, signal, undefined, this.clock), signal);
   }
 
+  /** Runs `write`, the only one of its kind, while commits that have not begun yet wait by {@link turnOf}. */
+  async alone<T>(threadId: string, write: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    const { alone } = this.#shared;
+    const before = this.turnOf(threadId);
+    const turn = untilAborted(async () => {
+      await before;
+      return await write();
+    }, signal);
+    const ended = turn.then(noop, noop);
+    alone.set(threadId, ended);
+    try {
+      return await turn;
+    } finally {
+      if (alone.get(threadId) === ended) alone.delete(threadId);
+    }
+  }
+
+  /** Resolves when a commit may begin; undefined: now. */
+  turnOf(threadId: string): Promise<unknown> | undefined {
+    return this.#shared.alone.get(threadId);
+  }
+
   assertOpen(): void {
-    if (this.#closing.started) throw closedError();
+    if (this.#shared.closing) throw closedError();
   }
 
   /** What a verb's error is to the user: a StoreError with the raw error as cause. */
   toStoreError(error: unknown): StoreError {
-    if (this.#closing.started)
+    if (this.#shared.closing)
       return new StoreError("CLOSED", "the store factory was closed meanwhile", { cause: error });
     if (StoreError.is(error)) return error;
     const { backend } = this.driver.capabilities;
@@ -113,7 +142,9 @@ export class Connection<M> {
   }
 
   close(): Promise<void> {
-    this.#closing.started ??= this.driver.close();
-    return this.#closing.started;
+    this.#shared.closing ??= this.driver.close();
+    return this.#shared.closing;
   }
 }
+
+function noop(): void {}
