@@ -74,22 +74,28 @@ function setRequest(
   const { reason, isAutomatic, signature, inputSchemaInput, ...unread } = rest as Record<string, unknown>;
   if (typeof approvalId !== "string") return false;
   const isWaiting = (one: ToolPart) => one.toolCallId === toolCallId && one.state === "input-available";
-  return change(target, path, isWaiting, (one) => {
-    target.losses.unread(path, unread);
-    const texts = { requestReason: reason, signature };
-    const known = Object.entries(texts).filter(([, text]) => typeof text === "string");
-    if (typeof reason !== "string") target.losses.unread(path, { reason });
-    if (typeof signature !== "string") target.losses.unread(path, { signature });
-    const isKnown = isBoolean(isAutomatic) === undefined;
-    if (!isKnown) target.losses.unread(path, { isAutomatic });
-    const approval = {
-      id: approvalId,
-      ...Object.fromEntries(known),
-      ...(isKnown && { isAutomatic }),
-      ...(inputSchemaInput !== undefined && { inputSchemaInput }),
-    };
-    return withPartFields(one, { state: "approval-requested", approval });
-  });
+  return change(
+    target,
+    path,
+    isWaiting,
+    (one) => {
+      target.losses.unread(path, unread);
+      const texts = { requestReason: reason, signature };
+      const known = Object.entries(texts).filter(([, text]) => typeof text === "string");
+      if (typeof reason !== "string") target.losses.unread(path, { reason });
+      if (typeof signature !== "string") target.losses.unread(path, { signature });
+      const isKnown = isBoolean(isAutomatic) === undefined;
+      if (!isKnown) target.losses.unread(path, { isAutomatic });
+      const approval = {
+        id: approvalId,
+        ...Object.fromEntries(known),
+        ...(isKnown && { isAutomatic }),
+        ...(inputSchemaInput !== undefined && { inputSchemaInput }),
+      };
+      return withPartFields(one, { state: "approval-requested", approval });
+    },
+    "last",
+  );
 }
 
 function setResponse(
@@ -111,19 +117,25 @@ function setResponse(
   });
 }
 
-/** Changes the newest tool call that fits. One of an earlier step is named: there the field reads as if it had come earlier. */
+/**
+ * Changes a tool call that fits: of the newest step that has one, the first, because results are in the order of the calls; or the last,
+ * which a request follows. One of an earlier step is named: there the field reads as if it had come earlier.
+ */
 function change(
   { made, step, losses }: PartTarget,
   path: string,
   fits: (part: ToolPart) => boolean,
   change: (part: ToolPart) => ToolPart,
+  pick: "first" | "last" = "first",
 ): boolean {
   const fitting = (part: UIMessage["parts"][number]) => isToolPart(part) && fits(part);
   const lists = [...made.map(({ parts }) => parts), step];
-  const list = lists.findLast((parts) => parts.some(fitting));
-  const index = list?.findLastIndex(fitting) ?? -1;
-  const part = list?.[index];
-  if (!list || !part || !isToolPart(part)) return false;
+  const list = lists.findLast((parts) => parts.some(fitting)) ?? [];
+  const last = list.findLastIndex(fitting);
+  const start = list.slice(0, last + 1).findLastIndex(({ type }) => type === "step-start") + 1;
+  const index = pick === "last" ? last : list.findIndex((part, at) => at >= start && fitting(part));
+  const part = list[index];
+  if (!part || !isToolPart(part)) return false;
   const newest = step.length > 0 ? step : made.at(-1)?.parts;
   const isNewest = list === newest && !list.slice(index).some(({ type }) => type === "step-start");
   list[index] = change(part);
