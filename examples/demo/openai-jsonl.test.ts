@@ -180,7 +180,7 @@ describe("bad records", () => {
     ["wrong content", [hi, hi, user(7)], 3, "content must be a string or an array of parts"],
     ["null content", [user(null)], 1, "content must be a string"],
     ["null content of the model", [model({})], 1, "(null only beside tool_calls or a refusal)"],
-    ["no parts", [user([])], 1, "content must be a string or an array of parts that is not empty"],
+    ["no parts", [user([])], 1, "content must be a string or a non-empty array of parts"],
     ["a part that is none", [user(["Hi"])], 1, "content[0] must be an object"],
     ["unknown part", [user([text("a"), { type: "audio" }])], 1, 'content[1].type must be "text" or'],
     ["inherited part type", [user([{ type: "toString" }])], 1, "content[0].type must be"],

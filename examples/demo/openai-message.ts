@@ -140,7 +140,7 @@ function contentOf<P>(
 ): string | P[] {
   if (typeof content === "string") return content;
   if (!Array.isArray(content) || content.length === 0) {
-    invalid(`content must be a string or an array of parts that is not empty${exception}`);
+    invalid(`content must be a string or a non-empty array of parts${exception}`);
   }
   return content.map((value, index) => {
     const field = `content[${index}]`;

@@ -21,7 +21,7 @@ test.each([
   [["expire", "memory:", "--all", "--ttl", "36501d"], "scrollback: expire: --ttl must be at most 36500d\n"],
   [["ls", "ftp://host"], "url must begin with"],
   [["ls", "env:NO_SUCH_VARIABLE"], "NO_SUCH_VARIABLE: this environment variable is not set"],
-  [["show", "memory:", ""], "threadId must be a string that is not empty"],
+  [["show", "memory:", ""], "threadId must be a non-empty string"],
   [["show", "memory:", "a", "--before", "x"], "before must be a cursor"],
   [["export", "memory:", "--format", "xml"], "Allowed choices are jsonl, openai"],
 ])("wrong usage is named and has its exit code: %j", async (args, message) => {

@@ -34,7 +34,7 @@ const MAX_BYTES_PER_UNIT = 3;
 
 const changeChecks = {
   drop: (value: unknown) =>
-    value === "all" || isCount(value) === undefined ? undefined : `must be "all" or a whole number from 0 on`,
+    value === "all" || isCount(value) === undefined ? undefined : `must be "all" or an integer of 0 or more`,
   append: (value: unknown) =>
     Array.isArray(value) ? undefined : "(the messages) must be an array of messages",
   metadata: () => undefined,

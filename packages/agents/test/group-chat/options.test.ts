@@ -55,12 +55,12 @@ describe("bad options are rejected by the constructor, by name", () => {
     [
       "maximumIterations",
       () => new AgentGroupChat({ maximumIterations: 0 }),
-      "maximumIterations must be a whole number",
+      "maximumIterations must be an integer",
     ],
     [
       "a fraction",
       () => new AgentGroupChat({ maximumIterations: 1.5 }),
-      "maximumIterations must be a whole number",
+      "maximumIterations must be an integer",
     ],
     [
       "automaticReset",
@@ -117,11 +117,7 @@ describe("bad options are rejected by the constructor, by name", () => {
     ["no patterns", () => new RegexTermination([]), "RegexTermination: patterns must not be empty"],
     ["a pattern", () => new RegexTermination(["ok", given(1)]), "patterns[1] must be a regular expression"],
     ["a wrong pattern", () => new RegexTermination("("), "patterns[0] must be a regular expression"],
-    [
-      "no terminations",
-      () => new AggregateTermination([]),
-      "terminations must be an array that is not empty",
-    ],
+    ["no terminations", () => new AggregateTermination([]), "terminations must be a non-empty array"],
     ["a termination", () => new AggregateTermination([given(1)]), "terminations[0] must be a function"],
     [
       "a condition",
