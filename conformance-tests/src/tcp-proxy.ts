@@ -9,8 +9,8 @@ export type ProxyMode =
   /** `afterBytes` bytes of the request (default 0) are forwarded, then the connection is cut. */
   | { readonly kind: "cut-request"; readonly afterBytes?: number; readonly times?: number }
   /**
-   * Requests are forwarded; after `afterBytes` bytes of the reply (default 0) the connection is cut. So many parts of replies
-   * pass before (`skip`, default 0), on whatever connections.
+   * Requests are forwarded; after `afterBytes` bytes of the reply (default 0) the connection is cut. So many parts of
+   * replies pass before (`skip`, default 0), on any connections.
    */
   | {
       readonly kind: "cut-reply";
@@ -206,7 +206,7 @@ class Connection {
     this.replies = new Pipe(upstream, client, events.replyArrived, events.replyForwarded);
     client.on("error", () => this.cut());
     upstream.on("error", () => this.cut());
-    // Where replies are lost so is their end, but nobody waits for it any more.
+    // If replies are lost, so is their end, but no caller waits for it any more.
     upstream.on("end", () => {
       if (client.readableEnded && this.replies.isStopped) this.cut();
     });

@@ -21,7 +21,7 @@ export interface BeginTurn<UI extends UIMessage> extends UIOptions, BeginTurnOpt
 export interface OpenTurn<UI extends UIMessage> extends Turn<UI> {
   /** For `toUIMessageStream`. */
   readonly ui: RecorderOptions<UI>;
-  /** Reads the stream to its end whoever listens, stores the answer, and then closes. */
+  /** Reads the stream to its end even without listeners, stores the answer, and then closes. */
   pipe<C>(stream: ReadableStream<C>): ReadableStream<C>;
 }
 

@@ -28,7 +28,10 @@ export function redisStreams(options: RedisStreamsOptions): ChatStreams {
   if (redis === undefined) invalid("redisStreams: redis must be a client of ioredis");
   const channels = new Channels(redis, onError);
   const stopChannel = (runId: string) => `${keyPrefix}:stop:${runId}`;
-  /** The library rejects where nobody waits: what fails here is reported, and a stream that is not published is not resumed. */
+  /**
+   * The library rejects promises that no one awaits. Errors are reported here, and a stream that is not published is not
+   * resumed.
+   */
   const reported = async <T>(request: Promise<T>): Promise<T | null> => {
     try {
       return await request;

@@ -82,8 +82,8 @@ export class ScrollbackSessionStore<S = unknown> implements SessionStore<S> {
   }
 
   /**
-   * Reads a snapshot, has it changed, and writes it if nobody has written it since; else begins anew. `mutator` may be called
-   * several times.
+   * Reads a snapshot, changes it by `mutator`, and writes it if it was not written in between; otherwise starts again.
+   * `mutator` may be called several times.
    *
    * @returns the snapshot's id, or null where `mutator` returned null.
    */

@@ -77,8 +77,8 @@ export class GoogleAdkSessionService extends BaseSessionService implements Async
 
   /**
    * The sessions, newest update first where no order is given, with their state and without events. ADK's totals need to
-   * know all of them: this reads the head of every session, whatever the limit. For long lists use `listSessions` of
-   * `@scrollback/sessions` on the same stores, which reads a page.
+   * know all of them: this reads the head of every session, independent of the limit. For long lists use `listSessions`
+   * of `@scrollback/sessions` on the same stores, which reads a page.
    */
   override async listSessions(request: ListSessionsRequest): Promise<ListSessionsResponse> {
     const { appName, userId, order } = request;
@@ -175,7 +175,7 @@ function pageOf(all: AdkSession[], { limit, offset = 0, page }: ListSessionsRequ
   };
 }
 
-/** Sets an own property, whatever its name. */
+/** Sets an own property of any name. */
 function setValue(values: Record<string, unknown>, key: string, value: unknown): void {
   Object.defineProperty(values, key, { value, writable: true, enumerable: true, configurable: true });
 }

@@ -15,7 +15,7 @@ const LARGEST_PAGE = 256;
 const MAX_ATTEMPTS = 20;
 /** The number of keys that are remembered of writes without their checkpoint. */
 const REMEMBERED_KEYS = 64;
-/** So many keys fit one message, whatever their length. */
+/** The maximum number of keys in one message; this many fit at any length. */
 const KEYS_PER_MESSAGE = 1_000;
 
 /** The metadata of a log's thread. */

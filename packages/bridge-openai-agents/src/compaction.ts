@@ -64,7 +64,7 @@ export class ScrollbackCompactionSession
     return { items, ownership };
   }
 
-  /** Adds items. The receipt stays good if nobody else has written since. */
+  /** Adds items. The receipt stays valid unless another writer has written since. */
   async addItemsWithCompactionOwnership(items: AgentInputItem[], ownership: object | null): Promise<void> {
     const expectedRevision = ownership ? this.#receipts.get(ownership) : undefined;
     if (!ownership || expectedRevision === undefined) return await this.addItems(items);

@@ -44,7 +44,7 @@ test.each([
   const { code, stderr } = await run([command, folder.url(), ...args]);
   expect({ code, stderr }).toEqual({
     code: 2,
-    stderr: `scrollback: ${folder.url()}: there is no such file; setup makes one\n`,
+    stderr: `scrollback: ${folder.url()}: the file does not exist; create it with setup\n`,
   });
   expect(readdirSync(folder.path)).toEqual([]);
 });

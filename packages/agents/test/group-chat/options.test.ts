@@ -98,7 +98,7 @@ describe("bad options are rejected by the constructor, by name", () => {
       () => new ModelSelection({ model: given(1) }),
       "ModelSelection: model must be a language model",
     ],
-    ["selection's prompt", () => new ModelSelection({ model, prompt: "" }), "prompt must be a string"],
+    ["selection's prompt", () => new ModelSelection({ model, prompt: "" }), "prompt must be a non-empty string"],
     [
       "selection's reducer",
       () => new ModelSelection({ model, historyReducer: given({}) }),
@@ -172,7 +172,7 @@ describe("bad arguments are rejected by name, and change nothing", () => {
     [
       "a name",
       (one) => listen(one.invoke(given({ ...actor("B"), name: 1 }))),
-      "invoke: agent.name must be a string",
+      "invoke: agent.name must be a non-empty string",
     ],
     [
       "a channel",
