@@ -27,6 +27,7 @@ import { formatMetadataRecord } from "./record.ts";
 import { parseState, type StoreSettings } from "./state.ts";
 import { StoreContext } from "./store-context.ts";
 import type { StoreFactory, StoreOptions } from "./store-factory.ts";
+import { trimmings } from "./trimming.ts";
 
 checkNodeVersion();
 
@@ -36,7 +37,7 @@ const contexts = new WeakMap<object, StoreContext<unknown>>();
 /** The checks of {@link StoreOptions}, for an adapter's own `checkOptions`. */
 export const storeOptionChecks: Readonly<Record<keyof StoreOptions, Check>> = Object.freeze({
   maxMessages: isPositiveInteger,
-  trimming: isOneOf("turns", "exact"),
+  trimming: isOneOf(...trimmings),
   ttlMs: isTtl,
   codec: hasMethods("encode", "decode"),
   traits: hasMethods("role", "toolCalls", "toolResults"),

@@ -1,7 +1,7 @@
 import { isId, isOneOf, isPositiveInteger, isTtl } from "./arguments.ts";
 import { StoreError } from "./errors.ts";
 import { isRecordTime } from "./record.ts";
-import type { Trimming } from "./trimming.ts";
+import { type Trimming, trimmings } from "./trimming.ts";
 
 /** How a store trims and expires threads; part of its state. An absent field is not set. */
 export interface StoreSettings {
@@ -67,7 +67,7 @@ export function parseState(state: unknown, backend: string): StoreState {
   const field = (name: string, problem: string | undefined) => problem && refuse(`${name} ${problem}`);
   field("threadId", isId(fields.threadId));
   if (fields.maxMessages !== undefined) field("maxMessages", isPositiveInteger(fields.maxMessages));
-  if (fields.trimming !== undefined) field("trimming", isOneOf("turns", "exact")(fields.trimming));
+  if (fields.trimming !== undefined) field("trimming", isOneOf(...trimmings)(fields.trimming));
   if (fields.ttlMs !== undefined) field("ttlMs", isTtl(fields.ttlMs));
   if (fields.thread !== undefined) field("thread", checkSnapshot(fields.thread));
   return state as StoreState;

@@ -8,7 +8,10 @@ import type { MessageKind } from "./message.ts";
  *   message it starts at the earliest message that is not a tool result. Otherwise it starts at the raw cut.
  * - `"exact"`: keeps exactly the newest `maxMessages`.
  */
-export type Trimming = "turns" | "exact";
+export type Trimming = (typeof trimmings)[number];
+
+/** All values of {@link Trimming}. */
+export const trimmings = Object.freeze(["turns", "exact"] as const);
 
 /** The sequence numbers of a thread: `first` to `next - 1`, preceded by at most one leading system message. */
 export interface SequenceBounds {

@@ -121,7 +121,11 @@ export function foundNoServer(error: unknown): boolean {
  * @param owned whether the client is the stores' own, which only they close.
  * @param servers the servers that it connects to.
  */
-export function classifyError(error: unknown, owned: boolean, servers?: string): ErrorClassification | undefined {
+export function classifyError(
+  error: unknown,
+  owned: boolean,
+  servers?: string,
+): ErrorClassification | undefined {
   if (!(error instanceof Error)) return undefined;
   if (isCertificateError(error)) return network(error, servers);
   const { name } = error;

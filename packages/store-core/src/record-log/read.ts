@@ -8,6 +8,9 @@ import { highestLive } from "./locate.ts";
 import { FIRST_ROW, type LogRow, type RecordLog } from "./record-log.ts";
 
 const PAGE_ROWS = 256;
+/** Further rows are read with one request if the rows so far were so small that all together have about this size. */
+const PAGE_SIZE = 4 * 1024 ** 2;
+const MOST_PAGE_ROWS = 4_096;
 /** A polling reader finds few new rows and reads often. */
 const ROWS_AFTER = 32;
 /** The number of additional rows per read: some rows hold no message. */
@@ -77,10 +80,18 @@ class RowReader {
   readonly #log: RecordLog;
   readonly #stream: string;
   readonly #rows = new Map<number, LogRow>();
+  /** Of the rows read, in UTF-16 units, which is close enough. */
+  #size = 0;
 
   constructor(log: RecordLog, stream: string) {
     this.#log = log;
     this.#stream = stream;
+  }
+
+  /** The maximum number of rows for one request: the smaller the rows so far, the more. */
+  get pageRows(): number {
+    const rows = Math.floor((PAGE_SIZE * this.#rows.size) / Math.max(1, this.#size));
+    return Math.min(MOST_PAGE_ROWS, Math.max(PAGE_ROWS, rows));
   }
 
   /** Reads rows below a number, highest first, whether or not they were read before. */
@@ -90,6 +101,7 @@ class RowReader {
       const known = this.#rows.get(row.number);
       if (known && known.head === row.head) return known;
       this.#rows.set(row.number, row);
+      this.#size += row.texts.reduce((size, text) => size + text.length, row.head.length);
       return row;
     });
   }
@@ -130,7 +142,7 @@ class ThreadRead {
     const density = this.#hints.page?.density ?? 1;
     const most = after === undefined ? PAGE_ROWS : ROWS_AFTER;
     // At least two rows: the second shows whether the first is part of the thread.
-    const wanted = before === undefined ? Math.max(1, Math.min(rowsFor(limit, density), most)) + 1 : 2;
+    const wanted = before === undefined ? Math.max(1, rowsFor(limit, density, most)) + 1 : 2;
     const [[newest, below]] = await Promise.all([
       this.#reader.read(Number.POSITIVE_INFINITY, wanted),
       ...this.#guesses,
@@ -189,7 +201,8 @@ class ThreadRead {
     let { cut } = end;
     while (low > range.first && row !== undefined) {
       const density = messages / Math.max(1, rows) || (this.#hints.page?.density ?? 1);
-      const next = await this.#reader.row(row, rowsFor(low - range.first, density) + ROWS_TO_SPARE);
+      const most = this.#reader.pageRows;
+      const next = await this.#reader.row(row, rowsFor(low - range.first, density, most) + ROWS_TO_SPARE);
       const head = next && decodeHeadIfSound(next);
       if (!head || head.incarnation !== end.incarnation) {
         if (!isLast) {
@@ -332,6 +345,6 @@ class ThreadRead {
  * The number of rows to read for a number of messages: at least twice the average need, because too few rows cost a round
  * trip; not more, because rows of large commits are large.
  */
-function rowsFor(messages: number, density: number): number {
-  return Math.min(PAGE_ROWS, Math.ceil(messages * Math.min(1, 2 / density)));
+function rowsFor(messages: number, density: number, most: number): number {
+  return Math.min(most, Math.ceil(messages * Math.min(1, 2 / density)));
 }
