@@ -1,3 +1,9 @@
+/**
+ * A Vitest reporter that prints the results of the conformance suite as a matrix and writes them as Markdown.
+ *
+ * @packageDocumentation
+ */
+
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import type { Reporter, TestCase, TestModule, TestSpecification, Vitest } from "vitest/node";

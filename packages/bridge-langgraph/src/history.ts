@@ -1,3 +1,9 @@
+/**
+ * The chat message history of LangChain, over any Scrollback store.
+ *
+ * @packageDocumentation
+ */
+
 import { BaseListChatMessageHistory } from "@langchain/core/chat_history";
 import {
   type BaseMessage,

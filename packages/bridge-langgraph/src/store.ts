@@ -1,3 +1,9 @@
+/**
+ * The long-term memory (`BaseStore`) of LangGraph, over any Scrollback store.
+ *
+ * @packageDocumentation
+ */
+
 import {
   BaseStore,
   type GetOperation,

@@ -1,3 +1,9 @@
+/**
+ * A session of the OpenAI Agents SDK that is compacted by the Responses API, over any Scrollback store.
+ *
+ * @packageDocumentation
+ */
+
 import {
   type AgentInputItem,
   MemorySession,

@@ -55,12 +55,12 @@ describe("bad options are rejected by the constructor, by name", () => {
     [
       "maximumIterations",
       () => new AgentGroupChat({ maximumIterations: 0 }),
-      "maximumIterations must be an integer",
+      "maximumIterations must be a positive integer",
     ],
     [
       "a fraction",
       () => new AgentGroupChat({ maximumIterations: 1.5 }),
-      "maximumIterations must be an integer",
+      "maximumIterations must be a positive integer",
     ],
     [
       "automaticReset",
