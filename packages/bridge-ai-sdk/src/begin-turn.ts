@@ -7,7 +7,7 @@ import { beginRun, recorderOf, turnOf } from "./open-turn.ts";
 import type { BeginTurnOptions, Turn, UIOptions } from "./options.ts";
 import { parsePostBody } from "./post-body.ts";
 
-/** What {@link beginTurn} takes. */
+/** The options of {@link beginTurn}. */
 export interface BeginTurn<UI extends UIMessage> extends UIOptions, BeginTurnOptions {
   /** The chats of the user: `chats.of(userId)`. */
   readonly chats: OwnedChats<UI>;

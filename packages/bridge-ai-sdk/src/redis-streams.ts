@@ -4,9 +4,9 @@ import { createResumableStreamContext, type Publisher, type Subscriber } from "r
 import { Channels } from "./redis-channels.ts";
 import type { ChatStreams } from "./streams.ts";
 
-/** What {@link redisStreams} takes. */
+/** The options of {@link redisStreams}. */
 export interface RedisStreamsOptions {
-  /** A client of ioredis. It is not closed. Listening takes a connection of its own, which is made of it and closed by `close`. */
+  /** A client of ioredis. The factory stays open. Listening takes a connection of its own, which is made of it and closed by `close`. */
   readonly redis: Redis;
   /** Before every key and channel. Default `"scrollback:answers"`. */
   readonly keyPrefix?: string;

@@ -9,7 +9,7 @@ import {
 } from "@scrollback/store-core";
 import { type CheckpointEntry, keysOf, type LogEntry } from "./log-entry.ts";
 
-/** A search reads so many entries first, then four times as many each time. */
+/** The number of entries that a search reads first. It reads four times as many each further time. */
 const FIRST_PAGE = { newest: 2, search: 8 };
 const LARGEST_PAGE = 256;
 const MAX_ATTEMPTS = 20;
@@ -45,7 +45,7 @@ export interface LogView {
   entries(): AsyncIterable<CheckpointEntry>;
 }
 
-/** What {@link CheckpointLog.delete} takes. */
+/** The options of {@link CheckpointLog.delete}. */
 export interface LogDeletion {
   /** Names of attachments that every log may have. */
   readonly keys: readonly string[];

@@ -64,7 +64,7 @@ export class Progress {
     this.#threads += 1;
   }
 
-  /** Takes the bar away. Twice is the same as once. */
+  /** Takes the bar away. Further calls have no effect. */
   stop(): void {
     clearTimeout(this.#timer);
     if (this.#bar.isActive) this.#bar.stop();

@@ -28,7 +28,7 @@ const PLAIN = "p";
  * this codec stay readable. Runs synchronously. A write that is repeated under its operation id counts as the same change
  * only if zlib compresses it to the same bytes. With another version of Node.js it may fail with `CONFLICT`.
  *
- * @throws StoreError `INVALID_ARGUMENT` for a wrong or unknown option.
+ * @throws StoreError `INVALID_ARGUMENT` for an invalid or unknown option.
  * @example
  * const stores = createMemoryStores({ codec: gzipCodec() });
  */
