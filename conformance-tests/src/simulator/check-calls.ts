@@ -59,8 +59,8 @@ export function checkOutcome(
     return;
   }
   if (outcome === "operation-conflict") {
-    // The id was used, whatever has come since; so the revision may be one of a moment ago.
-    // Of a deleted thread the ids are still known.
+    // The id was used, regardless of later commits; so the revision may be an older one. Of a deleted thread the ids are
+    // still known.
     const isCurrent = revision === null ? momentOf(model, call, null) : model.wasAt(revision);
     if (!isCurrent || !model.wasReused(operation))
       throw new SimulationFailure(

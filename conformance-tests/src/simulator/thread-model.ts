@@ -24,7 +24,7 @@ const PLANNING_MS = 6 * MINUTE;
 /** The thread from one step on. */
 export interface HistoryEntry {
   readonly step: number;
-  /** Undefined: there is no thread. */
+  /** Undefined: the thread does not exist. */
   readonly state: ThreadState | undefined;
   /** The thread reads as empty from this time on, by the reader's clock. Undefined: never. */
   readonly expiresAt: number | undefined;
@@ -61,7 +61,7 @@ export class ThreadModel implements RowListener {
   /** The tokens of the roots that have a first row. */
   readonly #begun = new Set<string>();
   readonly #revisions = new Set<Revision>();
-  /** By id: the newest commit of each, whatever its change. */
+  /** The newest commit of each id, whatever its change. */
   readonly #newest = new Map<
     string,
     { incarnation: string; n: number; caller: string | undefined; at: number }

@@ -28,7 +28,7 @@ export interface Head {
   readonly summary?: Record<string, unknown>;
 }
 
-/** What lists know of a transcript. */
+/** The fields of a transcript in lists. */
 export interface Listed {
   readonly summary?: Record<string, unknown>;
 }
@@ -51,8 +51,8 @@ export interface TranscriptOptions {
 }
 
 /**
- * One transcript. It knows the uuids at the revision that it has read or written last, and writes only to that one, so no
- * entry is stored twice, whoever else writes.
+ * One transcript. It caches the uuids at the revision that it read or wrote last, and writes only at that revision. So no
+ * entry is stored twice while other processes write.
  */
 export class Transcript {
   readonly #options: TranscriptOptions;

@@ -17,9 +17,9 @@ const PAGE = 1_000;
 
 /** What a {@link ScrollbackStorage} takes. */
 export interface ScrollbackStorageOptions {
-  /** A store factory of any backend and any message type, without `maxMessages` and `ttlMs`. It is not closed. */
+  /** A store factory of any backend and any message type, without `maxMessages` and `ttlMs`. The factory stays open. */
   readonly stores: Pick<StoreFactory, "settings" | "withTraits">;
-  /** Called with what failed in the background: notes of lists, which are written again. */
+  /** Called with errors of background work: notes of lists, which are retried. */
   readonly onError?: ((error: unknown) => void) | undefined;
 }
 
@@ -45,7 +45,7 @@ export class ScrollbackStorage implements AsyncDisposable {
   /** The ones written last, at the end. */
   readonly #cache = new Map<string, CachedHead>();
 
-  /** Does no I/O. @throws StoreError `INVALID_ARGUMENT` for a wrong option, and for stores that trim or expire. */
+  /** Does no I/O. @throws StoreError `INVALID_ARGUMENT` for an invalid option, and for stores that trim or expire. */
   constructor(options: ScrollbackStorageOptions) {
     checkOptions("ScrollbackStorage", options ?? null, checks);
     const { stores, onError } = options;
@@ -61,7 +61,7 @@ export class ScrollbackStorage implements AsyncDisposable {
     this.#stores = stores.withTraits(chatMessageTraits);
   }
 
-  /** Stores bytes under a key, over what is there: up to 45 MiB, in one commit. */
+  /** Stores or replaces the bytes of a key, up to 45 MiB, in one commit. */
   async write(key: string, data: Uint8Array): Promise<void> {
     checkKey("write", key);
     if (!(data instanceof Uint8Array)) invalid("write: data must be a Uint8Array");
@@ -85,13 +85,13 @@ export class ScrollbackStorage implements AsyncDisposable {
     if (this.#cache.size > CACHE_SIZE && oldest !== undefined) this.#cache.delete(oldest);
   }
 
-  /** The bytes under a key, or null. */
+  /** Returns the bytes of a key, or null. */
   async read(key: string): Promise<Uint8Array | null> {
     checkKey("read", key);
     return await readValue(this.#open(key));
   }
 
-  /** Deletes a key with its bytes; a missing one is none to delete. */
+  /** Deletes a key with its bytes. Does nothing for a missing key. */
   async delete(key: string): Promise<void> {
     checkKey("delete", key);
     this.#cache.delete(key);
@@ -106,7 +106,7 @@ export class ScrollbackStorage implements AsyncDisposable {
       await this.#directories.purge(threads.groups, { key: [group], order: 0 });
   }
 
-  /** The keys that begin with a prefix, sorted; all with an empty one. */
+  /** Returns the keys with a prefix, sorted; all keys for an empty prefix. */
   async list(prefix: string): Promise<string[]> {
     if (prefix !== "") checkKey("list", prefix);
     const group = groupOf(prefix);
@@ -123,7 +123,7 @@ export class ScrollbackStorage implements AsyncDisposable {
     return keys.sort();
   }
 
-  /** Returns when all that lists need is written. Call it before the stores are closed. */
+  /** Returns when everything that lists need is written. Call it before you close the stores. */
   async flush(): Promise<void> {
     await this.#directories.flush();
   }

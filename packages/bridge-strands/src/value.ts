@@ -18,9 +18,9 @@ export interface Head {
   readonly version: 1;
   /** Random, new for each creation of the key. */
   readonly incarnation: string;
-  /** How often this incarnation was written. */
+  /** The number of writes of this incarnation. */
   readonly writes: number;
-  /** How many messages have the bytes. */
+  /** The number of messages that hold the bytes. */
   readonly pieces: number;
 }
 
@@ -30,18 +30,18 @@ export interface CachedHead {
   readonly revision: Revision | null;
 }
 
-/** A value as lists have it: they sort by key alone. */
+/** The entry of a value in lists, which sort by key alone. */
 export function listedAs({ incarnation, writes: version }: Head): MemberNow<null> {
   return { incarnation, version, order: 0, value: null };
 }
 
-/** What a value's head says, in one read. */
+/** Reads a value's head, in one read. */
 export async function readHead(store: MessageStore): Promise<CachedHead> {
   const { metadata, revision } = await store.read({ limit: 0 });
   return { head: parseMetadata<Head>(store.threadId, metadata, owner), revision };
 }
 
-/** The bytes, or null where there are none. */
+/** Returns the bytes of a value, or null if it does not exist. */
 export async function readValue(store: MessageStore): Promise<Uint8Array | null> {
   const { entries, metadata } = await store.read();
   const head = parseMetadata<Head>(store.threadId, metadata, owner);
@@ -54,7 +54,7 @@ export async function readValue(store: MessageStore): Promise<Uint8Array | null>
   return new Uint8Array(Buffer.concat(entries.map(({ message }) => valueIn<Uint8Array>(message))));
 }
 
-/** What {@link writeValue} takes. */
+/** The input of {@link writeValue}. */
 export interface ValueWrite {
   readonly key: string;
   readonly store: MessageStore;
@@ -66,7 +66,7 @@ export interface ValueWrite {
   readonly announce: () => Promise<void>;
 }
 
-/** Writes a value over whatever is there, in one commit. */
+/** Writes or replaces a value, in one commit. */
 export async function writeValue(write: ValueWrite, data: Uint8Array): Promise<CachedHead> {
   const { key, store, directories, directory, announce } = write;
   let { cached } = write;

@@ -98,7 +98,7 @@ async function changeOne(
   { change, done }: ThreadChange,
 ): Promise<ThreadOutcome> {
   const { threadId } = thread;
-  // Metadata that cannot be read is no reason to keep a thread.
+  // Unreadable metadata does not prevent deletion.
   const page = await skippingCorruptRecords(
     () => undefined,
     () => stores.open(threadId).read({ limit: 0, signal }),

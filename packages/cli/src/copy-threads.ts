@@ -13,7 +13,7 @@ import {
   workThrough,
 } from "./thread-work.ts";
 
-/** What {@link copyThreads} takes beside the threads. */
+/** The options of {@link copyThreads}. */
 export interface CopyOptions extends Pick<WorkOptions, "concurrency" | "report"> {
   readonly label: string;
   /** The word for a thread that was copied. */

@@ -26,7 +26,7 @@ const isSessionIdOrBlank: Check = (value) =>
 const isLimit: Check = (value) =>
   Number.isSafeInteger(value) && (value as number) >= 1 && (value as number) <= 100
     ? undefined
-    : "must be a whole number from 1 to 100";
+    : "must be an integer from 1 to 100";
 
 const isToken: Check = (value) => (typeof value === "string" ? undefined : "must be a nextPageToken");
 

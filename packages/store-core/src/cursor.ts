@@ -14,8 +14,8 @@ export interface CursorRange {
 }
 
 /**
- * A range's ends as sequence numbers of the thread that is at `revision`. A cursor of a thread that has expired stands
- * before its first message.
+ * The ends of a range as sequence numbers of the thread at `revision`. A cursor of an expired incarnation stands before
+ * the first message.
  */
 export function boundsAt(
   revision: Revision | null,
@@ -29,20 +29,20 @@ export function boundsAt(
   };
 }
 
-/** The part of a revision that is the same from a thread's first commit until it expires. */
+/** The incarnation within a revision: constant from a thread's first commit until it expires or is deleted. */
 function incarnationOf(revision: Revision): string {
   return revision.slice(0, revision.lastIndexOf("."));
 }
 
 /**
- * Makes the cursor for `before` or `after` a sequence number, in the thread that was at `revision`. After 0 is the thread's
+ * Makes the cursor before or after a sequence number, for the incarnation of `revision`. After 0 is the thread's
  * beginning.
  */
 export function formatCursor(revision: Revision, sequence: number): Cursor {
   return Buffer.from(`1:${incarnationOf(revision)}:${sequence}`).toString("base64url");
 }
 
-/** Reads a cursor back. @throws StoreError `INVALID_ARGUMENT` for a string that is none. */
+/** Parses a cursor. @throws StoreError `INVALID_ARGUMENT` for a string that is not a cursor. */
 export function parseCursor(name: "before" | "after" | "upTo", cursor: unknown): CursorLocation {
   const text = typeof cursor === "string" ? Buffer.from(cursor, "base64url").toString() : "";
   const match = /^1:([\w-]{1,64}):(\d{1,15})$/.exec(text);

@@ -31,7 +31,7 @@ import { trimmings } from "./trimming.ts";
 
 checkNodeVersion();
 
-/** A factory's {@link StoreContext}, for what takes two factories. */
+/** The {@link StoreContext} of each factory, for calls that involve two factories. */
 const contexts = new WeakMap<object, StoreContext<unknown>>();
 
 /** The checks of {@link StoreOptions}, for an adapter's own `checkOptions`. */
@@ -45,11 +45,11 @@ export const storeOptionChecks: Readonly<Record<keyof StoreOptions, Check>> = Ob
 });
 
 /**
- * Makes a factory of a driver. What every `create…Stores` of an adapter ends in; options beyond {@link StoreOptions} are
- * the adapter's and checked by it.
+ * Makes a factory from a driver. Every `create…Stores` of an adapter calls it. The adapter checks its own options, beyond
+ * {@link StoreOptions}.
  *
- * @param how the clock that retries and pauses go by; for tests. Default: the system's.
- * @throws StoreError `INVALID_ARGUMENT` for a wrong option, `UNSUPPORTED` for one that the driver cannot honour.
+ * @param how the clock of retries and pauses, for tests. Default: the system clock.
+ * @throws StoreError `INVALID_ARGUMENT` for an invalid option, `UNSUPPORTED` for an option that the driver cannot honour.
  */
 export function createStores<M = ChatMessage>(
   driver: Driver,
@@ -136,7 +136,7 @@ const { maxMessages, trimming, ttlMs } = storeOptionChecks;
 const settingChecks = { maxMessages, trimming, ttlMs };
 const deleteChecks = { expectedRevision: isRevision, signal: isSignal };
 
-/** A thread's store. `settings` win over the factory's; those that are undefined count as left out. */
+/** The store of a thread. `settings` override the factory's; undefined settings count as absent. */
 function storeOf<M>(
   context: StoreContext<M>,
   threadId: string,
@@ -152,7 +152,7 @@ function checkThreadId(caller: string, name: string, threadId: unknown): void {
   if (problem) invalid(`${caller}: ${name} ${problem}`);
 }
 
-/** A commit that takes all the way to the backend and is refused there: it expects a revision that no thread is at. */
+/** A commit that reaches the backend and is refused there, because it expects a revision that no thread has. */
 function refusedCommit(): CommitRequest {
   const id = uuidV7();
   const incarnation = newIncarnation();

@@ -42,17 +42,17 @@ interface Thread {
   updatedAt: number;
   expiresAt: number | undefined;
   operations: Operations;
-  /** Threads are listed in the order of these. */
+  /** The position in listings. */
   readonly serial: number;
 }
 
 /** By operation id, oldest first. */
 type Operations = Map<string, { digest: string; revision: string; at: number }>;
 
-/** What is remembered of a deleted thread for a while. */
+/** The operation ids of a deleted thread, kept for {@link REMEMBERED_MS}. */
 interface Deleted {
   readonly operations: Operations;
-  /** By operation id: when its deletions were made. */
+  /** The times of its deletions, by operation id. */
   readonly deletions: Map<string, number>;
   at: number;
 }
@@ -70,8 +70,8 @@ const capabilities: DriverCapabilities = Object.freeze({
 });
 
 /**
- * The reference driver: threads live in this object and end with it. A commit is atomic because it never awaits.
- * Expired threads are removed when they are met, and all of them whenever the number of threads has doubled.
+ * The reference driver. It stores threads in this object only. A commit is atomic because it never awaits. An expired
+ * thread is removed when it is accessed; all expired threads are removed whenever the number of threads has doubled.
  */
 export class MemoryDriver implements Driver {
   readonly capabilities: DriverCapabilities = capabilities;
@@ -82,7 +82,7 @@ export class MemoryDriver implements Driver {
   readonly #clock: Pick<Clock, "wall">;
   #sweepAt = 1_000;
 
-  /** @param options `clock`: what expiry goes by; for tests. Default: the system's. */
+  /** @param options `clock`: the clock of expiry, for tests. Default: the system clock. */
   constructor({ clock = systemClock }: { readonly clock?: Pick<Clock, "wall"> } = {}) {
     this.#clock = clock;
   }
@@ -208,7 +208,7 @@ export class MemoryDriver implements Driver {
     return undefined;
   }
 
-  /** What is still remembered of a deleted thread. What is due of others is forgotten. */
+  /** The operation ids that are still remembered of a deleted thread. Removes the expired entries of other threads. */
   #deletedNow(threadId: string): Deleted | undefined {
     const due = this.#clock.wall() - REMEMBERED_MS;
     for (const [id, { at }] of this.#deleted) {
@@ -245,7 +245,7 @@ export class MemoryDriver implements Driver {
   }
 }
 
-/** Forgets what is due of a thread that is deleted again and again. */
+/** Removes the expired entries of a thread that is deleted repeatedly. */
 function forgetBefore(due: number, { operations, deletions }: Deleted): void {
   for (const [id, { at }] of operations) if (at <= due) operations.delete(id);
   for (const [id, at] of deletions) if (at <= due) deletions.delete(id);

@@ -1,4 +1,4 @@
-// Exceeds 300 lines because every method of the protocol stands here once, for all backends.
+// Exceeds 300 lines because it implements every method of the protocol once, for all backends.
 import { randomUUID } from "node:crypto";
 import { type Check, checkOptions, invalid, isCount, isId, isSignal, isString, isTtl } from "./arguments.ts";
 import { encodeText } from "./codec.ts";
@@ -27,19 +27,19 @@ import { trimmedView } from "./trimmed-view.ts";
 
 const MAX_METADATA_BYTES = 256 * 1024;
 const MAX_LOST_ATTEMPTS = 100;
-/** Pauses do not grow after this attempt: the writers of this factory wait meanwhile. */
+/** Pauses stop growing after this attempt, because the other writers of this factory wait meanwhile. */
 const LONGEST_PAUSE = 2;
-/** UTF-8 takes at most so many bytes for a unit of UTF-16. */
+/** The maximum number of UTF-8 bytes for one UTF-16 code unit. */
 const MAX_BYTES_PER_UNIT = 3;
 
 const changeChecks = {
   drop: (value: unknown) =>
-    value === "all" || isCount(value) === undefined ? undefined : `must be "all" or a whole number from 0 on`,
+    value === "all" || isCount(value) === undefined ? undefined : `must be "all" or an integer of 0 or more`,
   append: (value: unknown) =>
     Array.isArray(value) ? undefined : "(the messages) must be an array of messages",
   metadata: () => undefined,
 };
-/** What `expectedRevision` may be. */
+/** The valid values of `expectedRevision`. */
 export const isRevision: Check = (value) =>
   value === null || isString(value) === undefined
     ? undefined
@@ -55,7 +55,7 @@ interface ReadRange extends CursorRange {
   readonly metadata: boolean;
 }
 
-/** The times of a commit that brings messages from elsewhere. */
+/** The times of a commit that imports messages. */
 export interface ImportTimes {
   /** One for each message. */
   readonly messages: readonly number[];
@@ -64,25 +64,25 @@ export interface ImportTimes {
   readonly updatedAt: number;
 }
 
-/** What the parts of the store ask of a commit beyond what users can. */
+/** Options of a commit that only store-core uses. */
 interface CommitDetails {
-  /** Where the store was when the caller looked. Default: where it is. */
+  /** The thread that the caller read. Default: the store's current thread. */
   readonly threadId?: string;
   /** Default: all of the write's `createdAt`. */
   readonly times?: ImportTimes;
-  /** The expiry; undefined: never. Default: the store's. An empty change is then a commit. */
+  /** The expiry; undefined: never. Default: the store's. With it, an empty change makes a commit too. */
   readonly expiry?: { readonly ttlMs: number | undefined };
-  /** Two commits with this operation id are the same, whatever they carry. */
+  /** Commits with this operation id count as the same change, whatever they contain. */
   readonly operationId?: string;
-  /** Whether others wait for this commit, so that it does not wait for them. */
+  /** Whether other commits wait for this one, so that it must not wait for them. */
   readonly isAlone?: boolean;
-  /** Is called where the commit had been made before: in this incarnation of the thread, or in one that was deleted. */
+  /** Called if the commit was made before: in this incarnation of the thread, or in a deleted one. */
   readonly onRepeated?: () => void;
 }
 
 /**
- * The {@link MessageStore} of every backend: argument checks, codec, cursors, state, retries, cancellation and the closed
- * state stand here; a driver does the rest. Made by a factory's `open` and `restore`.
+ * The {@link MessageStore} of every backend. Handles argument checks, codec, cursors, state, retries, cancellation and
+ * the closed state; a driver does the rest. Created by `open` and `restore` of a factory.
  */
 export class PortableStore<M> implements MessageStore<M> {
   readonly #context: StoreContext<M>;
@@ -100,9 +100,9 @@ export class PortableStore<M> implements MessageStore<M> {
     return this.#threadId;
   }
 
-  // The methods that write pass on the promise of #commit, which is async: a promise more would cost every write a turn.
+  // The methods that write return the promise of #commit directly: another promise would cost each write a microtask.
   addMessages(messages: readonly M[], options?: WriteOptions): Promise<Revision | null> {
-    // Not undefined, which would stand for no messages.
+    // Not undefined, which would mean no messages.
     return this.#commit("addMessages", { append: messages ?? null }, options);
   }
 
@@ -189,7 +189,7 @@ export class PortableStore<M> implements MessageStore<M> {
     return await this.#whileLost(threadId, signal, compareAndSet);
   }
 
-  /** A commit of {@link copyThread}: messages with their own times, under an operation id that stands for the copy. */
+  /** A commit of {@link copyThread}: messages with their own times, under an operation id that identifies the copy. */
   importMessages(
     change: Change<M>,
     options: WriteOptions & { times: ImportTimes; onRepeated?: () => void },
@@ -239,8 +239,8 @@ export class PortableStore<M> implements MessageStore<M> {
   }
 
   /**
-   * Runs a read and a compare-and-set that goes by it, again where another writer came between. From then on the writers of
-   * this factory wait for it: a read and a commit would never be faster than their commits.
+   * Runs a read and a compare-and-set that depends on it, and retries when another writer committed in between. During
+   * retries the other writers of this factory wait: a read plus a commit could never overtake their single commits.
    */
   async #whileLost<T>(
     threadId: string,
@@ -280,7 +280,7 @@ export class PortableStore<M> implements MessageStore<M> {
     const { expectedRevision, createdAt = this.#context.now(), signal } = options;
     const { drop = 0, append: messages = [] } = change;
     const append: string[] = [];
-    // Not messages.map, which would pass over holes.
+    // Not messages.map, which would skip holes.
     for (let index = 0; index < messages.length; index++) {
       const time = times?.messages[index] ?? createdAt;
       append.push(this.#encodeMessage(messages[index] as M, time, threadId, operationId, index));
@@ -337,7 +337,7 @@ export class PortableStore<M> implements MessageStore<M> {
       case "operation-conflict":
         throw new StoreError(
           "CONFLICT",
-          `operationId: "${operationId}" was used for another change of this thread; use a new one for each change`,
+          `operationId: "${operationId}" was used for another change of this thread; use a new id for each change`,
         );
       default:
         return outcome.revision;
@@ -399,7 +399,7 @@ export class PortableStore<M> implements MessageStore<M> {
     if (append.length > maxCommitMessages) {
       throw new StoreError(
         "TOO_LARGE",
-        `the messages of one commit: ${append.length}, at most ${maxCommitMessages} fit; add them in several commits`,
+        `messages: ${append.length} exceed the maximum of ${maxCommitMessages} for one commit; add them in several commits`,
       );
     }
     const metadataUnits = metadata?.length ?? 0;
@@ -409,7 +409,7 @@ export class PortableStore<M> implements MessageStore<M> {
       units += record.length;
       if (record.length > largest) largest = record.length;
     }
-    // Bytes are counted only where they may be too many.
+    // Bytes are counted only if they may exceed the limit.
     if (
       metadataUnits * MAX_BYTES_PER_UNIT > MAX_METADATA_BYTES ||
       largest * MAX_BYTES_PER_UNIT > maxMessageBytes ||
@@ -477,7 +477,7 @@ export class PortableStore<M> implements MessageStore<M> {
     if (revision === null) return page;
     Object.assign(page, { createdAt, updatedAt, ...(expiresAt !== undefined && { expiresAt }) });
     if (count === 0) return page;
-    // Where an empty page lies: behind `after`, in front of `before`, or at the end.
+    // The position of an empty page: after `after`, before `before`, or at the end.
     const { before = view.last + 1, after } = boundsAt(revision, range);
     const boundary = after === undefined ? before : after + 1;
     const start = view.entries[0]?.sequence ?? boundary;
@@ -507,7 +507,7 @@ export class PortableStore<M> implements MessageStore<M> {
     return observed(operation, method, this.#context.driver, threadId, run);
   }
 
-  /** Sends a request, again while the backend is away for a moment. */
+  /** Sends a request, and retries during a short outage of the backend. */
   async #call<T>(
     operation: () => Promise<T>,
     signal: AbortSignal | undefined,
@@ -524,7 +524,7 @@ export class PortableStore<M> implements MessageStore<M> {
     const onRetry = call && ((error: StoreError) => retried(call, error));
     const { clock } = this.#context;
     if (signal) return await untilAborted(() => withRetries(attempt, signal, onRetry, clock), signal);
-    // The first attempt stands outside of these layers, as nearly always it is the only one.
+    // The first attempt is made without these layers, because it is nearly always the only one.
     const began = clock.monotonic();
     try {
       return await operation();

@@ -6,14 +6,14 @@ import type { MessageTraits } from "./message.ts";
 import { untilAborted, withRetries } from "./retry.ts";
 import type { StoreSettings } from "./state.ts";
 
-/** What contexts that are closed together share. */
+/** The state that contexts share if they are closed together. */
 interface Shared {
   closing?: Promise<void>;
-  /** The last of those that write to a thread alone, by the thread. */
+  /** The last exclusive writer of each thread. */
   readonly alone: Map<string, Promise<unknown>>;
 }
 
-/** What the stores of one factory share: the driver, how messages are read and written, and the closed state. */
+/** The driver, codec, traits, clock and closed state that the stores of one factory share. */
 export class StoreContext<M> {
   readonly driver: Driver;
   readonly codec: Codec;
@@ -51,7 +51,8 @@ export class StoreContext<M> {
   }
 
   /**
-   * The settings of a store that is restored with `saved`: what the factory was given wins, `saved` fills in the rest.
+   * The settings of a store that is restored with `saved`. The factory's settings take precedence; `saved` supplies the
+   * rest.
    *
    * @throws StoreError `UNSUPPORTED` for a setting that the driver cannot honour.
    */
@@ -67,19 +68,19 @@ export class StoreContext<M> {
     };
   }
 
-  /** @throws StoreError `UNSUPPORTED` where the driver cannot expire threads. */
+  /** @throws StoreError `UNSUPPORTED` if the driver cannot expire threads. */
   assertExpiry(): void {
     const { backend, expiry } = this.driver.capabilities;
     if (expiry) return;
     throw new StoreError("UNSUPPORTED", `ttlMs: the ${backend} backend cannot expire threads; leave it out`);
   }
 
-  /** The clock, as a record can hold it. */
+  /** The clock's time, in the form that a record can contain. */
   now(): number {
     return Math.max(0, Math.floor(this.clock.wall()));
   }
 
-  /** Takes what may be `CORRUPT`; where there is an `onCorruptRecord`, that is told and nothing is taken. */
+  /** Runs `take`. If it throws `CORRUPT` and `onCorruptRecord` is set, reports the error there instead of throwing it. */
   unlessCorrupt(take: () => void): void {
     const { onCorruptRecord } = this;
     try {
@@ -90,7 +91,7 @@ export class StoreContext<M> {
     }
   }
 
-  /** Sends a request of the factory's own, again while the backend is away for a moment. */
+  /** Sends a request of the factory, and retries during a short outage of the backend. */
   request<T>(operation: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     const attempt = async () => {
       this.assertOpen();
@@ -103,7 +104,7 @@ export class StoreContext<M> {
     return untilAborted(() => withRetries(attempt, signal, undefined, this.clock), signal);
   }
 
-  /** Runs `write`, the only one of its kind, while commits that have not begun yet wait by {@link turnOf}. */
+  /** Runs `write` exclusively for its thread: commits that have not begun yet wait by {@link turnOf}. */
   async alone<T>(threadId: string, write: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     const { alone } = this.#shared;
     const before = this.turnOf(threadId);
@@ -129,10 +130,10 @@ export class StoreContext<M> {
     if (this.#shared.closing) throw closedError();
   }
 
-  /** What a verb's error is to the user: a StoreError with the raw error as cause. */
+  /** Converts a verb's error to a StoreError with the raw error as cause. */
   toStoreError(error: unknown): StoreError {
     if (this.#shared.closing)
-      return new StoreError("CLOSED", "the store factory was closed meanwhile", { cause: error });
+      return new StoreError("CLOSED", "the store factory was closed during the call", { cause: error });
     if (StoreError.is(error)) return error;
     const { backend } = this.driver.capabilities;
     const known = this.driver.classifyError(error);

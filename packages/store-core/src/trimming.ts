@@ -1,12 +1,12 @@
 import type { MessageKind } from "./message.ts";
 
 /**
- * How a history is cut to `maxMessages`.
+ * How a history is trimmed to `maxMessages`.
  *
- * - `"turns"`: what is kept is a history that a model's API accepts. A leading system message is kept and counted (from
- *   `maxMessages` 2 on). The kept tail starts at the earliest user message among the newest that fit; where there is none,
- *   at the earliest message that is no tool result; where there is none, at the raw cut.
- * - `"exact"`: the newest `maxMessages`, wherever that cuts.
+ * - `"turns"`: keeps a history that a model's API accepts. Keeps and counts a leading system message if `maxMessages` is
+ *   at least 2. The kept tail starts at the earliest user message among the newest messages that fit. Without a user
+ *   message it starts at the earliest message that is not a tool result. Otherwise it starts at the raw cut.
+ * - `"exact"`: keeps exactly the newest `maxMessages`.
  */
 export type Trimming = (typeof trimmings)[number];
 
@@ -15,10 +15,10 @@ export const trimmings = Object.freeze(["turns", "exact"] as const);
 
 /** The sequence numbers of a thread: `first` to `next - 1`, preceded by at most one leading system message. */
 export interface SequenceBounds {
-  /** The sequence number of a leading system message that trimming kept while what followed it went, or `null`. */
+  /** The sequence number of a leading system message that trimming kept although it removed the messages after it, or `null`. */
   readonly pinned: number | null;
   readonly first: number;
-  /** The sequence number that the next message gets. */
+  /** The sequence number of the next message. */
   readonly next: number;
 }
 
@@ -61,7 +61,7 @@ export function trim(
   return { pinned, first: noToolResult ?? cut, next: bounds.next };
 }
 
-/** What a commit does to a thread's sequence numbers. */
+/** The effect of a commit on a thread's sequence numbers. */
 export interface CommitPlan {
   /** The bounds after the drop, before anything is appended. */
   readonly kept: SequenceBounds;
@@ -70,11 +70,11 @@ export interface CommitPlan {
 }
 
 /**
- * Plans a commit. A number dropped from the end is given again; after a drop of `"all"` the numbers go on, so that a
- * reader that waits for more misses nothing. Messages that are within the old bounds (or appended) and outside
- * the new bounds are to be removed.
+ * Plans a commit. The numbers of messages that are dropped from the end are reused. After a drop of `"all"` numbering
+ * continues, so that a waiting reader misses nothing. The driver must remove messages that are within the old bounds (or
+ * appended) and outside the new bounds.
  *
- * @param kindAt the kind of a message, by sequence number, of the thread as it is once dropped and appended.
+ * @param kindAt returns the kind of a message by its sequence number, in the thread after drop and append.
  */
 export function planCommit(
   bounds: SequenceBounds,

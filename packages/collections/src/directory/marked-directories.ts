@@ -59,7 +59,7 @@ export class MarkedDirectories<V> implements AsyncDisposable {
   readonly #stores: StoreFactory;
   readonly #purges: Purges<V>;
 
-  /** Does no I/O. @throws StoreError `INVALID_ARGUMENT` for a wrong option, and for stores with `maxMessages`. */
+  /** Does no I/O. @throws StoreError `INVALID_ARGUMENT` for an invalid option, and for stores with `maxMessages`. */
   constructor(options: MarkedDirectoriesOptions, internals: Internals = {}) {
     checkDirectories(options);
     const { clock = systemDirectoryClock, holdMs = HOLD_MS } = options;

@@ -1,8 +1,11 @@
 import type { Clock } from "../clock.ts";
 
-/** Other processes are assumed to write to a thread for so long after one of their rows was in the way. */
+/** The time for which other processes are assumed to write to a thread, after one of their rows was in the way. */
 const CONTENDED_MS = 5_000;
-/** A process makes so many commits in succession while others write, and then pauses so that another one can be first. */
+/**
+ * The number of commits that a process makes in succession while others write. It then pauses, so that another process
+ * can be first.
+ */
 const COMMITS_IN_SUCCESSION = 8;
 /** The same where no other writer is known: others may be losing every race without this process noticing. */
 const COMMITS_ALONE = 128;

@@ -30,13 +30,13 @@ export function repeatHead(head: Head, token: string, changes: Partial<Head>): H
   return { ...state, number: nextNumber(head), token, predecessor: head.token, ...changes };
 }
 
-/** What a commit's row holds: its head, and its texts, `""` for those that the commit itself trims. */
+/** The content of a commit's row: its head, and its texts, `""` for those that the commit itself trims. */
 export interface PlannedRow {
   readonly head: Head;
   readonly texts: readonly string[];
 }
 
-/** What the planner does not decide. */
+/** The input of a plan. */
 export interface PlanOptions {
   readonly token: string;
   /** Log time. */
@@ -46,14 +46,14 @@ export interface PlanOptions {
   readonly promisedUntil: number | undefined;
   /** The upload whose fragments hold the commit's texts, and those fragments. */
   readonly upload: { readonly token: string; readonly fragments: readonly Fragment[] } | undefined;
-  /** What is blank and not freed yet, where a collection has just been made of the head that the row is built on. */
+  /** The texts and rows that are blank and not freed yet, if the head below the new row was just collected. */
   readonly collected: { readonly spent: readonly RowRange[] } | undefined;
 }
 
 /**
- * Plans the row of a commit on `base`: what the thread is after it, and which texts and rows are dead then.
+ * Plans the row of a commit on `base`: the state of the thread after it, and the texts and rows that are dead then.
  *
- * @throws NotLocated for a message that the plan has to know.
+ * @throws NotLocated for a message that the plan needs.
  */
 export function planRow(chain: Chain, base: Head, request: CommitRequest, options: PlanOptions): PlannedRow {
   const number = nextNumber(base);
@@ -91,7 +91,7 @@ export function planRow(chain: Chain, base: Head, request: CommitRequest, option
   const dead = subtractRanges([...dropped.dead, ...trimmed.dead], open);
   const { bottom } = trimmed;
   const places = deadPlaces(base, spots, dead, bottom);
-  // They are in the fragments all the same, which were inserted before it was known.
+  // They are in the fragments nevertheless, which were inserted before this was known.
   const trimmedAtOnce = own.fragments
     ? blankRunsOf(texts).flatMap(([from, to]) => textRangesOf(own, from, to).slice(1))
     : [];
@@ -152,7 +152,7 @@ function blankRunsOf(texts: readonly string[]): RowRange[] {
   return mergeRanges(texts.flatMap((text, index) => (text === "" ? [rowAlone(index)] : [])));
 }
 
-/** Stands in a commit's row for a text that is in fragments. */
+/** The placeholder in a commit's row for a text that is in fragments. */
 const PLACEHOLDER = "#";
 
 function kindAt(chain: Chain, request: CommitRequest, sequence: number, kept: SequenceBounds): MessageKind {
@@ -197,7 +197,7 @@ function uploadsAfter(
 }
 
 interface AfterDrop {
-  /** The row of the newest message that is left. */
+  /** The row of the newest remaining message. */
   readonly newest: number | undefined;
   readonly edge: number;
   readonly bottom: number;
@@ -215,7 +215,7 @@ function afterDrop(
 ): AfterDrop {
   const { edge, bottom, newest } = base;
   if (kept.next === kept.first) {
-    // No message is left below this row.
+    // No message remains below this row.
     return {
       newest: undefined,
       edge: number,
@@ -287,8 +287,8 @@ function without(from: number, to: number, index: number | undefined): [from: nu
 }
 
 /**
- * What dies with the places of the pinned message and the metadata: those that are left, and the other texts of rows that
- * are dead but for a place that stays.
+ * The dead texts and rows around the spots of the pinned message and the metadata: the spots that are given up, and the
+ * other texts of rows that are dead except for a spot that stays.
  */
 function deadPlaces(
   base: Head,

@@ -28,15 +28,15 @@ import { type PageHint, readThread } from "./read.ts";
 import type { RecordLog } from "./record-log.ts";
 import { CommitWriter, type StreamMemory } from "./write.ts";
 
-/** How many threads a driver remembers the newest rows of. */
+/** The number of threads whose newest rows a driver caches. */
 const CACHE_SIZE = 1_000;
 
-/** How many threads of a listing are read at once. */
+/** The number of threads of a listing that are read at once. */
 const READ_AT_ONCE = 8;
 
-/** What {@link RecordLogDriver} takes beside its log. */
+/** The options of {@link RecordLogDriver}. */
 export interface RecordLogDriverOptions {
-  /** The clocks that the driver goes by; for tests. Default: the system's. */
+  /** The clocks of the driver, for tests. Default: the system clocks. */
   readonly clock?: Clock;
 }
 
