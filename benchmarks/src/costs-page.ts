@@ -57,7 +57,9 @@ See [store-redis.md](store-redis.md#costs).
 
 **MongoDB, DynamoDB, PostgreSQL.** One conditional insert of a row with the messages and a head of about 280 bytes. The head describes the
 thread after the row, so nothing else has to be written. A thread that trims sends one more request at every 32nd commit, which blanks and
-frees old rows; one that keeps many commits also reads heads of old rows from time to time. So a few commits in a hundred take several times as long: they are in the 95th
+frees old rows; one that keeps many commits also reads old rows from time to time. The threads of 100,000 messages
+were filled by commits of one message, so an append of 20 trims 20 rows: that shows in its round trips, most on DynamoDB, which changes each row
+by a request of its own. So a few commits in a hundred take several times as long: they are in the 95th
 and 99th percentiles, not in the median. Raw inserts a row of as many bytes. See [record-log.md](../explanation/record-log.md#costs).
 
 **SQLite.** One transaction: the thread's row is looked up, messages are inserted, old ones deleted, the commit is recorded. An operation is
