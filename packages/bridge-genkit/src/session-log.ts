@@ -3,7 +3,7 @@ import { type MessageStore, type Revision, StoreError } from "@scrollback/store-
 
 const FORMAT = { version: 1 } as const;
 const owner = { package: "@scrollback/bridge-genkit", kind: "Genkit session" };
-/** The number of notes per rewrite: a log with at least this many is rewritten, without obsolete notes, at every such note. */
+/** The average number of notes between two rewrites of a log, and the least number of notes for one. */
 const REWRITE_AT = 64;
 /** Ancestors of a leaf that are kept: where a leaf turns out not to exist, its parent is one. */
 const KEPT_ANCESTORS = 2;
