@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { type ChatMessage, StoreError } from "@scrollback/store-core";
 import { envelope } from "../envelope.ts";
 import { FORMAT_VERSION } from "../format.ts";
+import { type CompactionSizes, defaultSizes, MAX_INLINE_BYTES } from "./leaf-sizes.ts";
 import { compareNewest } from "./position.ts";
 import { type DirectoryRules, type Incarnate, incarnationText, type Sorting } from "./rules.ts";
 import {
@@ -17,21 +18,6 @@ import {
   type Tree,
 } from "./tree.ts";
 
-/** When a directory is compacted, and the size of its leaves. Tests use smaller numbers. */
-export interface CompactionSizes {
-  /** A directory with fewer notes is not compacted. */
-  readonly enoughNotes: number;
-  /** The maximum number of entries in a leaf. */
-  readonly maxLeaf: number;
-  /** A leaf with fewer entries is merged with a neighbour that is written anyway. */
-  readonly smallLeaf: number;
-  /** The maximum number of entries that the root holds itself. */
-  readonly maxInline: number;
-}
-
-const defaultSizes: CompactionSizes = { enoughNotes: 128, maxLeaf: 256, smallLeaf: 64, maxInline: 64 };
-/** The root names thousands of leaves beside its own entries, and metadata is limited to 256 KiB. */
-const MAX_INLINE_BYTES = 32 * 1024;
 const MAX_ATTEMPTS = 20;
 
 /** Sorts the notes of directories into their leaves. */
