@@ -78,8 +78,8 @@ describe("a server given by URL", () => {
 
   test.each([
     ["redis://:hunter2@localhost:1", "does not answer"],
-    ["http://:hunter2@localhost", "is no URL of a server of this kind, such as redis://localhost:6379"],
-    [":hunter2", "is no URL of a server of this kind"],
+    ["http://:hunter2@localhost", "must be the URL of a server of this kind, such as redis://localhost:6379"],
+    [":hunter2", "must be the URL of a server of this kind"],
   ])("that is wrong or away is an error without its secret: %s", async (url, message) => {
     vi.stubEnv("SCROLLBACK_REDIS_6_2_URL", url);
     const error: unknown = await startServer("redis-6.2").catch((reason: unknown) => reason);

@@ -12,7 +12,7 @@ export interface ChatHandler {
    * whether the client listens or not.
    */
   handle(request: Request, context: RequestContext): Promise<Response>;
-  /** GET of a running answer from its beginning, or of one that ended in the last 10 s. 204 where there is none. */
+  /** GET of a running answer from its beginning, or of one that ended in the last 10 s. 204 if there is none. */
   resume(chatId: string, context: RequestContext): Promise<Response>;
   /** POST that stops the running answer, or only the run of `runId`. Returns `{ stopped }` when what there is of the answer is saved. */
   stop(chatId: string, context: RequestContext & { readonly runId?: string }): Promise<Response>;

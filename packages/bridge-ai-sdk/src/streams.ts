@@ -2,7 +2,7 @@
 export interface ChatStreams {
   /** Reads `stream` to its end, whether anybody listens or not. */
   publish(runId: string, stream: ReadableStream<string>): void;
-  /** A running answer from its beginning; undefined where there is none. */
+  /** A running answer from its beginning; undefined if there is none. */
   resume(runId: string): Promise<ReadableStream<string> | undefined>;
   /** Asks the process that makes the answer to stop. */
   stop(runId: string): Promise<void>;

@@ -125,7 +125,7 @@ export class Transcript {
       writes: (head?.writes ?? 0) + 1,
       mtime,
     };
-    // A summary that has missed entries is none: lists make it of all of them.
+    // A summary that lacks entries is invalid: lists make it from all entries.
     if (!foldSessionSummary || key.subpath !== undefined || (head && !head.summary)) return next;
     const { sessionId } = key;
     const previous = head?.summary && { sessionId, mtime: head.mtime, data: head.summary };

@@ -3,7 +3,7 @@ import { type MessageStore, type Revision, StoreError } from "@scrollback/store-
 
 const FORMAT = { version: 1 } as const;
 const owner = { package: "@scrollback/bridge-genkit", kind: "Genkit session" };
-/** A log is rewritten to what still matters at one of so many notes, where it has at least as many. */
+/** The average number of notes between two rewrites of a log, and the least number of notes for one. */
 const REWRITE_AT = 64;
 /** Ancestors of a leaf that are kept: where a leaf turns out not to exist, its parent is one. */
 const KEPT_ANCESTORS = 2;

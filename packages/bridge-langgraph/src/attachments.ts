@@ -17,7 +17,7 @@ import {
   type ValuePart,
 } from "./typed-value.ts";
 
-/** So many parts fit one commit on every backend. */
+/** The number of parts that fit into one commit on every backend. */
 const PARTS_PER_COMMIT = 8;
 /** Writes past one of these are stored in parts. In characters or bytes: of one value, and of a call's values together. */
 const INLINE = { value: 64 * 1_024, call: 512 * 1_024 };

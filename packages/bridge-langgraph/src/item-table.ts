@@ -61,7 +61,7 @@ export class ItemTable {
     });
   }
 
-  /** Deletes an item; a missing one is none to delete. */
+  /** Deletes an item. Does nothing for a missing item. */
   async delete(namespace: readonly string[], key: string): Promise<void> {
     await this.#retried(async () => {
       const found = await this.#records.get([...namespace, key]);

@@ -182,7 +182,7 @@ function closedEntries<M extends Identified>(
   return entries.with(index, newEntry(settle(entry.message), now, { createdAt: entry.createdAt, ...fields }));
 }
 
-/** Asks a run to stop, in whatever process it is, and waits a second for its end. */
+/** Asks a run to stop, in any process, and waits a second for its end. */
 async function stopAndWait<M extends Identified>(
   context: RunContext<M>,
   location: ChatLocation,

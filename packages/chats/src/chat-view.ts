@@ -2,7 +2,7 @@ import { type Cursor, type Revision, StoreError, type StoreFactory } from "@scro
 import { entryOf, type StoredEntry } from "./entries.ts";
 import { type Head, parseHead } from "./head.ts";
 
-/** So many of the newest entries are looked through first. */
+/** The number of newest entries that are searched first. */
 export const FIRST_LOOK = 64;
 
 /** Thrown when a chat has changed since it was read: the write is tried again. */

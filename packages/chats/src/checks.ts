@@ -162,7 +162,7 @@ export function checkCut(cut: unknown): void {
     invalid("truncate: give from or behind");
 }
 
-/** What is wrong with a message, whatever the store's own `check` asks of it. */
+/** The problem with a message, independent of the store's own `check`. */
 export function messageProblem(message: unknown): string | undefined {
   const problem = isObject(message);
   if (problem) return problem;

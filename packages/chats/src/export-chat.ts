@@ -11,7 +11,7 @@ export interface ChatExport {
   readonly version: 1;
   readonly chat: Omit<Chat, "revision" | "run">;
   readonly entries: readonly ChatEntry<unknown>[];
-  /** Restores what JSON lacks (dates, bytes); absent where there is none. */
+  /** Restores the values that JSON does not support (dates, bytes); absent if there are none. */
   readonly types?: unknown;
 }
 
@@ -28,7 +28,7 @@ export function exportOf<M extends Identified>(
   return { type: "scrollback.chat", version: 1, ...json, ...(meta !== undefined && { types: meta }) };
 }
 
-/** The chat of an export, with what JSON lacks. Throws for what is none. */
+/** The chat of an export, with the values that JSON does not support. Throws for anything that is not an export. */
 export function decodeExport({ chat, entries, types }: ChatExport): Pick<ChatExport, "chat" | "entries"> {
   const json = { chat, entries };
   const text =

@@ -53,7 +53,7 @@ export interface Operation {
   readonly digest: string;
 }
 
-/** The head of a chat's thread; undefined where there is none. @throws StoreError `UNSUPPORTED`, `CORRUPT`. */
+/** The head of a chat's thread; undefined if there is none. @throws StoreError `UNSUPPORTED`, `CORRUPT`. */
 export function parseHead(threadId: string, metadata: unknown): Head | undefined {
   return parseMetadata<Head>(threadId, metadata, { package: "@scrollback/chats", kind: "chat" });
 }

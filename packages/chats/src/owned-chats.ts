@@ -82,7 +82,7 @@ export class OwnedChats<M extends Identified = Identified> {
     return made;
   }
 
-  /** A chat without its messages; undefined where there is none. */
+  /** Returns a chat without its messages; undefined if it does not exist. */
   async get(chatId: string, options: { signal?: AbortSignal } = {}): Promise<Chat | undefined> {
     checkChat("get", chatId, options, "signal");
     return (await this.#read(chatId, { ...options, limit: 0 }))?.chat;
@@ -218,7 +218,7 @@ export class OwnedChats<M extends Identified = Identified> {
     return await forkChat(this.#context, locationOf(this.ownerId, chatId), options);
   }
 
-  /** A chat as plain JSON, for {@link OwnedChats.import} of any store; undefined where there is none. */
+  /** Returns a chat as plain JSON, for {@link OwnedChats.import} of any store; undefined if it does not exist. */
   async export(chatId: string, options: { signal?: AbortSignal } = {}): Promise<ChatExport | undefined> {
     checkChat("export", chatId, options, "signal");
     const page = await this.#read(chatId, options);
@@ -252,7 +252,7 @@ export class OwnedChats<M extends Identified = Identified> {
     return await beginRun(this.#context, locationOf(this.ownerId, chatId), change, options);
   }
 
-  /** Asks the run of a chat to stop, in whatever process it is. Returns false where none, or another one, is running. */
+  /** Asks the run of a chat to stop, in any process. Returns false if no run, or another run, is under way. */
   async stop(chatId: string, runId?: string): Promise<boolean> {
     checkChat("stop", chatId, { runId }, "stop");
     return await stopRun(this.#context, locationOf(this.ownerId, chatId), runId);

@@ -37,10 +37,10 @@ export function addSelection(command: Command): Command {
     .option("--prefix <text>", "threads whose ids begin with it", parseText)
     .option("--older-than <duration>", "threads not written to for so long, such as 30d", parseDuration)
     .option("--newer-than <duration>", "threads written to within so long, such as 12h", parseDuration)
-    .option("--min-messages <n>", "threads of at least so many messages", parseCount)
-    .option("--max-messages <n>", "threads of at most so many messages", parseCount)
-    .option("--larger-than <size>", "threads of more bytes than so many, such as 10MB", parseSize)
-    .option("--smaller-than <size>", "threads of fewer bytes than so many", parseSize);
+    .option("--min-messages <n>", "threads of at least n messages", parseCount)
+    .option("--max-messages <n>", "threads of at most n messages", parseCount)
+    .option("--larger-than <size>", "threads larger than this size, such as 10MB", parseSize)
+    .option("--smaller-than <size>", "threads smaller than this size", parseSize);
 }
 
 /** Whether anything was given. */

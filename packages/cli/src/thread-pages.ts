@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { formatCursor, type StoreFactory, type ThreadPage } from "@scrollback/store-core";
 
-/** So many messages are read at once. */
+/** The number of messages that are read at once. */
 export const MESSAGES_AT_ONCE = 500;
 
 /**

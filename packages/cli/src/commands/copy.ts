@@ -23,7 +23,7 @@ export function addCopy(program: Command, context: CommandContext): void {
     )
     .argument("<url>", "where the threads are")
     .argument("<target-url>", "where they are copied to, under the same ids")
-    .option("--concurrency <n>", "so many threads at once", parseConcurrency, 8)
+    .option("--concurrency <n>", "the number of threads at once", parseConcurrency, 8)
     .option("--verify", "compare all copied threads afterwards")
     .option("--skip-corrupt", "copy what can be read of threads with records that cannot")
     .option("--json", "a line of JSON for each thread, and one with the sums")

@@ -26,7 +26,7 @@ export function addExport(program: Command, context: CommandContext): void {
     .argument("<url>", "where the threads are")
     .addOption(new Option("--format <format>", "what to write").choices(["jsonl", "openai"]).default("jsonl"))
     .option("--output <file>", "the file, which appears when it is complete; default: standard output")
-    .option("--concurrency <n>", "so many threads are read at once", parseConcurrency, 8)
+    .option("--concurrency <n>", "the number of threads read at once", parseConcurrency, 8)
     .option("--skip-corrupt", "export what can be read of threads with records that cannot")
     .action((url: string, options: Options) => exportThreads(context, url, options));
 }

@@ -36,7 +36,7 @@ export function addImport(program: Command, context: CommandContext): void {
       new Option("--format <format>", "what the file holds").choices(["jsonl", "openai"]).default("jsonl"),
     )
     .option("--id-prefix <text>", "with openai: ids of threads without one are this and the line's number")
-    .option("--concurrency <n>", "so many threads at once", parseConcurrency, 8)
+    .option("--concurrency <n>", "the number of threads at once", parseConcurrency, 8)
     .option("--dry-run", "only check the file")
     .option("--verify", "compare all imported threads with the file afterwards")
     .option("--json", "a line of JSON for each thread, and one with the sums")

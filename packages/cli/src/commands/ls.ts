@@ -30,7 +30,7 @@ export function addLs(program: Command, context: CommandContext): void {
   addSelection(program.command("ls").alias("list"))
     .description("List threads, in no particular order")
     .argument("<url>", "where the threads are")
-    .option("--limit <n>", "at most so many threads", parsePositive)
+    .option("--limit <n>", "the maximum number of threads", parsePositive)
     .option("--json", "a line of JSON for each thread")
     .action((url: string, options: ListOptions) => list(context, url, options));
 }

@@ -22,7 +22,7 @@ export function addRm(program: Command, context: CommandContext): void {
     .option("--all", "all threads: needed where nothing else says which")
     .option("--dry-run", "only list what would be deleted")
     .option("--yes", "do not ask")
-    .option("--concurrency <n>", "so many threads at once", parseConcurrency, 8)
+    .option("--concurrency <n>", "the number of threads at once", parseConcurrency, 8)
     .option("--json", "a line of JSON for each thread, and one with the sums")
     .action((url: string, ids: readonly string[], options: RemoveOptions) => {
       const given = [...ids, ...(options.id ?? [])];

@@ -24,7 +24,7 @@ export function addShow(program: Command, context: CommandContext): void {
     .description("Show a thread's messages: the newest page first, in it the oldest message first")
     .argument("<url>", "where the thread is")
     .argument("<thread-id>", "which thread")
-    .option("--limit <n>", "so many messages a page", parsePositive, 20)
+    .option("--limit <n>", "the number of messages on a page", parsePositive, 20)
     .option("--before <cursor>", "the page before the one that gave this cursor")
     .option("--json", "the page as one line of JSON")
     .action((url: string, threadId: string, options: ShowOptions) => show(context, url, threadId, options));

@@ -20,7 +20,7 @@ export function addVerify(program: Command, context: CommandContext): void {
   addSelection(program.command("verify"))
     .description("Read every record of threads, and name those that cannot be read")
     .argument("<url>", "where the threads are")
-    .option("--concurrency <n>", "so many threads at once", parseConcurrency, 8)
+    .option("--concurrency <n>", "the number of threads at once", parseConcurrency, 8)
     .option("--json", "a line of JSON for each thread, and one with the sums")
     .action((url: string, options: VerifyOptions) => verify(context, url, options));
 }

@@ -14,7 +14,7 @@ export function encodeText(value: unknown): string {
   return codec.encode(value, writeOf);
 }
 
-/** The text that a line has of a value; undefined where it has none. @throws Error for a value that is none of ours. */
+/** The text of a value in a line; undefined if the line has none. @throws Error for a foreign value. */
 export function textOfValue(name: string, line: Readonly<Record<string, unknown>>): string | undefined {
   const encoded = line[encodedName(name)];
   const text =

@@ -144,7 +144,7 @@ export class RecordLogDriver implements Driver {
       await before?.catch(() => undefined);
       return await run(operation);
     })();
-    // A write that nobody waits for any more must not hold up the next one.
+    // A write whose caller no longer waits must not delay the next one.
     const turn = untilAborted(() => write, signal);
     turn.catch(() => undefined);
     this.#queues.set(threadId, turn);

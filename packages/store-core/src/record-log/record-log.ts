@@ -33,24 +33,24 @@ export interface Amendment {
   readonly extend?: { readonly to: number | null; readonly atLeast: number };
 }
 
-/** Which streams {@link RecordLog.streams} is asked for. */
+/** The options of {@link RecordLog.streams}. */
 export interface StreamsRequest {
-  /** Only streams whose names begin with it; `""` for all. */
+  /** Only streams whose names begin with this prefix; `""` for all. */
   readonly prefix: string;
-  /** At most so many, from 1 to 1,000. */
+  /** The maximum number of streams, from 1 to 1,000. */
   readonly limit: number;
-  /** The `next` of the page before; undefined for the first page. Made by anyone, so not trusted. */
+  /** The `next` of the previous page; undefined for the first page. Untrusted input. */
   readonly after: string | undefined;
 }
 
 /** A page of streams. */
 export interface StreamPage {
   readonly streams: readonly string[];
-  /** Where the next page begins, in the log's own words, at most 4 KiB; absent after the last page. */
+  /** The start of the next page, in the log's own format, at most 4 KiB; absent on the last page. */
   readonly next?: string | undefined;
 }
 
-/** What a {@link RecordLog} can do, as frozen plain data. */
+/** The capabilities of a {@link RecordLog}, as frozen plain data. */
 export interface RecordLogCapabilities
   extends Pick<DriverCapabilities, "backend" | "sharing" | "roundTrips"> {
   /** The largest row in UTF-8 bytes, its key not counted: at least 64 KiB. Larger content is split across rows. */
@@ -100,7 +100,7 @@ export interface RecordLog {
    * the log's own. A stream that has one during the whole listing is on at least one page. A page may be short, or empty, and
    * have a `next`. Costs a few requests a page, however many streams and rows there are.
    *
-   * @throws StoreError `INVALID_ARGUMENT` for an `after` that is none of this log's.
+   * @throws StoreError `INVALID_ARGUMENT` for an `after` that is not this log's.
    */
   streams(request: StreamsRequest): Promise<StreamPage>;
   close(): Promise<void>;

@@ -36,7 +36,7 @@ import { lowestRow, nextNumber, type PlannedRow, type PlanOptions, planRow, repe
 import { mergeRanges, rowAlone } from "./ranges.ts";
 import { type Amendment, FIRST_ROW, type LogRow, type RecordLog } from "./record-log.ts";
 
-/** So many rows fit between two milliseconds of the clock that first rows are numbered by. */
+/** The number of rows between two milliseconds of the clock that numbers first rows. */
 const ROWS_PER_MS = 2_048;
 const MAX_UPLOADS = 8;
 /** An upload whose rows lie in more ranges than this has too many other writers between its own inserts. */
@@ -46,22 +46,22 @@ const MAX_DEAD_ENTRIES = 128;
 
 const LONG_AGO: Moment = { wall: Number.NEGATIVE_INFINITY, monotonic: Number.NEGATIVE_INFINITY };
 
-/** Who lost at a number knows the row there afterwards, and tries the next one. */
+/** A writer that lost at a number then knows the row there, and tries the next number. */
 const MAX_LOSSES = 5;
 
-/** Thrown to begin an attempt again: what it knows is no longer true, or too old. */
+/** Thrown to restart an attempt whose cached state is wrong or too old. */
 class StartOver extends Error {}
 
-/** Thrown to begin an attempt again because another writer was first. */
+/** Thrown to restart an attempt because another writer was first. */
 class Lost extends StartOver {}
 
-/** What a process remembers of one stream. */
+/** A process's cached state of one stream. */
 export interface StreamMemory {
   chain: Chain | undefined;
   readonly contention: Contention;
 }
 
-/** What tells of a commit which operation it was. */
+/** The fields that identify the operation of a commit. */
 type OperationLink = Pick<Attempt, "incarnation" | "n"> & { readonly digest?: string | undefined };
 
 /** One commit to one stream: `commit()` is called once. */
@@ -76,7 +76,7 @@ export class CommitWriter {
   #upload: string | undefined;
   /** When the attempt under way began. */
   #began: Moment;
-  /** Whether the attempt goes by what was known before it, so that the end may be another. */
+  /** Whether the attempt uses state that was cached before it, so that the end may have changed. */
   #isCached = false;
   /** Whether the row that won the last attempt was returned: the next attempt goes by it. */
   #isShown = false;
@@ -111,11 +111,11 @@ export class CommitWriter {
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       if (isPauseDue) await contention.pause(this.#clock, this.#request.signal);
       isPauseDue = false;
-      // A writer that lost twice had better look at the end than at the winner of each number.
+      // A writer that lost twice reads the end instead of the winner of each number.
       this.#isCached ||= this.#isShown && attempt === 1;
       this.#isShown = false;
       try {
-        // What is known when an attempt fails is true, but may not lead to the end.
+        // The state that is known when an attempt fails is correct, but may not lead to the end.
         this.#memory.chain = undefined;
         if (!this.#isCached || !known) known = await learn(this.#log, this.#stream, this.#clock, known);
         this.#began = momentOf(this.#clock);
@@ -168,7 +168,7 @@ export class CommitWriter {
   }
 
   /**
-   * The outcome of this operation, where it has been committed or used before.
+   * The outcome of this operation, if it was committed or used before.
    *
    * @param current the end of the thread that is there, or was deleted; undefined for one that has expired.
    */
@@ -195,7 +195,7 @@ export class CommitWriter {
     return { outcome: "repeated", revision: formatRevision(link.incarnation, link.n) };
   }
 
-  /** Of the attempts whose outcome is not known, the one that was made, and a head that was inserted on it or later. */
+  /** The attempt that succeeded, among those with unknown outcome, and a head that was inserted on it or later. */
   async #findAttempt(
     chain: Chain,
     current: Head | undefined,
@@ -219,9 +219,9 @@ export class CommitWriter {
   }
 
   /**
-   * Whether an attempt's row is part of the thread, whatever holds its key now. The row above tells, by the token of the row
-   * that it was inserted on. Where it was freed since, a row that the thread needs tells too: such a key is never freed.
-   * Undefined: nothing tells any more.
+   * Whether an attempt's row is part of the thread, regardless of the row that has its key now. The row above proves it,
+   * by the token of the row that it was inserted on. If the row was freed since, a row that the thread needs proves it
+   * too: such a key is never freed. Undefined: no proof is left.
    */
   async #isMade(chain: Chain, current: Head, { number, token }: Attempt): Promise<boolean | undefined> {
     if (number === current.number) return token === current.token;
@@ -251,7 +251,7 @@ export class CommitWriter {
     return isLinked ? next : undefined;
   }
 
-  /** Makes the ground for the first commit of an incarnation: a root, after the last incarnation is closed. */
+  /** Prepares the first commit of an incarnation: closes the last incarnation, then inserts a root. */
   async #begin(chain: Chain, now: number): Promise<Head> {
     const { end, root } = chain;
     const isNewest = end !== undefined && (!root || end.number >= (root.head.base ?? 0));
@@ -302,7 +302,7 @@ export class CommitWriter {
     if (!isKept) throw new StartOver();
   }
 
-  /** How long rows are to be kept, so that the promise lasts for more than this commit. */
+  /** The time until which rows must be kept, so that the promise covers more than this commit. */
   #wantedUntil(before: number, at: number): number {
     const { ttlMs } = this.#request;
     if (ttlMs === undefined) return Number.POSITIVE_INFINITY;
@@ -310,8 +310,8 @@ export class CommitWriter {
   }
 
   /**
-   * Promises a later expiry where this commit needs it: a row that says so, by which all later rows are kept as long; then
-   * all needed rows are extended; the commit's row claims it.
+   * Promises a later expiry if this commit needs it. First a row announces it, so that all later rows are kept as long.
+   * Then all needed rows are extended. The commit's row confirms it.
    */
   async #raise(chain: Chain, base: Head, now: number): Promise<Head> {
     const { ttlMs } = this.#request;
@@ -342,7 +342,7 @@ export class CommitWriter {
     return { ...raised, promisedUntil: finite(until) };
   }
 
-  /** Inserts the texts as fragments where they do not fit the commit's row, or the rest of them. */
+  /** Inserts the texts, or the rest of them, as fragments if they do not fit into the commit's row. */
   async #uploadTexts(
     chain: Chain,
     base: Head,
@@ -427,7 +427,8 @@ export class CommitWriter {
     const sent = momentOf(this.#clock);
     const taken = await this.#insert(head, texts);
     if (taken !== true) {
-      // A client that sent it twice may have been refused by its own row. Another's row is certainly there instead.
+      // A client that sent the row twice may have been refused by its own row. Otherwise another writer's row has the
+      // key.
       if (taken && decodeHeadIfSound(taken)?.token !== token) attempts.splice(attempts.indexOf(own), 1);
       this.#lose(chain, number, taken, sent);
     }
@@ -487,7 +488,7 @@ export class CommitWriter {
   }
 
   /**
-   * Another row was first. Where the backend returned it, the next attempt may go by it.
+   * Another row was first. If the backend returned it, the next attempt may use it.
    *
    * @throws Lost; StoreError `CORRUPT` for a row that again and again is found there, and not when the end is looked for.
    */
