@@ -7,7 +7,7 @@ import {
   amendedExpiry,
   type ChatMessage,
   createStores,
-  type ErrorClass,
+  type ErrorClassification,
   FIRST_ROW,
   invalid,
   isBlanked,
@@ -116,7 +116,7 @@ export class FileRecordLog implements RecordLog {
 
   async close(): Promise<void> {}
 
-  classifyError(error: unknown): ErrorClass | undefined {
+  classifyError(error: unknown): ErrorClassification | undefined {
     if (error instanceof SyntaxError) return { code: "CORRUPT", message: "file: a row file is damaged" };
     switch (codeOf(error)) {
       case "ENOENT":
@@ -236,7 +236,7 @@ async function blankTexts(path: string, sizes: readonly number[], blank: Amendme
   if (sizes.every((_, index) => isBlanked(blank, index))) await rm(path, { force: true });
 }
 
-function unavailable(problem: string, retryable = false): ErrorClass {
+function unavailable(problem: string, retryable = false): ErrorClassification {
   return { code: "UNAVAILABLE", message: `file: ${problem}`, retryable };
 }
 

@@ -9,7 +9,7 @@ const UNFINISHED_MS = 60 * 60 * 1000;
  * Deletes the rows of file stores that have expired, as a database with expiring rows does by itself, and what was left of
  * inserts whose process died. To be called now and then, by any process, beside others at work.
  *
- * @param now in milliseconds since the epoch.
+ * @param now in milliseconds since 1970.
  * @returns how many rows were deleted.
  */
 export async function sweepFiles(directory: string, now = Date.now()): Promise<number> {

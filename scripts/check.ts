@@ -8,7 +8,7 @@
  * - `fire`: the faults, many times each, and what `compatibility` does: half an hour.
  * - `all`: the style, the types, and what `test` does.
  *
- * Every part runs, whatever failed before it. What failed is told again at the end: each failing test with its message, and
+ * Every part runs, even after a failure. The failures are repeated at the end: each failing test with its message, and
  * the last lines of a part that failed otherwise.
  */
 import { spawn } from "node:child_process";

@@ -139,6 +139,7 @@ export const navigation: readonly Group[] = [
       ["6 Node from the registry", "decisions/0006-node-from-the-registry"],
       ["7 Directories", "decisions/0007-a-directory-is-notes-before-leaves"],
       ["8 Repetition", "decisions/0008-what-may-come-again-is-remembered"],
+      ["9 Pauses", "decisions/0009-writers-of-one-thread-pause"],
     ],
   },
   {

@@ -17,8 +17,8 @@ import {
   type BackendName,
   containerOf,
   dynamoClient,
+  type Location,
   MONGO_DATABASE,
-  type Place,
   redisUrlOf,
 } from "./connect.ts";
 
@@ -28,12 +28,12 @@ export interface Backend extends AsyncDisposable {
   readonly title: string;
   /** Products and versions, server first. */
   readonly versions: readonly string[];
-  place(space: number): Place;
+  location(space: number): Location;
   /**
    * Puts copies of a thread of one commit beside it, many in a request, as they would lie if they had been written. Absent
    * where commits one by one are quick enough.
    */
-  copyThread?(place: Place, from: string, to: readonly string[]): Promise<void>;
+  copyThread?(location: Location, from: string, to: readonly string[]): Promise<void>;
   /** Removes what was written and ends what was started. */
   [Symbol.asyncDispose](): Promise<void>;
 }
@@ -52,18 +52,18 @@ interface Kind {
   /** The client's package. */
   readonly client: string;
   readonly note?: string;
-  copyThread?(place: Place, from: string, to: readonly string[]): Promise<void>;
-  remove(places: readonly Place[]): Promise<void>;
+  copyThread?(location: Location, from: string, to: readonly string[]): Promise<void>;
+  remove(locations: readonly Location[]): Promise<void>;
 }
 
 const kinds: Readonly<Record<Remote, Kind>> = {
   redis: {
     adapter: "@scrollback/store-redis",
     client: "ioredis",
-    async remove(places) {
-      for (const place of places) {
-        const client = new Redis(redisUrlOf(place));
-        for await (const keys of client.scanStream({ match: `${place.run}:*`, count: 1_000 })) {
+    async remove(locations) {
+      for (const location of locations) {
+        const client = new Redis(redisUrlOf(location));
+        for await (const keys of client.scanStream({ match: `${location.run}:*`, count: 1_000 })) {
           if (keys.length > 0) await client.unlink(...keys);
         }
         client.disconnect();
@@ -74,9 +74,9 @@ const kinds: Readonly<Record<Remote, Kind>> = {
     adapter: "@scrollback/store-mongo",
     client: "mongodb",
     note: "write concern majority",
-    copyThread: (place, from, to) =>
-      onMongo(place, async (client) => {
-        const rows = client.db(MONGO_DATABASE).collection<{ _id: string }>(containerOf(place));
+    copyThread: (location, from, to) =>
+      onMongo(location, async (client) => {
+        const rows = client.db(MONGO_DATABASE).collection<{ _id: string }>(containerOf(location));
         // The keys are the thread's id, a colon and a number. A semicolon follows the colon.
         const found = await rows.find({ _id: { $gte: `${from}:`, $lt: `${from};` } }).toArray();
         if (found.length === 0) throw new Error(`no thread ${from} to copy`);
@@ -86,9 +86,11 @@ const kinds: Readonly<Record<Remote, Kind>> = {
           ),
         );
       }),
-    remove: async (places) => {
-      for (const place of places) {
-        await onMongo(place, (client) => client.db(MONGO_DATABASE).collection(containerOf(place)).drop());
+    remove: async (locations) => {
+      for (const location of locations) {
+        await onMongo(location, (client) =>
+          client.db(MONGO_DATABASE).collection(containerOf(location)).drop(),
+        );
       }
     },
   },
@@ -96,9 +98,9 @@ const kinds: Readonly<Record<Remote, Kind>> = {
     adapter: "@scrollback/store-dynamo",
     client: "@aws-sdk/client-dynamodb",
     note: "reads strongly consistent",
-    async copyThread(place, from, to) {
-      const client = dynamoClient(place.url);
-      const TableName = containerOf(place);
+    async copyThread(location, from, to) {
+      const client = dynamoClient(location.url);
+      const TableName = containerOf(location);
       const { Items = [] } = await client.send(
         new QueryCommand({
           TableName,
@@ -124,10 +126,10 @@ const kinds: Readonly<Record<Remote, Kind>> = {
       await Promise.all(Array.from({ length: BATCHES_AT_ONCE }, work));
       client.destroy();
     },
-    async remove(places) {
-      for (const place of places) {
-        const client = dynamoClient(place.url);
-        await client.send(new DeleteTableCommand({ TableName: containerOf(place) }));
+    async remove(locations) {
+      for (const location of locations) {
+        const client = dynamoClient(location.url);
+        await client.send(new DeleteTableCommand({ TableName: containerOf(location) }));
         client.destroy();
       }
     },
@@ -136,19 +138,19 @@ const kinds: Readonly<Record<Remote, Kind>> = {
     adapter: "@scrollback/store-postgres",
     client: "pg",
     note: "synchronous_commit on",
-    copyThread: (place, from, to) =>
-      onPostgres(place, async (client) => {
+    copyThread: (location, from, to) =>
+      onPostgres(location, async (client) => {
         const { rowCount } = await client.query(
-          `INSERT INTO "${containerOf(place)}" (stream, number, head, content, expires_at)
+          `INSERT INTO "${containerOf(location)}" (stream, number, head, content, expires_at)
            SELECT t.stream, number, head, content, expires_at
-           FROM "${containerOf(place)}" AS r, unnest($2::text[]) AS t(stream) WHERE r.stream = $1`,
+           FROM "${containerOf(location)}" AS r, unnest($2::text[]) AS t(stream) WHERE r.stream = $1`,
           [from, to],
         );
         if (rowCount === 0) throw new Error(`no thread ${from} to copy`);
       }),
-    remove: async (places) => {
-      for (const place of places) {
-        await onPostgres(place, (client) => client.query(`DROP TABLE "${containerOf(place)}"`));
+    remove: async (locations) => {
+      for (const location of locations) {
+        await onPostgres(location, (client) => client.query(`DROP TABLE "${containerOf(location)}"`));
       }
     },
   },
@@ -166,7 +168,7 @@ function openSqlite(): Backend {
     name: "sqlite",
     title: "SQLite",
     versions: [`SQLite ${process.versions.sqlite} (node:sqlite), WAL, synchronous FULL`],
-    place: (space) => ({ backend: "sqlite", url: folder, run: "", space }),
+    location: (space) => ({ backend: "sqlite", url: folder, run: "", space }),
     async [Symbol.asyncDispose]() {
       rmSync(folder, { recursive: true, force: true });
     },
@@ -177,7 +179,7 @@ async function openServer(name: Remote): Promise<Backend> {
   const server = await startServer(name);
   const { adapter, client, note, copyThread, remove } = kinds[name];
   const run = `scale-${randomUUID()}`;
-  const used = new Map<number, Place>();
+  const used = new Map<number, Location>();
   return {
     name,
     title:
@@ -186,10 +188,10 @@ async function openServer(name: Remote): Promise<Backend> {
       `${server.product} ${server.version}`,
       `${client} ${versionUsedBy(adapter, client)}${note === undefined ? "" : `, ${note}`}`,
     ],
-    place(space) {
-      const place = { backend: name, url: server.url, run, space };
-      used.set(space, place);
-      return place;
+    location(space) {
+      const location = { backend: name, url: server.url, run, space };
+      used.set(space, location);
+      return location;
     },
     ...(copyThread && { copyThread }),
     async [Symbol.asyncDispose]() {
@@ -202,8 +204,8 @@ async function openServer(name: Remote): Promise<Backend> {
   };
 }
 
-async function onMongo<T>(place: Place, use: (client: MongoClient) => Promise<T>): Promise<void> {
-  const client = new MongoClient(place.url);
+async function onMongo<T>(location: Location, use: (client: MongoClient) => Promise<T>): Promise<void> {
+  const client = new MongoClient(location.url);
   try {
     await use(client);
   } finally {
@@ -211,8 +213,8 @@ async function onMongo<T>(place: Place, use: (client: MongoClient) => Promise<T>
   }
 }
 
-async function onPostgres<T>(place: Place, use: (client: Client) => Promise<T>): Promise<void> {
-  const client = new Client(place.url);
+async function onPostgres<T>(location: Location, use: (client: Client) => Promise<T>): Promise<void> {
+  const client = new Client(location.url);
   await client.connect();
   try {
     await use(client);

@@ -12,7 +12,7 @@ export const backendNames = ["sqlite", "redis", "mongodb", "dynamodb", "postgres
 export type BackendName = (typeof backendNames)[number];
 
 /** Where threads lie, as plain data that another process can be given. */
-export interface Place {
+export interface Location {
   readonly backend: BackendName;
   /** The server's; for SQLite a folder. */
   readonly url: string;
@@ -30,13 +30,13 @@ export interface Connection {
 
 export const MONGO_DATABASE = "scrollback_scale";
 
-/** The collection or the table of a place. */
-export function containerOf({ run, space }: Place): string {
+/** The collection or the table of a location. */
+export function containerOf({ run, space }: Location): string {
   return `${run}-${space}`;
 }
 
 /** A Redis server keeps the keys of each database number in a table of their own. */
-export function redisUrlOf({ url, space }: Place): string {
+export function redisUrlOf({ url, space }: Location): string {
   const used = new URL(url);
   used.pathname = `/${space}`;
   return used.href;
@@ -52,14 +52,14 @@ export function dynamoClient(url: string): DynamoDBClient {
 }
 
 /**
- * A fresh driver for a place. Nothing is sent before the first call of a store.
+ * A fresh driver for a location. Nothing is sent before the first call of a store.
  *
  * @param isFilling whether it is to write much, and to lose it all in a power cut: nothing that is measured.
  */
-export function connect(place: Place, isFilling = false): Connection {
-  if (place.backend === "dynamodb") {
-    const client = dynamoClient(place.url);
-    const stores = createDynamoStores({ client, tableName: containerOf(place) });
+export function connect(location: Location, isFilling = false): Connection {
+  if (location.backend === "dynamodb") {
+    const client = dynamoClient(location.url);
+    const stores = createDynamoStores({ client, tableName: containerOf(location) });
     return {
       stores,
       async close() {
@@ -68,25 +68,25 @@ export function connect(place: Place, isFilling = false): Connection {
       },
     };
   }
-  const stores = factoryOf(place, isFilling);
+  const stores = factoryOf(location, isFilling);
   return { stores, close: () => stores.close() };
 }
 
-function factoryOf(place: Place, isFilling: boolean): StoreFactory {
-  switch (place.backend) {
+function factoryOf(location: Location, isFilling: boolean): StoreFactory {
+  switch (location.backend) {
     case "redis":
-      return createRedisStores({ url: redisUrlOf(place), keyPrefix: place.run });
+      return createRedisStores({ url: redisUrlOf(location), keyPrefix: location.run });
     case "mongodb":
       return createMongoStores({
-        url: place.url,
+        url: location.url,
         database: MONGO_DATABASE,
-        collectionName: containerOf(place),
+        collectionName: containerOf(location),
       });
     case "postgres":
-      return createPostgresStores({ url: place.url, tableName: containerOf(place) });
+      return createPostgresStores({ url: location.url, tableName: containerOf(location) });
     default:
       return createSqliteStores({
-        url: `sqlite:${join(place.url, `${place.space}.db`)}`,
+        url: `sqlite:${join(location.url, `${location.space}.db`)}`,
         synchronous: isFilling ? "normal" : "full",
       });
   }

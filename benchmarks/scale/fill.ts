@@ -1,7 +1,7 @@
 import type { StoreFactory } from "@scrollback/store-core";
 import { messagesFrom } from "../src/messages.ts";
 import type { Backend } from "./backends.ts";
-import { connect, type Place } from "./connect.ts";
+import { connect, type Location } from "./connect.ts";
 
 /** The messages of a thread among many: one turn, in one commit. */
 export const TURN = 4;
@@ -17,11 +17,11 @@ export type Progress = (progress: string) => void;
 
 /** Fills the threads of these lengths, all at once. */
 export async function fillThreads(
-  place: Place,
+  location: Location,
   threads: readonly { readonly threadId: string; readonly length: number }[],
   signal: AbortSignal,
 ): Promise<void> {
-  const connection = connect(place, true);
+  const connection = connect(location, true);
   try {
     await connection.stores.setup();
     await Promise.all(
@@ -51,11 +51,11 @@ export async function fillThread(
 /** Lays down so many threads of one turn: the first is written, the others as well or as copies of it. */
 export async function layThreads(
   { copyThread }: Backend,
-  place: Place,
+  location: Location,
   count: number,
   signal: AbortSignal,
 ): Promise<void> {
-  const connection = connect(place, true);
+  const connection = connect(location, true);
   try {
     const { stores } = connection;
     await stores.setup();
@@ -66,7 +66,7 @@ export async function layThreads(
         signal.throwIfAborted();
         const length = Math.min(COPIED_AT_ONCE, count - from);
         await copyThread(
-          place,
+          location,
           threadIdOf(0),
           Array.from({ length }, (_, index) => threadIdOf(from + index)),
         );

@@ -8,8 +8,8 @@ import { FIRST_SAMPLE, type MemorySample, type Paging, type PagingJob } from "./
 /** How many samples there are about. */
 const SAMPLES = 40;
 
-const { place, threadId, length, pageSize }: PagingJob = JSON.parse(process.argv[2] ?? "");
-const connection = connect(place);
+const { location, threadId, length, pageSize }: PagingJob = JSON.parse(process.argv[2] ?? "");
+const connection = connect(location);
 const store = connection.stores.open(threadId);
 const pages = Math.ceil(length / pageSize);
 const samples: MemorySample[] = [];

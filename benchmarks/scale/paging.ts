@@ -1,10 +1,10 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
-import type { Place } from "./connect.ts";
+import type { Location } from "./connect.ts";
 
 /** What the process that pages is told. */
 export interface PagingJob {
-  readonly place: Place;
+  readonly location: Location;
   readonly threadId: string;
   /** How many messages the thread has. */
   readonly length: number;

@@ -4,7 +4,7 @@ import type { MessageStore, StoreFactory } from "@scrollback/store-core";
 import { type Cell, type Effort, measure } from "../src/measure.ts";
 import { messagesFrom } from "../src/messages.ts";
 import type { Backend } from "./backends.ts";
-import { type Connection, connect, type Place } from "./connect.ts";
+import { type Connection, connect, type Location } from "./connect.ts";
 import {
   type Costs,
   countOperations,
@@ -38,13 +38,13 @@ export const quick: Plan = {
 };
 
 export const NEWEST = 20;
-/** How many of a place's threads are measured, spread over all of them. */
+/** How many of a location's threads are measured, spread over all of them. */
 export const SAMPLED = 10;
 
 /** Threads that stand for one size. */
 interface Subject {
   readonly size: number;
-  readonly place: Place;
+  readonly location: Location;
   readonly threadIds: readonly string[];
   /** How many messages each has. */
   readonly length: number;
@@ -60,7 +60,7 @@ interface Thread {
   position: number;
 }
 
-/** Measures one backend: threads of every length, then places of every count of threads. */
+/** Measures one backend: threads of every length, then locations of every count of threads. */
 export async function run(
   backend: Backend,
   { sizes, pageSize, effort }: Plan,
@@ -68,23 +68,23 @@ export async function run(
 ): Promise<Figures> {
   const before = loadavg()[0] ?? Number.NaN;
   const largest = Math.max(...sizes);
-  const place = backend.place(0);
+  const location = backend.location(0);
   const long: Subject[] = sizes.map((size) => ({
     size,
-    place,
+    location,
     threadIds: [`thread-of-${size}`],
     length: size,
     keepsLength: true,
   }));
   report(`filling threads of up to ${largest.toLocaleString("en")} messages`);
   await fillThreads(
-    place,
+    location,
     sizes.map((length) => ({ threadId: `thread-of-${length}`, length })),
     signal,
   );
   report("paging through the longest");
   const paging = await pageThrough(
-    { place, threadId: `thread-of-${largest}`, length: largest, pageSize },
+    { location, threadId: `thread-of-${largest}`, length: largest, pageSize },
     signal,
   );
   const byLength = await measureCosts(long, lengthOperations, effort, signal, (operation) =>
@@ -94,12 +94,12 @@ export async function run(
   const many: Subject[] = [];
   for (const [index, size] of sizes.entries()) {
     report(`laying down ${size.toLocaleString("en")} threads`);
-    const place = backend.place(index + 1);
-    await layThreads(backend, place, size, signal);
+    const location = backend.location(index + 1);
+    await layThreads(backend, location, size, signal);
     const threadIds = Array.from({ length: SAMPLED }, (_, sampled) =>
       threadIdOf(Math.floor(((sampled + 0.5) * size) / SAMPLED)),
     );
-    many.push({ size, place, threadIds, length: TURN, keepsLength: false });
+    many.push({ size, location, threadIds, length: TURN, keepsLength: false });
   }
   const byCount = await measureCosts(many, countOperations, effort, signal, (operation) =>
     report(`measuring ${operation} by count of threads`),
@@ -129,12 +129,12 @@ async function measureCosts(
   signal: AbortSignal,
   report: (operation: OperationName) => void,
 ): Promise<Costs> {
-  const connections = new Map<Place, Connection>();
+  const connections = new Map<Location, Connection>();
   try {
     const prepared: Prepared[] = [];
     for (const subject of subjects) {
-      const connection = connections.get(subject.place) ?? connect(subject.place);
-      connections.set(subject.place, connection);
+      const connection = connections.get(subject.location) ?? connect(subject.location);
+      connections.set(subject.location, connection);
       const { stores } = connection;
       const threads = subject.threadIds.map(
         (threadId): Thread => ({ store: stores.open(threadId), threadId, position: subject.length }),
@@ -214,8 +214,8 @@ function appendCell(
 }
 
 /** Each append has the oldest messages trimmed away, as the thread is at its `maxMessages`. */
-function trimmingCell({ place, length }: Subject, stores: StoreFactory, next: () => Thread): Cell {
-  const state = { type: "scrollback.store", version: 1, backend: place.backend, maxMessages: length };
+function trimmingCell({ location, length }: Subject, stores: StoreFactory, next: () => Thread): Cell {
+  const state = { type: "scrollback.store", version: 1, backend: location.backend, maxMessages: length };
   return {
     prepare() {
       const thread = next();
@@ -227,13 +227,13 @@ function trimmingCell({ place, length }: Subject, stores: StoreFactory, next: ()
   };
 }
 
-function openingCell({ place }: Subject, next: () => Thread): Cell {
+function openingCell({ location }: Subject, next: () => Thread): Cell {
   let connection: Connection | undefined;
   return {
     prepare() {
       const { threadId } = next();
       return () => {
-        connection = connect(place);
+        connection = connect(location);
         return connection.stores.open(threadId).listMessages({ limit: NEWEST });
       };
     },

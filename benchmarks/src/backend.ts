@@ -26,7 +26,7 @@ export interface Contestant {
 }
 
 /** Where a backend's threads lie, as plain data that another process can be given. */
-export interface Place {
+export interface Location {
   readonly product: string;
   readonly version: string;
   /** Of the server, or the path of a folder. */
@@ -76,7 +76,7 @@ export interface Backend {
   readonly versions: readonly string[];
   /** In words, what the raw client does for a commit and for a read. */
   readonly baseline: string;
-  readonly place: Place;
+  readonly location: Location;
   readonly connect: Connects;
   /** The same server through a proxy that counts round trips. Absent where there is no network. */
   readonly counted?: { readonly url: string; roundTrips(): number };

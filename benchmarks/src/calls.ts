@@ -43,7 +43,7 @@ export async function measureCalls(
   effort: Effort,
   { signal, report }: Progress,
 ): Promise<CallRow[]> {
-  await using contestants = await connectAll(backend, backend.place.url);
+  await using contestants = await connectAll(backend, backend.location.url);
   await using counted = await connectAll(backend, backend.counted?.url);
   const entries: Entry[] = [];
   for (const length of lengths) {

@@ -17,7 +17,7 @@ export async function measureCold(
   report("measuring first commits");
   const cells: { name: string; thread: ColdRow["thread"]; cell: Cell }[] = [];
   for (const name of ["raw", "Scrollback"] as const) {
-    const connect = () => backend.connect[name](backend.place.url);
+    const connect = () => backend.connect[name](backend.location.url);
     const known = randomUUID();
     const filling = await connect();
     await filling.fill(known, messagesFrom(0, KNOWN_LENGTH));

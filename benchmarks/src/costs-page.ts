@@ -57,7 +57,9 @@ See [store-redis.md](store-redis.md#costs).
 
 **MongoDB, DynamoDB, PostgreSQL.** One conditional insert of a row with the messages and a head of about 280 bytes. The head describes the
 thread after the row, so nothing else has to be written. A thread that trims sends one more request at every 32nd commit, which blanks and
-frees old rows; one that keeps many commits also reads heads of old rows from time to time. So a few commits in a hundred take several times as long: they are in the 95th
+frees old rows; one that keeps many commits also reads old rows from time to time. The threads of 100,000 messages
+were filled by commits of one message, so an append of 20 trims 20 rows: that shows in its round trips, most on DynamoDB, which changes each row
+by a request of its own. So a few commits in a hundred take several times as long: they are in the 95th
 and 99th percentiles, not in the median. Raw inserts a row of as many bytes. See [record-log.md](../explanation/record-log.md#costs).
 
 **SQLite.** One transaction: the thread's row is looked up, messages are inserted, old ones deleted, the commit is recorded. An operation is
@@ -83,7 +85,8 @@ ${loadTable(backends)}
 ${picture("throughput")}
 
 On Redis and SQLite, writers to one thread are ordered by the server or the file. On a record log they compete for the next number: the
-first insert wins, and the others read the winning row and retry, from the third attempt on after a random pause. So one thread takes fewer
+first insert wins, and the others read the winning row and retry, from the second loss on after a random pause. A process that has won
+8 times in succession pauses, too, so that no writer waits for long. So one thread takes fewer
 commits a second than many threads, and some commits wait long. The raw client gives each writer a number of its own, so its writers never
 compete.
 

@@ -75,11 +75,13 @@ export async function measureLoad(
 }
 
 async function assemble(
-  { connect, place }: Backend,
+  { connect, location }: Backend,
   name: Team["name"],
   { connections, threads }: Omit<LoadRow, "results">,
 ): Promise<Team> {
-  const contestants = await Promise.all(Array.from({ length: connections }, () => connect[name](place.url)));
+  const contestants = await Promise.all(
+    Array.from({ length: connections }, () => connect[name](location.url)),
+  );
   const ids = Array.from({ length: threads === "one" ? 1 : connections }, () => randomUUID());
   return {
     name,

@@ -9,7 +9,7 @@ import type { TracingAnswer, TracingJob } from "./tracing.ts";
 
 const MAX_MESSAGES = 1_000;
 
-const { key, place, mode }: TracingJob = JSON.parse(process.argv[2] ?? "");
+const { key, location, mode }: TracingJob = JSON.parse(process.argv[2] ?? "");
 if (mode === "sdk") {
   // Batched as an application has it; where the spans would go, they are dropped.
   const exporter = {
@@ -21,7 +21,7 @@ if (mode === "sdk") {
   );
   context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
 }
-const contestant = await backends[key].connects(place).Scrollback(place.url);
+const contestant = await backends[key].connects(location).Scrollback(location.url);
 const thread = contestant.open(randomUUID(), MAX_MESSAGES);
 let position = 0;
 

@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import type { Backend, Place } from "./backend.ts";
+import type { Backend, Location } from "./backend.ts";
 import type { Progress } from "./calls.ts";
 import { rounded, type Tracing, type TracingMode, timingOf } from "./figures.ts";
 import type { LoadEffort } from "./load.ts";
@@ -10,7 +10,7 @@ import { seededRandom, shuffled } from "./random.ts";
 /** What a process that writes is told. */
 export interface TracingJob {
   readonly key: Backend["key"];
-  readonly place: Place;
+  readonly location: Location;
   readonly mode: TracingMode;
 }
 
@@ -36,7 +36,7 @@ interface Writer {
  * process of its own; they write in turn, a window of time each.
  */
 export async function measureTracing(
-  { key, place }: Backend,
+  { key, location }: Backend,
   effort: LoadEffort,
   { signal, report }: Progress,
 ): Promise<Tracing> {
@@ -44,7 +44,7 @@ export async function measureTracing(
   const script = fileURLToPath(new URL("./tracing-process.ts", import.meta.url));
   const writers = modes.map((mode): Writer => {
     const { OTEL_SDK_DISABLED: _, ...env } = process.env;
-    const job: TracingJob = { key, place, mode };
+    const job: TracingJob = { key, location, mode };
     const child = fork(script, [JSON.stringify(job)], {
       env: mode === "off" ? { ...env, OTEL_SDK_DISABLED: "true" } : env,
       signal,

@@ -42,7 +42,7 @@ function backendThat(take: { raw: number; Scrollback: number }, failing = 0) {
     title: "fake",
     versions: [],
     baseline: "",
-    place: { product: "fake", version: "1", url: "fake:", run: "1" },
+    location: { product: "fake", version: "1", url: "fake:", run: "1" },
     connect: { raw: connect(take.raw), Scrollback: connect(take.Scrollback) },
     serverCpu: async () => {
       cpu += 1_000;

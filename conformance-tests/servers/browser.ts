@@ -15,7 +15,7 @@ export function findBrowser(): string {
   const path = process.env.CHROMIUM ?? DEBIAN_PATH;
   if (existsSync(path)) return path;
   throw new Error(
-    `there is no browser to test on: ${path} is not there. Any one of these helps:
+    `no browser to test on: ${path} does not exist. Do one of the following:
   - install it on Debian: apt-get install --no-install-recommends chromium;
   - give the path of a Chromium or Chrome: CHROMIUM=…;
   - run node conformance-tests/servers/prepare.ts ${BROWSER} as root on Debian, which installs it.`,

@@ -54,7 +54,7 @@ async function pull(engine: ContainerRuntimeClient, image: string): Promise<stri
 
 function noServer({ name, image, port, url }: ServerDefinition, reason: string): Error {
   return new Error(
-    `there is no server "${name}" to test on: ${reason}. Any one of these helps:
+    `no server "${name}" to test on: ${reason}. Do one of the following:
   - start a Docker engine that can pull ${image};
   - name an image that the engine has: ${variableOf(name, "IMAGE")}=…;
   - give a server that already runs: ${variableOf(name, "URL")}=${url({ host: "localhost", port })};

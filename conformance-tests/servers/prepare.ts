@@ -17,7 +17,8 @@ const everything = [...Object.keys(servers), BROWSER];
 
 async function prepare(name: string): Promise<void> {
   if (name === BROWSER) return prepareBrowser();
-  if (!isServerName(name)) throw new Error(`there is no server "${name}", only ${everything.join(", ")}`);
+  if (!isServerName(name))
+    throw new Error(`unknown server "${name}"; known servers are ${everything.join(", ")}`);
   const variable = variableOf(name, "URL");
   if (process.env[variable] === undefined) {
     say(`${name} runs on ${await prepareImage(servers[name])}`);

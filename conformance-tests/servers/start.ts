@@ -22,7 +22,7 @@ export interface RunningServer extends ServerInfo, AsyncDisposable {
   readonly host: string;
   /** Stays the same over {@link kill} and {@link start}. */
   readonly port: number;
-  /** With the password, where there is one. */
+  /** With the password, if the server has one. */
   readonly url: string;
   readonly password?: string | undefined;
   /** Present where the server speaks TLS: what clients must trust, in PEM. ioredis takes it as its option `tls`. */
@@ -132,7 +132,7 @@ function parse(variable: string, definition: ServerDefinition, url: string): End
     return definition.endpoint(url);
   } catch {
     const example = definition.url({ host: "localhost", port: definition.port });
-    throw new TypeError(`${variable} is no URL of a server of this kind, such as ${example}`);
+    throw new TypeError(`${variable} must be the URL of a server of this kind, such as ${example}`);
   }
 }
 

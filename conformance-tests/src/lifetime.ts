@@ -15,7 +15,7 @@ export interface Lifetime {
   readonly afterMs: number;
   /** Makes a write with this `ttlMs`. Of all threads of the test, the one that expires first is what counts. */
   write<T>(call: () => Promise<T>): Promise<T>;
-  /** Makes a call that must end before the thread expires. @throws TooLate where it did not, whatever came of it. */
+  /** Makes a call that must end before the thread expires. @throws TooLate if it did not, regardless of its outcome. */
   inTime<T>(call: () => Promise<T>): Promise<T>;
 }
 

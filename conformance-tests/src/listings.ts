@@ -7,7 +7,7 @@ import { user } from "./messages.ts";
 /** No listing of a test has so many pages, empty ones included. */
 const MAX_PAGES = 10_000;
 
-/** What {@link listAll} takes. */
+/** The options of {@link listAll}. */
 export interface ListAllOptions extends Omit<ListThreadsOptions, "cursor"> {
   /** Is called after each page, with the number of those so far. */
   readonly afterPage?: (threads: readonly ThreadInfo[], pages: number) => Promise<void> | void;

@@ -31,7 +31,7 @@ interface Matrix {
 
 const superscript = (number: number) => [...`${number}`].map((digit) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[Number(digit)]).join("");
 
-/** `C2` before `C10`, and what is no clause last. */
+/** `C2` before `C10`; titles without a clause last. */
 const byClause = (one: string, other: string) => numberOf(one) - numberOf(other) || one.localeCompare(other);
 const numberOf = (clause: string) => Number(/^C(\d+)$/.exec(clause)?.[1] ?? Number.MAX_SAFE_INTEGER);
 
@@ -118,7 +118,7 @@ export function formatMatrix(results: readonly ClauseResult[]): string {
   return [...lines.map(format), ...(notes.length > 0 ? ["", ...notes] : [])].join("\n");
 }
 
-/** What a suite is known by: a digest of the names of its tests, whatever their order and however often each was run. */
+/** The identity of a suite: a digest of the names of its tests, independent of their order and repetitions. */
 export function suiteDigest(tests: Iterable<string>): string {
   return hash("sha256", JSON.stringify([...new Set(tests)].sort()), "hex").slice(0, 16);
 }

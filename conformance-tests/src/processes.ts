@@ -9,7 +9,7 @@ export interface RemoteJob<Result> {
   readonly progress: readonly string[];
   /** Rejects when the process fails or ends without a result. */
   readonly result: Promise<Result>;
-  /** Ends the process as a crash would, in the middle of whatever it does. */
+  /** Ends the process as a crash would, at any point. */
   kill(): Promise<void>;
 }
 
@@ -46,7 +46,7 @@ export function runInProcess<Name extends JobName>(
       reject(new Error(`another process ended at "${job}" (${signal ?? code}) ${complaints}`)),
     );
   });
-  // Whoever kills a process does not wait for its result.
+  // The caller of kill does not wait for the result.
   result.catch(() => {});
   child.send({ module: childProcess.module.href, data: childProcess.data, job, input, clockOffsetMs });
   return {

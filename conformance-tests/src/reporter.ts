@@ -1,3 +1,9 @@
+/**
+ * A Vitest reporter that prints the results of the conformance suite as a matrix and writes them as Markdown.
+ *
+ * @packageDocumentation
+ */
+
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import type { Reporter, TestCase, TestModule, TestSpecification, Vitest } from "vitest/node";
@@ -10,18 +16,18 @@ import {
   toMarkdown,
 } from "./matrix.ts";
 
-/** What {@link MatrixReporter} takes. */
+/** The options of {@link MatrixReporter}. */
 export interface MatrixReporterOptions {
-  /** Where to write the matrix as Markdown, from the project's root. Default: nowhere. */
+  /** The Markdown file of the matrix, relative to the project's root. Default: none is written. */
   readonly file?: string;
-  /** Where to write how each backend stood each fault, as Markdown, from the project's root. Default: nowhere. */
+  /** The Markdown file of the fault tests' results, relative to the project's root. Default: none is written. */
   readonly faultsFile?: string;
 }
 
 /**
- * A Vitest reporter for the suite: says which server each backend runs on as soon as it is known, and prints the matrix of
- * clauses by backends in the end, and how each backend stood each fault. The files are written by whole runs only: a run of
- * some files or some tests leaves them.
+ * A Vitest reporter for the suite. Prints the server of each backend as soon as it is known, and at the end the matrix of
+ * clauses by backends and the results of the fault tests. Only complete runs write the files: a run of some files or some
+ * tests does not change them.
  *
  * @example
  * reporters: ["default", new MatrixReporter({ file: "docs/matrix.md" })],

@@ -7,7 +7,7 @@ const SEED = 1;
 /** A slow machine takes fewer steps. */
 const TIMEOUT_MS = 60_000;
 
-/** What {@link runScenarioTests} takes. */
+/** The options of {@link runScenarioTests}. */
 export interface ScenarioTestOptions {
   /** What a hundred thousand steps show: the title of the test. */
   readonly title: string;

@@ -1,16 +1,16 @@
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 
-/** How a proxy treats what passes through it. Byte counts start when the mode is set, for each connection by itself. */
+/** The behaviour of a proxy. Byte counts start when the mode is set, for each connection separately. */
 export type ProxyMode =
   /** Everything is forwarded. */
   | { readonly kind: "pass" }
-  /** Open connections are cut now, new ones as soon as they are made: a server that is gone. */
+  /** Open connections are cut at once, new ones when they are made: an unreachable server. */
   | { readonly kind: "down" }
   /** `afterBytes` bytes of the request (default 0) are forwarded, then the connection is cut. */
   | { readonly kind: "cut-request"; readonly afterBytes?: number; readonly times?: number }
   /**
-   * Requests are forwarded; after `afterBytes` bytes of the reply (default 0) the connection is cut. So many parts of replies
-   * pass before (`skip`, default 0), on whatever connections.
+   * Requests are forwarded; after `afterBytes` bytes of the reply (default 0) the connection is cut. So many parts of
+   * replies pass before (`skip`, default 0), on any connections.
    */
   | {
       readonly kind: "cut-reply";
@@ -18,9 +18,9 @@ export type ProxyMode =
       readonly times?: number;
       readonly skip?: number;
     }
-  /** Requests are forwarded; the reply and all that would follow it on that connection is lost; it stays open. */
+  /** Requests are forwarded. The reply and everything after it on that connection is lost; the connection stays open. */
   | { readonly kind: "drop-reply"; readonly times?: number }
-  /** Nothing is forwarded either way until the mode changes; then everything held back is. */
+  /** Nothing is forwarded in either direction until the mode changes; then everything held back is forwarded. */
   | { readonly kind: "hang" }
   /** Replies come `ms` milliseconds later, in order. */
   | { readonly kind: "delay-reply"; readonly ms: number };
@@ -41,11 +41,11 @@ interface Held {
 }
 
 /**
- * A TCP proxy on 127.0.0.1 that can break connections in every way that a network does. One proxy can stand before
- * several servers (a cluster): they share its mode.
+ * A TCP proxy on 127.0.0.1 that can break connections in every way that a network does. One proxy can serve several
+ * servers (a cluster), which share its mode.
  *
- * A fault with `times` strikes so many times and then the mode is `pass` again; without, until {@link TcpProxy.set}.
- * It is meant for tests' traffic: what a slow receiver has not taken yet is kept in memory.
+ * A fault with `times` occurs that many times; then the mode is `pass` again. Without `times` it lasts until {@link
+ * TcpProxy.set}. The proxy is meant for the traffic of tests: it buffers in memory what a slow receiver has not read yet.
  *
  * @example
  * const proxy = new TcpProxy();
@@ -61,7 +61,7 @@ export class TcpProxy {
   #strikesLeft = Number.POSITIVE_INFINITY;
   #skipsLeft = 0;
 
-  /** What happened so far: connections made, bytes forwarded each way, and how often a fault struck. */
+  /** The number of connections, of bytes forwarded in each direction, and of faults that occurred. */
   get counters(): ProxyCounters {
     return { ...this.#counters };
   }
@@ -70,7 +70,7 @@ export class TcpProxy {
     return this.#mode;
   }
 
-  /** Starts to listen for a target. @returns the port on 127.0.0.1. */
+  /** Starts listening for a target. @returns the port on 127.0.0.1. */
   async forward(target: { readonly host: string; readonly port: number }): Promise<number> {
     const server = createServer({ allowHalfOpen: true, noDelay: true }, (client) => {
       this.#counters.connections += 1;
@@ -96,7 +96,7 @@ export class TcpProxy {
     return (server.address() as AddressInfo).port;
   }
 
-  /** {@link forward} for a server that a URL names. @returns the URL by way of the proxy. */
+  /** {@link forward} for the server of a URL. @returns the URL through the proxy. */
   async forwardUrl(url: string, defaultPort: number): Promise<string> {
     const { hostname, port } = new URL(url);
     const forwarded = new URL(url);
@@ -115,12 +115,12 @@ export class TcpProxy {
     }
   }
 
-  /** Cuts all open connections once; new ones are treated as the mode says. */
+  /** Cuts all open connections once. New connections follow the mode. */
   cutConnections(): void {
     for (const connection of this.#connections) this.#cut(connection);
   }
 
-  /** Stops listening and cuts everything; leaves no socket and no timer. Twice is the same as once. */
+  /** Stops listening and cuts all connections; leaves no socket and no timer. Further calls have no effect. */
   async close(): Promise<void> {
     const servers = this.#servers.splice(0);
     const closed = servers.map((server) => new Promise((resolve) => server.close(resolve)));
@@ -206,7 +206,7 @@ class Connection {
     this.replies = new Pipe(upstream, client, events.replyArrived, events.replyForwarded);
     client.on("error", () => this.cut());
     upstream.on("error", () => this.cut());
-    // Where replies are lost so is their end, but nobody waits for it any more.
+    // If replies are lost, so is their end, but no caller waits for it any more.
     upstream.on("end", () => {
       if (client.readableEnded && this.replies.isStopped) this.cut();
     });

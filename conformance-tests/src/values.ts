@@ -1,6 +1,6 @@
 import fc from "fast-check";
 
-/** An object with own keys whatever their names: `__proto__` too. */
+/** An object with own keys of any name, including `__proto__`. */
 const own = (...entries: [string, unknown][]): Record<string, unknown> => Object.fromEntries(entries);
 
 /** An error of a class and name of its own. */

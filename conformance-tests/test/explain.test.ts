@@ -1,4 +1,5 @@
-// Longer than a room should be: two tables of histories, those that are explained and those that are not.
+// Exceeds 300 lines because it holds two tables: histories that are explained, and histories that are not.
+import { REMEMBERED_OPERATIONS } from "@scrollback/store-core";
 import { describe, expect, test } from "vitest";
 import { explain } from "../src/observed/explain.ts";
 import type {
@@ -10,7 +11,7 @@ import type {
 } from "../src/observed/observation.ts";
 
 const thread: ObservedThread = { threadId: "thread" };
-const rev = (number: number, epoch = "e") => `${epoch}.${number}`;
+const rev = (number: number, incarnation = "e") => `${incarnation}.${number}`;
 
 /** A history made by hand; times are milliseconds. */
 class History {
@@ -212,8 +213,11 @@ describe("explained is", () => {
         .read(300, 301, null, []),
       { threadId: "thread", ttlMs: 100 },
     ],
-    ["a commit that happened and was denied when the store sent it again too late", denied(66)],
-    ["an operation whose id was forgotten before it was sent again", forgotten(65)],
+    [
+      "a commit that happened and was denied when the store sent it again too late",
+      denied(REMEMBERED_OPERATIONS + 2),
+    ],
+    ["an operation whose id was forgotten before it was sent again", forgotten(REMEMBERED_OPERATIONS + 1)],
   ])("%s", (_, made, settings) => {
     expect(made.explained(settings)).toEqual([]);
   });
@@ -298,7 +302,7 @@ describe("found is", () => {
         .commit(0, 1, { append: ["ua"] }, rev(1), { id: "o" })
         .commit(2, 3, { append: ["ua"] }, rev(2), { id: "o" }),
     ],
-    ["a retry that counted again too soon", "C4", forgotten(64)],
+    ["a retry that counted again too soon", "C4", forgotten(REMEMBERED_OPERATIONS)],
     [
       "a used operation id that took another change",
       "C4",

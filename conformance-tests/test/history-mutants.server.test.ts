@@ -53,7 +53,7 @@ const mutants: Readonly<Record<string, (driver: Driver) => Driver>> = {
       async commit(request) {
         if (Math.random() > 0.1) return await driver.commit(request);
         const { revision } = await driver.read({ ...whole, threadId: request.threadId, signal: undefined });
-        return { outcome: "committed", revision: revision ?? formatRevision(request.newEpoch, 1) };
+        return { outcome: "committed", revision: revision ?? formatRevision(request.newIncarnation, 1) };
       },
     }),
   "reads what was there a moment ago": (driver) => {
@@ -78,9 +78,9 @@ const mutants: Readonly<Record<string, (driver: Driver) => Driver>> = {
         if (request.drop !== 0 || request.expectedRevision !== undefined || Math.random() > 0.1)
           return await driver.commit(request);
         const view = await driver.read({ ...whole, threadId: request.threadId, signal: undefined });
-        const [epoch = request.newEpoch, number = "0"] = view.revision?.split(".") ?? [];
+        const [incarnation = request.newIncarnation, number = "0"] = view.revision?.split(".") ?? [];
         setTimeout(() => void driver.commit(request), 5);
-        return { outcome: "committed", revision: formatRevision(epoch, Number(number) + 1) };
+        return { outcome: "committed", revision: formatRevision(incarnation, Number(number) + 1) };
       },
     }),
   "blends two revisions into a read": (driver) =>
@@ -96,9 +96,9 @@ const mutants: Readonly<Record<string, (driver: Driver) => Driver>> = {
     wrapDriver(driver, {
       async commit(request) {
         const outcome = await driver.commit(request);
-        const [epoch = "", number] = outcome.revision?.split(".") ?? [];
+        const [incarnation = "", number] = outcome.revision?.split(".") ?? [];
         if (outcome.outcome !== "committed" || Number(number) % 20 !== 0) return outcome;
-        return { ...outcome, revision: formatRevision(epoch, Number(number) - 1) };
+        return { ...outcome, revision: formatRevision(incarnation, Number(number) - 1) };
       },
     }),
   "lets two writers win": (driver) =>

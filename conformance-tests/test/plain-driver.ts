@@ -24,7 +24,7 @@ interface Entry {
 }
 
 interface Thread {
-  readonly epoch: string;
+  readonly incarnation: string;
   commits: number;
   next: number;
   entries: Entry[];
@@ -44,7 +44,7 @@ export class PlainDriver implements Driver {
   async commit(request: CommitRequest): Promise<CommitOutcome> {
     const { threadId, operationId, digest, expectedRevision, drop, append, metadata, maxMessages } = request;
     const found = this.#threads.get(threadId);
-    const revision = found ? formatRevision(found.epoch, found.commits) : null;
+    const revision = found ? formatRevision(found.incarnation, found.commits) : null;
     const first = found?.operations.find(({ id }) => id === operationId);
     if (first?.digest === digest) return { outcome: "repeated", revision: first.revision };
     if (first) return { outcome: "operation-conflict", revision };
@@ -52,7 +52,7 @@ export class PlainDriver implements Driver {
       return { outcome: "revision-conflict", revision };
     }
     const thread: Thread = found ?? {
-      epoch: request.newEpoch,
+      incarnation: request.newIncarnation,
       commits: 0,
       next: 1,
       entries: [],
@@ -80,7 +80,7 @@ export class PlainDriver implements Driver {
     thread.updatedAt = request.updatedAt;
     thread.expiresAt = request.ttlMs && Date.now() + request.ttlMs;
     thread.commits += 1;
-    const committed = formatRevision(thread.epoch, thread.commits);
+    const committed = formatRevision(thread.incarnation, thread.commits);
     thread.operations.push({ id: operationId, digest, revision: committed });
     thread.operations = thread.operations.slice(-REMEMBERED_OPERATIONS);
     return { outcome: "committed", revision: committed };
@@ -96,7 +96,7 @@ export class PlainDriver implements Driver {
     const wanted =
       after === undefined ? within.slice(Math.max(0, within.length - limit)) : within.slice(0, limit);
     return {
-      revision: formatRevision(thread.epoch, thread.commits),
+      revision: formatRevision(thread.incarnation, thread.commits),
       count: entries.length,
       first: entries[0]?.sequence ?? thread.next,
       last: entries.at(-1)?.sequence ?? thread.next - 1,
@@ -108,7 +108,7 @@ export class PlainDriver implements Driver {
 
   async delete({ threadId, expectedRevision }: DeleteRequest): Promise<DeleteOutcome> {
     const thread = this.#threads.get(threadId);
-    const revision = thread ? formatRevision(thread.epoch, thread.commits) : null;
+    const revision = thread ? formatRevision(thread.incarnation, thread.commits) : null;
     if (expectedRevision !== undefined && expectedRevision !== revision)
       return { outcome: "revision-conflict", revision };
     this.#threads.delete(threadId);

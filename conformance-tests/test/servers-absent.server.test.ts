@@ -30,6 +30,6 @@ test("with an engine that cannot pull the image, the error tells its reason and 
   // A suite that no stand-in of this server was built from.
   const refused = prepareImage({ ...servers["redis-7"], image, standIn: { suite: "trixie" } });
   await expect(refused).rejects.toThrow(
-    /cannot pull localhost:1\/nothing:here: .*\. Any one of these helps:\n/,
+    /cannot pull localhost:1\/nothing:here: .*\. Do one of the following:\n/,
   );
 });

@@ -34,7 +34,7 @@ describe("preparing", () => {
     const failed = run(process.execPath, [prepareProgram, "redis", "rediss"]);
     await expect(failed).rejects.toMatchObject({
       code: 1,
-      stderr: expect.stringContaining("only redis, redis-7"),
+      stderr: expect.stringContaining("known servers are redis, redis-7"),
     });
   });
 

@@ -101,7 +101,7 @@ describe("the reference", () => {
   const operation = (change: Partial<Operation>): Operation => ({
     ...{ id: "o", digest: "d", threadId: "t", drop: 0, append: [], metadata: undefined },
     ...{ settings: { maxMessages: undefined, trimming: "turns", ttlMs: undefined } },
-    ...{ expectedRevision: undefined, newEpoch: "e", commits: [] },
+    ...{ expectedRevision: undefined, newIncarnation: "e", commits: [] },
     ...change,
   });
   const names = ({ pinned, messages, metadata }: ThreadState) =>
@@ -124,7 +124,7 @@ describe("the reference", () => {
     const third = commit(second.state, { drop: "all", metadata: null }, 3);
     expect(names(third.state)).toEqual([undefined, undefined]);
     expect(third.dead.map(({ name }) => name)).toEqual(["d", "a", "m"]);
-    expect(third.state.extent).toEqual({ pinned: null, first: 4, next: 4 });
+    expect(third.state.bounds).toEqual({ pinned: null, first: 4, next: 4 });
   });
 
   test("knows a text by any piece of it", () => {

@@ -58,7 +58,7 @@ async function client(): Promise<{
 }
 
 /** Long enough for loopback to have delivered what it would. */
-const settle = () => sleep(60);
+const pause = () => sleep(60);
 
 test("forwards both ways and counts", async () => {
   const one = await client();
@@ -137,11 +137,11 @@ test("loses the reply and stays open, for good on that connection", async () => 
   proxy.set({ kind: "drop-reply", times: 1 });
   one.send("hello");
   await expect.poll(() => received).toBe("hello");
-  await settle();
+  await pause();
   expect(proxy.mode.kind).toBe("pass");
   one.send("again");
   await expect.poll(() => received).toBe("helloagain");
-  await settle();
+  await pause();
   expect(one.got()).toBe("");
   expect(one.closed()).toBe(false);
   const two = await client();
@@ -155,7 +155,7 @@ test("hangs, and forwards what it held when the mode changes", async () => {
   one.send("a");
   const two = await client();
   two.send("b");
-  await settle();
+  await pause();
   expect(received).toBe("");
   expect(one.closed()).toBe(false);
   expect(proxy.counters.strikes).toBe(2);
@@ -227,11 +227,11 @@ test("leaves no socket and no timer when closed, twice is the same as once", asy
   await expect.poll(() => proxy.counters.strikes).toBe(1);
   proxy.set({ kind: "hang" });
   one.send("b");
-  await settle();
+  await pause();
   await proxy.close();
   await proxy.close();
   await one.isCut();
-  await settle();
+  await pause();
   const kinds = process.getActiveResourcesInfo();
   // What is left is the test's own server and vitest's own timer.
   expect(kinds.filter((kind) => kind === "TCPSocketWrap")).toEqual([]);

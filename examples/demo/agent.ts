@@ -69,7 +69,7 @@ async function readState(file: string): Promise<SavedState | undefined> {
   return text === undefined ? undefined : JSON.parse(text);
 }
 
-/** Whoever reads the file finds one state or the other, whole, also when this process is killed right here. */
+/** A reader of the file finds one complete state or the other, even if this process is killed here. */
 async function saveState(file: string, state: SavedState): Promise<void> {
   await writeFile(`${file}.new`, JSON.stringify(state));
   await rename(`${file}.new`, file);

@@ -140,7 +140,7 @@ function contentOf<P>(
 ): string | P[] {
   if (typeof content === "string") return content;
   if (!Array.isArray(content) || content.length === 0) {
-    invalid(`content must be a string or an array of parts that is not empty${exception}`);
+    invalid(`content must be a string or a non-empty array of parts${exception}`);
   }
   return content.map((value, index) => {
     const field = `content[${index}]`;
@@ -182,9 +182,9 @@ function imageFile(url: string, field: string): Pick<FilePart, "data" | "mediaTy
   const mediaType = /^data:(image\/[\w.+-]+);base64$/.exec(url.slice(0, comma))?.[1];
   const base64 = url.slice(comma + 1);
   const bytes = Buffer.from(base64, "base64");
-  // Buffer.from passes over what is no base64, so only the way back shows whether all of it was.
+  // Buffer.from ignores invalid base64, so only encoding it again shows whether all of it was valid.
   if (!mediaType || bytes.length === 0 || bytes.toString("base64") !== base64) {
-    invalid(`${field} is no valid data URL; write data:image/png;base64, and the image's bytes in base64`);
+    invalid(`${field} is not a valid data URL; write data:image/png;base64, and the image's bytes in base64`);
   }
   return { data: new Uint8Array(bytes), mediaType };
 }

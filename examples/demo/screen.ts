@@ -8,7 +8,7 @@ export type Output = NodeJS.WritableStream & {
   readonly columns?: number | undefined;
 };
 
-/** As wide as the terminal, and never wider than what reads well: 80 columns, also where there is no terminal. */
+/** The width of the terminal, at most 80 columns; 80 without a terminal. */
 const widthOf = (out: Output) => Math.min(out.columns || 80, 80);
 const print = (out: Output, lines: readonly string[]) => out.write(`${lines.join("\n")}\n`);
 /** Colours, where they show: on a TTY without NO_COLOR. */

@@ -165,7 +165,7 @@ describe("what cannot be used is refused before anything starts", () => {
     ["no such file", ["--file", "/no/such/file.jsonl"], "demo: /no/such/file.jsonl: cannot be read"],
     ["a file of something else", ["--file", "package.json"], "demo: package.json, line 1: "],
     ["an empty file", ["--file", "/dev/null"], "holds no message"],
-    ["a wrong number", ["--max-messages", "0"], "maxMessages must be a whole number from 1 on"],
+    ["a wrong number", ["--max-messages", "0"], "maxMessages must be a positive integer"],
     ["an unknown option", ["--stores", "x"], "demo: Unknown option '--stores'\nusage: npm run demo"],
     ["an argument too many", ["x"], "usage: npm run demo"],
     ["no earlier run", ["--look", "/no/such/folder"], "/no/such/folder holds no state.json"],

@@ -298,9 +298,7 @@ describe("errors", () => {
   });
 
   test("a wrong directory or option is refused at once", () => {
-    expect(() => createFileStores("")).toThrow(
-      "createFileStores: directory must be a string that is not empty",
-    );
+    expect(() => createFileStores("")).toThrow("createFileStores: directory must be a non-empty string");
     expect(() => createFileStores(directory, { maxMessages: 0 })).toThrow("maxMessages");
   });
 });

@@ -11,3 +11,10 @@ test("the API reference has every entry point of every package, by the name that
   expect(entries.get("@scrollback/conformance/servers")).toBe("conformance-tests/servers/index.ts");
   for (const file of entries.values()) expect(readFileSync(join(root, file), "utf8")).toContain("export");
 });
+
+test("every entry point beside a package's main one says what it is for", () => {
+  for (const { file, description } of entryPoints()) {
+    if (description === undefined)
+      expect(readFileSync(join(root, file), "utf8"), file).toContain(" * @packageDocumentation\n */\n");
+  }
+});

@@ -63,8 +63,8 @@ export const sourceMutants: readonly SourceMutant[] = [
     [
       "closed factories go on",
       "C14",
-      "connection.ts",
-      "if (this.#closing.started) throw closedError();",
+      "store-context.ts",
+      "if (this.#shared.closing) throw closedError();",
       "if (!this) throw closedError();",
     ],
     ["signals are not listened to", "C15", "retry.ts", "if (!signal) return", "if (signal !== null) return"],
@@ -78,7 +78,7 @@ export const sourceMutants: readonly SourceMutant[] = [
     [
       "corrupt records are reported and thrown",
       "C16",
-      "connection.ts",
+      "store-context.ts",
       "      onCorruptRecord(error);",
       "      onCorruptRecord(error); throw error;",
     ],
@@ -100,8 +100,8 @@ export const sourceMutants: readonly SourceMutant[] = [
       "exact trimming keeps one too many",
       "C6",
       "trimming.ts",
-      "first: extent.next - maxMessages, next",
-      "first: extent.next - maxMessages - 1, next",
+      "first: bounds.next - maxMessages, next",
+      "first: bounds.next - maxMessages - 1, next",
     ],
     ["turns begin at an answer", "C6", "trimming.ts", 'if (kind === "u") return', 'if (kind === "o") return'],
     [

@@ -15,7 +15,7 @@ import {
   type StoredMessageData,
 } from "@langchain/core/messages";
 import { createDynamoStores } from "@scrollback/store-dynamo";
-import type { Contestant, Place } from "../backend.ts";
+import type { Contestant, Location } from "../backend.ts";
 import { Bulk, overridden } from "../bulk.ts";
 import { toLangChainTexts } from "../langchain.ts";
 import { scrollback, scrollbackLog } from "../scrollback.ts";
@@ -132,7 +132,7 @@ function configOf(endpoint: string) {
 }
 
 /** A DynamoDB at an endpoint. Each contestant has a client of its own, with the same options. */
-export function defineDynamo({ url, product, version, run }: Place): Definition {
+export function defineDynamo({ url, product, version, run }: Location): Definition {
   const tableName = `scrollback-bench-${run}`;
   const numbers = new Map<string, number>();
   const clientOf = (endpoint: string) => new DynamoDBClient(configOf(endpoint));

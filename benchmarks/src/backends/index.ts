@@ -1,5 +1,5 @@
 import type { ServerName } from "../../../conformance-tests/servers/index.ts";
-import type { Backend, BackendKey, Connects, Place } from "../backend.ts";
+import type { Backend, BackendKey, Connects, Location } from "../backend.ts";
 import { defineDynamo } from "./dynamo.ts";
 import { defineMongo } from "./mongo.ts";
 import { type Definition, openOnServer } from "./network.ts";
@@ -10,12 +10,12 @@ import { connectSqlite, openSqlite } from "./sqlite.ts";
 /** How a backend is opened, and how another process connects to one that is open. */
 interface Kind {
   open(): Promise<Backend>;
-  connects(place: Place): Connects;
+  connects(location: Location): Connects;
 }
 
-const onServer = (name: ServerName, define: (place: Place) => Definition): Kind => ({
+const onServer = (name: ServerName, define: (location: Location) => Definition): Kind => ({
   open: () => openOnServer(name, define),
-  connects: (place) => define(place).connect,
+  connects: (location) => define(location).connect,
 });
 
 const onFile = (synchronous: "full" | "normal"): Kind => ({

@@ -2,7 +2,7 @@ import { mapChatMessagesToStoredMessages } from "@langchain/core/messages";
 import { MongoDBChatMessageHistory } from "@langchain/mongodb";
 import { createMongoStores } from "@scrollback/store-mongo";
 import { type Collection, type Document, MongoClient } from "mongodb";
-import type { Place } from "../backend.ts";
+import type { Location } from "../backend.ts";
 import { Bulk, overridden } from "../bulk.ts";
 import { langChain, toLangChain } from "../langchain.ts";
 import { scrollback, scrollbackLog } from "../scrollback.ts";
@@ -69,7 +69,7 @@ function inBulk(client: MongoClient, bulkOf: (documents: Collection) => Bulk<Doc
 }
 
 /** A MongoDB. Each contestant has a client of its own, with the same options. */
-export function defineMongo({ url, product, version, run }: Place): Definition {
+export function defineMongo({ url, product, version, run }: Location): Definition {
   const name = `bench-${run}`;
   const numbers = new Map<string, number>();
   const storesOn = (client: MongoClient) =>

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { RunningServer, ServerName } from "../../../conformance-tests/servers/index.ts";
 import { startServer } from "../../../conformance-tests/servers/index.ts";
-import type { Backend, Place } from "../backend.ts";
+import type { Backend, Location } from "../backend.ts";
 import { countRoundTrips } from "../round-trips.ts";
 
 /** What differs from server to server. */
@@ -13,12 +13,15 @@ export interface Definition extends Pick<Backend, "key" | "title" | "versions" |
 }
 
 /** A backend on a server that is started for it and ends with it. */
-export async function openOnServer(name: ServerName, define: (place: Place) => Definition): Promise<Backend> {
+export async function openOnServer(
+  name: ServerName,
+  define: (location: Location) => Definition,
+): Promise<Backend> {
   const server = await startServer(name);
   try {
     const { url, product, version } = server;
-    const place = { url, product, version, run: randomUUID().replaceAll("-", "") };
-    const { prepare, remove, ...definition } = define(place);
+    const location = { url, product, version, run: randomUUID().replaceAll("-", "") };
+    const { prepare, remove, ...definition } = define(location);
     await prepare?.();
     const counter = await countRoundTrips(server);
     const counted = new URL(url);
@@ -30,7 +33,7 @@ export async function openOnServer(name: ServerName, define: (place: Place) => D
     );
     return {
       ...definition,
-      place,
+      location,
       counted: { url: counted.href, roundTrips: counter.count },
       ...(isOurs && { serverCpu: cpu }),
       async close() {

@@ -2,7 +2,7 @@ import { PostgresChatMessageHistory } from "@langchain/community/stores/message/
 import { PostgresStore } from "@mastra/pg";
 import { createPostgresStores } from "@scrollback/store-postgres";
 import { Client, Pool, type QueryConfig } from "pg";
-import type { Place } from "../backend.ts";
+import type { Location } from "../backend.ts";
 import { Bulk, overridden } from "../bulk.ts";
 import { langChain } from "../langchain.ts";
 import { mastra } from "../mastra.ts";
@@ -51,7 +51,7 @@ function poolOf(url: string): Pool {
 }
 
 /** A PostgreSQL. Each contestant has a pool of its own. */
-export function definePostgres({ url, product, version, run }: Place): Definition {
+export function definePostgres({ url, product, version, run }: Location): Definition {
   const name = `bench_${run}`;
   const numbers = new Map<string, number>();
   const tableName = `${name}_scrollback`;

@@ -5,7 +5,7 @@ import type { ChatMessage } from "@scrollback/store-core";
 import { createRedisStores } from "@scrollback/store-redis";
 import { Redis } from "ioredis";
 import { createClient } from "redis";
-import type { Contestant, Place } from "../backend.ts";
+import type { Contestant, Location } from "../backend.ts";
 import { langChain, toLangChain } from "../langchain.ts";
 import { scrollback } from "../scrollback.ts";
 import { versionOf } from "../versions.ts";
@@ -56,7 +56,7 @@ function storedTexts(messages: readonly ChatMessage[]): string[][] {
 }
 
 /** Redis. Each contestant has a connection of its own, with its client's default options. */
-export function defineRedis({ url, product, version, run }: Place): Definition {
+export function defineRedis({ url, product, version, run }: Location): Definition {
   if (!url.startsWith("redis://")) throw new Error("the benchmark takes redis:// URLs only, not TLS");
   const prefix = `scrollback-bench:${run}`;
   return {

@@ -59,7 +59,7 @@ function raw(path: string, synchronous: Synchronous): Contestant {
   };
 }
 
-/** Each contestant has a file of its own in the folder of the place. */
+/** Each contestant has a file of its own in the folder of the location. */
 export function connectSqlite(synchronous: Synchronous): Connects {
   return {
     raw: async (path) => raw(join(path, "raw.db"), synchronous),
@@ -92,7 +92,7 @@ export async function openSqlite(synchronous: Synchronous): Promise<Backend> {
       ...(synchronous === "normal" ? [peers] : []),
     ],
     baseline: "prepared statements: INSERTs and DELETE in a transaction; SELECT and JSON.parse",
-    place: { product: "SQLite", version, url: folder, run: "" },
+    location: { product: "SQLite", version, url: folder, run: "" },
     connect: connectSqlite(synchronous),
     close: async () => rmSync(folder, { recursive: true, force: true }),
   };

@@ -92,7 +92,7 @@ export const compareAndSet: Clause = {
       backend.requireExpiry();
       const store = backend.store({ ttlMs: 100 });
       const revisions: (string | null)[] = [];
-      for (let life = 0; life < 3; life++) {
+      for (let round = 0; round < 3; round++) {
         for (let write = 0; write < 3; write++) revisions.push(await store.addMessages([user("a")]));
         await sleep(250);
       }

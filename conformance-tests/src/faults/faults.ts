@@ -22,7 +22,7 @@ export interface ServerControl {
 /** What a fault is inflicted on. */
 export interface FaultScene {
   readonly backend: Backend;
-  /** Absent where there is no server. */
+  /** Absent for a backend without a server. */
   readonly server: ServerControl | undefined;
   /** How often to do something: `few` in a usual run, `many` under `SCROLLBACK_FIRE=1`. */
   rounds(few: number, many: number): number;

@@ -15,7 +15,7 @@ declare module "vitest" {
   }
 }
 
-/** What {@link runFaults} takes. */
+/** The options of {@link runFaults}. */
 export interface FaultOptions extends ConformanceOptions {
   /**
    * The server, to be killed and paused. It must be set up so that what it acknowledged survives a kill. Called once the

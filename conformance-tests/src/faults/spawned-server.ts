@@ -5,11 +5,11 @@ import type { ServerControl } from "./faults.ts";
 
 /** A server that runs as a process of this machine. */
 export interface SpawnedServer extends ServerControl, AsyncDisposable {
-  /** Ends it for good. Twice is the same as once. */
+  /** Ends it for good. Further calls have no effect. */
   stop(): Promise<void>;
 }
 
-/** What {@link spawnServer} takes. */
+/** The options of {@link spawnServer}. */
 export interface SpawnedServerOptions {
   /** The program, and its arguments. The same ones at each start, so name a fixed port and a data directory. */
   readonly command: readonly [program: string, ...args: string[]];

@@ -14,7 +14,7 @@ import { differenceOf } from "../same-value.ts";
 import { type GoldenThread, goldenThreads, nextMessage, operationOf, timeOf } from "./threads.ts";
 import type { GoldenFact, GoldenFacts } from "./write-golden.ts";
 
-/** What {@link runGolden} takes. */
+/** The options of {@link runGolden}. */
 export interface GoldenOptions {
   /** The format and its version, e.g. `"Redis, format 1"`. */
   readonly name: string;

@@ -70,7 +70,7 @@ export class ObservedClient {
     const limit = random.chance(0.4) ? { limit: random.below(6) } : {};
     const choice = random.next();
     if (choice < 0.3) await this.#do(thread, { kind: "read", ...limit });
-    // These tell no revision, and where threads expire several may pass that nobody was told.
+    // These outcomes have no revision. If threads expire, several unobserved revisions may have passed.
     else if (choice < 0.36 && thread.ttlMs === undefined) await this.#do(thread, { kind: "list", ...limit });
     else if (choice < 0.46 && thread.ttlMs === undefined) await this.#do(thread, { kind: "pop" });
     else await this.#commit(thread);

@@ -104,7 +104,9 @@ export function checkRevisions(operations: readonly Operation[]): string[] {
     const places = revisions.map(parseRevision).sort((one, other) => one.number - other.number);
     const isTooSoon = places.some((place, index) => {
       const before = places[index - 1];
-      return before?.epoch === place.epoch && place.number - before.number <= REMEMBERED_OPERATIONS;
+      return (
+        before?.incarnation === place.incarnation && place.number - before.number <= REMEMBERED_OPERATIONS
+      );
     });
     if (isTooSoon) problems.push(`C4: operation ${id} counted more than once: ${revisions.join(", ")}`);
   }

@@ -19,23 +19,23 @@ export interface PlacedEvent {
 type Sighting = Pick<PlacedEvent, "isCommit" | "called" | "returned"> & { readonly revision: string };
 
 /**
- * All revisions that a thread was seen at, in their order, one slot each: the commits of an epoch by their number, and
- * before the first epoch and after each a slot where the thread is not there.
+ * All revisions that a thread was seen at, in their order, one slot each: the commits of an incarnation by their number, and
+ * before the first incarnation and after each a slot where the thread is not there.
  */
 export class Timeline {
   /** By slot; `null`: the thread is not there. */
   readonly revisions: (string | null)[] = [null];
   readonly #slots = new Map<string, number>();
-  /** The slots behind each epoch, where the thread is gone, and the first: before any. */
+  /** The slots behind each incarnation, where the thread is gone, and the first: before any. */
   readonly gaps: number[] = [0];
 
   constructor(seen: readonly Sighting[], thread: ObservedThread) {
-    const epochs = new Map<string, Epoch>();
+    const incarnations = new Map<string, Incarnation>();
     for (const sighting of seen) {
-      const { epoch, number } = parseRevision(sighting.revision);
-      const known = epochs.get(epoch);
-      epochs.set(epoch, {
-        epoch,
+      const { incarnation, number } = parseRevision(sighting.revision);
+      const known = incarnations.get(incarnation);
+      incarnations.set(incarnation, {
+        incarnation,
         newest: Math.max(number, known?.newest ?? 0),
         // It was there until what was called last came, and until the last commit's time to live was over.
         until: Math.max(
@@ -46,10 +46,10 @@ export class Timeline {
         by: Math.min(sighting.returned, known?.by ?? sighting.returned),
       });
     }
-    for (const { epoch, newest } of inOrder([...epochs.values()])) {
+    for (const { incarnation, newest } of inOrder([...incarnations.values()])) {
       for (let number = 1; number <= newest; number++) {
-        this.#slots.set(`${epoch}.${number}`, this.revisions.length);
-        this.revisions.push(`${epoch}.${number}`);
+        this.#slots.set(`${incarnation}.${number}`, this.revisions.length);
+        this.revisions.push(`${incarnation}.${number}`);
       }
       this.gaps.push(this.revisions.length);
       this.revisions.push(null);
@@ -80,18 +80,18 @@ export class Timeline {
   }
 }
 
-/** One life of a thread: surely there by a moment, and not over before another. */
-interface Epoch {
-  readonly epoch: string;
+/** One incarnation of a thread: surely there by a moment, and not over before another. */
+interface Incarnation {
+  readonly incarnation: string;
   readonly newest: number;
   readonly by: number;
   readonly until: number;
 }
 
-/** The order that no two epochs contradict; where several are left, the one that was seen first comes first. */
-function inOrder(epochs: readonly Epoch[]): Epoch[] {
-  const left = epochs.toSorted((one, other) => one.by - other.by);
-  const ordered: Epoch[] = [];
+/** The order that no two incarnations contradict; where several are left, the one that was seen first comes first. */
+function inOrder(incarnations: readonly Incarnation[]): Incarnation[] {
+  const left = incarnations.toSorted((one, other) => one.by - other.by);
+  const ordered: Incarnation[] = [];
   while (left.length > 0) {
     const next = left.findIndex((one) => left.every((other) => other === one || other.by >= one.until));
     ordered.push(...left.splice(Math.max(0, next), 1));
@@ -100,9 +100,9 @@ function inOrder(epochs: readonly Epoch[]): Epoch[] {
 }
 
 /** A revision as every driver makes it, see `formatRevision`. */
-export function parseRevision(revision: string): { epoch: string; number: number } {
+export function parseRevision(revision: string): { incarnation: string; number: number } {
   const dot = revision.lastIndexOf(".");
-  return { epoch: revision.slice(0, dot), number: Number(revision.slice(dot + 1)) };
+  return { incarnation: revision.slice(0, dot), number: Number(revision.slice(dot + 1)) };
 }
 
 /** From which slot on, and up to which, something between two moments can lie, given events at known places. */

@@ -1,6 +1,6 @@
 import type {
   Amendment,
-  ErrorClass,
+  ErrorClassification,
   LogRow,
   RecordLog,
   StreamPage,
@@ -53,7 +53,7 @@ export class CountingLog implements RecordLog {
     return this.#log.close();
   }
 
-  classifyError(error: unknown): ErrorClass | undefined {
+  classifyError(error: unknown): ErrorClassification | undefined {
     return this.#log.classifyError(error);
   }
 

@@ -1,6 +1,6 @@
 import type {
   Amendment,
-  ErrorClass,
+  ErrorClassification,
   LogRow,
   RecordLog,
   StreamPage,
@@ -48,7 +48,7 @@ export class GatedLog implements RecordLog {
     return this.#log.close();
   }
 
-  classifyError(error: unknown): ErrorClass | undefined {
+  classifyError(error: unknown): ErrorClassification | undefined {
     return this.#log.classifyError(error);
   }
 

@@ -2,23 +2,23 @@ import { type LogRow, type RecordLog, RecordLogDriver } from "@scrollback/store-
 import type { FaultyConnection, Harness, RawAccess } from "../harness.ts";
 import { CountingLog } from "./counting-log.ts";
 
-/** What {@link recordLogHarness} needs of a backend: logs on a fresh namespace, and the rows behind their back. */
+/** The input of {@link recordLogHarness}: logs on a new namespace, and direct access to their rows. */
 export interface RecordLogBackend extends Pick<Harness, "server" | "childProcess" | "secrets" | "close"> {
-  /** Opens a log with connections of its own on the namespace. */
+  /** Opens a log on the namespace, with separate connections. */
   connect(): RecordLog;
-  /** All rows that are stored of a stream, in any order, read with a client of the test's own. */
+  /** Returns all stored rows of a stream, in any order, read with the test's own client. */
   rows(stream: string): Promise<readonly LogRow[]>;
   /** Replaces the texts of a row, with that client. */
   replaceTexts(stream: string, number: number, texts: readonly string[]): Promise<void>;
-  /** As {@link Harness.faults}, with logs. */
+  /** Like {@link Harness.faults}, with logs. */
   readonly faults?: Omit<FaultyConnection, "connect"> & { connect(): RecordLog };
   /** Default: each call of a verb is one request. */
   requestCount?(): number;
 }
 
 /**
- * The harness of a driver over a record log. Derives from raw rows what the suite looks at behind the driver, and counts requests
- * by the verbs of the log.
+ * The harness of a driver over a record log. Derives the suite's direct access from raw rows, and counts requests by the
+ * verbs of the log.
  *
  * @example
  * runConformance({ name: "My backend", createHarness: async () => recordLogHarness({ server, connect, childProcess, rows, replaceTexts, close }) });

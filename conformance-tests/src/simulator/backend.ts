@@ -1,7 +1,7 @@
 import {
   type Amendment,
   decodeHead,
-  type ErrorClass,
+  type ErrorClassification,
   FIRST_ROW,
   type Head,
   type LogRow,
@@ -269,7 +269,7 @@ export class SimulatedBackend {
   }
 }
 
-function classifyError(error: unknown): ErrorClass | undefined {
+function classifyError(error: unknown): ErrorClassification | undefined {
   if (!(error instanceof ConnectionLost)) return undefined;
   return { code: "UNAVAILABLE", message: "the connection was lost", retryable: true };
 }

@@ -59,8 +59,8 @@ export function checkOutcome(
     return;
   }
   if (outcome === "operation-conflict") {
-    // The id was used, whatever has come since; so the revision may be one of a moment ago.
-    // Of a deleted thread the ids are still known.
+    // The id was used, regardless of later commits; so the revision may be an older one. Of a deleted thread the ids are
+    // still known.
     const isCurrent = revision === null ? momentOf(model, call, null) : model.wasAt(revision);
     if (!isCurrent || !model.wasReused(operation))
       throw new SimulationFailure(
@@ -154,20 +154,20 @@ function viewOf(
   { limit, before, after, metadata }: Omit<ReadRequest, "signal">,
 ): Omit<ThreadView, keyof ThreadTimes> {
   if (!state) return NO_THREAD;
-  const { extent } = state;
-  const range = selectRange(extent, { limit, before, after });
+  const { bounds } = state;
+  const range = selectRange(bounds, { limit, before, after });
   const entries: { sequence: number; record: string }[] = [];
   if (range.pinned !== null && state.pinned)
     entries.push({ sequence: range.pinned, record: state.pinned.text.record });
   for (let sequence = range.first; sequence < range.next; sequence++) {
-    const record = state.messages[sequence - extent.first]?.text.record ?? "";
+    const record = state.messages[sequence - bounds.first]?.text.record ?? "";
     entries.push({ sequence, record });
   }
   return {
     revision: state.revision,
-    count: countOf(extent),
-    first: firstOf(extent),
-    last: lastOf(extent),
+    count: countOf(bounds),
+    first: firstOf(bounds),
+    last: lastOf(bounds),
     entries,
     ...(metadata && state.metadata && { metadata: state.metadata.text.record }),
   };

@@ -115,7 +115,7 @@ export class DirectedRun {
       append: [...append].map((kind, index) => text(String(index), kind as Text["kind"])),
       metadata: setsMetadata ? text("m", "m") : undefined,
       settings: { maxMessages: undefined, trimming: "turns", ttlMs: undefined, ...settings },
-      ...{ expectedRevision: undefined, newEpoch: `epoch of ${id}`, commits: [] },
+      ...{ expectedRevision: undefined, newIncarnation: `incarnation of ${id}`, commits: [] },
     };
     this.#operations.set(keyOf(operation), operation);
     return operation;

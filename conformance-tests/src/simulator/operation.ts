@@ -41,7 +41,7 @@ export interface Operation {
   readonly settings: Pick<CommitRequest, "maxMessages" | "trimming" | "ttlMs">;
   /** The revision to expect, where the operation expects one. */
   readonly expectedRevision: Revision | null | undefined;
-  readonly newEpoch: string;
+  readonly newIncarnation: string;
   /** The commits that it made: more than one only where the first was long ago. */
   readonly commits: Commit[];
 }
@@ -69,12 +69,13 @@ export function nameOf(stored: string): string | undefined {
 
 /** The request that makes an operation's commit. */
 export function requestOf(operation: Operation): CommitRequest {
-  const { id, digest, threadId, drop, append, metadata, settings, expectedRevision, newEpoch } = operation;
+  const { id, digest, threadId, drop, append, metadata, settings, expectedRevision, newIncarnation } =
+    operation;
   return {
     threadId,
     operationId: id,
     digest,
-    newEpoch,
+    newIncarnation,
     expectedRevision,
     drop,
     append: append.map(({ record }) => record),

@@ -1,11 +1,11 @@
 import {
   type CommitPlan,
-  EMPTY_EXTENT,
-  type Extent,
+  EMPTY_BOUNDS,
   isWithin,
   type MessageKind,
   planCommit,
   type Revision,
+  type SequenceBounds,
 } from "@scrollback/store-core";
 import type { Operation, Text } from "./operation.ts";
 
@@ -19,8 +19,8 @@ export interface Placed {
 /** A thread after a commit, as the protocol says that it must be. */
 export interface ThreadState {
   readonly revision: Revision;
-  readonly extent: Extent;
-  /** The messages `extent.first` to `extent.next - 1`. */
+  readonly bounds: SequenceBounds;
+  /** The messages `bounds.first` to `bounds.next - 1`. */
   readonly messages: readonly Placed[];
   readonly pinned: Placed | undefined;
   readonly metadata: Placed | undefined;
@@ -45,20 +45,20 @@ export function apply(
   revision: Revision,
   place: Placement,
 ): AppliedCommit {
-  const extent = before?.extent ?? EMPTY_EXTENT;
+  const bounds = before?.bounds ?? EMPTY_BOUNDS;
   const appended = operation.append.map(place);
-  const placedAt = (sequence: number, kept: Extent): Placed | undefined => {
+  const placedAt = (sequence: number, kept: SequenceBounds): Placed | undefined => {
     if (sequence >= kept.next) return appended[sequence - kept.next];
-    if (sequence === extent.pinned) return before?.pinned;
-    return before?.messages[sequence - extent.first];
+    if (sequence === bounds.pinned) return before?.pinned;
+    return before?.messages[sequence - bounds.first];
   };
   const plan = planCommit(
-    extent,
+    bounds,
     operation,
     operation.settings,
     (sequence, kept) => (placedAt(sequence, kept)?.text.kind ?? "o") as MessageKind,
   );
-  const { first, next, pinned } = plan.extent;
+  const { first, next, pinned } = plan.bounds;
   const messages: Placed[] = [];
   for (let sequence = first; sequence < next; sequence++) {
     const placed = placedAt(sequence, plan.kept);
@@ -67,7 +67,7 @@ export function apply(
   const set = operation.metadata ? place(operation.metadata, appended.length) : undefined;
   const state = {
     revision,
-    extent: plan.extent,
+    bounds: plan.bounds,
     messages,
     pinned: pinned === null ? undefined : placedAt(pinned, plan.kept),
     metadata: operation.metadata === undefined ? before?.metadata : set,
@@ -79,13 +79,13 @@ export function apply(
 function deadTexts(
   before: ThreadState | undefined,
   appended: readonly Placed[],
-  { kept, extent }: CommitPlan,
+  { kept, bounds }: CommitPlan,
   after: ThreadState,
 ): Text[] {
   const dead: Text[] = [];
   if (before) {
-    const { pinned, first } = before.extent;
-    const dies = (sequence: number) => sequence >= kept.next || !isWithin(extent, sequence);
+    const { pinned, first } = before.bounds;
+    const dies = (sequence: number) => sequence >= kept.next || !isWithin(bounds, sequence);
     before.messages.forEach(({ text }, index) => {
       if (dies(first + index)) dead.push(text);
     });
@@ -93,7 +93,7 @@ function deadTexts(
     if (before.metadata && before.metadata !== after.metadata) dead.push(before.metadata.text);
   }
   appended.forEach(({ text }, index) => {
-    if (!isWithin(extent, kept.next + index)) dead.push(text);
+    if (!isWithin(bounds, kept.next + index)) dead.push(text);
   });
   return dead;
 }

@@ -1,7 +1,7 @@
 import type { Interval } from "./scenario.ts";
 
 interface Cluster {
-  /** Undefined: nobody wrote the value, as far as is known. */
+  /** Undefined: no known write has the value. */
   write: Interval | undefined;
   readonly reads: Interval[];
 }

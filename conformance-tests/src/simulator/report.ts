@@ -65,7 +65,7 @@ export function mergeReports(into: SimulationReport, other: SimulationReport): v
   into.failures.push(...other.failures);
 }
 
-/** The value that a share of the heads of a profile does not exceed, in bytes; 0 where there is no head. */
+/** The size in bytes that a share of a profile's heads does not exceed; 0 without heads. */
 export function headSizeAt({ headSizes }: SimulationReport, profile: string, share: number): number {
   const sizes = entriesOf(headSizes[profile] ?? {}).sort(([a], [b]) => a - b);
   let left = sizes.reduce((sum, [, count]) => sum + count, 0) * share;

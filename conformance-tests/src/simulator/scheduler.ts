@@ -22,7 +22,7 @@ export type StepName = keyof typeof steps;
 
 /** How many of the newest steps a trace keeps. */
 const TRACE_LENGTH = 4_000;
-/** The event loop gets a turn after so many milliseconds of real time, so that whoever waits for this process is answered. */
+/** The real time in milliseconds after which the event loop gets a turn, so that this process can reply. */
 const TURN_MS = 100;
 
 /**
@@ -54,7 +54,7 @@ export class Scheduler {
     return (this.#hash >>> 0).toString(16).padStart(8, "0");
   }
 
-  /** Counts a step, and notes it. `subject` is a row's number or whatever else tells steps of a kind apart. */
+  /** Counts and notes a step. `subject` distinguishes steps of a kind: a row's number, for example. */
   step(name: StepName, client: number, subject: number, words?: string): void {
     this.steps += 1;
     this.#mix(steps[name] * 256 + client);

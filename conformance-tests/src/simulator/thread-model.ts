@@ -1,9 +1,9 @@
 import {
-  type Extent,
   formatRevision,
   type Head,
   REMEMBERED_OPERATIONS,
   type Revision,
+  type SequenceBounds,
 } from "@scrollback/store-core";
 import type { RowListener } from "./backend.ts";
 import { SimulationFailure } from "./failure.ts";
@@ -24,7 +24,7 @@ const PLANNING_MS = 6 * MINUTE;
 /** The thread from one step on. */
 export interface HistoryEntry {
   readonly step: number;
-  /** Undefined: there is no thread. */
+  /** Undefined: the thread does not exist. */
   readonly state: ThreadState | undefined;
   /** The thread reads as empty from this time on, by the reader's clock. Undefined: never. */
   readonly expiresAt: number | undefined;
@@ -61,7 +61,7 @@ export class ThreadModel implements RowListener {
   /** The tokens of the roots that have a first row. */
   readonly #begun = new Set<string>();
   readonly #revisions = new Set<Revision>();
-  /** By id: the newest commit of each, whatever its change. */
+  /** The newest commit of each id, whatever its change. */
   readonly #newest = new Map<
     string,
     { incarnation: string; n: number; caller: string | undefined; at: number }
@@ -277,7 +277,7 @@ export class ThreadModel implements RowListener {
     counters.count("commits");
     if (operation.drop === "all") counters.count("drops of all");
     if (head.fragments) counters.count("large commits");
-    scheduler.note(() => `${revision} is now ${JSON.stringify(applied.state.extent)}`);
+    scheduler.note(() => `${revision} is now ${JSON.stringify(applied.state.bounds)}`);
     this.#move(row, applied.state, head);
     this.onCommit(row, applied.state, operation);
   }
@@ -313,10 +313,14 @@ export class ThreadModel implements RowListener {
     return this.now - (at ?? 0) < DAY && (n ?? 0) - last.n < REMEMBERED_OPERATIONS;
   }
 
-  #checkHead(head: Head, { append, settings }: Operation, start: number, { extent }: ThreadState): void {
-    const says: Extent = { first: head.bounds[0], next: head.bounds[1], pinned: head.pinned?.[0] ?? null };
-    if (says.first !== extent.first || says.next !== extent.next || says.pinned !== extent.pinned)
-      this.#fail("trimming", `the head says ${JSON.stringify(says)}, not ${JSON.stringify(extent)}`);
+  #checkHead(head: Head, { append, settings }: Operation, start: number, { bounds }: ThreadState): void {
+    const says: SequenceBounds = {
+      first: head.bounds[0],
+      next: head.bounds[1],
+      pinned: head.pinned?.[0] ?? null,
+    };
+    if (says.first !== bounds.first || says.next !== bounds.next || says.pinned !== bounds.pinned)
+      this.#fail("trimming", `the head says ${JSON.stringify(says)}, not ${JSON.stringify(bounds)}`);
     const kinds = append.map(({ kind }) => kind).join("");
     if (head.start !== start || (head.kinds ?? "") !== kinds)
       this.#fail("content", `the head says ${head.start} ${head.kinds}, not ${start} ${kinds}`);

@@ -24,6 +24,6 @@ export class SimulatedThread {
 
   get ground(): Ground {
     const state = this.model?.state;
-    return { threadId: this.threadId, revision: state?.revision ?? null, next: state?.extent.next ?? 1 };
+    return { threadId: this.threadId, revision: state?.revision ?? null, next: state?.bounds.next ?? 1 };
   }
 }

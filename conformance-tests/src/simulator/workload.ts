@@ -130,7 +130,7 @@ export class Workload {
         trimming: this.#one(trimmings) ?? "turns",
         ttlMs: this.#one(ttls),
       },
-      newEpoch: `epoch${this.#count}`.padEnd(16, "-"),
+      newIncarnation: `i${this.#count}`.padEnd(16, "-"),
       commits: [],
     };
     this.operations.set(keyOf(operation), operation);

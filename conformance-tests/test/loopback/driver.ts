@@ -6,7 +6,7 @@ import {
   type DeleteRequest,
   type Driver,
   type DriverCapabilities,
-  type ErrorClass,
+  type ErrorClassification,
   type ListRequest,
   REMEMBERED_MS,
   type ReadRequest,
@@ -85,7 +85,7 @@ export class LoopbackDriver implements Driver {
     this.#lose(new ConnectionLost("the client was closed"));
   }
 
-  classifyError(error: unknown): ErrorClass | undefined {
+  classifyError(error: unknown): ErrorClassification | undefined {
     if (!(error instanceof ConnectionLost)) return undefined;
     return unreachable("loopback", [{ server: `127.0.0.1:${this.#port}`, error }]);
   }

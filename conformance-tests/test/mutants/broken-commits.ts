@@ -111,15 +111,15 @@ export const brokenCommits: readonly Mutant[] = [
   {
     name: "gives the same revisions again after expiry",
     breaks: "C5",
-    driver: asking(() => ({ newEpoch: "epoch" })),
+    driver: asking(() => ({ newIncarnation: "incarnation" })),
   },
   {
     name: "numbers revisions by its messages",
     breaks: "C5",
     driver(driver) {
       const numbered = <View extends ThreadView>(view: View): View => {
-        const [epoch = ""] = view.revision?.split(".") ?? [];
-        return { ...view, revision: view.revision && formatRevision(epoch, view.count) };
+        const [incarnation = ""] = view.revision?.split(".") ?? [];
+        return { ...view, revision: view.revision && formatRevision(incarnation, view.count) };
       };
       const look = async ({ threadId }: CommitRequest) =>
         numbered(await driver.read({ ...whole, threadId, signal: undefined }));

@@ -69,7 +69,7 @@ export const brokenDeletions: readonly Mutant[] = [
         async delete(request) {
           const rest = { append: [], maxMessages: undefined, trimming: "turns", ttlMs: undefined } as const;
           const times = { createdAt: 0, updatedAt: 0 };
-          const own = { operationId: randomUUID(), digest: "", newEpoch: randomUUID() };
+          const own = { operationId: randomUUID(), digest: "", newIncarnation: randomUUID() };
           const change = { drop: "all", metadata: null } as const;
           const cleared = await driver.commit({ ...request, ...own, ...change, ...rest, ...times });
           return cleared.outcome === "revision-conflict"
@@ -90,10 +90,10 @@ export const brokenDeletions: readonly Mutant[] = [
     name: "gives the revisions of a deleted thread again",
     breaks: "C21",
     driver(driver) {
-      const epochs = new Map<string, string>();
-      return afterDeletions(({ threadId, newEpoch }) => {
-        epochs.set(threadId, epochs.get(threadId) ?? newEpoch);
-        return { newEpoch: epochs.get(threadId) ?? newEpoch };
+      const incarnations = new Map<string, string>();
+      return afterDeletions(({ threadId, newIncarnation }) => {
+        incarnations.set(threadId, incarnations.get(threadId) ?? newIncarnation);
+        return { newIncarnation: incarnations.get(threadId) ?? newIncarnation };
       })(driver);
     },
   },

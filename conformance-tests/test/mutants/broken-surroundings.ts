@@ -1,7 +1,7 @@
 import {
   type Amendment,
   type Driver,
-  type ErrorClass,
+  type ErrorClassification,
   MemoryDriver,
   NO_THREAD,
   type RecordLog,
@@ -87,7 +87,7 @@ export const brokenSurroundings: readonly Mutant[] = [
       const secret = "hunter2";
       const harness = await loopbackHarness((driver) =>
         wrapDriver(driver, {
-          classifyError(error): ErrorClass | undefined {
+          classifyError(error): ErrorClassification | undefined {
             const known = driver.classifyError(error);
             return known && { ...known, message: `cannot reach loopback://ada:${secret}@127.0.0.1` };
           },
@@ -101,7 +101,7 @@ export const brokenSurroundings: readonly Mutant[] = [
     breaks: "C4",
     createHarness: loopback((driver) =>
       wrapDriver(driver, {
-        classifyError(error): ErrorClass | undefined {
+        classifyError(error): ErrorClassification | undefined {
           const known = driver.classifyError(error);
           return known && { ...known, retryable: false };
         },
@@ -251,7 +251,7 @@ export const brokenSurroundings: readonly Mutant[] = [
           threadId,
           operationId: crypto.randomUUID(),
           digest: "",
-          newEpoch: "epoch",
+          newIncarnation: "incarnation",
           expectedRevision: undefined,
           drop: 0,
           append: snapshot.messages,

@@ -1,4 +1,4 @@
-import type { Driver, ErrorClass, MemoryDriver } from "@scrollback/store-core";
+import type { Driver, ErrorClassification, MemoryDriver } from "@scrollback/store-core";
 import { ConnectionLost, type SimulatedClient, type World } from "../../src/simulator/index.ts";
 
 /** What happened to a thread, in the order of the effects. */
@@ -30,9 +30,9 @@ export function remoteDriver(
     capabilities: memory.capabilities,
     commit: client.untilCrash((request) =>
       send(true, `commit ${request.operationId}`, async (isEcho) => {
-        // The driver is called in this process and cannot be called twice with one epoch: each call has its own.
-        const newEpoch = isEcho ? `${request.newEpoch}-again` : request.newEpoch;
-        const outcome = await memory.commit({ ...request, newEpoch });
+        // The driver is called in this process and cannot be called twice with one incarnation: each call has its own.
+        const newIncarnation = isEcho ? `${request.newIncarnation}-again` : request.newIncarnation;
+        const outcome = await memory.commit({ ...request, newIncarnation });
         onCommit(request, outcome);
         return outcome;
       }),
@@ -43,7 +43,7 @@ export function remoteDriver(
     ),
     list: client.untilCrash((request) => send(false, `list ${request.prefix}`, () => memory.list(request))),
     close: async () => undefined,
-    classifyError: (error): ErrorClass | undefined =>
+    classifyError: (error): ErrorClassification | undefined =>
       error instanceof ConnectionLost
         ? { code: "UNAVAILABLE", message: "the connection was lost", retryable: true }
         : undefined,

@@ -23,12 +23,12 @@ describe("bad input is INVALID_ARGUMENT that names the field", () => {
       { model, contextProviders: [{ invoking: 1 }] },
       "ChatAgent: contextProviders [0].invoking must be a function",
     ],
-    [{ model, maxSteps: 0 }, "ChatAgent: maxSteps must be a whole number from 1 on"],
+    [{ model, maxSteps: 0 }, "ChatAgent: maxSteps must be a positive integer"],
     [{ model, persist: "always" }, "ChatAgent: persist must be"],
     [{ model, onConflict: "merge" }, "ChatAgent: onConflict must be"],
     [{ model, serviceThread: {} }, "ChatAgent: serviceThread must have the methods send, receive"],
     [{ model, onError: "log" }, "ChatAgent: onError must be a function"],
-    [{ model, store: stores }, 'ChatAgent: unknown option "store"; known are model'],
+    [{ model, store: stores }, 'ChatAgent: unknown option "store"; known options are model'],
     [{ model, stores, serviceThread: openaiResponses }, "stores and serviceThread cannot be combined"],
   ])("an agent of %o", async (options, problem) => {
     expect(await failureOf(() => new ChatAgent(options as ChatAgentOptions))).toMatchObject({

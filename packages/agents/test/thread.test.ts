@@ -61,7 +61,7 @@ describe("a thread's history is in one place", () => {
   });
 
   test.each([
-    [{ serviceThreadId: "" }, "serviceThreadId must be a string that is not empty"],
+    [{ serviceThreadId: "" }, "serviceThreadId must be a non-empty string"],
     [{ messageStore: {} }, "messageStore must have the methods addMessages, listMessages"],
     [{ stores: 1 }, "stores must be a store factory or a function"],
     [{ contextProviders: [1] }, "contextProviders [0] must be an object"],

@@ -1,7 +1,7 @@
 import type { UIMessage } from "ai";
 import type { UIPart } from "./tool-parts.ts";
 
-/** A character of a text takes at most so many bytes of JSON. */
+/** The maximum number of JSON bytes for one character of text. */
 const CHARACTER_BYTES = 6;
 
 /** The beginning of an answer: its first parts of together at most `maxBytes` of JSON, and as much of the next text as surely fits. */

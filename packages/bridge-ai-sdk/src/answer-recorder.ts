@@ -23,7 +23,7 @@ export type RecorderOptions<UI extends UIMessage> = Required<
 /** Stores an answer while it is streamed. */
 export interface AnswerRecorder<UI extends UIMessage> {
   readonly ui: RecorderOptions<UI>;
-  /** Reads the stream to its end whoever listens, saves each step, and closes when the answer is stored. Never fails. */
+  /** Reads the stream to its end even without listeners, saves each step, and closes when the answer is stored. Never fails. */
   pipe<C>(stream: ReadableStream<C>): ReadableStream<C>;
   /** Settles when the run has ended. */
   readonly ended: Promise<void>;

@@ -7,7 +7,7 @@ import { beginRun, recorderOf, turnOf } from "./open-turn.ts";
 import type { BeginTurnOptions, Turn, UIOptions } from "./options.ts";
 import { parsePostBody } from "./post-body.ts";
 
-/** What {@link beginTurn} takes. */
+/** The options of {@link beginTurn}. */
 export interface BeginTurn<UI extends UIMessage> extends UIOptions, BeginTurnOptions {
   /** The chats of the user: `chats.of(userId)`. */
   readonly chats: OwnedChats<UI>;
@@ -21,7 +21,7 @@ export interface BeginTurn<UI extends UIMessage> extends UIOptions, BeginTurnOpt
 export interface OpenTurn<UI extends UIMessage> extends Turn<UI> {
   /** For `toUIMessageStream`. */
   readonly ui: RecorderOptions<UI>;
-  /** Reads the stream to its end whoever listens, stores the answer, and then closes. */
+  /** Reads the stream to its end even without listeners, stores the answer, and then closes. */
   pipe<C>(stream: ReadableStream<C>): ReadableStream<C>;
 }
 

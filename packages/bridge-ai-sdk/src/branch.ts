@@ -18,7 +18,7 @@ export async function forkFor<UI extends UIMessage>(
 ): Promise<Branch<UI>> {
   if (request.kind === "continue") invalid("chat: branch must be false for an answer to a tool call");
   const page = await chats.read(chatId);
-  if (!page) throw new StoreError("NOT_FOUND", "chat: there is no such chat; create it first");
+  if (!page) throw new StoreError("NOT_FOUND", "chat: the chat does not exist; create it first");
   const { at, change } = forkPoint(page.entries, request, parentId);
   const fork = await chats.fork(chatId, { at, expectedRevision: page.chat.revision });
   return { chatId: fork.id, change };

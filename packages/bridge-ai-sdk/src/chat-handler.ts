@@ -166,7 +166,7 @@ export function createChatHandler<UI extends UIMessage>(options: ChatHandlerOpti
       return await respond(chatId, async () => {
         const mine = chats.of(context.owner);
         const chat = await mine.get(chatId);
-        if (!chat) throw new StoreError("NOT_FOUND", "stop: there is no such chat");
+        if (!chat) throw new StoreError("NOT_FOUND", "stop: the chat does not exist");
         const { run } = chat;
         const isMeant = run !== undefined && (context.runId === undefined || context.runId === run.id);
         const stopped = isMeant && (await stopAnswer(mine, chatId, run.id, streams));

@@ -1,3 +1,10 @@
+/**
+ * The transport of `useChat` for a chat handler. It sends only the message that a request is about.
+ * Runs in browsers and on servers.
+ *
+ * @packageDocumentation
+ */
+
 import { DefaultChatTransport, type HttpChatTransportInitOptions, type UIMessage } from "ai";
 import { parentIdOf } from "./parent-id.ts";
 

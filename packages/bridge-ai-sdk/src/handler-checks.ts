@@ -26,7 +26,7 @@ const isStreamOptions: Check = (value) => {
   const unknown = Object.keys(Object(value)).find((key) => !known.includes(key));
   return unknown === undefined
     ? isObject(value)
-    : `has an unknown option "${unknown}"; known are ${known.join(", ")}`;
+    : `has an unknown option "${unknown}"; known options are ${known.join(", ")}`;
 };
 
 /** What {@link beginTurn} and {@link createChatHandler} share. */

@@ -1,4 +1,4 @@
-/** Whose chats a request is about. The handler itself authenticates nobody. */
+/** The owner of a request's chats. The handler itself does not authenticate. */
 export interface RequestContext {
   /** The id of the user or tenant. */
   readonly owner: string;

@@ -4,7 +4,7 @@ import type { ChatStreams } from "./streams.ts";
 const DEFAULT_MAX_BYTES = 64 * 1_024 * 1_024;
 
 interface Running {
-  /** Undefined where it did not fit the memory: nobody can listen from the beginning any more. */
+  /** Undefined if it did not fit into memory: a listener can no longer start at the beginning. */
   chunks: string[] | undefined;
   bytes: number;
   readonly listeners: Set<ReadableStreamDefaultController<string>>;

@@ -4,9 +4,9 @@ import { createResumableStreamContext, type Publisher, type Subscriber } from "r
 import { Channels } from "./redis-channels.ts";
 import type { ChatStreams } from "./streams.ts";
 
-/** What {@link redisStreams} takes. */
+/** The options of {@link redisStreams}. */
 export interface RedisStreamsOptions {
-  /** A client of ioredis. It is not closed. Listening takes a connection of its own, which is made of it and closed by `close`. */
+  /** A client of ioredis. The factory stays open. Listening takes a connection of its own, which is made of it and closed by `close`. */
   readonly redis: Redis;
   /** Before every key and channel. Default `"scrollback:answers"`. */
   readonly keyPrefix?: string;
@@ -28,7 +28,10 @@ export function redisStreams(options: RedisStreamsOptions): ChatStreams {
   if (redis === undefined) invalid("redisStreams: redis must be a client of ioredis");
   const channels = new Channels(redis, onError);
   const stopChannel = (runId: string) => `${keyPrefix}:stop:${runId}`;
-  /** The library rejects where nobody waits: what fails here is reported, and a stream that is not published is not resumed. */
+  /**
+   * The library rejects promises that no one awaits. Errors are reported here, and a stream that is not published is not
+   * resumed.
+   */
   const reported = async <T>(request: Promise<T>): Promise<T | null> => {
     try {
       return await request;

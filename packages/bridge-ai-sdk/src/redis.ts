@@ -1,1 +1,7 @@
+/**
+ * Streams of running answers over Redis, so that any server process can resume and stop an answer.
+ *
+ * @packageDocumentation
+ */
+
 export { type RedisStreamsOptions, redisStreams } from "./redis-streams.ts";

@@ -86,7 +86,7 @@ const routes: Readonly<Record<string, Route>> = {
   },
 };
 
-/** Serves a request by its path and method. 404 where there is no such path, 405 where it has no such method. */
+/** Serves a request by its path and method. 404 for an unknown path, 405 for a method that the path does not have. */
 export async function routedResponse<UI extends UIMessage>(
   request: Request,
   owner: string,
@@ -97,7 +97,7 @@ export async function routedResponse<UI extends UIMessage>(
   const route = routes[`${request.method} ${found?.pattern}`];
   if (!found || !route) {
     const allow = found ? methodsOf(found.pattern) : [];
-    if (allow.length === 0) throw new StoreError("NOT_FOUND", "request: there is no such path");
+    if (allow.length === 0) throw new StoreError("NOT_FOUND", "request: the path does not exist");
     const error = { error: "INVALID_ARGUMENT", message: "request: the path has no such method" };
     return Response.json(error, { status: 405, headers: { allow: allow.join(", ") } });
   }
@@ -194,7 +194,7 @@ function created(chat: Chat): Response {
 }
 
 function missing(): StoreError {
-  return new StoreError("NOT_FOUND", "request: there is no such chat");
+  return new StoreError("NOT_FOUND", "request: the chat does not exist");
 }
 
 function defined(fields: Readonly<Record<string, unknown>>): Record<string, never> {

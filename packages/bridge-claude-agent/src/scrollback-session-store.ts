@@ -19,19 +19,19 @@ import type {
 } from "./session-store.ts";
 import { type Listed, listedAs, readHead, Transcript } from "./transcript.ts";
 
-/** Transcripts whose uuids are kept in memory. */
-const KNOWN_TRANSCRIPTS = 32;
+/** The number of transcripts whose uuids are cached. */
+const CACHE_SIZE = 32;
 const PAGE = 1_000;
 /** Transcripts that are read at once where a list needs them. */
 const READS = 16;
 
 /** What a {@link ScrollbackSessionStore} takes. */
 export interface ScrollbackSessionStoreOptions {
-  /** A store factory of any backend and any message type, without `maxMessages` and `ttlMs`. It is not closed. */
+  /** A store factory of any backend and any message type, without `maxMessages` and `ttlMs`. The factory stays open. */
   readonly stores: Pick<StoreFactory, "settings" | "withTraits">;
   /** The function of this name that the SDK exports. With it, the SDK lists sessions without loading them. */
   readonly foldSessionSummary?: FoldSessionSummary | undefined;
-  /** Called with what failed in the background: notes of lists, which are written again. */
+  /** Called with errors of background work: notes of lists, which are retried. */
   readonly onError?: ((error: unknown) => void) | undefined;
 }
 
@@ -42,8 +42,8 @@ const checks: Record<keyof ScrollbackSessionStoreOptions, Check> = {
 };
 
 /**
- * The session store of the Claude Agent SDK over any Scrollback store. An entry is stored once, however often and by how many
- * processes it is appended; entries without uuid are stored each time.
+ * The session store of the Claude Agent SDK over any Scrollback store. An entry is stored once, even if several processes
+ * append it repeatedly. Entries without uuid are stored each time.
  *
  * @example
  * await using sessionStore = new ScrollbackSessionStore({ stores, foldSessionSummary });
@@ -61,7 +61,7 @@ export class ScrollbackSessionStore implements AsyncDisposable {
   /** The summaries of a project's sessions; absent without `foldSessionSummary`, for the SDK to load the sessions instead. */
   readonly listSessionSummaries?: (projectKey: string) => Promise<SessionSummaryEntry[]>;
 
-  /** Does no I/O. @throws StoreError `INVALID_ARGUMENT` for a wrong option, and for stores that trim or expire. */
+  /** Does no I/O. @throws StoreError `INVALID_ARGUMENT` for an invalid option, and for stores that trim or expire. */
   constructor(options: ScrollbackSessionStoreOptions) {
     checkOptions("ScrollbackSessionStore", options ?? null, checks);
     const { stores, foldSessionSummary, onError } = options;
@@ -82,7 +82,7 @@ export class ScrollbackSessionStore implements AsyncDisposable {
       this.listSessionSummaries = (projectKey) => this.#summaries(projectKey, foldSessionSummary);
   }
 
-  /** Adds entries to a transcript, all or none, in the order of the calls. Those whose uuid it has are left out. */
+  /** Adds entries to a transcript, all or none, in the order of the calls. Skips entries whose uuid the transcript has. */
   async append(key: SessionKey, entries: SessionStoreEntry[]): Promise<void> {
     checkKey("append", key);
     if (!Array.isArray(entries)) invalid("append: entries must be an array");
@@ -91,20 +91,20 @@ export class ScrollbackSessionStore implements AsyncDisposable {
     if (entries.length > 0) await this.#transcript(key).append([...entries]);
   }
 
-  /** The entries of a transcript; null for one that is not there. */
+  /** Returns the entries of a transcript; null for a missing one. */
   async load(key: SessionKey): Promise<SessionStoreEntry[] | null> {
     checkKey("load", key);
     return (await this.#transcript(key).load()) ?? null;
   }
 
-  /** The sessions of a project that have a main transcript, the one written last first. */
+  /** Returns the sessions of a project that have a main transcript, the most recently written first. */
   async listSessions(projectKey: string): Promise<{ sessionId: string; mtime: number }[]> {
     checkProject("listSessions", projectKey);
     const listed = await this.#list(threads.sessions(projectKey), sessionKeyOf(projectKey));
     return listed.map(({ key: [sessionId = ""], order: mtime }) => ({ sessionId, mtime }));
   }
 
-  /** The subpaths of a session that have a transcript, sorted. */
+  /** Returns the subpaths of a session that have a transcript, sorted. */
   async listSubkeys(key: { projectKey: string; sessionId: string }): Promise<string[]> {
     const session = { projectKey: key?.projectKey, sessionId: key?.sessionId };
     checkKey("listSubkeys", session);
@@ -112,18 +112,18 @@ export class ScrollbackSessionStore implements AsyncDisposable {
     return listed.map(({ key: [subpath = ""] }) => subpath).sort();
   }
 
-  /** Deletes one transcript of a subagent, or a session with all its transcripts. A missing one is none to delete. */
+  /** Deletes one transcript of a subagent, or a session with all its transcripts. Does nothing for a missing one. */
   async delete(key: SessionKey): Promise<void> {
     checkKey("delete", key);
     if (key.subpath === undefined) {
-      // Before the main transcript: where the process dies, the session is still listed, and can be deleted again.
+      // Before the main transcript: if the process dies, the session is still listed and can be deleted again.
       for (const subpath of await this.listSubkeys(key)) await this.#delete({ ...key, subpath });
       await this.#directories.removeDirectory(threads.subpaths(key));
     }
     await this.#delete(key);
   }
 
-  /** Returns when all that lists need is written. Call it before the stores are closed. */
+  /** Returns when everything that lists need is written. Call it before you close the stores. */
   async flush(): Promise<void> {
     await this.#directories.flush();
   }
@@ -154,8 +154,8 @@ export class ScrollbackSessionStore implements AsyncDisposable {
       });
     this.#transcripts.delete(threadId);
     this.#transcripts.set(threadId, transcript);
-    if (this.#transcripts.size > KNOWN_TRANSCRIPTS) {
-      // One that writes keeps the order of its calls.
+    if (this.#transcripts.size > CACHE_SIZE) {
+      // A transcript with a call under way must stay, to keep the order of its calls.
       const idle = [...this.#transcripts].find(([, one]) => one !== transcript && one.isIdle);
       if (idle) this.#transcripts.delete(idle[0]);
     }

@@ -28,13 +28,13 @@ export interface Head {
   readonly summary?: Record<string, unknown>;
 }
 
-/** What lists know of a transcript. */
+/** The fields of a transcript in lists. */
 export interface Listed {
   readonly summary?: Record<string, unknown>;
 }
 
-/** What this process knows of a transcript at one revision. */
-interface Known {
+/** What this process has cached of a transcript, at one revision. */
+interface CachedTranscript {
   readonly revision: Revision | null;
   readonly head: Head | undefined;
   readonly uuids: Set<string>;
@@ -51,12 +51,12 @@ export interface TranscriptOptions {
 }
 
 /**
- * One transcript. It knows the uuids at the revision that it has read or written last, and writes only to that one, so no
- * entry is stored twice, whoever else writes.
+ * One transcript. It caches the uuids at the revision that it read or wrote last, and writes only at that revision. So no
+ * entry is stored twice while other processes write.
  */
 export class Transcript {
   readonly #options: TranscriptOptions;
-  #known: Known | undefined;
+  #cached: CachedTranscript | undefined;
   #queue: Promise<unknown> = Promise.resolve();
   #waiting = 0;
 
@@ -84,36 +84,36 @@ export class Transcript {
 
   /** All entries; undefined for a transcript that is not there. */
   async load(): Promise<SessionStoreEntry[] | undefined> {
-    const { entries, known } = await this.#read();
-    return known.head && entries;
+    const { entries, cached } = await this.#read();
+    return cached.head && entries;
   }
 
   async #append(entries: readonly SessionStoreEntry[]): Promise<void> {
     const { key, store, directories } = this.#options;
-    const { revision, head, uuids } = this.#known ?? (await this.#read()).known;
+    const { revision, head, uuids } = this.#cached ?? (await this.#read()).cached;
     const fresh = withoutKnown(entries, uuids);
     if (fresh.length === 0) return;
     const next = this.#headWith(head, fresh);
     const { directory, member } = listingOf(key);
     await directories.write(directory, { key: member, incarnation: next.incarnation }, async () => {
-      // Not known again before the outcome is.
-      this.#known = undefined;
+      // Not cached again before the outcome is known.
+      this.#cached = undefined;
       const append = fresh.map((entry) => envelope("user", entry));
       const written = await store.commit({ append, metadata: next }, { expectedRevision: revision });
       for (const { uuid } of fresh) if (uuid !== undefined) uuids.add(uuid);
-      this.#known = { revision: written, head: next, uuids };
+      this.#cached = { revision: written, head: next, uuids };
       return { ...listedAs(next, this.#options.sizeOf), was: head?.mtime };
     });
   }
 
-  async #read(): Promise<{ entries: SessionStoreEntry[]; known: Known }> {
+  async #read(): Promise<{ entries: SessionStoreEntry[]; cached: CachedTranscript }> {
     const { store } = this.#options;
     const { entries: stored, revision, metadata } = await store.read();
     const head = parseMetadata<Head>(store.threadId, metadata, owner);
     const entries = stored.map(({ message }) => valueIn<SessionStoreEntry>(message));
     const uuids = new Set(entries.map(({ uuid }) => uuid).filter((uuid) => uuid !== undefined));
-    this.#known = { revision, head, uuids };
-    return { entries, known: this.#known };
+    this.#cached = { revision, head, uuids };
+    return { entries, cached: this.#cached };
   }
 
   #headWith(head: Head | undefined, fresh: SessionStoreEntry[]): Head {

@@ -25,13 +25,19 @@ import { SnapshotWatch } from "./snapshot-watch.ts";
 
 /** What a {@link ScrollbackSessionStore} takes. */
 export interface ScrollbackSessionStoreOptions {
-  /** A store factory of any backend and any message type, without `maxMessages`. It is not closed. With `ttlMs` a snapshot expires that long after it was written. */
+  /**
+   * A store factory of any backend and any message type, without `maxMessages`. The factory stays open. With `ttlMs` a snapshot
+   * expires `ttlMs` milliseconds after it was written.
+   */
   readonly stores: Pick<StoreFactory, "settings" | "withTraits">;
-  /** Keeps tenants apart: what a call's context says of who calls. Ids of one scope are unknown in another. Default: one scope for all. */
+  /**
+   * Separates tenants: returns the caller's scope from a call's context. Ids of one scope are unknown in another.
+   * Default: one scope for all.
+   */
   readonly scope?: ((context: SessionStoreOptions["context"]) => string) | undefined;
-  /** Makes a lookup by session fail with `FAILED_PRECONDITION` where its history has branches. Default: the newest leaf. */
+  /** Makes a lookup by session fail with `FAILED_PRECONDITION` if its history has branches. Default: the newest leaf. */
   readonly rejectBranchingSessions?: boolean | undefined;
-  /** How often to look for changes by other processes, for `onSnapshotStateChange`. Default 2,000. */
+  /** The interval of polls for changes by other processes, for `onSnapshotStateChange`, in milliseconds. Default: 2,000. */
   readonly pollIntervalMs?: number | undefined;
 }
 
@@ -60,7 +66,7 @@ export class ScrollbackSessionStore<S = unknown> implements SessionStore<S> {
   readonly #logs: Records;
   readonly #watches = new Map<string, Set<SnapshotWatch<S>>>();
 
-  /** Does no I/O. @throws StoreError `INVALID_ARGUMENT` for a wrong option, and for stores that trim. */
+  /** Does no I/O. @throws StoreError `INVALID_ARGUMENT` for an invalid option, and for stores that trim. */
   constructor(options: ScrollbackSessionStoreOptions) {
     checkOptions("ScrollbackSessionStore", options ?? null, checks);
     this.#options = { ...options };
@@ -69,7 +75,7 @@ export class ScrollbackSessionStore<S = unknown> implements SessionStore<S> {
     this.#stores = options.stores.withTraits(chatMessageTraits);
   }
 
-  /** A snapshot by its id, or the newest leaf of a session; undefined where there is none. */
+  /** Returns a snapshot by its id, or the newest leaf of a session; undefined if there is none. */
   async getSnapshot(options: GetSnapshotOptions): Promise<SessionSnapshot<S> | undefined> {
     const { snapshotId, sessionId, context } = options;
     if (!snapshotId === !sessionId)
@@ -82,8 +88,8 @@ export class ScrollbackSessionStore<S = unknown> implements SessionStore<S> {
   }
 
   /**
-   * Reads a snapshot, has it changed, and writes it if nobody has written it since; else begins anew. `mutator` may be called
-   * several times.
+   * Reads a snapshot, changes it by `mutator`, and writes it if it was not written in between; otherwise starts again.
+   * `mutator` may be called several times.
    *
    * @returns the snapshot's id, or null where `mutator` returned null.
    */
@@ -102,7 +108,7 @@ export class ScrollbackSessionStore<S = unknown> implements SessionStore<S> {
       const value = cloneOf<S>({ ...changed, snapshotId: id });
       await this.#note(value, current, context, noted);
       const key = this.#key(id, context);
-      // A snapshot without an id to read it by replaces what is there, as in Genkit's own stores.
+      // A snapshot without an id replaces the existing one, as in Genkit's own stores.
       const condition = snapshotId ? { expectedRevision: current?.revision ?? null } : {};
       const revision = await this.#snapshots.set(key, value, condition);
       const watches = this.#watches.get(this.#snapshots.threadId(key)) ?? [];
@@ -112,10 +118,11 @@ export class ScrollbackSessionStore<S = unknown> implements SessionStore<S> {
   }
 
   /**
-   * Calls back with the snapshot, if it is there, and after each change: at once for changes by this store, and within
-   * `pollIntervalMs` for those by other processes. A poll reads one revision, and the snapshot where that has changed.
+   * Calls back with the snapshot, if it exists, and after each change: at once for changes by this store, and within
+   * `pollIntervalMs` for changes by other processes. A poll reads one revision, and the snapshot if the revision has
+   * changed.
    *
-   * @returns what ends it.
+   * @returns a function that ends the callbacks.
    */
   onSnapshotStateChange(
     snapshotId: string,
@@ -141,8 +148,8 @@ export class ScrollbackSessionStore<S = unknown> implements SessionStore<S> {
   }
 
   /**
-   * Deletes a session with all its snapshots. Nothing of them is left in the backend. Where the process dies in between, the
-   * same call deletes the rest.
+   * Deletes a session with all its snapshots. Nothing of them remains in the backend. If the process dies during the
+   * call, repeating it deletes the rest.
    */
   async deleteSession(sessionId: string, options: SessionStoreOptions = {}): Promise<void> {
     const { context } = options;

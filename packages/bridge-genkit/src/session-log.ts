@@ -72,7 +72,7 @@ export class SessionLog {
   }
 }
 
-/** The snapshots that are no other one's parent. */
+/** The snapshots without a child. */
 export function leavesOf(notes: SnapshotNotes): SnapshotNote[] {
   const parents = new Set([...notes.values()].map(({ parentId }) => parentId));
   return [...notes.values()].filter(({ id }) => !parents.has(id));

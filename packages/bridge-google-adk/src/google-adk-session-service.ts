@@ -16,21 +16,21 @@ const PAGE = 100;
 
 /** What a {@link GoogleAdkSessionService} takes. */
 export interface GoogleAdkSessionServiceOptions {
-  /** Where sessions are kept: a store factory of any backend and any message type, without `maxMessages`. It is not closed. */
+  /** Where sessions are kept: a store factory of any backend and any message type, without `maxMessages`. The factory stays open. */
   stores: SessionServiceOptions["stores"];
 }
 
-/** An ADK session as this service gives it. Times are in milliseconds, as ADK for TypeScript has them. */
+/** An ADK session of this service. Times are in milliseconds, as in ADK for TypeScript. */
 export interface GoogleAdkSession extends AdkSession {
-  /** Opaque; which revision of the session this is. A session without it is taken for the newest. */
+  /** The opaque revision of the session. A session without it counts as the newest. */
   revision: string;
 }
 
 /**
  * Sessions of `@scrollback/sessions` as the session service of Google's Agent Development Kit for TypeScript, version 2.
  *
- * A session that is not there is undefined. Appending an event whose id is there puts it in that event's place. A session
- * to which someone else has appended meanwhile is brought up to date, and the event goes behind the newest.
+ * A missing session is undefined. Appending an event with an existing id replaces that event. If another writer has
+ * appended in between, the session is updated and the event is added after the newest one.
  *
  * Rejects with the `StoreError`s of the session service: `CONFLICT` for creating a session that exists, `NOT_FOUND` for
  * appending to one that does not, `INVALID_ARGUMENT` for what cannot be stored.
@@ -42,7 +42,7 @@ export interface GoogleAdkSession extends AdkSession {
 export class GoogleAdkSessionService extends BaseSessionService implements AsyncDisposable {
   readonly #sessions: SessionService;
 
-  /** Does no I/O. @throws StoreError `INVALID_ARGUMENT` for a wrong option, or stores that trim. */
+  /** Does no I/O. @throws StoreError `INVALID_ARGUMENT` for an invalid option, or stores that trim. */
   constructor({ stores, ...others }: GoogleAdkSessionServiceOptions) {
     super();
     this.#sessions = new SessionService({
@@ -54,13 +54,13 @@ export class GoogleAdkSessionService extends BaseSessionService implements Async
     });
   }
 
-  /** Makes a session. An id that is taken is `CONFLICT`. */
+  /** Creates a session. Fails with `CONFLICT` if the id exists. */
   override async createSession(request: CreateSessionRequest): Promise<GoogleAdkSession> {
     const { appName, userId, sessionId, state } = request;
     return toAdk(await this.#sessions.createSession({ appName, userId, sessionId, state }));
   }
 
-  /** The session with the events asked for, or undefined. `numRecentEvents: 0` gives none. */
+  /** Returns the session with the requested events, or undefined. `numRecentEvents: 0` returns no events. */
   override async getSession(request: GetSessionRequest): Promise<GoogleAdkSession | undefined> {
     const { appName, userId, sessionId, config } = request;
     const { numRecentEvents, afterTimestamp } = config ?? {};
@@ -69,7 +69,7 @@ export class GoogleAdkSessionService extends BaseSessionService implements Async
     return session && toAdk(session);
   }
 
-  /** The session of this id, made where there is none. Of several calls at once one makes it. */
+  /** Returns the session of this id and creates it if it does not exist. Of several concurrent calls one creates it. */
   override async getOrCreateSession(request: CreateSessionRequest): Promise<GoogleAdkSession> {
     const { appName, userId, sessionId, state } = request;
     return toAdk(await this.#sessions.getOrCreateSession({ appName, userId, sessionId, state }));
@@ -77,8 +77,8 @@ export class GoogleAdkSessionService extends BaseSessionService implements Async
 
   /**
    * The sessions, newest update first where no order is given, with their state and without events. ADK's totals need to
-   * know all of them: this reads the head of every session, whatever the limit. For long lists use `listSessions` of
-   * `@scrollback/sessions` on the same stores, which reads a page.
+   * know all of them: this reads the head of every session, independent of the limit. For long lists use `listSessions`
+   * of `@scrollback/sessions` on the same stores, which reads a page.
    */
   override async listSessions(request: ListSessionsRequest): Promise<ListSessionsResponse> {
     const { appName, userId, order } = request;
@@ -92,7 +92,7 @@ export class GoogleAdkSessionService extends BaseSessionService implements Async
     return pageOf(all, request);
   }
 
-  /** Removes a session with its events; one that is not there is none to remove. */
+  /** Removes a session with its events. Does nothing for a missing session. */
   override async deleteSession(request: DeleteSessionRequest): Promise<void> {
     const { appName, userId, sessionId } = request;
     await this.#sessions.deleteSession({ appName, userId, sessionId });
@@ -144,7 +144,7 @@ export class GoogleAdkSessionService extends BaseSessionService implements Async
       sessionId: id,
       config: { numRecentEvents: 0 },
     });
-    // Any revision will do for one that is not there: the append says so.
+    // Any revision works for a missing session: the append reports it.
     return { ...place, revision: newest?.revision ?? "none:0:none" };
   }
 }
@@ -175,7 +175,7 @@ function pageOf(all: AdkSession[], { limit, offset = 0, page }: ListSessionsRequ
   };
 }
 
-/** Sets an own property, whatever its name. */
+/** Sets an own property of any name. */
 function setValue(values: Record<string, unknown>, key: string, value: unknown): void {
   Object.defineProperty(values, key, { value, writable: true, enumerable: true, configurable: true });
 }

@@ -47,7 +47,7 @@ export interface AttachmentsView {
   readonly parts: PartsById;
 }
 
-/** Writes parts of values, and then what refers to them in the last commit. Until then nobody sees them. */
+/** Writes parts of values, and their references in the last commit. The parts are invisible until then. */
 export async function addParts(
   store: MessageStore,
   parts: readonly ValuePart[],

@@ -9,13 +9,13 @@ import {
 } from "@scrollback/store-core";
 import { type CheckpointEntry, keysOf, type LogEntry } from "./log-entry.ts";
 
-/** A search reads so many entries first, then four times as many each time. */
+/** The number of entries that a search reads first. It reads four times as many each further time. */
 const FIRST_PAGE = { newest: 2, search: 8 };
 const LARGEST_PAGE = 256;
 const MAX_ATTEMPTS = 20;
-/** So many keys that were written without their checkpoint are remembered. */
-const KNOWN_KEYS = 64;
-/** So many keys fit one message, whatever their length. */
+/** The number of keys that are remembered of writes without their checkpoint. */
+const REMEMBERED_KEYS = 64;
+/** The maximum number of keys in one message; this many fit at any length. */
 const KEYS_PER_MESSAGE = 1_000;
 
 /** The metadata of a log's thread. */
@@ -45,7 +45,7 @@ export interface LogView {
   entries(): AsyncIterable<CheckpointEntry>;
 }
 
-/** What {@link CheckpointLog.delete} takes. */
+/** The options of {@link CheckpointLog.delete}. */
 export interface LogDeletion {
   /** Names of attachments that every log may have. */
   readonly keys: readonly string[];
@@ -179,7 +179,9 @@ export class CheckpointLog {
     );
     const highestId = isCheckpoint && !isLower ? entry.id : tail.highestId;
     const recent = isCheckpoint ? new Map([...tail.recent].slice(-1)).set(entry.id, entry) : tail.recent;
-    const keys = isCheckpoint ? tail.keys : new Set([...[...tail.keys].slice(-KNOWN_KEYS), ...entry.keys]);
+    const keys = isCheckpoint
+      ? tail.keys
+      : new Set([...[...tail.keys].slice(-REMEMBERED_KEYS), ...entry.keys]);
     this.#tail = { revision, highestId, format, recent, keys };
   }
 

@@ -1,3 +1,9 @@
+/**
+ * The chat message history of LangChain, over any Scrollback store.
+ *
+ * @packageDocumentation
+ */
+
 import { BaseListChatMessageHistory } from "@langchain/core/chat_history";
 import {
   type BaseMessage,
@@ -19,9 +25,9 @@ import {
 
 /** What a {@link ScrollbackChatMessageHistory} takes. */
 export interface ScrollbackChatMessageHistoryOptions {
-  /** A store factory of any backend. Its `maxMessages` and `ttlMs` apply. It is not closed. */
+  /** A store factory of any backend. Its `maxMessages` and `ttlMs` apply. The factory stays open. */
   readonly stores: Pick<StoreFactory, "withTraits">;
-  /** Names the conversation. */
+  /** The id of the conversation. */
   readonly sessionId: string;
 }
 
@@ -37,7 +43,7 @@ export class ScrollbackChatMessageHistory extends BaseListChatMessageHistory {
   lc_namespace = ["scrollback", "langchain"];
   readonly #store: MessageStore;
 
-  /** Does no I/O. @throws StoreError `INVALID_ARGUMENT` for a wrong option. */
+  /** Does no I/O. @throws StoreError `INVALID_ARGUMENT` for an invalid option. */
   constructor(options: ScrollbackChatMessageHistoryOptions) {
     super();
     const owner = "ScrollbackChatMessageHistory";

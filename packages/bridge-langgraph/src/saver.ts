@@ -39,25 +39,25 @@ import { ThreadNames } from "./names.ts";
 import { checkStores } from "./options.ts";
 import { ThreadRegistry } from "./thread-registry.ts";
 
-/** What is known of the logs used last is kept in memory, so that a write needs no read. */
-const KNOWN_LOGS = 256;
-/** A list reads so many checkpoints at once. */
+/** The number of logs whose state is cached, so that a write needs no read. */
+const CACHE_SIZE = 256;
+/** The number of checkpoints that a list reads at once. */
 const AT_ONCE = 8;
 
 /** What a {@link ScrollbackSaver} takes. */
 export interface ScrollbackSaverOptions {
-  /** Where checkpoints are stored: a store factory of any backend, without `maxMessages` and `ttlMs`. It is not closed. */
+  /** Where checkpoints are stored: a store factory of any backend, without `maxMessages` and `ttlMs`. The factory stays open. */
   readonly stores: Pick<StoreFactory, "settings" | "withTraits">;
-  /** What the thread ids begin with; savers of other prefixes have other checkpoints. Default `"langgraph"`. */
+  /** The prefix of the thread ids. Savers with different prefixes have separate checkpoints. Default: `"langgraph"`. */
   readonly prefix?: string;
-  /** How values become bytes. Default: LangGraph's `JsonPlusSerializer`. */
+  /** Converts values to bytes and back. Default: LangGraph's `JsonPlusSerializer`. */
   readonly serde?: SerializerProtocol;
 }
 
 /**
  * A LangGraph checkpointer on the stores of any Scrollback backend. Any number of processes and savers may share a store.
  *
- * Rejects with the `StoreError`s of the stores: `INVALID_ARGUMENT` for what cannot be an id, before any I/O; `CORRUPT` where a
+ * Rejects with the `StoreError`s of the stores: `INVALID_ARGUMENT` for an invalid id, before any I/O; `CORRUPT` if a
  * stored value is missing.
  *
  * @example
@@ -71,7 +71,7 @@ export class ScrollbackSaver extends BaseCheckpointSaver implements AsyncDisposa
   readonly #reader: CheckpointReader;
   readonly #logs = new Map<string, CheckpointLog>();
 
-  /** Does no I/O. @throws StoreError `INVALID_ARGUMENT` for a wrong option, and for stores that trim or expire. */
+  /** Does no I/O. @throws StoreError `INVALID_ARGUMENT` for an invalid option, and for stores that trim or expire. */
   constructor(options: ScrollbackSaverOptions) {
     checkOptions("ScrollbackSaver", options ?? null, {
       stores: hasMethods("withTraits"),
@@ -87,7 +87,7 @@ export class ScrollbackSaver extends BaseCheckpointSaver implements AsyncDisposa
     this.#reader = new CheckpointReader(this, (namespace, key) => this.#attachments(namespace, key));
   }
 
-  /** The checkpoint with the id of the config, or the latest one: the highest id. Undefined where there is none. */
+  /** Returns the checkpoint with the id of the config, or the latest one: the highest id. Undefined if there is none. */
   override async getTuple(config: RunnableConfig): Promise<CheckpointTuple | undefined> {
     const address = addressOf("getTuple", config);
     if (!address) return undefined;
@@ -125,8 +125,8 @@ export class ScrollbackSaver extends BaseCheckpointSaver implements AsyncDisposa
   }
 
   /**
-   * Stores a checkpoint, with the values of the channels in `newVersions`; it has the others from its parent, the checkpoint
-   * of the config. Seen by readers as a whole or not at all.
+   * Stores a checkpoint with the values of the channels in `newVersions`. The other values come from its parent, the
+   * checkpoint of the config. Readers see the checkpoint as a whole or not at all.
    */
   override async put(
     config: RunnableConfig,
@@ -147,7 +147,7 @@ export class ScrollbackSaver extends BaseCheckpointSaver implements AsyncDisposa
     return configOf({ ...namespace, checkpointId: checkpoint.id });
   }
 
-  /** Stores the writes of a task, in one step. They may come before their checkpoint, and twice. */
+  /** Stores the writes of a task, in one step. They may be stored before their checkpoint, and repeatedly. */
   override async putWrites(
     config: RunnableConfig,
     writes: PendingWrite[],
@@ -171,7 +171,7 @@ export class ScrollbackSaver extends BaseCheckpointSaver implements AsyncDisposa
     await addWrites(this.#attachments(namespace, checkpointId), taskId, taskPath, encoded);
   }
 
-  /** Deletes all checkpoints and writes of a thread, in all namespaces. Can be called again where it failed. */
+  /** Deletes all checkpoints and writes of a thread, in all namespaces. Can be repeated after a failure. */
   override async deleteThread(threadId: string): Promise<void> {
     checkThreadId("deleteThread", threadId);
     const remove = async (namespace: string) => {
@@ -204,7 +204,7 @@ export class ScrollbackSaver extends BaseCheckpointSaver implements AsyncDisposa
     return await this.#reader.history(address, this.#log(address).ancestors(entry), channels);
   }
 
-  /** Returns when nothing is under way in the background. Call it before you close the stores. */
+  /** Returns when no background work is under way. Call it before you close the stores. */
   async flush(): Promise<void> {
     await this.#registry.flush();
   }
@@ -258,7 +258,7 @@ export class ScrollbackSaver extends BaseCheckpointSaver implements AsyncDisposa
     this.#logs.delete(name);
     this.#logs.set(name, log);
     const [oldest] = this.#logs.keys();
-    if (this.#logs.size > KNOWN_LOGS && oldest !== undefined) this.#logs.delete(oldest);
+    if (this.#logs.size > CACHE_SIZE && oldest !== undefined) this.#logs.delete(oldest);
     return log;
   }
 

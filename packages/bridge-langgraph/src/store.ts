@@ -1,3 +1,9 @@
+/**
+ * The long-term memory (`BaseStore`) of LangGraph, over any Scrollback store.
+ *
+ * @packageDocumentation
+ */
+
 import {
   BaseStore,
   type GetOperation,
@@ -25,14 +31,14 @@ import { ItemTable } from "./item-table.ts";
 import { checkStores } from "./options.ts";
 
 const DEFAULT_LIMIT = 10;
-/** So many items are read at once. */
+/** The number of items that are read at once. */
 const AT_ONCE = 16;
 
 /** What a {@link ScrollbackStore} takes. */
 export interface ScrollbackStoreOptions {
-  /** Where items are stored: a store factory of any backend, without `maxMessages` and `ttlMs`. It is not closed. */
+  /** Where items are stored: a store factory of any backend, without `maxMessages` and `ttlMs`. The factory stays open. */
   readonly stores: Pick<StoreFactory, "settings" | "withTraits">;
-  /** What the thread ids begin with; stores of other prefixes have other items. Default `"langgraph-store"`. */
+  /** The prefix of the thread ids. Stores with different prefixes have separate items. Default: `"langgraph-store"`. */
   readonly prefix?: string;
 }
 
@@ -47,7 +53,7 @@ export interface ScrollbackStoreOptions {
 export class ScrollbackStore extends BaseStore implements AsyncDisposable {
   readonly #items: ItemTable;
 
-  /** Does no I/O. @throws StoreError `INVALID_ARGUMENT` for a wrong option, and for stores that trim or expire. */
+  /** Does no I/O. @throws StoreError `INVALID_ARGUMENT` for an invalid option, and for stores that trim or expire. */
   constructor(options: ScrollbackStoreOptions) {
     super();
     checkOptions("ScrollbackStore", options ?? null, { stores: hasMethods("withTraits"), prefix: isId });
@@ -57,10 +63,10 @@ export class ScrollbackStore extends BaseStore implements AsyncDisposable {
   }
 
   /**
-   * Runs operations: first all that read, at once, then all that write, of several for one item the last one. Items of a
-   * search are in the order of their namespaces' names, then of their creation.
+   * Runs operations: first all reads, concurrently, then all writes. Of several writes to one item only the last is
+   * applied. A search returns items ordered by namespace, then by creation.
    *
-   * @throws InvalidNamespaceError and StoreErrors; what is wrong in any operation is refused before the first request.
+   * @throws InvalidNamespaceError and StoreErrors. An invalid operation is refused before the first request.
    */
   override async batch<Op extends Operation[]>(operations: Op): Promise<OperationResults<Op>> {
     for (const operation of operations) this.#check(operation);

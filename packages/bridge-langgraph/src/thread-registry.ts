@@ -26,7 +26,7 @@ export class ThreadRegistry {
     this.#directories = new MarkedDirectories({ stores, leafThread: (id) => names.leaf(id) });
   }
 
-  /** Notes a namespace before anything is written to it: what is stored can be found and deleted, whatever dies. */
+  /** Notes a namespace before anything is written to it, so that its content can be found and deleted even after a crash. */
   async add(threadId: string, namespace: string): Promise<void> {
     const { namespaces, revision } = await this.#read(threadId);
     if (revision === null) {

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import { StoreError } from "@scrollback/store-core";
 
-/** Every backend takes a message of so many characters of text, or bytes. */
+/** The size of a message, in characters of text or in bytes, that every backend accepts. */
 const PART = { text: 1_024 ** 2, bytes: 2 * 1_024 ** 2 };
 
 /** A value as LangGraph's serializer writes it: text where the serializer made UTF-8, so that it costs no base64. */

@@ -1,3 +1,9 @@
+/**
+ * A session of the OpenAI Agents SDK that is compacted by the Responses API, over any Scrollback store.
+ *
+ * @packageDocumentation
+ */
+
 import {
   type AgentInputItem,
   MemorySession,
@@ -22,7 +28,7 @@ type RunCompaction = OpenAIResponsesCompactionOwnershipAwareSession["runCompacti
 /** What a {@link ScrollbackCompactionSession} takes: a session's options, and those of the SDK's compaction session. */
 export interface ScrollbackCompactionSessionOptions extends ScrollbackSessionOptions, CompactionOptions {}
 
-/** What the last turn of this process told, and the revision of the history that it ended with. */
+/** The result of this process's last turn, and the revision of the history at its end. */
 interface LastResponse {
   readonly responseId: string | undefined;
   readonly store: boolean | undefined;
@@ -32,7 +38,7 @@ interface LastResponse {
 /**
  * A session that OpenAI's `responses.compact` keeps short. The SDK's `OpenAIResponsesCompactionSession` decides when to
  * compact, makes the request and reads its answer; it works on a copy. The history is replaced in one commit, and only if
- * no other process has written to it meanwhile, so a crash at any moment loses no item.
+ * no other process has written to it in between. So a crash at any moment loses no item.
  *
  * @example
  * const session = new ScrollbackCompactionSession({ stores, sessionId: "ada", client: new OpenAI(), model: "gpt-5.6" });
@@ -48,7 +54,7 @@ export class ScrollbackCompactionSession
   readonly #receipts = new WeakMap<object, Revision | null>();
   #last: LastResponse | undefined;
 
-  /** Does no I/O. @throws StoreError `INVALID_ARGUMENT` for a wrong option; what the SDK's session throws for its own. */
+  /** Does no I/O. @throws StoreError `INVALID_ARGUMENT` for an invalid option; what the SDK's session throws for its own. */
   constructor({ stores, sessionId, ...compaction }: ScrollbackCompactionSessionOptions) {
     super({ stores, sessionId });
     this.#items = openItems("ScrollbackCompactionSession", { stores, sessionId: this.sessionId });
@@ -64,11 +70,11 @@ export class ScrollbackCompactionSession
     return { items, ownership };
   }
 
-  /** Adds items. The receipt stays good if nobody else has written since. */
+  /** Adds items. The receipt stays valid unless another writer has written since. */
   async addItemsWithCompactionOwnership(items: AgentInputItem[], ownership: object | null): Promise<void> {
     const expectedRevision = ownership ? this.#receipts.get(ownership) : undefined;
     if (!ownership || expectedRevision === undefined) return await this.addItems(items);
-    // Not good while it is not known whether the write happened.
+    // Invalid until the outcome of the write is known.
     this.#receipts.delete(ownership);
     try {
       this.#receipts.set(ownership, await this.#items.addMessages(items, { expectedRevision }));
@@ -79,7 +85,7 @@ export class ScrollbackCompactionSession
   }
 
   /**
-   * Compacts the history where the SDK's rules say so. Returns null where nothing was requested.
+   * Compacts the history if the SDK's rules require it. Returns null if nothing was requested.
    *
    * When another process has written to the session while OpenAI compacted it, the history stays as it is: called by a run,
    * this returns what the request cost; called by hand, it rejects with `CONFLICT`.

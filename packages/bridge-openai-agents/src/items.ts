@@ -13,7 +13,7 @@ import {
 
 /** Where a session is kept, and under which id. */
 export interface ScrollbackSessionOptions {
-  /** A store factory of any backend and any message type. It is not closed. */
+  /** A store factory of any backend and any message type. The factory stays open. */
   readonly stores: Pick<StoreFactory, "withTraits">;
   /** Default: a new UUID. */
   readonly sessionId?: string | undefined;
@@ -44,7 +44,7 @@ export function threadOf(sessionId: string): string {
   return `openai:${nameOf(sessionId)}`;
 }
 
-/** The items of a session, without I/O. @throws StoreError `INVALID_ARGUMENT` for a wrong option. */
+/** The items of a session, without I/O. @throws StoreError `INVALID_ARGUMENT` for an invalid option. */
 export function openItems(
   owner: string,
   options: ScrollbackSessionOptions & { readonly sessionId: string },

@@ -32,7 +32,7 @@ export class ScrollbackSession
   readonly sessionId: string;
   readonly #items: MessageStore<AgentInputItem>;
 
-  /** Does no I/O. @throws StoreError `INVALID_ARGUMENT` for a wrong option. */
+  /** Does no I/O. @throws StoreError `INVALID_ARGUMENT` for an invalid option. */
   constructor(options: ScrollbackSessionOptions) {
     this.sessionId = options?.sessionId ?? randomUUID();
     this.#items = openItems("ScrollbackSession", { ...options, sessionId: this.sessionId });
@@ -47,7 +47,7 @@ export class ScrollbackSession
     return this.sessionId;
   }
 
-  /** All items, or the newest `limit`, oldest first. A limit of 0 or less is an empty list. */
+  /** All items, or the newest `limit`, oldest first. Returns an empty list for a limit of 0 or less. */
   async getItems(limit?: number): Promise<AgentInputItem[]> {
     return await this.#items.listMessages(limit === undefined ? {} : { limit: Math.max(limit, 0) });
   }
@@ -57,7 +57,7 @@ export class ScrollbackSession
     await this.#items.addMessages(items);
   }
 
-  /** Takes the newest item away. Of several callers each gets another one. */
+  /** Removes and returns the newest item. Concurrent callers get different items. */
   async popItem(): Promise<AgentInputItem | undefined> {
     return await this.#items.popMessage();
   }
@@ -94,8 +94,8 @@ export class ScrollbackSession
   /**
    * Applies a change once: the change and its operation id are one commit. The newest 512 ids of a session are remembered.
    *
-   * @throws UserError for a transaction that is not valid, an id that was used for another transaction, and a suffix that
-   *   is not there. Then nothing was changed.
+   * @throws UserError for an invalid transaction, an id that was used for another transaction, and a suffix that does not
+   *   match. Nothing is changed then.
    */
   async applyHistoryTransaction(args: SessionHistoryTransactionArgs): Promise<void> {
     const checked = await checkTransaction(args);

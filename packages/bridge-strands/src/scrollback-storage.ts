@@ -9,17 +9,17 @@ import {
   type StoreFactory,
 } from "@scrollback/store-core";
 import { checkKey, groupOf, ROOT, threads, VALUES } from "./keys.ts";
-import { type Known, listedAs, readHead, readValue, writeValue } from "./value.ts";
+import { type CachedHead, listedAs, readHead, readValue, writeValue } from "./value.ts";
 
-/** Keys whose revision is kept in memory. */
-const KNOWN_KEYS = 1_000;
+/** The number of keys whose head is cached. */
+const CACHE_SIZE = 1_000;
 const PAGE = 1_000;
 
 /** What a {@link ScrollbackStorage} takes. */
 export interface ScrollbackStorageOptions {
-  /** A store factory of any backend and any message type, without `maxMessages` and `ttlMs`. It is not closed. */
+  /** A store factory of any backend and any message type, without `maxMessages` and `ttlMs`. The factory stays open. */
   readonly stores: Pick<StoreFactory, "settings" | "withTraits">;
-  /** Called with what failed in the background: notes of lists, which are written again. */
+  /** Called with errors of background work: notes of lists, which are retried. */
   readonly onError?: ((error: unknown) => void) | undefined;
 }
 
@@ -43,9 +43,9 @@ export class ScrollbackStorage implements AsyncDisposable {
   readonly #threads: Records;
   readonly #directories: MarkedDirectories<null>;
   /** The ones written last, at the end. */
-  readonly #known = new Map<string, Known>();
+  readonly #cache = new Map<string, CachedHead>();
 
-  /** Does no I/O. @throws StoreError `INVALID_ARGUMENT` for a wrong option, and for stores that trim or expire. */
+  /** Does no I/O. @throws StoreError `INVALID_ARGUMENT` for an invalid option, and for stores that trim or expire. */
   constructor(options: ScrollbackStorageOptions) {
     checkOptions("ScrollbackStorage", options ?? null, checks);
     const { stores, onError } = options;
@@ -61,17 +61,17 @@ export class ScrollbackStorage implements AsyncDisposable {
     this.#stores = stores.withTraits(chatMessageTraits);
   }
 
-  /** Stores bytes under a key, over what is there: up to 45 MiB, in one commit. */
+  /** Stores or replaces the bytes of a key, up to 45 MiB, in one commit. */
   async write(key: string, data: Uint8Array): Promise<void> {
     checkKey("write", key);
     if (!(data instanceof Uint8Array)) invalid("write: data must be a Uint8Array");
-    const known = this.#known.get(key);
-    // Not known again before the outcome is.
-    this.#known.delete(key);
+    const cached = this.#cache.get(key);
+    // Not cached again before the outcome is known.
+    this.#cache.delete(key);
     const group = groupOf(key);
     const written = await writeValue(
       {
-        ...{ key, known, store: this.#open(key) },
+        ...{ key, cached, store: this.#open(key) },
         ...{ directories: this.#directories, directory: threads.keys(group) },
         announce: async () => {
           if (group !== ROOT)
@@ -80,21 +80,21 @@ export class ScrollbackStorage implements AsyncDisposable {
       },
       data.slice(),
     );
-    this.#known.set(key, written);
-    const [oldest] = this.#known.keys();
-    if (this.#known.size > KNOWN_KEYS && oldest !== undefined) this.#known.delete(oldest);
+    this.#cache.set(key, written);
+    const [oldest] = this.#cache.keys();
+    if (this.#cache.size > CACHE_SIZE && oldest !== undefined) this.#cache.delete(oldest);
   }
 
-  /** The bytes under a key, or null. */
+  /** Returns the bytes of a key, or null. */
   async read(key: string): Promise<Uint8Array | null> {
     checkKey("read", key);
     return await readValue(this.#open(key));
   }
 
-  /** Deletes a key with its bytes; a missing one is none to delete. */
+  /** Deletes a key with its bytes. Does nothing for a missing key. */
   async delete(key: string): Promise<void> {
     checkKey("delete", key);
-    this.#known.delete(key);
+    this.#cache.delete(key);
     const { head } = await readHead(this.#open(key));
     if (!head) return;
     const group = groupOf(key);
@@ -106,7 +106,7 @@ export class ScrollbackStorage implements AsyncDisposable {
       await this.#directories.purge(threads.groups, { key: [group], order: 0 });
   }
 
-  /** The keys that begin with a prefix, sorted; all with an empty one. */
+  /** Returns the keys with a prefix, sorted; all keys for an empty prefix. */
   async list(prefix: string): Promise<string[]> {
     if (prefix !== "") checkKey("list", prefix);
     const group = groupOf(prefix);
@@ -123,7 +123,7 @@ export class ScrollbackStorage implements AsyncDisposable {
     return keys.sort();
   }
 
-  /** Returns when all that lists need is written. Call it before the stores are closed. */
+  /** Returns when everything that lists need is written. Call it before you close the stores. */
   async flush(): Promise<void> {
     await this.#directories.flush();
   }

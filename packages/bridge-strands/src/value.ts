@@ -18,30 +18,30 @@ export interface Head {
   readonly version: 1;
   /** Random, new for each creation of the key. */
   readonly incarnation: string;
-  /** How often this incarnation was written. */
+  /** The number of writes of this incarnation. */
   readonly writes: number;
-  /** How many messages have the bytes. */
+  /** The number of messages that hold the bytes. */
   readonly pieces: number;
 }
 
 /** A value's head at one revision. */
-export interface Known {
+export interface CachedHead {
   readonly head: Head | undefined;
   readonly revision: Revision | null;
 }
 
-/** A value as lists have it: they sort by key alone. */
+/** The entry of a value in lists, which sort by key alone. */
 export function listedAs({ incarnation, writes: version }: Head): MemberNow<null> {
   return { incarnation, version, order: 0, value: null };
 }
 
-/** What a value's head says, in one read. */
-export async function readHead(store: MessageStore): Promise<Known> {
+/** Reads a value's head, in one read. */
+export async function readHead(store: MessageStore): Promise<CachedHead> {
   const { metadata, revision } = await store.read({ limit: 0 });
   return { head: parseMetadata<Head>(store.threadId, metadata, owner), revision };
 }
 
-/** The bytes, or null where there are none. */
+/** Returns the bytes of a value, or null if it does not exist. */
 export async function readValue(store: MessageStore): Promise<Uint8Array | null> {
   const { entries, metadata } = await store.read();
   const head = parseMetadata<Head>(store.threadId, metadata, owner);
@@ -54,26 +54,26 @@ export async function readValue(store: MessageStore): Promise<Uint8Array | null>
   return new Uint8Array(Buffer.concat(entries.map(({ message }) => valueIn<Uint8Array>(message))));
 }
 
-/** What {@link writeValue} takes. */
+/** The input of {@link writeValue}. */
 export interface ValueWrite {
   readonly key: string;
   readonly store: MessageStore;
   readonly directories: MarkedDirectories<null>;
   readonly directory: string;
-  /** What is known of the value already. */
-  readonly known: Known | undefined;
+  /** The head that this process has cached. */
+  readonly cached: CachedHead | undefined;
   /** Called before a key is made, and after it was. */
   readonly announce: () => Promise<void>;
 }
 
-/** Writes a value over whatever is there, in one commit. */
-export async function writeValue(write: ValueWrite, data: Uint8Array): Promise<Known> {
+/** Writes or replaces a value, in one commit. */
+export async function writeValue(write: ValueWrite, data: Uint8Array): Promise<CachedHead> {
   const { key, store, directories, directory, announce } = write;
-  let { known } = write;
+  let { cached } = write;
   return await retryOnConflict(async () => {
-    const { head, revision } = known ?? (await readHead(store));
+    const { head, revision } = cached ?? (await readHead(store));
     // What another process has written meanwhile is read.
-    known = undefined;
+    cached = undefined;
     const pieces: Uint8Array[] = [];
     for (let start = 0; start === 0 || start < data.length; start += PIECE)
       pieces.push(data.subarray(start, start + PIECE));

@@ -30,7 +30,7 @@ export type RunChange<M> =
 /** Decides the change from the messages as they are; asked again at each attempt, so it is right for what is committed. */
 export type DecideRunChange<M> = (entries: readonly ChatEntry<M>[]) => RunChange<M>;
 
-/** What {@link OwnedChats.begin} takes. */
+/** The options of {@link OwnedChats.begin}. */
 export interface BeginOptions extends Placed {
   /** 1 to 256 bytes. Default: a UUID. */
   readonly runId?: string;

@@ -48,7 +48,7 @@ export class ChatStore<M extends Identified = Identified> implements AsyncDispos
   readonly #context: RunContext<M>;
   readonly #background: Background;
 
-  /** Does no I/O. @throws StoreError `INVALID_ARGUMENT` for a wrong option, and for stores with `maxMessages`. */
+  /** Does no I/O. @throws StoreError `INVALID_ARGUMENT` for an invalid option, and for stores with `maxMessages`. */
   constructor(options: ChatStoreOptions<M>) {
     checkStoreOptions(options);
     const { check = () => undefined, preview = textOf, settle = (message) => message } = options;

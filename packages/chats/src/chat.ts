@@ -129,7 +129,7 @@ export interface NewChat<M> extends ChatPatch {
   readonly forkedFrom?: ForkedFrom;
 }
 
-/** What {@link OwnedChats.list} takes. */
+/** The options of {@link OwnedChats.list}. */
 export interface ListChats {
   /** 1 to 1,000. Default 20. */
   readonly limit?: number;

@@ -19,7 +19,7 @@ export type ChatChange<M> =
   /** The chat was deleted, or there was none. Nothing follows. */
   | { readonly type: "gone" };
 
-/** What {@link OwnedChats.follow} takes. */
+/** The options of {@link OwnedChats.follow}. */
 export interface FollowOptions {
   /** How often writes of other processes are looked for, in milliseconds. Default 1,000. */
   readonly everyMs?: number;

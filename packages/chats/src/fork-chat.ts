@@ -9,7 +9,7 @@ import { idOfOperation } from "./operation-ids.ts";
 import { type ChatLocation, locationOf } from "./threads.ts";
 import { missingChat } from "./write-chat.ts";
 
-/** What {@link OwnedChats.fork} takes. */
+/** The options of {@link OwnedChats.fork}. */
 export interface ForkOptions extends ChatWrite {
   /** The last message that the fork has; `null`: none. Default: all of them. */
   readonly at?: string | null;

@@ -11,7 +11,7 @@ const REMEMBERED_OPERATIONS = 64;
 /** What the directory holds of a chat. */
 export interface StoredSummary extends Omit<ChatSummary, "id" | "run"> {
   readonly run?: StoredRun;
-  /** The chat is being made of another one, in several commits; until the last of them there is no such chat. */
+  /** The chat is being made of another one, in several commits; until the last of them the chat does not exist. */
   readonly copying?: Copying;
 }
 

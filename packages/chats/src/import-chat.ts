@@ -18,7 +18,7 @@ import { operationOf } from "./head.ts";
 import { idOfOperation } from "./operation-ids.ts";
 import { locationOf } from "./threads.ts";
 
-/** What {@link OwnedChats.import} takes. */
+/** The options of {@link OwnedChats.import}. */
 export interface ImportOptions {
   /** Default: a UUID; with an operation id always the same one. */
   readonly id?: string;

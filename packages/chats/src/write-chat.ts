@@ -91,7 +91,7 @@ function unchanged<M extends Identified>(
 
 /** Names neither the chat nor its owner: they may be another's. */
 export function missingChat(method: string): StoreError {
-  return new StoreError("NOT_FOUND", `${method}: there is no such chat; create it first`);
+  return new StoreError("NOT_FOUND", `${method}: the chat does not exist; create it first`);
 }
 
 /** @throws StoreError `CONFLICT` where the last message is not `after`. */

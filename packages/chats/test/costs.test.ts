@@ -191,7 +191,7 @@ describe("requests", () => {
     expect(driver.take()).toEqual(["read directory", READ, READ]);
   });
 
-  test("list: one or two leaves more past 128 notes", async () => {
+  test("list: the newest chats are one read, however many there are; pages further back read leaves", async () => {
     vi.restoreAllMocks();
     const { driver, connect, chats, mine } = setUp();
     // Each note has a chance to start the compaction into leaves: with 600 of them it has run.
@@ -200,11 +200,18 @@ describe("requests", () => {
       await chats.flush();
     }
     driver.take();
-    expect((await connect().mine.list()).chats).toHaveLength(20);
-    const requests = driver.take();
-    expect(requests).toHaveLength(requests.filter((one) => one === "read leaf").length + 1);
-    expect(requests.length).toBeGreaterThanOrEqual(2);
-    expect(requests.length).toBeLessThanOrEqual(3);
+    const reader = connect().mine;
+    let page = await reader.list({ limit: 30 });
+    expect(page.chats).toHaveLength(30);
+    expect(driver.take()).toEqual(["read directory"]);
+    for (let listed = 30; listed < 300; listed += page.chats.length) {
+      if (page.cursor === undefined) throw new Error(`${listed} chats of 300`);
+      page = await reader.list({ limit: 30, cursor: page.cursor });
+      const [first, ...leaves] = driver.take();
+      expect(first).toBe("read directory");
+      expect(leaves.filter((one) => one !== "read leaf")).toEqual([]);
+      expect(leaves.length).toBeLessThanOrEqual(2);
+    }
   });
 });
 

@@ -1,7 +1,7 @@
 import type { StoreFactory } from "@scrollback/store-core";
 import pMap from "p-map";
 import type { CommandContext } from "./command-context.ts";
-import { passingCorruptRecords } from "./corrupt-records.ts";
+import { skippingCorruptRecords } from "./corrupt-records.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
 import { countOf } from "./figures.ts";
 import { openBackend } from "./open-backend.ts";
@@ -98,8 +98,8 @@ async function changeOne(
   { change, done }: ThreadChange,
 ): Promise<ThreadOutcome> {
   const { threadId } = thread;
-  // Metadata that cannot be read is no reason to keep a thread.
-  const page = await passingCorruptRecords(
+  // Unreadable metadata does not prevent deletion.
+  const page = await skippingCorruptRecords(
     () => undefined,
     () => stores.open(threadId).read({ limit: 0, signal }),
   );

@@ -63,11 +63,11 @@ export class CommandContext {
   /**
    * Asks before something that cannot be undone.
    *
-   * @throws CommandError when the answer is no, or when there is no terminal to ask on.
+   * @throws CommandError if the answer is no, or without a terminal to ask on.
    */
   async confirm(question: string): Promise<void> {
     if (!this.#stdin.isTTY || !this.output.stderr.isTTY) {
-      throw new CommandError(exitCodes.usage, `${question} Add --yes: there is no terminal to ask on.`);
+      throw new CommandError(exitCodes.usage, `${question} Without a terminal, add --yes.`);
     }
     const lines = createInterface({ input: this.#stdin, output: this.output.stderr });
     // In raw mode a terminal gives Ctrl-C to its reader; closed, the process gets it as a signal.

@@ -1,6 +1,6 @@
 import { isUnfinishedCopy, StoreError, type StoreFactory } from "@scrollback/store-core";
 import type { CommandContext } from "./command-context.ts";
-import { passingCorruptRecords } from "./corrupt-records.ts";
+import { skippingCorruptRecords } from "./corrupt-records.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
 import { countOf, shownCount } from "./figures.ts";
 import { printableId } from "./terminal-text.ts";
@@ -13,7 +13,7 @@ import {
   workThrough,
 } from "./thread-work.ts";
 
-/** What {@link copyThreads} takes beside the threads. */
+/** The options of {@link copyThreads}. */
 export interface CopyOptions extends Pick<WorkOptions, "concurrency" | "report"> {
   readonly label: string;
   /** The word for a thread that was copied. */
@@ -68,14 +68,16 @@ async function copyOne(
   const collect = (error: StoreError) => {
     skipped.push(error.message);
   };
-  const made = await (skipCorrupt ? passingCorruptRecords(collect, copy) : copy()).catch((error: unknown) => {
-    if (StoreError.is(error, "CONFLICT")) return undefined;
-    if (reported > 0) {
-      const messages = `${shownCount(reported)} of ${countOf(count, "message")}`;
-      output.note(`${unfinishedCopy.outcome}: ${printableId(threadId)}: ${messages}`);
-    }
-    throw isForeign(error) ? otherInstallation(error) : error;
-  });
+  const made = await (skipCorrupt ? skippingCorruptRecords(collect, copy) : copy()).catch(
+    (error: unknown) => {
+      if (StoreError.is(error, "CONFLICT")) return undefined;
+      if (reported > 0) {
+        const messages = `${shownCount(reported)} of ${countOf(count, "message")}`;
+        output.note(`${unfinishedCopy.outcome}: ${printableId(threadId)}: ${messages}`);
+      }
+      throw isForeign(error) ? otherInstallation(error) : error;
+    },
+  );
   if (!made) {
     const { metadata } = await source.open(threadId).read({ limit: 0, signal });
     if (isUnfinishedCopy(metadata)) return unfinishedCopy;

@@ -3,15 +3,15 @@ import type { StoreError } from "@scrollback/store-core";
 
 const collectors = new AsyncLocalStorage<(error: StoreError) => void>();
 
-/** The `onCorruptRecord` of every factory that the CLI opens: tells the collector of the call at hand, or throws. */
+/** The `onCorruptRecord` of every factory that the CLI opens: reports to the collector of the current call, or throws. */
 export function onCorruptRecord(error: StoreError): void {
   const collect = collectors.getStore();
   if (!collect) throw error;
   collect(error);
 }
 
-/** Makes a call that passes over records that cannot be read, and tells `collect` of each. */
-export function passingCorruptRecords<T>(
+/** Makes a call that skips unreadable records and reports each to `collect`. */
+export function skippingCorruptRecords<T>(
   collect: (error: StoreError) => void,
   call: () => Promise<T>,
 ): Promise<T> {

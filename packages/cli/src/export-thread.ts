@@ -4,7 +4,7 @@ import {
   type StoreFactory,
   type ThreadPage,
 } from "@scrollback/store-core";
-import { passingCorruptRecords } from "./corrupt-records.ts";
+import { skippingCorruptRecords } from "./corrupt-records.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { endLine, messageLine, skipLine, threadLine } from "./formats/jsonl.ts";
 import { toOpenAi } from "./formats/openai-chat.ts";
@@ -107,7 +107,7 @@ class PageReader {
       this.#skipped.push(error.message);
     };
     const read = () => this.#pages.next();
-    const { value } = await (this.#skipCorrupt ? passingCorruptRecords(collect, read) : read());
+    const { value } = await (this.#skipCorrupt ? skippingCorruptRecords(collect, read) : read());
     return value ?? undefined;
   }
 

@@ -40,7 +40,10 @@ export async function openBackend(
   const url = context.url(argument);
   const path = /^sqlite:(.+)$/s.exec(url)?.[1] ?? ":memory:";
   if (role === "source" && path !== ":memory:" && !existsSync(path)) {
-    throw new CommandError(exitCodes.usage, `${shownUrl(url)}: there is no such file; setup makes one`);
+    throw new CommandError(
+      exitCodes.usage,
+      `${shownUrl(url)}: the file does not exist; create it with setup`,
+    );
   }
   return await openStores<unknown>(url, {
     traits: anyMessageTraits,

@@ -25,10 +25,10 @@ export function parseText(text: string): string {
   return text;
 }
 
-/** Reads a whole number from 0. */
+/** Reads an integer of 0 or more. */
 export function parseCount(text: string): number {
   const count = /^\d+$/.test(text) ? Number(text) : Number.NaN;
-  if (!Number.isSafeInteger(count)) throw new InvalidArgumentError("It must be a whole number from 0.");
+  if (!Number.isSafeInteger(count)) throw new InvalidArgumentError("It must be an integer of 0 or more.");
   return count;
 }
 

@@ -31,7 +31,7 @@ export class Output {
     await this.line(jsonLine(value));
   }
 
-  /** Writes text of the result. @throws what the stream failed with, such as EPIPE where nobody reads any more. */
+  /** Writes text of the result. @throws the error of the stream, such as EPIPE after its reader has closed. */
   async write(text: string): Promise<void> {
     if (!this.#stdout.writable) throw closedPipe();
     if (!this.#stdout.write(text)) await once(this.#stdout, "drain");
@@ -42,7 +42,7 @@ export class Output {
     this.#stdout.write(text);
   }
 
-  /** Writes a line that is no result. */
+  /** Writes a line that is not part of the result. */
   note(text: string): void {
     this.#beforeNote();
     this.stderr.write(`${text}\n`);
@@ -80,7 +80,7 @@ function closedPipe(): Error {
   return Object.assign(new Error("standard output was closed"), { code: "EPIPE" });
 }
 
-/** Whether an error says that nobody reads the output any more, as after `| head`. */
+/** Whether an error means that the reader has closed the output, as with `| head`. */
 export function isClosedPipe(error: unknown): boolean {
   return error instanceof Error && "code" in error && error.code === "EPIPE";
 }

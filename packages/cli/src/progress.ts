@@ -4,7 +4,7 @@ import type { Output } from "./output.ts";
 
 /** Work that takes no longer shows nothing. */
 const SHOWN_AFTER_MS = 1_000;
-/** A line at most so often where there is no terminal. */
+/** The minimum interval of lines without a terminal. */
 const LINES_EVERY_MS = 5_000;
 
 /** What a long command shows of how far it is. */
@@ -64,7 +64,7 @@ export class Progress {
     this.#threads += 1;
   }
 
-  /** Takes the bar away. Twice is the same as once. */
+  /** Takes the bar away. Further calls have no effect. */
   stop(): void {
     clearTimeout(this.#timer);
     if (this.#bar.isActive) this.#bar.stop();

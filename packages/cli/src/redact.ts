@@ -16,7 +16,7 @@ export function redact(text: string, urls: readonly string[], secrets: readonly 
   for (const secret of all.sort((one, other) => other.length - one.length)) {
     redacted = redacted.replaceAll(secret, "***");
   }
-  // A form such as redis://[user@]host is no URL.
+  // A form such as redis://[user@]host is not a URL.
   return redacted.replace(/([a-z][a-z0-9+.-]*:\/\/)(?!\[)[^\s"'<>]*@/gi, "$1***@");
 }
 

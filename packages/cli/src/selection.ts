@@ -3,7 +3,7 @@ import { createInterface } from "node:readline";
 import type { StoreError, StoreFactory, ThreadInfo } from "@scrollback/store-core";
 import type { Command } from "commander";
 import type { CommandContext } from "./command-context.ts";
-import { passingCorruptRecords } from "./corrupt-records.ts";
+import { skippingCorruptRecords } from "./corrupt-records.ts";
 import { CommandError, exitCodes, unreadableFile } from "./exit-codes.ts";
 import { countOf } from "./figures.ts";
 import { parseCount, parseDuration, parseSize, parseText } from "./option-values.ts";
@@ -126,7 +126,7 @@ async function* candidates(
     const given = idsFrom === undefined ? [] : readIds(context, idsFrom);
     for await (const threadId of concat(id ?? [], given)) {
       if (!threadId.startsWith(prefix)) continue;
-      const thread = await passingCorruptRecords(note, () => lookUp(stores, threadId, signal));
+      const thread = await skippingCorruptRecords(note, () => lookUp(stores, threadId, signal));
       if (thread) yield [thread];
       else {
         missing(context, threadId);
@@ -137,7 +137,7 @@ async function* candidates(
   }
   for (let cursor: string | undefined, isLast = false; !isLast; ) {
     const from = cursor === undefined ? {} : { cursor };
-    const page = await passingCorruptRecords(note, () =>
+    const page = await skippingCorruptRecords(note, () =>
       stores.listThreads({ prefix, limit: 1_000, signal, ...from }),
     );
     yield page.threads;

@@ -29,7 +29,7 @@ export const unfinishedCopy: ThreadOutcome = Object.freeze({
 /** A thread that is to be worked on. */
 export type WorkItem = Pick<ThreadInfo, "threadId" | "count" | "updatedAt" | "expiresAt">;
 
-/** What {@link workThrough} takes beside the threads. */
+/** The options of {@link workThrough}. */
 export interface WorkOptions {
   /** What is being done, such as `copying`. */
   readonly label: string;

@@ -111,7 +111,7 @@ test("rm does not delete unasked where there is no terminal", async () => {
       isPiped: true,
     });
     expect(code).toBe(2);
-    expect(stderr).toContain("Add --yes: there is no terminal to ask on.");
+    expect(stderr).toContain("Without a terminal, add --yes.");
   }
   expect(await idsIn(folder)).toHaveLength(3);
 });

@@ -111,7 +111,7 @@ test.each([
   [[{ role: "user" }], "messages[0].content must be a string or a list of parts"],
   [[{ role: "user", content: [{ type: "video" }] }], "messages[0].content[0].type must be"],
   [[{ role: "user", content: "a", name: 1 }], "messages[0].name must be a string"],
-  [[{ role: "assistant" }], "messages[0].content must be a string where there are no tool_calls"],
+  [[{ role: "assistant" }], "messages[0].content must be a string if there are no tool_calls"],
   [
     [
       {

@@ -64,10 +64,7 @@ test.each([
     replaced(0, `{"type":"thread","version":2}`),
     "in:1: version must be 1; was it written by a newer version of the CLI?",
   ],
-  [
-    replaced(0, `{"type":"thread","version":1,"threadId":""}`),
-    "in:1: threadId must be a string that is not empty",
-  ],
+  [replaced(0, `{"type":"thread","version":1,"threadId":""}`), "in:1: threadId must be a non-empty string"],
   [
     replaced(0, `{"type":"thread","version":1,"threadId":"a","createdAt":-1,"updatedAt":1}`),
     "in:1: createdAt must be a time in milliseconds since 1970",

@@ -21,7 +21,7 @@ test.each([
   [["expire", "memory:", "--all", "--ttl", "36501d"], "scrollback: expire: --ttl must be at most 36500d\n"],
   [["ls", "ftp://host"], "url must begin with"],
   [["ls", "env:NO_SUCH_VARIABLE"], "NO_SUCH_VARIABLE: this environment variable is not set"],
-  [["show", "memory:", ""], "threadId must be a string that is not empty"],
+  [["show", "memory:", ""], "threadId must be a non-empty string"],
   [["show", "memory:", "a", "--before", "x"], "before must be a cursor"],
   [["export", "memory:", "--format", "xml"], "Allowed choices are jsonl, openai"],
 ])("wrong usage is named and has its exit code: %j", async (args, message) => {
@@ -44,7 +44,7 @@ test.each([
   const { code, stderr } = await run([command, folder.url(), ...args]);
   expect({ code, stderr }).toEqual({
     code: 2,
-    stderr: `scrollback: ${folder.url()}: there is no such file; setup makes one\n`,
+    stderr: `scrollback: ${folder.url()}: the file does not exist; create it with setup\n`,
   });
   expect(readdirSync(folder.path)).toEqual([]);
 });

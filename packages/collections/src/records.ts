@@ -78,7 +78,7 @@ export class Records<T = unknown> {
   readonly #stores: StoreFactory;
   readonly #prefix: string;
 
-  /** Does no I/O. @throws StoreError `INVALID_ARGUMENT` for a wrong option, and for stores with `maxMessages`. */
+  /** Does no I/O. @throws StoreError `INVALID_ARGUMENT` for an invalid option, and for stores with `maxMessages`. */
   constructor(options: RecordsOptions) {
     checkOptions("Records", options ?? null, { stores: hasMethods("withTraits"), prefix: isId });
     const { stores, prefix } = options;

@@ -17,7 +17,7 @@ export interface MessageCountingOptions {
  * With `keepToolMessages` the kept messages never start between a tool call and its result. They are then fewer, possibly
  * none if the newest exchange alone has more than `targetCount` messages.
  *
- * @throws StoreError `INVALID_ARGUMENT` for a wrong or unknown option.
+ * @throws StoreError `INVALID_ARGUMENT` for an invalid or unknown option.
  * @example
  * const reducer = new MessageCountingReducer({ targetCount: 20 });
  * const short = await reducer.reduce(messages);

@@ -47,7 +47,7 @@ export const SUMMARY_INSTRUCTIONS = [
  * `reduce` rejects with the model's own error, with `UNAVAILABLE` for an empty summary, or returns the history unchanged;
  * see `onFailure`. An aborted signal always rejects with `ABORTED`.
  *
- * @throws StoreError `INVALID_ARGUMENT` for a wrong or unknown option.
+ * @throws StoreError `INVALID_ARGUMENT` for an invalid or unknown option.
  * @example
  * const reducer = new SummarizingReducer({ model: openai("gpt-5-mini"), targetCount: 20, threshold: 10 });
  * const short = await reducer.reduce(messages);

@@ -27,7 +27,7 @@ export interface TokenBudgetOptions {
  *
  * Rejects with `TOO_LARGE` if even the newest turn, or the system message, does not fit.
  *
- * @throws StoreError `INVALID_ARGUMENT` for a wrong or unknown option.
+ * @throws StoreError `INVALID_ARGUMENT` for an invalid or unknown option.
  * @example
  * const reducer = new TokenBudgetReducer({
  *   maxTokens: 8_000,

@@ -21,7 +21,7 @@ export interface TruncatingOptions {
  * More messages are kept only as needed to keep each tool call with its result, and then, within `threshold` more messages,
  * to begin at a user message.
  *
- * @throws StoreError `INVALID_ARGUMENT` for a wrong or unknown option.
+ * @throws StoreError `INVALID_ARGUMENT` for an invalid or unknown option.
  * @example
  * const reducer = new TruncatingReducer({ targetCount: 50, threshold: 10 });
  * const short = await reducer.reduce(messages);

@@ -31,18 +31,14 @@ const wrongThresholds = [-1, 0.5, Number.NaN, "0", null];
 
 const wrong: [string, unknown, string][] = [
   ...wrongCounts.flatMap((count): [string, unknown, string][] => [
-    ["MessageCountingReducer", { targetCount: count }, "targetCount must be a whole number from 1 on"],
-    ["TruncatingReducer", { targetCount: count }, "targetCount must be a whole number from 1 on"],
-    ["SummarizingReducer", { targetCount: count, model }, "targetCount must be a whole number from 1 on"],
-    ["TokenBudgetReducer", { maxTokens: count, countTokens }, "maxTokens must be a whole number from 1 on"],
+    ["MessageCountingReducer", { targetCount: count }, "targetCount must be a positive integer"],
+    ["TruncatingReducer", { targetCount: count }, "targetCount must be a positive integer"],
+    ["SummarizingReducer", { targetCount: count, model }, "targetCount must be a positive integer"],
+    ["TokenBudgetReducer", { maxTokens: count, countTokens }, "maxTokens must be a positive integer"],
   ]),
   ...wrongThresholds.flatMap((threshold): [string, unknown, string][] => [
-    ["TruncatingReducer", { targetCount: 3, threshold }, "threshold must be a whole number from 0 on"],
-    [
-      "SummarizingReducer",
-      { targetCount: 3, model, threshold },
-      "threshold must be a whole number from 0 on",
-    ],
+    ["TruncatingReducer", { targetCount: 3, threshold }, "threshold must be an integer of 0 or more"],
+    ["SummarizingReducer", { targetCount: 3, model, threshold }, "threshold must be an integer of 0 or more"],
   ]),
   [
     "MessageCountingReducer",
@@ -52,7 +48,7 @@ const wrong: [string, unknown, string][] = [
   ["SummarizingReducer", { targetCount: 3 }, "model must be a language model of the AI SDK or a function"],
   ["SummarizingReducer", { targetCount: 3, model: "" }, "model must be"],
   ["SummarizingReducer", { targetCount: 3, model: { modelId: "x" } }, "model must be"],
-  ["SummarizingReducer", { targetCount: 3, model, instructions: "" }, "instructions must be a string"],
+  ["SummarizingReducer", { targetCount: 3, model, instructions: "" }, "instructions must be a non-empty string"],
   [
     "SummarizingReducer",
     { targetCount: 3, model, onFailure: "ignore" },

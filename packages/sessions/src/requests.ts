@@ -14,9 +14,7 @@ import {
 import type { Session, SessionEvent } from "./session.ts";
 
 const isTime: Check = (value) =>
-  typeof value === "number" && Number.isFinite(value)
-    ? undefined
-    : "must be a number of seconds since the epoch";
+  typeof value === "number" && Number.isFinite(value) ? undefined : "must be a number of seconds since 1970";
 
 const isSessionId: Check = (value) =>
   typeof value === "string" && value.trim() === "" ? "must be a string that is not blank" : isId(value);
@@ -28,7 +26,7 @@ const isSessionIdOrBlank: Check = (value) =>
 const isLimit: Check = (value) =>
   Number.isSafeInteger(value) && (value as number) >= 1 && (value as number) <= 100
     ? undefined
-    : "must be a whole number from 1 to 100";
+    : "must be an integer from 1 to 100";
 
 const isToken: Check = (value) => (typeof value === "string" ? undefined : "must be a nextPageToken");
 

@@ -67,7 +67,7 @@ export class SessionService implements AsyncDisposable {
   readonly #parts: WriteParts;
   readonly #stamps: Stamps;
 
-  /** Does no I/O. @throws StoreError `INVALID_ARGUMENT` for a wrong option, or stores with `maxMessages`. */
+  /** Does no I/O. @throws StoreError `INVALID_ARGUMENT` for an invalid option, or stores with `maxMessages`. */
   constructor(options: SessionServiceOptions) {
     checkServiceOptions(options);
     const { staleWriter = "reject", usedEventId = "refuse", clock = systemSessionClock } = options;

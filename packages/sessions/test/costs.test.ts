@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { createStores, MemoryDriver } from "@scrollback/store-core";
-import { expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { WatchedDriver } from "../../../conformance-tests/test/fixtures/watched-driver.ts";
 import { setting } from "../src/contract/values.ts";
 import { SessionService } from "../src/index.ts";
@@ -11,6 +11,14 @@ const threadsOf = {
   app: "sessions:app:app",
   user: "sessions:user:app:ada",
 };
+
+// Now and then a note starts a compaction of the directory: by chance, which has no place in a count.
+beforeEach(() => {
+  vi.spyOn(Math, "random").mockReturnValue(0.99);
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+});
 
 function watch(driver = new MemoryDriver()) {
   const watched = new WatchedDriver(driver);
@@ -86,6 +94,7 @@ test("a get is three reads at once, which load the newest events alone when only
 });
 
 test("a page of a large directory reads one thread for each session of it, and a few more", async () => {
+  vi.restoreAllMocks();
   const { driver, sessions } = watch();
   for (let n = 0; n < 1_000; n++) await sessions.createSession({ appName: "app", userId: `user-${n % 3}` });
   await sessions.flush();

@@ -11,21 +11,21 @@ import { type Check, checkOptions, hasMethods, invalid } from "./arguments.ts";
 import { packText, unpackText } from "./base64-runs.ts";
 import { type Codec, encodeText, jsonCodec } from "./codec.ts";
 import { StoreError } from "./errors.ts";
-import type { RecordPlace, RecordWrite } from "./record-place.ts";
+import type { RecordLocation, RecordWrite } from "./record-location.ts";
 
-/** A key of {@link aesGcmCodec} and the name that its records bear. */
+/** A key of {@link aesGcmCodec} and its id in the records. */
 export interface EncryptionKey {
-  /** Stands readable in each record. 1 to 64 letters, digits, `_`, `-` and `.`; never given to another key. */
+  /** Readable in each record: 1 to 64 letters, digits, `_`, `-` and `.`. Never reuse it for another key. */
   id: string;
-  /** 32 random bytes. They are not kept: changing or clearing them afterwards changes nothing. */
+  /** 32 random bytes. The codec keeps no reference to them: changing or clearing them afterwards has no effect. */
   key: Uint8Array;
 }
 
-/** What {@link aesGcmCodec} takes. */
+/** The options of {@link aesGcmCodec}. */
 export interface AesGcmCodecOptions {
-  /** The newest key first: it encrypts, each decrypts what bears its id. At least one. */
+  /** At least one key, the newest first. The newest key encrypts. Each key decrypts the records with its id. */
   keys: readonly EncryptionKey[];
-  /** What makes text of a value. Default {@link jsonCodec}. */
+  /** The codec that converts a value to text. Default: {@link jsonCodec}. */
   codec?: Codec;
 }
 
@@ -55,14 +55,14 @@ const isKeyRing: Check = (value) => {
 };
 
 /**
- * Encrypts what another codec writes, by AES-256-GCM. A record is bound to its thread and its kind: one that was changed,
- * moved to another thread, written without this codec or with a key that is not in `keys` is `CORRUPT`. Metadata is
- * encrypted as messages are. Thread ids, kinds, sizes, counts and times stay readable in the backend.
+ * Encrypts the text of another codec with AES-256-GCM. A record is bound to its thread and its kind. A record that was
+ * changed, moved to another thread, written without this codec or with a key that is not in `keys` is `CORRUPT`. Metadata
+ * is encrypted like messages. Thread ids, kinds, sizes, counts and times stay readable in the backend.
  *
- * A write that is repeated under its operation id is the same change as long as the newest key is the same; after a
- * rotation it is a `CONFLICT`. A key is good for 2^32 messages.
+ * A write that is repeated under its operation id counts as the same change while the newest key is the same. After a
+ * rotation it fails with `CONFLICT`. Use a key for at most 2^32 messages.
  *
- * @throws StoreError `INVALID_ARGUMENT` for a wrong or unknown option; it shows no key.
+ * @throws StoreError `INVALID_ARGUMENT` for an invalid or unknown option; the message contains no key.
  * @example
  * const key = Buffer.from(process.env.SCROLLBACK_KEY ?? "", "base64");
  * const codec = aesGcmCodec({ keys: [{ id: "2026-11", key }], codec: gzipCodec() });
@@ -79,11 +79,11 @@ export function aesGcmCodec(options: AesGcmCodecOptions): Codec {
       const text = encodeText(codec, value, write);
       return `#${newest.id}:${encrypt(newest, text, write).toString("base64")}`;
     },
-    decode(text, place) {
+    decode(text, location) {
       const id = encrypted.exec(text)?.[1] ?? corrupt("it is not encrypted, or by another codec");
       const key = byId.get(id) ?? corrupt(`it was encrypted with the key "${id}", which is not in keys`);
       const sealed = Buffer.from(text.slice(id.length + 2), "base64");
-      return decodeQuietly(codec, decrypt(key, sealed, place), place);
+      return decodeQuietly(codec, decrypt(key, sealed, location), location);
     },
   });
 }
@@ -94,9 +94,9 @@ interface DerivedKey {
   readonly nonce: KeyObject;
 }
 
-/** One key for each purpose, so that neither tells anything of the other. */
+/** One key for each purpose, so that neither reveals anything about the other. */
 function deriveKey(id: string, key: Uint8Array): DerivedKey {
-  // Key objects, as a raw key is imported anew for each message, which takes longer than encrypting it.
+  // Key objects: importing a raw key for each message takes longer than encrypting the message.
   const derive = (purpose: string) =>
     createSecretKey(Buffer.from(hkdfSync("sha256", key, "", `scrollback ${purpose}`, KEY_BYTES)));
   return { id, encryption: derive(ALGORITHM), nonce: derive("nonce") };
@@ -112,24 +112,24 @@ function encrypt(key: DerivedKey, text: string, write: RecordWrite): Buffer {
 }
 
 /**
- * Not random, as a write that is repeated has to come out the same to be known again. A function of the write and of what
- * is written, under a key of its own: two texts get the same nonce no more often than by random ones, and the same text
- * looks different in another write.
+ * Not random, because a repeated write must produce the same text. The nonce is a function of the write and its text,
+ * under a separate key. Two texts get the same nonce no more often than with random nonces, and the same text is
+ * encrypted differently in another write.
  */
 function nonceOf(key: DerivedKey, packed: Buffer, write: RecordWrite): Buffer {
   const { operationId, index, kind, threadId } = write;
-  // No line feed stands in JSON, so that no two pairs read alike.
+  // JSON contains no line feed, so the encoding is unambiguous.
   const hmac = createHmac("sha256", key.nonce).update(
     `${JSON.stringify([operationId, index, kind, threadId])}\n`,
   );
   return hmac.update(packed).digest().subarray(0, NONCE_BYTES);
 }
 
-function decrypt(key: DerivedKey, sealed: Buffer, place: RecordPlace): string {
+function decrypt(key: DerivedKey, sealed: Buffer, location: RecordLocation): string {
   if (sealed.length < NONCE_BYTES + TAG_BYTES) corrupt("it is cut short");
   const nonce = sealed.subarray(0, NONCE_BYTES);
   const decipher = createDecipheriv(ALGORITHM, key.encryption, nonce, { authTagLength: TAG_BYTES });
-  decipher.setAAD(bindingOf(place));
+  decipher.setAAD(bindingOf(location));
   decipher.setAuthTag(sealed.subarray(-TAG_BYTES));
   const packed = decipher.update(sealed.subarray(NONCE_BYTES, -TAG_BYTES));
   try {
@@ -142,15 +142,15 @@ function decrypt(key: DerivedKey, sealed: Buffer, place: RecordPlace): string {
   return unpackText(packed);
 }
 
-/** A kind is one letter, so that no two places read alike. */
-function bindingOf({ kind, threadId }: RecordPlace): Buffer {
+/** A kind is one letter, so the encoding is unambiguous. */
+function bindingOf({ kind, threadId }: RecordLocation): Buffer {
   return Buffer.from(kind + threadId);
 }
 
-/** Keeps the codec's own errors back: they may quote the text. */
-function decodeQuietly(codec: Codec, text: string, place: RecordPlace): unknown {
+/** Hides the inner codec's errors: they may quote the text. */
+function decodeQuietly(codec: Codec, text: string, location: RecordLocation): unknown {
   try {
-    return codec.decode(text, place);
+    return codec.decode(text, location);
   } catch {
     return corrupt("the codec under the encryption refused it; was it written with another one?");
   }

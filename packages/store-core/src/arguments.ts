@@ -1,6 +1,6 @@
 import { StoreError } from "./errors.ts";
 
-/** Says what is wrong with a value, as the end of a sentence that begins with its name; nothing when it is right. */
+/** Returns the problem with a value, as the end of a sentence that begins with the value's name; undefined for a valid value. */
 export type Check = (value: unknown) => string | undefined;
 
 /** @throws StoreError `INVALID_ARGUMENT` with `message`. */
@@ -9,23 +9,24 @@ export function invalid(message: string): never {
 }
 
 /**
- * Checks an options object: known keys only, each with its check. A key that is undefined counts as left out.
+ * Checks an options object: only known keys, each with its check. A key whose value is undefined counts as absent.
  *
- * @throws StoreError `INVALID_ARGUMENT` that names `owner`, the option and what it must be.
+ * @throws StoreError `INVALID_ARGUMENT`; the message names `owner`, the option and the valid values.
  */
 export function checkOptions(owner: string, options: unknown, checks: Readonly<Record<string, Check>>): void {
   if (options === undefined) return;
   if (typeof options !== "object" || options === null || Array.isArray(options)) {
     invalid(`${owner}: options must be an object`);
   }
-  // Inherited options would be used and not checked. The prototype of another realm's objects is not ours.
+  // Inherited options would be used without a check. Objects of another realm have another prototype.
   const prototype: unknown = Object.getPrototypeOf(options);
   if (prototype !== null && Object.getPrototypeOf(prototype) !== null) {
     invalid(`${owner}: options must be a plain object`);
   }
   for (const key of Object.keys(options)) {
     const check = Object.hasOwn(checks, key) ? checks[key] : undefined;
-    if (!check) invalid(`${owner}: unknown option "${key}"; known are ${Object.keys(checks).join(", ")}`);
+    if (!check)
+      invalid(`${owner}: unknown option "${key}"; known options are ${Object.keys(checks).join(", ")}`);
     const value = (options as Record<string, unknown>)[key];
     const problem = value === undefined ? undefined : check(value);
     if (problem) invalid(`${owner}: ${key} ${problem}`);
@@ -36,32 +37,32 @@ const MAX_ID_BYTES = 1_024;
 
 /** A non-empty, well-formed string of at most 1,024 bytes: thread ids, operation ids. */
 export const isId: Check = (value) => {
-  if (typeof value !== "string" || value === "") return "must be a string that is not empty";
+  if (typeof value !== "string" || value === "") return "must be a non-empty string";
   if (!value.isWellFormed()) return "must be well-formed Unicode (it has a lone surrogate)";
   return Buffer.byteLength(value) > MAX_ID_BYTES
     ? `must be at most ${MAX_ID_BYTES} bytes of UTF-8`
     : undefined;
 };
 
-/** A whole number from 1 on. */
+/** A positive integer. */
 export const isPositiveInteger: Check = (value) =>
-  Number.isSafeInteger(value) && (value as number) >= 1 ? undefined : "must be a whole number from 1 on";
+  Number.isSafeInteger(value) && (value as number) >= 1 ? undefined : "must be a positive integer";
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
-/** Later than that, backends disagree about what a time is. */
+/** Beyond this, backends represent times differently. */
 const LONGEST_TTL_MS = 36_500 * DAY_MS;
 
-/** How long a thread lives after a write. */
+/** The time from a write to the thread's expiry. */
 export const isTtl: Check = (value) =>
   isPositiveInteger(value) ??
   (Number(value) > LONGEST_TTL_MS ? "must be at most 36,500 days (in milliseconds)" : undefined);
 
-/** A whole number from 0 on. */
+/** An integer of 0 or more. */
 export const isCount: Check = (value) =>
-  Number.isSafeInteger(value) && (value as number) >= 0 ? undefined : "must be a whole number from 0 on";
+  Number.isSafeInteger(value) && (value as number) >= 0 ? undefined : "must be an integer of 0 or more";
 
 export const isString: Check = (value) =>
-  typeof value === "string" && value !== "" ? undefined : "must be a string that is not empty";
+  typeof value === "string" && value !== "" ? undefined : "must be a non-empty string";
 
 export const isBoolean: Check = (value) => (typeof value === "boolean" ? undefined : "must be true or false");
 
@@ -85,7 +86,7 @@ export const hasMethods =
       ? undefined
       : `must have the methods ${names.join(", ")}`);
 
-/** An AbortSignal, of whatever realm. */
+/** An AbortSignal of any realm. */
 export const isSignal: Check = (value) =>
   value instanceof AbortSignal ||
   hasMethods("addEventListener", "removeEventListener", "throwIfAborted")(value) === undefined

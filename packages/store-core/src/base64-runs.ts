@@ -1,4 +1,4 @@
-/** Shorter runs of base64 stay text: their lengths would cost what they save. */
+/** Shorter runs of base64 stay text: storing their lengths would cost what packing saves. */
 const SHORTEST_RUN = 64;
 const LENGTH_BYTES = 4;
 
@@ -8,11 +8,12 @@ for (const character of "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012
 }
 
 /**
- * Text as bytes, in which each long run of base64 is the bytes that it stands for: three for every four characters. So
- * bytes in a message, and what a codec below has compressed, cost 4/3 once and not twice when the whole becomes base64.
+ * Converts text to bytes. Each long run of base64 is replaced by its decoded bytes: three for every four characters.
+ * Bytes in a message, and text that an inner codec compressed, then grow by 4/3 once instead of twice when the whole is
+ * encoded as base64.
  *
- * Any run of a multiple of four characters stands for bytes and nothing else does for these, so nothing is lost. The
- * layout is: the length of a text and the text, the length of a run's bytes and these, and so on; lengths are 32 bits.
+ * A run whose length is a multiple of four decodes and encodes without loss. The layout is: the length of a text and the
+ * text, the length of a run's bytes and these, and so on; lengths are 32 bits.
  *
  * @param text well-formed Unicode.
  */

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** The clocks of a driver, or of the stores on it. Tests give their own. */
+/** The clocks of a driver or of its stores. Tests pass their own. */
 export interface Clock {
   /** Milliseconds since 1970. */
   wall(): number;
-  /** Milliseconds that never go back. */
+  /** Milliseconds that never decrease. */
   monotonic(): number;
-  /** Waits for at most `ms` milliseconds: a random part of it, so that writers do not come back together. */
+  /** Waits for a random time of at most `ms` milliseconds, so that writers do not retry together. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 

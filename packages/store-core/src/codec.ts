@@ -3,17 +3,17 @@ import { invalid } from "./arguments.ts";
 import { fieldsOf, isError, makeError } from "./error-fields.ts";
 import { StoreError } from "./errors.ts";
 import { MAX_DEPTH, parsePlain, stringifyPlain } from "./plain-json.ts";
-import type { RecordPlace, RecordWrite } from "./record-place.ts";
+import type { RecordLocation, RecordWrite } from "./record-location.ts";
 import { Entries, isDifficult, refuseForeign, superjson, typedArrays } from "./superjson-rules.ts";
 
 /**
- * Turns a message (or a thread's metadata) into text and back.
+ * Converts a message or a thread's metadata to text and back.
  *
- * `encode` gives well-formed Unicode, the same text for the same value of the same write, at least one character. It
- * throws a StoreError `INVALID_ARGUMENT` for a value that `decode` could not bring back, `TOO_LARGE` for one past a limit
- * of its own. `decode` gives a fresh value each time and throws for text that `encode` did not write; the message of a
- * StoreError that it throws becomes part of the `CORRUPT` error. A codec that does not bind its text to a place ignores
- * the second argument.
+ * `encode` returns well-formed Unicode of at least one character: the same text for the same value of the same write. It
+ * throws a StoreError: `INVALID_ARGUMENT` for a value that `decode` could not restore, `TOO_LARGE` for a value beyond a
+ * limit of the codec. `decode` returns a new value each time and throws for text that `encode` did not write. The message
+ * of a StoreError that it throws becomes part of the `CORRUPT` error. A codec that does not bind its text to a location
+ * ignores the second argument.
  *
  * @example
  * const reversed: Codec = {
@@ -23,27 +23,27 @@ import { Entries, isDifficult, refuseForeign, superjson, typedArrays } from "./s
  */
 export interface Codec {
   encode(value: unknown, write: RecordWrite): string;
-  decode(text: string, place: RecordPlace): unknown;
+  decode(text: string, location: RecordLocation): unknown;
 }
 
-/** What a codec makes of a value. @throws StoreError `INVALID_ARGUMENT` when that is no well-formed text. */
+/** Encodes a value. @throws StoreError `INVALID_ARGUMENT` if the codec does not return well-formed text. */
 export function encodeText(codec: Codec, value: unknown, write: RecordWrite): string {
-  // JSON.stringify gives nothing else.
+  // JSON.stringify always returns well-formed text.
   if (codec === jsonCodec) return jsonCodec.encode(value);
   const text: unknown = codec.encode(value, write);
   return typeof text === "string" && text !== "" && text.isWellFormed()
     ? text
-    : invalid("codec.encode must return well-formed text that is not empty");
+    : invalid("codec.encode must return non-empty, well-formed text");
 }
 
 /**
- * superjson writes the whole path to each value that JSON has not. Where such values hold each other deep down, that is
- * quadratic in text and time: past so many characters, and so many more for each value, they are refused.
+ * superjson writes the whole path to each value that JSON does not support. For deeply nested values of this kind, size
+ * and time are quadratic. Values whose paths exceed this limit are refused.
  */
 const MAX_PATHS = { characters: 1024 ** 2, perValue: 256 };
-/** Holes cost no memory, but what stands for them does: more than this is refused. */
+/** The maximum number of holes in an array. A hole takes no memory, but its replacement does. */
 const MAX_HOLES = 100_000;
-/** What marks text that is superjson's; JSON never begins with it. */
+/** The first character of superjson's text. JSON never begins with it. */
 const SUPERJSON_MARK = "~";
 
 function refuse(path: readonly string[], problem: string): never {
@@ -73,7 +73,7 @@ function isCarriedObject(value: object): boolean {
   );
 }
 
-/** Whether somebody has given a value of a built-in class a property. */
+/** Whether a value of a built-in class has an added property. */
 function hasAddedProperty(value: object): boolean {
   if (!types.isTypedArray(value)) return Reflect.ownKeys(value).length > (types.isRegExp(value) ? 1 : 0);
   const { buffer, byteOffset, byteLength, length } = value;
@@ -85,7 +85,7 @@ function hasAddedProperty(value: object): boolean {
   return !isDeepStrictEqual(value, same);
 }
 
-/** Where a walk through a value is, and what it has met. */
+/** The state of a walk through a value. */
 class Walk {
   readonly path: string[] = [];
   /** The objects that are being walked, to find cycles. */
@@ -103,18 +103,18 @@ class Walk {
     this.#characters -= this.path.pop()?.length ?? 0;
   }
 
-  /** Counts a value that superjson writes the path to. @throws StoreError `INVALID_ARGUMENT` where it is too much. */
+  /** Counts a value whose path superjson writes. @throws StoreError `INVALID_ARGUMENT` beyond the limit. */
   countPath(): void {
     this.#values += 1;
     this.#inPaths += this.#characters;
     const { characters, perValue } = MAX_PATHS;
     if (this.#inPaths > characters + perValue * this.#values) {
-      refuse([], "has too many values that JSON has not (Date, Map, undefined, ...) nested in each other");
+      refuse([], "has too many nested values that JSON does not support (Date, Map, undefined, ...)");
     }
   }
 }
 
-/** Refuses what cannot be carried, naming the place. @throws StoreError `INVALID_ARGUMENT`. */
+/** Refuses a value that cannot be stored. @throws StoreError `INVALID_ARGUMENT`; the message names the path. */
 function checkValue(value: unknown, walk: Walk): void {
   const { path, open } = walk;
   if (typeof value === "function" || typeof value === "symbol") {
@@ -133,14 +133,14 @@ function checkValue(value: unknown, walk: Walk): void {
   open.delete(value);
 }
 
-/** Whether superjson writes down where a value is. */
+/** Whether superjson writes the path of a value. */
 function hasPath(value: unknown): boolean {
   if (typeof value === "number") return !Number.isFinite(value) || Object.is(value, -0);
   if (typeof value !== "object" || value === null) return value === undefined || typeof value === "bigint";
   return !Array.isArray(value) && (!isPlainObject(value) || Object.keys(value).some(isDifficult));
 }
 
-/** What an object holds, by the name it has in a path. */
+/** The inner values of an object, each with its name in a path. */
 function insideOf(value: object, path: readonly string[]): readonly (readonly [string, unknown])[] {
   if (isError(value)) {
     const { name, message, code, ...inside } = fieldsOf(value);
@@ -161,7 +161,7 @@ function insideOf(value: object, path: readonly string[]): readonly (readonly [s
 
 function elementsOf(value: readonly unknown[], path: readonly string[]): [string, unknown][] {
   const prototype: unknown = Object.getPrototypeOf(value);
-  // An Array.prototype, of whatever realm, is an array; a subclass' prototype is none.
+  // Array.prototype of any realm is an array; the prototype of a subclass is not.
   if (!Array.isArray(prototype)) refuseInstance(value, path);
   const keys = Object.keys(value);
   if (keys.some((key) => !/^\d+$/.test(key))) {
@@ -210,16 +210,15 @@ function toCarried(value: unknown): unknown {
 }
 
 /**
- * The codec used where no other is given: plain JSON where the value is plain JSON, superjson for the rest. A property
- * whose value is undefined keeps a value on the path of plain JSON: it is null there, and its object lists it under the key
- * `~undefined`.
+ * The default codec: plain JSON for values that JSON supports, superjson for others. A property whose value is undefined
+ * is written in plain JSON too: as null, listed by its object under the key `~undefined`.
  *
- * Carries all that JSON does, and Date, Map, Set, bigint, undefined, NaN, infinities, -0, URL, RegExp, ArrayBuffer and
- * typed arrays (as base64), nested up to 1,000 levels, under any key; not where these are so deep in each other that their
- * paths take more than 1 MiB and 256 characters for each. A Buffer comes back as a Uint8Array, a hole in an array as
- * undefined, a shared object as copies. An Error keeps its name, message and cause, a `code` that is a string or a number,
- * and the `errors` of an AggregateError; its other properties are left out, as they may be secrets. Any other object of a
- * class, a symbol as key, and named properties of arrays, dates, maps, sets, bytes and the like are `INVALID_ARGUMENT`.
+ * Supports everything that JSON supports, and Date, Map, Set, bigint, undefined, NaN, infinities, -0, URL, RegExp,
+ * ArrayBuffer and typed arrays (as base64), nested up to 1,000 levels, under any key. The paths of these values may take
+ * 1 MiB plus 256 characters for each value. A Buffer is returned as a Uint8Array, a hole in an array as undefined, a
+ * shared object as copies. An Error keeps its name, message and cause, a `code` that is a string or a number, and the
+ * `errors` of an AggregateError. Its other properties are omitted, because they may be secrets. Other class instances,
+ * symbol keys, and named properties of arrays, dates, maps, sets, bytes and the like are `INVALID_ARGUMENT`.
  */
 export const jsonCodec = Object.freeze({
   encode(value: unknown): string {

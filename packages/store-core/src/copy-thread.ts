@@ -7,9 +7,9 @@ import type { PortableStore } from "./portable-store.ts";
 import type { Cursor, Revision, ThreadPage } from "./store.ts";
 import type { CopyThreadOptions, ThreadCopy } from "./store-factory.ts";
 
-/** So many messages are read, and committed, at once. A thread of no more is copied in one commit. */
+/** The number of messages that are read and committed at once. A shorter thread is copied in one commit. */
 const MESSAGES_AT_ONCE = 500;
-/** The key of the metadata that a target has while a copy is under way. */
+/** The key of a target's metadata during a copy. */
 const PROGRESS_KEY = "scrollback.copy";
 
 /** The checks of {@link CopyThreadOptions}. */
@@ -21,27 +21,27 @@ export const copyChecks = {
   signal: isSignal,
 };
 
-/** What the target's metadata is while a copy in several commits is under way. */
+/** The target's metadata during a copy in several commits. */
 interface Progress {
   readonly version: 1;
-  /** Which copy it is. */
+  /** The identity of the copy. */
   readonly copy: string;
-  /** Where the source was read to. */
+  /** The cursor up to which the source was read. */
   readonly after: Cursor;
   readonly copied: number;
-  /** How many commits it has made. */
+  /** The number of commits that the copy has made. */
   readonly commits: number;
 }
 
 type Entries<M> = ThreadPage<M>["entries"];
 
 /**
- * Copies a thread. The invariants: every commit expects the revision of the one before (the first: that the thread is not
- * there), so nobody else's content gets between, and a commit that was made is never made again; all commits but the last set
- * metadata that says how far the copy is, so the same call goes on from there; the last has an operation id that stands for
- * the copy, so the same call knows that it is finished. That id may still be remembered of a copy that was deleted since: what
- * the backend then takes for a repetition is none. The same copy by several at once: whoever loses a commit looks again how
- * far the copy is, and goes on from there.
+ * Copies a thread. The invariants: every commit expects the revision of the previous one (the first commit: that the
+ * target does not exist). So no other content gets in between, and no commit is made twice. All commits except the last
+ * set metadata that records the progress, so the same call can resume. The last commit has an operation id that
+ * identifies the copy, so the same call detects that it is complete. The backend may still remember that id from a copy
+ * that was deleted since; such a repetition is not one. Several callers may make the same copy: a caller that loses a
+ * commit reads the progress again and resumes.
  */
 export async function copyThread<M>(
   source: PortableStore<M>,
@@ -59,7 +59,10 @@ export async function copyThread<M>(
       "copyThread: upTo must be a cursor of the thread to copy; this one is of another, or of a deleted one",
     );
   if (isUnfinishedCopy(begin.metadata))
-    throw new StoreError("CONFLICT", "copyThread: the thread to copy is a copy itself that is not finished");
+    throw new StoreError(
+      "CONFLICT",
+      "copyThread: the source is itself an unfinished copy; finish that copy first",
+    );
   const end = last?.sequence ?? Number.POSITIVE_INFINITY;
   const copy = hash("sha256", JSON.stringify([source.threadId, incarnation, upTo ?? null]), "base64url");
   const { createdAt = 0, updatedAt = 0, metadata = null } = begin;
@@ -106,14 +109,14 @@ export async function copyThread<M>(
     const there = await target.read({ limit: 0, ...abort });
     const progress = progressOf(there.metadata, copy);
     if (there.revision !== null && !progress) {
-      // Where the copy is finished its operation id is known, and nothing is written; else the revision is another one.
+      // If the copy is complete, its operation id is known and nothing is written. Otherwise the revision differs.
       const finished = await tryCommit([], null, { metadata }, `copy:${copy}`).catch((error: unknown) => {
         throw StoreError.is(error, "CONFLICT") ? foreignContent() : error;
       });
       if (isSameIncarnation(finished, there.revision)) return finished;
       throw foreignContent();
     }
-    // The first of the copy's commits began the thread, so others have not written if there were no more than these.
+    // The first commit of the copy began the thread. So no one else has written if the thread has no further commits.
     if (progress && numberOf(there.revision) !== progress.commits) throw foreignContent();
     let reached = progress?.copied ?? 0;
     let commits = progress?.commits ?? 0;
@@ -135,7 +138,8 @@ export async function copyThread<M>(
       }
     }
     for (;;) {
-      // Backends in this process answer within a turn of the event loop: without this a signal would never be aborted.
+      // Backends in this process reply within one turn of the event loop: without this pause a signal could never be
+      // aborted.
       await nextTurn();
       const page = await source.read({ after, limit: MESSAGES_AT_ONCE, ...abort });
       checkUnchanged(page, after, incarnation);
@@ -174,14 +178,14 @@ export async function copyThread<M>(
   }
 }
 
-/** A commit that was lost to another writer of the target, perhaps to the same copy by another caller. */
+/** A commit that conflicted with another writer of the target, perhaps the same copy by another caller. */
 class Overtaken extends Error {}
 
 function isSameIncarnation(one: Revision | null, other: Revision | null): boolean {
   return one !== null && other !== null && formatCursor(one, 0) === formatCursor(other, 0);
 }
 
-/** What `commit` gives; undefined where its messages are too many, or too large, for one commit. */
+/** The result of `commit`; undefined if its messages are too many, or too large, for one commit. */
 async function unlessTooLarge<M>(
   entries: Entries<M>,
   commit: () => Promise<Revision | null>,
@@ -194,31 +198,31 @@ async function unlessTooLarge<M>(
   }
 }
 
-/** @throws StoreError `CONFLICT` where the thread is another than before, or lacks what comes after the cursor. */
+/** @throws StoreError `CONFLICT` if the thread is a different incarnation, or lacks the messages after the cursor. */
 function checkUnchanged<M>({ revision, entries }: ThreadPage<M>, after: Cursor, incarnation: Cursor): void {
   if (revision === null || formatCursor(revision, 0) !== incarnation)
-    throw new StoreError("CONFLICT", "copyThread: the thread to copy was deleted, or has expired, meanwhile");
+    throw new StoreError("CONFLICT", "copyThread: the source was deleted or has expired during the copy");
   const { sequence } = parseCursor("after", after);
   const [first] = entries;
-  // Only before the first page may numbers be missing: of what was trimmed long ago.
+  // Numbers may be missing only before the first page: those of messages that were trimmed earlier.
   if (sequence > 0 && first && first.sequence !== sequence + 1)
-    throw new StoreError("CONFLICT", "copyThread: the thread to copy was trimmed or cleared meanwhile");
+    throw new StoreError("CONFLICT", "copyThread: the source was trimmed or cleared during the copy");
 }
 
 function targetGone(): StoreError {
-  return new StoreError("CONFLICT", "copyThread: the target was deleted, or has expired, meanwhile");
+  return new StoreError("CONFLICT", "copyThread: the target was deleted or has expired during the copy");
 }
 
 function foreignContent(): StoreError {
   return new StoreError("CONFLICT", "copyThread: the target has content that this copy did not write");
 }
 
-/** How many commits a thread has had: the end of its revision. */
+/** The number of commits of a thread: the end of its revision. */
 function numberOf(revision: Revision | null): number {
   return Number(revision?.slice(revision.lastIndexOf(".") + 1));
 }
 
-/** Whether metadata is that of a copy in several commits which is not finished: the thread has only its first messages. */
+/** Whether metadata belongs to an unfinished copy in several commits: the thread has only the first messages of its source. */
 export function isUnfinishedCopy(metadata: unknown): boolean {
   return unfinishedIn(metadata) !== undefined;
 }
@@ -232,7 +236,7 @@ function progressOf(metadata: unknown, copy: string): Progress | undefined {
   return progress?.version === 1 && progress.copy === copy ? progress : undefined;
 }
 
-/** How many messages a thread has up to a sequence number. */
+/** The number of a thread's messages up to a sequence number. */
 async function countUpTo<M>(
   source: PortableStore<M>,
   end: number,

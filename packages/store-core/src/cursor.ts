@@ -1,50 +1,51 @@
 import { invalid } from "./arguments.ts";
 import type { Cursor, Revision } from "./store.ts";
 
-/** What a cursor says: a place between messages, in the epoch that it was seen in. */
-export interface CursorPlace {
-  readonly epoch: string;
+/** A position between two messages of one incarnation of a thread. */
+export interface CursorLocation {
+  readonly incarnation: string;
   readonly sequence: number;
 }
 
 /** The part of a thread between two cursors; at most one of them is given. */
 export interface CursorRange {
-  readonly before: CursorPlace | undefined;
-  readonly after: CursorPlace | undefined;
+  readonly before: CursorLocation | undefined;
+  readonly after: CursorLocation | undefined;
 }
 
 /**
- * A range's ends as sequence numbers of the thread that is at `revision`. A cursor of a thread that has expired stands
- * before its first message.
+ * The ends of a range as sequence numbers of the thread at `revision`. A cursor of an expired incarnation stands before
+ * the first message.
  */
 export function boundsAt(
   revision: Revision | null,
   { before, after }: CursorRange,
 ): { before: number | undefined; after: number | undefined } {
-  const isKnown = ({ epoch }: CursorPlace) => revision === null || epoch === epochOf(revision);
+  const isKnown = ({ incarnation }: CursorLocation) =>
+    revision === null || incarnation === incarnationOf(revision);
   return {
     before: before && (isKnown(before) ? before.sequence : 1),
     after: after && (isKnown(after) ? after.sequence : 0),
   };
 }
 
-/** The part of a revision that is the same from a thread's first commit until it expires. */
-function epochOf(revision: Revision): string {
+/** The incarnation within a revision: constant from a thread's first commit until it expires or is deleted. */
+function incarnationOf(revision: Revision): string {
   return revision.slice(0, revision.lastIndexOf("."));
 }
 
 /**
- * Makes the cursor for `before` or `after` a sequence number, in the thread that was at `revision`. After 0 is the thread's
+ * Makes the cursor before or after a sequence number, for the incarnation of `revision`. After 0 is the thread's
  * beginning.
  */
 export function formatCursor(revision: Revision, sequence: number): Cursor {
-  return Buffer.from(`1:${epochOf(revision)}:${sequence}`).toString("base64url");
+  return Buffer.from(`1:${incarnationOf(revision)}:${sequence}`).toString("base64url");
 }
 
-/** Reads a cursor back. @throws StoreError `INVALID_ARGUMENT` for a string that is none. */
-export function parseCursor(name: "before" | "after" | "upTo", cursor: unknown): CursorPlace {
+/** Parses a cursor. @throws StoreError `INVALID_ARGUMENT` for a string that is not a cursor. */
+export function parseCursor(name: "before" | "after" | "upTo", cursor: unknown): CursorLocation {
   const text = typeof cursor === "string" ? Buffer.from(cursor, "base64url").toString() : "";
   const match = /^1:([\w-]{1,64}):(\d{1,15})$/.exec(text);
   if (!match) return invalid(`${name} must be a cursor that read() gave as older or newer`);
-  return { epoch: match[1] ?? "", sequence: Number(match[2]) };
+  return { incarnation: match[1] ?? "", sequence: Number(match[2]) };
 }

@@ -2,21 +2,21 @@ import { hash } from "node:crypto";
 import { timelessRecord } from "./record.ts";
 
 /**
- * Stands for the digest where store-core makes the operation id: no other change can have that id, so there is nothing to
- * compare. Not as long as a digest, so that it equals none.
+ * The digest of a change whose operation id store-core generated. No other change can have that id, so nothing has to be
+ * compared. Shorter than a digest, so that it never equals one.
  */
 export const OWN_OPERATION_DIGEST = "own";
 
 /**
- * A digest of a change as encoded: two changes have the same one only if they drop, append and set the same. When they were
- * made does not count.
+ * The digest of an encoded change. Two changes have the same digest only if they drop, append and set the same. Times do
+ * not count.
  */
 export function digestOf(
   drop: number | "all",
   append: readonly string[],
   metadata: string | null | undefined,
 ): string {
-  // Lengths stand before the texts, so that no two lists read alike.
+  // Each text is preceded by its length, so the encoding is unambiguous.
   let text = `${drop}/${append.length}`;
   for (const record of append.map(timelessRecord)) text += `/${record.length}/${record}`;
   if (metadata !== undefined) text += `/m/${metadata === null ? "null" : metadata}`;

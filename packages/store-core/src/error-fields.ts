@@ -1,17 +1,17 @@
 import { types } from "node:util";
 
-/** What of an error is stored. Nothing else, as the errors of HTTP clients carry credentials. */
+/** The stored fields of an error. No others, because errors of HTTP clients carry credentials. */
 export interface ErrorFields {
   readonly name: string;
   readonly message: string;
-  /** Absent where the error has no cause; a cause may also be undefined. */
+  /** Absent if the error has no cause; a cause may also be undefined. */
   readonly cause?: unknown;
   readonly code?: string | number;
   /** Of an AggregateError. */
   readonly errors?: readonly unknown[];
 }
 
-/** Whether a value is an error, of whatever realm. */
+/** Whether a value is an error, of any realm. */
 export const isError = (value: unknown): value is Error =>
   types.isNativeError(value) || value instanceof Error;
 
@@ -33,7 +33,7 @@ export function makeError({ name, message, code, errors, ...rest }: ErrorFields)
     Object.defineProperty(error, "name", { value: name, configurable: true, writable: true });
   }
   if (code !== undefined) Object.assign(error, { code });
-  // The stack of whoever reads it would mislead.
+  // The reader's own stack would mislead.
   error.stack = `${name}: ${message}`;
   return error;
 }

@@ -1,11 +1,11 @@
 /**
- * What went wrong, as a closed set.
+ * The kind of an error, as a closed set.
  *
- * - `INVALID_ARGUMENT`: an argument, option or message that can never be accepted; nothing was sent.
- * - `INVALID_STATE`: a serialised state of another type, version, backend or shape; nothing changed.
+ * - `INVALID_ARGUMENT`: an argument, option or message is invalid; nothing was sent.
+ * - `INVALID_STATE`: a serialised state has another type, version, backend or shape; nothing changed.
  * - `CONFLICT`: the thread is at another revision than expected, or the operation id was used for another change.
- * - `NOT_FOUND`: something named does not exist. Used by layers above the store only.
- * - `TOO_LARGE`: past a documented size limit; nothing was written.
+ * - `NOT_FOUND`: a named thing does not exist. Used only by layers above the store.
+ * - `TOO_LARGE`: a documented size limit is exceeded; nothing was written.
  * - `UNAVAILABLE`: the backend could not be reached or refused to work; see {@link StoreError.retryable}.
  * - `ABORTED`: the caller's signal was aborted.
  * - `CORRUPT`: stored data cannot be read; see {@link StoreError.sequence}.
@@ -24,7 +24,7 @@ export type StoreErrorCode =
   | "UNSUPPORTED"
   | "CLOSED";
 
-/** What a {@link StoreError} carries beside its code and message. */
+/** The fields of a {@link StoreError} besides its code and message. */
 export interface StoreErrorOptions {
   /** The raw error of the backend or of the caller's signal. */
   cause?: unknown;
@@ -35,8 +35,8 @@ export interface StoreErrorOptions {
 }
 
 /**
- * The one error class of all Scrollback packages. Its message names the argument or option at fault and the fix, and
- * never holds a secret; the backend's own error is the `cause`.
+ * The only error class of all Scrollback packages. Its message names the invalid argument or option and the fix, and
+ * never contains a secret. The backend's own error is the `cause`.
  *
  * @example
  * try {
@@ -50,11 +50,11 @@ export class StoreError extends Error {
   override readonly name = "StoreError";
   readonly code: StoreErrorCode;
   /**
-   * True when the same call may succeed later without anybody changing anything: a lost connection, a failover, a
-   * server that is loading or throttling. Only `UNAVAILABLE` is ever retryable.
+   * True if the same call may succeed later without any change: after a lost connection, a failover, or while a server is
+   * loading or throttling. Only `UNAVAILABLE` is ever retryable.
    */
   readonly retryable: boolean;
-  /** With `CORRUPT`: the sequence number of the message that cannot be read, where one message is at fault. */
+  /** With `CORRUPT`: the sequence number of the unreadable message, if one message is at fault. */
   readonly sequence: number | undefined;
 
   constructor(code: StoreErrorCode, message: string, options: StoreErrorOptions = {}) {
@@ -64,7 +64,7 @@ export class StoreError extends Error {
     this.sequence = options.sequence;
   }
 
-  /** Whether `error` is a StoreError, of `code` where one is given. Recognises those of another copy of this package. */
+  /** Whether `error` is a StoreError, with `code` if one is given. Also recognises errors of another copy of this package. */
   static is(error: unknown, code?: StoreErrorCode): error is StoreError {
     return (
       error instanceof Error &&
@@ -75,7 +75,7 @@ export class StoreError extends Error {
   }
 }
 
-/** What a write fails with where the thread is not at the revision that it expects. */
+/** The error of a write whose expected revision is not the thread's. */
 export function revisionConflict(): StoreError {
   return new StoreError(
     "CONFLICT",
@@ -83,7 +83,7 @@ export function revisionConflict(): StoreError {
   );
 }
 
-/** What a call fails with after the factory, and its driver, were closed. */
+/** The error of a call after the factory and its driver were closed. */
 export function closedError(): StoreError {
   return new StoreError("CLOSED", "the store factory was closed; create a new one");
 }

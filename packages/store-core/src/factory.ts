@@ -13,12 +13,11 @@ import {
 } from "./arguments.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { encodeText, jsonCodec } from "./codec.ts";
-import { Connection } from "./connection.ts";
 import { copyChecks, copyThread } from "./copy-thread.ts";
 import { digestOf } from "./digest.ts";
 import { type CommitRequest, type Driver, formatRevision } from "./driver.ts";
-import { newEpoch } from "./epoch.ts";
 import { revisionConflict } from "./errors.ts";
+import { newIncarnation } from "./incarnation.ts";
 import { iterateThreads, listThreads } from "./list-threads.ts";
 import { type ChatMessage, chatMessageTraits, type MessageTraits } from "./message.ts";
 import { checkNodeVersion } from "./node-version.ts";
@@ -26,17 +25,19 @@ import { offerSpans } from "./opentelemetry.ts";
 import { isRevision, PortableStore } from "./portable-store.ts";
 import { formatMetadataRecord } from "./record.ts";
 import { parseState, type StoreSettings } from "./state.ts";
+import { StoreContext } from "./store-context.ts";
 import type { StoreFactory, StoreOptions } from "./store-factory.ts";
+import { trimmings } from "./trimming.ts";
 
 checkNodeVersion();
 
-/** A factory's {@link Connection}, for what takes two factories. */
-const connections = new WeakMap<object, Connection<unknown>>();
+/** The {@link StoreContext} of each factory, for calls that involve two factories. */
+const contexts = new WeakMap<object, StoreContext<unknown>>();
 
 /** The checks of {@link StoreOptions}, for an adapter's own `checkOptions`. */
 export const storeOptionChecks: Readonly<Record<keyof StoreOptions, Check>> = Object.freeze({
   maxMessages: isPositiveInteger,
-  trimming: isOneOf("turns", "exact"),
+  trimming: isOneOf(...trimmings),
   ttlMs: isTtl,
   codec: hasMethods("encode", "decode"),
   traits: hasMethods("role", "toolCalls", "toolResults"),
@@ -44,11 +45,11 @@ export const storeOptionChecks: Readonly<Record<keyof StoreOptions, Check>> = Ob
 });
 
 /**
- * Makes a factory of a driver. What every `create…Stores` of an adapter ends in; options beyond {@link StoreOptions} are
- * the adapter's and checked by it.
+ * Makes a factory from a driver. Every `create…Stores` of an adapter calls it. The adapter checks its own options, beyond
+ * {@link StoreOptions}.
  *
- * @param how the clock that retries and pauses go by; for tests. Default: the system's.
- * @throws StoreError `INVALID_ARGUMENT` for a wrong option, `UNSUPPORTED` for one that the driver cannot honour.
+ * @param how the clock of retries and pauses, for tests. Default: the system clock.
+ * @throws StoreError `INVALID_ARGUMENT` for an invalid option, `UNSUPPORTED` for an option that the driver cannot honour.
  */
 export function createStores<M = ChatMessage>(
   driver: Driver,
@@ -64,70 +65,70 @@ export function createStores<M = ChatMessage>(
     ...(ttlMs !== undefined && { ttlMs }),
   };
   offerSpans();
-  return factoryOf(new Connection<M>(driver, given, { codec, traits, onCorruptRecord, clock }));
+  return factoryOf(new StoreContext<M>(driver, given, { codec, traits, onCorruptRecord, clock }));
 }
 
-function factoryOf<M>(connection: Connection<M>): StoreFactory<M> {
-  const { driver, codec } = connection;
+function factoryOf<M>(context: StoreContext<M>): StoreFactory<M> {
+  const { driver, codec } = context;
   const factory: StoreFactory<M> = {
-    settings: Object.freeze({ backend: driver.capabilities.backend, ...connection.settingsFor({}) }),
+    settings: Object.freeze({ backend: driver.capabilities.backend, ...context.settingsFor({}) }),
     open(threadId = uuidV7(), settings = undefined) {
       checkOptions("open", settings, settingChecks);
-      connection.assertOpen();
+      context.assertOpen();
       checkThreadId("open", "threadId", threadId);
-      return storeOf(connection, threadId, settings);
+      return storeOf(context, threadId, settings);
     },
     restore(state) {
-      connection.assertOpen();
+      context.assertOpen();
       const parsed = parseState(state, driver.capabilities.backend);
-      const settings = connection.settingsFor(parsed);
+      const settings = context.settingsFor(parsed);
       if (parsed.thread) driver.importThread?.(parsed.threadId, parsed.thread);
-      return new PortableStore(connection, parsed.threadId, settings);
+      return new PortableStore(context, parsed.threadId, settings);
     },
     withTraits<N>(traits: MessageTraits<N>) {
-      connection.assertOpen();
+      context.assertOpen();
       const problem = storeOptionChecks.traits(traits);
       if (problem) invalid(`withTraits: traits ${problem}`);
-      return factoryOf(connection.withTraits(traits));
+      return factoryOf(context.withTraits(traits));
     },
     metadataSize(metadata) {
       const write = { threadId: "size", operationId: "size", kind: "m", index: 0 } as const;
       return Buffer.byteLength(formatMetadataRecord(encodeText(codec, metadata, write)));
     },
-    listThreads: (options = {}) => listThreads(connection, options),
-    iterateThreads: (options = {}) => iterateThreads(connection, options),
+    listThreads: (options = {}) => listThreads(context, options),
+    iterateThreads: (options = {}) => iterateThreads(context, options),
     async deleteThread(threadId, options = {}) {
-      connection.assertOpen();
+      context.assertOpen();
       checkThreadId("deleteThread", "threadId", threadId);
       checkOptions("deleteThread", options, deleteChecks);
       const { expectedRevision, signal } = options;
       const request = { threadId, operationId: randomUUID(), expectedRevision, signal };
-      const { outcome } = await connection.request(() => driver.delete(request), signal);
+      const { outcome } = await context.request(() => driver.delete(request), signal);
       if (outcome === "revision-conflict") throw revisionConflict();
     },
     async copyThread(from, to, options = {}) {
-      connection.assertOpen();
+      context.assertOpen();
       checkThreadId("copyThread", "from", from);
       checkThreadId("copyThread", "to", to);
       checkOptions("copyThread", options, copyChecks);
-      const target = connections.get(options.target ?? factory) as Connection<M> | undefined;
+      const target = contexts.get(options.target ?? factory) as StoreContext<M> | undefined;
       if (!target) return invalid("copyThread: target must be a store factory");
       target.assertOpen();
       if (from === to && target.driver === driver)
         invalid("copyThread: to must be another thread than from, or of another factory");
       const { ttlMs } = options;
       const copy = storeOf(target, to, ttlMs === undefined ? {} : { ttlMs });
-      return await copyThread(storeOf(connection, from), copy, options);
+      return await copyThread(storeOf(context, from), copy, options);
     },
     setup: () =>
-      connection.request(async () => {
+      context.request(async () => {
         await driver.setup?.();
         await driver.commit(refusedCommit());
       }),
-    close: () => connection.close(),
-    [Symbol.asyncDispose]: () => connection.close(),
+    close: () => context.close(),
+    [Symbol.asyncDispose]: () => context.close(),
   };
-  connections.set(factory, connection as Connection<unknown>);
+  contexts.set(factory, context as StoreContext<unknown>);
   return factory;
 }
 
@@ -135,15 +136,15 @@ const { maxMessages, trimming, ttlMs } = storeOptionChecks;
 const settingChecks = { maxMessages, trimming, ttlMs };
 const deleteChecks = { expectedRevision: isRevision, signal: isSignal };
 
-/** A thread's store. `settings` win over the factory's; those that are undefined count as left out. */
+/** The store of a thread. `settings` override the factory's; undefined settings count as absent. */
 function storeOf<M>(
-  connection: Connection<M>,
+  context: StoreContext<M>,
   threadId: string,
   settings: StoreSettings = {},
 ): PortableStore<M> {
-  if (settings.ttlMs !== undefined) connection.assertExpiry();
+  if (settings.ttlMs !== undefined) context.assertExpiry();
   const given = Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined));
-  return new PortableStore(connection, threadId, { ...connection.settingsFor({}), ...given });
+  return new PortableStore(context, threadId, { ...context.settingsFor({}), ...given });
 }
 
 function checkThreadId(caller: string, name: string, threadId: unknown): void {
@@ -151,16 +152,16 @@ function checkThreadId(caller: string, name: string, threadId: unknown): void {
   if (problem) invalid(`${caller}: ${name} ${problem}`);
 }
 
-/** A commit that takes all the way to the backend and is refused there: it expects a revision that no thread is at. */
+/** A commit that reaches the backend and is refused there, because it expects a revision that no thread has. */
 function refusedCommit(): CommitRequest {
   const id = uuidV7();
-  const epoch = newEpoch();
+  const incarnation = newIncarnation();
   return {
     threadId: id,
     operationId: id,
     digest: digestOf("all", [], undefined),
-    newEpoch: epoch,
-    expectedRevision: formatRevision(epoch, 1),
+    newIncarnation: incarnation,
+    expectedRevision: formatRevision(incarnation, 1),
     drop: "all",
     append: [],
     metadata: undefined,

@@ -3,19 +3,19 @@ import { checkOptions, hasMethods, isPositiveInteger } from "./arguments.ts";
 import { type Codec, encodeText, jsonCodec } from "./codec.ts";
 import { StoreError } from "./errors.ts";
 
-/** What {@link gzipCodec} takes. */
+/** The options of {@link gzipCodec}. */
 export interface GzipCodecOptions {
-  /** What makes text of a value. Default {@link jsonCodec}. */
+  /** The codec that converts a value to text. Default: {@link jsonCodec}. */
   codec?: Codec;
   /**
-   * How many bytes a text may have before compression: a larger one is `TOO_LARGE` at the write, `CORRUPT` at the read. A
-   * whole number from 1 on. Default 16 MiB.
+   * The maximum size of a text before compression, in bytes: a positive integer. A larger text is `TOO_LARGE` when
+   * written, `CORRUPT` when read. Default: 16 MiB.
    */
   maxBytes?: number;
 }
 
 const DEFAULT_MAX_BYTES = 16 * 1024 ** 2;
-/** Shorter texts are not worth the attempt: 18 bytes of every gzip stream are its frame. */
+/** Shorter texts are not compressed: the frame of a gzip stream takes 18 bytes. */
 const MIN_BYTES = 128;
 const MARK = "^";
 /** What follows the mark: gzip as base64, or a text that begins with the mark by itself. */
@@ -23,12 +23,12 @@ const COMPRESSED = "g";
 const PLAIN = "p";
 
 /**
- * Compresses what another codec writes, by gzip as base64. A text that would not get shorter, or is shorter than 128
- * bytes, stays as it is; so a record never costs more than without, and records that were written without this codec can
- * still be read. Runs synchronously. A write that is repeated under its operation id is the same change only where zlib
- * compresses it to the same bytes; another version of Node.js may not, and then it is a `CONFLICT`.
+ * Compresses the text of another codec with gzip, as base64. A text that would not get shorter, or has fewer than 128
+ * bytes, is stored unchanged. So a record is never larger than without compression, and records that were written without
+ * this codec stay readable. Runs synchronously. A write that is repeated under its operation id counts as the same change
+ * only if zlib compresses it to the same bytes. With another version of Node.js it may fail with `CONFLICT`.
  *
- * @throws StoreError `INVALID_ARGUMENT` for a wrong or unknown option.
+ * @throws StoreError `INVALID_ARGUMENT` for an invalid or unknown option.
  * @example
  * const stores = createMemoryStores({ codec: gzipCodec() });
  */
@@ -53,11 +53,11 @@ export function gzipCodec(options: GzipCodecOptions = {}): Codec {
       const compressed = MARK + COMPRESSED + gzipSync(text).toString("base64");
       return compressed.length < bytes ? compressed : plain;
     },
-    decode(text, place) {
-      if (!text.startsWith(MARK)) return codec.decode(text, place);
-      if (text[1] === PLAIN) return codec.decode(text.slice(2), place);
+    decode(text, location) {
+      if (!text.startsWith(MARK)) return codec.decode(text, location);
+      if (text[1] === PLAIN) return codec.decode(text.slice(2), location);
       if (text[1] !== COMPRESSED) throw new StoreError("CORRUPT", "it was written with another codec");
-      return codec.decode(decompress(text.slice(2), maxBytes), place);
+      return codec.decode(decompress(text.slice(2), maxBytes), location);
     },
   });
 }

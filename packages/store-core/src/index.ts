@@ -26,7 +26,7 @@ export {
   type Driver,
   type DriverCapabilities,
   type DriverTarget,
-  type ErrorClass,
+  type ErrorClassification,
   formatRevision,
   type ListedThread,
   type ListRequest,
@@ -49,6 +49,7 @@ export * from "./network/index.ts";
 export type { StoreCall, StoreRetry } from "./observation.ts";
 export { type Adapter, type OpenOptions, openStores } from "./open-stores.ts";
 export { formatMetadataRecord, formatRecord, kindOfRecord } from "./record.ts";
+export type { RecordKind, RecordLocation, RecordWrite } from "./record-location.ts";
 export { decodeHead, type Head } from "./record-log/format.ts";
 export { amendedExpiry, isBlanked, MemoryRecordLog } from "./record-log/memory-log.ts";
 export {
@@ -61,7 +62,6 @@ export {
   type StreamsRequest,
 } from "./record-log/record-log.ts";
 export { RecordLogDriver, type RecordLogDriverOptions } from "./record-log/record-log-driver.ts";
-export type { RecordKind, RecordPlace, RecordWrite } from "./record-place.ts";
 export { pause, untilAborted } from "./retry.ts";
 export type { StoreSettings, StoreState, ThreadSnapshot } from "./state.ts";
 export type {
@@ -86,14 +86,14 @@ export { checkStreamCursor, refuseStreamCursor, streamPageOf } from "./stream-cu
 export {
   type CommitPlan,
   countOf,
-  EMPTY_EXTENT,
-  type Extent,
+  EMPTY_BOUNDS,
   firstOf,
   isWithin,
   lastOf,
   planCommit,
   type Range,
   rangesOutside,
+  type SequenceBounds,
   selectRange,
   type Trimming,
   trim,

@@ -1,102 +1,99 @@
 import { checkOptions, isSignal, isString } from "./arguments.ts";
-import type { Connection } from "./connection.ts";
 import type { ListedThread } from "./driver.ts";
 import { parseRecord } from "./record.ts";
+import type { StoreContext } from "./store-context.ts";
 
 const DEFAULT_LIMIT = 100;
 const MAX_LIMIT = 1_000;
 
-/** What {@link StoreFactory.listThreads} takes. */
+/** The options of {@link StoreFactory.listThreads}. */
 export interface ListThreadsOptions {
-  /** Only threads whose ids begin with it. Default: all. */
+  /** Lists only threads whose ids begin with this prefix. Default: all threads. */
   prefix?: string;
-  /** At most so many threads a page, from 1 to 1,000. Default 100. */
+  /** The maximum number of threads on a page, from 1 to 1,000. Default: 100. */
   limit?: number;
-  /** The cursor of the page before. Default: the first page. */
+  /** The cursor of the previous page. Default: the first page. */
   cursor?: string;
   signal?: AbortSignal;
 }
 
-/** A thread as a listing shows it. Times are milliseconds since 1970. */
+/** A thread in a listing. Times are in milliseconds since 1970. */
 export interface ThreadInfo {
   readonly threadId: string;
-  /** How many messages it holds. */
+  /** The number of messages. */
   readonly count: number;
-  /** When its first commit was made. */
+  /** The time of the first commit. */
   readonly createdAt: number;
-  /** When its newest commit was made. */
+  /** The time of the newest commit. */
   readonly updatedAt: number;
   /** Absent for a thread that does not expire. */
   readonly expiresAt?: number;
   /** Absent where none is set. */
   readonly metadata?: unknown;
-  /** About how many bytes it takes at rest; absent where the backend does not know. */
+  /** The approximate stored size in bytes; absent if the backend does not know it. */
   readonly bytes?: number;
 }
 
 /** One page of a listing. */
 export interface ThreadList {
   readonly threads: readonly ThreadInfo[];
-  /** For the next page; absent on the last one. */
+  /** The cursor of the next page; absent on the last page. */
   readonly cursor?: string;
 }
 
 const listChecks = {
-  // A prefix is part of an id, but may be empty.
+  // A prefix follows the rules of ids, except that it may be empty.
   prefix: (value: unknown) =>
     typeof value === "string" && value.isWellFormed() ? undefined : "must be well-formed text",
   limit: (value: unknown) =>
     Number.isSafeInteger(value) && (value as number) >= 1 && (value as number) <= MAX_LIMIT
       ? undefined
-      : `must be a whole number from 1 to ${MAX_LIMIT}`,
+      : `must be an integer from 1 to ${MAX_LIMIT}`,
   cursor: isString,
   signal: isSignal,
 };
 
 /** One page of a factory's threads. */
 export async function listThreads<M>(
-  connection: Connection<M>,
+  context: StoreContext<M>,
   options: ListThreadsOptions,
 ): Promise<ThreadList> {
-  connection.assertOpen();
+  context.assertOpen();
   checkOptions("listThreads", options, listChecks);
   const { prefix = "", limit = DEFAULT_LIMIT, cursor, signal } = options;
-  const page = await connection.request(
-    () => connection.driver.list({ prefix, limit, cursor, signal }),
-    signal,
-  );
+  const page = await context.request(() => context.driver.list({ prefix, limit, cursor, signal }), signal);
   for (const error of page.corrupt ?? []) {
-    connection.unlessCorrupt(() => {
+    context.unlessCorrupt(() => {
       throw error;
     });
   }
   return {
-    threads: page.threads.map((thread) => infoOf(connection, thread)),
+    threads: page.threads.map((thread) => infoOf(context, thread)),
     ...(page.cursor !== undefined && { cursor: page.cursor }),
   };
 }
 
 /** All threads of a factory, page after page. */
 export async function* iterateThreads<M>(
-  connection: Connection<M>,
+  context: StoreContext<M>,
   options: Omit<ListThreadsOptions, "cursor">,
 ): AsyncGenerator<ThreadInfo, void, undefined> {
   const { cursor: _, ...checks } = listChecks;
   checkOptions("iterateThreads", options, checks);
   let cursor: string | undefined;
   do {
-    const page = await listThreads(connection, { ...options, ...(cursor !== undefined && { cursor }) });
+    const page = await listThreads(context, { ...options, ...(cursor !== undefined && { cursor }) });
     yield* page.threads;
     cursor = page.cursor;
   } while (cursor !== undefined);
 }
 
-function infoOf<M>(connection: Connection<M>, listed: ListedThread): ThreadInfo {
+function infoOf<M>(context: StoreContext<M>, listed: ListedThread): ThreadInfo {
   const { threadId, count, createdAt, updatedAt, expiresAt, bytes, metadata: record } = listed;
   const metadata: { metadata?: unknown } = {};
   if (record !== undefined) {
-    connection.unlessCorrupt(() => {
-      metadata.metadata = parseRecord(connection.codec, record, threadId, undefined).value;
+    context.unlessCorrupt(() => {
+      metadata.metadata = parseRecord(context.codec, record, threadId, undefined).value;
     });
   }
   return {

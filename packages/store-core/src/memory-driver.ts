@@ -17,24 +17,24 @@ import {
   type ThreadListing,
   type ThreadView,
 } from "./driver.ts";
-import { newEpoch } from "./epoch.ts";
+import { newIncarnation } from "./incarnation.ts";
 import { kindOfRecord } from "./record.ts";
 import type { ThreadSnapshot } from "./state.ts";
 import {
   countOf,
-  EMPTY_EXTENT,
-  type Extent,
+  EMPTY_BOUNDS,
   firstOf,
   lastOf,
   planCommit,
   rangesOutside,
+  type SequenceBounds,
   selectRange,
 } from "./trimming.ts";
 
 interface Thread {
-  epoch: string;
+  incarnation: string;
   commits: number;
-  extent: Extent;
+  bounds: SequenceBounds;
   /** By sequence number. */
   records: Map<number, string>;
   metadata: string | undefined;
@@ -42,17 +42,17 @@ interface Thread {
   updatedAt: number;
   expiresAt: number | undefined;
   operations: Operations;
-  /** Threads are listed in the order of these. */
+  /** The position in listings. */
   readonly serial: number;
 }
 
 /** By operation id, oldest first. */
 type Operations = Map<string, { digest: string; revision: string; at: number }>;
 
-/** What is remembered of a deleted thread for a while. */
+/** The operation ids of a deleted thread, kept for {@link REMEMBERED_MS}. */
 interface Deleted {
   readonly operations: Operations;
-  /** By operation id: when its deletions were made. */
+  /** The times of its deletions, by operation id. */
   readonly deletions: Map<string, number>;
   at: number;
 }
@@ -70,8 +70,8 @@ const capabilities: DriverCapabilities = Object.freeze({
 });
 
 /**
- * The reference driver: threads live in this object and end with it. A commit is atomic because it never awaits.
- * Expired threads are removed when they are met, and all of them whenever the number of threads has doubled.
+ * The reference driver. It stores threads in this object only. A commit is atomic because it never awaits. An expired
+ * thread is removed when it is accessed; all expired threads are removed whenever the number of threads has doubled.
  */
 export class MemoryDriver implements Driver {
   readonly capabilities: DriverCapabilities = capabilities;
@@ -82,14 +82,14 @@ export class MemoryDriver implements Driver {
   readonly #clock: Pick<Clock, "wall">;
   #sweepAt = 1_000;
 
-  /** @param options `clock`: what expiry goes by; for tests. Default: the system's. */
+  /** @param options `clock`: the clock of expiry, for tests. Default: the system clock. */
   constructor({ clock = systemClock }: { readonly clock?: Pick<Clock, "wall"> } = {}) {
     this.#clock = clock;
   }
 
   async commit(request: CommitRequest): Promise<CommitOutcome> {
     const found = this.#find(request.threadId);
-    const revision = found ? formatRevision(found.epoch, found.commits) : null;
+    const revision = found ? formatRevision(found.incarnation, found.commits) : null;
     const known =
       found?.operations.get(request.operationId) ??
       this.#deletedNow(request.threadId)?.operations.get(request.operationId);
@@ -101,24 +101,24 @@ export class MemoryDriver implements Driver {
     if (request.expectedRevision !== undefined && request.expectedRevision !== revision) {
       return { outcome: "revision-conflict", revision };
     }
-    const thread = found ?? this.#create(request.threadId, request.newEpoch, request.createdAt);
+    const thread = found ?? this.#create(request.threadId, request.newIncarnation, request.createdAt);
     return { outcome: "committed", revision: apply(thread, request, this.#clock.wall()) };
   }
 
   async read(request: ReadRequest): Promise<ThreadView> {
     const thread = this.#find(request.threadId);
     if (!thread) return NO_THREAD;
-    const { extent, records, metadata } = thread;
-    const wanted = selectRange(extent, request);
+    const { bounds, records, metadata } = thread;
+    const wanted = selectRange(bounds, request);
     const entries: { sequence: number; record: string }[] = [];
     const take = (sequence: number) => entries.push({ sequence, record: records.get(sequence) ?? "" });
     if (wanted.pinned !== null) take(wanted.pinned);
     for (let sequence = wanted.first; sequence < wanted.next; sequence++) take(sequence);
     return {
-      revision: formatRevision(thread.epoch, thread.commits),
-      count: countOf(extent),
-      first: firstOf(extent),
-      last: lastOf(extent),
+      revision: formatRevision(thread.incarnation, thread.commits),
+      count: countOf(bounds),
+      first: firstOf(bounds),
+      last: lastOf(bounds),
       entries,
       ...timesOf(thread),
       ...(request.metadata && metadata !== undefined && { metadata }),
@@ -130,7 +130,7 @@ export class MemoryDriver implements Driver {
     const deleted = this.#deletedNow(threadId) ?? { operations: new Map(), deletions: new Map(), at: 0 };
     if (deleted.deletions.has(operationId)) return { outcome: "repeated" };
     const thread = this.#find(threadId);
-    const revision = thread ? formatRevision(thread.epoch, thread.commits) : null;
+    const revision = thread ? formatRevision(thread.incarnation, thread.commits) : null;
     if (expectedRevision !== undefined && expectedRevision !== revision)
       return { outcome: "revision-conflict", revision };
     const now = this.#clock.wall();
@@ -154,11 +154,11 @@ export class MemoryDriver implements Driver {
     for (const [threadId, thread] of this.#threads) {
       if (thread.serial <= last || !threadId.startsWith(prefix) || isExpired(thread, now)) continue;
       if (threads.length === limit) return { threads, cursor: String(last) };
-      const { extent, records, metadata, serial } = thread;
+      const { bounds, records, metadata, serial } = thread;
       const texts = [...records.values(), metadata ?? ""];
       threads.push({
         threadId,
-        count: countOf(extent),
+        count: countOf(bounds),
         ...timesOf(thread),
         ...(metadata !== undefined && { metadata }),
         bytes: texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0),
@@ -190,9 +190,9 @@ export class MemoryDriver implements Driver {
 
   importThread(threadId: string, snapshot: ThreadSnapshot): void {
     if (this.#find(threadId)) return;
-    const thread = this.#create(threadId, newEpoch(), snapshot.createdAt);
+    const thread = this.#create(threadId, newIncarnation(), snapshot.createdAt);
     thread.commits = 1;
-    thread.extent = { pinned: null, first: 1, next: 1 + snapshot.messages.length };
+    thread.bounds = { pinned: null, first: 1, next: 1 + snapshot.messages.length };
     snapshot.messages.forEach((record, index) => {
       thread.records.set(index + 1, record);
     });
@@ -208,7 +208,7 @@ export class MemoryDriver implements Driver {
     return undefined;
   }
 
-  /** What is still remembered of a deleted thread. What is due of others is forgotten. */
+  /** The operation ids that are still remembered of a deleted thread. Removes the expired entries of other threads. */
   #deletedNow(threadId: string): Deleted | undefined {
     const due = this.#clock.wall() - REMEMBERED_MS;
     for (const [id, { at }] of this.#deleted) {
@@ -218,13 +218,13 @@ export class MemoryDriver implements Driver {
     return this.#deleted.get(threadId);
   }
 
-  #create(threadId: string, epoch: string, createdAt: number): Thread {
+  #create(threadId: string, incarnation: string, createdAt: number): Thread {
     if (this.#threads.size >= this.#sweepAt) this.#sweep();
     this.#serial += 1;
     const thread: Thread = {
-      epoch,
+      incarnation,
       commits: 0,
-      extent: EMPTY_EXTENT,
+      bounds: EMPTY_BOUNDS,
       records: new Map(),
       metadata: undefined,
       createdAt,
@@ -245,7 +245,7 @@ export class MemoryDriver implements Driver {
   }
 }
 
-/** Forgets what is due of a thread that is deleted again and again. */
+/** Removes the expired entries of a thread that is deleted repeatedly. */
 function forgetBefore(due: number, { operations, deletions }: Deleted): void {
   for (const [id, { at }] of operations) if (at <= due) operations.delete(id);
   for (const [id, at] of deletions) if (at <= due) deletions.delete(id);
@@ -261,20 +261,20 @@ function isExpired(thread: Thread, now: number): boolean {
 
 function apply(thread: Thread, request: CommitRequest, at: number): string {
   const { records, operations } = thread;
-  const plan = planCommit(thread.extent, request, request, (sequence, kept) =>
+  const plan = planCommit(thread.bounds, request, request, (sequence, kept) =>
     kindOfRecord(request.append[sequence - kept.next] ?? records.get(sequence) ?? ""),
   );
-  removeOutside(records, thread.extent, plan.kept);
+  removeOutside(records, thread.bounds, plan.kept);
   request.append.forEach((record, index) => {
     records.set(plan.kept.next + index, record);
   });
-  removeOutside(records, { ...plan.kept, next: plan.kept.next + request.append.length }, plan.extent);
-  thread.extent = plan.extent;
+  removeOutside(records, { ...plan.kept, next: plan.kept.next + request.append.length }, plan.bounds);
+  thread.bounds = plan.bounds;
   if (request.metadata !== undefined) thread.metadata = request.metadata ?? undefined;
   thread.expiresAt = request.ttlMs === undefined ? undefined : at + request.ttlMs;
   thread.updatedAt = request.updatedAt;
   thread.commits += 1;
-  const revision = formatRevision(thread.epoch, thread.commits);
+  const revision = formatRevision(thread.incarnation, thread.commits);
   operations.set(request.operationId, { digest: request.digest, revision, at });
   for (const [oldest, operation] of operations) {
     if (operations.size <= REMEMBERED_OPERATIONS || operation.at > at - REMEMBERED_MS) break;
@@ -283,7 +283,7 @@ function apply(thread: Thread, request: CommitRequest, at: number): string {
   return revision;
 }
 
-function removeOutside(records: Map<number, string>, before: Extent, after: Extent): void {
+function removeOutside(records: Map<number, string>, before: SequenceBounds, after: SequenceBounds): void {
   for (const { from, to } of rangesOutside(before, after)) {
     for (let sequence = from; sequence < to; sequence++) records.delete(sequence);
   }

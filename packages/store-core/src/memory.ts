@@ -5,11 +5,11 @@ import type { ChatMessage } from "./message.ts";
 import type { StoreFactory, StoreOptions, TraitsOption } from "./store-factory.ts";
 
 /**
- * Stores in this process's memory. Threads live as long as the factory; a serialised state holds its thread's messages,
- * so that it restores whole in another factory or process. In a factory that has the thread already, the thread as it is
- * there wins.
+ * Creates stores in this process's memory. Threads exist as long as the factory. A serialised state contains its thread's
+ * messages, so it can be restored completely in another factory or process. If the other factory already has the thread,
+ * that thread is kept.
  *
- * @throws StoreError `INVALID_ARGUMENT` for a wrong or unknown option.
+ * @throws StoreError `INVALID_ARGUMENT` for an invalid or unknown option.
  * @example
  * const stores = createMemoryStores({ maxMessages: 100 });
  * const store = stores.open("chat-1");

@@ -1,6 +1,6 @@
 import { StoreError } from "./errors.ts";
 
-/** Who a message is from. */
+/** The author of a message. */
 export type Role = "system" | "user" | "assistant" | "tool";
 
 /** Bytes (or text that a provider understands: base64, a URL), as the AI SDK takes them. */
@@ -15,7 +15,7 @@ export type FileContent =
   | { type: "reference"; reference: Record<string, string> }
   | { type: "text"; text: string };
 
-/** Settings for a model provider, by the provider's name. Passed through untouched. */
+/** Settings for a model provider, by the provider's name. Stored and returned unchanged. */
 export type ProviderOptions = Record<string, Record<string, unknown>>;
 
 interface PartBase<Type extends string> {
@@ -27,11 +27,11 @@ interface PartBase<Type extends string> {
 export interface TextPart extends PartBase<"text"> {
   text: string;
 }
-/** What a model said to itself. */
+/** The reasoning of a model. */
 export interface ReasoningPart extends PartBase<"reasoning"> {
   text: string;
 }
-/** A file: bytes, text or where it lies. */
+/** A file: its bytes, its text, or a reference to it. */
 export interface FilePart extends PartBase<"file"> {
   data: FileContent;
   mediaType: string;
@@ -51,14 +51,14 @@ export interface ReasoningFilePart extends PartBase<"reasoning-file"> {
 export interface CustomPart extends PartBase<"custom"> {
   kind: string;
 }
-/** A model asks for a tool. Answered by the {@link ToolResultPart} of the same `toolCallId`. */
+/** A model's call of a tool. The {@link ToolResultPart} of the same `toolCallId` has the result. */
 export interface ToolCallPart extends PartBase<"tool-call"> {
   toolCallId: string;
   toolName: string;
   input: unknown;
   providerExecuted?: boolean | undefined;
 }
-/** What a tool gave back. */
+/** The result of a tool call. */
 export interface ToolResultPart extends PartBase<"tool-result"> {
   toolCallId: string;
   toolName: string;
@@ -80,8 +80,8 @@ export interface ToolApprovalResponsePart {
 }
 
 /**
- * The parts a message's content is made of, by their `type`. Parts of other types are stored and returned untouched;
- * to have them typed, add them here by declaration merging.
+ * The parts of a message's content, by their `type`. Parts of other types are stored and returned unchanged. Declaration
+ * merging adds their types here.
  *
  * @example
  * declare module "@scrollback/store-core" {
@@ -105,33 +105,36 @@ export interface PartTypes {
 export type Part = PartTypes[keyof PartTypes];
 
 /**
- * The default message type. The AI SDK's `ModelMessage` is assignable to it. Other fields that a message has are
- * stored and returned too; see {@link MessageTraits} for messages of another shape.
+ * The default message type. The AI SDK's `ModelMessage` is assignable to it. Other fields of a message are stored and
+ * returned too. See {@link MessageTraits} for other message types.
  */
 export interface ChatMessage {
   id?: string | undefined;
   role: Role;
   content: string | Part[];
-  /** Who speaks, where several share a role. */
+  /** The author's name, if several authors share a role. */
   authorName?: string | undefined;
   createdAt?: Date | undefined;
-  /** Anything the application wants to keep with the message. */
+  /** Any value that the application stores with the message. */
   metadata?: unknown;
   providerOptions?: ProviderOptions | undefined;
 }
 
 /**
- * The few questions that the library asks of a message, so that messages of any shape can be stored.
- * Implementations are pure and never throw for a message that `check` accepts.
+ * The properties of a message that the library needs, so that messages of any shape can be stored. Implementations are
+ * pure and never throw for a message that `check` accepts.
  */
 export interface MessageTraits<M> {
-  /** Who the message is from. */
+  /** Returns the role of the message's author. */
   role(message: M): Role;
-  /** The ids of the tool calls that the message makes, in order; empty where there are none. */
+  /** Returns the ids of the message's tool calls, in order; an empty array if there are none. */
   toolCalls(message: M): readonly string[];
-  /** The ids of the tool calls whose results the message bears, in order; empty where there are none. */
+  /** Returns the ids of the tool calls whose results the message contains, in order; an empty array if there are none. */
   toolResults(message: M): readonly string[];
-  /** What is wrong with a value that should be a message (a sentence that begins with the field's name), or nothing. */
+  /**
+   * Returns the problem with a value that is not a valid message, as a sentence that begins with the field's name;
+   * undefined for a valid message.
+   */
   check?(message: unknown): string | undefined;
 }
 
@@ -159,7 +162,7 @@ function idsOfParts(message: ChatMessage, type: "tool-call" | "tool-result"): st
   return ids;
 }
 
-/** The traits of {@link ChatMessage}, used where no others are given. */
+/** The traits of {@link ChatMessage}; the default. */
 export const chatMessageTraits: MessageTraits<ChatMessage> = Object.freeze({
   role: (message: ChatMessage) => message.role,
   toolCalls: (message: ChatMessage) => idsOfParts(message, "tool-call"),
@@ -181,12 +184,12 @@ export const chatMessageTraits: MessageTraits<ChatMessage> = Object.freeze({
 });
 
 /**
- * What trimming needs to know of a message, one letter: `s` system, `u` a user's message that bears no tool result,
- * `t` a message that bears a tool result (role tool included), `o` any other.
+ * The kind of a message for trimming, one letter: `s` system, `u` a user's message without a tool result, `t` a message
+ * with a tool result (role tool included), `o` any other.
  */
 export type MessageKind = "s" | "u" | "t" | "o";
 
-/** The kind of a message. @throws StoreError `INVALID_ARGUMENT` when the traits answer with an unknown role. */
+/** Returns the kind of a message. @throws StoreError `INVALID_ARGUMENT` if the traits return an unknown role. */
 export function kindOf<M>(message: M, traits: MessageTraits<M>): MessageKind {
   const role = traits.role(message);
   if (!roles.includes(role)) {

@@ -1,6 +1,6 @@
 import { StoreError } from "./errors.ts";
 
-/** @throws StoreError `UNSUPPORTED` on a Node.js that is older than the packages take. */
+/** @throws StoreError `UNSUPPORTED` for a Node.js version older than the packages support. */
 export function checkNodeVersion(): void {
   const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
   if (major > 22 || (major === 22 && minor >= 13)) return;

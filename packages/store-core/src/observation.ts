@@ -3,8 +3,9 @@ import type { Driver, DriverTarget } from "./driver.ts";
 import type { StoreError } from "./errors.ts";
 
 /**
- * One commit or one read, as the tracing channels `scrollback:commit` and `scrollback:read` of `node:diagnostics_channel`
- * publish it: the same object from `start` to `asyncEnd`. It holds no message and no metadata.
+ * One commit or one read, as published on the tracing channels `scrollback:commit` and `scrollback:read` of
+ * `node:diagnostics_channel`. The object stays the same from `start` to `asyncEnd`. It contains no message and no
+ * metadata.
  *
  * @example
  * import { tracingChannel } from "node:diagnostics_channel";
@@ -15,7 +16,7 @@ import type { StoreError } from "./errors.ts";
  */
 export interface StoreCall {
   readonly operation: "commit" | "read";
-  /** The method of the store that was called. One call of `popMessage` is a read and a commit, or several. */
+  /** The method of the store that was called. One call of `popMessage` makes one or more reads and commits. */
   readonly method:
     | "addMessages"
     | "replaceMessages"
@@ -28,21 +29,21 @@ export interface StoreCall {
     | "read";
   /** The backend's name, as in a serialised state. */
   readonly backend: string;
-  /** Where the backend keeps the thread; absent where the driver does not tell. */
+  /** The thread's location in the backend; absent if the driver does not provide it. */
   readonly target: DriverTarget | undefined;
-  /** Whose thread it is may be private. */
+  /** May be private. */
   readonly threadId: string;
-  /** How many messages a commit appends or a read got. 0 until that is known, by `asyncEnd` at the latest. */
+  /** The number of messages that a commit appends or a read returned. 0 until known, at the latest at `asyncEnd`. */
   messages: number;
-  /** The size of these, and of metadata that was set or got, as encoded: bytes of UTF-8. 0 until that is known. */
+  /** The encoded size of these messages, and of metadata that was set or read, in UTF-8 bytes. 0 until known. */
   bytes: number;
-  /** How often it was tried again so far. */
+  /** The number of retries so far. */
   retries: number;
-  /** Why it failed; absent until it does. Its `cause` is the backend's raw error. */
+  /** The error of a failed call; absent until it fails. Its `cause` is the backend's raw error. */
   error?: unknown;
 }
 
-/** What the channel `scrollback:retry` publishes, when a call that met an outage is about to be tried again. */
+/** Published on the channel `scrollback:retry` before a call is retried after an outage. */
 export interface StoreRetry {
   readonly call: StoreCall;
   readonly error: StoreError;
@@ -55,7 +56,7 @@ export const callChannels = Object.freeze({
 });
 export const retryChannel = channel("scrollback:retry");
 
-/** Runs a commit or a read and publishes it. Where nobody listens `run` is called with nothing, and that is all. */
+/** Runs a commit or a read and publishes it. Without a subscriber it only calls `run(undefined)`. */
 export function observed<T>(
   operation: StoreCall["operation"],
   method: StoreCall["method"],
@@ -83,15 +84,15 @@ export function observed<T>(
 
 async function publish<T>(call: StoreCall, run: (call: StoreCall) => Promise<T>): Promise<T> {
   const results: T[] = [];
-  // What the traced function returns is published, too: so it returns nothing, as the result holds messages.
+  // The channel publishes the result of the traced function. It returns nothing, because the result contains messages.
   await callChannels[call.operation].tracePromise(async () => {
     results.push(await run(call));
   }, call);
   return results[0] as T;
 }
 
-/** Notes what a call carries. */
-export function weigh(
+/** Sets the number of messages and of bytes that a call carries. */
+export function recordSize(
   call: StoreCall | undefined,
   records: readonly string[],
   metadata: string | null | undefined,
@@ -101,7 +102,7 @@ export function weigh(
   call.bytes = [...records, metadata ?? ""].reduce((sum, record) => sum + Buffer.byteLength(record), 0);
 }
 
-/** Notes that a call is tried again. */
+/** Counts and publishes a retry of a call. */
 export function retried(call: StoreCall | undefined, error: StoreError): void {
   if (!call) return;
   call.retries += 1;

@@ -13,11 +13,11 @@ export type Adapter<M = ChatMessage> = (
   options: StoreOptions<M> & TraitsOption<M> & { readonly url: string },
 ) => StoreFactory<M>;
 
-/** What {@link openStores} takes. */
+/** The options of {@link openStores}. */
 export interface OpenOptions<M = ChatMessage> extends StoreOptions<M> {
   /**
-   * Adapters by their URLs' scheme, without the colon. They come before those that are loaded on demand, and so serve
-   * adapters of others, and bundled programs, in which nothing is loaded on demand. Default: none.
+   * Adapters by URL scheme, without the colon. They take precedence over adapters that are loaded on demand. Use them for
+   * third-party adapters, and in bundled programs, which cannot load packages on demand. Default: none.
    */
   adapters?: Readonly<Record<string, Adapter<NoInfer<M>>>>;
 }
@@ -78,11 +78,11 @@ const openOptionChecks: Readonly<Record<keyof OpenOptions, Check>> = {
 
 /**
  * Opens stores by URL: `memory:`, `sqlite:chats.db`, `sqlite::memory:`, `redis://…`, `rediss://…`, `mongodb://…`,
- * `mongodb+srv://…`, `dynamodb://…`, `postgres://…`, `postgresql://…`, or another scheme that is among `adapters`. The adapter's package is loaded on demand,
- * first as seen from this package, then as seen from the working directory. No connection is made before the first call of
- * a store.
+ * `mongodb+srv://…`, `dynamodb://…`, `postgres://…`, `postgresql://…`, or another scheme that is among `adapters`. The
+ * adapter's package is loaded on demand. It is resolved from this package first, then from the working directory. The
+ * first call of a store connects.
  *
- * A program that is bundled gives its adapters in `adapters`, as its bundler cannot see which package is loaded.
+ * A bundled program passes its adapters in `adapters`, because a bundler cannot see which package is loaded.
  *
  * @throws StoreError `INVALID_ARGUMENT` for a URL of another scheme or a wrong option, `UNSUPPORTED` when the adapter's
  *   package is not found, with the command that installs it.
@@ -119,7 +119,7 @@ async function load(adapter: AdapterPackage, scheme: string): Promise<Record<str
     if (!isMissing(error, packageName)) throw error;
   }
   try {
-    // Where packages are strictly apart (pnpm, for one) only the application sees its adapters.
+    // With strictly isolated packages (pnpm, for example) only the application can resolve its adapters.
     const fromHere = createRequire(join(process.cwd(), "package.json"));
     return await import(/* @vite-ignore */ pathToFileURL(fromHere.resolve(packageName)).href);
   } catch (error) {

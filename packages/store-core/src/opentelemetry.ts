@@ -7,18 +7,18 @@ import { callChannels, retryChannel, type StoreCall, type StoreRetry } from "./o
 type Api = typeof OpenTelemetry;
 
 const TRACER = "@scrollback/store-core";
-/** One for the process: a second copy of this package would make each span again. */
+/** One per process: a second copy of this package would create each span twice. */
 const OFFERED = Symbol.for("scrollback.opentelemetry");
-/** Where the semantic conventions have another name for a backend than its driver. */
+/** The names of backends in the semantic conventions that differ from the drivers' names. */
 const systems = new Map([
   ["dynamodb", "aws.dynamodb"],
   ["postgres", "postgresql"],
 ]);
 
 /**
- * Makes spans of what the channels publish, if `@opentelemetry/api` is installed beside this package. Loads it at the
- * first call in a process, at once and not in the background, so that no span is missed; later calls do nothing. The
- * environment variable `OTEL_SDK_DISABLED=true`, which switches OpenTelemetry off, switches this off, too.
+ * Creates spans from the tracing channels, if `@opentelemetry/api` is installed beside this package. The first call in a
+ * process loads it synchronously, so that no span is missed. Later calls do nothing. The environment variable
+ * `OTEL_SDK_DISABLED=true`, which disables OpenTelemetry, disables this too.
  */
 export function offerSpans(): void {
   if (Reflect.has(globalThis, OFFERED)) return;
@@ -32,14 +32,14 @@ function loadApi(): Api | undefined {
   try {
     return createRequire(import.meta.url)("@opentelemetry/api");
   } catch {
-    // Not installed, or broken: stores work without.
+    // Not installed, or broken: stores work without it.
     return undefined;
   }
 }
 
 function makeSpans(api: Api): void {
   const spans = new WeakMap<StoreCall, OpenTelemetry.Span>();
-  /** An exporter's or a sampler's error is none of the store's calls. */
+  /** An error of an exporter or a sampler must not fail the store's call. */
   const quietly = (make: () => void) => {
     try {
       make();
@@ -61,7 +61,7 @@ function makeSpans(api: Api): void {
       const span = spans.get(call);
       span?.setAttributes({ "scrollback.messages": call.messages, "scrollback.bytes": call.bytes });
       if (call.error !== undefined) {
-        // No description: messages of errors name the thread.
+        // No description: error messages contain the thread id.
         span?.setAttribute("error.type", errorTypeOf(call.error));
         span?.setStatus({ code: api.SpanStatusCode.ERROR });
       }
@@ -74,7 +74,7 @@ function makeSpans(api: Api): void {
     });
   const active = new ActiveContext(api);
   for (const calls of Object.values(callChannels)) {
-    // Bound, not subscribed: spans of the backend's own client become children of ours.
+    // Bound, not subscribed, so that spans of the backend's client become children of these spans.
     calls.start.bindStore(active, (call) => start(call));
     calls.asyncEnd.subscribe((call) => end(call as StoreCall));
   }

@@ -1,19 +1,19 @@
-/** Deeper nesting than this is refused: it would exhaust the stack of whoever reads it. */
+/** The maximum depth of nesting. A deeper value would exhaust the reader's stack. */
 export const MAX_DEPTH = 1_000;
 
 /**
- * Keys that JSON writes with an escape. V8 in Node 24 reads such a key wrongly after certain others (nodejs/node#63785),
- * so no key is ever written with one.
+ * Keys that JSON writes with an escape. V8 in Node 24 misreads such a key after certain others (nodejs/node#63785), so
+ * keys are never written with an escape.
  */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what JSON escapes
 export const escapedKey = /["\\\u0000-\u001f\ud800-\udfff]/;
 
-/** Under this key an object's JSON lists those of its nulls that stand for undefined, which JSON has not. */
+/** The key under which an object's JSON lists the nulls that represent undefined. */
 const UNDEFINED_KEY = "~undefined";
-/** In JSON's text these characters are nothing but that key: in a string the quotes would be escaped. */
+/** In JSON text these characters are always that key: within a string the quotes would be escaped. */
 const UNDEFINED_MARK = `"${UNDEFINED_KEY}":`;
 
-/** Writes a value as JSON, as nearly every message can be; undefined for one that JSON does not carry. */
+/** Writes a value as JSON. Returns undefined for a value that JSON does not support. */
 export function stringifyPlain(value: unknown): string | undefined {
   const json = toJson(value, 1);
   return json === undefined ? undefined : JSON.stringify(json);
@@ -27,8 +27,7 @@ export function parsePlain(text: string): unknown {
 }
 
 /**
- * Keys that need no escape, so that a key that comes again is looked up and not searched. Bounded, as an application may
- * use data as keys.
+ * Keys that are known to need no escape. Bounded, because an application may use data as keys.
  */
 const plainKeys = new Set<string>();
 const MAX_PLAIN_KEYS = 1_000;
@@ -42,8 +41,8 @@ function isPlainKey(key: string): boolean {
 }
 
 /**
- * The value to pass to JSON.stringify: the value itself, or where a property within is undefined a copy that lists it.
- * Undefined where JSON does not carry the value.
+ * The value to pass to JSON.stringify: the value itself, or a copy that lists the undefined properties within it.
+ * Undefined if JSON does not support the value.
  */
 function toJson(value: unknown, depth: number): unknown {
   if (typeof value === "string" || typeof value === "boolean" || value === null) return value;
@@ -66,7 +65,7 @@ function arrayToJson(value: readonly unknown[], depth: number): unknown {
     copy ??= [...value];
     copy[index] = json;
   }
-  // There are no holes, so more keys than elements are named properties.
+  // There are no holes, so additional keys are named properties.
   return Object.keys(value).length === value.length ? (copy ?? value) : undefined;
 }
 

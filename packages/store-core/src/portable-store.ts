@@ -1,17 +1,16 @@
-// Longer than a room should be: every method of the protocol stands here once, for all backends.
+// Exceeds 300 lines because it implements every method of the protocol once, for all backends.
 import { randomUUID } from "node:crypto";
 import { type Check, checkOptions, invalid, isCount, isId, isSignal, isString, isTtl } from "./arguments.ts";
 import { encodeText } from "./codec.ts";
-import type { Connection } from "./connection.ts";
 import { boundsAt, type CursorRange, formatCursor, parseCursor } from "./cursor.ts";
 import { digestOf, OWN_OPERATION_DIGEST } from "./digest.ts";
 import type { CommitOutcome, CommitRequest, ThreadView } from "./driver.ts";
-import { newEpoch } from "./epoch.ts";
 import { revisionConflict, StoreError } from "./errors.ts";
+import { newIncarnation } from "./incarnation.ts";
 import { kindOf, type MessageKind } from "./message.ts";
-import { observed, retried, type StoreCall, weigh } from "./observation.ts";
+import { observed, recordSize, retried, type StoreCall } from "./observation.ts";
 import { formatMetadataRecord, formatRecord, isRecordTime, parseRecord } from "./record.ts";
-import type { RecordWrite } from "./record-place.ts";
+import type { RecordWrite } from "./record-location.ts";
 import { pause, retryAfter, untilAborted, withRetries } from "./retry.ts";
 import { isNoState, parseState, type StoreSettings, type StoreState } from "./state.ts";
 import type {
@@ -23,21 +22,24 @@ import type {
   ThreadPage,
   WriteOptions,
 } from "./store.ts";
+import type { StoreContext } from "./store-context.ts";
 import { trimmedView } from "./trimmed-view.ts";
 
 const MAX_METADATA_BYTES = 256 * 1024;
 const MAX_LOST_ATTEMPTS = 100;
-/** UTF-8 takes at most so many bytes for a unit of UTF-16. */
+/** Pauses stop growing after this attempt, because the other writers of this factory wait meanwhile. */
+const LONGEST_PAUSE = 2;
+/** The maximum number of UTF-8 bytes for one UTF-16 code unit. */
 const MAX_BYTES_PER_UNIT = 3;
 
 const changeChecks = {
   drop: (value: unknown) =>
-    value === "all" || isCount(value) === undefined ? undefined : `must be "all" or a whole number from 0 on`,
+    value === "all" || isCount(value) === undefined ? undefined : `must be "all" or an integer of 0 or more`,
   append: (value: unknown) =>
     Array.isArray(value) ? undefined : "(the messages) must be an array of messages",
   metadata: () => undefined,
 };
-/** What `expectedRevision` may be. */
+/** The valid values of `expectedRevision`. */
 export const isRevision: Check = (value) =>
   value === null || isString(value) === undefined
     ? undefined
@@ -53,7 +55,7 @@ interface ReadRange extends CursorRange {
   readonly metadata: boolean;
 }
 
-/** The times of a commit that brings messages from elsewhere. */
+/** The times of a commit that imports messages. */
 export interface ImportTimes {
   /** One for each message. */
   readonly messages: readonly number[];
@@ -62,32 +64,34 @@ export interface ImportTimes {
   readonly updatedAt: number;
 }
 
-/** What the parts of the store ask of a commit beyond what users can. */
+/** Options of a commit that only store-core uses. */
 interface CommitDetails {
-  /** Where the store was when the caller looked. Default: where it is. */
+  /** The thread that the caller read. Default: the store's current thread. */
   readonly threadId?: string;
   /** Default: all of the write's `createdAt`. */
   readonly times?: ImportTimes;
-  /** The expiry; undefined: never. Default: the store's. An empty change is then a commit. */
+  /** The expiry; undefined: never. Default: the store's. With it, an empty change makes a commit too. */
   readonly expiry?: { readonly ttlMs: number | undefined };
-  /** Two commits with this operation id are the same, whatever they carry. */
+  /** Commits with this operation id count as the same change, whatever they contain. */
   readonly operationId?: string;
-  /** Is called where the commit had been made before: in this incarnation of the thread, or in one that was deleted. */
+  /** Whether other commits wait for this one, so that it must not wait for them. */
+  readonly isAlone?: boolean;
+  /** Called if the commit was made before: in this incarnation of the thread, or in a deleted one. */
   readonly onRepeated?: () => void;
 }
 
 /**
- * The {@link MessageStore} of every backend: argument checks, codec, cursors, state, retries, cancellation and the closed
- * state stand here; a driver does the rest. Made by a factory's `open` and `restore`.
+ * The {@link MessageStore} of every backend. Handles argument checks, codec, cursors, state, retries, cancellation and
+ * the closed state; a driver does the rest. Created by `open` and `restore` of a factory.
  */
 export class PortableStore<M> implements MessageStore<M> {
-  readonly #connection: Connection<M>;
+  readonly #context: StoreContext<M>;
   #threadId: string;
   #settings: StoreSettings;
   #closed = false;
 
-  constructor(connection: Connection<M>, threadId: string, settings: StoreSettings) {
-    this.#connection = connection;
+  constructor(context: StoreContext<M>, threadId: string, settings: StoreSettings) {
+    this.#context = context;
     this.#threadId = threadId;
     this.#settings = settings;
   }
@@ -96,9 +100,9 @@ export class PortableStore<M> implements MessageStore<M> {
     return this.#threadId;
   }
 
-  // The methods that write pass on the promise of #commit, which is async: a promise more would cost every write a turn.
+  // The methods that write return the promise of #commit directly: another promise would cost each write a microtask.
   addMessages(messages: readonly M[], options?: WriteOptions): Promise<Revision | null> {
-    // Not undefined, which would stand for no messages.
+    // Not undefined, which would mean no messages.
     return this.#commit("addMessages", { append: messages ?? null }, options);
   }
 
@@ -149,17 +153,17 @@ export class PortableStore<M> implements MessageStore<M> {
     const { signal } = options;
     const threadId = this.#threadId;
     const newest = { limit: 1, before: undefined, after: undefined, metadata: false };
-    return await this.#whileLost(signal, async () => {
+    return await this.#whileLost(threadId, signal, async (isAlone) => {
       const found = await this.#observed("read", "popMessage", threadId, async (call) => {
         const { entries, revision } = await this.#read(threadId, newest, signal, call);
         const [entry] = entries;
         if (!entry) return undefined;
-        const { value } = parseRecord(this.#connection.codec, entry.record, threadId, entry.sequence);
+        const { value } = parseRecord(this.#context.codec, entry.record, threadId, entry.sequence);
         return { message: value as M, revision };
       });
       if (!found) return undefined;
       const expectedRevision = found.revision;
-      await this.#commit("popMessage", { drop: 1 }, { expectedRevision, ...options }, { threadId });
+      await this.#commit("popMessage", { drop: 1 }, { expectedRevision, ...options }, { threadId, isAlone });
       return found.message;
     });
   }
@@ -172,19 +176,20 @@ export class PortableStore<M> implements MessageStore<M> {
     const { expectedRevision, signal } = options;
     const threadId = this.#threadId;
     const expiry = { ttlMs: ttlMs ?? undefined };
-    if (ttlMs !== null) this.#connection.assertExpiry();
-    const compareAndSet = async () => {
+    if (ttlMs !== null) this.#context.assertExpiry();
+    const compareAndSet = async (isAlone: boolean) => {
       const revision = await this.#observed("read", "expire", threadId, (call) =>
         this.#revision(threadId, expectedRevision, signal, call),
       );
       if (revision === null) return null;
       const write = { expectedRevision: revision, ...(signal && { signal }) };
-      return await this.#commit("expire", {}, write, { threadId, expiry });
+      return await this.#commit("expire", {}, write, { threadId, expiry, isAlone });
     };
-    return await (expectedRevision === undefined ? this.#whileLost(signal, compareAndSet) : compareAndSet());
+    if (expectedRevision !== undefined) return await compareAndSet(false);
+    return await this.#whileLost(threadId, signal, compareAndSet);
   }
 
-  /** A commit of {@link copyThread}: messages with their own times, under an operation id that stands for the copy. */
+  /** A commit of {@link copyThread}: messages with their own times, under an operation id that identifies the copy. */
   importMessages(
     change: Change<M>,
     options: WriteOptions & { times: ImportTimes; onRepeated?: () => void },
@@ -200,7 +205,7 @@ export class PortableStore<M> implements MessageStore<M> {
 
   async serialize(): Promise<StoreState> {
     this.#assertOpen();
-    const { driver } = this.#connection;
+    const { driver } = this.#context;
     const { maxMessages, trimming, ttlMs } = this.#settings;
     const thread = driver.exportThread?.(this.#threadId);
     return {
@@ -218,9 +223,9 @@ export class PortableStore<M> implements MessageStore<M> {
   async updateFromState(state: unknown): Promise<void> {
     this.#assertOpen();
     if (isNoState(state)) return;
-    const parsed = parseState(state, this.#connection.driver.capabilities.backend);
-    this.#settings = this.#connection.settingsFor(parsed);
-    if (parsed.thread) this.#connection.driver.importThread?.(parsed.threadId, parsed.thread);
+    const parsed = parseState(state, this.#context.driver.capabilities.backend);
+    this.#settings = this.#context.settingsFor(parsed);
+    if (parsed.thread) this.#context.driver.importThread?.(parsed.threadId, parsed.thread);
     this.#threadId = parsed.threadId;
   }
 
@@ -230,19 +235,34 @@ export class PortableStore<M> implements MessageStore<M> {
 
   #assertOpen(): void {
     if (this.#closed) throw new StoreError("CLOSED", "this store was disposed; open the thread again");
-    this.#connection.assertOpen();
+    this.#context.assertOpen();
   }
 
-  /** Runs a read and a compare-and-set that goes by it, again where another writer came between. */
-  async #whileLost<T>(signal: AbortSignal | undefined, compareAndSet: () => Promise<T>): Promise<T> {
-    for (let attempt = 0; ; attempt++) {
-      try {
-        return await compareAndSet();
-      } catch (error) {
-        if (!StoreError.is(error, "CONFLICT") || attempt >= MAX_LOST_ATTEMPTS) throw error;
-      }
-      await untilAborted(() => pause(attempt, signal, this.#connection.clock), signal);
+  /**
+   * Runs a read and a compare-and-set that depends on it, and retries when another writer committed in between. During
+   * retries the other writers of this factory wait: a read plus a commit could never overtake their single commits.
+   */
+  async #whileLost<T>(
+    threadId: string,
+    signal: AbortSignal | undefined,
+    compareAndSet: (isAlone: boolean) => Promise<T>,
+  ): Promise<T> {
+    try {
+      return await compareAndSet(false);
+    } catch (error) {
+      if (!StoreError.is(error, "CONFLICT")) throw error;
     }
+    const again = async () => {
+      for (let attempt = 0; ; attempt++) {
+        try {
+          return await compareAndSet(true);
+        } catch (error) {
+          if (!StoreError.is(error, "CONFLICT") || attempt >= MAX_LOST_ATTEMPTS) throw error;
+        }
+        await pause(Math.min(attempt, LONGEST_PAUSE), signal, this.#context.clock);
+      }
+    };
+    return await this.#context.alone(threadId, again, signal);
   }
 
   async #commit(
@@ -257,10 +277,10 @@ export class PortableStore<M> implements MessageStore<M> {
     checkOptions(caller, options, writeChecks);
     const { threadId = this.#threadId, times, expiry } = details;
     const operationId = options.operationId ?? details.operationId ?? randomUUID();
-    const { expectedRevision, createdAt = this.#connection.now(), signal } = options;
+    const { expectedRevision, createdAt = this.#context.now(), signal } = options;
     const { drop = 0, append: messages = [] } = change;
     const append: string[] = [];
-    // Not messages.map, which would pass over holes.
+    // Not messages.map, which would skip holes.
     for (let index = 0; index < messages.length; index++) {
       const time = times?.messages[index] ?? createdAt;
       append.push(this.#encodeMessage(messages[index] as M, time, threadId, operationId, index));
@@ -276,7 +296,7 @@ export class PortableStore<M> implements MessageStore<M> {
     const digest = isOwnId ? OWN_OPERATION_DIGEST : digestOf(drop, append, metadata);
     const { maxMessages, trimming = "turns" } = this.#settings;
     const { ttlMs } = expiry ?? this.#settings;
-    const { driver } = this.#connection;
+    const { driver } = this.#context;
     let isNewOperation = isOwnId && details.operationId === undefined;
     const attempt = () => {
       const request: CommitRequest = {
@@ -284,8 +304,8 @@ export class PortableStore<M> implements MessageStore<M> {
         operationId,
         digest,
         isNewOperation,
-        // A new epoch for each attempt: the thread may have expired since the last one.
-        newEpoch: newEpoch(),
+        // A new incarnation for each attempt: the thread may have expired since the last one.
+        newIncarnation: newIncarnation(),
         expectedRevision,
         drop,
         append,
@@ -301,7 +321,9 @@ export class PortableStore<M> implements MessageStore<M> {
       return driver.commit(request);
     };
     return await this.#observed("commit", caller, threadId, async (call) => {
-      weigh(call, append, metadata);
+      recordSize(call, append, metadata);
+      const turn = details.isAlone ? undefined : this.#context.turnOf(threadId);
+      if (turn) await untilAborted(() => turn, signal);
       const outcome = await this.#call(attempt, signal, call);
       if (outcome.outcome === "repeated") details.onRepeated?.();
       return this.#revisionOf(outcome, operationId);
@@ -315,7 +337,7 @@ export class PortableStore<M> implements MessageStore<M> {
       case "operation-conflict":
         throw new StoreError(
           "CONFLICT",
-          `operationId: "${operationId}" was used for another change of this thread; use a new one for each change`,
+          `operationId: "${operationId}" was used for another change of this thread; use a new id for each change`,
         );
       default:
         return outcome.revision;
@@ -329,7 +351,7 @@ export class PortableStore<M> implements MessageStore<M> {
     call: StoreCall | undefined,
   ): Promise<Revision | null> {
     const nothing = { threadId, limit: 0, before: undefined, after: undefined, metadata: false, signal };
-    const { revision } = await this.#call(() => this.#connection.driver.read(nothing), signal, call);
+    const { revision } = await this.#call(() => this.#context.driver.read(nothing), signal, call);
     if (expected !== undefined && expected !== revision) {
       this.#revisionOf({ outcome: "revision-conflict", revision }, "");
     }
@@ -343,7 +365,7 @@ export class PortableStore<M> implements MessageStore<M> {
     operationId: string,
     index: number,
   ): string {
-    const { traits } = this.#connection;
+    const { traits } = this.#context;
     let kind: MessageKind;
     try {
       const problem = traits.check?.(message);
@@ -363,7 +385,7 @@ export class PortableStore<M> implements MessageStore<M> {
 
   #encode(value: unknown, write: RecordWrite): string {
     try {
-      return encodeText(this.#connection.codec, value, write);
+      return encodeText(this.#context.codec, value, write);
     } catch (cause) {
       const name = write.kind === "m" ? "metadata" : `messages[${write.index}]`;
       const problem = StoreError.is(cause) ? cause.message : "was refused by the codec";
@@ -373,11 +395,11 @@ export class PortableStore<M> implements MessageStore<M> {
   }
 
   #checkSize(append: readonly string[], metadata: string | null | undefined): void {
-    const { maxMessageBytes, maxCommitBytes, maxCommitMessages } = this.#connection.driver.capabilities;
+    const { maxMessageBytes, maxCommitBytes, maxCommitMessages } = this.#context.driver.capabilities;
     if (append.length > maxCommitMessages) {
       throw new StoreError(
         "TOO_LARGE",
-        `the messages of one commit: ${append.length}, at most ${maxCommitMessages} fit; add them in several commits`,
+        `messages: ${append.length} exceed the maximum of ${maxCommitMessages} for one commit; add them in several commits`,
       );
     }
     const metadataUnits = metadata?.length ?? 0;
@@ -387,7 +409,7 @@ export class PortableStore<M> implements MessageStore<M> {
       units += record.length;
       if (record.length > largest) largest = record.length;
     }
-    // Bytes are counted only where they may be too many.
+    // Bytes are counted only if they may exceed the limit.
     if (
       metadataUnits * MAX_BYTES_PER_UNIT > MAX_METADATA_BYTES ||
       largest * MAX_BYTES_PER_UNIT > maxMessageBytes ||
@@ -398,7 +420,7 @@ export class PortableStore<M> implements MessageStore<M> {
   }
 
   #countBytes(append: readonly string[], metadata: string | null | undefined): void {
-    const { maxMessageBytes, maxCommitBytes } = this.#connection.driver.capabilities;
+    const { maxMessageBytes, maxCommitBytes } = this.#context.driver.capabilities;
     const tooLarge = (name: string, bytes: number, limit: number) => {
       throw new StoreError("TOO_LARGE", `${name}: ${bytes} bytes encoded, at most ${limit} fit`);
     };
@@ -419,7 +441,7 @@ export class PortableStore<M> implements MessageStore<M> {
     signal: AbortSignal | undefined,
     call: StoreCall | undefined,
   ): Promise<ThreadView> {
-    const { driver } = this.#connection;
+    const { driver } = this.#context;
     const { maxMessages, trimming = "turns" } = this.#settings;
     const { limit, metadata } = range;
     const read = async () => {
@@ -435,7 +457,7 @@ export class PortableStore<M> implements MessageStore<M> {
     };
     const view = await this.#call(read, signal, call);
     if (call)
-      weigh(
+      recordSize(
         call,
         view.entries.map(({ record }) => record),
         view.metadata,
@@ -448,14 +470,14 @@ export class PortableStore<M> implements MessageStore<M> {
     const { count, createdAt, updatedAt, expiresAt, metadata } = view;
     const page: ThreadPage<M> = { entries: this.#decode(threadId, view), revision, count };
     if (metadata !== undefined) {
-      this.#connection.unlessCorrupt(() => {
-        page.metadata = parseRecord(this.#connection.codec, metadata, threadId, undefined).value;
+      this.#context.unlessCorrupt(() => {
+        page.metadata = parseRecord(this.#context.codec, metadata, threadId, undefined).value;
       });
     }
     if (revision === null) return page;
     Object.assign(page, { createdAt, updatedAt, ...(expiresAt !== undefined && { expiresAt }) });
     if (count === 0) return page;
-    // Where an empty page lies: behind `after`, in front of `before`, or at the end.
+    // The position of an empty page: after `after`, before `before`, or at the end.
     const { before = view.last + 1, after } = boundsAt(revision, range);
     const boundary = after === undefined ? before : after + 1;
     const start = view.entries[0]?.sequence ?? boundary;
@@ -468,8 +490,8 @@ export class PortableStore<M> implements MessageStore<M> {
   #decode(threadId: string, view: ThreadView): ThreadPage<M>["entries"] {
     const entries: ThreadPage<M>["entries"] = [];
     for (const { sequence, record } of view.entries) {
-      this.#connection.unlessCorrupt(() => {
-        const { value, createdAt } = parseRecord(this.#connection.codec, record, threadId, sequence);
+      this.#context.unlessCorrupt(() => {
+        const { value, createdAt } = parseRecord(this.#context.codec, record, threadId, sequence);
         entries.push({ sequence, createdAt, message: value as M });
       });
     }
@@ -482,10 +504,10 @@ export class PortableStore<M> implements MessageStore<M> {
     threadId: string,
     run: (call: StoreCall | undefined) => Promise<T>,
   ): Promise<T> {
-    return observed(operation, method, this.#connection.driver, threadId, run);
+    return observed(operation, method, this.#context.driver, threadId, run);
   }
 
-  /** Sends a request, again while the backend is away for a moment. */
+  /** Sends a request, and retries during a short outage of the backend. */
   async #call<T>(
     operation: () => Promise<T>,
     signal: AbortSignal | undefined,
@@ -496,18 +518,18 @@ export class PortableStore<M> implements MessageStore<M> {
       try {
         return await operation();
       } catch (error) {
-        throw this.#connection.toStoreError(error);
+        throw this.#context.toStoreError(error);
       }
     };
     const onRetry = call && ((error: StoreError) => retried(call, error));
-    const { clock } = this.#connection;
+    const { clock } = this.#context;
     if (signal) return await untilAborted(() => withRetries(attempt, signal, onRetry, clock), signal);
-    // The first attempt stands outside of these layers, as nearly always it is the only one.
+    // The first attempt is made without these layers, because it is nearly always the only one.
     const began = clock.monotonic();
     try {
       return await operation();
     } catch (error) {
-      const failure = this.#connection.toStoreError(error);
+      const failure = this.#context.toStoreError(error);
       return await retryAfter(failure, began, attempt, { signal, onRetry, clock });
     }
   }

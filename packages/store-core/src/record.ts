@@ -2,7 +2,7 @@ import { type Check, isCount } from "./arguments.ts";
 import type { Codec } from "./codec.ts";
 import { StoreError } from "./errors.ts";
 import type { MessageKind } from "./message.ts";
-import type { RecordKind } from "./record-place.ts";
+import type { RecordKind } from "./record-location.ts";
 
 /**
  * A record is what a driver stores for one message (or for a thread's metadata): the format version, one letter for
@@ -16,46 +16,47 @@ const TIME_DIGITS = 13;
 const METADATA_START = 2;
 const MESSAGE_START = METADATA_START + TIME_DIGITS;
 
-/** A time that a record can have: milliseconds since 1970, a whole number of at most 13 digits. */
+/** A time that a record can have: milliseconds since 1970, an integer of at most 13 digits. */
 export const isRecordTime: Check = (value) =>
   isCount(value) === undefined && (value as number) < 10 ** TIME_DIGITS
     ? undefined
-    : "must be a time in milliseconds since 1970, a whole number from 0 to 9999999999999";
+    : "must be a time in milliseconds since 1970, an integer from 0 to 9999999999999";
 
 const recordKinds: readonly RecordKind[] = ["s", "u", "o", "t", "m"];
 
-/** Makes a message's record of its encoded value. @param createdAt see {@link isRecordTime}. */
+/** Makes the record of a message from its encoded value. @param createdAt see {@link isRecordTime}. */
 export function formatRecord(kind: MessageKind, createdAt: number, text: string): string {
   return FORMAT_VERSION + kind + String(createdAt).padStart(TIME_DIGITS, "0") + text;
 }
 
-/** Makes the metadata's record of its encoded value. */
+/** Makes the record of metadata from its encoded value. */
 export function formatMetadataRecord(text: string): string {
   return `${FORMAT_VERSION}m${text}`;
 }
 
-/** A message's record without its time: what two writes of the same message have in common. */
+/** The record of a message without its time: equal for two writes of the same message. */
 export function timelessRecord(record: string): string {
   return record.slice(0, METADATA_START) + record.slice(MESSAGE_START);
 }
 
-/** The kind of a message's record, for trimming; `o` for a record that cannot be read. */
+/** The kind of a message's record, for trimming; `o` for an unreadable record. */
 export function kindOfRecord(record: string): MessageKind {
   const kind = record[1];
   return kind === "s" || kind === "u" || kind === "t" ? kind : "o";
 }
 
-/** A record's value, and a message's time; 0 for metadata. */
+/** The value of a record, and the time of a message; 0 for metadata. */
 export interface ParsedRecord {
   readonly value: unknown;
   readonly createdAt: number;
 }
 
 /**
- * Reads a record back.
+ * Parses a record.
  *
  * @param sequence the message's number; undefined for the thread's metadata.
- * @throws StoreError `CORRUPT` with `sequence` when it is no record, of a newer format version, or refused by the codec.
+ * @throws StoreError `CORRUPT` with `sequence` if it is not a record, has a newer format version, or is refused by the
+ *   codec.
  */
 export function parseRecord(
   codec: Codec,
@@ -66,19 +67,19 @@ export function parseRecord(
   const where = `${sequence === undefined ? "the metadata" : `message ${sequence}`} of thread "${threadId}"`;
   const corrupt = (problem: string, cause?: unknown) =>
     new StoreError("CORRUPT", `${where} cannot be read: ${problem}`, { cause, sequence });
-  if (typeof record !== "string" || record.length < 3) throw corrupt("it is no record of Scrollback");
+  if (typeof record !== "string" || record.length < 3) throw corrupt("it is not a Scrollback record");
   if (record[0] !== FORMAT_VERSION) {
     const version = /^[2-9]/.test(record) ? record[0] : undefined;
     throw corrupt(
       version
         ? `it has format version ${version}, this package reads up to ${FORMAT_VERSION}; upgrade @scrollback/store-core`
-        : "it is no record of Scrollback",
+        : "it is not a Scrollback record",
     );
   }
   const kind = recordKinds.find((one) => one === record[1]);
-  if (!kind || (kind === "m") !== (sequence === undefined)) throw corrupt("it is no record of Scrollback");
+  if (!kind || (kind === "m") !== (sequence === undefined)) throw corrupt("it is not a Scrollback record");
   const time = kind === "m" ? "0" : record.slice(METADATA_START, MESSAGE_START);
-  if (!/^\d+$/.test(time)) throw corrupt("it is no record of Scrollback");
+  if (!/^\d+$/.test(time)) throw corrupt("it is not a Scrollback record");
   const text = record.slice(kind === "m" ? METADATA_START : MESSAGE_START);
   try {
     return { value: codec.decode(text, { threadId, kind }), createdAt: Number(time) };

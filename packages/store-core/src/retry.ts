@@ -6,16 +6,16 @@ const FIRST_PAUSE_MS = 25;
 const LONGEST_PAUSE_MS = 1_000;
 
 /**
- * A pause that grows with each attempt (from 0) and is jittered over its whole length, so that writers that failed
- * together do not come back together.
+ * Pauses for a random time whose maximum grows with each attempt (from 0), so that writers that failed together do not
+ * retry together.
  */
 export async function pause(attempt: number, signal?: AbortSignal, clock = systemClock): Promise<void> {
   await clock.sleep(Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** attempt), signal);
 }
 
 /**
- * Runs `operation` again while it fails with a retryable `UNAVAILABLE`, for at most 5 seconds from the first attempt.
- * Only for what may be repeated: reads, and commits that carry their operation id. `onRetry` is told why, each time.
+ * Repeats `operation` while it fails with a retryable `UNAVAILABLE`, for at most 5 seconds from the first attempt. Only
+ * for repeatable operations: reads, and commits with an operation id. Calls `onRetry` with the error before each retry.
  */
 export async function withRetries<T>(
   operation: () => Promise<T>,
@@ -31,10 +31,10 @@ export async function withRetries<T>(
   }
 }
 
-/** What {@link retryAfter} goes by. */
+/** The options of {@link retryAfter}. */
 export interface RetryOptions {
   readonly signal: AbortSignal | undefined;
-  /** Is told of the error before each attempt. */
+  /** Called with the error before each attempt. */
   readonly onRetry: ((error: StoreError) => void) | undefined;
   readonly clock: Clock;
 }

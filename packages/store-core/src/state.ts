@@ -1,9 +1,9 @@
 import { isId, isOneOf, isPositiveInteger, isTtl } from "./arguments.ts";
 import { StoreError } from "./errors.ts";
 import { isRecordTime } from "./record.ts";
-import type { Trimming } from "./trimming.ts";
+import { type Trimming, trimmings } from "./trimming.ts";
 
-/** How a store trims and expires; part of its state. Absent: not set. */
+/** How a store trims and expires threads; part of its state. An absent field is not set. */
 export interface StoreSettings {
   readonly maxMessages?: number;
   readonly trimming?: Trimming;
@@ -11,7 +11,7 @@ export interface StoreSettings {
   readonly ttlMs?: number;
 }
 
-/** A thread with its content, for backends whose state has to carry it. */
+/** A thread with its content, for backends whose state contains it. */
 export interface ThreadSnapshot {
   readonly messages: readonly string[];
   readonly metadata?: string;
@@ -23,8 +23,8 @@ export interface ThreadSnapshot {
 }
 
 /**
- * A store as plain JSON: which thread of which kind of backend, and how it is trimmed. No credentials, hosts or message
- * text; only a memory store's state has `thread`, as its messages live nowhere else.
+ * A store as plain JSON: its thread, its kind of backend and its settings. It contains no credentials, hosts or message
+ * text. Only the state of a memory store has `thread`, because its messages are stored nowhere else.
  */
 export interface StoreState extends StoreSettings {
   readonly type: "scrollback.store";
@@ -32,11 +32,11 @@ export interface StoreState extends StoreSettings {
   /** The backend's name, e.g. `redis`. A state is restored by a factory of the same backend. */
   readonly backend: string;
   readonly threadId: string;
-  /** The thread's content, as records; absent where the thread was not there. */
+  /** The thread's content, as records; absent if the thread did not exist. */
   readonly thread?: ThreadSnapshot;
 }
 
-/** Whether a state is one that `updateFromState` takes as nothing: null, undefined or `{}`. */
+/** Whether `updateFromState` ignores a state: null, undefined or `{}`. */
 export function isNoState(state: unknown): boolean {
   return (
     state == null || (typeof state === "object" && !Array.isArray(state) && Object.keys(state).length === 0)
@@ -44,10 +44,10 @@ export function isNoState(state: unknown): boolean {
 }
 
 /**
- * Reads a state that came from anywhere.
+ * Validates a state of unknown origin.
  *
- * @param backend the backend that it must be of.
- * @throws StoreError `INVALID_STATE` that names the field at fault.
+ * @param backend the backend that the state must belong to.
+ * @throws StoreError `INVALID_STATE`; the message names the invalid field.
  */
 export function parseState(state: unknown, backend: string): StoreState {
   const refuse = (problem: string): never => {
@@ -67,7 +67,7 @@ export function parseState(state: unknown, backend: string): StoreState {
   const field = (name: string, problem: string | undefined) => problem && refuse(`${name} ${problem}`);
   field("threadId", isId(fields.threadId));
   if (fields.maxMessages !== undefined) field("maxMessages", isPositiveInteger(fields.maxMessages));
-  if (fields.trimming !== undefined) field("trimming", isOneOf("turns", "exact")(fields.trimming));
+  if (fields.trimming !== undefined) field("trimming", isOneOf(...trimmings)(fields.trimming));
   if (fields.ttlMs !== undefined) field("ttlMs", isTtl(fields.ttlMs));
   if (fields.thread !== undefined) field("thread", checkSnapshot(fields.thread));
   return state as StoreState;

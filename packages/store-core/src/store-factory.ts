@@ -6,130 +6,148 @@ import type { StoreSettings } from "./state.ts";
 import type { Cursor, MessageStore, Revision, WriteOptions } from "./store.ts";
 import type { Trimming } from "./trimming.ts";
 
-/** What {@link StoreFactory.deleteThread} takes. */
+/** The options of {@link StoreFactory.deleteThread}. */
 export type DeleteThreadOptions = Pick<WriteOptions, "expectedRevision" | "signal">;
 
-/** The options that every backend's factory takes. */
+/** The options of every backend's factory. */
 export interface StoreOptions<M = ChatMessage> {
-  /** After any write a thread holds at most so many messages. A whole number from 1 on. Default: unlimited. */
+  /** The maximum number of messages in a thread after any write: a positive integer. Default: unlimited. */
   maxMessages?: number;
-  /** How a thread is cut to `maxMessages`. Default `"turns"`. */
+  /** How a thread is trimmed to `maxMessages`. Default: `"turns"`. */
   trimming?: Trimming;
-  /** A thread expires so many milliseconds after its last write. A whole number from 1 to 36,500 days. Default: never. */
+  /**
+   * The time from a thread's last write to its expiry, in milliseconds: a positive integer, at most 36,500 days. Default:
+   * never.
+   */
   ttlMs?: number;
-  /** How messages and metadata become text: {@link jsonCodec} (the default), `gzipCodec`, `aesGcmCodec`, or your own. */
+  /**
+   * Converts messages and metadata to text and back: {@link jsonCodec} (the default), `gzipCodec`, `aesGcmCodec`, or your
+   * own.
+   */
   codec?: Codec;
-  /** What the library asks of a message. Default {@link chatMessageTraits}, for {@link ChatMessage}; other messages need theirs. */
+  /**
+   * Tells the library a message's role and tool calls. Default: {@link chatMessageTraits}, for {@link ChatMessage}.
+   * Required for other message types.
+   */
   traits?: MessageTraits<M>;
-  /** Called with the `CORRUPT` error of each record that cannot be read, which is then skipped. Default: reads throw it. */
+  /** Called with the `CORRUPT` error of each unreadable record; reads then skip the record. Default: reads throw the error. */
   onCorruptRecord?: (error: StoreError) => void;
 }
 
 /**
- * Makes `traits` required where messages are no {@link ChatMessage}. What an adapter's factory takes beside its options.
+ * Makes `traits` required if `M` is not a {@link ChatMessage}. An adapter's factory intersects its options with it.
  *
  * @example
  * export function createMyStores<M = ChatMessage>(options: MyOptions<M> & TraitsOption<M>): StoreFactory<M>;
  */
 export type TraitsOption<M> = [M] extends [ChatMessage] ? unknown : { readonly traits: MessageTraits<M> };
 
-/** What {@link StoreFactory.copyThread} takes. */
+/** The options of {@link StoreFactory.copyThread}. */
 export interface CopyThreadOptions<M> {
-  /** Copies no message after this place: the `newer` of a page that ends with the last one to copy. Default: all messages. */
+  /**
+   * Copies no message after this cursor: the `newer` of a page that ends with the last message to copy. Default: all
+   * messages.
+   */
   upTo?: Cursor;
-  /** The factory that the copy is made in. Default: this one. */
+  /** The factory that receives the copy. Default: this factory. */
   target?: StoreFactory<M>;
-  /** The copy expires so many milliseconds from now: a positive integer. Default: the target's `ttlMs`. */
+  /** The time until the copy expires, in milliseconds: a positive integer. Default: the target's `ttlMs`. */
   ttlMs?: number;
-  /** Is called after each commit. `total` is how many messages there are to copy in all. */
+  /** Called after each commit. `total` is the number of messages to copy. */
   onProgress?: (progress: { readonly copied: number; readonly total: number }) => void;
   signal?: AbortSignal;
 }
 
-/** What {@link StoreFactory.copyThread} has done. */
+/** The result of {@link StoreFactory.copyThread}. */
 export interface ThreadCopy {
-  /** How many messages this call has copied; 0 where an earlier call had copied all. */
+  /** The number of messages that this call copied; 0 if an earlier call had copied all. */
   readonly copied: number;
-  /** The target's revision; `null` where there was nothing to copy. */
+  /** The target's revision; `null` if there was nothing to copy. */
   readonly revision: Revision | null;
 }
 
-/** One backend, all threads of one namespace, one connection. */
+/** Opens and manages all threads of one namespace of a backend, over one connection. */
 export interface StoreFactory<M = ChatMessage> extends AsyncDisposable {
-  /** What the factory was given; absent where it was left out. Frozen. */
+  /** The settings that the factory was given; absent if left out. Frozen. */
   readonly settings: Readonly<StoreSettings & { backend: string }>;
   /**
-   * The store of a thread, without I/O. A thread id left out is generated (UUID v7). Thread ids are 1 to 1,024 bytes.
+   * Returns the store of a thread, without I/O. If `threadId` is left out, a UUID v7 is generated. Thread ids have 1 to
+   * 1,024 bytes.
    *
-   * @param settings win over the factory's, for this store. They are in its state, but at {@link restore} the factory's win.
+   * @param settings override the factory's settings for this store. They become part of its state; {@link restore} gives
+   *   precedence to the factory's settings.
    */
   open(threadId?: string, settings?: StoreSettings): MessageStore<M>;
   /**
-   * The store of a serialised state, without I/O. A setting that the factory was given wins over the state's, also over one that
-   * {@link open} was given; the state fills in the rest.
+   * Returns the store of a serialised state, without I/O. The factory's settings take precedence over those of the state,
+   * also over those that {@link open} was given. The state supplies the rest.
    *
-   * @throws StoreError `INVALID_STATE`, also for nothing.
+   * @throws StoreError `INVALID_STATE`, also for null, undefined and `{}`.
    */
   restore(state: unknown): MessageStore<M>;
   /**
-   * The same threads, settings and connection for messages of another type, without I/O. Closing one factory closes both.
+   * Returns a factory of the same threads, settings and connection for another message type, without I/O. Closing either
+   * factory closes both.
    *
-   * @throws StoreError `INVALID_ARGUMENT` for what are no traits.
+   * @throws StoreError `INVALID_ARGUMENT` if `traits` is not a {@link MessageTraits}.
    */
   withTraits<N>(traits: MessageTraits<N>): StoreFactory<N>;
   /**
-   * How many bytes a value takes as a thread's metadata, encoded by the factory's codec; at most 256 KiB fit. No I/O.
+   * Returns the size of a value as a thread's metadata, in bytes, encoded by the factory's codec. The maximum is 256 KiB.
+   * Does no I/O.
    *
-   * @throws StoreError `INVALID_ARGUMENT` for a value that cannot be stored, `TOO_LARGE` past a limit of the codec's own.
+   * @throws StoreError `INVALID_ARGUMENT` for a value that cannot be stored, `TOO_LARGE` beyond a limit of the codec.
    */
   metadataSize(metadata: unknown): number;
   /**
-   * One page of the factory's threads, in no particular order. A thread that is there during the whole listing is on at least
-   * one page, perhaps on two; expired and deleted threads are on none. A page may be empty and have a cursor.
+   * Reads one page of the factory's threads, in no particular order. A thread that exists during the whole listing is on
+   * at least one page, perhaps on two. Expired and deleted threads are on no page. An empty page may still have a cursor.
    *
-   * @throws StoreError `INVALID_ARGUMENT` for a cursor of another backend's listing; `CORRUPT` for a thread that cannot be
-   *   read, which an `onCorruptRecord` is told of instead.
+   * @throws StoreError `INVALID_ARGUMENT` for a cursor of another backend's listing; `CORRUPT` for an unreadable thread.
+   *   With `onCorruptRecord` the thread is reported and skipped instead.
    */
   listThreads(options?: ListThreadsOptions): Promise<ThreadList>;
-  /** The threads of all pages of {@link listThreads}, one after the other; reads a page when it is needed. */
+  /** Iterates over the threads of all pages of {@link listThreads}. Reads each page when it is needed. */
   iterateThreads(options?: Omit<ListThreadsOptions, "cursor">): AsyncIterable<ThreadInfo>;
   /**
-   * Deletes a thread for good, in one atomic step: its messages and metadata are gone from the backend when this returns, its
-   * revision is `null`, and it is listed no more. What else was kept of it (its id, operation ids) goes within the time that
-   * the backend's page states. A later write begins a new thread. A thread that is not there is no error.
+   * Deletes a thread permanently, in one atomic step. When it returns, the backend has none of the thread's messages and
+   * metadata, the revision is `null`, and the thread is no longer listed. The rest (its id, its operation ids) is removed
+   * within the time that the backend's page states. A later write begins a new thread. Deleting a thread that does not
+   * exist succeeds.
    *
-   * @throws StoreError `CONFLICT` where the thread is not at `expectedRevision`.
+   * @throws StoreError `CONFLICT` if the thread is not at `expectedRevision`.
    * @example
    * await stores.deleteThread("chat-1");
    */
   deleteThread(threadId: string, options?: DeleteThreadOptions): Promise<void>;
   /**
-   * Copies a thread: messages, their times, the thread's times and the metadata; in one atomic commit where they fit one, else
-   * in several. The same call again goes on where one that failed has stopped, and nothing is doubled; after one that was
-   * finished it does nothing. Several such calls at once make one copy, and each succeeds. `maxMessages` is the target's, and
-   * so is `ttlMs` unless it is given. What is added to the source
-   * meanwhile may be copied or not. A copy in several commits may show what was replaced meanwhile in part as it was before.
+   * Copies a thread: its messages and their times, the thread's times and the metadata. Uses one atomic commit if all
+   * fits into one, otherwise several. Repeating a failed call resumes the copy without duplicates; repeating a completed
+   * call does nothing. Concurrent identical calls produce one copy, and each succeeds. `maxMessages` is the target's, and
+   * so is `ttlMs` unless given. Messages that are added to the source during the copy may be included or not. A copy in
+   * several commits may contain a mix of old and new content if the source was replaced during the copy.
    *
-   * @returns how many messages this call has copied, and the target's revision; `null` where there was nothing to copy.
-   * @throws StoreError `CONFLICT` where the target has content that this copy did not write, and where the source was deleted,
-   *   trimmed or cleared while it was copied in several commits, or is an unfinished copy itself; `INVALID_ARGUMENT` where
-   *   `upTo` is no cursor of the source as it is now.
+   * @returns the number of messages that this call copied, and the target's revision; `null` if there was nothing to
+   *   copy.
+   * @throws StoreError `CONFLICT` if the target has content that this copy did not write, if the source was deleted,
+   *   trimmed or cleared during a copy in several commits, or if the source is itself an unfinished copy;
+   *   `INVALID_ARGUMENT` if `upTo` is not a cursor of the source in its current state.
    * @example
    * await stores.copyThread("chat-1", "chat-1-branch", { upTo: page.newer });
    */
   copyThread(from: string, to: string, options?: CopyThreadOptions<M>): Promise<ThreadCopy>;
   /**
-   * Makes what the backend needs (tables, indexes), and proves that the stores can work: the call by which a server's start
-   * fails early. Sends at least one request each time where there is a backend to ask, and writes no message. Can run twice,
-   * and at once from two processes. An outage is ridden out for 5 seconds.
+   * Creates what the backend needs (tables, indexes) and checks that the stores can work. Call it when a server starts,
+   * to fail early. Each call sends at least one request, if the backend takes requests, and writes no message. May run
+   * repeatedly and concurrently in several processes. Retries for 5 seconds during an outage.
    *
-   * @throws StoreError `UNAVAILABLE` when nothing answers, or when a login, a permission, a database or a table is refused or
-   *   missing: the message says which; `UNSUPPORTED` for a server or tables that the adapter cannot use.
+   * @throws StoreError `UNAVAILABLE` if the backend does not respond, or if a login, a permission, a database or a table
+   *   is refused or missing; the message says which. `UNSUPPORTED` for a server or tables that the adapter cannot use.
    * @example
    * const stores = await openStores(process.env.DATABASE_URL);
    * await stores.setup();
    */
   setup(): Promise<void>;
-  /** Frees what the factory opened; a client that was handed in stays open. Twice is the same as once. */
+  /** Releases what the factory opened. A client that was passed in stays open. Further calls have no effect. */
   close(): Promise<void>;
 }

@@ -2,48 +2,49 @@ import type { ChatMessage } from "./message.ts";
 import type { StoreState } from "./state.ts";
 
 /**
- * Where a thread stands: an opaque string that changes with every commit and is never used again, not even after
- * `clear` or expiry. `null` stands for a thread that is not there (never written, or expired).
+ * The state of a thread: an opaque string that changes with every commit and is never reused, not even after `clear` or
+ * expiry. `null` is the revision of a thread that does not exist (never written, expired or deleted).
  */
 export type Revision = string;
 
-/** A place in a thread, opaque, good for `before` and `after` of {@link ReadOptions} in any process. */
+/** An opaque position in a thread, for `before` and `after` of {@link ReadOptions}. Valid in every process. */
 export type Cursor = string;
 
-/** What a commit does, all of it in one atomic step, in this order: drop, append, set the metadata, trim. */
+/** The contents of a commit. One atomic step drops, appends, sets the metadata and trims, in this order. */
 export interface Change<M = ChatMessage> {
-  /** How many messages to drop from the end, or all of them. Past the beginning drops what is there. Default 0. */
+  /** The number of messages to drop from the end, or `"all"`. A number beyond the thread's length drops all. Default: 0. */
   drop?: number | "all";
-  /** Messages to add at the end, in this order. Default none. */
+  /** Messages to add at the end, in this order. Default: none. */
   append?: readonly M[];
-  /** The thread's new metadata, at most 256 KiB encoded; `null` removes it; left out keeps it. */
+  /** The thread's new metadata, at most 256 KiB encoded. `null` removes the metadata; `undefined` keeps it. */
   metadata?: unknown;
 }
 
-/** What every write takes. */
+/** The options of every write. */
 export interface WriteOptions {
   /**
-   * Names this write, 1 to 1,024 bytes. The same id with the same change again writes nothing and returns the first
-   * outcome; with another change it is a `CONFLICT`. The newest 64 of a thread are remembered. Default: a new one.
+   * Identifies this write; 1 to 1,024 bytes. A second write with the same id and the same change writes nothing and
+   * returns the first outcome. With a different change it fails with `CONFLICT`. A thread remembers its newest 64 ids.
+   * Default: a new id.
    */
   operationId?: string;
-  /** Write only if the thread is still at this revision, else `CONFLICT`. Default: write whatever the revision. */
+  /** Writes only if the thread is at this revision; otherwise fails with `CONFLICT`. Default: writes at any revision. */
   expectedRevision?: Revision | null;
   /**
-   * When the write was made, in milliseconds since 1970: a whole number from 0 to 9,999,999,999,999. Order never depends on
-   * it. For imports. Default: this process's clock.
+   * The time of the write in milliseconds since 1970: an integer from 0 to 9,999,999,999,999. Intended for imports. The
+   * order of messages never depends on it. Default: the time of this process's clock.
    */
   createdAt?: number;
-  /** Aborting rejects with `ABORTED` promptly; the write then happened as a whole or not at all. */
+  /** When aborted, the call rejects with `ABORTED` promptly. The write then happened as a whole or not at all. */
   signal?: AbortSignal;
 }
 
-/** What {@link MessageStore.expire} takes. */
+/** The options of {@link MessageStore.expire}. */
 export type ExpireOptions = Pick<WriteOptions, "expectedRevision" | "signal">;
 
-/** What {@link MessageStore.read} takes. `before` and `after` exclude each other. */
+/** The options of {@link MessageStore.read}. `before` and `after` are mutually exclusive. */
 export interface ReadOptions {
-  /** At most so many entries: the newest ones, or with `after` the first ones. Default: all. */
+  /** The maximum number of entries: the newest ones, or with `after` the first ones. Default: unlimited. */
   limit?: number;
   /** Only entries older than this cursor. */
   before?: Cursor;
@@ -52,70 +53,83 @@ export interface ReadOptions {
   signal?: AbortSignal;
 }
 
-/** One consistent look at a thread. */
+/** A part of a thread at one revision. */
 export interface ThreadPage<M = ChatMessage> {
   /**
-   * Oldest first. Sequence numbers rise along the thread; a dropped message's number may be given again. `createdAt` is when
-   * the message was written, in milliseconds since 1970, by its writer's clock.
+   * Oldest first. Sequence numbers increase along the thread; the number of a dropped message may be reused. `createdAt`
+   * is the time of the write in milliseconds since 1970, by the writer's clock.
    */
   entries: { sequence: number; createdAt: number; message: M }[];
-  /** The revision that all of the page belongs to. */
+  /** The revision that the whole page was read at. */
   revision: Revision | null;
-  /** The thread's metadata at that revision; absent where none is set. */
+  /** The thread's metadata at that revision; absent if none is set. */
   metadata?: unknown;
-  /** How many messages the whole thread has. */
+  /** The number of messages in the whole thread. */
   count: number;
-  /** When the thread's first commit was made, in milliseconds since 1970; absent for a thread that is not there. */
+  /** The time of the thread's first commit, in milliseconds since 1970; absent for a thread that does not exist. */
   createdAt?: number;
-  /** When its newest commit was made; absent for a thread that is not there. */
+  /** The time of the thread's newest commit; absent for a thread that does not exist. */
   updatedAt?: number;
-  /** When it expires; absent for one that never does. */
+  /** The time at which the thread expires; absent for a thread that never expires. */
   expiresAt?: number;
-  /** For `before`: what comes before this page. Absent where the thread begins. */
+  /** A value for `before` that reads what precedes this page. Absent at the beginning of the thread. */
   older?: Cursor;
-  /** For `after`: what comes after this page, now or later. Absent only for a thread without messages. */
+  /** A value for `after` that reads what follows this page, now or later. Absent only for a thread without messages. */
   newer?: Cursor;
 }
 
 /**
- * One thread's history. Every method rejects with a {@link StoreError}: `CLOSED` after disposal, `UNAVAILABLE` when the
- * backend cannot be reached (never an empty history), `INVALID_ARGUMENT` before any I/O for arguments that can never work.
+ * The history of one thread. Every method rejects with a {@link StoreError}: `CLOSED` after disposal, `UNAVAILABLE` when
+ * the backend cannot be reached (never an empty history), `INVALID_ARGUMENT` before any I/O for an invalid argument.
  *
- * A change that changes nothing (no messages, a drop of 0, no metadata) writes nothing, moves neither revision nor
- * expiry, and returns the current revision.
+ * An empty change (no messages, a drop of 0, no metadata) writes nothing, changes neither revision nor expiry, and
+ * returns the current revision.
  */
 export interface MessageStore<M = ChatMessage> extends AsyncDisposable {
-  /** Which thread this is; moved only by `updateFromState`. */
+  /** The id of the thread. Only `updateFromState` changes it. */
   readonly threadId: string;
-  /** Adds messages at the end, adjacent to each other, and returns the thread's new revision. */
+  /** Adds messages at the end, adjacent to each other. Returns the thread's new revision. */
   addMessages(messages: readonly M[], options?: WriteOptions): Promise<Revision | null>;
-  /** The messages, oldest first; with `limit` the newest that many. An unknown thread is an empty list. */
+  /**
+   * Returns the messages, oldest first; with `limit` only the newest `limit` messages. An unknown thread yields an empty
+   * list.
+   */
   listMessages(options?: { limit?: number; signal?: AbortSignal }): Promise<M[]>;
-  /** Plain JSON that `StoreFactory.restore` or `updateFromState` takes, in any process. No secrets, no messages (but the memory store's holds them). */
+  /**
+   * Returns plain JSON for `StoreFactory.restore` or `updateFromState` in any process. It contains no secrets, and no
+   * messages except for a memory store.
+   */
   serialize(): Promise<StoreState>;
-  /** Moves this store to the state's thread. `null`, `undefined` and `{}` change nothing; a foreign state is `INVALID_STATE`. Never adds messages. */
+  /**
+   * Moves this store to the state's thread and never adds messages. `null`, `undefined` and `{}` change nothing. Any
+   * other value that is not a state of this backend fails with `INVALID_STATE`.
+   */
   updateFromState(state: unknown): Promise<void>;
-  /** Drops all messages and the metadata, gone from the backend when this returns. Operation ids are remembered. */
+  /** Removes all messages and the metadata from the backend before it returns. Operation ids stay remembered. */
   clear(options?: WriteOptions): Promise<Revision | null>;
   /**
-   * Takes the newest message off the thread and returns it, or undefined from an empty thread. A read, then a
-   * compare-and-set drop, again when another writer came between. A newest message that cannot be read is `CORRUPT`,
-   * whatever `onCorruptRecord` says.
+   * Removes the newest message and returns it; returns undefined if the thread is empty. Reads, then drops with
+   * compare-and-set, and retries when another writer committed in between. Fails with `CORRUPT` if the newest message
+   * cannot be read, even with `onCorruptRecord`.
    */
   popMessage(options?: { signal?: AbortSignal }): Promise<M | undefined>;
-  /** Drops all messages and adds these, in one step. Metadata stays. */
+  /** Drops all messages and adds `messages`, in one atomic step. Keeps the metadata. */
   replaceMessages(messages: readonly M[], options?: WriteOptions): Promise<Revision | null>;
-  /** The primitive under all of the above: one atomic change, compare-and-set when asked, exactly once when retried. */
+  /**
+   * Applies one atomic change. All writes above are made of it. Compare-and-set with `expectedRevision`; applied exactly
+   * once when retried.
+   */
   commit(change: Change<M>, options?: WriteOptions): Promise<Revision | null>;
   /**
-   * Lets the thread expire so many milliseconds from now, or never (`null`), without a message. Returns the new revision;
-   * `null`, and does nothing, for a thread that is not there. The next write sets the expiry anew, by the store's `ttlMs`.
+   * Sets the thread to expire `ttlMs` milliseconds from now, or never (`null`), without adding a message. Returns the new
+   * revision. Does nothing and returns `null` for a thread that does not exist. The next write sets the expiry again,
+   * from the store's own `ttlMs`.
    *
    * @example
    * const store = stores.open("chat-1");
    * await store.expire(7 * 24 * 60 * 60 * 1_000);
    */
   expire(ttlMs: number | null, options?: ExpireOptions): Promise<Revision | null>;
-  /** One consistent look: entries, times, revision, metadata and cursors both ways. */
+  /** Reads entries, times, revision, metadata and the cursors in both directions, all at one revision. */
   read(options?: ReadOptions): Promise<ThreadPage<M>>;
 }

@@ -1,7 +1,7 @@
 import { invalid, isId } from "./arguments.ts";
 import type { StreamPage, StreamsRequest } from "./record-log/record-log.ts";
 
-/** What a log says to an `after` that is none of its own. */
+/** The error for an `after` that is not one of the log's own. */
 export function refuseStreamCursor(): never {
   return invalid("listThreads: cursor must be one that listThreads() gave for the same prefix");
 }
@@ -9,15 +9,15 @@ export function refuseStreamCursor(): never {
 /**
  * Checks the `after` of a request to a log whose pages end with a stream's name, see {@link streamPageOf}.
  *
- * @throws StoreError `INVALID_ARGUMENT` where no stream with the prefix can have that name.
+ * @throws StoreError `INVALID_ARGUMENT` if no stream with the prefix can have that name.
  */
 export function checkStreamCursor({ prefix, after }: StreamsRequest): void {
   if (after !== undefined && (isId(after) !== undefined || !after.startsWith(prefix))) refuseStreamCursor();
 }
 
 /**
- * The page for the names that a log found in their order: one more than asked for where there are more, so that a listing
- * does not end with an empty page. The page's `next` is the last name on it.
+ * Makes a page of the names that a log found, in order. The log passes one name more than requested if there are more, so
+ * that a listing does not end with an empty page. The page's `next` is its last name.
  */
 export function streamPageOf(names: readonly string[], limit: number): StreamPage {
   const streams = names.slice(0, limit);

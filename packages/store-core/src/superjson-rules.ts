@@ -3,7 +3,7 @@ import { SuperJSON } from "superjson";
 import { type ErrorFields, fieldsOf, isError, makeError } from "./error-fields.ts";
 import { escapedKey } from "./plain-json.ts";
 
-/** Keys that superjson cannot write: it throws, or its own paths would need an escape. */
+/** Keys that superjson cannot write: it throws, or its paths would need an escape. */
 const superjsonKey = /[.\\]|^(?:__proto__|constructor|prototype)$/;
 export const isDifficult = (key: string) => escapedKey.test(key) || superjsonKey.test(key);
 
@@ -28,10 +28,10 @@ export const typedArrays = new Map(
   ).map((type) => [type.name, type]),
 );
 
-/** Stands for an object with keys that superjson or JSON would not carry. An array, because superjson walks into those. */
+/** Represents an object with keys that superjson or JSON does not support. An array, because superjson walks into arrays. */
 export class Entries extends Array<[string, unknown]> {}
 
-/** superjson, with rules of our own for what it loses or writes at length. */
+/** superjson, with additional rules for values that it loses or writes inefficiently. */
 export const superjson = new SuperJSON();
 superjson.registerCustom<Entries, [string, never][]>(
   {
@@ -53,7 +53,7 @@ superjson.registerCustom<ArrayBuffer | ArrayBufferView, [string, string]>(
             Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString("base64"),
           ],
     deserialize: ([type, base64]) => {
-      // Anything else may claim a length that it has not.
+      // Other values may claim a wrong length.
       if (typeof base64 !== "string") throw new TypeError("bytes must be base64");
       const bytes = Uint8Array.from(Buffer.from(base64, "base64")).buffer;
       if (type === "ArrayBuffer") return bytes;
@@ -78,7 +78,7 @@ superjson.registerCustom<Error, never>(
     serialize: (error) => {
       const { name, message, ...more } = fieldsOf(error);
       const isPlain = more.code === undefined && more.errors === undefined;
-      // A list where there is no more than a cause, which is nearly always.
+      // A list if there is only a cause, the usual case.
       return (isPlain ? [name, message, ...Object.values(more)] : { name, message, ...more }) as never;
     },
     deserialize: (stored: ErrorFields | readonly unknown[]) => {
@@ -91,8 +91,8 @@ superjson.registerCustom<Error, never>(
 );
 
 /**
- * Throws for what superjson reads and `encode` never writes: its typed arrays, which have as many elements as a number says,
- * and its shared references, of which values can be made that contain themselves.
+ * Throws for input that superjson reads but `encode` never writes: typed arrays whose length is a given number, and
+ * shared references, which can produce values that contain themselves.
  *
  * @param meta.values superjson's tree of types: a node is an object of nodes, or an array of a type and such an object.
  */

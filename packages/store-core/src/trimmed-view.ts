@@ -3,24 +3,24 @@ import type { Driver, ReadRequest, ThreadView } from "./driver.ts";
 import { kindOfRecord } from "./record.ts";
 import {
   countOf,
-  type Extent,
   firstOf,
   isWithin,
   lastOf,
+  type SequenceBounds,
   selectRange,
   type Trimming,
   trim,
 } from "./trimming.ts";
 
-/** The extent that a view tells of. */
-function extentOf({ count, first, last }: ThreadView): Extent {
+/** The bounds of a view. */
+function boundsOf({ count, first, last }: ThreadView): SequenceBounds {
   if (count === 0) return { pinned: null, first: last + 1, next: last + 1 };
   return count === last - first + 1
     ? { pinned: null, first, next: last + 1 }
     : { pinned: first, first: last - count + 2, next: last + 1 };
 }
 
-/** How often the newest messages and the leading one are read in the hope that no commit comes between. */
+/** The maximum number of attempts to read the newest messages and the leading one at the same revision. */
 const MAX_ATTEMPTS = 3;
 
 type Range = CursorRange & Pick<ReadRequest, "limit" | "metadata">;
@@ -30,11 +30,11 @@ interface Settings {
 }
 
 /**
- * A thread that holds more than `maxMessages` as it will be once the next write has trimmed it.
+ * The view of a thread with more than `maxMessages`, as the next write will trim it.
  *
- * Where `view` has the whole thread it costs nothing more; with `"exact"` one read of the newest `maxMessages`; with
- * `"turns"` another one of the leading message. While other writers commit between these two, they are read up to three
- * times, and then the whole thread at once. The signal is checked before each request.
+ * Makes no request if `view` has the whole thread. Otherwise it makes one read of the newest `maxMessages`, and with
+ * `"turns"` a second read of the leading message. If another writer commits between the two, it retries up to three
+ * times, then reads the whole thread at once. The signal is checked before each request.
  */
 export async function trimmedView(
   driver: Driver,
@@ -70,7 +70,7 @@ export async function trimmedView(
 
 const isWhole = ({ entries, count }: ThreadView) => entries.length === count;
 
-/** @param known the newest `maxMessages` of the thread and, for `"turns"`, its leading message; the rest as far as it is there. */
+/** @param known the newest `maxMessages` of the thread and, for `"turns"`, its leading message; other messages if available. */
 function trimView(
   view: ThreadView,
   known: ThreadView["entries"],
@@ -78,7 +78,7 @@ function trimView(
   { maxMessages, trimming }: Settings,
 ): ThreadView {
   const entries = new Map(known.map((entry) => [entry.sequence, entry]));
-  const trimmed = trim(extentOf(view), maxMessages, trimming, (sequence) =>
+  const trimmed = trim(boundsOf(view), maxMessages, trimming, (sequence) =>
     kindOfRecord(entries.get(sequence)?.record ?? ""),
   );
   const wanted = selectRange(trimmed, { limit: range.limit, ...boundsAt(view.revision, range) });

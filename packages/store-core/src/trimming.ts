@@ -1,102 +1,105 @@
 import type { MessageKind } from "./message.ts";
 
 /**
- * How a history is cut to `maxMessages`.
+ * How a history is trimmed to `maxMessages`.
  *
- * - `"turns"`: what is kept is a history that a model's API accepts. A leading system message is kept and counted (from
- *   `maxMessages` 2 on). The kept tail starts at the earliest user message among the newest that fit; where there is none,
- *   at the earliest message that is no tool result; where there is none, at the raw cut.
- * - `"exact"`: the newest `maxMessages`, wherever that cuts.
+ * - `"turns"`: keeps a history that a model's API accepts. Keeps and counts a leading system message if `maxMessages` is
+ *   at least 2. The kept tail starts at the earliest user message among the newest messages that fit. Without a user
+ *   message it starts at the earliest message that is not a tool result. Otherwise it starts at the raw cut.
+ * - `"exact"`: keeps exactly the newest `maxMessages`.
  */
-export type Trimming = "turns" | "exact";
+export type Trimming = (typeof trimmings)[number];
 
-/** Which sequence numbers a thread has: `first` to `next - 1`, and before them perhaps one leading system message. */
-export interface Extent {
-  /** The sequence number of a leading system message that trimming kept while what followed it went, or `null`. */
+/** All values of {@link Trimming}. */
+export const trimmings = Object.freeze(["turns", "exact"] as const);
+
+/** The sequence numbers of a thread: `first` to `next - 1`, preceded by at most one leading system message. */
+export interface SequenceBounds {
+  /** The sequence number of a leading system message that trimming kept although it removed the messages after it, or `null`. */
   readonly pinned: number | null;
   readonly first: number;
-  /** The sequence number that the next message gets. */
+  /** The sequence number of the next message. */
   readonly next: number;
 }
 
-/** The extent of a thread that was never written. */
-export const EMPTY_EXTENT: Extent = Object.freeze({ pinned: null, first: 1, next: 1 });
+/** The bounds of a thread that was never written. */
+export const EMPTY_BOUNDS: SequenceBounds = Object.freeze({ pinned: null, first: 1, next: 1 });
 
-/** How many messages an extent has. */
-export function countOf(extent: Extent): number {
-  return extent.next - extent.first + (extent.pinned === null ? 0 : 1);
+/** The number of messages within bounds. */
+export function countOf(bounds: SequenceBounds): number {
+  return bounds.next - bounds.first + (bounds.pinned === null ? 0 : 1);
 }
 
-/** The sequence number of the oldest message; meaningless for an extent without messages. */
-export function firstOf(extent: Extent): number {
-  return extent.pinned ?? extent.first;
+/** The sequence number of the oldest message; meaningless for bounds without messages. */
+export function firstOf(bounds: SequenceBounds): number {
+  return bounds.pinned ?? bounds.first;
 }
 
-/** The sequence number of the newest message; meaningless for an extent without messages. */
-export function lastOf(extent: Extent): number {
-  return extent.next > extent.first ? extent.next - 1 : (extent.pinned ?? 0);
+/** The sequence number of the newest message; meaningless for bounds without messages. */
+export function lastOf(bounds: SequenceBounds): number {
+  return bounds.next > bounds.first ? bounds.next - 1 : (bounds.pinned ?? 0);
 }
 
-/** What is left of an extent when it is cut to `maxMessages`. Asks for the kinds of as few messages as it can. */
+/** The bounds that remain when a thread is cut to `maxMessages`. Asks for the kinds of as few messages as possible. */
 export function trim(
-  extent: Extent,
+  bounds: SequenceBounds,
   maxMessages: number | undefined,
   trimming: Trimming,
   kindAt: (sequence: number) => MessageKind,
-): Extent {
-  if (maxMessages === undefined || countOf(extent) <= maxMessages) return extent;
-  if (trimming === "exact") return { pinned: null, first: extent.next - maxMessages, next: extent.next };
-  const leading = firstOf(extent);
+): SequenceBounds {
+  if (maxMessages === undefined || countOf(bounds) <= maxMessages) return bounds;
+  if (trimming === "exact") return { pinned: null, first: bounds.next - maxMessages, next: bounds.next };
+  const leading = firstOf(bounds);
   const pinned = maxMessages >= 2 && kindAt(leading) === "s" ? leading : null;
-  const cut = extent.next - maxMessages + (pinned === null ? 0 : 1);
+  const cut = bounds.next - maxMessages + (pinned === null ? 0 : 1);
   let noToolResult: number | undefined;
-  for (let sequence = cut; sequence < extent.next; sequence++) {
+  for (let sequence = cut; sequence < bounds.next; sequence++) {
     const kind = kindAt(sequence);
-    if (kind === "u") return { pinned, first: sequence, next: extent.next };
+    if (kind === "u") return { pinned, first: sequence, next: bounds.next };
     if (kind !== "t") noToolResult ??= sequence;
   }
-  return { pinned, first: noToolResult ?? cut, next: extent.next };
+  return { pinned, first: noToolResult ?? cut, next: bounds.next };
 }
 
-/** What a commit does to a thread's sequence numbers. */
+/** The effect of a commit on a thread's sequence numbers. */
 export interface CommitPlan {
-  /** The thread's extent once dropped, before anything is appended. */
-  readonly kept: Extent;
-  /** The thread's extent after the commit. Appended messages have the numbers from `kept.next` on. */
-  readonly extent: Extent;
+  /** The bounds after the drop, before anything is appended. */
+  readonly kept: SequenceBounds;
+  /** The bounds after the commit. Appended messages have the numbers from `kept.next` on. */
+  readonly bounds: SequenceBounds;
 }
 
 /**
- * Plans a commit. A number dropped from the end is given again; after a drop of `"all"` the numbers go on, so that a
- * reader that waits for more misses nothing. Messages that are in the old extent (or appended) and not in the new one
- * are to be removed.
+ * Plans a commit. The numbers of messages that are dropped from the end are reused. After a drop of `"all"` numbering
+ * continues, so that a waiting reader misses nothing. The driver must remove messages that are within the old bounds (or
+ * appended) and outside the new bounds.
  *
- * @param kindAt the kind of a message, by sequence number, of the thread as it is once dropped and appended.
+ * @param kindAt returns the kind of a message by its sequence number, in the thread after drop and append.
  */
 export function planCommit(
-  extent: Extent,
+  bounds: SequenceBounds,
   change: { readonly drop: number | "all"; readonly append: readonly unknown[] },
   limits: { readonly maxMessages: number | undefined; readonly trimming: Trimming },
-  kindAt: (sequence: number, kept: Extent) => MessageKind,
+  kindAt: (sequence: number, kept: SequenceBounds) => MessageKind,
 ): CommitPlan {
-  const kept = dropFrom(extent, change.drop);
+  const kept = dropFrom(bounds, change.drop);
   const grown = { ...kept, next: kept.next + change.append.length };
   return {
     kept,
-    extent: trim(grown, limits.maxMessages, limits.trimming, (sequence) => kindAt(sequence, kept)),
+    bounds: trim(grown, limits.maxMessages, limits.trimming, (sequence) => kindAt(sequence, kept)),
   };
 }
 
-function dropFrom(extent: Extent, drop: number | "all"): Extent {
-  if (drop === "all") return { pinned: null, first: extent.next, next: extent.next };
-  const droppable = extent.next - extent.first;
-  if (drop <= droppable) return { ...extent, next: extent.next - drop };
-  return { pinned: null, first: extent.first, next: extent.first };
+function dropFrom(bounds: SequenceBounds, drop: number | "all"): SequenceBounds {
+  if (drop === "all") return { pinned: null, first: bounds.next, next: bounds.next };
+  const droppable = bounds.next - bounds.first;
+  if (drop <= droppable) return { ...bounds, next: bounds.next - drop };
+  return { pinned: null, first: bounds.first, next: bounds.first };
 }
 
-/** Whether an extent has a sequence number. */
-export function isWithin(extent: Extent, sequence: number): boolean {
-  return sequence === extent.pinned || (sequence >= extent.first && sequence < extent.next);
+/** Whether a sequence number lies within bounds. */
+export function isWithin(bounds: SequenceBounds, sequence: number): boolean {
+  return sequence === bounds.pinned || (sequence >= bounds.first && sequence < bounds.next);
 }
 
 /** A run of sequence numbers, `from` to `to - 1`. */
@@ -105,9 +108,9 @@ export interface Range {
   readonly to: number;
 }
 
-/** What an extent has and another has not: what a commit removes, or what of an append it never has to write. */
-export function rangesOutside(extent: Extent, other: Extent): Range[] {
-  const { pinned, first, next } = extent;
+/** The sequence numbers within `bounds` and outside `other`: what a commit removes, or what of an append it need not write. */
+export function rangesOutside(bounds: SequenceBounds, other: SequenceBounds): Range[] {
+  const { pinned, first, next } = bounds;
   const ranges = [
     { from: first, to: Math.min(next, other.first) },
     { from: Math.max(first, other.next, other.first), to: next },
@@ -124,20 +127,20 @@ function without(range: Range, sequence: number | null): Range[] {
   ];
 }
 
-/** The part of an extent that a read asks for, as a list of sequence numbers is: the pinned one, then a range. */
+/** The part of the bounds that a read asks for: the pinned sequence number, then a range. */
 export function selectRange(
-  extent: Extent,
+  bounds: SequenceBounds,
   request: {
     readonly limit: number;
     readonly before: number | undefined;
     readonly after: number | undefined;
   },
-): Extent {
+): SequenceBounds {
   const { limit, before = Number.POSITIVE_INFINITY, after = 0 } = request;
-  let first = Math.max(extent.first, after + 1);
-  let next = Math.max(first, Math.min(extent.next, before));
+  let first = Math.max(bounds.first, after + 1);
+  let next = Math.max(first, Math.min(bounds.next, before));
   let pinned =
-    extent.pinned !== null && extent.pinned > after && extent.pinned < before ? extent.pinned : null;
+    bounds.pinned !== null && bounds.pinned > after && bounds.pinned < before ? bounds.pinned : null;
   if (request.after === undefined) {
     if (next - first >= limit) pinned = null;
     first = Math.max(first, next - limit);

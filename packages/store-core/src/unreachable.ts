@@ -1,22 +1,22 @@
-import type { ErrorClass } from "./driver.ts";
+import type { ErrorClassification } from "./driver.ts";
 
-/** A server to which there is no connection, and why. */
+/** A server that could not be reached, and the error. */
 export interface ConnectionFailure {
-  /** `host:port`. Undefined: as far as the error says it. */
+  /** `host:port`. Undefined: taken from the error. */
   readonly server: string | undefined;
-  /** What the client threw. */
+  /** The error that the client threw. */
   readonly error: unknown;
 }
 
 /**
- * What a failed or lost connection means, for an adapter's `classifyError`: `UNAVAILABLE`, retryable, with a message that
- * names each server and the root cause, a code of the operating system or `timeout`. The errors' own messages, which may hold
- * secrets, are not shown.
+ * Classifies a failed or lost connection, for an adapter's `classifyError`: `UNAVAILABLE`, retryable. The message names
+ * each server and the root cause: an error code of the operating system, or `timeout`. It omits the errors' own messages,
+ * which may contain secrets.
  *
  * @example
  * unreachable("redis", [{ server: "cache:6379", error }]).message; // redis: could not reach cache:6379 (ECONNREFUSED)
  */
-export function unreachable(backend: string, failures: readonly ConnectionFailure[]): ErrorClass {
+export function unreachable(backend: string, failures: readonly ConnectionFailure[]): ErrorClassification {
   const servers = failures.map(({ server, error }) => `${server ?? serverOf(error)} (${reasonOf(error)})`);
   return {
     code: "UNAVAILABLE",
@@ -34,7 +34,7 @@ function serverOf(error: unknown): string {
   return "the server";
 }
 
-/** The codes of the operating system and of look-ups that say why there is no connection. */
+/** The error codes of the operating system and of DNS look-ups for a failed connection. */
 const systemCode =
   /\bE(?:CONN|HOST|NET|ADDR|DNS|AI_)[A-Z]+|\bE(?:TIMEDOUT|TIMEOUT|NOTFOUND|PIPE|NOENT|ACCES)\b/;
 

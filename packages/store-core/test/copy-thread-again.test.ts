@@ -93,7 +93,7 @@ test("a copy whose target is deleted or written to meanwhile is CONFLICT, and sa
   });
   await expect(deleted).rejects.toMatchObject({
     code: "CONFLICT",
-    message: expect.stringContaining("the target was deleted, or has expired, meanwhile"),
+    message: expect.stringContaining("the target was deleted or has expired during the copy"),
   });
   change = undefined;
   const written = stores.copyThread("long", "copy", {

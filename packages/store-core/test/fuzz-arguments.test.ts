@@ -157,7 +157,7 @@ describe.each(Object.entries(drivers))("C13 whatever is given to a store over %s
       fc
         .tuple(fc.nat(real.length), fc.string({ maxLength: 3 }))
         .map(([at, text]) => real.slice(0, at) + text),
-      fc.tuple(fc.string(), fc.maxSafeNat()).map(([epoch, sequence]) => `1:${epoch}:${sequence}`),
+      fc.tuple(fc.string(), fc.maxSafeNat()).map(([incarnation, sequence]) => `1:${incarnation}:${sequence}`),
       fc.maxSafeNat().map((sequence) => real.replace(/\d+$/, `${sequence}`)),
     );
     await fc.assert(

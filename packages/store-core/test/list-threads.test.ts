@@ -32,12 +32,12 @@ describe("listThreads", () => {
   });
 
   test.each<[string, unknown]>([
-    ["limit must be a whole number from 1 to 1000", { limit: 0 }],
-    ["limit must be a whole number from 1 to 1000", { limit: 1_001 }],
-    ["limit must be a whole number from 1 to 1000", { limit: 1.5 }],
+    ["limit must be an integer from 1 to 1000", { limit: 0 }],
+    ["limit must be an integer from 1 to 1000", { limit: 1_001 }],
+    ["limit must be an integer from 1 to 1000", { limit: 1.5 }],
     ["prefix must be well-formed text", { prefix: "\ud800" }],
     ["prefix must be well-formed text", { prefix: 7 }],
-    ["cursor must be a string that is not empty", { cursor: "" }],
+    ["cursor must be a non-empty string", { cursor: "" }],
     ["signal", { signal: {} }],
     ['unknown option "order"', { order: "newest" }],
   ])("%s is said before the driver is asked", async (problem, options) => {

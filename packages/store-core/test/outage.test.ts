@@ -3,16 +3,16 @@ import {
   type CommitOutcome,
   createStores,
   type Driver,
-  type ErrorClass,
+  type ErrorClassification,
   MemoryDriver,
 } from "../src/index.ts";
 
 /** A memory driver whose verbs first ask `fail`, with how many calls there were, whether to throw. */
-function failing(fail: (calls: number) => ErrorClass | undefined) {
+function failing(fail: (calls: number) => ErrorClassification | undefined) {
   const memory = new MemoryDriver();
   const state = { calls: 0 };
   const raw = new Error("raw, with a secret: hunter2");
-  let known: ErrorClass | undefined;
+  let known: ErrorClassification | undefined;
   const pass = async <T>(run: () => Promise<T>): Promise<T> => {
     known = fail(++state.calls);
     if (known) throw raw;
@@ -30,8 +30,8 @@ function failing(fail: (calls: number) => ErrorClass | undefined) {
   return { driver, state, raw };
 }
 
-const passing: ErrorClass = { code: "UNAVAILABLE", message: "away", retryable: true };
-const lasting: ErrorClass = { code: "UNAVAILABLE", message: "refused", retryable: false };
+const retryable: ErrorClassification = { code: "UNAVAILABLE", message: "away", retryable: true };
+const permanent: ErrorClassification = { code: "UNAVAILABLE", message: "refused", retryable: false };
 const hello = { role: "user", content: "hello" } as const;
 
 afterEach(() => {
@@ -40,7 +40,7 @@ afterEach(() => {
 
 test("C13 a short outage is ridden out, by writes under one operation id", async () => {
   const ids: string[] = [];
-  const { driver, state } = failing((calls) => (calls < 4 ? passing : undefined));
+  const { driver, state } = failing((calls) => (calls < 4 ? retryable : undefined));
   const { commit } = driver;
   driver.commit = (request) => {
     ids.push(request.operationId);
@@ -55,7 +55,7 @@ test("C13 a short outage is ridden out, by writes under one operation id", async
 
 test("C13 an outage that lasts is UNAVAILABLE after about five seconds, with the raw error as cause", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "performance", "Date"] });
-  const { driver, raw } = failing(() => passing);
+  const { driver, raw } = failing(() => retryable);
   const outcome = createStores(driver)
     .open()
     .listMessages()
@@ -69,27 +69,27 @@ test("C13 an outage that lasts is UNAVAILABLE after about five seconds, with the
 });
 
 test("C13 what is not retryable is tried once", async () => {
-  const { driver, state } = failing(() => lasting);
+  const { driver, state } = failing(() => permanent);
   await expect(createStores(driver).open().addMessages([hello])).rejects.toMatchObject({ retryable: false });
   expect(state.calls).toBe(1);
 });
 
 test("C13 an error that the driver does not know is UNAVAILABLE and tried once", async () => {
-  const { driver, state, raw } = failing(() => lasting);
+  const { driver, state, raw } = failing(() => permanent);
   driver.classifyError = () => undefined;
   await expect(createStores(driver).open().read()).rejects.toMatchObject({ code: "UNAVAILABLE", cause: raw });
   expect(state.calls).toBe(1);
 });
 
 test("C14 setup rides out a short outage, and asks the backend where the driver has nothing to set up", async () => {
-  const { driver, state } = failing((calls) => (calls < 4 ? passing : undefined));
+  const { driver, state } = failing((calls) => (calls < 4 ? retryable : undefined));
   await createStores(driver).setup();
   expect(state.calls).toBe(4);
 });
 
 test("C14 setup fails at once where the backend refuses, and writes nothing where it does not", async () => {
-  const refusing = failing(() => lasting);
-  await expect(createStores(refusing.driver).setup()).rejects.toMatchObject(lasting);
+  const refusing = failing(() => permanent);
+  await expect(createStores(refusing.driver).setup()).rejects.toMatchObject(permanent);
   expect(refusing.state.calls).toBe(1);
   const { driver } = failing(() => undefined);
   const outcomes: CommitOutcome[] = [];
@@ -104,7 +104,7 @@ test("C14 setup fails at once where the backend refuses, and writes nothing wher
 });
 
 test("C14 a call that is under way when the factory closes ends as CLOSED", async () => {
-  const { driver } = failing(() => passing);
+  const { driver } = failing(() => retryable);
   const stores = createStores(driver);
   const call = stores.open().listMessages();
   await stores.close();
@@ -112,7 +112,7 @@ test("C14 a call that is under way when the factory closes ends as CLOSED", asyn
 });
 
 test("C15 an abort ends the wait between two attempts", async () => {
-  const { driver } = failing(() => passing);
+  const { driver } = failing(() => retryable);
   const abort = new AbortController();
   const call = createStores(driver).open().listMessages({ signal: abort.signal });
   setTimeout(() => abort.abort(), 20);

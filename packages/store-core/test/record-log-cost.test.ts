@@ -30,7 +30,7 @@ class FullThread {
       threadId: "t",
       operationId: `00000000-0000-0000-0000-${String(this.#commits).padStart(12, "0")}`,
       digest: "a".repeat(22),
-      newEpoch: "unused",
+      newIncarnation: "unused",
       expectedRevision: undefined,
       drop: 0,
       append: [

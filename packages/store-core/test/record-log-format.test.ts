@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { StoreError } from "../src/index.ts";
-import { decodeHead, decodePlaceHead, encodeHead, type Head } from "../src/record-log/format.ts";
+import { decodeHead, decodeRowContents, encodeHead, type Head } from "../src/record-log/format.ts";
 import { FIRST_ROW } from "../src/record-log/record-log.ts";
 
 const NUMBER = FIRST_ROW + 10_000;
@@ -55,8 +55,8 @@ describe("what a head tells of the messages that its row holds", () => {
       fc.property(head, (written) => {
         const text = encodeHead(written);
         const { number, start, kinds, setsMetadata, back, fragments, uploads } = decodeHead(NUMBER, text);
-        const place = { number, start, kinds, setsMetadata, back, fragments, uploads };
-        expect(decodePlaceHead(NUMBER, text)).toEqual(place);
+        const contents = { number, start, kinds, setsMetadata, back, fragments, uploads };
+        expect(decodeRowContents(NUMBER, text)).toEqual(contents);
       }),
       { numRuns: 1_000 },
     );
@@ -68,7 +68,7 @@ describe("what a head tells of the messages that its row holds", () => {
     ["with the part damaged that is read", '{"v":1,"t":"t","s":1,"k":,"x":[1,2]}'],
     ["that is cut off", '{"v":1,"t":"t","s":1,"k":"u"'],
   ])("is not read from a head %s", (_, text) => {
-    expect(() => decodePlaceHead(NUMBER, text)).toThrow(
+    expect(() => decodeRowContents(NUMBER, text)).toThrow(
       expect.objectContaining({ name: StoreError.name, code: "CORRUPT" }),
     );
   });

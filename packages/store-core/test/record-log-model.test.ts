@@ -121,7 +121,7 @@ async function play(
           threadId: "t",
           operationId: `op${operation++}`,
           digest: `d${operation}`,
-          newEpoch: `epoch${operation}`,
+          newIncarnation: `incarnation${operation}`,
           expectedRevision: undefined,
           drop: step.drop,
           append: step.append,
@@ -138,7 +138,7 @@ async function play(
           step.repeat && last
             ? {
                 // The thread may have expired since: then the memory driver would begin it under the same revisions again.
-                model: { ...last.model, newEpoch: request.newEpoch },
+                model: { ...last.model, newIncarnation: request.newIncarnation },
                 log: last.log,
               }
             : { model: { ...request, ...expected("model") }, log: { ...request, ...expected("log") } };

@@ -169,7 +169,14 @@ test("C2 a thread that expired a million times keeps what is written to it next"
   const clock = { wall: () => now, monotonic: () => now, sleep: async () => {} };
   const [first, later] = [new MemoryRecordLog(), new MemoryRecordLog()];
   const request = (text: string, ttlMs: number) => ({
-    ...{ threadId: "t", operationId: text, digest: "d", newEpoch: text, drop: 0, append: [`1u${text}`] },
+    ...{
+      threadId: "t",
+      operationId: text,
+      digest: "d",
+      newIncarnation: text,
+      drop: 0,
+      append: [`1u${text}`],
+    },
     ...{ expectedRevision: undefined, metadata: undefined, maxMessages: undefined, signal: undefined },
     ...{ trimming: "exact" as const, ttlMs, createdAt: now, updatedAt: now },
   });

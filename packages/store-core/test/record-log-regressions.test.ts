@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Change, MessageStore } from "../src/index.ts";
+import { type Change, type MessageStore, REMEMBERED_OPERATIONS } from "../src/index.ts";
 import {
   addEach,
   assistant,
@@ -98,7 +98,8 @@ describe("trimming turns with a leading system message", () => {
     const scene = new Scene();
     const first = scene.open({ maxMessages: 3 });
     await first.store.addMessages([system("s"), user("u1"), user("u2"), user("u3")]);
-    for (let title = 0; title < 65; title++) await first.store.commit({ metadata: title });
+    for (let title = 0; title <= REMEMBERED_OPERATIONS; title++)
+      await first.store.commit({ metadata: title });
     expect(await contentsOf(first.store)).toEqual(["s", "u2", "u3"]);
     const second = scene.open({ maxMessages: 3 });
     await second.store.addMessages([user("u4")]);

@@ -7,6 +7,7 @@ import {
   type LogRow,
   MemoryRecordLog,
   type MessageStore,
+  REMEMBERED_OPERATIONS,
   type RecordLog,
   RecordLogDriver,
   type StreamPage,
@@ -82,6 +83,24 @@ const contents = async (store: MessageStore) =>
 async function addSome(store: MessageStore, count: number, prefix: string): Promise<void> {
   for (let index = 0; index < count; index++) await store.addMessages([user(`${prefix}${index}`)]);
 }
+
+test("a whole read of small commits takes few requests, one of large commits asks for few rows at once", async () => {
+  const asked = async (commits: number, content: string) => {
+    const { open } = setUp();
+    const { store } = open();
+    for (let n = 0; n < commits; n++) await store.addMessages([{ role: "user", content }]);
+    const reader = open();
+    const limits: number[] = [];
+    reader.log.look = (limit) => limits.push(limit);
+    expect(await reader.store.listMessages()).toHaveLength(commits);
+    return limits;
+  };
+  const small = await asked(1_000, "small");
+  expect(small).toHaveLength(2);
+  expect(small[0]).toBeLessThanOrEqual(257);
+  const large = await asked(600, "x".repeat(20_000));
+  expect(Math.max(...large)).toBeLessThanOrEqual(260);
+});
 
 test("a commit is one insert, a read of the newest few one read, a first write one read more", async () => {
   const { open } = setUp();
@@ -482,7 +501,7 @@ test.each([
   expect(revision).toMatch(/\.2$/);
   expect((await contents(store)).filter((text) => text === "once")).toHaveLength(1);
   // And no more is known of it than that: a later one under its id is another.
-  await addSome(store, 64, "later");
+  await addSome(store, REMEMBERED_OPERATIONS, "later");
   await store.addMessages([user("again")], { operationId: "o" });
   expect((await contents(store)).at(-1)).toBe("again");
 });

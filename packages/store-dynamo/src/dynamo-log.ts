@@ -9,7 +9,7 @@ import {
 import {
   type Amendment,
   type DriverTarget,
-  type ErrorClass,
+  type ErrorClassification,
   type LogRow,
   PendingCalls,
   pause,
@@ -122,7 +122,7 @@ export class DynamoRecordLog implements RecordLog {
     await this.#calls.close(() => this.#owned && this.#client.destroy());
   }
 
-  classifyError(error: unknown): ErrorClass | undefined {
+  classifyError(error: unknown): ErrorClassification | undefined {
     return classifyError(error, this.#endpoint);
   }
 

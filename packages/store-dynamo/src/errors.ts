@@ -1,5 +1,5 @@
 import type { BatchStatementError } from "@aws-sdk/client-dynamodb";
-import { type ErrorClass, errorTable } from "@scrollback/store-core";
+import { type ErrorClassification, errorTable } from "@scrollback/store-core";
 import { PARTITION_KEY, SHARD_ATTRIBUTE, SORT_KEY } from "./item.ts";
 import { ROOT_INDEX } from "./roots.ts";
 
@@ -28,7 +28,7 @@ const throttling: ReadonlySet<string> = new Set([
 ]);
 
 /** The errors of DynamoDB and of the SDK by name. */
-const errorsByName: Readonly<Record<string, ErrorClass>> = {
+const errorsByName: Readonly<Record<string, ErrorClassification>> = {
   InternalServerError: troubled,
   ServiceUnavailable: troubled,
   ServiceUnavailableException: troubled,
@@ -60,9 +60,9 @@ const tooLarge = table.tooLarge("an item is larger than DynamoDB accepts; nothin
 export const otherTable = {
   code: "UNSUPPORTED",
   message: `dynamodb: the table has other keys than the stores need: partition key "${PARTITION_KEY}" (string), sort key "${SORT_KEY}" (number); use another table`,
-} as const satisfies ErrorClass;
+} as const satisfies ErrorClassification;
 
-const noIndex: ErrorClass = {
+const noIndex: ErrorClassification = {
   code: "UNSUPPORTED",
   message: `dynamodb: the table has no index "${ROOT_INDEX}", which listThreads() needs; add it: partition key "${SHARD_ATTRIBUTE}" (string), sort key "${PARTITION_KEY}" (string), projection KEYS_ONLY`,
 };
@@ -74,7 +74,7 @@ const indexInWork = retryable(
 const timeouts: ReadonlySet<string> = new Set(["TimeoutError", "RequestTimeout", "RequestTimeoutException"]);
 
 /** See `RecordLog.classifyError`. `server`: the endpoint of the requests. */
-export function classifyError(error: unknown, server?: string): ErrorClass | undefined {
+export function classifyError(error: unknown, server?: string): ErrorClassification | undefined {
   if (!(error instanceof Error)) return undefined;
   const { name, message } = error;
   if (isThrottled(error)) return throttled;
@@ -88,7 +88,7 @@ export function classifyError(error: unknown, server?: string): ErrorClass | und
 }
 
 /** Classifies a validation error of a request. */
-function classifyRefusal(message: string): ErrorClass | undefined {
+function classifyRefusal(message: string): ErrorClassification | undefined {
   if (/item size.*exceeded/i.test(message)) return tooLarge;
   if (/does not have the specified index/i.test(message)) return noIndex;
   if (/backfilling/i.test(message)) return indexInWork;

@@ -14,7 +14,7 @@ export type { DynamoStoreOptions } from "./options.ts";
  * Creates stores in one DynamoDB table. Sends the first request at the first call of a store. `setup()` creates a missing
  * table; it is not needed for a table that you created.
  *
- * @throws StoreError `INVALID_ARGUMENT` for a wrong or unknown option, or not exactly one of `url` and `client`.
+ * @throws StoreError `INVALID_ARGUMENT` for an invalid or unknown option, or not exactly one of `url` and `client`.
  * @example
  * await using stores = createDynamoStores({ url: "dynamodb://chats?region=eu-central-1", maxMessages: 200 });
  * const store = stores.open("chat-1");

@@ -4,8 +4,8 @@ import { classifyError, errorOfStatement, isRefusal, isThrottled, withoutRequest
 
 const failure = (name: string, message = name, more: object = {}): Error =>
   Object.assign(new Error(message), { name, ...more });
-const passing = { code: "UNAVAILABLE", retryable: true };
-const lasting = { code: "UNAVAILABLE", retryable: false };
+const retryable = { code: "UNAVAILABLE", retryable: true };
+const permanent = { code: "UNAVAILABLE", retryable: false };
 
 describe("what an error means", () => {
   test.each([
@@ -26,7 +26,7 @@ describe("what an error means", () => {
     failure("Error", "getaddrinfo EAI_AGAIN dynamodb", { code: "EAI_AGAIN" }),
     failure("AggregateError", "", { code: "ECONNREFUSED" }),
   ])("for a moment: %s", (error) => {
-    expect(classifyError(error)).toMatchObject(passing);
+    expect(classifyError(error)).toMatchObject(retryable);
   });
 
   test.each([
@@ -42,17 +42,17 @@ describe("what an error means", () => {
     failure("Error", "self-signed certificate", { code: "DEPTH_ZERO_SELF_SIGNED_CERT" }),
     failure("Error", "unable to verify the first certificate", { code: "UNABLE_TO_VERIFY_LEAF_SIGNATURE" }),
   ])("for good: %s", (error) => {
-    expect(classifyError(error)).toMatchObject(lasting);
+    expect(classifyError(error)).toMatchObject(permanent);
   });
 
   test.each([
-    ["ProvisionedThroughputExceeded", passing],
-    ["ThrottlingError", passing],
-    ["RequestLimitExceeded", passing],
-    ["InternalServerError", passing],
-    ["TransactionConflict", passing],
-    ["AccessDenied", lasting],
-    ["ResourceNotFound", lasting],
+    ["ProvisionedThroughputExceeded", retryable],
+    ["ThrottlingError", retryable],
+    ["RequestLimitExceeded", retryable],
+    ["InternalServerError", retryable],
+    ["TransactionConflict", retryable],
+    ["AccessDenied", permanent],
+    ["ResourceNotFound", permanent],
   ] as const)("of a statement in a batch is that of a request: %s", (Code, meaning) => {
     const error = errorOfStatement({ Code, Message: "raw" });
     expect(error.message).toBe("raw");
@@ -68,7 +68,7 @@ describe("what an error means", () => {
     });
     expect(classifyError(tooLarge)).toMatchObject({ code: "TOO_LARGE" });
     expect(classifyError(errorOfStatement({ Code: "DuplicateItem" }))).toBeUndefined();
-    expect(classifyError(errorOfStatement({}))).toMatchObject(passing);
+    expect(classifyError(errorOfStatement({}))).toMatchObject(retryable);
   });
 
   test("of a request that is not valid lies in its message", () => {
@@ -90,7 +90,7 @@ describe("what an error means", () => {
       message: expect.stringContaining("has no index"),
     });
     expect(invalid("Cannot read from backfilling global secondary index: roots")).toMatchObject({
-      ...passing,
+      ...retryable,
       message: expect.stringContaining("index"),
     });
     expect(invalid("Invalid FilterExpression")).toBeUndefined();

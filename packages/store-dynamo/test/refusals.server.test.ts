@@ -47,7 +47,7 @@ function named<More extends unknown[]>(...cases: [Answer, ...More][]) {
 }
 
 describe.concurrent("a request that is rejected temporarily", () => {
-  const passing = named(
+  const retryable = named(
     [refusal("ProvisionedThroughputExceededException")],
     [refusal("ThrottlingException")],
     [refusal("RequestLimitExceeded")],
@@ -55,7 +55,7 @@ describe.concurrent("a request that is rejected temporarily", () => {
     [refusal("ServiceUnavailable", "Service unavailable", 503)],
   );
 
-  test.each(passing)("%s: writes and reads are ridden out, and count once", async (_, answer) => {
+  test.each(retryable)("%s: writes and reads are ridden out, and count once", async (_, answer) => {
     await using gateway = await newGateway();
     await using stores = storesBehind(gateway);
     const store = stores.open();
@@ -69,7 +69,7 @@ describe.concurrent("a request that is rejected temporarily", () => {
     expect((await store.listMessages()).map(({ content }) => content)).toEqual(["1", "after 1", "after 3"]);
   });
 
-  test.each(passing)("%s without end is UNAVAILABLE, which may be tried again", async (_, answer) => {
+  test.each(retryable)("%s without end is UNAVAILABLE, which may be tried again", async (_, answer) => {
     await using gateway = await newGateway();
     await using stores = storesBehind(gateway);
     const store = stores.open();

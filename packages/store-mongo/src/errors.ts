@@ -1,6 +1,6 @@
 import {
   type ConnectionFailure,
-  type ErrorClass,
+  type ErrorClassification,
   errorTable,
   isCertificateError,
 } from "@scrollback/store-core";
@@ -43,7 +43,7 @@ const tooOld = unsupported("the server is too old for this version of the driver
 const DUPLICATE_KEY = 11000;
 
 /** The server's errors by code. */
-const errorsByCode: Readonly<Record<number, ErrorClass>> = {
+const errorsByCode: Readonly<Record<number, ErrorClassification>> = {
   6: cutOff, // HostUnreachable
   7: cutOff, // HostNotFound
   11: login, // UserNotFound
@@ -100,7 +100,7 @@ const connectionErrors: ReadonlySet<string> = new Set([
 ]);
 
 /** The driver's other errors by name. */
-const errorsByName: Readonly<Record<string, ErrorClass>> = {
+const errorsByName: Readonly<Record<string, ErrorClassification>> = {
   MongoWaitQueueTimeoutError: exhausted,
   MongoCompatibilityError: tooOld,
 };
@@ -121,7 +121,11 @@ export function foundNoServer(error: unknown): boolean {
  * @param owned whether the client is the stores' own, which only they close.
  * @param servers the servers that it connects to.
  */
-export function classifyError(error: unknown, owned: boolean, servers?: string): ErrorClass | undefined {
+export function classifyError(
+  error: unknown,
+  owned: boolean,
+  servers?: string,
+): ErrorClassification | undefined {
   if (!(error instanceof Error)) return undefined;
   if (isCertificateError(error)) return network(error, servers);
   const { name } = error;

@@ -15,7 +15,7 @@ export type { MongoStoreOptions } from "./options.ts";
  * index by which MongoDB deletes expired rows, and the index that lists threads without a collection scan. Everything else
  * works without these indexes.
  *
- * @throws StoreError `INVALID_ARGUMENT` for a wrong or unknown option, or not exactly one of `url` and `client`.
+ * @throws StoreError `INVALID_ARGUMENT` for an invalid or unknown option, or not exactly one of `url` and `client`.
  * @example
  * await using stores = createMongoStores({ url: "mongodb://localhost:27017/app", maxMessages: 200 });
  * const store = stores.open("chat-1");
@@ -24,6 +24,6 @@ export type { MongoStoreOptions } from "./options.ts";
 export function createMongoStores<M = ChatMessage>(
   options: MongoStoreOptions<M> & TraitsOption<M>,
 ): StoreFactory<M> {
-  const { place, storeOptions } = parseOptions(options);
-  return createStores(new RecordLogDriver(new MongoRecordLog(place)), storeOptions);
+  const { collection, storeOptions } = parseOptions(options);
+  return createStores(new RecordLogDriver(new MongoRecordLog(collection)), storeOptions);
 }

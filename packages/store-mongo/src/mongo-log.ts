@@ -3,7 +3,7 @@ import {
   checkStreamCursor,
   type DriverTarget,
   disconnectInTime,
-  type ErrorClass,
+  type ErrorClassification,
   type LogRow,
   PendingCalls,
   type RecordLog,
@@ -15,7 +15,7 @@ import {
 import type { AnyBulkWriteOperation, Collection, UpdateFilter } from "mongodb";
 import { keysFrom, type RowDocument, rootsIn, toDate, toDocument, toRow } from "./document.ts";
 import { classifyError, foundNoServer, isDuplicateKey } from "./errors.ts";
-import type { MongoPlace } from "./options.ts";
+import type { MongoCollection } from "./options.ts";
 import { createIndexes } from "./setup.ts";
 
 const capabilities: RecordLogCapabilities = Object.freeze({
@@ -35,14 +35,14 @@ type Update = AnyBulkWriteOperation<RowDocument>;
 export class MongoRecordLog implements RecordLog {
   readonly capabilities = capabilities;
   readonly target: DriverTarget;
-  readonly #place: MongoPlace;
+  readonly #collection: MongoCollection;
   readonly #rows: Collection<RowDocument>;
   readonly #calls = new PendingCalls();
   #connection: Promise<unknown> | undefined;
 
-  constructor(place: MongoPlace) {
-    this.#place = place;
-    const { client, database, collectionName } = place;
+  constructor(collection: MongoCollection) {
+    this.#collection = collection;
+    const { client, database, collectionName } = collection;
     this.target = { collection: collectionName, namespace: database };
     this.#rows = client.db(database).collection<RowDocument>(collectionName, {
       writeConcern: { w: "majority", ...client.writeConcern },
@@ -99,13 +99,13 @@ export class MongoRecordLog implements RecordLog {
   }
 
   async close(): Promise<void> {
-    const { client, owned } = this.#place;
+    const { client, owned } = this.#collection;
     await this.#calls.close(() => owned && client.close());
   }
 
-  classifyError(error: unknown): ErrorClass | undefined {
-    const { hosts, srvHost } = this.#place.client.options;
-    return classifyError(error, this.#place.owned, srvHost ?? hosts.join(", "));
+  classifyError(error: unknown): ErrorClassification | undefined {
+    const { hosts, srvHost } = this.#collection.client.options;
+    return classifyError(error, this.#collection.owned, srvHost ?? hosts.join(", "));
   }
 
   #send<T>(request: (rows: Collection<RowDocument>) => Promise<T>): Promise<T> {
@@ -121,7 +121,7 @@ export class MongoRecordLog implements RecordLog {
         return await request(this.#rows);
       } catch (error) {
         // A client that polls its server may hang permanently after the server was lost.
-        const isLost = this.#place.owned && foundNoServer(error);
+        const isLost = this.#collection.owned && foundNoServer(error);
         if (isLost && this.#connection === connection) this.#connection = undefined;
         throw error;
       }
@@ -129,7 +129,7 @@ export class MongoRecordLog implements RecordLog {
   }
 
   async #connect(): Promise<void> {
-    const { client, owned } = this.#place;
+    const { client, owned } = this.#collection;
     if (owned) await disconnectInTime(() => client.close());
     const { signal } = this.#calls;
     signal.throwIfAborted();

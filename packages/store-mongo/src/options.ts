@@ -29,7 +29,7 @@ export interface MongoStoreOptions<M = ChatMessage> extends StoreOptions<M> {
 }
 
 /** The client, database and collection of the rows. */
-export interface MongoPlace extends UsedClient<MongoClient> {
+export interface MongoCollection extends UsedClient<MongoClient> {
   readonly database: string;
   readonly collectionName: string;
 }
@@ -75,7 +75,7 @@ const optionChecks: Readonly<Record<keyof MongoStoreOptions, Check>> = {
 
 /** @throws StoreError `INVALID_ARGUMENT` that names the option and the fix, and never shows the URL. */
 export function parseOptions<M>(options: MongoStoreOptions<M>): {
-  place: MongoPlace;
+  collection: MongoCollection;
   storeOptions: StoreOptions<M>;
 } {
   checkOptions("createMongoStores", options, optionChecks);
@@ -89,7 +89,7 @@ export function parseOptions<M>(options: MongoStoreOptions<M>): {
   const named = database ?? (client ? client.options.dbName : databaseIn(url ?? ""));
   const problem = isDatabase(named);
   if (problem) invalid(`createMongoStores: the database of ${client ? "client" : "url"} ${problem}`);
-  return { place: { ...used, database: named, collectionName }, storeOptions };
+  return { collection: { ...used, database: named, collectionName }, storeOptions };
 }
 
 /** The database in the path of a URL that the driver has accepted. */

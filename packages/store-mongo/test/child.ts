@@ -29,9 +29,9 @@ const jobs: Record<string, () => Promise<void>> = {
   async write() {
     const [threadId = "", name, writers, messages] = rest;
     const reports = Array.from({ length: Number(writers) }, async (_, writer): Promise<WriterReport> => {
-      const { place } = parseOptions({ ...namespace, url: watchable(namespace.url) });
-      const sent = watchCommands(place.client);
-      await using stores = createStores(new RecordLogDriver(new MongoRecordLog(place)));
+      const { collection: used } = parseOptions({ ...namespace, url: watchable(namespace.url) });
+      const sent = watchCommands(used.client);
+      await using stores = createStores(new RecordLogDriver(new MongoRecordLog(used)));
       const store = stores.open(threadId);
       const milliseconds: number[] = [];
       const inserts: number[] = [];

@@ -168,9 +168,9 @@ describe("concerns", () => {
     const { database, collectionName } = collection;
     const url = new URL(collection.url);
     url.search = "?w=1&readConcernLevel=local&monitorCommands=true";
-    const { place } = parseOptions({ url: url.href, database, collectionName });
-    const sent = watchCommands(place.client);
-    await using stores = createStores(new RecordLogDriver(new MongoRecordLog(place)));
+    const { collection: used } = parseOptions({ url: url.href, database, collectionName });
+    const sent = watchCommands(used.client);
+    await using stores = createStores(new RecordLogDriver(new MongoRecordLog(used)));
     await stores.open().addMessages(users(1));
     // A read, a root and the commit.
     const written = { writeConcern: { w: 1 } };

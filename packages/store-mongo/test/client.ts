@@ -11,5 +11,5 @@ export interface Namespace {
 
 /** A driver on a namespace. What a child process imports. */
 export function connect(data: unknown): RecordLogDriver {
-  return new RecordLogDriver(new MongoRecordLog(parseOptions(data as Namespace).place));
+  return new RecordLogDriver(new MongoRecordLog(parseOptions(data as Namespace).collection));
 }

@@ -29,9 +29,9 @@ afterAll(async () => {
 /** Stores of a process that knows of nothing yet, and the commands that it sends. */
 function coldStores(options?: StoreOptions) {
   const { url, database, collectionName } = collection;
-  const { place } = parseOptions({ url: watchable(url), database, collectionName });
-  const sent = watchCommands(place.client);
-  const driver = new RecordLogDriver(new MongoRecordLog(place));
+  const { collection: used } = parseOptions({ url: watchable(url), database, collectionName });
+  const sent = watchCommands(used.client);
+  const driver = new RecordLogDriver(new MongoRecordLog(used));
   drivers.push(driver);
   return { stores: createStores(driver, options), sent };
 }

@@ -20,7 +20,7 @@ const answer = (code: number, errmsg = "as the server says it"): MongoServerErro
 const named = (name: string, more: object = {}): Error =>
   Object.assign(new Error(`${name}, as the driver says it`), { name, ...more });
 const retryable = { code: "UNAVAILABLE", retryable: true };
-const lasting = { code: "UNAVAILABLE", retryable: false };
+const permanent = { code: "UNAVAILABLE", retryable: false };
 
 describe("what a server's answer means", () => {
   test.each([
@@ -49,7 +49,7 @@ describe("what a server's answer means", () => {
     [121, "DocumentValidationFailure", "validator"],
   ])("%i %s: it lasts, and the message says what to change", (code, _, text) => {
     expect(classifyError(answer(code), true)).toMatchObject({
-      ...lasting,
+      ...permanent,
       message: expect.stringContaining(text),
     });
   });
@@ -110,7 +110,7 @@ describe("what the driver's own errors mean", () => {
   test("a closed client is a permanent error, unless it is the factory's own, which reconnects", () => {
     const error = new MongoNotConnectedError("Client must be connected before running operations");
     expect(classifyError(error, false)).toMatchObject({
-      ...lasting,
+      ...permanent,
       message: expect.stringContaining("closed"),
     });
     expect(classifyError(error, true)).toMatchObject(retryable);
@@ -121,7 +121,7 @@ describe("what the driver's own errors mean", () => {
     const network = new MongoNetworkError(tls.message, { cause: tls });
     const selection = new MongoServerSelectionError("x", { error: network } as never);
     expect(classifyError(selection, true)).toMatchObject({
-      ...lasting,
+      ...permanent,
       message: expect.stringContaining("certificate"),
     });
   });

@@ -15,9 +15,9 @@ export function mongoHarnesses(starting: Promise<RunningServer>): () => Promise<
     const collection = makeCollection(url);
     const { database, collectionName } = collection;
     const namespace: Namespace = { url, database, collectionName };
-    const { place } = parseOptions({ ...namespace, url: watchable(url) });
-    const sent = watchCommands(place.client);
-    const driver = new RecordLogDriver(new MongoRecordLog(place));
+    const { collection: used } = parseOptions({ ...namespace, url: watchable(url) });
+    const sent = watchCommands(used.client);
+    const driver = new RecordLogDriver(new MongoRecordLog(used));
     const proxy = new TcpProxy();
     const faulty: Namespace = { ...namespace, url: await throughProxy(url, proxy) };
     const module = new URL("./client.ts", import.meta.url);
@@ -40,7 +40,7 @@ export function mongoHarnesses(starting: Promise<RunningServer>): () => Promise<
 
 function rawAccess({ rows }: TestCollection, namespace: Namespace): RawAccess {
   return recordLogAccess({
-    connect: () => new MongoRecordLog(parseOptions(namespace).place),
+    connect: () => new MongoRecordLog(parseOptions(namespace).collection),
     async rows(threadId) {
       return (await rows.find({ _id: keysFrom(threadId, 1, Number.POSITIVE_INFINITY) }).toArray()).map(toRow);
     },

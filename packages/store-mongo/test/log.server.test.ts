@@ -14,9 +14,9 @@ let sent: SentCommand[];
 beforeAll(async () => {
   collection = makeCollection((await server).url);
   const { url, database, collectionName } = collection;
-  const { place } = parseOptions({ url: watchable(url), database, collectionName });
-  sent = watchCommands(place.client);
-  log = new MongoRecordLog(place);
+  const { collection: used } = parseOptions({ url: watchable(url), database, collectionName });
+  sent = watchCommands(used.client);
+  log = new MongoRecordLog(used);
   await log.setup();
 });
 afterAll(async () => {

@@ -63,7 +63,7 @@ describe("options", () => {
       expect(() => createMongoStores({ client: new MongoClient(named) })).toThrow(
         /the database of client must be/,
       );
-      expect(parseOptions({ url: named, database: "app" }).place.database).toBe("app");
+      expect(parseOptions({ url: named, database: "app" }).collection.database).toBe("app");
     },
   );
 
@@ -74,7 +74,7 @@ describe("options", () => {
   });
 });
 
-describe("the place", () => {
+describe("the collection", () => {
   test.each([
     [url, "scrollback"],
     [`${url}/`, "scrollback"],
@@ -88,23 +88,23 @@ describe("the place", () => {
     ["mongodb://localhost/test", "test"],
     ["mongodb://localhost/caf%C3%A9", "café"],
   ])("of %s is the database %s", (text, database) => {
-    expect(parseOptions({ url: text }).place).toMatchObject({
+    expect(parseOptions({ url: text }).collection).toMatchObject({
       database,
       collectionName: "scrollback_messages",
       owned: true,
     });
-    expect(parseOptions({ url: text, database: "other" }).place.database).toBe("other");
+    expect(parseOptions({ url: text, database: "other" }).collection.database).toBe("other");
   });
 
   test("of a client is the database that it names", () => {
     const client = new MongoClient(`${url}/app`);
-    expect(parseOptions({ client }).place).toMatchObject({ client, database: "app", owned: false });
-    expect(parseOptions({ client, database: "other" }).place.database).toBe("other");
-    expect(parseOptions({ client, collectionName: "a.b" }).place.collectionName).toBe("a.b");
+    expect(parseOptions({ client }).collection).toMatchObject({ client, database: "app", owned: false });
+    expect(parseOptions({ client, database: "other" }).collection.database).toBe("other");
+    expect(parseOptions({ client, collectionName: "a.b" }).collection.collectionName).toBe("a.b");
   });
 
   test("gives up in time, unless its URL says otherwise", () => {
-    const { options } = parseOptions({ url: `${url}/?SOCKETTimeoutMS=9000` }).place.client;
+    const { options } = parseOptions({ url: `${url}/?SOCKETTimeoutMS=9000` }).collection.client;
     expect(options).toMatchObject({
       connectTimeoutMS: 4_000,
       serverSelectionTimeoutMS: 2_000,
@@ -121,7 +121,10 @@ test("openStores takes MongoDB's URLs, without I/O", async () => {
 });
 
 test("a driver's target has the database and the collection, and no secret", () => {
-  const { place } = parseOptions({ url: "mongodb://app:hunter2@db/shop", collectionName: "chats" });
-  const driver = new RecordLogDriver(new MongoRecordLog(place));
+  const { collection: used } = parseOptions({
+    url: "mongodb://app:hunter2@db/shop",
+    collectionName: "chats",
+  });
+  const driver = new RecordLogDriver(new MongoRecordLog(used));
   expect(driver.target).toEqual({ collection: "chats", namespace: "shop" });
 });

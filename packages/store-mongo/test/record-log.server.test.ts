@@ -18,9 +18,9 @@ runRecordLog({
     const sent: SentCommand[] = [];
     return {
       connect() {
-        const { place } = parseOptions({ url: watchable(url), database, collectionName });
-        watchCommands(place.client, sent);
-        return new MongoRecordLog(place);
+        const { collection: used } = parseOptions({ url: watchable(url), database, collectionName });
+        watchCommands(used.client, sent);
+        return new MongoRecordLog(used);
       },
       requestCount: () => sent.length,
       // As the server does once a minute where there is the index.

@@ -1,6 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { startServer } from "@scrollback/conformance/servers";
-import { type Clock, createStores, FIRST_ROW, RecordLogDriver } from "@scrollback/store-core";
+import {
+  type Clock,
+  createStores,
+  FIRST_ROW,
+  REMEMBERED_OPERATIONS,
+  RecordLogDriver,
+} from "@scrollback/store-core";
 import { afterAll, describe, expect, onTestFinished, test } from "vitest";
 import { keyOf, keysFrom } from "../src/document.ts";
 import { createMongoStores } from "../src/index.ts";
@@ -119,11 +125,11 @@ describe("expiry", () => {
     for (let number = 1; number <= 200; number++) await store.addMessages([user(`text ${number}`)]);
     const rows = await rowsOf(collection, "a");
     const blank = rows.filter(({ texts }) => texts.length === 0);
-    expect(blank.length).toBeGreaterThan(200 - 5 - 64);
+    expect(blank.length).toBeGreaterThan(200 - 5 - REMEMBERED_OPERATIONS);
     const dated = rows.filter(({ expiresAt }) => expiresAt !== undefined);
     expect(dated.length).toBeGreaterThan(60);
-    // The newest 64 operation ids are still needed.
-    expect(dated.length).toBeLessThanOrEqual(200 - 64);
+    // The newest operation ids are still needed.
+    expect(dated.length).toBeLessThanOrEqual(200 - REMEMBERED_OPERATIONS);
     expect(dated).toEqual(blank.slice(0, dated.length));
     for (const { expiresAt } of dated) expect(Number(expiresAt)).toBeGreaterThan(Date.now() + 47 * HOUR);
   });
@@ -136,7 +142,7 @@ describe("expiry", () => {
       monotonic: () => performance.now(),
       sleep: (ms) => sleep(ms),
     };
-    const log = new MongoRecordLog(parseOptions(optionsOf(collection)).place);
+    const log = new MongoRecordLog(parseOptions(optionsOf(collection)).collection);
     const driver = new RecordLogDriver(log, { clock: past });
     await createStores(driver, { ttlMs: HOUR }).open("expired").addMessages(users(4));
     const trimmed = createStores(driver, { maxMessages: 5 }).open("trimmed");

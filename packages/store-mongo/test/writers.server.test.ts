@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { startServer } from "@scrollback/conformance/servers";
+import { REMEMBERED_OPERATIONS } from "@scrollback/store-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createMongoStores } from "../src/index.ts";
 import type { WriterReport } from "./child.ts";
@@ -81,7 +82,7 @@ test("a process killed 20 times in the middle of its changes leaves whole change
   }
   // Later commits blank what the dead processes left: uploads are given up after 64 commits and blanked at every 32nd.
   await store.clear();
-  for (let number = 0; number < 64 + 32; number++)
+  for (let number = 0; number < REMEMBERED_OPERATIONS + 32; number++)
     await store.addMessages([{ role: "user", content: "after" }]);
   const rows = await collection.rows.find({ _id: /killed/ }).toArray();
   expect(rows.filter(({ texts }) => texts.some((text) => text.includes("xxxx")))).toEqual([]);

@@ -1,4 +1,4 @@
-import { type ErrorClass, errorTable } from "@scrollback/store-core";
+import { type ErrorClassification, errorTable } from "@scrollback/store-core";
 
 const { lost, network, permanent, retryable, tooLarge, unsupported } = errorTable("postgres");
 
@@ -21,7 +21,7 @@ const clientLost = permanent(
 const clientClosed = permanent("client: the given Pool was ended");
 
 /** The server's errors by SQLSTATE. */
-const errorsBySqlState: Readonly<Record<string, ErrorClass>> = {
+const errorsBySqlState: Readonly<Record<string, ErrorClassification>> = {
   "0A000": unsupported("the server cannot do what the stores need; see cause"), // feature_not_supported
   "22021": encoding, // character_not_in_repertoire
   "22P05": encoding, // untranslatable_character
@@ -74,7 +74,7 @@ export function classifyError(
   error: unknown,
   server: string | undefined,
   owned: boolean,
-): ErrorClass | undefined {
+): ErrorClassification | undefined {
   if (!(error instanceof Error)) return undefined;
   const state = sqlStateOf(error);
   if (state) {

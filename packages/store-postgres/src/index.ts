@@ -15,7 +15,7 @@ export type { PostgresClient, PostgresStoreOptions } from "./options.ts";
  * PostgreSQL does not delete expired rows: if you use `ttlMs`, regularly run the DELETE statement of the package's
  * documentation.
  *
- * @throws StoreError `INVALID_ARGUMENT` for a wrong or unknown option, or not exactly one of `url` and `client`.
+ * @throws StoreError `INVALID_ARGUMENT` for an invalid or unknown option, or not exactly one of `url` and `client`.
  * @example
  * await using stores = createPostgresStores({ url: "postgres://app:secret@localhost/app", maxMessages: 200 });
  * await stores.setup();

@@ -4,7 +4,7 @@ import {
   CONNECT_TIMEOUT_MS,
   checkStreamCursor,
   type DriverTarget,
-  type ErrorClass,
+  type ErrorClassification,
   type LogRow,
   PendingCalls,
   pause,
@@ -120,7 +120,7 @@ export class PostgresRecordLog implements RecordLog {
     });
   }
 
-  classifyError(error: unknown): ErrorClass | undefined {
+  classifyError(error: unknown): ErrorClassification | undefined {
     return classifyError(error, this.#server, this.#table.owned);
   }
 

@@ -1,4 +1,4 @@
-import { type ErrorClass, StoreError } from "@scrollback/store-core";
+import { type ErrorClassification, StoreError } from "@scrollback/store-core";
 import { isCreatedMeanwhile } from "./errors.ts";
 
 /** Quotes an SQL identifier. */
@@ -40,12 +40,12 @@ const look = `SELECT getdatabaseencoding() AS encoding, t.id IS NOT NULL AS is_t
   t.id IS NULL OR has_table_privilege(t.id, 'SELECT') AND has_table_privilege(t.id, 'INSERT') AND has_table_privilege(t.id, 'UPDATE') AS is_allowed
 FROM (SELECT to_regclass($1)::oid AS id) AS t`;
 
-const wrongEncoding: ErrorClass = {
+const wrongEncoding: ErrorClassification = {
   code: "UNSUPPORTED",
   message:
     "postgres: the database's encoding must be UTF8, because messages may contain any character; create it with ENCODING 'UTF8'",
 };
-const notAllowed: ErrorClass = {
+const notAllowed: ErrorClassification = {
   code: "UNAVAILABLE",
   message: "postgres: the user needs the privileges SELECT, INSERT and UPDATE on the table; grant them",
 };
@@ -69,6 +69,6 @@ export async function createTable(send: Send, schema: string | undefined, tableN
   }
 }
 
-function refusal({ code, message }: ErrorClass): StoreError {
+function refusal({ code, message }: ErrorClassification): StoreError {
   return new StoreError(code, message);
 }

@@ -1,9 +1,9 @@
-import { type ErrorClass, errorTable } from "@scrollback/store-core";
+import { type ErrorClassification, errorTable } from "@scrollback/store-core";
 
 const { lost, network, permanent, retryable, unsupported } = errorTable("redis");
 
 /** The server's errors by their first word. */
-const errorsByWord: Readonly<Record<string, ErrorClass>> = {
+const errorsByWord: Readonly<Record<string, ErrorClassification>> = {
   READONLY: retryable(
     "the server is a read-only replica; a failover is under way, or url or client must name the primary",
   ),
@@ -35,7 +35,7 @@ const unknownCommand = unsupported(
   "the server does not know a command that the stores need; it must be Redis 6.2 or later, or Valkey, with scripts allowed",
 );
 /** Refusals of a new connection, whose errors have no specific first word. */
-const refusals: readonly (readonly [RegExp, ErrorClass])[] = [
+const refusals: readonly (readonly [RegExp, ErrorClassification])[] = [
   [
     /^ERR (DB index is out of range|invalid DB index|SELECT is not allowed)/,
     permanent("the server does not have the database that url or client names; use another one"),
@@ -52,7 +52,7 @@ export const PLAIN_SERVER = "ERR_SSL_WRONG_VERSION_NUMBER";
 const PLAIN_SERVER_CODES: ReadonlySet<string> = new Set([PLAIN_SERVER, "ERR_SSL_PACKET_LENGTH_TOO_LONG"]);
 
 /** See `Driver.classifyError`. `server`: the server that the client connects to, if known. */
-export function classifyError(error: unknown, server?: string): ErrorClass | undefined {
+export function classifyError(error: unknown, server?: string): ErrorClassification | undefined {
   if (!(error instanceof Error)) return undefined;
   const { name, message } = error;
   if (name === "ReplyError") return classifyAnswer(message);
@@ -83,7 +83,7 @@ export function isUnreachable(error: unknown): error is Error {
 const lostConnection =
   /^(Connection is closed|Command timed out|Stream isn't writeable|Cluster isn't ready|Cluster is |None of startup nodes|All sentinels are unreachable|Failed to refresh slots cache)/;
 
-function classifyAnswer(message: string): ErrorClass | undefined {
+function classifyAnswer(message: string): ErrorClassification | undefined {
   if (/\bunknown (Redis )?command\b/i.test(message)) return unknownCommand;
   // The reply to a longer command before the login has succeeded.
   if (/^ERR Protocol error: unauthenticated/.test(message)) return errorsByWord.NOAUTH;

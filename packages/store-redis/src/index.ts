@@ -7,7 +7,7 @@ export type { RedisClient, RedisStoreOptions } from "./options.ts";
 /**
  * Creates stores on Redis 6.2 or later, Redis Cluster, Sentinel or Valkey. Connects at the first call of a store.
  *
- * @throws StoreError `INVALID_ARGUMENT` for a wrong or unknown option, or not exactly one of `url` and `client`.
+ * @throws StoreError `INVALID_ARGUMENT` for an invalid or unknown option, or not exactly one of `url` and `client`.
  * @example
  * await using stores = createRedisStores({ url: "redis://localhost:6379", maxMessages: 200 });
  * const store = stores.open("chat-1");

@@ -1,7 +1,7 @@
 import {
-  type Extent,
   formatRevision,
   type Revision,
+  type SequenceBounds,
   StoreError,
   type ThreadTimes,
 } from "@scrollback/store-core";
@@ -44,7 +44,7 @@ export function threadIdOf(prefix: string, messages: string): string {
 /** The content of a thread's footer. `commit.lua` writes it and documents its format. */
 export interface Footer {
   readonly revision: Revision;
-  readonly extent: Extent;
+  readonly bounds: SequenceBounds;
   readonly times: ThreadTimes;
 }
 
@@ -52,15 +52,15 @@ const footerForm = /^thread 1 (\S+) (\d+) (\d+) (\d+) (\d+) \d+ \d+ (\d+) (\d+) 
 
 /** @throws StoreError `UNSUPPORTED` for a newer format, `CORRUPT` for a value that is not a footer. */
 export function parseFooter(threadId: string, footer: string): Footer {
-  const [, epoch = "", ...numbers] = footerForm.exec(footer) ?? [];
+  const [, incarnation = "", ...numbers] = footerForm.exec(footer) ?? [];
   const [commits = 0, first = 1, next = 1, pinned, ...times] = numbers.map(Number);
   const [createdAt = 0, updatedAt = 0, expiresAt = 0] = times.map((time) =>
     Math.min(time, Number.MAX_SAFE_INTEGER),
   );
-  if (epoch === "") throw unreadable(threadId, footer);
+  if (incarnation === "") throw unreadable(threadId, footer);
   return {
-    revision: formatRevision(epoch, commits),
-    extent: { pinned: pinned || null, first, next },
+    revision: formatRevision(incarnation, commits),
+    bounds: { pinned: pinned || null, first, next },
     times: { createdAt, updatedAt, ...(expiresAt > 0 && { expiresAt }) },
   };
 }

@@ -7,7 +7,7 @@ import {
   type Driver,
   type DriverCapabilities,
   type DriverTarget,
-  type ErrorClass,
+  type ErrorClassification,
   firstOf,
   type ListRequest,
   lastOf,
@@ -123,7 +123,7 @@ export class RedisDriver implements Driver {
     this.#client.disconnect();
   }
 
-  classifyError(error: unknown): ErrorClass | undefined {
+  classifyError(error: unknown): ErrorClassification | undefined {
     return classifyError(error, this.#connection.server);
   }
 
@@ -214,11 +214,11 @@ export class RedisDriver implements Driver {
 
 /** The arguments of `commit.lua`. */
 function argumentsOf(request: CommitRequest): string[] {
-  const { operationId, digest, newEpoch, expectedRevision, drop, append, metadata } = request;
+  const { operationId, digest, newIncarnation, expectedRevision, drop, append, metadata } = request;
   const { maxMessages = 0, trimming, ttlMs = 0, createdAt, updatedAt } = request;
   const limit = trimming === "exact" && maxMessages > 0 ? `=${maxMessages}` : `${maxMessages}`;
   const times = createdAt === updatedAt ? `${updatedAt}` : `${updatedAt} ${createdAt}`;
-  const values = [operationId, digest, newEpoch, limit, `${ttlMs}`, times];
+  const values = [operationId, digest, newIncarnation, limit, `${ttlMs}`, times];
   if (expectedRevision === undefined && drop === 0 && metadata === undefined) values.push("append");
   else {
     values.push(
@@ -249,8 +249,8 @@ function splitFooter(list: string[]): Found {
 /** Returns the view, or undefined if the parts do not belong to the same revision. */
 function toView(request: ReadRequest, { records, footer: text, meta }: Found): ThreadView | undefined {
   if (text === undefined) return NO_THREAD;
-  const { revision, extent, times } = parseFooter(request.threadId, text);
-  const wanted = selectRange(extent, request);
+  const { revision, bounds, times } = parseFooter(request.threadId, text);
+  const wanted = selectRange(bounds, request);
   if (records.length !== countOf(wanted) || (meta && meta.revision !== revision)) return undefined;
   const pinned = wanted.pinned === null ? 0 : 1;
   const entries = records.map((record, index) => ({
@@ -260,9 +260,9 @@ function toView(request: ReadRequest, { records, footer: text, meta }: Found): T
   const metadata = request.metadata ? meta?.metadata : undefined;
   return {
     revision,
-    count: countOf(extent),
-    first: firstOf(extent),
-    last: lastOf(extent),
+    count: countOf(bounds),
+    first: firstOf(bounds),
+    last: lastOf(bounds),
     entries,
     ...times,
     ...(typeof metadata === "string" && { metadata }),

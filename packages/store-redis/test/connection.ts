@@ -7,22 +7,22 @@ interface Address {
   readonly port: number;
 }
 
-interface ClusterPlace {
+interface ClusterLocation {
   readonly startupNodes: Address[];
   readonly natMap: Record<string, Address>;
 }
 
-interface SentinelPlace {
+interface SentinelLocation {
   readonly sentinels: Address[];
   readonly name: string;
   readonly natMap: Record<string, Address>;
 }
 
 /** How to reach a server, a cluster, or a server behind Sentinel. Plain data: it goes to child processes. */
-export type Place = { readonly url: string } | ClusterPlace | SentinelPlace;
+export type ServerLocation = { readonly url: string } | ClusterLocation | SentinelLocation;
 
-/** A namespace at a place. */
-export type Namespace = Place & { readonly keyPrefix: string };
+/** A namespace at a location. */
+export type Namespace = ServerLocation & { readonly keyPrefix: string };
 
 /** A driver on a namespace. What a child process imports. */
 export function connect(data: unknown): RedisDriver {
@@ -30,9 +30,9 @@ export function connect(data: unknown): RedisDriver {
 }
 
 /** A client and a driver that uses it alone. */
-export function open({ keyPrefix, ...place }: Namespace): { client: RedisClient; driver: RedisDriver } {
+export function open({ keyPrefix, ...location }: Namespace): { client: RedisClient; driver: RedisDriver } {
   const { client, owned } =
-    "url" in place ? clientOf(place.url, undefined) : { client: clientAt(place), owned: false };
+    "url" in location ? clientOf(location.url, undefined) : { client: clientAt(location), owned: false };
   const driver = new RedisDriver({ client, keyPrefix, owned });
   // Such a client is handed in, so the test's to close; here its driver is all that the suite sees of it.
   if (!owned) driver.close = async () => client.disconnect();
@@ -40,15 +40,15 @@ export function open({ keyPrefix, ...place }: Namespace): { client: RedisClient;
 }
 
 /** A client with the timeouts that the documentation recommends. */
-function clientAt(place: ClusterPlace | SentinelPlace): RedisClient {
-  const client = "sentinels" in place ? sentinelClient(place) : clusterClient(place);
+function clientAt(location: ClusterLocation | SentinelLocation): RedisClient {
+  const client = "sentinels" in location ? sentinelClient(location) : clusterClient(location);
   client.on("error", () => undefined);
   return client;
 }
 
-function sentinelClient(place: SentinelPlace): Redis {
+function sentinelClient(location: SentinelLocation): Redis {
   return new Redis({
-    ...place,
+    ...location,
     lazyConnect: true,
     enableOfflineQueue: false,
     connectTimeout: 1_000,
@@ -59,7 +59,7 @@ function sentinelClient(place: SentinelPlace): Redis {
   });
 }
 
-function clusterClient({ startupNodes, natMap }: ClusterPlace): Cluster {
+function clusterClient({ startupNodes, natMap }: ClusterLocation): Cluster {
   return new Cluster(startupNodes, {
     natMap,
     lazyConnect: true,

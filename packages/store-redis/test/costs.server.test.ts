@@ -1,6 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { type RunningServer, startServer } from "@scrollback/conformance/servers";
-import { type ChatMessage, type MessageStore, REMEMBERED_MS } from "@scrollback/store-core";
+import {
+  type ChatMessage,
+  type MessageStore,
+  REMEMBERED_MS,
+  REMEMBERED_OPERATIONS,
+} from "@scrollback/store-core";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createRedisStores, type RedisStoreOptions } from "../src/index.ts";
@@ -143,7 +148,7 @@ test("the hash remembers operations as long as they may be sent again, and forge
   await wait(288);
   for (let number = 289; number <= 336; number++) await write(`${number}`);
   // The revision, the marks, and the operations of the newest commits.
-  expect(await client.hlen(meta)).toBe(64 + 2);
+  expect(await client.hlen(meta)).toBe(REMEMBERED_OPERATIONS + 2);
   expect(await write("first")).not.toBe(first);
 });
 

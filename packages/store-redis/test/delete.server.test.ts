@@ -24,7 +24,7 @@ function open() {
       threadId: "a",
       operationId,
       digest: "digest-of-22-character",
-      newEpoch: `epoch-${operationId}`,
+      newIncarnation: `incarnation-${operationId}`,
       expectedRevision: undefined,
       drop: 0,
       append: [`1u1795348800000{"role":"user","content":"${operationId}"}`],
@@ -83,7 +83,7 @@ test("C21 a commit that is retried after the deletion of its thread is recognise
   await commit("one");
   await commit("two");
   await remove("delete-1");
-  const known = { outcome: "repeated", revision: "epoch-one.2" };
+  const known = { outcome: "repeated", revision: "incarnation-one.2" };
   expect(await commit("two")).toEqual(known);
   expect(await commit("two", { digest: "another" })).toEqual({
     outcome: "operation-conflict",
@@ -92,14 +92,14 @@ test("C21 a commit that is retried after the deletion of its thread is recognise
   expect(await driver.read(read)).toMatchObject({ revision: null });
   await commit("three");
   expect(await commit("two")).toEqual(known);
-  expect(await commit("two", { digest: "another" })).toMatchObject({ revision: "epoch-three.1" });
+  expect(await commit("two", { digest: "another" })).toMatchObject({ revision: "incarnation-three.1" });
   await remove("delete-2");
   expect(await commit("two")).toEqual(known);
-  expect(await commit("three")).toEqual({ outcome: "repeated", revision: "epoch-three.1" });
+  expect(await commit("three")).toEqual({ outcome: "repeated", revision: "incarnation-three.1" });
   await commit("four");
-  expect(await driver.read(read)).toMatchObject({ revision: "epoch-four.1", count: 1 });
+  expect(await driver.read(read)).toMatchObject({ revision: "incarnation-four.1", count: 1 });
   await client.unlink(keys.deleted);
-  expect(await commit("two")).toEqual({ outcome: "committed", revision: "epoch-four.2" });
+  expect(await commit("two")).toEqual({ outcome: "committed", revision: "incarnation-four.2" });
 });
 
 test("C21 a retried deletion does not delete a thread that was created since", async () => {
@@ -108,8 +108,8 @@ test("C21 a retried deletion does not delete a thread that was created since", a
   expect(await remove("delete")).toEqual({ outcome: "deleted" });
   await commit("two");
   expect(await remove("delete")).toEqual({ outcome: "repeated" });
-  expect(await remove("none", null)).toEqual({ outcome: "revision-conflict", revision: "epoch-two.1" });
-  expect(await remove("other", "epoch-two.1")).toEqual({ outcome: "deleted" });
+  expect(await remove("none", null)).toEqual({ outcome: "revision-conflict", revision: "incarnation-two.1" });
+  expect(await remove("other", "incarnation-two.1")).toEqual({ outcome: "deleted" });
   await commit("three");
   expect(await remove("delete")).toEqual({ outcome: "repeated" });
   const read = {
@@ -120,7 +120,7 @@ test("C21 a retried deletion does not delete a thread that was created since", a
     metadata: false,
     signal: undefined,
   };
-  expect(await driver.read(read)).toMatchObject({ revision: "epoch-three.1" });
+  expect(await driver.read(read)).toMatchObject({ revision: "incarnation-three.1" });
 });
 
 test("a thread created after a deletion reads the remembered outcomes for 10 seconds; later it costs the same as every thread", async () => {

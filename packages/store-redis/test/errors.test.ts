@@ -8,7 +8,7 @@ const failure = (message: string, more: object = {}): Error => Object.assign(new
 const named = (name: string, more: object = {}): Error =>
   failure(`${name}, as ioredis says it`, { name, ...more });
 const retryable = { code: "UNAVAILABLE", retryable: true };
-const lasting = { code: "UNAVAILABLE", retryable: false };
+const permanent = { code: "UNAVAILABLE", retryable: false };
 
 describe("what a server's answer means", () => {
   test.each([
@@ -27,25 +27,25 @@ describe("what a server's answer means", () => {
       "ERR Error running script (call to f_e6): @user_script:9: WRONGTYPE Operation against a key",
       { code: "CORRUPT" },
     ],
-    ["OOM command not allowed when used memory > 'maxmemory'.", lasting],
+    ["OOM command not allowed when used memory > 'maxmemory'.", permanent],
     [
       "MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist to disk.",
-      lasting,
+      permanent,
     ],
-    ["NOAUTH Authentication required.", lasting],
-    ["ERR Protocol error: unauthenticated multibulk length", lasting],
-    ["WRONGPASS invalid username-password pair or user is disabled.", lasting],
+    ["NOAUTH Authentication required.", permanent],
+    ["ERR Protocol error: unauthenticated multibulk length", permanent],
+    ["WRONGPASS invalid username-password pair or user is disabled.", permanent],
     [
       "ERR AUTH <password> called without any password configured for the default user. Are you sure?",
-      lasting,
+      permanent,
     ],
-    ["ERR DB index is out of range", lasting],
-    ["ERR SELECT is not allowed in cluster mode", lasting],
-    ["ERR Client names cannot contain spaces, newlines or special characters.", lasting],
-    ["NOPERM this user has no permissions to run the 'evalsha' command", lasting],
+    ["ERR DB index is out of range", permanent],
+    ["ERR SELECT is not allowed in cluster mode", permanent],
+    ["ERR Client names cannot contain spaces, newlines or special characters.", permanent],
+    ["NOPERM this user has no permissions to run the 'evalsha' command", permanent],
     [
       "ERR The user executing the script can't run this command or subcommand script: e6, on @user_script:39.",
-      lasting,
+      permanent,
     ],
     ["ERR unknown command 'EVAL', with args beginning with: 'return 1'", { code: "UNSUPPORTED" }],
     [
@@ -84,7 +84,7 @@ describe("what a failed connection means", () => {
     named("MaxRetriesPerRequestError", { cause: failure("x", { code: "CERT_HAS_EXPIRED" }) }),
     named("ClusterAllFailedError", { lastNodeError: answer("WRONGPASS invalid username-password pair") }),
   ])("for good: %s", (error) => {
-    expect(classifyError(error)).toMatchObject(lasting);
+    expect(classifyError(error)).toMatchObject(permanent);
   });
 });
 

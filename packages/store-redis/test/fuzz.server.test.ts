@@ -25,13 +25,15 @@ const number = fc.oneof(
 );
 const footer = fc.oneof(
   fc.string(),
-  fc.array(number, { minLength: 10, maxLength: 10 }).map((fields) => `thread 1 epoch ${fields.join(" ")}`),
-  fc.tuple(number, number).map(([version, commits]) => `thread ${version} epoch ${commits}`),
+  fc
+    .array(number, { minLength: 10, maxLength: 10 })
+    .map((fields) => `thread 1 incarnation ${fields.join(" ")}`),
+  fc.tuple(number, number).map(([version, commits]) => `thread ${version} incarnation ${commits}`),
 );
 const field = fc.constantFrom("revision", "metadata", "op:first", "op:other", "more");
 const damage = fc.oneof(
   fc.record({ footer }),
-  fc.record({ field, value: fc.oneof(fc.string(), number, fc.constant("epoch.9")) }),
+  fc.record({ field, value: fc.oneof(fc.string(), number, fc.constant("incarnation.9")) }),
   fc.record({ record: fc.string() }),
 );
 

@@ -4,7 +4,7 @@ import type { Address, RedisCluster, RedisSentinel, RunningServer } from "@scrol
 import { Cluster, Redis } from "ioredis";
 import { parseFooter, threadKeys } from "../src/keys.ts";
 import type { RedisClient } from "../src/options.ts";
-import { connect, type Namespace, open, type Place } from "./connection.ts";
+import { connect, type Namespace, open, type ServerLocation } from "./connection.ts";
 import { countRequests } from "./count-requests.ts";
 
 /** What other processes import: `connection.ts`, or a module that puts another ioredis below it. */
@@ -17,7 +17,7 @@ export function redisHarnesses(
 ): () => Promise<Harness> {
   return async () => {
     const { product, version, url, password } = await starting;
-    const throughProxy = async (proxy: TcpProxy): Promise<Place> => {
+    const throughProxy = async (proxy: TcpProxy): Promise<ServerLocation> => {
       return { url: await proxy.forwardUrl(url, 6379) };
     };
     const secrets = password ? [password] : [];
@@ -32,7 +32,7 @@ export function redisClusterHarnesses(
 ): () => Promise<Harness> {
   return async () => {
     const { product, version, startupNodes, natMap } = await starting;
-    const throughProxy = async (proxy: TcpProxy): Promise<Place> => {
+    const throughProxy = async (proxy: TcpProxy): Promise<ServerLocation> => {
       const forwarded = await forwardAll(proxy, startupNodes);
       return { startupNodes: startupNodes.map(forwarded), natMap: mapValues(natMap, forwarded) };
     };
@@ -45,7 +45,7 @@ export function redisSentinelHarnesses(starting: Promise<RedisSentinel>): () => 
   return async () => {
     const { product, version, connection } = await starting;
     const { sentinels, name, natMap } = connection;
-    const throughProxy = async (proxy: TcpProxy): Promise<Place> => {
+    const throughProxy = async (proxy: TcpProxy): Promise<ServerLocation> => {
       const forwarded = await forwardAll(proxy, [...sentinels, ...Object.values(natMap)]);
       return { sentinels: sentinels.map(forwarded), name, natMap: mapValues(natMap, forwarded) };
     };
@@ -76,18 +76,18 @@ function mapValues<T>(record: Readonly<Record<string, T>>, map: (value: T) => T)
 
 interface Surroundings {
   readonly server: Harness["server"];
-  throughProxy(proxy: TcpProxy): Promise<Place>;
+  throughProxy(proxy: TcpProxy): Promise<ServerLocation>;
   readonly module: URL;
   readonly secrets?: readonly string[];
 }
 
 async function harnessOn(
-  place: Place,
+  location: ServerLocation,
   { server, throughProxy, module, secrets = [] }: Surroundings,
 ): Promise<Harness> {
-  const namespace: Namespace = { ...place, keyPrefix: `suite-${randomUUID()}` };
+  const namespace: Namespace = { ...location, keyPrefix: `suite-${randomUUID()}` };
   const { client, driver } = open(namespace);
-  const raw = rawClient(place);
+  const raw = rawClient(location);
   // A test may kill the server below it.
   raw.on("error", () => undefined);
   const proxy = new TcpProxy();
@@ -115,10 +115,10 @@ async function harnessOn(
   };
 }
 
-function rawClient(place: Place): RedisClient {
-  if ("url" in place) return new Redis(place.url);
-  if ("sentinels" in place) return new Redis({ ...place });
-  return new Cluster(place.startupNodes, { natMap: place.natMap });
+function rawClient(location: ServerLocation): RedisClient {
+  if ("url" in location) return new Redis(location.url);
+  if ("sentinels" in location) return new Redis({ ...location });
+  return new Cluster(location.startupNodes, { natMap: location.natMap });
 }
 
 function rawAccess(raw: RedisClient, keyPrefix: string): RawAccess {
@@ -130,7 +130,7 @@ function rawAccess(raw: RedisClient, keyPrefix: string): RawAccess {
     },
     async plant(threadId, sequence, record) {
       const { messages } = threadKeys(keyPrefix, threadId);
-      const { first, pinned } = parseFooter(threadId, (await raw.lindex(messages, -1)) ?? "").extent;
+      const { first, pinned } = parseFooter(threadId, (await raw.lindex(messages, -1)) ?? "").bounds;
       const index = sequence === pinned ? 0 : sequence - first + (pinned === null ? 0 : 1);
       await raw.lset(messages, index, record);
     },

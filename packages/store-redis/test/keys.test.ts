@@ -63,11 +63,11 @@ describe("a footer", () => {
   test("says where the thread stands", () => {
     expect(parseFooter("a", "thread 1 ep_-och 12 5 9 0 1 1 7 8 0 0")).toEqual({
       revision: "ep_-och.12",
-      extent: { pinned: null, first: 5, next: 9 },
+      bounds: { pinned: null, first: 5, next: 9 },
       times: { createdAt: 7, updatedAt: 8 },
     });
     expect(parseFooter("a", "thread 1 e 12 5 9 1 9 5 7 8 9 6")).toMatchObject({
-      extent: { pinned: 1, first: 5, next: 9 },
+      bounds: { pinned: 1, first: 5, next: 9 },
       times: { createdAt: 7, updatedAt: 8, expiresAt: 9 },
     });
   });

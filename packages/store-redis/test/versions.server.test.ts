@@ -56,7 +56,7 @@ describe.each(["redis", "redis-7", "redis-6.2", "valkey"] as const)("%s", (name)
           let current: string | null = null;
           for (const [index, change] of changes.entries()) {
             const expectedRevision =
-              change.expect === "any" ? undefined : change.expect === "stale" ? "epoch.0" : current;
+              change.expect === "any" ? undefined : change.expect === "stale" ? "incarnation.0" : current;
             if (change.deletion !== undefined) {
               const operationId = `deletion ${change.deletion}`;
               const deletion = { threadId: "a", operationId, expectedRevision, signal: undefined };
@@ -72,7 +72,7 @@ describe.each(["redis", "redis-7", "redis-6.2", "valkey"] as const)("%s", (name)
               threadId: "a",
               operationId: `operation ${change.operation}`,
               digest: JSON.stringify(change.append).slice(0, 22),
-              newEpoch: `epoch${index}`,
+              newIncarnation: `incarnation${index}`,
               expectedRevision,
               drop: change.drop,
               append: change.append.map((kind, place) => `1${kind}{"at":"${index}.${place}"}`),
@@ -283,7 +283,7 @@ const nothing: CommitRequest = {
   threadId: "a",
   operationId: "operation",
   digest: "digest",
-  newEpoch: "epoch",
+  newIncarnation: "incarnation",
   expectedRevision: undefined,
   drop: 0,
   append: [],

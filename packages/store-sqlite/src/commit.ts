@@ -1,14 +1,14 @@
 import {
   type CommitOutcome,
   type CommitRequest,
-  EMPTY_EXTENT,
-  type Extent,
+  EMPTY_BOUNDS,
   formatRevision,
   isWithin,
   kindOfRecord,
   planCommit,
   REMEMBERED_OPERATIONS,
   rangesOutside,
+  type SequenceBounds,
 } from "@scrollback/store-core";
 import { detachThread, sweepExpired } from "./remove.ts";
 import { isExpired, type OperationRow, type Statements, type ThreadRow } from "./statements.ts";
@@ -29,12 +29,12 @@ export function commitThread(statements: Statements, request: CommitRequest, isN
   const now = Date.now();
   const found = statements.findThread.get(toStored(request.threadId)) as ThreadRow | undefined;
   const thread = found && !isExpired(found, now) ? found : undefined;
-  const revision = thread ? formatRevision(thread.epoch, thread.number) : null;
+  const revision = thread ? formatRevision(thread.incarnation, thread.number) : null;
   if (thread && !isNew) {
     const known = statements.findOperation.get(thread.key, request.operationId) as OperationRow | undefined;
     if (known) {
       return known.digest === request.digest
-        ? { outcome: "repeated", revision: formatRevision(thread.epoch, known.number) }
+        ? { outcome: "repeated", revision: formatRevision(thread.incarnation, known.number) }
         : { outcome: "operation-conflict", revision };
     }
   }
@@ -54,8 +54,8 @@ function apply(
   now: number,
 ): string {
   const { append, metadata, operationId, digest, updatedAt } = request;
-  const before: Extent = thread ?? EMPTY_EXTENT;
-  const epoch = thread?.epoch ?? request.newEpoch;
+  const before: SequenceBounds = thread ?? EMPTY_BOUNDS;
+  const incarnation = thread?.incarnation ?? request.newIncarnation;
   const number = (thread?.number ?? 0) + 1;
   const key = writeExpiry(statements, thread, request, now);
 
@@ -66,35 +66,35 @@ function apply(
   );
   for (const { from, to } of [
     ...rangesOutside(before, plan.kept),
-    ...rangesOutside(plan.kept, plan.extent),
+    ...rangesOutside(plan.kept, plan.bounds),
   ]) {
     statements.deleteMessages.run(key, from, to);
   }
   for (const [index, record] of append.entries()) {
     const sequence = plan.kept.next + index;
-    if (isWithin(plan.extent, sequence)) statements.insertMessage.run(key, sequence, toStored(record));
+    if (isWithin(plan.bounds, sequence)) statements.insertMessage.run(key, sequence, toStored(record));
   }
 
   if (metadata === null) statements.deleteMetadata.run(key);
   else if (metadata !== undefined) statements.setMetadata.run(key, toStored(metadata));
 
-  const { pinned, first, next } = plan.extent;
+  const { pinned, first, next } = plan.bounds;
   statements.insertCommit.run(key, number, operationId, digest, updatedAt, pinned, first, next);
   if (number % FORGET_EVERY === 0) statements.deleteCommits.run(key, number - REMEMBERED_OPERATIONS);
-  return formatRevision(epoch, number);
+  return formatRevision(incarnation, number);
 }
 
 /** Inserts the row of a new thread, or updates the expiry of an existing one. Returns its key. */
 function writeExpiry(
   statements: Statements,
   thread: ThreadRow | undefined,
-  { threadId, newEpoch, createdAt, ttlMs }: CommitRequest,
+  { threadId, newIncarnation, createdAt, ttlMs }: CommitRequest,
   now: number,
 ): number {
   const expiresAt = ttlMs === undefined ? null : Math.min(now + ttlMs, Number.MAX_SAFE_INTEGER);
   if (!thread) {
     const id = toStored(threadId);
-    return Number(statements.insertThread.run(id, newEpoch, createdAt, expiresAt).lastInsertRowid);
+    return Number(statements.insertThread.run(id, newIncarnation, createdAt, expiresAt).lastInsertRowid);
   }
   if (expiresAt !== thread.expiresAt) statements.setExpiry.run(expiresAt, thread.key);
   return thread.key;

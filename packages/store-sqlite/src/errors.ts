@@ -1,4 +1,4 @@
-import { type ErrorClass, StoreError } from "@scrollback/store-core";
+import { type ErrorClassification, StoreError } from "@scrollback/store-core";
 
 /** SQLite's primary result codes, as https://sqlite.org/rescode.html numbers them. */
 const SQLITE_ERROR = 1;
@@ -14,20 +14,20 @@ const SQLITE_TOOBIG = 18;
 const SQLITE_CONSTRAINT = 19;
 const SQLITE_NOTADB = 26;
 
-const busy: ErrorClass = {
+const busy: ErrorClassification = {
   code: "UNAVAILABLE",
   retryable: true,
   message:
     "sqlite: the database stayed locked for 10 seconds; look for a long transaction in another process or on the client",
 };
 
-const damaged: ErrorClass = {
+const damaged: ErrorClassification = {
   code: "CORRUPT",
   message: "sqlite: the database file is damaged; check it with PRAGMA integrity_check and restore a copy",
 };
 
 /** The errors by result code. */
-const errorsByCode: Readonly<Record<number, ErrorClass>> = {
+const errorsByCode: Readonly<Record<number, ErrorClassification>> = {
   [SQLITE_BUSY]: busy,
   [SQLITE_LOCKED]: busy,
   [SQLITE_PROTOCOL]: busy,
@@ -76,7 +76,7 @@ function isInTransaction(code: number, error: unknown): boolean {
 }
 
 /** Classifies an error of `node:sqlite`; returns undefined for any other error. */
-export function classifySqliteError(error: unknown): ErrorClass | undefined {
+export function classifySqliteError(error: unknown): ErrorClassification | undefined {
   if (error instanceof Error && "code" in error && error.code === "ERR_INVALID_STATE") {
     return { code: "UNAVAILABLE", message: "client: the given database is closed" };
   }

@@ -8,7 +8,7 @@ export type { SqliteOptions } from "./options.ts";
  * Creates stores in a SQLite file, which any number of processes on one machine can share. The first call of a store (or
  * `setup()`) opens the file and creates the tables, or migrates the tables of an older version.
  *
- * @throws StoreError `INVALID_ARGUMENT` for a wrong or unknown option.
+ * @throws StoreError `INVALID_ARGUMENT` for an invalid or unknown option.
  * @example
  * const stores = createSqliteStores({ url: "sqlite:chats.db", maxMessages: 200 });
  * const store = stores.open("chat-1");

@@ -15,7 +15,7 @@ const METADATA_PER_PAGE = 4 * 1024 ** 2;
 const CURSOR_START = "after.";
 
 /** A row of `selectThreads`. Integers are bigints, so that a damaged value does not fail the other rows. */
-type ListedRow = Readonly<Record<Exclude<keyof ThreadRow, "epoch" | "number">, bigint | null>> & {
+type ListedRow = Readonly<Record<Exclude<keyof ThreadRow, "incarnation" | "number">, bigint | null>> & {
   readonly id: string | Uint8Array<ArrayBuffer>;
 };
 
@@ -78,7 +78,7 @@ function selectRows(
 }
 
 /** Returns the thread of a row, or undefined if its numbers are invalid. */
-function readRow(row: ListedRow): Omit<ThreadRow, "epoch" | "number"> | undefined {
+function readRow(row: ListedRow): Omit<ThreadRow, "incarnation" | "number"> | undefined {
   const { key, createdAt, updatedAt, expiresAt, pinned, first, next } = row;
   if (![key, createdAt, updatedAt, first, next, expiresAt ?? 0n, pinned ?? 0n].every(isCount))
     return undefined;

@@ -1,11 +1,11 @@
 import {
   countOf,
-  type Extent,
   firstOf,
   formatRevision,
   lastOf,
   NO_THREAD,
   type ReadRequest,
+  type SequenceBounds,
   StoreError,
   selectRange,
   type ThreadView,
@@ -27,7 +27,7 @@ export function readThread(statements: Statements, request: ReadRequest): Thread
   if (!thread || isExpired(thread, Date.now())) return NO_THREAD;
   const metadata = request.metadata ? statements.selectMetadata.get(thread.key)?.record : undefined;
   return {
-    revision: formatRevision(thread.epoch, thread.number),
+    revision: formatRevision(thread.incarnation, thread.number),
     count: countOf(thread),
     first: firstOf(thread),
     last: lastOf(thread),
@@ -37,7 +37,7 @@ export function readThread(statements: Statements, request: ReadRequest): Thread
   };
 }
 
-function selectEntries(statements: Statements, key: number, wanted: Extent): Entry[] {
+function selectEntries(statements: Statements, key: number, wanted: SequenceBounds): Entry[] {
   const { pinned, first, next } = wanted;
   const select = (from: number, to: number): Entry[] =>
     statements.selectMessages

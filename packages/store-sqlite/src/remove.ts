@@ -13,7 +13,7 @@ export function deleteThread(
 ): DeleteOutcome {
   const found = statements.findThread.get(toStored(threadId)) as ThreadRow | undefined;
   const thread = found && !isExpired(found, Date.now()) ? found : undefined;
-  const revision = thread ? formatRevision(thread.epoch, thread.number) : null;
+  const revision = thread ? formatRevision(thread.incarnation, thread.number) : null;
   if (expectedRevision !== undefined && expectedRevision !== revision) {
     return { outcome: "revision-conflict", revision };
   }

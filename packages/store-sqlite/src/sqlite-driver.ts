@@ -8,7 +8,7 @@ import {
   type Driver,
   type DriverCapabilities,
   type DriverTarget,
-  type ErrorClass,
+  type ErrorClassification,
   type ListRequest,
   pause,
   type ReadRequest,
@@ -118,7 +118,7 @@ export class SqliteDriver implements Driver {
     open?.database.close();
   }
 
-  classifyError(error: unknown): ErrorClass | undefined {
+  classifyError(error: unknown): ErrorClassification | undefined {
     return classifySqliteError(error);
   }
 

@@ -1,5 +1,5 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import type { Extent, ThreadTimes } from "@scrollback/store-core";
+import type { SequenceBounds, ThreadTimes } from "@scrollback/store-core";
 
 /** Prepares a statement with rows as objects, and with numbers or bigints, independent of the client's defaults. */
 export function prepare(database: DatabaseSync, sql: string, bigInts = false): StatementSync {
@@ -11,9 +11,9 @@ export function prepare(database: DatabaseSync, sql: string, bigInts = false): S
 }
 
 /** A thread after its newest commit. */
-export interface ThreadRow extends Extent {
+export interface ThreadRow extends SequenceBounds {
   readonly key: number;
-  readonly epoch: string;
+  readonly incarnation: string;
   /** The times are in milliseconds since 1970. */
   readonly createdAt: number;
   readonly updatedAt: number;
@@ -45,7 +45,7 @@ export function prepareStatements(database: DatabaseSync, prefix: string) {
   const sql = (text: string, bigInts?: boolean) => prepare(database, text.replaceAll("$", prefix), bigInts);
   return {
     findThread: sql(
-      `SELECT t.key, t.epoch, t.created_at AS createdAt, t.expires_at AS expiresAt,
+      `SELECT t.key, t.epoch AS incarnation, t.created_at AS createdAt, t.expires_at AS expiresAt,
          c.number, c.updated_at AS updatedAt, c.pinned, c.first, c.next
        FROM $threads t JOIN $commits c ON c.thread = t.key WHERE t.id = ? ORDER BY c.number DESC LIMIT 1`,
     ),

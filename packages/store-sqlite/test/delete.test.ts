@@ -73,8 +73,8 @@ test("C21 a deletion with a wrong revision deletes nothing", async () => {
 
 test("C21 an operation id of a deleted thread is free at once", async () => {
   const driver = connect(scratch.path);
-  const commit = (newEpoch: string) =>
-    driver.commit(commitRequest({ operationId: "same", newEpoch, append: ["1u"] }));
+  const commit = (newIncarnation: string) =>
+    driver.commit(commitRequest({ operationId: "same", newIncarnation, append: ["1u"] }));
   const request = {
     threadId: "thread",
     operationId: "delete",

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { REMEMBERED_OPERATIONS } from "@scrollback/store-core";
 import { describe, expect, test } from "vitest";
 import { createSqliteStores } from "../src/index.ts";
 import { migrate } from "../src/schema.ts";
@@ -41,7 +42,7 @@ describe("what is stored", () => {
     const counted = () => scratch.query("SELECT count(*) AS rows FROM scrollback_commits")[0]?.rows;
     for (let number = 1; number <= 80; number++) {
       await driver.commit(commitRequest({ operationId: `operation-${number}`, append: [`1u${number}`] }));
-      expect(counted()).toBe(number < 80 ? number : 64);
+      expect(counted()).toBe(number < 80 ? number : REMEMBERED_OPERATIONS);
     }
     const repeat = (number: number) => driver.commit(commitRequest({ operationId: `operation-${number}` }));
     expect(await repeat(17)).toEqual({ outcome: "repeated", revision: "newEpochOf16char.17" });

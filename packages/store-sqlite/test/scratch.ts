@@ -66,7 +66,7 @@ export function commitRequest(changes: Partial<CommitRequest>): CommitRequest {
     threadId: "thread",
     operationId: crypto.randomUUID(),
     digest: "digest-of-22-character",
-    newEpoch: "newEpochOf16char",
+    newIncarnation: "newEpochOf16char",
     expectedRevision: undefined,
     drop: 0,
     append: [],

@@ -45,7 +45,7 @@ export class ChatAgent implements AsyncDisposable {
   readonly #options: ChatAgentOptions;
   readonly #running: RunningAgent;
 
-  /** @throws StoreError `INVALID_ARGUMENT` for a wrong or unknown option. */
+  /** @throws StoreError `INVALID_ARGUMENT` for an invalid or unknown option. */
   constructor(options: ChatAgentOptions) {
     checkAgentOptions(options);
     this.#options = { ...options };

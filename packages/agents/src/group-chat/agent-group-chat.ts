@@ -83,7 +83,7 @@ export class AgentGroupChat extends AgentChat {
   readonly #automaticReset: boolean;
   #isComplete = false;
 
-  /** Does no I/O. @throws StoreError `INVALID_ARGUMENT` for a wrong or unknown option. */
+  /** Does no I/O. @throws StoreError `INVALID_ARGUMENT` for an invalid or unknown option. */
   constructor(options: AgentGroupChatOptions = {}) {
     checkOptions("AgentGroupChat", options, optionChecks);
     super(options.store);

@@ -1,3 +1,9 @@
+/**
+ * Group chats: several agents share one history and take turns, by selection and termination strategies.
+ *
+ * @packageDocumentation
+ */
+
 export { AgentChat } from "./agent-chat.ts";
 export { AgentGroupChat, type AgentGroupChatOptions } from "./agent-group-chat.ts";
 export * from "./aggregator/index.ts";

@@ -83,7 +83,7 @@ export class Mem0Memory implements ContextProvider {
   /** The only thread that this memory serves, with `scopeToThread`. */
   #boundThread: string | undefined;
 
-  /** @throws StoreError `INVALID_ARGUMENT` for a wrong or unknown option, or not exactly one of `client` and `apiKey`. */
+  /** @throws StoreError `INVALID_ARGUMENT` for an invalid or unknown option, or not exactly one of `client` and `apiKey`. */
   constructor(options: Mem0MemoryOptions) {
     checkOptions("Mem0Memory", options ?? {}, optionChecks);
     const { client, apiKey, host, header = DEFAULT_HEADER, onFailure = "report" } = options ?? {};

@@ -63,7 +63,7 @@ export class StoreMemory implements ContextProvider {
   readonly #header: string;
   readonly #onFailure: OnFailure;
 
-  /** @throws StoreError `INVALID_ARGUMENT` for a wrong or unknown option. */
+  /** @throws StoreError `INVALID_ARGUMENT` for an invalid or unknown option. */
   constructor(options: StoreMemoryOptions) {
     checkOptions("StoreMemory", options ?? {}, optionChecks);
     const { stores, userId, extract, header = DEFAULT_HEADER, onFailure = "report" } = options ?? {};

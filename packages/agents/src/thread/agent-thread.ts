@@ -64,7 +64,7 @@ export function conversationOf(thread: AgentThread): Conversation {
 export class AgentThread implements AsyncDisposable {
   readonly #conversation: Conversation;
 
-  /** @throws StoreError `INVALID_ARGUMENT` for a wrong option, `INVALID_STATE` when both locations are given. */
+  /** @throws StoreError `INVALID_ARGUMENT` for an invalid option, `INVALID_STATE` when both locations are given. */
   constructor(options: AgentThreadOptions = {}) {
     checkOptions("AgentThread", options, threadChecks);
     this.#conversation = new Conversation(options.stores, options.contextProviders);

@@ -55,12 +55,12 @@ describe("bad options are rejected by the constructor, by name", () => {
     [
       "maximumIterations",
       () => new AgentGroupChat({ maximumIterations: 0 }),
-      "maximumIterations must be a whole number",
+      "maximumIterations must be a positive integer",
     ],
     [
       "a fraction",
       () => new AgentGroupChat({ maximumIterations: 1.5 }),
-      "maximumIterations must be a whole number",
+      "maximumIterations must be a positive integer",
     ],
     [
       "automaticReset",
@@ -98,7 +98,7 @@ describe("bad options are rejected by the constructor, by name", () => {
       () => new ModelSelection({ model: given(1) }),
       "ModelSelection: model must be a language model",
     ],
-    ["selection's prompt", () => new ModelSelection({ model, prompt: "" }), "prompt must be a string"],
+    ["selection's prompt", () => new ModelSelection({ model, prompt: "" }), "prompt must be a non-empty string"],
     [
       "selection's reducer",
       () => new ModelSelection({ model, historyReducer: given({}) }),
@@ -117,11 +117,7 @@ describe("bad options are rejected by the constructor, by name", () => {
     ["no patterns", () => new RegexTermination([]), "RegexTermination: patterns must not be empty"],
     ["a pattern", () => new RegexTermination(["ok", given(1)]), "patterns[1] must be a regular expression"],
     ["a wrong pattern", () => new RegexTermination("("), "patterns[0] must be a regular expression"],
-    [
-      "no terminations",
-      () => new AggregateTermination([]),
-      "terminations must be an array that is not empty",
-    ],
+    ["no terminations", () => new AggregateTermination([]), "terminations must be a non-empty array"],
     ["a termination", () => new AggregateTermination([given(1)]), "terminations[0] must be a function"],
     [
       "a condition",
@@ -176,7 +172,7 @@ describe("bad arguments are rejected by name, and change nothing", () => {
     [
       "a name",
       (one) => listen(one.invoke(given({ ...actor("B"), name: 1 }))),
-      "invoke: agent.name must be a string",
+      "invoke: agent.name must be a non-empty string",
     ],
     [
       "a channel",

@@ -20,7 +20,7 @@ export interface ChatHarness {
   close(): Promise<void>;
 }
 
-/** What {@link runChatContract} takes. */
+/** The options of {@link runChatContract}. */
 export interface ChatContractOptions {
   /** What the tests are named after, e.g. `"Redis"`. */
   readonly name: string;

@@ -1,3 +1,9 @@
+/**
+ * The contract of a chat store as tests for Vitest, for any implementation and any backend.
+ *
+ * @packageDocumentation
+ */
+
 import { randomUUID } from "node:crypto";
 import type { StoreFactory } from "@scrollback/store-core";
 import { afterEach, beforeEach, describe, test } from "vitest";

@@ -86,7 +86,7 @@ function inTurn(write: (text: string) => Promise<void>): ExportOptions["write"] 
     const mine = last.then(async () => {
       for await (const line of lines) await write(`${line}\n`);
     });
-    // The next thread's turn comes, whatever happened to this one.
+    // The next thread is exported even if this one failed.
     last = mine.catch(() => undefined);
     return mine;
   };

@@ -1,7 +1,7 @@
 import type { ThreadPage } from "@scrollback/store-core";
 import type { Command } from "commander";
 import type { CommandContext } from "../command-context.ts";
-import { passingCorruptRecords } from "../corrupt-records.ts";
+import { skippingCorruptRecords } from "../corrupt-records.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { countOf, shownTime } from "../figures.ts";
 import { encodeValue } from "../formats/entry.ts";
@@ -39,7 +39,7 @@ async function show(
   const { output, signal } = context;
   await using stores = await openBackend(context, url);
   const corrupt: string[] = [];
-  const page = await passingCorruptRecords(
+  const page = await skippingCorruptRecords(
     (error) => corrupt.push(error.message),
     () => stores.open(threadId).read({ limit, signal, ...(before !== undefined && { before }) }),
   );

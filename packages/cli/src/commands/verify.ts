@@ -1,7 +1,7 @@
 import { isUnfinishedCopy, type StoreError, type StoreFactory } from "@scrollback/store-core";
 import type { Command } from "commander";
 import type { CommandContext } from "../command-context.ts";
-import { passingCorruptRecords } from "../corrupt-records.ts";
+import { skippingCorruptRecords } from "../corrupt-records.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { openBackend } from "../open-backend.ts";
 import { parseConcurrency } from "../option-values.ts";
@@ -60,7 +60,7 @@ async function verifyOne(
   let messages = 0;
   let isUnfinished = false;
   for (;;) {
-    const { value: page } = await passingCorruptRecords(collect, () => pages.next());
+    const { value: page } = await skippingCorruptRecords(collect, () => pages.next());
     if (!page) break;
     if (page.revision === null) return { outcome: "gone meanwhile" };
     if (isUnfinishedCopy(page.metadata)) isUnfinished = true;

@@ -200,7 +200,7 @@ function headerProblem(header: Readonly<Record<string, unknown>>): string | unde
 
 /** What is wrong with a thread id. */
 export function idProblem(threadId: unknown): string | undefined {
-  if (typeof threadId !== "string" || threadId === "") return "must be a string that is not empty";
+  if (typeof threadId !== "string" || threadId === "") return "must be a non-empty string";
   if (!threadId.isWellFormed()) return "must be well-formed Unicode";
   return Buffer.byteLength(threadId) > 1_024 ? "must be at most 1,024 bytes" : undefined;
 }

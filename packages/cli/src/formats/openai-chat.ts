@@ -181,9 +181,7 @@ function assistantContent(
   const given = content == null && typeof refusal === "string" ? refusal : content;
   const text = given == null ? "" : plainText(given, `${where}.content`);
   if (calls === undefined) {
-    return given == null
-      ? refuse(`${where}.content`, "must be a string where there are no tool_calls")
-      : text;
+    return given == null ? refuse(`${where}.content`, "must be a string if there are no tool_calls") : text;
   }
   if (!Array.isArray(calls)) return refuse(`${where}.tool_calls`, "must be a list");
   const parts = calls.map((call: unknown, index) => toolCall(call, `${where}.tool_calls[${index}]`));

@@ -24,7 +24,7 @@ const MAX_PAGE = 1_000;
 const isOrder: Check = (value) =>
   typeof value === "number" && Number.isFinite(value) ? undefined : "must be a finite number";
 
-/** @throws StoreError `INVALID_ARGUMENT` for a wrong option, and for stores with `maxMessages`. */
+/** @throws StoreError `INVALID_ARGUMENT` for an invalid option, and for stores with `maxMessages`. */
 export function checkDirectories(options: unknown): void {
   checkOptions("MarkedDirectories", options ?? null, {
     stores: hasMethods("withTraits"),

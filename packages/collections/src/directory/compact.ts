@@ -2,29 +2,22 @@ import { randomBytes } from "node:crypto";
 import { type ChatMessage, StoreError } from "@scrollback/store-core";
 import { envelope } from "../envelope.ts";
 import { FORMAT_VERSION } from "../format.ts";
+import { type CompactionSizes, defaultSizes, MAX_INLINE_BYTES } from "./leaf-sizes.ts";
 import { compareNewest } from "./position.ts";
 import { type DirectoryRules, type Incarnate, incarnationText, type Sorting } from "./rules.ts";
 import {
+  type InlineLeaf,
   indexOfLeaf,
   type LeafRef,
   OutdatedError,
   type RetiredLeaf,
   type Root,
   type Snapshot,
+  type StoredLeaf,
+  storedLeaves,
   type Tree,
 } from "./tree.ts";
 
-/** When a directory is compacted, and the size of its leaves. Tests use smaller numbers. */
-export interface CompactionSizes {
-  /** A directory with fewer notes is not compacted. */
-  readonly enoughNotes: number;
-  /** The maximum number of entries in a leaf. */
-  readonly maxLeaf: number;
-  /** A leaf with fewer entries is merged with a neighbour that is written anyway. */
-  readonly smallLeaf: number;
-}
-
-const defaultSizes: CompactionSizes = { enoughNotes: 128, maxLeaf: 256, smallLeaf: 64 };
 const MAX_ATTEMPTS = 20;
 
 /** Sorts the notes of directories into their leaves. */
@@ -71,7 +64,10 @@ export class Compactor<N, E extends Incarnate> {
     const retired: LeafRef[] = [];
     let run: E[] = [];
     const closeRun = async () => {
-      for (const entries of chunks(newestOfEach(run).sort(compareNewest), maxLeaf))
+      const sorted = newestOfEach(run).sort(compareNewest);
+      const inline = next.length === 0 ? this.#inlineLeaf(sorted) : undefined;
+      if (inline) next.push(inline);
+      for (const entries of chunks(sorted.slice(inline?.count ?? 0), maxLeaf))
         next.push(await this.#writeLeaf(entries, spare));
       run = [];
     };
@@ -90,11 +86,14 @@ export class Compactor<N, E extends Incarnate> {
       run.push(...sorting.placed.filter((entry) => indexOfLeaf(leaves, entry) === index));
     }
     await closeRun();
-    const free = [...spare, ...retired].map(({ id, revision }) => ({ id, revision }));
+    const free = [...spare, ...storedLeaves(retired)].map(({ id, revision }) => ({ id, revision }));
     return { version: FORMAT_VERSION, compactions: root.compactions + 1, leaves: next, retired: free };
   }
 
-  /** The leaves that the notes change, and their small neighbours. */
+  /**
+   * The leaves that the notes change, and their small neighbours. The newest leaf stays small, so it passes what is too much on
+   * to the second one until that is full.
+   */
   #changedLeaves(leaves: readonly LeafRef[], { placed, outdated, isScattered }: Sorting<E>): Set<number> {
     if (isScattered) return new Set(leaves.keys());
     const { maxLeaf, smallLeaf } = this.#sizes;
@@ -102,14 +101,31 @@ export class Compactor<N, E extends Incarnate> {
     for (const position of [...placed, ...outdated]) changed.add(indexOfLeaf(leaves, position));
     for (const index of [...changed]) {
       for (const neighbour of [index - 1, index + 1]) {
-        if ((leaves[neighbour]?.count ?? maxLeaf) < smallLeaf) changed.add(neighbour);
+        const small = index === 0 ? Math.max(smallLeaf, maxLeaf / 2 + 1) : smallLeaf;
+        if ((leaves[neighbour]?.count ?? maxLeaf) < small) changed.add(neighbour);
       }
     }
     return changed;
   }
 
+  /** The newest of some sorted entries, as many as the root may hold. */
+  #inlineLeaf(sorted: readonly E[]): InlineLeaf | undefined {
+    const { layout, stores } = this.#tree;
+    const entries: unknown[] = [];
+    let bytes = 0;
+    for (const entry of sorted.slice(0, this.#sizes.maxInline)) {
+      const encoded = layout.encodeEntry(entry);
+      bytes += stores.metadataSize(encoded);
+      if (bytes > MAX_INLINE_BYTES) break;
+      entries.push(encoded);
+    }
+    const [first] = sorted;
+    if (!first || entries.length === 0) return undefined;
+    return { entries, count: entries.length, first: { order: first.order, key: first.key } };
+  }
+
   /** Writes a leaf over a retired one, or to a new thread if no retired leaf is available. */
-  async #writeLeaf(entries: readonly E[], spare: RetiredLeaf[]): Promise<LeafRef> {
+  async #writeLeaf(entries: readonly E[], spare: RetiredLeaf[]): Promise<StoredLeaf> {
     const { layout, stores } = this.#tree;
     const [first] = entries;
     if (!first) throw new RangeError("a leaf has entries");

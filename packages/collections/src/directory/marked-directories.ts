@@ -29,7 +29,7 @@ import type { Key } from "./position.ts";
 import { deleteLeaves } from "./purge.ts";
 import { Purges } from "./purges.ts";
 import { Queues } from "./queues.ts";
-import { OutdatedError, type Snapshot, Tree } from "./tree.ts";
+import { OutdatedError, type Snapshot, storedLeaves, Tree } from "./tree.ts";
 
 /** The incarnation of members that have none. */
 const NO_INCARNATION = "-";
@@ -59,7 +59,7 @@ export class MarkedDirectories<V> implements AsyncDisposable {
   readonly #stores: StoreFactory;
   readonly #purges: Purges<V>;
 
-  /** Does no I/O. @throws StoreError `INVALID_ARGUMENT` for a wrong option, and for stores with `maxMessages`. */
+  /** Does no I/O. @throws StoreError `INVALID_ARGUMENT` for an invalid option, and for stores with `maxMessages`. */
   constructor(options: MarkedDirectoriesOptions, internals: Internals = {}) {
     checkDirectories(options);
     const { clock = systemDirectoryClock, holdMs = HOLD_MS } = options;
@@ -216,7 +216,10 @@ export class MarkedDirectories<V> implements AsyncDisposable {
       if (StoreError.is(error, "CONFLICT")) return false;
       throw error;
     }
-    await deleteLeaves(this.#tree, this.#stores.deleteThread, [...root.leaves, ...root.retired]);
+    await deleteLeaves(this.#tree, this.#stores.deleteThread, [
+      ...storedLeaves(root.leaves),
+      ...root.retired,
+    ]);
     return true;
   }
 

@@ -1,6 +1,6 @@
 import type { StoreFactory } from "@scrollback/store-core";
 import type { DirectoryClock } from "../clock.ts";
-import type { CompactionSizes } from "./compact.ts";
+import type { CompactionSizes } from "./leaf-sizes.ts";
 import type { MarkedEntry, MarkSemantics } from "./marked-notes.ts";
 import type { Direction, Key } from "./position.ts";
 

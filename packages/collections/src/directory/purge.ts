@@ -46,10 +46,10 @@ export async function purge<V>(
 ): Promise<void> {
   const snapshot = await tree.read(threadId);
   if (snapshot.revision === null) return;
-  const reads = new Map<string, Promise<MarkedEntry<V>[]>>();
+  const reads = new Map<LeafRef, Promise<MarkedEntry<V>[]>>();
   const readLeaf: ReadLeaf<V> = (leaf) => {
-    const read = reads.get(leaf.id) ?? tree.readLeaf(leaf);
-    reads.set(leaf.id, read);
+    const read = reads.get(leaf) ?? tree.readLeaf(leaf);
+    reads.set(leaf, read);
     return read;
   };
   const state = applyNotes(snapshot.notes, semantics);

@@ -3,17 +3,29 @@ import { FORMAT_VERSION, parseMetadata } from "../format.ts";
 import { compareNewest, compareOldest, type Direction, type Position } from "./position.ts";
 import type { DirectoryLayout, Incarnate, Overlay } from "./rules.ts";
 
-/** A leaf in the root: its thread, and the revision at which it holds the right entries. */
-export interface LeafRef {
-  readonly id: string;
-  readonly revision: Revision;
+/** A leaf in the root. */
+export type LeafRef = StoredLeaf | InlineLeaf;
+
+interface LeafRange {
   readonly count: number;
   /** Its first entry. The leaf has all entries up to the next leaf's first; the first leaf also has the ones before. */
   readonly first: Position;
 }
 
+/** A leaf with a thread of its own, and the revision at which the thread holds the right entries. */
+export interface StoredLeaf extends LeafRange {
+  readonly id: string;
+  readonly revision: Revision;
+}
+
+/** The newest entries of a directory. They are part of the root, so that the first page needs no other thread. */
+export interface InlineLeaf extends LeafRange {
+  /** As a leaf's thread holds them. */
+  readonly entries: readonly unknown[];
+}
+
 /** A leaf that is no longer part of the directory; a later compaction may write over it. */
-export type RetiredLeaf = Pick<LeafRef, "id" | "revision">;
+export type RetiredLeaf = Pick<StoredLeaf, "id" | "revision">;
 
 /** The metadata of a directory's thread. */
 export interface Root {
@@ -81,6 +93,7 @@ export class Tree<N, E extends Incarnate> {
    * missing leaf counts as deleted first: its id is added, and the error makes the caller read the root again.
    */
   async readLeaf(leaf: LeafRef, { signal, missing }: LeafOptions = {}): Promise<E[]> {
+    if (isInline(leaf)) return leaf.entries.map((entry) => this.layout.decodeEntry(entry));
     const page = await this.stores.open(this.layout.leafThread(leaf.id)).read(signal ? { signal } : {});
     if (page.revision === null) {
       if (!missing || missing.has(leaf.id)) return [];
@@ -133,6 +146,15 @@ export class Tree<N, E extends Incarnate> {
     }
     yield* takeTies();
   }
+}
+
+/** The leaves that have threads of their own. */
+export function storedLeaves(leaves: readonly LeafRef[]): StoredLeaf[] {
+  return leaves.filter((leaf): leaf is StoredLeaf => !isInline(leaf));
+}
+
+function isInline(leaf: LeafRef): leaf is InlineLeaf {
+  return "entries" in leaf;
 }
 
 /** Thrown when a leaf was overwritten since the root was read. */

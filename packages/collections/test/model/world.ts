@@ -54,7 +54,11 @@ export class World {
     this.#scheduler = new Scheduler(seed);
     this.#random = new Random(seed ^ 0x5bd1e995);
     this.#suspends = suspends;
-    this.#internals = { sizes: { enoughNotes: 6, maxLeaf: 4, smallLeaf: 2 }, mostHeld: 2, ...internals };
+    this.#internals = {
+      sizes: { enoughNotes: 6, maxLeaf: 4, smallLeaf: 2, maxInline: 2 },
+      mostHeld: 2,
+      ...internals,
+    };
     this.#ids = Array.from({ length: 3 + this.#random.below(12) }, (_, n) => `chat-${n}`);
   }
 

@@ -1,3 +1,9 @@
+/**
+ * The contract of a session service as tests for Vitest, for any implementation and any backend.
+ *
+ * @packageDocumentation
+ */
+
 import { randomUUID } from "node:crypto";
 import { afterEach, beforeEach, describe, test } from "vitest";
 import { appending } from "./appending.ts";

@@ -1,36 +1,36 @@
-import type { ErrorClass } from "../driver.ts";
+import type { ErrorClassification } from "../driver.ts";
 import { type ConnectionFailure, unreachable } from "../unreachable.ts";
 
-/** Classifies the errors of one backend: the part that is the same for every backend over a network. */
+/** Classifies errors of a network backend: the part that is common to all such backends. */
 export interface ErrorTable {
-  /** `UNAVAILABLE`: the same request may succeed later without anybody changing anything. */
-  retryable(problem: string): ErrorClass;
-  /** `UNAVAILABLE` until somebody changes something: a login, a permission, a name. The problem says what. */
-  permanent(problem: string): ErrorClass;
-  /** `UNSUPPORTED`: this server, or what is stored in it, cannot be used. */
-  unsupported(problem: string): ErrorClass;
-  tooLarge(problem: string): ErrorClass;
-  /** A lost connection or one that failed. See {@link unreachable}. */
-  lost(error: unknown, server?: string): ErrorClass;
-  /** A server that could not be reached, each with its own reason. */
-  unreachable(failures: readonly ConnectionFailure[]): ErrorClass;
+  /** `UNAVAILABLE`: the same request may succeed later without any change. */
+  retryable(problem: string): ErrorClassification;
+  /** `UNAVAILABLE` until a login, a permission or a name is changed. The problem says which. */
+  permanent(problem: string): ErrorClassification;
+  /** `UNSUPPORTED`: this server, or the data stored in it, cannot be used. */
+  unsupported(problem: string): ErrorClassification;
+  tooLarge(problem: string): ErrorClassification;
+  /** A lost or failed connection. See {@link unreachable}. */
+  lost(error: unknown, server?: string): ErrorClassification;
+  /** Servers that could not be reached, each with its own reason. */
+  unreachable(failures: readonly ConnectionFailure[]): ErrorClassification;
   /**
-   * What Node's own errors of sockets, name look-ups and TLS mean, also deep in the causes of another error. Undefined: it is
-   * none of them.
+   * Classifies Node's errors of sockets, DNS look-ups and TLS, also within the causes of another error. Returns undefined
+   * for any other error.
    *
-   * @param server `host:port`. Undefined: as far as the error says it.
+   * @param server `host:port`. Undefined: taken from the error.
    */
-  network(error: unknown, server?: string): ErrorClass | undefined;
+  network(error: unknown, server?: string): ErrorClassification | undefined;
 }
 
 const certificateCode = /CERT|SELF_SIGNED|ERR_TLS|ERR_SSL|UNABLE_TO/;
-/** What only sockets and look-ups fail with, whether the error names a system call or not. */
+/** Error codes that only sockets and DNS look-ups have, whether or not the error names a system call. */
 const networkCode = /^E(?:(?:CONN|HOST|NET|ADDR|AI_)[A-Z]+|TIMEDOUT|TIMEOUT|NOTFOUND|PIPE)$/;
 const networkCall = /^(?:connect|read|write|getaddrinfo|query[A-Z]\w*)$/;
 
 /**
- * The table of a backend's errors, for an adapter's `classifyError`. Messages begin with the backend's name and never show
- * the text of the error itself.
+ * Makes the error table of a backend, for an adapter's `classifyError`. Messages begin with the backend's name and never
+ * contain the text of the error.
  *
  * @example
  * const { permanent, retryable, network } = errorTable("postgres");

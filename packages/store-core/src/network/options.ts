@@ -1,21 +1,21 @@
 import { type Check, invalid } from "../arguments.ts";
 
 /**
- * How long a client that an adapter opens waits for a connection, and for a reply, in milliseconds. Less than store-core's
- * 5 seconds of retries, so that a request without a reply is sent once more.
+ * The timeouts of a client that an adapter opens, for a connection and for a reply, in milliseconds. They are shorter
+ * than store-core's 5 seconds of retries, so that a request without a reply is sent again.
  */
 export const CONNECT_TIMEOUT_MS = 4_000;
 export const REPLY_TIMEOUT_MS = 4_000;
 
-/** What a factory works with. */
+/** The client of a factory. */
 export interface UsedClient<Client> {
   readonly client: Client;
-  /** Whether it was opened for the factory alone, which then closes it. */
+  /** Whether the factory opened the client, and closes it. */
   readonly owned: boolean;
 }
 
 /**
- * The client that was handed in, or the one that `open` makes for the URL, without connecting yet.
+ * Returns the client that was passed in, or the one that `open` makes for the URL. Does not connect.
  *
  * @throws StoreError `INVALID_ARGUMENT` unless exactly one of `url` and `client` is given.
  */
@@ -30,12 +30,12 @@ export function clientFrom<Client>(
 }
 
 /**
- * The check of an option `url`. Its message says what a URL must look like and never shows the one that was given, which may
- * hold a password.
+ * The check of an option `url`. Its message describes a valid URL and never contains the given one, which may have a
+ * password.
  *
  * @param form such as `redis://[user:password@]host[:port][/db]`.
  * @param schemes without the colon.
- * @param accepts what else must hold; return a message, which begins with "must", where it says more than the form.
+ * @param accepts further checks; returns a message that begins with "must" if it says more than the form.
  */
 export function isUrl(
   form: string,

@@ -1,16 +1,19 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { closedError } from "../errors.ts";
 
-/** How long `close` waits for a client that says goodbye to a server that may hang. */
+/** The time that `close` waits for a client whose server may hang. */
 const CLOSE_TIMEOUT_MS = 500;
 
-/** The calls of a driver that wait for a reply. Each of them settles, whatever the client does: in time, or when the driver closes. */
+/**
+ * The calls of a driver that wait for a reply. Each call settles within its timeout or when the driver closes, whatever
+ * the client does.
+ */
 export class PendingCalls {
   readonly #rejections = new Set<(error: Error) => void>();
   readonly #abort = new AbortController();
   #closing: Promise<void> | undefined;
 
-  /** Aborted by {@link close}, for clients that take a signal and for pauses between requests. */
+  /** Aborted by {@link close}, for clients that accept a signal and for pauses between requests. */
   get signal(): AbortSignal {
     return this.#abort.signal;
   }
@@ -18,7 +21,7 @@ export class PendingCalls {
   /**
    * Runs a call. Rejects with `CLOSED` once {@link close} was called, also while the call waits.
    *
-   * @param timeoutMs rejects with a `TimeoutError` after so many milliseconds, for a client whose own patience is not known.
+   * @param timeoutMs the time after which the call rejects with a `TimeoutError`, for a client with unknown timeouts.
    *   Default: no limit.
    */
   async run<T>(call: () => Promise<T>, timeoutMs?: number): Promise<T> {
@@ -36,8 +39,8 @@ export class PendingCalls {
   }
 
   /**
-   * Rejects all calls that wait, then waits at most 500 ms for the client, which goes on closing by itself. Twice is the same as
-   * once.
+   * Rejects all waiting calls, then waits at most 500 ms for the client, which continues to close by itself. Further
+   * calls have no effect.
    */
   close(disconnect: () => unknown): Promise<void> {
     this.#closing ??= this.#close(disconnect);
@@ -51,7 +54,7 @@ export class PendingCalls {
   }
 }
 
-/** Waits at most 500 ms for a client, which goes on closing by itself. An error of it is passed over: the connection is gone. */
+/** Waits at most 500 ms for a client, which continues to close by itself. Ignores its errors: the connection is gone. */
 export async function disconnectInTime(disconnect: () => unknown): Promise<void> {
   const disconnected = (async () => await disconnect())().catch(() => undefined);
   await Promise.race([disconnected, sleep(CLOSE_TIMEOUT_MS, undefined, { ref: false })]);

@@ -8,11 +8,11 @@ export interface Attempt {
   readonly incarnation: string;
   readonly n: number;
   readonly digest: string;
-  /** The row was inserted, but so late that it may not be part of the thread. */
+  /** The row was inserted, but too late to be certainly part of the thread. */
   isLate: boolean;
 }
 
-/** A closing row that this process has sent to delete a thread, and does not know whether it was inserted. */
+/** A closing row that this process has sent to delete a thread, with unknown outcome. */
 export interface Closing {
   readonly number: number;
   readonly token: string;
@@ -22,25 +22,25 @@ export interface Closing {
   readonly sent: Moment;
 }
 
-/** What a process remembers of one operation until it knows how the operation ended. */
+/** The attempts of one operation, remembered until its outcome is known. */
 export interface Operation {
   readonly attempts: Attempt[];
   readonly closings: Closing[];
 }
 
 interface Entry extends Operation {
-  /** Calls that are under way. */
+  /** The number of calls under way. */
   calls: number;
   /** When the last call ended, by the monotonic clock. */
   ended: number;
 }
 
-/** How many operations are remembered of which no call is under way. */
+/** The maximum number of remembered operations without a call under way. */
 const OPERATIONS_KEPT = 1_000;
 
 /**
- * The operations whose outcome is not known. None is forgotten while a call is under way, or while a store may still send it
- * again: then its commit could be made twice.
+ * The operations with unknown outcome. An operation stays remembered while a call is under way and while a store may
+ * still repeat it: otherwise its commit could be made twice.
  */
 export class Operations {
   readonly #entries = new Map<string, Entry>();
@@ -54,14 +54,14 @@ export class Operations {
     return entry;
   }
 
-  /** Ends a call. `isSettled`: the outcome is known. */
-  end(key: string, now: number, isSettled: boolean): void {
+  /** Ends a call. `isOutcomeKnown`: the outcome is known. */
+  end(key: string, now: number, isOutcomeKnown: boolean): void {
     const entry = this.#entries.get(key);
     if (!entry) return;
     entry.calls -= 1;
     entry.ended = now;
     if (entry.calls > 0) return;
-    if (isSettled || entry.attempts.length + entry.closings.length === 0) this.#entries.delete(key);
+    if (isOutcomeKnown || entry.attempts.length + entry.closings.length === 0) this.#entries.delete(key);
     if (this.#entries.size > OPERATIONS_KEPT) this.#forget(now);
   }
 

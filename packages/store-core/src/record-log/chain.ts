@@ -3,25 +3,25 @@ import { REMEMBERED_OPERATIONS } from "../driver.ts";
 import { StoreError } from "../errors.ts";
 import { isFreed, never } from "./expiry.ts";
 import {
+  type ContentsHead,
   decodeHead,
   decodeHeadIfSound,
   type Head,
   headFields,
-  type PlaceHead,
   type RowRange,
   textCountOf,
 } from "./format.ts";
 import { FIRST_ROW, type LogRow, type RecordLog } from "./record-log.ts";
 
 const MINUTE = 60_000;
-/** What is known of a log is trusted for this long, measured by two clocks. */
+/** The time for which cached state of a log is trusted, measured by two clocks. */
 const TRUSTED_MS = 5 * MINUTE;
-/** How many rows a writer reads that knows nothing: the remembered commits, and a few rows between them. */
+/** The number of rows that a writer without cached state reads: the remembered commits, and a few rows between them. */
 const ROWS_AT_FIRST = REMEMBERED_OPERATIONS + 16;
-/** How many rows a writer reads that knew the end a while ago. */
+/** The number of rows that a writer with an older end reads. */
 const ROWS_TO_CATCH_UP = 8;
 const RUNS_KEPT = 128;
-/** How often a writer tries to insert a row. */
+/** The maximum number of attempts to insert a row. */
 export const MAX_ATTEMPTS = 200;
 const LONGEST_PAUSE_MS = 100;
 const FIRST_PAUSE_MS = 25;
@@ -41,22 +41,22 @@ export function isRecent(clock: Clock, since: Moment): boolean {
   return Math.abs(clock.wall() - since.wall) < TRUSTED_MS && clock.monotonic() - since.monotonic < TRUSTED_MS;
 }
 
-/** What tells of a row which messages it holds. */
-export interface Place extends Pick<Head, "number" | "start" | "kinds" | "back" | "fragments"> {
+/** The part of a head from which the messages of its row follow. */
+export interface RowContents extends Pick<Head, "number" | "start" | "kinds" | "back" | "fragments"> {
   /** How many texts the row has. */
   readonly textCount: number;
   /** The rows of the uploads that were open when this row was inserted. */
   readonly openRows: readonly RowRange[];
 }
 
-/** What stays known of a row below the end. */
+/** What a chain remembers of a row below the end. */
 export interface Link
-  extends Place,
+  extends RowContents,
     Pick<Head, "token" | "predecessor" | "incarnation" | "n" | "operationId" | "digest"> {}
 
 const NO_ROWS: readonly RowRange[] = [];
 
-export function placeOf(head: PlaceHead): Place {
+export function rowContentsOf(head: ContentsHead): RowContents {
   const { number, start, kinds, back, fragments, uploads } = head;
   const openRows = uploads?.flatMap(([, , rows]) => rows) ?? NO_ROWS;
   return { number, start, kinds, back, fragments, textCount: textCountOf(head), openRows };
@@ -64,22 +64,22 @@ export function placeOf(head: PlaceHead): Place {
 
 export function linkOf(head: Head): Link {
   const { token, predecessor, incarnation, n, operationId, digest } = head;
-  return { ...placeOf(head), token, predecessor, incarnation, n, operationId, digest };
+  return { ...rowContentsOf(head), token, predecessor, incarnation, n, operationId, digest };
 }
 
-/** The messages `from` to `to - 1`, which the thread has, and the row that holds them. */
+/** The thread's messages `from` to `to - 1`, and the row that holds them. */
 export interface Run {
   readonly from: number;
   readonly to: number;
-  readonly link: Place;
+  readonly link: RowContents;
 }
 
-/** Whether a thread is there after a row: `now` is the caller's clock. */
+/** Whether a thread exists after a row; `now` is the time of the caller's clock. */
 export function isAlive(head: Head | undefined, now: number): head is Head {
   return head !== undefined && head.n > 0 && !head.closed && now < never(head.expiresAt);
 }
 
-/** Thrown where a row that is needed is missing: the end has changed since it was read, or the thread is damaged. */
+/** Thrown if a required row is missing: the end has changed since it was read, or the thread is damaged. */
 export class MissingRow extends Error {
   readonly row: number;
   /** The token of the end that needs the row. */
@@ -92,7 +92,7 @@ export class MissingRow extends Error {
   }
 }
 
-/** @param lost how many attempts were lost before, from 0. */
+/** @param lost the number of attempts that were lost before, from 0. */
 export async function pauseAfterLosing(
   clock: Clock,
   lost: number,
@@ -108,9 +108,10 @@ export function tooManyWriters(): StoreError {
 }
 
 /**
- * Whether the newest row of a stream is the end of a chain; a root is one where no row was inserted on it yet. A row that was freed is none: the row that closed its
- * incarnation has been deleted before it. Nor is a row of which neither the row that it was inserted on nor the root is there:
- * it came so late that its incarnation was deleted, key by key. Then no row of the stream is the end of anything.
+ * Whether the newest row of a stream is the end of a chain. A root is an end if no row was inserted on it yet. A freed
+ * row is not an end: the row that closed its incarnation was deleted before it. A row is not an end either if both the
+ * row that it was inserted on and the root are missing: it was inserted so late that its incarnation was deleted, key by
+ * key. The stream then has no end.
  *
  * @param below the row below it, if there is one.
  */
@@ -126,34 +127,34 @@ export async function isEnd(
   const [root] = await log.read(stream, head.root + 1, 1, true);
   if (root?.number !== head.root) return false;
   const rootHead = decodeHeadIfSound(root);
-  // A damaged root was there, which is all that is asked.
+  // A damaged root proves that a root existed, which is sufficient here.
   return rootHead === undefined || rootHead.token === head.incarnation;
 }
 
-/** Whether a row has a token, without reading all of its head. */
+/** Whether a row has a token, without decoding its whole head. */
 function holdsToken({ head }: LogRow, token: string | undefined): boolean {
   return token !== undefined && head.includes(`"${headFields.token.key}":${JSON.stringify(token)}`);
 }
 
-/** What of a row the thread shows, if everything from `low` on is in higher rows. */
-export function runOf(link: Place, end: Head, low: number): Run | undefined {
+/** The messages of a row that are visible in the thread, if all messages from `low` on are in higher rows. */
+export function runOf(link: RowContents, end: Head, low: number): Run | undefined {
   const { start = 0, kinds = "" } = link;
   const from = Math.max(start, end.bounds[0]);
   const to = Math.min(start + kinds.length, low);
   return from < to ? { from, to, link } : undefined;
 }
 
-/** What a process knows of a stream. Grows with each row that is linked to the end. */
+/** A process's cached state of a stream. Grows with each row that is linked to the end. */
 export class Chain {
   /** The end, or the row that closed the newest incarnation. */
   end: Head | undefined;
-  /** The number of the newest row, whether it counts or not; 0 where there is none. */
+  /** The number of the newest row, whether or not it is part of the thread; 0 if there is none. */
   highest = 0;
   /** The newest root. */
   root: { readonly head: Head; readonly expiresAt: number | undefined } | undefined;
-  /** Whether the newest root was looked for, which is only done where the thread is not there. */
+  /** Whether the newest root was searched for, which is only necessary if the thread does not exist. */
   knowsRoot = false;
-  /** When the end was known to be the end. */
+  /** The time at which the end was known to be the end. */
   learned: Moment;
   /** The rows linked down from the end, lowest first: at least those of the remembered commits. */
   links: Link[] = [];
@@ -196,7 +197,7 @@ export class Chain {
     }
   }
 
-  /** The row of the oldest remembered commit; undefined where there is no commit. */
+  /** The row of the oldest remembered commit; undefined if there is no commit. */
   oldestRemembered(): number | undefined {
     let oldest: number | undefined;
     for (const { number } of this.remembered()) oldest = number;
@@ -212,7 +213,7 @@ export class Chain {
     return lowest.n < oldest || (lowest.n === oldest && lowest.operationId !== undefined);
   }
 
-  /** How many of the newest links are needed. */
+  /** The number of the newest links that are needed. */
   #needed(): number {
     const n = this.end?.n ?? 0;
     const index = this.links.findIndex((link) => link.n > n - REMEMBERED_OPERATIONS);
@@ -220,7 +221,7 @@ export class Chain {
   }
 }
 
-/** Runs without what lies below `first`, and from `next` on. Shares the array where nothing changes but its ends. */
+/** Returns runs limited to the messages from `first` to `next - 1`. Shares the array if only its ends change. */
 function cutRuns(runs: Run[], first: number, next: number): Run[] {
   for (let last = runs.at(-1); last && last.to > next; last = runs.at(-1)) {
     runs.pop();
@@ -244,9 +245,9 @@ function isLinked(head: Link, below: Link): boolean {
 }
 
 /**
- * Brings what is known up to the end: by a few rows where the end was known a while ago, else by all that a writer needs.
+ * Updates the cached state to the end: reads a few rows if an older end is known, otherwise all rows that a writer needs.
  *
- * @throws StoreError `CORRUPT` where a row that is needed is damaged.
+ * @throws StoreError `CORRUPT` if a required row is damaged.
  * @throws MissingRow
  */
 export async function learn(
@@ -267,7 +268,7 @@ export async function learn(
   return await learnAll(log, stream, clock);
 }
 
-/** Links the rows above the known end, highest first; false where they do not lead down to it. */
+/** Links the rows above the known end, highest first; false if they do not lead down to it. */
 export function catchUp(known: Chain, rows: readonly LogRow[]): boolean {
   const { end } = known;
   const at = rows.findIndex(({ number }) => number === end?.number);
@@ -284,7 +285,7 @@ export function catchUp(known: Chain, rows: readonly LogRow[]): boolean {
   return true;
 }
 
-/** Links one row to the known end; false where it was not inserted on it. */
+/** Links one row to the known end; false if it was not inserted on it. */
 export function linkRow(known: Chain, row: LogRow): boolean {
   const head = decodeHeadIfSound(row);
   if (!head || !known.end || !isLinked(linkOf(head), linkOf(known.end))) return false;
@@ -320,7 +321,7 @@ async function learnAll(log: RecordLog, stream: string, clock: Clock): Promise<C
   return chain;
 }
 
-/** Looks for the newest root: among rows that reach down to it, or by a read. */
+/** Finds the newest root: among rows that reach down to it, or by a read. */
 async function learnRoot(
   log: RecordLog,
   stream: string,
@@ -333,14 +334,14 @@ async function learnRoot(
   chain.knowsRoot = true;
 }
 
-/** Adds rows, highest first, below the links of a chain; false where one is not linked. */
+/** Adds rows, highest first, below the links of a chain; false if a row is not linked. */
 function linkBelow(chain: Chain, rows: readonly LogRow[]): boolean {
   const below: Link[] = [];
   let [above] = chain.links;
   let isBroken = false;
   for (const { number, head: text } of rows) {
     if (number < FIRST_ROW) break;
-    // What is damaged in a thread that was deleted does not matter any more.
+    // Damage in a deleted thread is irrelevant.
     const head = chain.end?.closed ? decodeHeadIfSound({ number, head: text }) : decodeHead(number, text);
     if (!head) return false;
     const link = linkOf(head);

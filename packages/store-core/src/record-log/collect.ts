@@ -5,14 +5,14 @@ import type { Amendment } from "./record-log.ts";
 /** A commit blanks and frees what is dead when its count is a multiple of this. */
 export const COLLECT_EVERY = 32;
 
-/** What one collection does, and what heads list once it is done. */
+/** The amendments of one collection, and the lists of heads after it. */
 export interface Collection {
   readonly amendments: readonly Amendment[];
-  /** Rows that are blank and whose keys are still needed. */
+  /** Blank rows whose keys are still needed. */
   readonly spent: readonly RowRange[];
 }
 
-/** Blanks all that a head declares dead. Its own row is declared dead only where it has no text. */
+/** Blanks everything that a head declares dead. It declares its own row dead only if the row has no text. */
 export function blankDead({ number, blank = [], free: listed = [] }: Head): Amendment[] {
   const free = subtractRanges(listed, [rowAlone(number)]);
   return [
@@ -22,11 +22,12 @@ export function blankDead({ number, blank = [], free: listed = [] }: Head): Amen
 }
 
 /**
- * Plans a collection: all that `head` declares dead is blanked, and the dead rows below `oldest` get an expiry, after which
- * the backend deletes them. Only what a linked row declares dead is touched, so that a plan that comes to nothing did no harm.
+ * Plans a collection. Everything that `head` declares dead is blanked. Dead rows below `oldest` get an expiry, after
+ * which the backend deletes them. Only rows that a linked row declares dead are changed, so an abandoned plan does no
+ * harm.
  *
  * @param oldest the row of the oldest commit that is remembered: keys from there on are still needed.
- * @param expiresAt when the keys may be taken again.
+ * @param expiresAt the time from which the keys may be reused.
  */
 export function planCollection(head: Head, oldest: number, expiresAt: number): Collection {
   const { free = [], spent = [] } = head;

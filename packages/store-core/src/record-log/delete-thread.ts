@@ -1,7 +1,7 @@
 import type { Clock } from "../clock.ts";
 import { type DeleteOutcome, type DeleteRequest, formatRevision } from "../driver.ts";
-import { newEpoch as newToken } from "../epoch.ts";
 import { StoreError } from "../errors.ts";
+import { newIncarnation as newToken } from "../incarnation.ts";
 import type { Closing } from "./attempts.ts";
 import {
   isAlive,
@@ -18,23 +18,23 @@ import { repeatHead } from "./plan.ts";
 import { FIRST_ROW, type LogRow, type RecordLog } from "./record-log.ts";
 import { insertHead } from "./write.ts";
 
-/** What a deletion has to know of a stream. */
+/** The state of a stream that a deletion needs. */
 interface Newest {
-  /** The row of the highest number, where a root counts as the row before its first one. */
+  /** The row with the highest number. A root counts as the row before its first row. */
   readonly row: LogRow | undefined;
-  /** Undefined where the row is damaged. */
+  /** Undefined if the row is damaged. */
   readonly head: Head | undefined;
-  /** The head is the end of a chain: something can be inserted on it. */
+  /** Whether the head is the end of a chain, so that a row can be inserted on it. */
   readonly isOpen: boolean;
-  /** The highest number of all, of a root only where there is no other row. */
+  /** The highest number of all; that of a root only if there is no other row. */
   readonly highest: number;
   readonly root: LogRow | undefined;
 }
 
 /**
- * Deletes a thread: a closing row on its end, which makes it so for every reader, and then one amendment, which blanks all rows
- * of the stream up to that one and lets the backend delete them. A thread that is damaged, or is not there, leaves nothing
- * behind either. Where the process dies between the two, the same call again makes the amendment.
+ * Deletes a thread in two steps. A closing row on its end deletes it for every reader. Then one amendment blanks all rows
+ * of the stream up to that row and lets the backend delete them. A damaged or absent thread leaves nothing behind either.
+ * If the process dies between the steps, repeating the call makes the amendment.
  */
 export async function deleteThread(
   log: RecordLog,
@@ -62,7 +62,7 @@ export async function deleteThread(
       const { number, token, incarnation, root } = closing;
       closings.push({ number, token, incarnation, root, sent: began });
       const taken = await insertHead(log, stream, closing, []);
-      // So late, its key may have been free again, and nothing is ended.
+      // This late, its key may have been free again, so that no thread was closed.
       if (taken !== true || !isRecent(clock, began)) continue;
     }
     const last = closing ?? { number: newest.highest, root: newest.root?.number ?? 0 };
@@ -85,16 +85,16 @@ async function readNewest(log: RecordLog, stream: string): Promise<Newest> {
   return { row, head, isOpen, highest: highest?.number ?? 0, root };
 }
 
-/** The row that closes the newest incarnation; undefined where nothing can be inserted on it any more. */
+/** The row that closes the newest incarnation; undefined if nothing can be inserted on it any more. */
 function closingOn({ row, head, isOpen, root }: Newest, now: number): Head | undefined {
   if (!row || head?.closed) return undefined;
   if (head && isOpen) {
     if (now >= never(head.keptUntil) + SOLID_MARGIN_MS) return undefined;
     return repeatHead(head, newToken(), { at: Math.max(now, head.at), closed: 1 });
   }
-  // It was freed, or came too late to be part of a chain.
+  // The row was freed, or was inserted too late to be part of a chain.
   if (head) return undefined;
-  // The newest row is damaged, or a root is: whatever would be inserted on it, this row is there first.
+  // The newest row or a root is damaged. This row takes the key of any row that would be inserted on it.
   const number = row.number < FIRST_ROW ? undefined : row.number + 1;
   if (number === undefined || !Number.isSafeInteger(number)) return undefined;
   const token = newToken();
@@ -105,9 +105,9 @@ function closingOn({ row, head, isOpen, root }: Newest, now: number): Head | und
 }
 
 /**
- * Of the closing rows that this deletion has sent without learning what became of them, the one that ended the thread. Only a
- * recent one tells: later its key may have been free again. A store sends a deletion again within seconds, so one that is found
- * and is not recent was sent before the clock jumped or the process slept.
+ * Returns the closing row that ended the thread, among those that this deletion has sent with unknown outcome. Only a
+ * recent row is proof: later its key may have been free again. A store repeats a deletion within seconds, so a row that
+ * is not recent was sent before the clock jumped or the process slept.
  */
 async function findMade(
   log: RecordLog,
@@ -130,8 +130,8 @@ async function findMade(
 }
 
 /**
- * Blanks all rows up to the last one and lets the backend delete them, and the roots up to its own. Where the newest root will
- * be deleted soon, roots are left alone: their numbers may be used again when the amendment arrives.
+ * Blanks all rows up to the last one and lets the backend delete them, and the roots up to its own. If the newest root
+ * will be deleted soon, roots stay unchanged: their numbers may be reused when the amendment arrives.
  */
 async function release(
   log: RecordLog,

@@ -1,15 +1,15 @@
 import type { Fragment, Spot, TextRange } from "./format.ts";
 
-/** What a text takes up in a row beyond its bytes; enough for every backend. */
+/** The overhead of a text in a row, beyond its bytes; sufficient for every backend. */
 const TEXT_OVERHEAD = 17;
-/** The part of a row that is kept free for its head without the kinds and fragments of its commit. */
+/** The part of a row that is reserved for its head, without the kinds and fragments of its commit. */
 export const HEAD_BYTES = 16 * 1024;
-/** The part of it that an operation id without escapes takes at most. */
+/** The maximum part of it for an operation id without escapes. */
 const PLAIN_ID_BYTES = 1_026;
-/** What one entry of a head's list of fragments takes up. */
+/** The size of one entry in a head's list of fragments. */
 const FRAGMENT_ENTRY_BYTES = 24;
 
-/** The texts of a commit, or the pieces that stand for them in a fragment. */
+/** The texts of a commit, or their pieces in a fragment. */
 interface Piece {
   readonly from: number;
   readonly to: number;
@@ -20,7 +20,7 @@ function recordSize(text: string): number {
   return Buffer.byteLength(text) + TEXT_OVERHEAD;
 }
 
-/** Whether the texts of a commit fit one row, beside a head that names its operation. */
+/** Whether the texts of a commit fit into one row, together with a head that names its operation. */
 export function fitsRow(texts: readonly string[], maxRowBytes: number, operationId: string): boolean {
   // In JSON a control character takes six bytes.
   const escaped = Math.max(0, Buffer.byteLength(JSON.stringify(operationId)) - PLAIN_ID_BYTES);
@@ -28,12 +28,12 @@ export function fitsRow(texts: readonly string[], maxRowBytes: number, operation
   return texts.reduce((sum, text) => sum + recordSize(text) + 1, HEAD_BYTES + escaped) <= maxRowBytes;
 }
 
-/** How many messages a commit can have at most, so that its row holds a placeholder for each. */
+/** The maximum number of messages in a commit, so that its row has a placeholder for each. */
 export function maxTexts(maxRowBytes: number, limit: number): number {
   return Math.min(limit, Math.floor((maxRowBytes - HEAD_BYTES) / 2 / (TEXT_OVERHEAD + 2)));
 }
 
-/** How many bytes a commit can have at most, so that its row can name all fragments. */
+/** The maximum size of a commit in bytes, so that its row can name all fragments. */
 export function maxCommitBytes(maxRowBytes: number, limit: number): number {
   const fragments = Math.floor((maxRowBytes - HEAD_BYTES) / 2 / FRAGMENT_ENTRY_BYTES);
   return Math.min(limit, Math.floor((fragments / 2) * (maxRowBytes - HEAD_BYTES)));
@@ -53,7 +53,7 @@ function cut(text: string, maxBytes: number): string[] {
   return pieces;
 }
 
-/** Lays the texts of a commit out in few rows. No row has two pieces of one text. */
+/** Distributes the texts of a commit over few rows. No row has two pieces of one text. */
 export function layOut(texts: readonly string[], maxRowBytes: number): Piece[] {
   const room = maxRowBytes - HEAD_BYTES;
   const rows: { from: number; to: number; texts: string[] }[] = [];
@@ -75,13 +75,13 @@ export function layOut(texts: readonly string[], maxRowBytes: number): Piece[] {
   return rows;
 }
 
-/** What a row holds, as far as its texts have to be found again. */
+/** The fields of a row that locate its texts. */
 interface TextRow {
   readonly number: number;
   readonly fragments?: readonly Fragment[] | undefined;
 }
 
-/** Where text `index` of a row with `count` texts is: in the row itself, then in the fragments that hold its pieces. */
+/** The locations of text `index` of a row with `count` texts: the row itself, then the fragments with its pieces. */
 export function spotsOf(row: TextRow, index: number, count: number): Spot[] {
   const pieces = (row.fragments ?? []).filter(([, from, to]) => from <= index && index < to);
   return [

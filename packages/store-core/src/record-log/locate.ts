@@ -1,15 +1,18 @@
-import { type Chain, type Link, linkOf, MissingRow, placeOf, type Run, runOf } from "./chain.ts";
-import { decodeHeadIfSound, decodePlaceHead, type Head } from "./format.ts";
+import { type Chain, type Link, linkOf, MissingRow, type Run, rowContentsOf, runOf } from "./chain.ts";
+import { decodeHeadIfSound, decodeRowContents, type Head } from "./format.ts";
 import { isInRanges } from "./ranges.ts";
 import type { LogRow, RecordLog } from "./record-log.ts";
 
 const FIRST_WINDOW = 96;
 const LARGEST_WINDOW = 512;
 
-/** Thrown by a plan that needs a message which nothing known tells of. Not an Error, whose stack would cost more than the plan. */
+/**
+ * Thrown by a plan that needs a message whose row is not known. Not an Error, because capturing its stack would cost more
+ * than the plan.
+ */
 export class NotLocated {
   readonly sequence: number;
-  /** The message must be found from the end: all above it are needed too. */
+  /** Whether the message must be located from the end, because all messages above it are needed too. */
   readonly isFromEnd: boolean;
 
   constructor(sequence: number, isFromEnd: boolean) {
@@ -25,7 +28,7 @@ export function locate(chain: Chain, sequence: number): Run {
   return run;
 }
 
-/** As {@link locate}, where all messages above must be known too. @throws NotLocated */
+/** Like {@link locate}, but all messages above must be known too. @throws NotLocated */
 export function locateFromEnd(chain: Chain, sequence: number): Run {
   const run = runIn(chain.top, sequence);
   if (!run) throw new NotLocated(sequence, true);
@@ -44,8 +47,7 @@ function runIn(runs: readonly Run[], sequence: number): Run | undefined {
 }
 
 /**
- * Reads rows until it is known more of where a message is: from the end down or from the first message up, whichever is
- * nearer.
+ * Reads rows to locate a message: from the end down or from the first message up, whichever is nearer.
  *
  * @throws MissingRow
  */
@@ -110,7 +112,7 @@ export async function isNeeded(log: RecordLog, stream: string, chain: Chain, row
   }
 }
 
-/** Follows the rows that `row` names, down to message `first`: what it meets of the thread, highest first. */
+/** Follows the rows that `row` names down to message `first`. Yields the thread's rows on the way, highest first. */
 function walkDown(
   rows: readonly LogRow[],
   end: Head,
@@ -124,7 +126,7 @@ function walkDown(
     while ((rows[index]?.number ?? 0) > next) index++;
     const found = rows[index];
     if (found?.number !== next) break;
-    const run = runOf(placeOf(decodePlaceHead(found.number, found.head)), end, to);
+    const run = runOf(rowContentsOf(decodeRowContents(found.number, found.head)), end, to);
     if (!run) throw new MissingRow(next, end);
     const from = Math.max(run.from, first);
     if (from < run.to) runs.push(from === run.from ? run : { ...run, from });
@@ -135,11 +137,11 @@ function walkDown(
 }
 
 /**
- * Finds the highest of rows that is certainly part of the thread, and the end of the messages that it holds. Such a row
+ * Finds the highest row that is certainly part of the thread, and the end of its messages. Such a row
  *
  * - is linked: the row above was inserted on it, or a higher row names it as the one that held the messages before. A row
  *   that was inserted under a freed key by a writer that came too late is neither;
- * - was not dropped: it has a text that is neither blank nor listed as dead. What a head lists no more is blank.
+ * - was not dropped: it has a text that is neither blank nor listed as dead. Texts that a head no longer lists are blank.
  *
  * Everything below such a row is then found exactly, because a row names the row before it, and a thread that still has the
  * messages of a row has all below them.

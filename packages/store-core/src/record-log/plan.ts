@@ -1,7 +1,7 @@
 import { type CommitRequest, REMEMBERED_OPERATIONS } from "../driver.ts";
 import type { MessageKind } from "../message.ts";
 import { kindOfRecord } from "../record.ts";
-import { type CommitPlan, type Extent, isWithin, planCommit } from "../trimming.ts";
+import { type CommitPlan, isWithin, planCommit, type SequenceBounds } from "../trimming.ts";
 import type { Chain } from "./chain.ts";
 import type { Fragment, Head, RowRange, Spot, TextRange, Upload } from "./format.ts";
 import { spotsOf, textRangesOf } from "./fragments.ts";
@@ -30,13 +30,13 @@ export function repeatHead(head: Head, token: string, changes: Partial<Head>): H
   return { ...state, number: nextNumber(head), token, predecessor: head.token, ...changes };
 }
 
-/** What a commit's row holds: its head, and its texts, `""` for those that the commit itself trims. */
+/** The content of a commit's row: its head, and its texts, `""` for those that the commit itself trims. */
 export interface PlannedRow {
   readonly head: Head;
   readonly texts: readonly string[];
 }
 
-/** What the planner does not decide. */
+/** The input of a plan. */
 export interface PlanOptions {
   readonly token: string;
   /** Log time. */
@@ -46,27 +46,31 @@ export interface PlanOptions {
   readonly promisedUntil: number | undefined;
   /** The upload whose fragments hold the commit's texts, and those fragments. */
   readonly upload: { readonly token: string; readonly fragments: readonly Fragment[] } | undefined;
-  /** What is blank and not freed yet, where a collection has just been made of the head that the row is built on. */
+  /** The texts and rows that are blank and not freed yet, if the head below the new row was just collected. */
   readonly collected: { readonly spent: readonly RowRange[] } | undefined;
 }
 
 /**
- * Plans the row of a commit on `base`: what the thread is after it, and which texts and rows are dead then.
+ * Plans the row of a commit on `base`: the state of the thread after it, and the texts and rows that are dead then.
  *
- * @throws NotLocated for a message that the plan has to know.
+ * @throws NotLocated for a message that the plan needs.
  */
 export function planRow(chain: Chain, base: Head, request: CommitRequest, options: PlanOptions): PlannedRow {
   const number = nextNumber(base);
-  const before: Extent = { pinned: base.pinned?.[0] ?? null, first: base.bounds[0], next: base.bounds[1] };
+  const before: SequenceBounds = {
+    pinned: base.pinned?.[0] ?? null,
+    first: base.bounds[0],
+    next: base.bounds[1],
+  };
   const plan = planCommit(before, request, request, (sequence, kept) =>
     kindAt(chain, request, sequence, kept),
   );
-  const { kept, extent } = plan;
+  const { kept, bounds } = plan;
   const kinds = request.append.map(kindOfRecord).join("");
   const setsMetadata = typeof request.metadata === "string";
   const own = { number, fragments: options.upload?.fragments };
   const count = kinds.length + (setsMetadata ? 1 : 0);
-  const texts = request.append.map((record, index) => (isWithin(extent, kept.next + index) ? record : ""));
+  const texts = request.append.map((record, index) => (isWithin(bounds, kept.next + index) ? record : ""));
   if (setsMetadata) texts.push(request.metadata ?? "");
 
   const pinned = pinnedAfter(chain, base, plan, own, count);
@@ -87,11 +91,11 @@ export function planRow(chain: Chain, base: Head, request: CommitRequest, option
   const dead = subtractRanges([...dropped.dead, ...trimmed.dead], open);
   const { bottom } = trimmed;
   const places = deadPlaces(base, spots, dead, bottom);
-  // They are in the fragments all the same, which were inserted before it was known.
+  // They are in the fragments nevertheless, which were inserted before this was known.
   const trimmedAtOnce = own.fragments
     ? blankRunsOf(texts).flatMap(([from, to]) => textRangesOf(own, from, to).slice(1))
     : [];
-  const newest = kinds !== "" ? number : extent.next > extent.first ? dropped.newest : undefined;
+  const newest = kinds !== "" ? number : bounds.next > bounds.first ? dropped.newest : undefined;
   const { collected } = options;
   const head: Head = {
     number,
@@ -110,7 +114,7 @@ export function planRow(chain: Chain, base: Head, request: CommitRequest, option
     setsMetadata: setsMetadata ? 1 : undefined,
     back: dropped.newest,
     fragments: own.fragments,
-    bounds: [extent.first, extent.next],
+    bounds: [bounds.first, bounds.next],
     pinned,
     metadata,
     newest,
@@ -148,10 +152,10 @@ function blankRunsOf(texts: readonly string[]): RowRange[] {
   return mergeRanges(texts.flatMap((text, index) => (text === "" ? [rowAlone(index)] : [])));
 }
 
-/** Stands in a commit's row for a text that is in fragments. */
+/** The placeholder in a commit's row for a text that is in fragments. */
 const PLACEHOLDER = "#";
 
-function kindAt(chain: Chain, request: CommitRequest, sequence: number, kept: Extent): MessageKind {
+function kindAt(chain: Chain, request: CommitRequest, sequence: number, kept: SequenceBounds): MessageKind {
   if (sequence === kept.pinned) return "s";
   const appended = request.append[sequence - kept.next];
   if (appended !== undefined) return kindOfRecord(appended);
@@ -167,11 +171,11 @@ interface Own {
 function pinnedAfter(
   chain: Chain,
   base: Head,
-  { kept, extent }: CommitPlan,
+  { kept, bounds }: CommitPlan,
   own: Own,
   count: number,
 ): Head["pinned"] {
-  const { pinned } = extent;
+  const { pinned } = bounds;
   if (pinned === null) return undefined;
   if (pinned === base.pinned?.[0]) return base.pinned;
   if (pinned >= kept.next) return [pinned, spotsOf(own, pinned - kept.next, count)];
@@ -193,7 +197,7 @@ function uploadsAfter(
 }
 
 interface AfterDrop {
-  /** The row of the newest message that is left. */
+  /** The row of the newest remaining message. */
   readonly newest: number | undefined;
   readonly edge: number;
   readonly bottom: number;
@@ -211,7 +215,7 @@ function afterDrop(
 ): AfterDrop {
   const { edge, bottom, newest } = base;
   if (kept.next === kept.first) {
-    // No message is left below this row.
+    // No message remains below this row.
     return {
       newest: undefined,
       edge: number,
@@ -243,15 +247,15 @@ function lowestOf(row: number, bottom: number, others: readonly RowRange[]): num
 
 function afterTrim(
   chain: Chain,
-  { kept, extent }: CommitPlan,
+  { kept, bounds }: CommitPlan,
   own: Own,
   dropped: AfterDrop,
   pinned: Head["pinned"],
   open: readonly RowRange[],
 ): { edge: number; bottom: number; dead: readonly RowRange[]; blank: readonly TextRange[] } {
   const { edge, bottom } = dropped;
-  if (extent.first <= kept.first) return { edge, bottom, dead: [], blank: [] };
-  const link = extent.first < kept.next ? locate(chain, extent.first).link : undefined;
+  if (bounds.first <= kept.first) return { edge, bottom, dead: [], blank: [] };
+  const link = bounds.first < kept.next ? locate(chain, bounds.first).link : undefined;
   const newEdge = link?.number ?? own.number;
   // A commit above the new edge may have fragments below it: they were open uploads when the edge was inserted.
   const above = link ? [...(link.fragments ?? []).map(([row]) => rowAlone(row)), ...link.openRows] : open;
@@ -259,8 +263,8 @@ function afterTrim(
   const pinnedIndex = pinned?.[1][0]?.[0] === link?.number ? pinned?.[1][0]?.[1] : undefined;
   const from = Math.max(0, kept.first - start);
   const blank =
-    link && from < extent.first - start
-      ? without(from, extent.first - start, pinnedIndex).flatMap(([low, high]) =>
+    link && from < bounds.first - start
+      ? without(from, bounds.first - start, pinnedIndex).flatMap(([low, high]) =>
           textRangesOf(link, low, high),
         )
       : [];
@@ -283,8 +287,8 @@ function without(from: number, to: number, index: number | undefined): [from: nu
 }
 
 /**
- * What dies with the places of the pinned message and the metadata: those that are left, and the other texts of rows that
- * are dead but for a place that stays.
+ * The dead texts and rows around the spots of the pinned message and the metadata: the spots that are given up, and the
+ * other texts of rows that are dead except for a spot that stays.
  */
 function deadPlaces(
   base: Head,

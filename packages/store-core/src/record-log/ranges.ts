@@ -5,7 +5,7 @@ export function rowAlone(row: number): RowRange {
   return [row, row + 1];
 }
 
-/** Sorts ranges and joins those that touch. Empty ones are left out. */
+/** Sorts ranges, joins adjacent ones and omits empty ones. */
 export function mergeRanges(ranges: readonly RowRange[]): RowRange[] {
   const merged: [number, number][] = [];
   const sorted = ranges.filter(([from, to]) => from < to).sort((one, other) => one[0] - other[0]);
@@ -17,7 +17,7 @@ export function mergeRanges(ranges: readonly RowRange[]): RowRange[] {
   return merged;
 }
 
-/** What of `ranges` is not in `others`. */
+/** The parts of `ranges` outside `others`. */
 export function subtractRanges(ranges: readonly RowRange[], others: readonly RowRange[]): RowRange[] {
   const cuts = mergeRanges(others);
   return ranges.flatMap(([from, to]) => {
@@ -34,7 +34,7 @@ export function subtractRanges(ranges: readonly RowRange[], others: readonly Row
   });
 }
 
-/** What of `ranges` lies below `row`. */
+/** The parts of `ranges` below `row`. */
 export function rangesBelow(ranges: readonly RowRange[], row: number): RowRange[] {
   return ranges.flatMap(([from, to]): RowRange[] => (from < row ? [[from, Math.min(to, row)]] : []));
 }

@@ -1,22 +1,25 @@
 import type { Clock } from "../clock.ts";
 import { formatRevision, NO_THREAD, type ReadRequest, type ThreadView } from "../driver.ts";
 import { StoreError } from "../errors.ts";
-import { countOf, type Extent, firstOf, lastOf, selectRange } from "../trimming.ts";
+import { countOf, firstOf, lastOf, type SequenceBounds, selectRange } from "../trimming.ts";
 import { isAlive, isEnd, type Link, linkOf } from "./chain.ts";
 import { decodeHead, decodeHeadIfSound, type Head, type Spot } from "./format.ts";
 import { highestLive } from "./locate.ts";
 import { FIRST_ROW, type LogRow, type RecordLog } from "./record-log.ts";
 
 const PAGE_ROWS = 256;
-/** A reader that waits for more finds a few new rows, and asks often. */
+/** Further rows are read with one request if the rows so far were so small that all together have about this size. */
+const PAGE_SIZE = 4 * 1024 ** 2;
+const MOST_PAGE_ROWS = 4_096;
+/** A polling reader finds few new rows and reads often. */
 const ROWS_AFTER = 32;
-/** How many rows more than are needed are read: some of them hold no message. */
+/** The number of additional rows per read: some rows hold no message. */
 const ROWS_TO_SPARE = 4;
-/** A thread that lacks more messages than this is reported as a whole, not message by message. */
+/** A thread with more missing messages than this is reported as a whole, not message by message. */
 const MOST_MISSING = 10_000;
 const MAX_ATTEMPTS = 100;
 
-/** Where a page ended: the next older page may begin there. */
+/** The end of a page: the next older page may begin there. */
 export interface PageHint {
   readonly incarnation: string;
   /** The number of the end when the page was read. */
@@ -24,11 +27,11 @@ export interface PageHint {
   /** All messages before `sequence` are in `row` or below. */
   readonly sequence: number;
   readonly row: number;
-  /** How many messages the rows of the page had on average. */
+  /** The average number of messages in the rows of the page. */
   readonly density: number;
 }
 
-/** What a reader may guess before it has seen the end: saves a round trip when right, costs a request when wrong. */
+/** A reader's guesses before it has read the end. A correct guess saves a round trip; a wrong one costs a request. */
 export interface ReadHints {
   /** The end as a writer of this process last saw it. */
   readonly end: Head | undefined;
@@ -36,9 +39,10 @@ export interface ReadHints {
 }
 
 /**
- * Reads one revision of a thread: the end, then down from row to row, each of which names the next. A text that should be
- * there and is not means that a commit came between: then it reads the end again and goes on with all rows that it has seen,
- * so that a busy writer cannot hold it up. Where the end is the same, the text is damaged or missing, and its record is `""`.
+ * Reads one revision of a thread: first the end, then downward; each row names the next. A missing text means that
+ * another commit came in between. The reader then reads the end again and continues with all rows that it has read, so
+ * that a busy writer cannot delay it indefinitely. If the end is the same, the text is damaged or missing, and its record
+ * is `""`.
  */
 export async function readThread(
   log: RecordLog,
@@ -68,29 +72,41 @@ export async function readThread(
   );
 }
 
-/** The rows of a stream that one call has read. A row never changes but that texts become blank, so the first look counts. */
+/**
+ * The rows of a stream that one call has read. Rows never change, except that texts are blanked. So the first read of a
+ * row is used.
+ */
 class RowReader {
   readonly #log: RecordLog;
   readonly #stream: string;
   readonly #rows = new Map<number, LogRow>();
+  /** Of the rows read, in UTF-16 units, which is close enough. */
+  #size = 0;
 
   constructor(log: RecordLog, stream: string) {
     this.#log = log;
     this.#stream = stream;
   }
 
-  /** Reads rows below a number, highest first, whether they are known or not. */
+  /** The maximum number of rows for one request: the smaller the rows so far, the more. */
+  get pageRows(): number {
+    const rows = Math.floor((PAGE_SIZE * this.#rows.size) / Math.max(1, this.#size));
+    return Math.min(MOST_PAGE_ROWS, Math.max(PAGE_ROWS, rows));
+  }
+
+  /** Reads rows below a number, highest first, whether or not they were read before. */
   async read(below: number, limit: number): Promise<LogRow[]> {
     const rows = await this.#log.read(this.#stream, below, limit, false);
     return rows.map((row) => {
       const known = this.#rows.get(row.number);
       if (known && known.head === row.head) return known;
       this.#rows.set(row.number, row);
+      this.#size += row.texts.reduce((size, text) => size + text.length, row.head.length);
       return row;
     });
   }
 
-  /** The row of a number, read with so many rows below it where it is not known. */
+  /** Returns the row of a number. If it was not read yet, reads up to `limit` rows from it downward. */
   async row(number: number, limit: number): Promise<LogRow | undefined> {
     if (!this.#rows.has(number)) await this.read(number + 1, limit);
     return this.#rows.get(number);
@@ -125,8 +141,8 @@ class ThreadRead {
     const { limit, before, after } = this.#request;
     const density = this.#hints.page?.density ?? 1;
     const most = after === undefined ? PAGE_ROWS : ROWS_AFTER;
-    // At least two, so that the second one tells whether the first counts.
-    const wanted = before === undefined ? Math.max(1, Math.min(rowsFor(limit, density), most)) + 1 : 2;
+    // At least two rows: the second shows whether the first is part of the thread.
+    const wanted = before === undefined ? Math.max(1, rowsFor(limit, density, most)) + 1 : 2;
     const [[newest, below]] = await Promise.all([
       this.#reader.read(Number.POSITIVE_INFINITY, wanted),
       ...this.#guesses,
@@ -136,11 +152,15 @@ class ThreadRead {
     return head.closed || (await this.#reader.isEnd(newest, head, below)) ? head : undefined;
   }
 
-  /** @param isLast whether what is missing is missing for good. */
+  /** @param isLast whether missing texts are missing permanently. */
   async readView(end: Head, isLast: boolean): Promise<ThreadView | undefined> {
     const request = this.#request;
-    const extent: Extent = { pinned: end.pinned?.[0] ?? null, first: end.bounds[0], next: end.bounds[1] };
-    const range = selectRange(extent, request);
+    const bounds: SequenceBounds = {
+      pinned: end.pinned?.[0] ?? null,
+      first: end.bounds[0],
+      next: end.bounds[1],
+    };
+    const range = selectRange(bounds, request);
     const found = await this.#readRun(end, range, isLast);
     if (!found) return undefined;
     const [pinned, metadata] = [
@@ -155,9 +175,9 @@ class ThreadRead {
     this.isWhole = metadata !== "" && entries.every(({ record }) => record !== "");
     return {
       revision: formatRevision(end.incarnation, end.n),
-      count: countOf(extent),
-      first: firstOf(extent),
-      last: lastOf(extent),
+      count: countOf(bounds),
+      first: firstOf(bounds),
+      last: lastOf(bounds),
       entries,
       createdAt: end.createdAt,
       updatedAt: end.updatedAt ?? 0,
@@ -166,8 +186,12 @@ class ThreadRead {
     };
   }
 
-  /** The records of the messages that a range has, by sequence number; undefined where rows are missing. */
-  async #readRun(end: Head, range: Extent, isLast: boolean): Promise<Map<number, string> | undefined> {
+  /** The records of a range's messages, by sequence number; undefined if rows are missing. */
+  async #readRun(
+    end: Head,
+    range: SequenceBounds,
+    isLast: boolean,
+  ): Promise<Map<number, string> | undefined> {
     const found = new Map<number, string>();
     if (range.first >= range.next) return found;
     const start = await this.#startOf(end, range);
@@ -177,7 +201,8 @@ class ThreadRead {
     let { cut } = end;
     while (low > range.first && row !== undefined) {
       const density = messages / Math.max(1, rows) || (this.#hints.page?.density ?? 1);
-      const next = await this.#reader.row(row, rowsFor(low - range.first, density) + ROWS_TO_SPARE);
+      const most = this.#reader.pageRows;
+      const next = await this.#reader.row(row, rowsFor(low - range.first, density, most) + ROWS_TO_SPARE);
       const head = next && decodeHeadIfSound(next);
       if (!head || head.incarnation !== end.incarnation) {
         if (!isLast) {
@@ -220,7 +245,7 @@ class ThreadRead {
   }
 
   /** The row that a walk down to a range begins with, and the message before which it stands. */
-  async #startOf(end: Head, range: Extent): Promise<{ row: number | undefined; low: number }> {
+  async #startOf(end: Head, range: SequenceBounds): Promise<{ row: number | undefined; low: number }> {
     const hint = this.#hints.page;
     const isUsable =
       hint !== undefined &&
@@ -240,8 +265,8 @@ class ThreadRead {
   }
 
   /**
-   * The next row that can be read below one that is damaged. What the damaged row dropped only its own head tells: where it
-   * may have dropped something, what is below could be dropped too.
+   * The next readable row below a damaged one. Only its own head names the messages that the damaged row dropped. If it
+   * may have dropped messages, lower messages may be dropped too.
    */
   async #passDamage(row: number, cut: number, end: Head): Promise<Head | undefined> {
     const lowest = Math.max(cut, end.bottom);
@@ -255,7 +280,7 @@ class ThreadRead {
     }
   }
 
-  /** The texts `from` to `to - 1` of a row; `""` for one that is blank, or of which a piece is missing. */
+  /** The texts `from` to `to - 1` of a row; `""` for a blank text and for a text with a missing piece. */
   async #textsOf(row: LogRow, { fragments }: Link, from: number, to: number): Promise<string[]> {
     const length = Math.max(0, to - from);
     if (!fragments) return Array.from({ length }, (_, index) => row.texts[from + index] ?? "");
@@ -285,7 +310,7 @@ class ThreadRead {
     return pieces.includes("") ? "" : pieces.join("");
   }
 
-  /** Reads rows that are not known, many with one request: fragments were inserted one after the other. */
+  /** Reads rows that were not read yet, many with one request, because fragments were inserted one after the other. */
   async #readAll(rows: readonly number[]): Promise<void> {
     const lowest = rows.reduce((low, row) => Math.min(low, row), Number.POSITIVE_INFINITY);
     for (const row of rows.toSorted((one, other) => other - one)) {
@@ -294,14 +319,18 @@ class ThreadRead {
     }
   }
 
-  /** Asks for the rows of the pinned message and the metadata beside the end, where they are likely to be needed. */
+  /** Reads the rows of the pinned message and the metadata together with the end, if they are likely to be needed. */
   #guess(): Promise<unknown>[] {
     const { end } = this.#hints;
     if (!end) return [];
     const { limit } = this.#request;
-    const extent: Extent = { pinned: end.pinned?.[0] ?? null, first: end.bounds[0], next: end.bounds[1] };
+    const bounds: SequenceBounds = {
+      pinned: end.pinned?.[0] ?? null,
+      first: end.bounds[0],
+      next: end.bounds[1],
+    };
     const rows = [
-      ...(end.pinned && selectRange(extent, this.#request).pinned !== null
+      ...(end.pinned && selectRange(bounds, this.#request).pinned !== null
         ? [end.pinned[1].at(-1)?.[0]]
         : []),
       ...(end.metadata && this.#request.metadata ? [end.metadata.at(-1)?.[0]] : []),
@@ -313,9 +342,9 @@ class ThreadRead {
 }
 
 /**
- * How many rows to read for so many messages. Rows of large commits are large, so no more than are likely to be needed; at
- * least twice what is needed on average, as too few cost a round trip.
+ * The number of rows to read for a number of messages: at least twice the average need, because too few rows cost a round
+ * trip; not more, because rows of large commits are large.
  */
-function rowsFor(messages: number, density: number): number {
-  return Math.min(PAGE_ROWS, Math.ceil(messages * Math.min(1, 2 / density)));
+function rowsFor(messages: number, density: number, most: number): number {
+  return Math.min(most, Math.ceil(messages * Math.min(1, 2 / density)));
 }

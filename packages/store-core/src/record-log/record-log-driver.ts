@@ -8,7 +8,7 @@ import type {
   Driver,
   DriverCapabilities,
   DriverTarget,
-  ErrorClass,
+  ErrorClassification,
   ListedThread,
   ListRequest,
   ReadRequest,
@@ -19,6 +19,7 @@ import { StoreError } from "../errors.ts";
 import { untilAborted } from "../retry.ts";
 import { type Operation, Operations } from "./attempts.ts";
 import { COLLECT_EVERY } from "./collect.ts";
+import { Contention } from "./contention.ts";
 import { deleteThread } from "./delete-thread.ts";
 import { DELETED_MS } from "./expiry.ts";
 import { MAX_TEXTS } from "./format.ts";
@@ -27,15 +28,15 @@ import { type PageHint, readThread } from "./read.ts";
 import type { RecordLog } from "./record-log.ts";
 import { CommitWriter, type StreamMemory } from "./write.ts";
 
-/** How many threads a driver remembers the newest rows of. */
+/** The number of threads whose newest rows a driver caches. */
 const CACHE_SIZE = 1_000;
 
-/** How many threads of a listing are read at once. */
+/** The number of threads of a listing that are read at once. */
 const READ_AT_ONCE = 8;
 
-/** What {@link RecordLogDriver} takes beside its log. */
+/** The options of {@link RecordLogDriver}. */
 export interface RecordLogDriverOptions {
-  /** The clocks that the driver goes by; for tests. Default: the system's. */
+  /** The clocks of the driver, for tests. Default: the system clocks. */
   readonly clock?: Clock;
 }
 
@@ -83,7 +84,7 @@ export class RecordLogDriver implements Driver {
   commit(request: CommitRequest): Promise<CommitOutcome> {
     return this.#inTurn(request, async (operation) => {
       const { threadId } = request;
-      const memory = this.#memories.get(threadId) ?? { chain: undefined };
+      const memory = this.#memories.get(threadId) ?? { chain: undefined, contention: new Contention() };
       this.#memories.set(threadId, memory);
       return await new CommitWriter(this.#log, this.#clock, request, memory, operation).commit();
     });
@@ -137,7 +138,7 @@ export class RecordLogDriver implements Driver {
   ): Promise<Outcome> {
     const key = `${operationId.length}/${operationId}/${threadId}`;
     const operation = this.#operations.begin(key, this.#clock.monotonic());
-    let isSettled = false;
+    let isOutcomeKnown = false;
     const before = this.#queues.get(threadId);
     const write = (async () => {
       await before?.catch(() => undefined);
@@ -150,10 +151,10 @@ export class RecordLogDriver implements Driver {
     try {
       const result = await write;
       // A conflict does not tell what became of an earlier attempt.
-      isSettled = !result.outcome.endsWith("-conflict");
+      isOutcomeKnown = !result.outcome.endsWith("-conflict");
       return result;
     } finally {
-      this.#operations.end(key, this.#clock.monotonic(), isSettled);
+      this.#operations.end(key, this.#clock.monotonic(), isOutcomeKnown);
       if (this.#queues.get(threadId) === turn) this.#queues.delete(threadId);
     }
   }
@@ -165,7 +166,7 @@ export class RecordLogDriver implements Driver {
     await this.#log.close();
   }
 
-  classifyError(error: unknown): ErrorClass | undefined {
+  classifyError(error: unknown): ErrorClassification | undefined {
     return this.#log.classifyError(error);
   }
 }

@@ -1,4 +1,4 @@
-import type { DriverCapabilities, DriverTarget, ErrorClass } from "../driver.ts";
+import type { DriverCapabilities, DriverTarget, ErrorClassification } from "../driver.ts";
 
 /** Rows below this number are roots: the first rows of a thread's incarnations. Every stream has at least one. */
 export const FIRST_ROW = 2 ** 40;
@@ -106,5 +106,5 @@ export interface RecordLog {
   close(): Promise<void>;
   setup?(): Promise<void>;
   /** As `Driver.classifyError`. */
-  classifyError(error: unknown): ErrorClass | undefined;
+  classifyError(error: unknown): ErrorClassification | undefined;
 }

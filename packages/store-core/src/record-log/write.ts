@@ -1,8 +1,8 @@
 // Exceeds 300 lines because every step of a commit is here, in its order: the order is what makes it sound.
 import type { Clock } from "../clock.ts";
 import { type CommitOutcome, type CommitRequest, formatRevision } from "../driver.ts";
-import { newEpoch as newToken } from "../epoch.ts";
 import { StoreError } from "../errors.ts";
+import { newIncarnation as newToken } from "../incarnation.ts";
 import type { Attempt, Operation } from "./attempts.ts";
 import {
   type Chain,
@@ -14,10 +14,10 @@ import {
   MissingRow,
   type Moment,
   momentOf,
-  pauseAfterLosing,
   tooManyWriters,
 } from "./chain.ts";
 import { blankDead, COLLECT_EVERY, planCollection } from "./collect.ts";
+import type { Contention } from "./contention.ts";
 import {
   EXPIRY_MARGIN_MS,
   expiryOf,
@@ -52,9 +52,13 @@ const MAX_LOSSES = 5;
 /** Thrown to begin an attempt again: what it knows is no longer true, or too old. */
 class StartOver extends Error {}
 
+/** Thrown to begin an attempt again because another writer was first. */
+class Lost extends StartOver {}
+
 /** What a process remembers of one stream. */
 export interface StreamMemory {
   chain: Chain | undefined;
+  readonly contention: Contention;
 }
 
 /** What tells of a commit which operation it was. */
@@ -101,8 +105,12 @@ export class CommitWriter {
     this.#isCached =
       known !== undefined && isRecent(this.#clock, known.learned) && isAlive(known.end, this.#clock.wall());
     let missing: string | undefined;
+    const { contention } = this.#memory;
+    let isPauseDue = contention.yields(this.#clock);
+    if (isPauseDue && contention.isContended(this.#clock)) this.#isCached = false;
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-      if (attempt > 1) await pauseAfterLosing(this.#clock, attempt - 2, this.#request.signal);
+      if (isPauseDue) await contention.pause(this.#clock, this.#request.signal);
+      isPauseDue = false;
       // A writer that lost twice had better look at the end than at the winner of each number.
       this.#isCached ||= this.#isShown && attempt === 1;
       this.#isShown = false;
@@ -124,6 +132,8 @@ export class CommitWriter {
             );
           missing = error.end;
           known = undefined;
+        } else if (error instanceof Lost) {
+          isPauseDue = true;
         } else if (!(error instanceof StartOver)) {
           this.#memory.chain = known;
           if (known) known.learned = LONG_AGO;
@@ -424,6 +434,7 @@ export class CommitWriter {
     if (!isRecent(this.#clock, sent)) return await this.#confirm(head, own);
     chain.append(head);
     chain.learned = sent;
+    this.#memory.contention.made(this.#clock, this.#clock.monotonic() - sent.monotonic);
     if (drop === "all") await this.#amend(blankDead(head));
     return { outcome: "committed", revision: formatRevision(incarnation, n) };
   }
@@ -478,17 +489,18 @@ export class CommitWriter {
   /**
    * Another row was first. Where the backend returned it, the next attempt may go by it.
    *
-   * @throws StartOver; StoreError `CORRUPT` for a row that again and again is found there, and not when the end is looked for.
+   * @throws Lost; StoreError `CORRUPT` for a row that again and again is found there, and not when the end is looked for.
    */
   #lose(chain: Chain, number: number, taken: false | LogRow, sent: Moment): never {
     this.#losses = number === this.#lostAt ? this.#losses + 1 : 1;
     this.#lostAt = number;
     if (this.#losses >= MAX_LOSSES)
       throw new StoreError("CORRUPT", `log row ${number} is there, but is not part of the thread`);
+    this.#memory.contention.lost(this.#clock, this.#clock.monotonic() - sent.monotonic);
     // A row that was returned days ago is no longer the end.
     this.#isShown = taken !== false && isRecent(this.#clock, sent) && linkRow(chain, taken);
     if (this.#isShown) chain.learned = sent;
-    throw new StartOver();
+    throw new Lost();
   }
 
   async #insert(head: Head, texts: readonly string[]): Promise<boolean | LogRow> {

@@ -5,7 +5,7 @@
 --           marks = <commit number> <milliseconds> ...: the times of some of the newest commits
 -- ARGV   1  operation id
 --        2  digest of the change
---        3  the epoch of a new thread, if the thread does not exist
+--        3  the incarnation of a new thread, if the thread does not exist
 --        4  the maximum number of messages, trimmed by turns; with a leading "=" trimmed exactly; "0" for no limit
 --        5  the time to live in milliseconds, "0" for no expiry
 --        6  the thread's updatedAt; if a new thread has another createdAt, followed by a space and createdAt
@@ -21,7 +21,7 @@
 --        "incomplete"                               nothing: the hash does not belong to the list; only a drop of "all"
 --                                                   is accepted
 --
--- The footer: thread <format> <epoch> <commits> <first> <next> <pinned> <userless> <resultsOnly>
+-- The footer: thread <format> <incarnation> <commits> <first> <next> <pinned> <userless> <resultsOnly>
 --                    <createdAt> <updatedAt> <expiresAt> <deletedAt>
 --   first, next   the messages' sequence numbers are first to next - 1
 --   pinned        the sequence number of a leading system message that is kept before them, or 0
@@ -60,16 +60,16 @@ end
 local footer = call('LINDEX', MESSAGES, -1)
 local stored = call('HMGET', META, 'revision', operation)
 
-local epoch, commits, first, next, pinned, userless, resultsOnly = ARGV[3], 0, 1, 1, 0, 1, 1
+local incarnation, commits, first, next, pinned, userless, resultsOnly = ARGV[3], 0, 1, 1, 0, 1, 1
 local createdAt, expiresAt, deletedAt = string.match(updatedAt, '%d+$'), '0', '0'
 local revision, wasDeleted = false, not footer
 if footer then
-  epoch, commits, first, next, pinned, userless, resultsOnly, createdAt, expiresAt, deletedAt =
+  incarnation, commits, first, next, pinned, userless, resultsOnly, createdAt, expiresAt, deletedAt =
     string.match(footer, '^thread 1 (%S+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) %d+ (%d+) (%d+)$')
-  if not epoch then
+  if not incarnation then
     return 'unreadable ' .. string.sub(footer, 1, 64)
   end
-  revision = epoch .. '.' .. commits
+  revision = incarnation .. '.' .. commits
   commits, first, next, pinned = tonumber(commits), tonumber(first), tonumber(next), tonumber(pinned)
   userless, resultsOnly = tonumber(userless), tonumber(resultsOnly)
   -- Above 2^53 a number equals its successor, and loops would not end.
@@ -82,7 +82,7 @@ if footer then
       return 'unreadable '
     end
     if knownDigest == digest then
-      return 'repeated ' .. epoch .. '.' .. number
+      return 'repeated ' .. incarnation .. '.' .. number
     end
     return 'operation-conflict ' .. revision
   end
@@ -127,7 +127,7 @@ if footer and stored[1] ~= revision and drop ~= 'all' then
 end
 
 local commit = commits + 1
-local newRevision = epoch .. '.' .. commit
+local newRevision = incarnation .. '.' .. commit
 
 -- Drop. The index of a record in the list is sequence - listed; a pinned one is at 0.
 local listed = pinned > 0 and first - 1 or first
@@ -234,7 +234,7 @@ if pinned > 0 and not pinnedIsListed then
 end
 local last, wasExpiring = #ARGV + 1, expiresAt ~= '0'
 expiresAt = ttl == '0' and 0 or milliseconds() + ttl
-ARGV[last] = string.format('thread 1 %s %d %d %d %d %d %d %s %s %.0f %s', epoch, commit, first, next, pinned, userless,
+ARGV[last] = string.format('thread 1 %s %d %d %d %d %d %d %s %s %.0f %s', incarnation, commit, first, next, pinned, userless,
   resultsOnly, createdAt, string.match(updatedAt, '^%d+'), expiresAt, deletedAt)
 for from = first > kept and firstRecord + first - kept or firstRecord, last, AT_ONCE do
   call('RPUSH', MESSAGES, unpack(ARGV, from, math.min(from + AT_ONCE - 1, last)))

@@ -28,11 +28,11 @@ local footer = call('LINDEX', MESSAGES, -1)
 local stored = call('HMGET', META, 'revision')[1]
 local revision = false
 if footer then
-  local epoch, commits = string.match(footer, '^thread 1 (%S+) (%d+) ')
-  if not epoch then
+  local incarnation, commits = string.match(footer, '^thread 1 (%S+) (%d+) ')
+  if not incarnation then
     return 'unreadable ' .. string.sub(footer, 1, 64)
   end
-  revision = epoch .. '.' .. commits
+  revision = incarnation .. '.' .. commits
 elseif not stored and call('EXISTS', META) == 1 then
   return 'unreadable '
 end
@@ -43,13 +43,13 @@ end
 local now = call('TIME')
 now = string.format('%.0f', now[1] * 1000 + math.floor(now[2] / 1000))
 local remembered = {'at', now, deletion, now}
-local epoch = stored and string.match(stored, '^(.*)%.%d+$')
-if epoch then
+local incarnation = stored and string.match(stored, '^(.*)%.%d+$')
+if incarnation then
   local fields = call('HGETALL', META)
   for index = 1, #fields, 2 do
     if string.sub(fields[index], 1, 3) == 'op:' then
       remembered[#remembered + 1] = fields[index]
-      remembered[#remembered + 1] = epoch .. '.' .. fields[index + 1] .. ' ' .. now
+      remembered[#remembered + 1] = incarnation .. '.' .. fields[index + 1] .. ' ' .. now
     end
   end
 end

@@ -47,7 +47,7 @@ export class AggregatorAgent implements ChatParticipant {
   readonly mode: AggregatorMode;
   readonly #chat: AgentChat | (() => AgentChat);
 
-  /** @throws StoreError `INVALID_ARGUMENT` for a wrong or unknown option. */
+  /** @throws StoreError `INVALID_ARGUMENT` for an invalid or unknown option. */
   constructor(options: AggregatorAgentOptions) {
     checkOptions("AggregatorAgent", options ?? {}, optionChecks);
     const { name, id = randomUUID(), mode, chat } = options ?? {};

@@ -55,7 +55,7 @@ const optionChecks: Readonly<Record<keyof ModelSelectionOptions, Check>> = Objec
 export class ModelSelection implements SelectionStrategy {
   readonly #options: ModelSelectionOptions;
 
-  /** @throws StoreError `INVALID_ARGUMENT` for a wrong or unknown option. */
+  /** @throws StoreError `INVALID_ARGUMENT` for an invalid or unknown option. */
   constructor(options: ModelSelectionOptions) {
     checkOptions("ModelSelection", options ?? {}, optionChecks);
     if (options?.model === undefined) invalid("ModelSelection: model is missing");

@@ -41,7 +41,7 @@ export class ModelTermination implements TerminationStrategy {
   readonly agents: readonly ChatParticipant[] | undefined;
   readonly #options: ModelTerminationOptions;
 
-  /** @throws StoreError `INVALID_ARGUMENT` for a wrong or unknown option. */
+  /** @throws StoreError `INVALID_ARGUMENT` for an invalid or unknown option. */
   constructor(options: ModelTerminationOptions) {
     checkOptions("ModelTermination", options ?? {}, optionChecks);
     if (options?.model === undefined) invalid("ModelTermination: model is missing");

@@ -128,7 +128,7 @@ export class AggregateTermination implements TerminationStrategy {
   ) {
     checkOptions("AggregateTermination", options, scopeChecks);
     if (!Array.isArray(terminations) || terminations.length === 0) {
-      invalid("AggregateTermination: terminations must be an array that is not empty");
+      invalid("AggregateTermination: terminations must be a non-empty array");
     }
     terminations.forEach((termination, index) => {
       const problem = isTermination(termination);

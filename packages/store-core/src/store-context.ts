@@ -6,15 +6,22 @@ import type { MessageTraits } from "./message.ts";
 import { untilAborted, withRetries } from "./retry.ts";
 import type { StoreSettings } from "./state.ts";
 
-/** What the stores of one factory share: the driver, how messages are read and written, and the closed state. */
-export class Connection<M> {
+/** The state that contexts share if they are closed together. */
+interface Shared {
+  closing?: Promise<void>;
+  /** The last exclusive writer of each thread. */
+  readonly alone: Map<string, Promise<unknown>>;
+}
+
+/** The driver, codec, traits, clock and closed state that the stores of one factory share. */
+export class StoreContext<M> {
   readonly driver: Driver;
   readonly codec: Codec;
   readonly traits: MessageTraits<M>;
   readonly onCorruptRecord: ((error: StoreError) => void) | undefined;
   readonly clock: Clock;
   readonly #given: StoreSettings;
-  readonly #closing: { started?: Promise<void> };
+  readonly #shared: Shared;
 
   constructor(
     driver: Driver,
@@ -25,7 +32,7 @@ export class Connection<M> {
       onCorruptRecord: ((error: StoreError) => void) | undefined;
       clock: Clock;
     },
-    closing: { started?: Promise<void> } = {},
+    shared: Shared = { alone: new Map() },
   ) {
     this.driver = driver;
     this.codec = how.codec;
@@ -33,18 +40,19 @@ export class Connection<M> {
     this.onCorruptRecord = how.onCorruptRecord;
     this.clock = how.clock;
     this.#given = given;
-    this.#closing = closing;
+    this.#shared = shared;
     this.settingsFor({});
   }
 
-  /** The same connection for messages of another type; closed together with this one. */
-  withTraits<N>(traits: MessageTraits<N>): Connection<N> {
+  /** The same context for messages of another type; closed together with this one. */
+  withTraits<N>(traits: MessageTraits<N>): StoreContext<N> {
     const { driver, codec, onCorruptRecord, clock } = this;
-    return new Connection<N>(driver, this.#given, { codec, traits, onCorruptRecord, clock }, this.#closing);
+    return new StoreContext<N>(driver, this.#given, { codec, traits, onCorruptRecord, clock }, this.#shared);
   }
 
   /**
-   * The settings of a store that is restored with `saved`: what the factory was given wins, `saved` fills in the rest.
+   * The settings of a store that is restored with `saved`. The factory's settings take precedence; `saved` supplies the
+   * rest.
    *
    * @throws StoreError `UNSUPPORTED` for a setting that the driver cannot honour.
    */
@@ -60,19 +68,19 @@ export class Connection<M> {
     };
   }
 
-  /** @throws StoreError `UNSUPPORTED` where the driver cannot expire threads. */
+  /** @throws StoreError `UNSUPPORTED` if the driver cannot expire threads. */
   assertExpiry(): void {
     const { backend, expiry } = this.driver.capabilities;
     if (expiry) return;
     throw new StoreError("UNSUPPORTED", `ttlMs: the ${backend} backend cannot expire threads; leave it out`);
   }
 
-  /** The clock, as a record can hold it. */
+  /** The clock's time, in the form that a record can contain. */
   now(): number {
     return Math.max(0, Math.floor(this.clock.wall()));
   }
 
-  /** Takes what may be `CORRUPT`; where there is an `onCorruptRecord`, that is told and nothing is taken. */
+  /** Runs `take`. If it throws `CORRUPT` and `onCorruptRecord` is set, reports the error there instead of throwing it. */
   unlessCorrupt(take: () => void): void {
     const { onCorruptRecord } = this;
     try {
@@ -83,7 +91,7 @@ export class Connection<M> {
     }
   }
 
-  /** Sends a request of the factory's own, again while the backend is away for a moment. */
+  /** Sends a request of the factory, and retries during a short outage of the backend. */
   request<T>(operation: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     const attempt = async () => {
       this.assertOpen();
@@ -96,14 +104,36 @@ export class Connection<M> {
     return untilAborted(() => withRetries(attempt, signal, undefined, this.clock), signal);
   }
 
-  assertOpen(): void {
-    if (this.#closing.started) throw closedError();
+  /** Runs `write` exclusively for its thread: commits that have not begun yet wait by {@link turnOf}. */
+  async alone<T>(threadId: string, write: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    const { alone } = this.#shared;
+    const before = this.turnOf(threadId);
+    const turn = untilAborted(async () => {
+      await before;
+      return await write();
+    }, signal);
+    const ended = turn.then(noop, noop);
+    alone.set(threadId, ended);
+    try {
+      return await turn;
+    } finally {
+      if (alone.get(threadId) === ended) alone.delete(threadId);
+    }
   }
 
-  /** What a verb's error is to the user: a StoreError with the raw error as cause. */
+  /** Resolves when a commit may begin; undefined: now. */
+  turnOf(threadId: string): Promise<unknown> | undefined {
+    return this.#shared.alone.get(threadId);
+  }
+
+  assertOpen(): void {
+    if (this.#shared.closing) throw closedError();
+  }
+
+  /** Converts a verb's error to a StoreError with the raw error as cause. */
   toStoreError(error: unknown): StoreError {
-    if (this.#closing.started)
-      return new StoreError("CLOSED", "the store factory was closed meanwhile", { cause: error });
+    if (this.#shared.closing)
+      return new StoreError("CLOSED", "the store factory was closed during the call", { cause: error });
     if (StoreError.is(error)) return error;
     const { backend } = this.driver.capabilities;
     const known = this.driver.classifyError(error);
@@ -113,7 +143,9 @@ export class Connection<M> {
   }
 
   close(): Promise<void> {
-    this.#closing.started ??= this.driver.close();
-    return this.#closing.started;
+    this.#shared.closing ??= this.driver.close();
+    return this.#shared.closing;
   }
 }
+
+function noop(): void {}

@@ -3,14 +3,14 @@ import type { MessageKind } from "./message.ts";
 /** The kind of a record: a message's, or `m` for metadata. */
 export type RecordKind = MessageKind | "m";
 
-/** Where a record belongs. */
-export interface RecordPlace {
+/** The thread that a record belongs to, and its kind. */
+export interface RecordLocation {
   readonly threadId: string;
   readonly kind: RecordKind;
 }
 
-/** A record's place and the write that it comes from. A write has no two values of the same kind and index. */
-export interface RecordWrite extends RecordPlace {
+/** A record's location and the write that it comes from. A write has no two values of the same kind and index. */
+export interface RecordWrite extends RecordLocation {
   readonly operationId: string;
   /** Which of the write's messages it is, from 0; 0 for metadata. */
   readonly index: number;

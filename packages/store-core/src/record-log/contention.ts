@@ -1,0 +1,71 @@
+import type { Clock } from "../clock.ts";
+
+/** The time for which other processes are assumed to write to a thread, after one of their rows was in the way. */
+const CONTENDED_MS = 5_000;
+/**
+ * The number of commits that a process makes in succession while others write. It then pauses, so that another process
+ * can be first.
+ */
+const COMMITS_IN_SUCCESSION = 8;
+/** The same where no other writer is known: others may be losing every race without this process noticing. */
+const COMMITS_ALONE = 128;
+/** Pauses are measured in the time of one insert, because that is how long a race lasts. */
+const LONGEST_PAUSE = 16;
+const PAUSE_OF_WINNER = 8;
+const PAUSE_ALONE = 4;
+const SLOWEST_INSERT_MS = 100;
+
+/**
+ * How a process shares a thread with other processes that write to it all the time. The winner of a row knows the end of the
+ * thread, so it would win every race: a loser has to read the end first. Therefore a winner pauses after some commits, and a
+ * loser pauses longer with each loss, because each attempt that comes too early costs two requests.
+ *
+ * This decides about pauses only. The insert of a row decides who commits.
+ */
+export class Contention {
+  /** When another process was first, by the monotonic clock. */
+  #lostAt = Number.NEGATIVE_INFINITY;
+  /** When the last commit ended. */
+  #madeAt = Number.NEGATIVE_INFINITY;
+  /** Commits without a pause between them. */
+  #inSuccession = 0;
+  /** The next pause, in times of an insert. */
+  #pause = 0;
+  #insertMs = 0;
+
+  /** Another process was first. */
+  lost(clock: Clock, insertMs: number): void {
+    // A first loss may only mean that this process did not write for a while.
+    this.#pause = this.isContended(clock) ? Math.min(LONGEST_PAUSE, Math.max(1, 2 * this.#pause)) : 0;
+    this.#lostAt = clock.monotonic();
+    this.#inSuccession = 0;
+    this.#insertMs = Math.min(SLOWEST_INSERT_MS, insertMs);
+  }
+
+  /** This process has made a commit. */
+  made(clock: Clock, insertMs: number): void {
+    this.#madeAt = clock.monotonic();
+    this.#inSuccession += 1;
+    this.#insertMs = Math.min(SLOWEST_INSERT_MS, insertMs);
+  }
+
+  /** Whether the next commit has to pause first. */
+  yields(clock: Clock): boolean {
+    const isContended = this.isContended(clock);
+    if (clock.monotonic() - this.#madeAt > this.#insertMs) this.#inSuccession = 0;
+    if (this.#inSuccession < (isContended ? COMMITS_IN_SUCCESSION : COMMITS_ALONE)) return false;
+    this.#inSuccession = 0;
+    this.#pause = isContended ? Math.max(PAUSE_OF_WINNER, this.#pause / 2) : PAUSE_ALONE;
+    return true;
+  }
+
+  /** Waits for a random part of the pause that is due. */
+  async pause(clock: Clock, signal: AbortSignal | undefined): Promise<void> {
+    if (this.#pause > 0) await clock.sleep(this.#pause * this.#insertMs, signal);
+  }
+
+  /** Whether others write to the thread, so that what was known before a pause is out of date. */
+  isContended(clock: Clock): boolean {
+    return clock.monotonic() - this.#lostAt < CONTENDED_MS;
+  }
+}
