@@ -84,7 +84,7 @@ export const navigation: readonly Group[] = [
       ["API", "reference/api/index"],
       ["Clauses and their tests", "reference/protocol"],
       ["Tested backends", "reference/matrix"],
-      ["Tested frameworks", "reference/frameworks"],
+      ["Frameworks", "reference/frameworks"],
       ["Options", "reference/options"],
       ["Errors", "reference/errors"],
       ["Codecs", "reference/codecs"],
