@@ -4,8 +4,8 @@ import { defineConfig } from "vitest/config";
 /** The suite on what else an adapter supports, beside what every run covers: older servers, other clients, newer frameworks. Never cached. */
 export default defineConfig({
   test: {
-    include: ["**/test/**/conformance*.compatibility.ts", "**/test/**/newest-*.compatibility.ts"],
-    exclude: ["**/node_modules/**", "**/dist/**", "benchmarks/**"],
+    include: ["**/test/**/*.compatibility.ts"],
+    exclude: ["**/node_modules/**", "**/dist/**", "benchmarks/**", ".results/**"],
     maxWorkers: 2,
     testTimeout: 60_000,
     hookTimeout: 180_000,

@@ -3,7 +3,8 @@
  *
  * - `test`: builds, prepares the servers, runs every test.
  * - `local`: the tests that need no server: units, and the suite on memory, the record log, SQLite and files.
- * - `compatibility`: the suite on older servers, with other clients, and on Node 22.13 and 22: about six minutes.
+ * - `compatibility`: the suite on older servers, with other clients, and on Node 22.13 and 22; the bridges on every backend and with the
+ *   newest versions of their frameworks: about ten minutes.
  * - `fire`: the faults, many times each, and what `compatibility` does: half an hour.
  * - `all`: the style, the types, and what `test` does.
  *
@@ -39,12 +40,19 @@ const suiteOnNode = (version: string, name: string): Part => ({
   ],
   results: `.results/${name}.json`,
 });
+/** Notes what the reports of tests tell of bridges, for the table of frameworks by backends. */
+const frameworks = (...reports: string[]): Part => ({
+  name: "frameworks",
+  command: ["node", "scripts/frameworks.ts", ...reports],
+});
+const frameworkTests = frameworks("packages/bridge-*/.results/unit.json", ".results/servers.json");
 const compatibility: readonly Part[] = [
   {
     name: "suite on other servers and clients",
     command: ["vitest", "run", "--config", "vitest.compatibility.config.ts"],
     results: ".results/compatibility.json",
   },
+  frameworks(".results/compatibility.json"),
   suiteOnNode("22.13.0", "node-22.13"),
   suiteOnNode("22", "node-22"),
 ];
@@ -62,7 +70,7 @@ const servers: Part = {
 };
 
 const plans: Record<string, readonly Part[]> = {
-  test: [build, units, servers, serverTests("tests on servers")],
+  test: [build, units, servers, serverTests("tests on servers"), frameworkTests],
   local: [build, units, serverTests("suite without servers", "memory", "sqlite", "file", "record-log")],
   compatibility: [build, servers, ...compatibility],
   fire: [
@@ -71,7 +79,7 @@ const plans: Record<string, readonly Part[]> = {
     serverTests("faults and histories", "under-fire", "failover", "history", "conformance"),
     ...compatibility,
   ],
-  all: [lint, build, types, units, servers, serverTests("tests on servers")],
+  all: [lint, build, types, units, servers, serverTests("tests on servers"), frameworkTests],
 };
 
 interface Outcome {

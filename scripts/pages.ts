@@ -1,12 +1,13 @@
 /**
  * Writes what is generated into the pages: the suite's test titles into PROTOCOL.md, each below its clause; the matrix into
- * docs/reference/matrix.md; those of other servers, clients and versions of Node into docs/reference/compatibility.md; the results of the fault tests
+ * docs/reference/matrix.md; frameworks by backends into docs/reference/frameworks.md; those of other servers, clients and versions of Node into docs/reference/compatibility.md; the results of the fault tests
  * into docs/explanation/faults.md; the fields of a head into docs/explanation/record-log.md. `node scripts/pages.ts`; with `--check` it writes
  * nothing and fails where a page is out of date.
  */
 import { globSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describeHead } from "../packages/store-core/src/record-log/format.ts";
+import { frameworkTable } from "./framework-results.ts";
 
 const root = join(import.meta.dirname, "..");
 const textOf = (page: string) => readFileSync(join(root, page), "utf8");
@@ -55,6 +56,8 @@ const pages: Record<string, (text: string) => string> = {
       (_, clause: string) => `<!-- tests ${clause} -->\n\n${testsOf(clause)}`,
     ),
   "docs/reference/matrix.md": (text) => include(text, "matrix", "docs/generated/matrix.md"),
+  "docs/reference/frameworks.md": (text) =>
+    insert(text, "frameworks", frameworkTable(JSON.parse(textOf("docs/generated/frameworks.json")))),
   "docs/explanation/faults.md": (text) => include(text, "faults", "docs/generated/faults-measured.md"),
   "docs/explanation/record-log.md": (text) => insert(text, "head", headFields()),
   "docs/reference/compatibility.md": (text) =>

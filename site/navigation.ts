@@ -8,6 +8,7 @@ export interface Group {
 export const widePages: ReadonlySet<string> = new Set([
   "reference/comparison",
   "reference/compatibility",
+  "reference/frameworks",
   "reference/matrix",
 ]);
 
@@ -84,6 +85,7 @@ export const navigation: readonly Group[] = [
       ["API", "reference/api/index"],
       ["Clauses and their tests", "reference/protocol"],
       ["Tested backends", "reference/matrix"],
+      ["Frameworks", "reference/frameworks"],
       ["Options", "reference/options"],
       ["Errors", "reference/errors"],
       ["Codecs", "reference/codecs"],

@@ -11,6 +11,8 @@ import {
   type CallRow,
   type ChatFigures,
   type Figures,
+  type FrameworkFigures,
+  type FrameworkRow,
   type Load,
   type LoadRow,
   loadResults,
@@ -19,10 +21,11 @@ import {
   type Timing,
   timingOf,
 } from "../benchmarks/src/figures.ts";
+import { frameworkFigures } from "../benchmarks/src/frameworks/page.ts";
 import { pagesOf } from "../benchmarks/src/pages.ts";
 import { draw } from "../benchmarks/src/plots.ts";
 import { report } from "../benchmarks/src/report.ts";
-import { judge, judgeChats } from "../benchmarks/src/targets.ts";
+import { judge, judgeChats, judgeFrameworks } from "../benchmarks/src/targets.ts";
 
 const root = join(import.meta.dirname, "..");
 const folder = mkdtempSync(join(tmpdir(), "scrollback-bench-"));
@@ -123,6 +126,24 @@ const chats: ChatFigures = {
   ],
 };
 
+const frameworkRow = (fields: Partial<FrameworkRow>): FrameworkRow => ({
+  ...{ framework: "LangGraph", backend: "PostgreSQL", name: "ScrollbackSaver", isOurs: true },
+  ...{ ...timing(4), cpuMicros: 900 },
+  ...fields,
+});
+const ourCounts = { commits: 5.5, reads: 2, roundTrips: 8, bytes: 12_345 };
+const frameworks: FrameworkFigures = {
+  machine,
+  versions: ["@langchain/langgraph 1"],
+  turns: 10,
+  rows: [
+    frameworkRow({ name: "MemorySaver", backend: "memory", isOurs: false, ...timing(2) }),
+    frameworkRow({ name: "PostgresSaver", isOurs: false, ...timing(5), roundTrips: 20 }),
+    frameworkRow(ourCounts),
+    frameworkRow({ framework: "OpenAI Agents SDK", name: "ScrollbackSession", commits: 1, reads: 1 }),
+  ],
+};
+
 describe("the targets", () => {
   const missed = (changed: Partial<Figures>) =>
     judge({ ...figures, ...changed })
@@ -220,6 +241,35 @@ describe("the targets of chats", () => {
   });
 });
 
+describe("the targets of frameworks", () => {
+  const missed = (changed: Partial<FrameworkRow>) => {
+    const rows = frameworks.rows.map((row) =>
+      row.name === "ScrollbackSaver" ? { ...row, ...changed } : row,
+    );
+    return judgeFrameworks({ ...frameworks, rows })
+      .filter(({ met }) => !met)
+      .map(({ target, worst }) => `${target}, ${worst}`);
+  };
+
+  test("are met by figures within them", () => {
+    expect(judgeFrameworks(frameworks)).toHaveLength(3);
+    expect(missed({})).toEqual([]);
+  });
+
+  test("see a turn of more requests, and one that is slower than the framework's own", () => {
+    expect(missed({ commits: 7 })).toEqual([
+      "commits and reads of a LangGraph turn: at most 8, 9, PostgreSQL",
+    ]);
+    expect(missed(timing(6))).toEqual([
+      "a turn on PostgreSQL, ours / the framework's: at most 1.1, 1.2, PostgresSaver",
+    ]);
+  });
+
+  test("are missed by what was not counted", () => {
+    expect(missed({ commits: Number.NaN })).toHaveLength(1);
+  });
+});
+
 describe("the comparison with the last full run", () => {
   test("lets noise pass", () => {
     const noisy = { ...figures, calls: callsOf(() => 1.1 * (MARGIN - 0.05), 60) };
@@ -259,7 +309,8 @@ describe("the figures", () => {
     saveResults(path, { backends: [{ ...figures, key: "redis" }] });
     saveResults(path, { codecs });
     saveResults(path, { chats });
-    const all = { backends: [{ ...figures, key: "redis" }, figures], codecs, chats };
+    saveResults(path, { frameworks });
+    const all = { backends: [{ ...figures, key: "redis" }, figures], codecs, chats, frameworks };
     expect(saveResults(path, { backends: [figures] })).toEqual(all);
     expect(loadResults(path)).toEqual(all);
   });
@@ -277,7 +328,7 @@ describe("the figures", () => {
 });
 
 describe("the pages", () => {
-  const results: Results = { backends: [figures], codecs, chats };
+  const results: Results = { backends: [figures], codecs, chats, frameworks };
 
   test("tell each figure, and what was missed", () => {
     const text = report(results);
@@ -303,6 +354,20 @@ describe("the pages", () => {
       expect(text).toMatch(/\| Scrollback +\| +40 of 40 \|/);
     }
     expect(costsPage(results)).toMatch(/\| Chats +\| requests of a list of 30: at most 1 +\| 1, /);
+  });
+
+  test("tell what turns of frameworks cost", () => {
+    for (const text of [report(results), frameworkFigures(frameworks)]) {
+      expect(text).toMatch(
+        /\| ScrollbackSaver \| PostgreSQL \| 4\.00 \(8\.00\) \| 2\.00 \| 900 \| +5\.5 \| +2 \| +8 \| 12,345 \|/,
+      );
+      expect(text).toMatch(
+        /\| PostgresSaver +\| PostgreSQL \| 5\.00 \(10\.0\) +\| 2\.50 \| 900 \| +- \| +- \| +20 \| +- \|/,
+      );
+    }
+    expect(costsPage(results)).toMatch(
+      /\| Frameworks +\| commits and reads of a LangGraph turn: at most 8 +\| 7\.5, /,
+    );
   });
 
   test("say when the machine was busy", () => {

@@ -9,7 +9,16 @@ import { measureChats } from "./chats/measure.ts";
 import { chatSection } from "./chats/page.ts";
 import { measureCodecs } from "./codecs.ts";
 import { MARGIN, regressions } from "./compare.ts";
-import { type ChatFigures, type Figures, loadResults, type Results, saveResults } from "./figures.ts";
+import {
+  type ChatFigures,
+  type Figures,
+  type FrameworkFigures,
+  loadResults,
+  type Results,
+  saveResults,
+} from "./figures.ts";
+import { measureFrameworks } from "./frameworks/measure.ts";
+import { frameworkSection } from "./frameworks/page.ts";
 import { pagesOf } from "./pages.ts";
 import { draw } from "./plots.ts";
 import { codecSection, section, targetSection } from "./report.ts";
@@ -17,9 +26,10 @@ import { type Plan, quick, run, runCompared, thorough } from "./run.ts";
 
 const CODECS = "codecs";
 const CHATS = "chats";
+const FRAMEWORKS = "frameworks";
 /** What is worse by chance on a busy machine is better the next time. */
 const CHECK_ATTEMPTS = 3;
-const parts = [...backendKeys, CODECS, CHATS] as const;
+const parts = [...backendKeys, CODECS, CHATS, FRAMEWORKS] as const;
 const usage = `npm run bench [-- options]
   --quick         a few minutes, for a first look; writes nothing
   --check         quick, and fails where a ratio to the raw client is ${MARGIN} times worse than in the last full run
@@ -88,7 +98,15 @@ async function bench(): Promise<void> {
     process.stdout.write(`${chatSection(chats)}\n\n`);
     if (!options.quick) saveResults(RESULTS, { chats });
   }
-  if (measured.length > 0 || chats) process.stdout.write(`${targetSection(measured, chats)}\n`);
+  let frameworks: FrameworkFigures | undefined;
+  if (!options.check && chosen.includes(FRAMEWORKS)) {
+    const progress = { signal: interrupted.signal, report: reporter(FRAMEWORKS) };
+    frameworks = await measureFrameworks((options.quick ? quick : thorough).frameworks, progress);
+    process.stdout.write(`${frameworkSection(frameworks)}\n\n`);
+    if (!options.quick) saveResults(RESULTS, { frameworks });
+  }
+  if (measured.length > 0 || chats || frameworks)
+    process.stdout.write(`${targetSection({ backends: measured, chats, frameworks })}\n`);
   if (failed.length > 0) {
     const again = failed.map((key) => `--only ${key}`).join(" ");
     throw new Error(`not everything was measured, and no page was written; complete it by ${again}`);
@@ -139,7 +157,7 @@ async function check(last: Results | undefined, key: BackendKey, signal: AbortSi
 function render(): void {
   const results = loadResults(RESULTS);
   const missing = results && backendKeys.filter((key) => !results.backends.some((one) => one.key === key));
-  if (!results?.codecs || !results.chats || missing?.length !== 0) {
+  if (!results?.codecs || !results.chats || !results.frameworks || missing?.length !== 0) {
     throw new Error(`${RESULTS} has no full run; measure ${missing?.join(", ") || "all"} first`);
   }
   for (const [path, text] of pagesOf(ROOT, results)) writeFileSync(join(ROOT, path), text);

@@ -46,9 +46,10 @@ ${picture("commits")}
 
 ## What a commit does
 
-**In the client, on every backend.** The store checks the arguments, checks that each message is plain JSON, encodes it, and makes an
-operation id. A digest of the change is made only where the caller gave the operation id: no other change can have an id that the store
-made itself. The first attempt runs outside of the code that retries. Where nobody observes, observation reads one property.
+**In the client, on every backend.** The store checks the arguments, checks that each message is plain JSON, encodes it, and
+makes an operation id. A digest of the change is made only where the caller gave the operation id: no other change can have an
+id that the store made itself. The first attempt runs outside of the code that retries. Without an observer, observation reads
+one property.
 
 **Redis.** One \`EVALSHA\` in one round trip, whatever the size of the batch. The script reads the thread's footer and looks the operation up
 (\`LINDEX\`, \`HMGET\`), trims (\`LTRIM\`), appends messages and footer (\`RPUSH\`), and sets the revision and the operation's mark (\`HSET\`). Raw is
@@ -57,9 +58,7 @@ See [store-redis.md](store-redis.md#costs).
 
 **MongoDB, DynamoDB, PostgreSQL.** One conditional insert of a row with the messages and a head of about 280 bytes. The head describes the
 thread after the row, so nothing else has to be written. A thread that trims sends one more request at every 32nd commit, which blanks and
-frees old rows; one that keeps many commits also reads old rows from time to time. The threads of 100,000 messages
-were filled by commits of one message, so an append of 20 trims 20 rows: that shows in its round trips, most on DynamoDB, which changes each row
-by a request of its own. So a few commits in a hundred take several times as long: they are in the 95th
+frees old rows; one that keeps many commits also reads heads of old rows from time to time. So a few commits in a hundred take several times as long: they are in the 95th
 and 99th percentiles, not in the median. Raw inserts a row of as many bytes. See [record-log.md](../explanation/record-log.md#costs).
 
 **SQLite.** One transaction: the thread's row is looked up, messages are inserted, old ones deleted, the commit is recorded. An operation is
@@ -126,7 +125,7 @@ ${peerTable(backends)}
 
 What the project set itself, the worst figure of the run for each, and whether it is met. Targets on medians compare all lengths of threads.
 
-${targetTable(backends, results.chats)}
+${targetTable(results)}
 `;
 }
 

@@ -135,11 +135,44 @@ export interface ChatFigures {
   readonly tabs: readonly TabsRow[];
 }
 
+/** A framework whose turns are measured. */
+export type FrameworkName = "LangGraph" | "OpenAI Agents SDK";
+
+/** Where the state of its agents is kept. */
+export type FrameworkBackend = "memory" | "SQLite" | "PostgreSQL";
+
+/** A turn of an agent on one class that keeps its state. */
+export interface FrameworkRow extends Timing {
+  readonly framework: FrameworkName;
+  readonly backend: FrameworkBackend;
+  /** The class. */
+  readonly name: string;
+  readonly isOurs: boolean;
+  readonly cpuMicros: number;
+  /** Of our stores, in a turn that is not its thread's first. */
+  readonly commits?: number;
+  readonly reads?: number;
+  /** To the server. Absent where there is none. */
+  readonly roundTrips?: number;
+  /** What a turn leaves at rest, on average of a thread. Absent in memory. */
+  readonly bytes?: number;
+}
+
+/** What turns of other frameworks cost. */
+export interface FrameworkFigures {
+  readonly machine: Machine;
+  readonly versions: readonly string[];
+  /** How many turns the threads have. */
+  readonly turns: number;
+  readonly rows: readonly FrameworkRow[];
+}
+
 /** What the last full run came to. The pages are made from it. */
 export interface Results {
   readonly backends: readonly Figures[];
   readonly codecs: { readonly machine: Machine; readonly rows: readonly CodecRow[] };
   readonly chats: ChatFigures;
+  readonly frameworks: FrameworkFigures;
 }
 
 export function timingOf(times: readonly number[]): Timing {

@@ -4,6 +4,7 @@ import type { BackendKey } from "./backend.ts";
 import { chatFigures } from "./chats/page.ts";
 import { costsPage, peerTable } from "./costs-page.ts";
 import type { Results } from "./figures.ts";
+import { frameworkFigures } from "./frameworks/page.ts";
 import { machineText } from "./machine.ts";
 import { codecTable, report } from "./report.ts";
 import { figuresOf, quietText } from "./summary.ts";
@@ -38,6 +39,10 @@ export function pagesOf(root: string, results: Results): Map<string, string> {
       ),
     ],
     ["docs/reference/chats.md", insert(textOf("docs/reference/chats.md"), chatFigures(results.chats))],
+    [
+      "docs/reference/frameworks.md",
+      insert(textOf("docs/reference/frameworks.md"), frameworkFigures(results.frameworks)),
+    ],
   ]);
   for (const [path, keys] of Object.entries(backendPages)) {
     const figures = results.backends.filter(({ key }) => keys.includes(key)).map(figuresOf);

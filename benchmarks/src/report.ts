@@ -1,20 +1,12 @@
 import { type ContestantName, contestantNames } from "./backend.ts";
 import { chatSection } from "./chats/page.ts";
-import type {
-  CallRow,
-  ChatFigures,
-  CodecRow,
-  ColdRow,
-  Figures,
-  LoadRow,
-  Results,
-  TracingMode,
-} from "./figures.ts";
+import type { CallRow, CodecRow, ColdRow, Figures, LoadRow, Results, TracingMode } from "./figures.ts";
+import { frameworkSection } from "./frameworks/page.ts";
 import { machineText } from "./machine.ts";
 import { meanMessageBytes } from "./messages.ts";
 import { ROOM } from "./operations.ts";
 import { type Column, inDigits, ratioText, table, timingText } from "./table.ts";
-import { judge, judgeChats } from "./targets.ts";
+import { judge, judgeChats, judgeFrameworks } from "./targets.ts";
 
 /** Fewer calls than this are told one by one. */
 const FEW_CALLS = 50;
@@ -22,9 +14,15 @@ const FEW_CALLS = 50;
 const number = (value: number) => Math.round(value).toLocaleString("en");
 
 /** The report of a run: benchmarks/results.md. */
-export function report({ backends, codecs, chats }: Results): string {
-  const sections = [...backends.map(section), codecSection(codecs), chatSection(chats)];
-  return `${[introduction(), ...sections, targetSection(backends, chats)].join("\n\n")}\n`;
+export function report(results: Results): string {
+  const { backends, codecs, chats, frameworks } = results;
+  const sections = [
+    ...backends.map(section),
+    codecSection(codecs),
+    chatSection(chats),
+    frameworkSection(frameworks),
+  ];
+  return `${[introduction(), ...sections, targetSection(results)].join("\n\n")}\n`;
 }
 
 function introduction(): string {
@@ -222,16 +220,19 @@ export function codecTable({ rows }: Results["codecs"]): string {
   );
 }
 
+/** What targets are held against, where it was measured. */
+type Judged = Pick<Results, "backends"> & { [Part in "chats" | "frameworks"]: Results[Part] | undefined };
+
 /** What became of the targets. */
-export function targetSection(backends: readonly Figures[], chats: ChatFigures | undefined): string {
-  return `## Targets\n\n${targetTable(backends, chats)}`;
+export function targetSection(results: Judged): string {
+  return `## Targets\n\n${targetTable(results)}`;
 }
 
-/** @param chats undefined where they were not measured. */
-export function targetTable(backends: readonly Figures[], chats: ChatFigures | undefined): string {
+export function targetTable({ backends, chats, frameworks }: Judged): string {
   const verdicts = [
     ...backends.flatMap((figures) => judge(figures).map((verdict) => ({ name: figures.title, ...verdict }))),
     ...(chats ? judgeChats(chats) : []).map((verdict) => ({ name: "Chats", ...verdict })),
+    ...(frameworks ? judgeFrameworks(frameworks) : []).map((verdict) => ({ name: "Frameworks", ...verdict })),
   ];
   return table<(typeof verdicts)[number]>(
     [

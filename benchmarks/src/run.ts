@@ -17,6 +17,7 @@ export interface Plan {
   readonly cold: Effort;
   readonly tracing: LoadEffort;
   readonly chats: ChatEffort;
+  readonly frameworks: LoadEffort;
 }
 
 /** About three minutes a backend. */
@@ -27,6 +28,7 @@ export const thorough: Plan = {
   cold: { warmUpMs: 500, measuredMs: 5_000, slowCalls: 10 },
   tracing: { windowMs: 300, windows: 8 },
   chats: { chats: [100, 10_000], calls: { windowMs: 500, windows: 12 }, rounds: 10 },
+  frameworks: { windowMs: 500, windows: 12 },
 };
 
 /** About half a minute a backend. */
@@ -37,6 +39,7 @@ export const quick: Plan = {
   cold: { warmUpMs: 0, measuredMs: 300, slowCalls: 1 },
   tracing: { windowMs: 100, windows: 2 },
   chats: { chats: [100, 1_000], calls: { windowMs: 150, windows: 2 }, rounds: 2 },
+  frameworks: { windowMs: 150, windows: 2 },
 };
 
 /** What a quick run is compared by. */

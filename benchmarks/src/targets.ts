@@ -1,5 +1,13 @@
 import { type BackendKey, peerNames } from "./backend.ts";
-import type { CallRow, ChatFigures, ChatRow, Figures, LoadRow } from "./figures.ts";
+import type {
+  CallRow,
+  ChatFigures,
+  ChatRow,
+  Figures,
+  FrameworkFigures,
+  FrameworkRow,
+  LoadRow,
+} from "./figures.ts";
 
 /** One target held against what was measured. */
 export interface Verdict {
@@ -50,6 +58,11 @@ const PEER_MARGIN = 1.1;
 const LIST_REQUESTS = 1;
 /** Processor time that storing a turn takes on SQLite, in milliseconds. */
 const TURN_CPU_MS = 5;
+
+/** Of a turn of two steps: five calls that write, the messages apart, and the newest checkpoint with its pending writes. */
+const LANGGRAPH_REQUESTS = 8;
+/** Of a turn with a call of a tool. */
+const OPENAI_AGENTS_REQUESTS = 2;
 
 /** Every target that applies to a backend. */
 export function judge({ key, calls, load }: Figures): Verdict[] {
@@ -106,6 +119,33 @@ export function judgeChats({ rows, tabs }: ChatFigures): Verdict[] {
       ours("store a turn", ({ cpuMicros }) => cpuMicros / 1_000),
     ),
     ...kept,
+  ].filter((verdict) => verdict !== undefined);
+}
+
+/** Every target of frameworks. */
+export function judgeFrameworks({ rows }: FrameworkFigures): Verdict[] {
+  const requests = (framework: FrameworkRow["framework"]) =>
+    rows
+      .filter((row) => row.isOurs && row.framework === framework)
+      .map(({ backend, commits = Number.NaN, reads = Number.NaN }) => ({
+        value: commits + reads,
+        where: backend,
+      }));
+  const overTheirs = rows
+    .filter(({ isOurs, backend }) => isOurs && backend === "PostgreSQL")
+    .flatMap(({ framework, backend, medianMs }) =>
+      rows
+        .filter((row) => !row.isOurs && row.framework === framework && row.backend === backend)
+        .map((theirs) => ({ value: medianMs / theirs.medianMs, where: theirs.name })),
+    );
+  return [
+    atMost("commits and reads of a LangGraph turn", LANGGRAPH_REQUESTS, requests("LangGraph")),
+    atMost(
+      "commits and reads of an OpenAI Agents turn",
+      OPENAI_AGENTS_REQUESTS,
+      requests("OpenAI Agents SDK"),
+    ),
+    atMost("a turn on PostgreSQL, ours / the framework's", PEER_MARGIN, overTheirs),
   ].filter((verdict) => verdict !== undefined);
 }
 

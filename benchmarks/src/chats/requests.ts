@@ -1,18 +1,35 @@
 import { tracingChannel } from "node:diagnostics_channel";
 
-const channels = ["scrollback:commit", "scrollback:read"].map((name) => tracingChannel(name).start);
+/** Requests of stores. */
+export interface Requests {
+  commits: number;
+  reads: number;
+}
 
 /** How many commits and reads of stores the work takes, what it leaves in the background aside. */
-export async function countRequests(work: () => Promise<unknown>): Promise<number> {
-  let count = 0;
-  const onStart = () => {
-    count += 1;
+export async function countKinds(work: () => Promise<unknown>): Promise<Requests> {
+  const count: Requests = { commits: 0, reads: 0 };
+  const onCommit = () => {
+    count.commits += 1;
   };
-  for (const channel of channels) channel.subscribe(onStart);
+  const onRead = () => {
+    count.reads += 1;
+  };
+  const commits = tracingChannel("scrollback:commit").start;
+  const reads = tracingChannel("scrollback:read").start;
+  commits.subscribe(onCommit);
+  reads.subscribe(onRead);
   try {
     await work();
-    return count;
+    return { ...count };
   } finally {
-    for (const channel of channels) channel.unsubscribe(onStart);
+    commits.unsubscribe(onCommit);
+    reads.unsubscribe(onRead);
   }
+}
+
+/** How many those are together. */
+export async function countRequests(work: () => Promise<unknown>): Promise<number> {
+  const { commits, reads } = await countKinds(work);
+  return commits + reads;
 }

@@ -4,9 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { framework } from "./framework.ts";
 
 // The SDK is installed here alone: its licence is its own, and its programs for each platform, which no test needs, are 400 MB.
-const SDK = "@anthropic-ai/claude-agent-sdk@0.3.330";
+const SDK = `@anthropic-ai/claude-agent-sdk@${framework.version}`;
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, "../../..");

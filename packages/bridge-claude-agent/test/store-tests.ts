@@ -1,6 +1,8 @@
 import type { StoreFactory } from "@scrollback/store-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { countedTests } from "../../../conformance-tests/test/fixtures/framework-tests.ts";
 import { ScrollbackSessionStore, type SessionKey, type SessionStoreEntry } from "../src/index.ts";
+import { framework } from "./framework.ts";
 
 /** An entry of a transcript, under a uuid where one is given. */
 export const entry = (text: string, uuid?: string): SessionStoreEntry => ({
@@ -13,7 +15,7 @@ const newKey = (): SessionKey => ({ projectKey: crypto.randomUUID(), sessionId: 
 
 /** Declares what holds on every backend. `open` is called twice: two connections, as two processes have them. */
 export function declareStoreTests(backend: string, open: () => Promise<StoreFactory>): void {
-  describe(`session stores on ${backend}`, () => {
+  describe(`session stores on ${backend}`, countedTests(framework, backend), () => {
     let factories: StoreFactory[] = [];
     let store: ScrollbackSessionStore;
     let other: ScrollbackSessionStore;

@@ -1,16 +1,4 @@
-import { expect, test } from "vitest";
-import { scratchUrl } from "../../../conformance-tests/test/fixtures/scratch-url.ts";
-import { runGenkitTests } from "./genkit-tests/run.ts";
+import { onLocalBackends } from "../../../conformance-tests/test/fixtures/all-backends.ts";
+import { declareGenkitTests } from "./genkit-tests/declare.ts";
 
-const url = scratchUrl();
-
-test.each([
-  ["memory", "memory:"],
-  ["SQLite", url],
-])(
-  "Genkit's own 126 tests of agents and session stores pass on %s",
-  async (_, stores) => {
-    expect(await runGenkitTests(stores)).toEqual({ passed: 126, failed: [] });
-  },
-  120_000,
-);
+onLocalBackends(declareGenkitTests);

@@ -1,12 +1,14 @@
 import type { SessionSnapshot } from "@genkit-ai/ai/session";
 import type { StoreFactory } from "@scrollback/store-core";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { countedTests } from "../../../conformance-tests/test/fixtures/framework-tests.ts";
 import { ScrollbackSessionStore } from "../src/index.ts";
+import { framework } from "./framework.ts";
 import { snapshotOf } from "./snapshots.ts";
 
 /** Declares what holds on every backend. `open` is called twice: two connections, as two processes have them. */
 export function declareStoreTests(backend: string, open: () => Promise<StoreFactory>): void {
-  describe(`session stores on ${backend}`, () => {
+  describe(`session stores on ${backend}`, countedTests(framework, backend), () => {
     let factories: StoreFactory[] = [];
     let store: ScrollbackSessionStore;
     let other: ScrollbackSessionStore;

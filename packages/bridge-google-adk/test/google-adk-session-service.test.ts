@@ -1,26 +1,16 @@
-import { BaseSessionService, createEvent, createEventActions, type Event, State } from "@google/adk";
+import { BaseSessionService, State } from "@google/adk";
 import { createMemoryStores } from "@scrollback/store-core";
 import { expect, test } from "vitest";
+import { onLocalBackends } from "../../../conformance-tests/test/fixtures/all-backends.ts";
 import { GoogleAdkSessionService } from "../src/index.ts";
+import { declareServiceTests, setting } from "./service-tests.ts";
+
+onLocalBackends(declareServiceTests);
 
 const key = { appName: "travel", userId: "ada", sessionId: "rome" };
 
-function setting(stateDelta: Record<string, unknown>, fields: Partial<Event> = {}): Event {
-  return createEvent({
-    invocationId: "i",
-    author: "guide",
-    ...fields,
-    actions: createEventActions({ stateDelta }),
-  });
-}
-
 function open() {
-  const stores = createMemoryStores();
-  return {
-    stores,
-    service: new GoogleAdkSessionService({ stores }),
-    other: new GoogleAdkSessionService({ stores }),
-  };
+  return { service: new GoogleAdkSessionService({ stores: createMemoryStores() }) };
 }
 
 test("it is one of ADK's session services, and gives undefined for a session that is not there", async () => {
@@ -35,84 +25,6 @@ test("it is one of ADK's session services, and gives undefined for a session tha
     totalItems: 0,
     totalPages: 0,
   });
-});
-
-test("events come back as ADK made them, brand included, and times are in milliseconds", async () => {
-  const { service, other } = open();
-  const before = Date.now();
-  const session = await service.createSession({ ...key, state: { "user:language": "nl" } });
-  expect(session.lastUpdateTime).toBeGreaterThanOrEqual(before);
-  class UsageMetadata {
-    totalTokenCount = 7;
-  }
-  const events = [
-    createEvent({ invocationId: "i", author: "user", content: { role: "user", parts: [{ text: "Hi" }] } }),
-    setting({ seen: new Date(5), "user:n": 1, "temp:t": 1 }, { usageMetadata: new UsageMetadata() as never }),
-    createEvent({
-      content: { parts: [{ inlineData: { data: "AAAA", mimeType: "image/png" } }] },
-      branch: "a.b",
-    }),
-  ];
-  for (const event of events) expect(await service.appendEvent({ session, event })).toBe(event);
-  const read = await other.getSession(key);
-  expect(read?.events).toEqual(events.map((event) => ({ ...event })));
-  expect(read?.events.every((event) => Reflect.get(event, Symbol.for("google.adk.event")) === true)).toBe(
-    true,
-  );
-  expect(read?.state).toEqual({ "user:language": "nl", seen: new Date(5), "user:n": 1 });
-  expect(read?.lastUpdateTime).toBe(events[2]?.timestamp);
-  const config = { afterTimestamp: events[2]?.timestamp ?? 0 };
-  expect((await other.getSession({ ...key, config }))?.events.at(-1)?.id).toBe(events[2]?.id);
-  expect((await other.getSession({ ...key, config: { numRecentEvents: 1 } }))?.events).toHaveLength(1);
-});
-
-test("an event whose id is there takes that one's place, in the session and in the store", async () => {
-  const { service, other } = open();
-  const session = await service.createSession(key);
-  const first = setting({ n: 1 }, { content: { parts: [{ text: "draft" }] } });
-  await service.appendEvent({ session, event: first });
-  await service.appendEvent({ session, event: setting({ m: 1 }) });
-  const again = setting({ n: 2 }, { id: first.id, content: { parts: [{ text: "final" }] } });
-  for (let round = 0; round < 2; round++) await service.appendEvent({ session, event: again });
-  const read = await other.getSession(key);
-  for (const events of [session.events, read?.events]) {
-    expect(events).toHaveLength(2);
-    expect(events?.[0]?.content?.parts?.[0]?.text).toBe("final");
-  }
-  expect(read?.state).toEqual({ n: 2, m: 1 });
-});
-
-test("a stale session is brought up to date, and the event goes behind the newest", async () => {
-  const { service, other } = open();
-  const session = await service.createSession(key);
-  const stale = await other.getSession(key);
-  if (!stale) throw new Error("it was created");
-  const theirs = setting({ a: 1, "app:a": 1 });
-  await service.appendEvent({ session, event: theirs });
-  const mine = setting({ b: 1 });
-  await other.appendEvent({ session: stale, event: mine });
-  expect(stale.events.map(({ id }) => id)).toEqual([theirs.id, mine.id]);
-  expect(stale.state).toEqual({ a: 1, b: 1, "app:a": 1 });
-  expect(await service.getSession(key)).toEqual({
-    ...stale,
-    events: stale.events.map((event) => ({ ...event })),
-  });
-  const last = setting({ c: 1 });
-  await service.appendEvent({ session: { ...session, revision: undefined } as never, event: last });
-  expect((await other.getSession(key))?.state).toEqual({ a: 1, b: 1, c: 1, "app:a": 1 });
-});
-
-test("events that are appended at once through one session are there once each, in the session and in the store", async () => {
-  const { service, other } = open();
-  const session = await service.createSession(key);
-  const events = Array.from({ length: 12 }, (_, n) => setting({ [`k${n}`]: n, [`app:${n}`]: n }));
-  await Promise.all(events.map((event) => service.appendEvent({ session, event })));
-  const read = await other.getSession(key);
-  const ids = (all: readonly Event[] = []) => all.map(({ id }) => id).sort();
-  expect(ids(session.events)).toEqual(ids(events));
-  expect(ids(read?.events)).toEqual(ids(events));
-  expect(read?.state).toEqual(session.state);
-  expect(Object.keys(session.state)).toHaveLength(24);
 });
 
 test("a value that was set in the live session since the delta was made is not put back", async () => {
@@ -156,21 +68,6 @@ test("lists in pages as ADK counts them, over more sessions than one page of the
   expect(page.sessions).toHaveLength(30);
   const rest = await service.listSessions({ appName: "travel", limit: 50, offset: 100 });
   expect(rest.sessions.map(({ id }) => id)).toEqual(page.sessions.map(({ id }) => id));
-});
-
-test("what ADK asks at once is done once: a session is made once, a missing one is NOT_FOUND, a taken one CONFLICT", async () => {
-  const { service, other } = open();
-  const made = await Promise.all([service, other, service, other].map((one) => one.getOrCreateSession(key)));
-  expect(new Set(made.map(({ revision }) => revision)).size).toBe(1);
-  await expect(service.createSession(key)).rejects.toMatchObject({ code: "CONFLICT" });
-  await service.deleteSession(key);
-  for (const session of [made[0], { ...made[0], revision: undefined }]) {
-    await expect(
-      service.appendEvent({ session: session as never, event: setting({}) }),
-    ).rejects.toMatchObject({
-      code: "NOT_FOUND",
-    });
-  }
 });
 
 test("stores that trim and unknown options are refused", () => {

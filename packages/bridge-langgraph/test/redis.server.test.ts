@@ -1,4 +1,4 @@
-import { newServerStores } from "../../../conformance-tests/test/fixtures/server-stores.ts";
+import { onServer } from "../../../conformance-tests/test/fixtures/server-stores.ts";
 import { declareBackendTests } from "./backends.ts";
 
-declareBackendTests("Redis", () => newServerStores("Redis"));
+onServer("Redis", declareBackendTests);

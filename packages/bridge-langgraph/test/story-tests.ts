@@ -1,8 +1,10 @@
 import { MemorySaver } from "@langchain/langgraph-checkpoint";
 import type { StoreFactory } from "@scrollback/store-core";
 import { describe, expect, test } from "vitest";
+import { countedTests } from "../../../conformance-tests/test/fixtures/framework-tests.ts";
 import { ScrollbackSaver } from "../src/index.ts";
 import { configOf, listed, listedIds, putValues } from "./checkpoints.ts";
+import { framework } from "./framework.ts";
 import { type Durability, tellStory } from "./story.ts";
 
 /** On a busy machine a server may take a second for each step. */
@@ -11,7 +13,7 @@ const durabilities: Durability[] = ["sync", "async", "exit"];
 
 /** What each backend must do beside LangGraph's suite. `openStores` opens another client of the same threads each time. */
 export function declareStoryTests(name: string, openStores: () => Promise<StoreFactory>): void {
-  describe(`on ${name}`, () => {
+  describe(`on ${name}`, countedTests(framework, name), () => {
     test.each(durabilities)(
       "a story is LangGraph's own, step for step, with durability %s",
       async (durability) => {

@@ -2,7 +2,9 @@ import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import { deltaChannelHistoryTests, specTest } from "@langchain/langgraph-checkpoint-validation";
 import type { StoreFactory } from "@scrollback/store-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { countedTests } from "../../../conformance-tests/test/fixtures/framework-tests.ts";
 import { ScrollbackSaver } from "../src/index.ts";
+import { framework } from "./framework.ts";
 
 /**
  * Runs LangGraph's own validation suite. It expects the functions of a test runner as globals, and each checkpointer to have
@@ -25,6 +27,8 @@ export function runValidation(name: string, openStores: () => StoreFactory | Pro
       opened.delete(saver);
     },
   };
-  specTest(initializer);
-  deltaChannelHistoryTests(initializer);
+  describe(`LangGraph's suite on ${name}`, countedTests(framework, name, "theirs"), () => {
+    specTest(initializer);
+    deltaChannelHistoryTests(initializer);
+  });
 }

@@ -6,13 +6,15 @@ import {
 } from "@openai/agents-core";
 import type { StoreFactory } from "@scrollback/store-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { countedTests } from "../../../conformance-tests/test/fixtures/framework-tests.ts";
 import { ScrollbackSession } from "../src/index.ts";
+import { framework } from "./framework.ts";
 import { assistant, call, result, user } from "./items.ts";
 import { tellStory } from "./story.ts";
 
 /** Declares what holds on every backend. `open` is called twice: two connections, as two processes have them. */
 export function declareSessionTests(backend: string, open: () => Promise<StoreFactory>): void {
-  describe(`sessions on ${backend}`, () => {
+  describe(`sessions on ${backend}`, countedTests(framework, backend), () => {
     let stores: StoreFactory;
     let others: StoreFactory;
     beforeAll(async () => {

@@ -2,15 +2,17 @@ import type { StoreFactory } from "@scrollback/store-core";
 import { Agent, SessionManager } from "@strands-agents/sdk";
 import type { Storage } from "@strands-agents/sdk/storage";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { countedTests } from "../../../conformance-tests/test/fixtures/framework-tests.ts";
 import { ScrollbackStorage } from "../src/index.ts";
 import { EchoModel } from "./echo-model.ts";
+import { framework } from "./framework.ts";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 const textOf = (found: Uint8Array | null) => found && new TextDecoder().decode(found);
 
 /** Declares what holds on every backend. `open` is called twice: two connections, as two processes have them. */
 export function declareStorageTests(backend: string, open: () => Promise<StoreFactory>): void {
-  describe(`storage on ${backend}`, () => {
+  describe(`storage on ${backend}`, countedTests(framework, backend), () => {
     let factories: StoreFactory[] = [];
     let storage: ScrollbackStorage;
     let other: ScrollbackStorage;

@@ -1,10 +1,10 @@
 // What the tests of Genkit take for its session stores: ours in the place of the one in memory.
-import { openStores } from "@scrollback/store-core";
+import { openTestStores } from "../../../../conformance-tests/test/fixtures/test-stores.ts";
 import { ScrollbackSessionStore } from "../../src/index.ts";
 
 export { FileSessionStore } from "@genkit-ai/ai/session-stores";
 
-const stores = await openStores(process.env.SCROLLBACK_STORES ?? "memory:");
+const stores = await openTestStores(process.env.SCROLLBACK_STORES ?? "memory:");
 await stores.setup();
 
 export class InMemorySessionStore<S> extends ScrollbackSessionStore<S> {

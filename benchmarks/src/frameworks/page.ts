@@ -1,0 +1,57 @@
+import type { FrameworkFigures, FrameworkRow } from "../figures.ts";
+import { machineText } from "../machine.ts";
+import { ratioText, table, timingText } from "../table.ts";
+
+/** All that was measured of frameworks, for the report. */
+export function frameworkSection(figures: FrameworkFigures): string {
+  const { machine, versions } = figures;
+  return `## Frameworks
+
+${[...versions, machineText(machine)].map((line) => `- ${line}`).join("\n")}
+
+${turnTables(figures)}`;
+}
+
+/** The same for the page of frameworks. */
+export function frameworkFigures(figures: FrameworkFigures): string {
+  const { machine, versions } = figures;
+  return `Measured by \`npm run bench -- --only frameworks\` on ${versions.join("; ")}. ${machineText(machine)}.
+
+${turnTables(figures)}`;
+}
+
+function turnTables({ turns, rows }: FrameworkFigures): string {
+  const of = (framework: FrameworkRow["framework"]) => rows.filter((row) => row.framework === framework);
+  return `A turn with a model that answers at once, all in one run and in turn: milliseconds (95th percentile in parentheses), the ratio to the median of
+the framework's own class in memory, processor time of the process in microseconds, commits and reads of our stores and round trips to
+the server in a turn after a thread's first, and bytes at rest a turn with indexes and what was replaced and not yet freed. Threads have ${turns} turns.
+
+LangGraph: a graph of one node, which is two steps, with \`durability: "sync"\`.
+
+${turnTable(of("LangGraph"))}
+
+OpenAI Agents SDK: a question, a call of a tool and its result, an answer.
+
+${turnTable(of("OpenAI Agents SDK"))}`;
+}
+
+function turnTable(rows: readonly FrameworkRow[]): string {
+  const base = rows.find(({ isOurs, backend }) => !isOurs && backend === "memory")?.medianMs;
+  const count = (value: number | undefined) => (value === undefined ? "-" : String(Number(value.toFixed(2))));
+  const whole = (value: number | undefined) =>
+    value === undefined ? "-" : Math.round(value).toLocaleString("en");
+  return table<FrameworkRow>(
+    [
+      { title: "", align: "left", text: ({ name }) => name },
+      { title: "on", align: "left", text: ({ backend }) => backend },
+      { title: "ms", align: "right", text: timingText },
+      { title: "×", align: "right", text: ({ medianMs }) => ratioText(medianMs, base) },
+      { title: "µs", align: "right", text: ({ cpuMicros }) => cpuMicros.toFixed(0) },
+      { title: "commits", align: "right", text: ({ commits }) => count(commits) },
+      { title: "reads", align: "right", text: ({ reads }) => count(reads) },
+      { title: "round trips", align: "right", text: ({ roundTrips }) => count(roundTrips) },
+      { title: "bytes", align: "right", text: ({ bytes }) => whole(bytes) },
+    ],
+    rows,
+  );
+}

@@ -1,0 +1,11 @@
+import { join } from "node:path";
+import { declareNewestTest } from "../../../conformance-tests/test/fixtures/newest-framework.ts";
+import { framework } from "./framework.ts";
+
+declareNewestTest({
+  directory: join(import.meta.dirname, ".."),
+  framework,
+  packages: ["@anthropic-ai/claude-agent-sdk"],
+  files: ["test/sdk.server.test.ts", "test/backends.compatibility.ts"],
+  variable: "SCROLLBACK_CLAUDE_AGENT_SDK",
+});

@@ -1,0 +1,29 @@
+import { expect, test } from "vitest";
+import { countedTests } from "../../../../conformance-tests/test/fixtures/framework-tests.ts";
+import type { DeclareOnBackend } from "../../../../conformance-tests/test/fixtures/server-stores.ts";
+import { framework } from "../framework.ts";
+import { runGenkitTests } from "./run.ts";
+
+const TIMEOUT_MS = 180_000;
+
+/**
+ * Passes only where saves of two snapshots, which Genkit makes at once, end in the order in which they began. Genkit's own store in
+ * memory fails it too, when its first save takes 20 ms and the second one 5 ms.
+ */
+const RACE =
+  "failed: Agent definePromptAgent should process all pre-queued messages in the background after detaching";
+/** There saves end in any order, as each is several requests on connections of their own. */
+const racing: readonly string[] = ["MongoDB", "DynamoDB", "PostgreSQL"];
+
+/** Declares the tests of Genkit on a backend, as one test. */
+export const declareGenkitTests: DeclareOnBackend = (backend, _open, newUrl) => {
+  const { meta } = countedTests(framework, backend, "theirs");
+  const isRacing = racing.includes(backend);
+  const title = `Genkit's own 126 tests of agents and session stores pass on ${backend}`;
+  test(isRacing ? `${title}, but for its race` : title, { meta, timeout: TIMEOUT_MS }, async ({ task }) => {
+    const { passed, failed } = await runGenkitTests(await newUrl());
+    task.meta.framework = { ...meta.framework, counts: { passed, failed: failed.length } };
+    expect(failed.filter((one) => !isRacing || one !== RACE)).toEqual([]);
+    expect(passed + failed.length).toBe(126);
+  });
+};

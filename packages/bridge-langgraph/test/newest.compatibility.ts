@@ -1,0 +1,15 @@
+import { join } from "node:path";
+import { declareNewestTest } from "../../../conformance-tests/test/fixtures/newest-framework.ts";
+import { framework } from "./framework.ts";
+
+declareNewestTest({
+  directory: join(import.meta.dirname, ".."),
+  framework,
+  packages: [
+    "@langchain/langgraph",
+    "@langchain/langgraph-checkpoint",
+    "@langchain/core",
+    "@langchain/langgraph-checkpoint-validation",
+  ],
+  files: ["test/!(*.server|costs).test.ts", "test/backends.compatibility.ts"],
+});

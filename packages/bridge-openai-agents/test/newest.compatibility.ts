@@ -1,0 +1,10 @@
+import { join } from "node:path";
+import { declareNewestTest } from "../../../conformance-tests/test/fixtures/newest-framework.ts";
+import { framework } from "./framework.ts";
+
+declareNewestTest({
+  directory: join(import.meta.dirname, ".."),
+  framework,
+  packages: ["@openai/agents-core", "@openai/agents-openai"],
+  files: ["test/!(*.server|costs).test.ts", "test/backends.compatibility.ts"],
+});

@@ -1,0 +1,162 @@
+import type {
+  FrameworkTests,
+  NestedFrameworkTest,
+  NewestFramework,
+} from "../conformance-tests/test/fixtures/framework-tests.ts";
+
+/** How the tests of one suite of a framework ended on one backend. */
+export interface FrameworkRow {
+  readonly name: string;
+  readonly version: string;
+  readonly suite: FrameworkTests["suite"];
+  readonly backend: string;
+  readonly passed: number;
+  readonly failed: number;
+}
+
+/** What the table of frameworks by backends is made of. */
+export interface FrameworkResults {
+  readonly rows: readonly FrameworkRow[];
+  readonly newest: readonly NewestFramework[];
+}
+
+/** A report of Vitest's, as far as it tells of frameworks. */
+export interface TestReport {
+  readonly testResults: readonly {
+    readonly status: string;
+    readonly assertionResults: readonly {
+      readonly fullName: string;
+      readonly status: string;
+      readonly meta?: {
+        readonly framework?: FrameworkTests;
+        readonly newestFramework?: NewestFramework;
+        readonly nestedFrameworkTests?: readonly NestedFrameworkTest[];
+      };
+    }[];
+  }[];
+}
+
+/** In the order of the columns. */
+export const backendNames: readonly string[] = [
+  "memory",
+  "SQLite",
+  "Redis",
+  "Redis Cluster",
+  "Valkey",
+  "MongoDB",
+  "DynamoDB",
+  "PostgreSQL",
+];
+
+type Group = Omit<FrameworkRow, "passed" | "failed"> & { isWhole: boolean; tests: Map<string, FrameworkRow> };
+const keyOf = ({ name, version, suite, backend }: Omit<FrameworkRow, "passed" | "failed">) =>
+  JSON.stringify([name, version, suite, backend]);
+
+/**
+ * What reports tell of frameworks. A test that several files ran counts once, as failed where it failed in one; tests of one
+ * file that have the same name count each. Tests that did
+ * not run in a file that failed count as failed; otherwise a filter left them out, and their group is not among the results.
+ */
+export function collectResults(reports: readonly TestReport[]): FrameworkResults {
+  const groups = new Map<string, Group>();
+  const newest = new Map<string, NewestFramework>();
+  const add = (framework: FrameworkTests, fullName: string, status: string, isFileGood: boolean) => {
+    const { name, version, suite, backend, counts } = framework;
+    const key = { name, version, suite, backend };
+    const group = groups.get(keyOf(key)) ?? { ...key, isWhole: true, tests: new Map() };
+    groups.set(keyOf(key), group);
+    if (status !== "passed" && status !== "failed" && isFileGood) group.isWhole = false;
+    const outcome = counts ?? (status === "passed" ? { passed: 1, failed: 0 } : { passed: 0, failed: 1 });
+    const before = group.tests.get(fullName);
+    if (!before || before.failed === 0) group.tests.set(fullName, { ...key, ...outcome });
+  };
+  for (const { status: fileStatus, assertionResults } of reports.flatMap(({ testResults }) => testResults)) {
+    const nameOf = numbered();
+    for (const { fullName, status, meta } of assertionResults) {
+      if (meta?.framework) add(meta.framework, nameOf(fullName), status, fileStatus === "passed");
+      if (meta?.newestFramework) newest.set(meta.newestFramework.name, meta.newestFramework);
+      const nestedFiles = Map.groupBy(meta?.nestedFrameworkTests ?? [], ({ file }) => file);
+      for (const nested of nestedFiles.values()) {
+        const nameOfNested = numbered();
+        for (const one of nested) add(one.framework, nameOfNested(one.fullName), one.status, false);
+      }
+    }
+  }
+  const rows = [...groups.values()].flatMap(({ isWhole, tests, ...key }): FrameworkRow[] => {
+    const sum = (what: "passed" | "failed") => [...tests.values()].reduce((all, one) => all + one[what], 0);
+    return isWhole ? [{ ...key, passed: sum("passed"), failed: sum("failed") }] : [];
+  });
+  return sorted({ rows, newest: [...newest.values()] });
+}
+
+/** Results with newer ones in their place. Versions of a framework that the newer ones do not know go. */
+export function mergeResults(last: FrameworkResults, found: FrameworkResults): FrameworkResults {
+  const newest = [
+    ...last.newest.filter(({ name }) => !found.newest.some((one) => one.name === name)),
+    ...found.newest,
+  ];
+  const isKnown = ({ name, version }: FrameworkRow) =>
+    !found.rows.some((row) => row.name === name) ||
+    [...found.rows, ...newest].some((one) => one.name === name && one.version === version);
+  const replaced = new Set(found.rows.map(keyOf));
+  const kept = last.rows.filter((row) => isKnown(row) && !replaced.has(keyOf(row)));
+  return sorted({ rows: [...kept, ...found.rows], newest });
+}
+
+/** Names the tests of a file apart, by how often there was one of that name before. */
+function numbered(): (fullName: string) => string {
+  const counts = new Map<string, number>();
+  return (fullName) => {
+    const count = (counts.get(fullName) ?? 0) + 1;
+    counts.set(fullName, count);
+    return `${fullName} ${count}`;
+  };
+}
+
+function sorted({ rows, newest }: FrameworkResults): FrameworkResults {
+  const placeOf = ({ backend }: FrameworkRow) => backendNames.indexOf(backend);
+  return {
+    rows: rows.toSorted(
+      (one, other) =>
+        one.name.localeCompare(other.name) ||
+        one.version.localeCompare(other.version, "en", { numeric: true }) ||
+        other.suite.localeCompare(one.suite) ||
+        placeOf(one) - placeOf(other),
+    ),
+    newest: newest.toSorted((one, other) => one.name.localeCompare(other.name)),
+  };
+}
+
+/** The results as Markdown: a table of frameworks by backends, and what was found of newer versions. */
+export function frameworkTable({ rows, newest }: FrameworkResults): string {
+  const line = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
+  const titles = Map.groupBy(rows, ({ name, version, suite }) => `${name} ${version} | ${suite}`);
+  const cell = (own: readonly FrameworkRow[], backend: string) => {
+    const row = own.find((one) => one.backend === backend);
+    if (!row) return "–";
+    return row.failed > 0 ? `✗ ${row.failed} of ${row.failed + row.passed}` : `✓ ${row.passed}`;
+  };
+  const header = ["Framework", "Tests", ...backendNames];
+  const table = [
+    line(header),
+    line(header.map(() => "---")),
+    ...[...titles].map(([title, own]) => line([title, ...backendNames.map((name) => cell(own, name))])),
+  ];
+  const same = newest.filter(({ version, pinned }) => version === pinned);
+  const notes = [
+    ...(same.length > 0
+      ? [
+          `Of these the version of the table is the newest of its major version: ${same.map(({ name }) => name).join(", ")}.`,
+        ]
+      : []),
+    ...newest
+      .filter(({ version, pinned }) => version !== pinned)
+      .map(({ name, version, pinned }) => `${name} ${version} is newer than the ${pinned} of every run.`),
+  ];
+  return [
+    ...table,
+    "",
+    "✓ tests passed, ✗ tests failed, – not run.",
+    ...notes.map((note) => `<br>${note}`),
+  ].join("\n");
+}

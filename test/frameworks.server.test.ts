@@ -1,0 +1,143 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import type { FrameworkTests } from "../conformance-tests/test/fixtures/framework-tests.ts";
+import { framework as aiSdk } from "../packages/bridge-ai-sdk/test/framework.ts";
+import { framework as claudeAgent } from "../packages/bridge-claude-agent/test/framework.ts";
+import { framework as genkit } from "../packages/bridge-genkit/test/framework.ts";
+import { framework as googleAdk } from "../packages/bridge-google-adk/test/framework.ts";
+import { framework as langGraph } from "../packages/bridge-langgraph/test/framework.ts";
+import { framework as openAiAgents } from "../packages/bridge-openai-agents/test/framework.ts";
+import { framework as strands } from "../packages/bridge-strands/test/framework.ts";
+import {
+  collectResults,
+  type FrameworkResults,
+  type FrameworkRow,
+  frameworkTable,
+  mergeResults,
+  type TestReport,
+} from "../scripts/framework-results.ts";
+
+const testsOf = (backend: string, fields: Partial<FrameworkTests> = {}): FrameworkTests => ({
+  ...{ name: "Graph", version: "1.2.0", suite: "ours", backend },
+  ...fields,
+});
+type Assertion = TestReport["testResults"][number]["assertionResults"][number];
+const assertion = (fullName: string, status: string, framework: FrameworkTests): Assertion => ({
+  ...{ fullName, status, meta: { framework } },
+});
+const report = (status: string, ...assertionResults: Assertion[]): TestReport => ({
+  testResults: [{ status, assertionResults }],
+});
+const row = (backend: string, passed: number, failed = 0, fields: Partial<FrameworkRow> = {}) => ({
+  ...{ name: "Graph", version: "1.2.0", suite: "ours" as const, backend, passed, failed },
+  ...fields,
+});
+
+describe("the results of frameworks", () => {
+  test("count each test once on each backend, and what another run stands for", () => {
+    const many = testsOf("memory", { suite: "theirs", counts: { passed: 126, failed: 2 } });
+    const reports = [
+      report(
+        "failed",
+        assertion("a", "passed", testsOf("Redis")),
+        assertion("b", "failed", testsOf("Redis")),
+      ),
+      report(
+        "passed",
+        ...[1, 2].map(() => assertion("a", "passed", testsOf("memory"))),
+        assertion("all", "failed", many),
+      ),
+      report(
+        "passed",
+        assertion("a", "passed", testsOf("memory")),
+        assertion("b", "passed", testsOf("Redis")),
+      ),
+    ];
+    expect(collectResults(reports).rows).toEqual([
+      row("memory", 126, 2, { suite: "theirs" }),
+      row("memory", 2),
+      row("Redis", 1, 1),
+    ]);
+  });
+
+  test("have what did not run in a file that failed as failed, and nothing of a suite that a filter cut", () => {
+    const reports = [
+      report("failed", assertion("a", "skipped", testsOf("Redis"))),
+      report(
+        "passed",
+        assertion("a", "skipped", testsOf("memory")),
+        assertion("b", "passed", testsOf("memory")),
+      ),
+    ];
+    expect(collectResults(reports).rows).toEqual([row("Redis", 0, 1)]);
+  });
+
+  test("have what the newest version of a framework came to", () => {
+    const newestFramework = { name: "Graph", version: "1.10.0", pinned: "1.2.0" };
+    const framework = testsOf("Redis", { version: "1.10.0" });
+    const nestedFrameworkTests = ["one", "other", "other"].map((file) => ({
+      ...{ file, fullName: "a", status: "passed", framework },
+    }));
+    const newest = { fullName: "newest", status: "passed", meta: { newestFramework, nestedFrameworkTests } };
+    const found = collectResults([
+      report("passed", assertion("a", "passed", testsOf("Redis")), newest),
+      report("passed", { fullName: "of no bridge", status: "passed" }),
+    ]);
+    expect(found).toEqual({
+      rows: [row("Redis", 1), row("Redis", 2, 0, { version: "1.10.0" })],
+      newest: [newestFramework],
+    });
+    expect(frameworkTable(found)).toContain("<br>Graph 1.10.0 is newer than the 1.2.0 of every run.");
+  });
+
+  test("replace those of the last run, and leave what was not run; versions that are gone go", () => {
+    const last: FrameworkResults = {
+      rows: [
+        row("memory", 3),
+        row("Redis", 3),
+        row("Redis", 2, 0, { version: "1.1.0" }),
+        row("Redis", 9, 0, { name: "Kit" }),
+      ],
+      newest: [{ name: "Graph", version: "1.2.0", pinned: "1.2.0" }],
+    };
+    const merged = mergeResults(last, { rows: [row("Redis", 3, 1)], newest: [] });
+    expect(merged).toEqual({
+      rows: [row("memory", 3), row("Redis", 3, 1), row("Redis", 9, 0, { name: "Kit" })],
+      newest: last.newest,
+    });
+    expect(frameworkTable(merged)).toBe(
+      [
+        "| Framework | Tests | memory | SQLite | Redis | Redis Cluster | Valkey | MongoDB | DynamoDB | PostgreSQL |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+        "| Graph 1.2.0 | ours | ✓ 3 | – | ✗ 1 of 4 | – | – | – | – | – |",
+        "| Kit 1.2.0 | ours | – | – | ✓ 9 | – | – | – | – | – |",
+        "",
+        "✓ tests passed, ✗ tests failed, – not run.",
+        "<br>Of these the version of the table is the newest of its major version: Graph.",
+      ].join("\n"),
+    );
+  });
+});
+
+test("docs/generated/frameworks.json is of the versions that the tests run with", () => {
+  const file = join(import.meta.dirname, "../docs/generated/frameworks.json");
+  const { rows, newest }: FrameworkResults = JSON.parse(readFileSync(file, "utf8"));
+  const frameworks = [aiSdk, claudeAgent, genkit, googleAdk, langGraph, openAiAgents, strands];
+  const pinned = frameworks.map(({ name, version }) => `${name} ${version}`).sort();
+  const remedy = "docs/generated/frameworks.json is of other versions; run npm test";
+  const isNewer = (one: FrameworkRow) =>
+    newest.some(
+      ({ name, version, pinned: other }) => one.name === name && one.version === version && other !== version,
+    );
+  const found = new Set(rows.filter((one) => !isNewer(one)).map(({ name, version }) => `${name} ${version}`));
+  expect([...found].sort(), remedy).toEqual(pinned);
+  for (const name of pinned) {
+    const backends = rows.filter((one) => `${one.name} ${one.version}` === name && one.suite === "ours");
+    for (const backend of ["memory", "SQLite", "Redis"])
+      expect(
+        backends.map((one) => one.backend),
+        `${name}: ${remedy}`,
+      ).toContain(backend);
+  }
+});
