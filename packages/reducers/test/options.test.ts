@@ -48,7 +48,11 @@ const wrong: [string, unknown, string][] = [
   ["SummarizingReducer", { targetCount: 3 }, "model must be a language model of the AI SDK or a function"],
   ["SummarizingReducer", { targetCount: 3, model: "" }, "model must be"],
   ["SummarizingReducer", { targetCount: 3, model: { modelId: "x" } }, "model must be"],
-  ["SummarizingReducer", { targetCount: 3, model, instructions: "" }, "instructions must be a non-empty string"],
+  [
+    "SummarizingReducer",
+    { targetCount: 3, model, instructions: "" },
+    "instructions must be a non-empty string",
+  ],
   [
     "SummarizingReducer",
     { targetCount: 3, model, onFailure: "ignore" },

@@ -98,7 +98,11 @@ describe("bad options are rejected by the constructor, by name", () => {
       () => new ModelSelection({ model: given(1) }),
       "ModelSelection: model must be a language model",
     ],
-    ["selection's prompt", () => new ModelSelection({ model, prompt: "" }), "prompt must be a non-empty string"],
+    [
+      "selection's prompt",
+      () => new ModelSelection({ model, prompt: "" }),
+      "prompt must be a non-empty string",
+    ],
     [
       "selection's reducer",
       () => new ModelSelection({ model, historyReducer: given({}) }),
