@@ -134,11 +134,13 @@ export class ScrollbackSessionStore implements AsyncDisposable {
   }
 
   async #delete(key: SessionKey): Promise<void> {
-    const { head } = await readHead(this.#stores.open(this.#threads.threadId(partsOf(key))));
+    const threadId = this.#threads.threadId(partsOf(key));
+    const { head } = await readHead(this.#stores.open(threadId));
     if (!head) return;
     const { directory, member } = listingOf(key);
     const removed = { key: member, incarnation: head.incarnation, order: head.mtime };
     await this.#directories.remove(directory, removed, () => this.#threads.delete(partsOf(key)));
+    this.#transcripts.get(threadId)?.forget();
   }
 
   #transcript(key: SessionKey): Transcript {

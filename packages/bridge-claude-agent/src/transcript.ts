@@ -77,6 +77,11 @@ export class Transcript {
     await appended;
   }
 
+  /** Drops what is cached, after the transcript was deleted. */
+  forget(): void {
+    this.#cached = undefined;
+  }
+
   /** Whether no append is under way. */
   get isIdle(): boolean {
     return this.#waiting === 0;
@@ -90,9 +95,15 @@ export class Transcript {
 
   async #append(entries: readonly SessionStoreEntry[]): Promise<void> {
     const { key, store, directories } = this.#options;
-    const { revision, head, uuids } = this.#cached ?? (await this.#read()).cached;
+    const cached = this.#cached;
+    const { revision, head, uuids } = cached ?? (await this.#read()).cached;
     const fresh = withoutKnown(entries, uuids);
-    if (fresh.length === 0) return;
+    if (fresh.length === 0) {
+      // Another process may have deleted what this one has cached.
+      if (!cached || (await readHead(store)).revision === revision) return;
+      this.#cached = undefined;
+      return await this.#append(entries);
+    }
     const next = this.#headWith(head, fresh);
     const { directory, member } = listingOf(key);
     await directories.write(directory, { key: member, incarnation: next.incarnation }, async () => {
