@@ -18,6 +18,7 @@ import {
   isFunction,
   isId,
   isPositiveInteger,
+  type Revision,
   type StoreFactory,
 } from "@scrollback/store-core";
 import { leavesOf, newestOf, SessionLog, type SnapshotNote } from "./session-log.ts";
@@ -99,18 +100,19 @@ export class ScrollbackSessionStore<S = unknown> implements SessionStore<S> {
     options: SessionStoreOptions = {},
   ): Promise<string | null> {
     const { context } = options;
-    const noted = new Set<string>();
+    let noted: Noted | undefined;
     return await retryOnConflict(async () => {
       const current = snapshotId ? await this.#snapshots.get(this.#key(snapshotId, context)) : undefined;
       const changed = mutator(current?.value);
       if (changed === null) return null;
       const id = snapshotId || changed.snapshotId || crypto.randomUUID();
       const value = cloneOf<S>({ ...changed, snapshotId: id });
-      await this.#note(value, current, context, noted);
+      noted = await this.#note(value, current, context, noted);
       const key = this.#key(id, context);
       // A snapshot without an id replaces the existing one, as in Genkit's own stores.
       const condition = snapshotId ? { expectedRevision: current?.revision ?? null } : {};
       const revision = await this.#snapshots.set(key, value, condition);
+      await noted?.log.confirm(noted.note, noted.revision);
       const watches = this.#watches.get(this.#snapshots.threadId(key)) ?? [];
       for (const watch of watches) watch.tell({ value, revision });
       return id;
@@ -198,28 +200,35 @@ export class ScrollbackSessionStore<S = unknown> implements SessionStore<S> {
     return undefined;
   }
 
-  /** Notes a snapshot with its session, before it is written: the write makes it visible. */
+  /**
+   * Notes a snapshot with its session, before it is written: the write makes it visible.
+   *
+   * @returns the note; undefined for a snapshot that the session has already.
+   */
   async #note(
     snapshot: SessionSnapshot<S>,
     current: RecordOf<SessionSnapshot<S>> | undefined,
     context: SessionStoreOptions["context"],
-    noted: Set<string>,
-  ): Promise<void> {
+    earlier: Noted | undefined,
+  ): Promise<Noted | undefined> {
     const sessionId = sessionOf(snapshot);
-    if (sessionId === undefined) return;
+    if (sessionId === undefined) return undefined;
     const { snapshotId: id, parentId, createdAt } = snapshot;
-    const text = JSON.stringify([sessionId, id, parentId, createdAt]);
     const isKnown =
       current !== undefined &&
       sessionOf(current.value) === sessionId &&
       current.value.parentId === parentId &&
       current.value.createdAt === createdAt;
-    if (noted.has(text)) return;
-    noted.add(text);
     const log = this.#logOf(sessionId, context);
-    if (!isKnown) await log.note({ id, ...(parentId !== undefined && { parentId }), createdAt });
-    // A log must not expire before its snapshots.
-    else if (this.#options.stores.settings.ttlMs !== undefined) await log.touch();
+    if (isKnown) {
+      // A log must not expire before its snapshots.
+      if (this.#options.stores.settings.ttlMs !== undefined) await log.touch();
+      return undefined;
+    }
+    const text = JSON.stringify([sessionId, id, parentId, createdAt]);
+    if (earlier?.text === text) return earlier;
+    const note = { id, ...(parentId !== undefined && { parentId }), createdAt };
+    return { text, note, log, revision: await log.note(note) };
   }
 
   #logOf(sessionId: string, context: SessionStoreOptions["context"]): SessionLog {
@@ -236,6 +245,16 @@ export class ScrollbackSessionStore<S = unknown> implements SessionStore<S> {
     if (scopeProblem) invalid(`ScrollbackSessionStore: what scope returns ${scopeProblem}`);
     return [name, id];
   }
+}
+
+/** A note that a save has made. */
+interface Noted {
+  /** Equal for equal notes of one session. */
+  readonly text: string;
+  readonly note: SnapshotNote;
+  readonly log: SessionLog;
+  /** The log's revision with the note. */
+  readonly revision: Revision | null;
 }
 
 function sessionOf<S>(snapshot: SessionSnapshotInput<S>): string | undefined {

@@ -27,9 +27,23 @@ export class SessionLog {
     this.#store = store;
   }
 
-  async note(note: SnapshotNote): Promise<void> {
-    await this.#store.commit({ append: [envelope("user", note)], metadata: FORMAT });
-    if (Math.random() * REWRITE_AT < 1) await this.#rewrite();
+  /** Returns the log's revision with the note. */
+  async note(note: SnapshotNote): Promise<Revision | null> {
+    const revision = await this.#store.commit({ append: [envelope("user", note)], metadata: FORMAT });
+    return (Math.random() * REWRITE_AT < 1 && (await this.#rewrite())) || revision;
+  }
+
+  /**
+   * Called after a noted snapshot was written: changes the log, so that a deletion that has not seen the snapshot starts
+   * again. Notes the snapshot again if the log is not at the revision of its note, because a deletion may have been first.
+   */
+  async confirm(note: SnapshotNote, expectedRevision: Revision | null): Promise<void> {
+    try {
+      await this.#store.commit({ metadata: FORMAT }, { expectedRevision });
+    } catch (error) {
+      if (!StoreError.is(error, "CONFLICT")) throw error;
+      await this.#store.commit({ append: [envelope("user", note)], metadata: FORMAT });
+    }
   }
 
   /** Lets the log live as long as what is written now. */
@@ -49,10 +63,13 @@ export class SessionLog {
     return { notes, revision, length: entries.length };
   }
 
-  /** Keeps the leaves and what is near them. Another writer may be first, and then a later note does it. */
-  async #rewrite(): Promise<void> {
+  /**
+   * Keeps the leaves and what is near them. Another writer may be first, and then a later note does it. Returns the log's
+   * new revision.
+   */
+  async #rewrite(): Promise<Revision | null> {
     const { notes, revision, length } = await this.read();
-    if (length < REWRITE_AT) return;
+    if (length < REWRITE_AT) return null;
     const kept = new Set<string>();
     for (const leaf of leavesOf(notes)) {
       let note: SnapshotNote | undefined = leaf;
@@ -62,12 +79,13 @@ export class SessionLog {
       }
     }
     // Without leaves the history is a cycle, which a lookup reports.
-    if (kept.size === 0) return;
+    if (kept.size === 0) return null;
     const append = [...notes.values()].filter(({ id }) => kept.has(id)).map((note) => envelope("user", note));
     try {
-      await this.#store.commit({ drop: "all", append }, { expectedRevision: revision });
+      return await this.#store.commit({ drop: "all", append }, { expectedRevision: revision });
     } catch (error) {
       if (!StoreError.is(error, "CONFLICT")) throw error;
+      return null;
     }
   }
 }

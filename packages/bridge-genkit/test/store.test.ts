@@ -216,6 +216,7 @@ test("a save of a known snapshot is one read and one commit, a new one also note
   await store.getSnapshot({ sessionId });
   expect(calls).toEqual([
     ...["read genkit:snapshot:one", "commit genkit:session:s", "commit genkit:snapshot:one"],
+    "commit genkit:session:s",
     ...["read genkit:snapshot:one", "commit genkit:snapshot:one"],
     ...["read genkit:session:s", "read genkit:snapshot:one"],
   ]);
