@@ -111,7 +111,7 @@ export class Transcript {
       this.#cached = undefined;
       const append = fresh.map((entry) => envelope("user", entry));
       const written = await store.commit({ append, metadata: next }, { expectedRevision: revision });
-      for (const { uuid } of fresh) if (uuid !== undefined) uuids.add(uuid);
+      for (const uuid of uuidsOf(fresh)) uuids.add(uuid);
       this.#cached = { revision: written, head: next, uuids };
       return { ...listedAs(next, this.#options.sizeOf), was: head?.mtime };
     });
@@ -122,7 +122,7 @@ export class Transcript {
     const { entries: stored, revision, metadata } = await store.read();
     const head = parseMetadata<Head>(store.threadId, metadata, owner);
     const entries = stored.map(({ message }) => valueIn<SessionStoreEntry>(message));
-    const uuids = new Set(entries.map(({ uuid }) => uuid).filter((uuid) => uuid !== undefined));
+    const uuids = new Set(uuidsOf(entries));
     this.#cached = { revision, head, uuids };
     return { entries, cached: this.#cached };
   }
@@ -159,13 +159,18 @@ export function listedAs(head: Head, sizeOf: (value: unknown) => number): Member
   return { incarnation, version, order, value: isListed ? { summary } : {} };
 }
 
+/** The uuids of entries. A null is not a uuid, although the SDK's type does not allow it. */
+function uuidsOf(entries: readonly SessionStoreEntry[]): string[] {
+  return entries.map(({ uuid }) => uuid).filter((uuid) => typeof uuid === "string");
+}
+
 function withoutKnown(
   entries: readonly SessionStoreEntry[],
   uuids: ReadonlySet<string>,
 ): SessionStoreEntry[] {
   const batch = new Set<string>();
   return entries.filter(({ uuid }) => {
-    if (uuid === undefined) return true;
+    if (typeof uuid !== "string") return true;
     if (uuids.has(uuid) || batch.has(uuid)) return false;
     batch.add(uuid);
     return true;

@@ -91,6 +91,33 @@ test("entries that are appended again after a deletion are stored again, whoever
   for (const one of [store, other]) await one.flush();
 });
 
+test("entries whose uuid is null are entries without a uuid", async () => {
+  const stores = createMemoryStores();
+  const entries = [1, 2].map((n) => ({ type: "x", uuid: null as never, n }));
+  for (const store of [1, 2].map(() => new ScrollbackSessionStore({ stores }))) {
+    await store.append(key, entries);
+    await store.append(key, entries);
+    await store.flush();
+  }
+  const loaded = await new ScrollbackSessionStore({ stores }).load(key);
+  expect(loaded).toEqual([...entries, ...entries, ...entries, ...entries]);
+});
+
+test("entries are stored as they are at the call", async () => {
+  const store = new ScrollbackSessionStore({ stores: createMemoryStores() });
+  const first = store.append(key, [entry("1", "a")]);
+  const changing = { type: "x", uuid: "b", message: { content: "at the call" } };
+  const second = store.append(key, [changing]);
+  changing.uuid = "a";
+  changing.message.content = "later";
+  await Promise.all([first, second]);
+  expect(await store.load(key)).toEqual([
+    entry("1", "a"),
+    { type: "x", uuid: "b", message: { content: "at the call" } },
+  ]);
+  await store.flush();
+});
+
 test("summaries are folded in the same commit, and are what folding all entries gives", async () => {
   const stores = createMemoryStores();
   const fold: FoldSessionSummary = (previous, { sessionId, subpath }, entries, { mtime = -1 } = {}) => {
