@@ -88,7 +88,7 @@ export class ScrollbackSessionStore implements AsyncDisposable {
     if (!Array.isArray(entries)) invalid("append: entries must be an array");
     for (const entry of entries)
       if (typeof entry !== "object" || entry === null) invalid("append: each entry must be an object");
-    if (entries.length > 0) await this.#transcript(key).append([...entries]);
+    if (entries.length > 0) await this.#transcript(key).append(entries.map(cloneOf));
   }
 
   /** Returns the entries of a transcript; null for a missing one. */
@@ -210,6 +210,15 @@ export class ScrollbackSessionStore implements AsyncDisposable {
 const sessionKeyOf =
   (projectKey: string) =>
   ([sessionId = ""]: Key): SessionKey => ({ projectKey, sessionId });
+
+/** A copy, because an append may wait for others. What has no copy is refused when it is stored. */
+function cloneOf(entry: SessionStoreEntry): SessionStoreEntry {
+  try {
+    return structuredClone(entry);
+  } catch {
+    return entry;
+  }
+}
 
 /** @throws StoreError `INVALID_ARGUMENT`. */
 function checkProject(method: string, projectKey: string): void {

@@ -78,7 +78,8 @@ export class ScrollbackStorage implements AsyncDisposable {
             await this.#directories.note(threads.groups, [group], { order: 0, was: 0, value: null });
         },
       },
-      data.slice(),
+      // A copy also of a Buffer, whose own slice shares its memory.
+      new Uint8Array(data),
     );
     this.#cache.set(key, written);
     const [oldest] = this.#cache.keys();

@@ -156,6 +156,11 @@ test("bad input is refused before any I/O, and bytes are copied", async () => {
   data[0] = 2;
   await writing;
   expect(await storage.read("a")).toEqual(new Uint8Array([1]));
+  const buffer = Buffer.from("at the call");
+  const writingBuffer = storage.write("b", buffer);
+  buffer.fill("x");
+  await writingBuffer;
+  expect(Buffer.from((await storage.read("b")) ?? []).toString()).toBe("at the call");
   await storage.flush();
   await stores.close();
   const calls = [
