@@ -38,15 +38,25 @@ export interface ScrollbackSessionStoreOptions {
   readonly scope?: ((context: SessionStoreOptions["context"]) => string) | undefined;
   /** Makes a lookup by session fail with `FAILED_PRECONDITION` if its history has branches. Default: the newest leaf. */
   readonly rejectBranchingSessions?: boolean | undefined;
-  /** The interval of polls for changes by other processes, for `onSnapshotStateChange`, in milliseconds. Default: 2,000. */
+  /** The interval of polls for changes by other processes, for `onSnapshotStateChange`, in milliseconds, at most 2,147,483,647. Default: 2,000. */
   readonly pollIntervalMs?: number | undefined;
+  /** Called with what a callback of `onSnapshotStateChange` throws. The save that it is told of does not fail. */
+  readonly onError?: ((error: unknown) => void) | undefined;
 }
+
+/** A longer timer runs at once. */
+const LONGEST_INTERVAL_MS = 2 ** 31 - 1;
+
+const isInterval: Check = (value) =>
+  isPositiveInteger(value) ??
+  (Number(value) > LONGEST_INTERVAL_MS ? "must be at most 2,147,483,647 milliseconds" : undefined);
 
 const checks: Record<keyof ScrollbackSessionStoreOptions, Check> = {
   stores: hasMethods("withTraits"),
   scope: isFunction,
   rejectBranchingSessions: isBoolean,
-  pollIntervalMs: isPositiveInteger,
+  pollIntervalMs: isInterval,
+  onError: isFunction,
 };
 
 /**
@@ -139,6 +149,7 @@ export class ScrollbackSessionStore<S = unknown> implements SessionStore<S> {
       readRevision: async () => (await thread.read({ limit: 0 })).revision,
       read: () => this.#snapshots.get(key),
       callback,
+      onError: this.#options.onError ?? (() => undefined),
     });
     const watches = this.#watches.get(threadId) ?? new Set();
     this.#watches.set(threadId, watches.add(watch));

@@ -14,6 +14,8 @@ export interface SnapshotWatchOptions<S> {
   readonly readRevision: () => Promise<Revision | null>;
   readonly read: () => Promise<FoundSnapshot<S> | undefined>;
   readonly callback: (snapshot: SessionSnapshot<S>) => void;
+  /** Called with what `callback` throws. */
+  readonly onError: (error: unknown) => void;
 }
 
 /**
@@ -37,7 +39,12 @@ export class SnapshotWatch<S> implements Disposable {
   tell({ value, revision }: FoundSnapshot<S>): void {
     if (this.#isClosed || revision === this.#told) return;
     this.#told = revision;
-    this.#options.callback(structuredClone(value));
+    try {
+      this.#options.callback(structuredClone(value));
+    } catch (error) {
+      // It concerns neither the save nor the other callbacks.
+      this.#options.onError(error);
+    }
   }
 
   [Symbol.dispose](): void {
@@ -58,7 +65,7 @@ export class SnapshotWatch<S> implements Disposable {
     } catch (error) {
       // The next poll tries again, except where there will be no answer any more.
       if (StoreError.is(error, "CLOSED")) this[Symbol.dispose]();
-      else if (!StoreError.is(error)) throw error;
+      else if (!StoreError.is(error)) this.#options.onError(error);
     } finally {
       this.#isPolling = false;
     }

@@ -125,6 +125,42 @@ test("an older snapshot that was being read is not told after a newer one", asyn
   end();
 });
 
+test("a callback that throws neither rejects the save that it is told of, nor ends the process", async () => {
+  const stores = createMemoryStores();
+  const store = new ScrollbackSessionStore({ stores, pollIntervalMs: 5 });
+  const errors: unknown[] = [];
+  const watching = new ScrollbackSessionStore({
+    stores,
+    pollIntervalMs: 5,
+    onError: (error) => errors.push(error),
+  });
+  const unhandled: unknown[] = [];
+  const note = (error: unknown) => unhandled.push(error);
+  process.on("unhandledRejection", note);
+  const failing = () => {
+    throw new StoreError("CONFLICT", "the callback failed");
+  };
+  let mutations = 0;
+  const ends = [store, watching].map((one) => one.onSnapshotStateChange("one", failing));
+  const told: string[] = [];
+  ends.push(watching.onSnapshotStateChange("one", ({ snapshotId }) => told.push(snapshotId)));
+  try {
+    const saved = await store.saveSnapshot("one", () => {
+      mutations++;
+      return snapshotOf("one", { sessionId });
+    });
+    expect([saved, mutations]).toEqual(["one", 1]);
+    // The other store polls.
+    await vi.waitFor(() => expect(told).toEqual(["one"]), { timeout: 5_000 });
+    await new Promise((resolve) => setTimeout(resolve, 30));
+    expect(errors).toEqual([expect.objectContaining({ message: "the callback failed" })]);
+    expect(unhandled).toEqual([]);
+  } finally {
+    process.off("unhandledRejection", note);
+    for (const end of ends) end();
+  }
+});
+
 test("watching rides out an outage, and ends when the stores are closed", async () => {
   const driver = new MemoryDriver();
   const stores = createStores(driver);
@@ -281,6 +317,8 @@ test("bad input is refused before any I/O", async () => {
     { stores: {} },
     { stores: createMemoryStores({ maxMessages: 9 }) },
     { stores, pollIntervalMs: 0 },
+    { stores, pollIntervalMs: 2 ** 31 },
+    { stores, onError: 1 },
     { stores, scope: "a" },
     { stores, more: 1 },
   ])
