@@ -15,8 +15,19 @@ import {
   OpenAIResponsesCompactionSession,
   type OpenAIResponsesCompactionSessionOptions,
 } from "@openai/agents-openai";
-import { type MessageStore, type Revision, StoreError } from "@scrollback/store-core";
-import { openItems, type ScrollbackSessionOptions } from "./items.ts";
+import {
+  type Check,
+  checkOptions,
+  invalid,
+  isFunction,
+  isObject,
+  isOneOf,
+  isString,
+  type MessageStore,
+  type Revision,
+  StoreError,
+} from "@scrollback/store-core";
+import { openItems, type ScrollbackSessionOptions, sessionChecks } from "./items.ts";
 import { ScrollbackSession } from "./scrollback-session.ts";
 
 type CompactionOptions = Omit<
@@ -27,6 +38,14 @@ type RunCompaction = OpenAIResponsesCompactionOwnershipAwareSession["runCompacti
 
 /** What a {@link ScrollbackCompactionSession} takes: a session's options, and those of the SDK's compaction session. */
 export interface ScrollbackCompactionSessionOptions extends ScrollbackSessionOptions, CompactionOptions {}
+
+const checks: Record<keyof ScrollbackCompactionSessionOptions, Check> = {
+  ...sessionChecks,
+  client: isObject,
+  model: isString,
+  compactionMode: isOneOf("previous_response_id", "input", "auto"),
+  shouldTriggerCompaction: isFunction,
+};
 
 /** The result of this process's last turn, and the revision of the history at its end. */
 interface LastResponse {
@@ -55,7 +74,10 @@ export class ScrollbackCompactionSession
   #last: LastResponse | undefined;
 
   /** Does no I/O. @throws StoreError `INVALID_ARGUMENT` for an invalid option; what the SDK's session throws for its own. */
-  constructor({ stores, sessionId, ...compaction }: ScrollbackCompactionSessionOptions) {
+  constructor(options: ScrollbackCompactionSessionOptions) {
+    checkOptions("ScrollbackCompactionSession", options ?? null, checks);
+    const { stores, sessionId, ...compaction } = options;
+    if (stores === undefined) invalid("ScrollbackCompactionSession: stores must be a store factory");
     super({ stores, sessionId });
     this.#items = openItems("ScrollbackCompactionSession", { stores, sessionId: this.sessionId });
     this.#compaction = compaction;

@@ -34,7 +34,8 @@ export const itemTraits: MessageTraits<AgentInputItem> = {
     typeof item === "object" && item !== null && !Array.isArray(item) ? undefined : "must be an item",
 };
 
-const checks: Record<keyof ScrollbackSessionOptions, Check> = {
+/** The checks of a session's options. */
+export const sessionChecks: Record<keyof ScrollbackSessionOptions, Check> = {
   stores: hasMethods("withTraits"),
   sessionId: isId,
 };
@@ -49,7 +50,7 @@ export function openItems(
   owner: string,
   options: ScrollbackSessionOptions & { readonly sessionId: string },
 ): MessageStore<AgentInputItem> {
-  checkOptions(owner, options, checks);
+  checkOptions(owner, options, sessionChecks);
   const { stores, sessionId } = options;
   if (stores === undefined) invalid(`${owner}: stores must be a store factory`);
   return stores.withTraits(itemTraits).open(threadOf(sessionId));

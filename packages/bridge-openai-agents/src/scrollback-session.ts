@@ -10,7 +10,7 @@ import {
   UserError,
 } from "@openai/agents-core";
 import { retryOnConflict } from "@scrollback/collections";
-import type { MessageStore } from "@scrollback/store-core";
+import { invalid, isObject, type MessageStore } from "@scrollback/store-core";
 import { openItems, type ScrollbackSessionOptions } from "./items.ts";
 import { findApplied, parseLedger, withApplied } from "./ledger.ts";
 import { applyTransaction, checkTransaction } from "./transaction.ts";
@@ -34,7 +34,8 @@ export class ScrollbackSession
 
   /** Does no I/O. @throws StoreError `INVALID_ARGUMENT` for an invalid option. */
   constructor(options: ScrollbackSessionOptions) {
-    this.sessionId = options?.sessionId ?? randomUUID();
+    const { sessionId = randomUUID() } = Object(options) as Partial<ScrollbackSessionOptions>;
+    this.sessionId = sessionId;
     this.#items = openItems("ScrollbackSession", { ...options, sessionId: this.sessionId });
   }
 
@@ -49,6 +50,7 @@ export class ScrollbackSession
 
   /** All items, or the newest `limit`, oldest first. Returns an empty list for a limit of 0 or less. */
   async getItems(limit?: number): Promise<AgentInputItem[]> {
+    if (limit !== undefined && typeof limit !== "number") invalid("getItems: limit must be a whole number");
     return await this.#items.listMessages(limit === undefined ? {} : { limit: Math.max(limit, 0) });
   }
 
@@ -74,6 +76,7 @@ export class ScrollbackSession
 
   /** Replaces function calls by others. What is before the first one that changed is not written again. */
   async applyHistoryMutations(args: SessionHistoryRewriteArgs): Promise<void> {
+    checkMutations(args);
     const mutations = structuredClone(args.mutations);
     if (mutations.length === 0) return;
     await retryOnConflict(async () => {
@@ -112,5 +115,15 @@ export class ScrollbackSession
       const change = { drop: suffixLength, append, metadata: withApplied(ledger, operationId, digest) };
       await this.#items.commit(change, { expectedRevision: revision });
     });
+  }
+}
+
+/** @throws StoreError `INVALID_ARGUMENT`. */
+function checkMutations(args: unknown): void {
+  const { mutations } = Object(args) as { mutations?: unknown };
+  if (!Array.isArray(mutations)) invalid("applyHistoryMutations: mutations must be an array");
+  for (const [index, mutation] of mutations.entries()) {
+    const problem = isObject(mutation);
+    if (problem) invalid(`applyHistoryMutations: mutations[${index}] ${problem}`);
   }
 }

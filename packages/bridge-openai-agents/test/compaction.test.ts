@@ -185,3 +185,31 @@ test("options are those of both, and wrong ones are refused when the session is 
   );
   expect(() => new ScrollbackCompactionSession({ client } as never)).toThrow(StoreError);
 });
+
+test("bad options are refused before any I/O", () => {
+  const { stores } = watchedStores();
+  const { client } = openAi();
+  const valid = { stores, client, model: "gpt-5.6" };
+  for (const options of [
+    undefined,
+    null,
+    { client },
+    { ...valid, sessionId: null },
+    { ...valid, sessionID: "ada" },
+    { ...valid, compactionTreshold: 4 },
+    { ...valid, underlyingSession: new ScrollbackSession({ stores }) },
+    { ...valid, maxRollbackItems: 4 },
+    { ...valid, client: 5 },
+    { ...valid, compactionMode: "some" },
+    { ...valid, shouldTriggerCompaction: true },
+  ]) {
+    const problem = expect.objectContaining({
+      code: "INVALID_ARGUMENT",
+      message: expect.stringMatching(/^ScrollbackCompactionSession: /),
+    });
+    expect(
+      () => new ScrollbackCompactionSession(options as never),
+      Object.keys(options ?? {}).join(),
+    ).toThrow(problem);
+  }
+});

@@ -284,6 +284,7 @@ test("bad input is refused before any I/O", async () => {
     {},
     { stores: {} },
     { stores: open, sessionId: "" },
+    { stores: open, sessionId: null },
     { stores: open, sessionId: "\ud800" },
     { stores: open, more: 1 },
   ])
@@ -291,6 +292,10 @@ test("bad input is refused before any I/O", async () => {
   const refused = { code: "INVALID_ARGUMENT" };
   const session = new ScrollbackSession({ stores: open });
   await expect(session.getItems(1.5)).rejects.toMatchObject(refused);
+  for (const limit of [null, "2", 2n])
+    await expect(session.getItems(limit as never)).rejects.toMatchObject(refused);
+  for (const args of [undefined, null, {}, { mutations: 5 }, { mutations: [null] }])
+    await expect(session.applyHistoryMutations(args as never)).rejects.toMatchObject(refused);
   await expect(session.addItems([null as never])).rejects.toMatchObject(refused);
   await expect(session.addItems([{ ...user("a"), providerData: { f: () => 1 } }])).rejects.toMatchObject(
     refused,
