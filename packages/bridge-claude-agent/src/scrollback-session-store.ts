@@ -66,7 +66,11 @@ export class ScrollbackSessionStore implements AsyncDisposable {
     checkOptions("ScrollbackSessionStore", options ?? null, checks);
     const { stores, foldSessionSummary, onError } = options;
     if (stores === undefined) invalid("ScrollbackSessionStore: stores must be a store factory");
-    if (stores.settings.ttlMs !== undefined)
+    if (stores.settings?.maxMessages !== undefined)
+      invalid(
+        "ScrollbackSessionStore: stores must not have maxMessages, which would delete entries; give a factory without it",
+      );
+    if (stores.settings?.ttlMs !== undefined)
       invalid(
         "ScrollbackSessionStore: stores with ttlMs lose subagents and lists; give a factory without it",
       );

@@ -199,7 +199,12 @@ test("bad input is refused before any I/O", async () => {
     { stores, foldSessionSummary: 1 },
     { stores, more: 1 },
   ])
-    expect(() => new ScrollbackSessionStore(options as never), JSON.stringify(options)).toThrow(StoreError);
+    expect(() => new ScrollbackSessionStore(options as never), JSON.stringify(options)).toThrow(
+      expect.objectContaining({
+        code: "INVALID_ARGUMENT",
+        message: expect.stringMatching(/^ScrollbackSessionStore: /),
+      }),
+    );
   const store = new ScrollbackSessionStore({ stores });
   await stores.close();
   const calls = [

@@ -80,6 +80,12 @@ export class ScrollbackSessionStore<S = unknown> implements SessionStore<S> {
   /** Does no I/O. @throws StoreError `INVALID_ARGUMENT` for an invalid option, and for stores that trim. */
   constructor(options: ScrollbackSessionStoreOptions) {
     checkOptions("ScrollbackSessionStore", options ?? null, checks);
+    const { stores } = options;
+    if (stores === undefined) invalid("ScrollbackSessionStore: stores must be a store factory");
+    if (stores.settings?.maxMessages !== undefined)
+      invalid(
+        "ScrollbackSessionStore: stores must not have maxMessages, which would delete snapshots; give a factory without it",
+      );
     this.#options = { ...options };
     this.#snapshots = new Records({ stores: options.stores, prefix: "genkit:snapshot" });
     this.#logs = new Records({ stores: options.stores, prefix: "genkit:session" });

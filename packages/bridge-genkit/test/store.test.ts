@@ -322,7 +322,9 @@ test("bad input is refused before any I/O", async () => {
     { stores, scope: "a" },
     { stores, more: 1 },
   ])
-    expect(() => new ScrollbackSessionStore(options as never), JSON.stringify(options)).toThrow(StoreError);
+    expect(() => new ScrollbackSessionStore(options as never), JSON.stringify(options)).toThrow(
+      expect.objectContaining({ code: "INVALID_ARGUMENT", message: expect.stringMatching(/^ScrollbackSessionStore: /) }),
+    );
   const store = new ScrollbackSessionStore({ stores });
   await stores.close();
   for (const options of [{}, { snapshotId: "a", sessionId: "b" }, { snapshotId: "" }])
@@ -330,6 +332,26 @@ test("bad input is refused before any I/O", async () => {
   const refused = { code: "INVALID_ARGUMENT" };
   await expect(store.getSnapshot({ snapshotId: "x".repeat(1_025) })).rejects.toMatchObject(refused);
   await expect(store.getSnapshot({ sessionId: "\ud800" })).rejects.toMatchObject(refused);
+  const snapshot = snapshotOf("a");
+  for (const call of [
+    store.getSnapshot(undefined as never),
+    store.getSnapshot(null as never),
+    store.getSnapshot({ snapshotId: 5 as never }),
+    store.saveSnapshot("a", undefined as never),
+    store.saveSnapshot(5 as never, () => snapshot),
+    store.saveSnapshot("a", () => snapshot, null as never),
+    store.saveSnapshot(undefined, () => undefined as never),
+    store.saveSnapshot(undefined, (async () => snapshot) as never),
+    store.deleteSession(undefined as never),
+    store.deleteSession("a", null as never),
+  ])
+    await expect(call).rejects.toMatchObject(refused);
+  for (const watch of [
+    () => store.onSnapshotStateChange("a", undefined as never),
+    () => store.onSnapshotStateChange(undefined as never, () => undefined),
+    () => store.onSnapshotStateChange("a", () => undefined, null as never),
+  ])
+    expect(watch).toThrow(expect.objectContaining(refused));
   await expect(store.saveSnapshot("\ud800", () => snapshotOf("a"))).rejects.toMatchObject(refused);
   await expect(store.getSnapshot({ snapshotId: "a" })).rejects.toMatchObject({ code: "CLOSED" });
 });

@@ -50,7 +50,11 @@ export class ScrollbackStorage implements AsyncDisposable {
     checkOptions("ScrollbackStorage", options ?? null, checks);
     const { stores, onError } = options;
     if (stores === undefined) invalid("ScrollbackStorage: stores must be a store factory");
-    if (stores.settings.ttlMs !== undefined)
+    if (stores.settings?.maxMessages !== undefined)
+      invalid(
+        "ScrollbackStorage: stores must not have maxMessages, which would delete entries; give a factory without it",
+      );
+    if (stores.settings?.ttlMs !== undefined)
       invalid("ScrollbackStorage: stores with ttlMs lose parts of lists; give a factory without it");
     this.#directories = new MarkedDirectories({
       stores,

@@ -149,7 +149,12 @@ test("bad input is refused before any I/O, and bytes are copied", async () => {
     { stores: createMemoryStores({ ttlMs: 9 }) },
     { stores, more: 1 },
   ])
-    expect(() => new ScrollbackStorage(options as never), JSON.stringify(options)).toThrow(StoreError);
+    expect(() => new ScrollbackStorage(options as never), JSON.stringify(options)).toThrow(
+      expect.objectContaining({
+        code: "INVALID_ARGUMENT",
+        message: expect.stringMatching(/^ScrollbackStorage: /),
+      }),
+    );
   const storage = new ScrollbackStorage({ stores });
   const data = new Uint8Array([1]);
   const writing = storage.write("a", data);
