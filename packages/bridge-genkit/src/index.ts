@@ -1,1 +1,2 @@
-export { ScrollbackSessionStore, type ScrollbackSessionStoreOptions } from "./scrollback-session-store.ts";
+export type { ScrollbackSessionStoreOptions } from "./options.ts";
+export { ScrollbackSessionStore } from "./scrollback-session-store.ts";

@@ -9,55 +9,17 @@ import type {
 import { GenkitError } from "@genkit-ai/core";
 import { type RecordOf, Records, retryOnConflict } from "@scrollback/collections";
 import {
-  type Check,
   chatMessageTraits,
-  checkOptions,
   hasMethods,
   invalid,
-  isBoolean,
-  isFunction,
   isId,
-  isPositiveInteger,
+  isObject,
   type Revision,
   type StoreFactory,
 } from "@scrollback/store-core";
+import { checkStoreOptions, type ScrollbackSessionStoreOptions } from "./options.ts";
 import { leavesOf, newestOf, SessionLog, type SnapshotNote } from "./session-log.ts";
 import { SnapshotWatch } from "./snapshot-watch.ts";
-
-/** What a {@link ScrollbackSessionStore} takes. */
-export interface ScrollbackSessionStoreOptions {
-  /**
-   * A store factory of any backend and any message type, without `maxMessages`. The factory stays open. With `ttlMs` a snapshot
-   * expires `ttlMs` milliseconds after it was written.
-   */
-  readonly stores: Pick<StoreFactory, "settings" | "withTraits">;
-  /**
-   * Separates tenants: returns the caller's scope from a call's context. Ids of one scope are unknown in another.
-   * Default: one scope for all.
-   */
-  readonly scope?: ((context: SessionStoreOptions["context"]) => string) | undefined;
-  /** Makes a lookup by session fail with `FAILED_PRECONDITION` if its history has branches. Default: the newest leaf. */
-  readonly rejectBranchingSessions?: boolean | undefined;
-  /** The interval of polls for changes by other processes, for `onSnapshotStateChange`, in milliseconds, at most 2,147,483,647. Default: 2,000. */
-  readonly pollIntervalMs?: number | undefined;
-  /** Called with what a callback of `onSnapshotStateChange` throws. The save that it is told of does not fail. */
-  readonly onError?: ((error: unknown) => void) | undefined;
-}
-
-/** A longer timer runs at once. */
-const LONGEST_INTERVAL_MS = 2 ** 31 - 1;
-
-const isInterval: Check = (value) =>
-  isPositiveInteger(value) ??
-  (Number(value) > LONGEST_INTERVAL_MS ? "must be at most 2,147,483,647 milliseconds" : undefined);
-
-const checks: Record<keyof ScrollbackSessionStoreOptions, Check> = {
-  stores: hasMethods("withTraits"),
-  scope: isFunction,
-  rejectBranchingSessions: isBoolean,
-  pollIntervalMs: isInterval,
-  onError: isFunction,
-};
 
 /**
  * The session store of Genkit's agents over any Scrollback store. A snapshot is a record; a save is a compare-and-set, so
@@ -79,13 +41,7 @@ export class ScrollbackSessionStore<S = unknown> implements SessionStore<S> {
 
   /** Does no I/O. @throws StoreError `INVALID_ARGUMENT` for an invalid option, and for stores that trim. */
   constructor(options: ScrollbackSessionStoreOptions) {
-    checkOptions("ScrollbackSessionStore", options ?? null, checks);
-    const { stores } = options;
-    if (stores === undefined) invalid("ScrollbackSessionStore: stores must be a store factory");
-    if (stores.settings?.maxMessages !== undefined)
-      invalid(
-        "ScrollbackSessionStore: stores must not have maxMessages, which would delete snapshots; give a factory without it",
-      );
+    checkStoreOptions(options);
     this.#options = { ...options };
     this.#snapshots = new Records({ stores: options.stores, prefix: "genkit:snapshot" });
     this.#logs = new Records({ stores: options.stores, prefix: "genkit:session" });
@@ -94,6 +50,7 @@ export class ScrollbackSessionStore<S = unknown> implements SessionStore<S> {
 
   /** Returns a snapshot by its id, or the newest leaf of a session; undefined if there is none. */
   async getSnapshot(options: GetSnapshotOptions): Promise<SessionSnapshot<S> | undefined> {
+    checkObject("getSnapshot", "options", options);
     const { snapshotId, sessionId, context } = options;
     if (!snapshotId === !sessionId)
       throw new GenkitError({
@@ -101,7 +58,7 @@ export class ScrollbackSessionStore<S = unknown> implements SessionStore<S> {
         message: "getSnapshot requires exactly one of 'snapshotId' or 'sessionId'",
       });
     if (sessionId) return await this.#leafOf(sessionId, context);
-    return (await this.#snapshots.get(this.#key(String(snapshotId), context)))?.value;
+    return (await this.#snapshots.get(this.#key(snapshotId as string, context)))?.value;
   }
 
   /**
@@ -115,12 +72,17 @@ export class ScrollbackSessionStore<S = unknown> implements SessionStore<S> {
     mutator: SnapshotMutator<S>,
     options: SessionStoreOptions = {},
   ): Promise<string | null> {
+    if (typeof mutator !== "function") invalid("saveSnapshot: mutator must be a function");
+    checkObject("saveSnapshot", "options", options);
     const { context } = options;
     let noted: Noted | undefined;
     return await retryOnConflict(async () => {
       const current = snapshotId ? await this.#snapshots.get(this.#key(snapshotId, context)) : undefined;
       const changed = mutator(current?.value);
       if (changed === null) return null;
+      checkObject("saveSnapshot", "what mutator returns", changed);
+      if (hasMethods("then")(changed) === undefined)
+        invalid("saveSnapshot: mutator must not return a promise");
       const id = snapshotId || changed.snapshotId || crypto.randomUUID();
       const value = cloneOf<S>({ ...changed, snapshotId: id });
       noted = await this.#note(value, current, context, noted);
@@ -147,6 +109,8 @@ export class ScrollbackSessionStore<S = unknown> implements SessionStore<S> {
     callback: (snapshot: SessionSnapshot<S>) => void,
     options: SessionStoreOptions = {},
   ): () => void {
+    if (typeof callback !== "function") invalid("onSnapshotStateChange: callback must be a function");
+    checkObject("onSnapshotStateChange", "options", options);
     const key = this.#key(snapshotId, options.context);
     const threadId = this.#snapshots.threadId(key);
     const thread = this.#stores.open(threadId);
@@ -171,6 +135,7 @@ export class ScrollbackSessionStore<S = unknown> implements SessionStore<S> {
    * call, repeating it deletes the rest.
    */
   async deleteSession(sessionId: string, options: SessionStoreOptions = {}): Promise<void> {
+    checkObject("deleteSession", "options", options);
     const { context } = options;
     const key = this.#key(sessionId, context);
     await retryOnConflict(async () => {
@@ -262,6 +227,12 @@ export class ScrollbackSessionStore<S = unknown> implements SessionStore<S> {
     if (scopeProblem) invalid(`ScrollbackSessionStore: what scope returns ${scopeProblem}`);
     return [name, id];
   }
+}
+
+/** @throws StoreError `INVALID_ARGUMENT`. */
+function checkObject(method: string, name: string, value: unknown): void {
+  const problem = isObject(value);
+  if (problem) invalid(`${method}: ${name} ${problem}`);
 }
 
 /** A note that a save has made. */

@@ -323,7 +323,10 @@ test("bad input is refused before any I/O", async () => {
     { stores, more: 1 },
   ])
     expect(() => new ScrollbackSessionStore(options as never), JSON.stringify(options)).toThrow(
-      expect.objectContaining({ code: "INVALID_ARGUMENT", message: expect.stringMatching(/^ScrollbackSessionStore: /) }),
+      expect.objectContaining({
+        code: "INVALID_ARGUMENT",
+        message: expect.stringMatching(/^ScrollbackSessionStore: /),
+      }),
     );
   const store = new ScrollbackSessionStore({ stores });
   await stores.close();

@@ -1,0 +1,57 @@
+import type { SessionStoreOptions } from "@genkit-ai/ai/session";
+import {
+  type Check,
+  checkOptions,
+  hasMethods,
+  invalid,
+  isBoolean,
+  isFunction,
+  isPositiveInteger,
+  type StoreFactory,
+} from "@scrollback/store-core";
+
+/** What a `ScrollbackSessionStore` takes. */
+export interface ScrollbackSessionStoreOptions {
+  /**
+   * A store factory of any backend and any message type, without `maxMessages`. The factory stays open. With `ttlMs` a snapshot
+   * expires `ttlMs` milliseconds after it was written.
+   */
+  readonly stores: Pick<StoreFactory, "settings" | "withTraits">;
+  /**
+   * Separates tenants: returns the caller's scope from a call's context. Ids of one scope are unknown in another.
+   * Default: one scope for all.
+   */
+  readonly scope?: ((context: SessionStoreOptions["context"]) => string) | undefined;
+  /** Makes a lookup by session fail with `FAILED_PRECONDITION` if its history has branches. Default: the newest leaf. */
+  readonly rejectBranchingSessions?: boolean | undefined;
+  /** The interval of polls for changes by other processes, for `onSnapshotStateChange`, in milliseconds, at most 2,147,483,647. Default: 2,000. */
+  readonly pollIntervalMs?: number | undefined;
+  /** Called with what a callback of `onSnapshotStateChange` throws. The save that it is told of does not fail. */
+  readonly onError?: ((error: unknown) => void) | undefined;
+}
+
+/** A longer timer runs at once. */
+const LONGEST_INTERVAL_MS = 2 ** 31 - 1;
+
+const isInterval: Check = (value) =>
+  isPositiveInteger(value) ??
+  (Number(value) > LONGEST_INTERVAL_MS ? "must be at most 2,147,483,647 milliseconds" : undefined);
+
+const checks: Record<keyof ScrollbackSessionStoreOptions, Check> = {
+  stores: hasMethods("withTraits"),
+  scope: isFunction,
+  rejectBranchingSessions: isBoolean,
+  pollIntervalMs: isInterval,
+  onError: isFunction,
+};
+
+/** @throws StoreError `INVALID_ARGUMENT` for an invalid option, and for stores that trim. */
+export function checkStoreOptions(options: ScrollbackSessionStoreOptions): void {
+  checkOptions("ScrollbackSessionStore", options ?? null, checks);
+  const { stores } = options;
+  if (stores === undefined) invalid("ScrollbackSessionStore: stores must be a store factory");
+  if (stores.settings?.maxMessages !== undefined)
+    invalid(
+      "ScrollbackSessionStore: stores must not have maxMessages, which would delete snapshots; give a factory without it",
+    );
+}
