@@ -91,6 +91,28 @@ test("entries that are appended again after a deletion are stored again, whoever
   for (const one of [store, other]) await one.flush();
 });
 
+test("a deletion by another process leaves no name, also when the writer's notes come later", async () => {
+  const stores = createMemoryStores();
+  for (const isNoted of [false, true]) {
+    const [writer, deleter] = [1, 2].map(() => new ScrollbackSessionStore({ stores })) as [
+      ScrollbackSessionStore,
+      ScrollbackSessionStore,
+    ];
+    const session = { projectKey: "p", sessionId: "deleted" };
+    await writer.append(session, [entry("1", "a")]);
+    await writer.append({ ...session, subpath: "subagent" }, [entry("1", "a")]);
+    // The note of an append is in the list after a second; the mark stays open for 30.
+    if (isNoted) await new Promise((resolve) => setTimeout(resolve, 1_200));
+    await deleter.delete(session);
+    await deleter.flush();
+    await writer.flush();
+    const left: string[] = [];
+    for await (const { threadId } of stores.iterateThreads()) left.push(threadId);
+    expect(left).toEqual(["claude:sessions:p"]);
+    expect(JSON.stringify(await stores.open("claude:sessions:p").read())).not.toContain("deleted");
+  }
+});
+
 test("entries whose uuid is null are entries without a uuid", async () => {
   const stores = createMemoryStores();
   const entries = [1, 2].map((n) => ({ type: "x", uuid: null as never, n }));

@@ -69,6 +69,26 @@ test("a session that is deleted leaves no value and no name", async () => {
   expect(groups).not.toContain("session/ada");
 });
 
+test("a deletion by another process leaves no name, also when the writer's notes come later", async () => {
+  const stores = createMemoryStores();
+  for (const isNoted of [false, true]) {
+    const [writer, deleter] = [1, 2].map(() => new ScrollbackStorage({ stores })) as [
+      ScrollbackStorage,
+      ScrollbackStorage,
+    ];
+    await writer.write("session/deleted/a", new Uint8Array([1]));
+    // The note of the write is in the list after a second; the mark stays open for 30.
+    if (isNoted) await new Promise((resolve) => setTimeout(resolve, 1_200));
+    await deleter.delete("session/deleted/a");
+    await deleter.flush();
+    await writer.flush();
+    const left: string[] = [];
+    for await (const { threadId } of stores.iterateThreads()) left.push(threadId);
+    expect(left).toEqual(["strands:groups"]);
+    expect(JSON.stringify(await stores.open("strands:groups").read())).not.toContain("deleted");
+  }
+});
+
 test("a key that two processes make at once is one key, and goes as one", async () => {
   const stores = createMemoryStores();
   const pair = [1, 2].map(() => new ScrollbackStorage({ stores }));

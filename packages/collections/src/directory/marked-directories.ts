@@ -10,8 +10,10 @@ import {
   type MarkSemantics,
   markedLayout,
   markedRules,
+  needsOpenMark,
   noteText,
   soundSemantics,
+  withOpenMarks,
 } from "./marked-notes.ts";
 import type {
   Internals,
@@ -84,6 +86,11 @@ export class MarkedDirectories<V> implements AsyncDisposable {
       keyOf: noteText,
       join: joinMarkedNotes,
       encode: layout.encodeNote,
+      isConditional: needsOpenMark,
+      needed: async (batch) => {
+        const { notes, revision } = await this.#tree.read(threadId);
+        return { notes: withOpenMarks(batch, notes, semantics), revision };
+      },
       compact: () => this.compact(threadId).catch(onError),
     }));
     this.#marks = new HeldMarks({

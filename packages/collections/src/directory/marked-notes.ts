@@ -206,6 +206,25 @@ function withoutKey<V>({
   return { order, version, value, ...(expiresAt !== undefined && { expiresAt }) };
 }
 
+/** Whether a note has an effect only on a member with an open mark, and brings no mark itself. */
+export function needsOpenMark<V>({ marks, entry, proof, closes, isGone, isLost }: MarkedNote<V>): boolean {
+  const isBare = marks === undefined && !isGone && !isLost;
+  return isBare && ((closes ?? []).length > 0 || (entry !== undefined && proof !== undefined));
+}
+
+/** The notes whose marks are still open. The other members were removed, or a list has closed their marks. */
+export function withOpenMarks<V>(
+  batch: readonly MarkedNote<V>[],
+  notes: readonly MarkedNote<V>[],
+  semantics: MarkSemantics,
+): MarkedNote<V>[] {
+  const state = applyNotes(notes, semantics);
+  return batch.filter((note) => {
+    const open = state.get(keyText(note))?.get(note.incarnation)?.marks;
+    return [...(note.proof ?? []), ...(note.closes ?? [])].some((token) => open?.has(token));
+  });
+}
+
 /** Joins two waiting notes of one incarnation into one. Notes with marks are not joined. */
 export function joinMarkedNotes<V>(earlier: MarkedNote<V>, later: MarkedNote<V>): MarkedNote<V> {
   const isOlder = earlier.entry && (!later.entry || later.entry.version < earlier.entry.version);

@@ -1,4 +1,4 @@
-import { StoreError, type StoreFactory } from "@scrollback/store-core";
+import { type Revision, StoreError, type StoreFactory } from "@scrollback/store-core";
 import type { DirectoryClock } from "../clock.ts";
 import { envelope } from "../envelope.ts";
 
@@ -6,6 +6,15 @@ import { envelope } from "../envelope.ts";
 const DELAY_MS = 1_000;
 /** On average every 64th note checks whether there are enough notes to compact, across all processes. */
 const CHECK_EVERY = 64;
+
+/** A batch that loses this many races is written without its check. */
+const MAX_ATTEMPTS = 5;
+
+/** The notes of a batch that the directory at one revision still needs. */
+export interface NeededNotes<N> {
+  readonly notes: readonly N[];
+  readonly revision: Revision | null;
+}
 
 /** What a queue of notes needs. */
 export interface NoteQueueParts<N> {
@@ -16,6 +25,13 @@ export interface NoteQueueParts<N> {
   keyOf(note: N): string;
   join(earlier: N, later: N): N;
   encode(note: N): unknown;
+  /**
+   * Reads the directory and leaves out the notes of members that were removed. Absent where all notes are always needed.
+   * Called only for batches of which `isConditional` is true for all notes, and only if another process may have written.
+   */
+  readonly needed?: (batch: readonly N[]) => Promise<NeededNotes<N>>;
+  /** Whether a note is only for a directory that knows its member already. */
+  readonly isConditional?: (note: N) => boolean;
   /** Sorts the notes of the directory into leaves. */
   compact(): Promise<void>;
 }
@@ -30,6 +46,8 @@ export class NoteQueue<N> {
   #writing: Promise<void> | undefined;
   #compacting: Promise<void> | undefined;
   #cancelTimer: (() => void) | undefined;
+  /** The directory's revision after the last batch of this process. Undefined if it is unknown. */
+  #revision: Revision | undefined;
 
   constructor(parts: NoteQueueParts<N>) {
     this.#parts = parts;
@@ -88,10 +106,10 @@ export class NoteQueue<N> {
     this.#cancelTimer = undefined;
     const batch = this.#waiting;
     this.#waiting = new Map();
-    const { stores, threadId, clock, encode } = this.#parts;
-    const messages = [...batch.values()].map((note) => envelope("user", encode(note)));
+    const { clock } = this.#parts;
+    let written = 0;
     try {
-      await stores.open(threadId).addMessages(messages);
+      written = await this.#writeNotes([...batch.values()]);
     } catch (error) {
       if (!StoreError.is(error, "CLOSED")) {
         for (const note of this.#waiting.values()) putInto(batch, this.#parts, note);
@@ -99,7 +117,40 @@ export class NoteQueue<N> {
       }
       throw error;
     }
-    if (clock.random() * CHECK_EVERY < messages.length) this.#compact();
+    if (clock.random() * CHECK_EVERY < written) this.#compact();
+  }
+
+  /** Returns how many notes were written. */
+  async #writeNotes(batch: readonly N[]): Promise<number> {
+    const { needed, isConditional } = this.#parts;
+    let expected = this.#revision;
+    if (!needed || !batch.every((note) => isConditional?.(note))) return await this.#add(batch);
+    let notes = batch;
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+      if (expected === undefined) {
+        const found = await needed(batch);
+        notes = found.notes;
+        if (notes.length === 0 || found.revision === null) return 0;
+        expected = found.revision;
+      }
+      try {
+        return await this.#add(notes, expected);
+      } catch (error) {
+        if (!StoreError.is(error, "CONFLICT")) throw error;
+      }
+      expected = undefined;
+    }
+    return await this.#add(notes);
+  }
+
+  async #add(notes: readonly N[], expectedRevision?: Revision): Promise<number> {
+    const { stores, threadId, encode } = this.#parts;
+    const messages = notes.map((note) => envelope("user", encode(note)));
+    // Unknown until the outcome is known.
+    this.#revision = undefined;
+    const condition = expectedRevision === undefined ? {} : { expectedRevision };
+    this.#revision = (await stores.open(threadId).addMessages(messages, condition)) ?? undefined;
+    return notes.length;
   }
 
   #compact(): void {
