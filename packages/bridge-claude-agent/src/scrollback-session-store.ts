@@ -1,4 +1,4 @@
-import { type Key, MarkedDirectories, type MarkedEntry, Records } from "@scrollback/collections";
+import { envelope, type Key, MarkedDirectories, type MarkedEntry, Records } from "@scrollback/collections";
 import {
   type ChatMessage,
   type Check,
@@ -8,6 +8,7 @@ import {
   invalid,
   isFunction,
   isId,
+  StoreError,
   type StoreFactory,
 } from "@scrollback/store-core";
 import { checkKey, listingOf, partsOf, TRANSCRIPTS, threads } from "./keys.ts";
@@ -22,6 +23,9 @@ import { type Listed, listedAs, readHead, Transcript } from "./transcript.ts";
 /** The number of transcripts whose uuids are cached. */
 const CACHE_SIZE = 32;
 const PAGE = 1_000;
+/** What one message takes, and one commit. */
+const MAX_ENTRY_BYTES = 16 * 1_024 ** 2;
+const MAX_BATCH_BYTES = 64 * 1_024 ** 2;
 /** Transcripts that are read at once where a list needs them. */
 const READS = 16;
 
@@ -92,7 +96,11 @@ export class ScrollbackSessionStore implements AsyncDisposable {
     if (!Array.isArray(entries)) invalid("append: entries must be an array");
     for (const entry of entries)
       if (typeof entry !== "object" || entry === null) invalid("append: each entry must be an object");
-    if (entries.length > 0) await this.#transcript(key).append(entries.map(cloneOf));
+    if (entries.length === 0) return;
+    const copies = entries.map(cloneOf);
+    // Before the list has a mark, which names the session.
+    checkSizes(copies.map((entry) => this.#stores.metadataSize(envelope("user", entry))));
+    await this.#transcript(key).append(copies);
   }
 
   /** Returns the entries of a transcript; null for a missing one. */
@@ -214,6 +222,13 @@ export class ScrollbackSessionStore implements AsyncDisposable {
 const sessionKeyOf =
   (projectKey: string) =>
   ([sessionId = ""]: Key): SessionKey => ({ projectKey, sessionId });
+
+/** @throws StoreError `TOO_LARGE`. */
+function checkSizes(sizes: readonly number[]): void {
+  const total = sizes.reduce((sum, size) => sum + size, 0);
+  if (sizes.some((size) => size > MAX_ENTRY_BYTES) || total > MAX_BATCH_BYTES)
+    throw new StoreError("TOO_LARGE", "append: an entry must have at most 16 MiB, all together 64 MiB");
+}
 
 /** A copy, because an append may wait for others. What has no copy is refused when it is stored. */
 function cloneOf(entry: SessionStoreEntry): SessionStoreEntry {

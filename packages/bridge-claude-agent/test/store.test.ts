@@ -242,9 +242,13 @@ test("bad input is refused before any I/O", async () => {
   ];
   for (const call of calls) await expect(call).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
   await expect(store.load(key)).rejects.toMatchObject({ code: "CLOSED" });
-  const open = new ScrollbackSessionStore({ stores: createMemoryStores() });
+  const { driver, calls: requests } = watchedDriver();
+  const open = new ScrollbackSessionStore({ stores: createStores(driver) });
   await expect(open.append(key, [{ type: "x", f: () => 1 }])).rejects.toMatchObject({
     code: "INVALID_ARGUMENT",
   });
+  const large = entry("x".repeat(17 * 1_024 ** 2));
+  await expect(open.append(key, [large])).rejects.toMatchObject({ code: "TOO_LARGE" });
+  expect(requests).toEqual([]);
   expect(await open.load(key)).toBeNull();
 });

@@ -15,11 +15,15 @@ import {
   isId,
   isObject,
   type Revision,
+  StoreError,
   type StoreFactory,
 } from "@scrollback/store-core";
 import { checkStoreOptions, type ScrollbackSessionStoreOptions } from "./options.ts";
 import { leavesOf, newestOf, SessionLog, type SnapshotNote } from "./session-log.ts";
 import { SnapshotWatch } from "./snapshot-watch.ts";
+
+/** What one commit takes. */
+const MAX_SNAPSHOT_BYTES = 64 * 1_024 ** 2;
 
 /**
  * The session store of Genkit's agents over any Scrollback store. A snapshot is a record; a save is a compare-and-set, so
@@ -209,6 +213,9 @@ export class ScrollbackSessionStore<S = unknown> implements SessionStore<S> {
     }
     const text = JSON.stringify([sessionId, id, parentId, createdAt]);
     if (earlier?.text === text) return earlier;
+    // Before the log names the snapshot.
+    if (this.#stores.metadataSize(snapshot) > MAX_SNAPSHOT_BYTES)
+      throw new StoreError("TOO_LARGE", "saveSnapshot: a snapshot must have at most 64 MiB");
     const note = { id, ...(parentId !== undefined && { parentId }), createdAt };
     return { text, note, log, revision: await log.note(note) };
   }

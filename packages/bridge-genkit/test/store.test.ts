@@ -294,13 +294,17 @@ test("a session is deleted with all its snapshots, also those that its log names
 });
 
 test("a mutator that throws changes nothing, and values that cannot be stored are refused", async () => {
-  const store = new ScrollbackSessionStore({ stores: createMemoryStores() });
+  const stores = createMemoryStores();
+  const store = new ScrollbackSessionStore({ stores });
   const failing = () => {
     throw new Error("precondition");
   };
   await expect(store.saveSnapshot("one", failing)).rejects.toThrow("precondition");
-  const odd = snapshotOf("one", { state: { custom: { call: () => 1 } } });
+  const odd = snapshotOf("one", { sessionId, state: { custom: { call: () => 1 } } });
   await expect(save(store, odd)).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+  const large = snapshotOf("one", { sessionId, state: { custom: "x".repeat(65 * 1_024 ** 2) } });
+  await expect(save(store, large)).rejects.toMatchObject({ code: "TOO_LARGE" });
+  expect((await stores.listThreads()).threads).toEqual([]);
   expect(await store.getSnapshot({ snapshotId: "one" })).toBeUndefined();
   class Point {
     x = 1;

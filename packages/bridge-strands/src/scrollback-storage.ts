@@ -77,6 +77,7 @@ export class ScrollbackStorage implements AsyncDisposable {
       {
         ...{ key, cached, store: this.#open(key) },
         ...{ directories: this.#directories, directory: threads.keys(group) },
+        sizeOf: (value) => this.#stores.metadataSize(value),
         announce: async () => {
           if (group !== ROOT)
             await this.#directories.note(threads.groups, [group], { order: 0, was: 0, value: null });

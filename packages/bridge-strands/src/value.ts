@@ -11,6 +11,8 @@ import { type MessageStore, type Revision, StoreError } from "@scrollback/store-
 
 /** A message takes 16 MiB, and bytes at most 4/3 of their size. */
 const PIECE = 8 * 1_024 ** 2;
+/** What a commit takes. */
+const MAX_COMMIT_BYTES = 64 * 1_024 ** 2;
 const owner = { package: "@scrollback/bridge-strands", kind: "Strands value" };
 
 /** The metadata of a value's thread. */
@@ -62,6 +64,8 @@ export interface ValueWrite {
   readonly directory: string;
   /** The head that this process has cached. */
   readonly cached: CachedHead | undefined;
+  /** Returns the size of a value as it is stored, in bytes. */
+  readonly sizeOf: (value: unknown) => number;
   /** Called before a key is made, and after it was. */
   readonly announce: () => Promise<void>;
 }
@@ -79,7 +83,13 @@ export async function writeValue(write: ValueWrite, data: Uint8Array): Promise<C
       pieces.push(data.subarray(start, start + PIECE));
     const incarnation = head?.incarnation ?? randomUUID();
     const next: Head = { version: 1, incarnation, writes: (head?.writes ?? 0) + 1, pieces: pieces.length };
-    if (!head) await announce();
+    if (!head) {
+      // Before lists have the name of the key.
+      const size = pieces.reduce((sum, piece) => sum + write.sizeOf(envelope("user", piece)), 0);
+      if (size > MAX_COMMIT_BYTES)
+        throw new StoreError("TOO_LARGE", `write: data has ${size} bytes encoded, at most 64 MiB fit`);
+      await announce();
+    }
     const written = await directories.write(directory, { key: [key], incarnation }, async () => {
       const change = {
         drop: "all" as const,

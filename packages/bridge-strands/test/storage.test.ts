@@ -106,12 +106,17 @@ test("a key that two processes make at once is one key, and goes as one", async 
 });
 
 test("values of many megabytes are one commit, and one that is too large changes nothing", async () => {
-  const storage = new ScrollbackStorage({ stores: createMemoryStores() });
+  const stores = createMemoryStores();
+  const storage = new ScrollbackStorage({ stores });
   const large = new Uint8Array(20 * 1_024 ** 2).map((_, index) => index % 251);
   await storage.write("large", large);
   expect(Buffer.compare((await storage.read("large")) ?? new Uint8Array(), large)).toBe(0);
   const tooLarge = new Uint8Array(60 * 1_024 ** 2);
   await expect(storage.write("large", tooLarge)).rejects.toMatchObject({ code: "TOO_LARGE" });
+  await expect(storage.write("new/large/one", tooLarge)).rejects.toMatchObject({ code: "TOO_LARGE" });
+  const threads: string[] = [];
+  for await (const { threadId } of stores.iterateThreads()) threads.push(threadId);
+  expect(threads.sort()).toEqual(["strands:keys:", "strands:value:large"]);
   expect((await storage.read("large"))?.length).toBe(large.length);
   await storage.write("large", new Uint8Array([1]));
   expect(await storage.read("large")).toEqual(new Uint8Array([1]));
