@@ -214,10 +214,22 @@ export class ScrollbackSessionStore<S = unknown> implements SessionStore<S> {
     const text = JSON.stringify([sessionId, id, parentId, createdAt]);
     if (earlier?.text === text) return earlier;
     // Before the log names the snapshot.
-    if (this.#stores.metadataSize(snapshot) > MAX_SNAPSHOT_BYTES)
-      throw new StoreError("TOO_LARGE", "saveSnapshot: a snapshot must have at most 64 MiB");
+    this.#checkStorable(snapshot);
     const note = { id, ...(parentId !== undefined && { parentId }), createdAt };
     return { text, note, log, revision: await log.note(note) };
+  }
+
+  /** @throws StoreError `INVALID_ARGUMENT`, `TOO_LARGE`. */
+  #checkStorable(snapshot: SessionSnapshot<S>): void {
+    let size = 0;
+    try {
+      size = this.#stores.metadataSize(snapshot);
+    } catch (error) {
+      // A limit of the codec applies to each piece of a record.
+      if (!StoreError.is(error, "TOO_LARGE")) throw error;
+    }
+    if (size > MAX_SNAPSHOT_BYTES)
+      throw new StoreError("TOO_LARGE", "saveSnapshot: a snapshot must have at most 64 MiB");
   }
 
   #logOf(sessionId: string, context: SessionStoreOptions["context"]): SessionLog {

@@ -1,6 +1,12 @@
 import type { SessionSnapshot } from "@genkit-ai/ai/session";
 import { GenkitError } from "@genkit-ai/core";
-import { createMemoryStores, createStores, MemoryDriver, StoreError } from "@scrollback/store-core";
+import {
+  createMemoryStores,
+  createStores,
+  gzipCodec,
+  MemoryDriver,
+  StoreError,
+} from "@scrollback/store-core";
 import { createSqliteStores } from "@scrollback/store-sqlite";
 import { expect, test, vi } from "vitest";
 import { scratchUrl } from "../../../conformance-tests/test/fixtures/scratch-url.ts";
@@ -306,6 +312,9 @@ test("a mutator that throws changes nothing, and values that cannot be stored ar
   await expect(save(store, large)).rejects.toMatchObject({ code: "TOO_LARGE" });
   expect((await stores.listThreads()).threads).toEqual([]);
   expect(await store.getSnapshot({ snapshotId: "one" })).toBeUndefined();
+  const compressed = new ScrollbackSessionStore({ stores: createMemoryStores({ codec: gzipCodec() }) });
+  const pieces = snapshotOf("one", { sessionId, state: { custom: "x".repeat(17 * 1_024 ** 2) } });
+  expect(await save(compressed, pieces)).toBe("one");
   class Point {
     x = 1;
   }
