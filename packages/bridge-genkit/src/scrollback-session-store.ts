@@ -14,7 +14,6 @@ import {
   invalid,
   isId,
   isObject,
-  type Revision,
   StoreError,
   type StoreFactory,
 } from "@scrollback/store-core";
@@ -94,9 +93,9 @@ export class ScrollbackSessionStore<S = unknown> implements SessionStore<S> {
       // A snapshot without an id replaces the existing one, as in Genkit's own stores.
       const condition = snapshotId ? { expectedRevision: current?.revision ?? null } : {};
       const revision = await this.#snapshots.set(key, value, condition);
-      await noted?.log.confirm(noted.note, noted.revision);
       const watches = this.#watches.get(this.#snapshots.threadId(key)) ?? [];
       for (const watch of watches) watch.tell({ value, revision });
+      await noted?.log.confirm(noted.note);
       return id;
     });
   }
@@ -216,7 +215,8 @@ export class ScrollbackSessionStore<S = unknown> implements SessionStore<S> {
     // Before the log names the snapshot.
     this.#checkStorable(snapshot);
     const note = { id, ...(parentId !== undefined && { parentId }), createdAt };
-    return { text, note, log, revision: await log.note(note) };
+    await log.note(note);
+    return { text, note, log };
   }
 
   /** @throws StoreError `INVALID_ARGUMENT`, `TOO_LARGE`. */
@@ -260,8 +260,6 @@ interface Noted {
   readonly text: string;
   readonly note: SnapshotNote;
   readonly log: SessionLog;
-  /** The log's revision with the note. */
-  readonly revision: Revision | null;
 }
 
 function sessionOf<S>(snapshot: SessionSnapshotInput<S>): string | undefined {

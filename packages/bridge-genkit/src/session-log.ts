@@ -27,23 +27,17 @@ export class SessionLog {
     this.#store = store;
   }
 
-  /** Returns the log's revision with the note. */
-  async note(note: SnapshotNote): Promise<Revision | null> {
-    const revision = await this.#store.commit({ append: [envelope("user", note)], metadata: FORMAT });
-    return (Math.random() * REWRITE_AT < 1 && (await this.#rewrite())) || revision;
+  async note(note: SnapshotNote): Promise<void> {
+    await this.#store.commit({ append: [envelope("user", note)], metadata: FORMAT });
+    if (Math.random() * REWRITE_AT < 1) await this.#rewrite();
   }
 
   /**
-   * Called after a noted snapshot was written: changes the log, so that a deletion that has not seen the snapshot starts
-   * again. Notes the snapshot again if the log is not at the revision of its note, because a deletion may have been first.
+   * Notes a snapshot again, after it was written. So a deletion that has read the log before starts again, and after a
+   * deletion the log names the snapshot. Always one commit: saves that begin in one order also end in it.
    */
-  async confirm(note: SnapshotNote, expectedRevision: Revision | null): Promise<void> {
-    try {
-      await this.#store.commit({ metadata: FORMAT }, { expectedRevision });
-    } catch (error) {
-      if (!StoreError.is(error, "CONFLICT")) throw error;
-      await this.#store.commit({ append: [envelope("user", note)], metadata: FORMAT });
-    }
+  async confirm(note: SnapshotNote): Promise<void> {
+    await this.#store.commit({ append: [envelope("user", note)], metadata: FORMAT });
   }
 
   /** Lets the log live as long as what is written now. */
@@ -63,13 +57,10 @@ export class SessionLog {
     return { notes, revision, length: entries.length };
   }
 
-  /**
-   * Keeps the leaves and what is near them. Another writer may be first, and then a later note does it. Returns the log's
-   * new revision.
-   */
-  async #rewrite(): Promise<Revision | null> {
+  /** Keeps the leaves and what is near them. Another writer may be first, and then a later note does it. */
+  async #rewrite(): Promise<void> {
     const { notes, revision, length } = await this.read();
-    if (length < REWRITE_AT) return null;
+    if (length < REWRITE_AT) return;
     const kept = new Set<string>();
     for (const leaf of leavesOf(notes)) {
       let note: SnapshotNote | undefined = leaf;
@@ -79,13 +70,12 @@ export class SessionLog {
       }
     }
     // Without leaves the history is a cycle, which a lookup reports.
-    if (kept.size === 0) return null;
+    if (kept.size === 0) return;
     const append = [...notes.values()].filter(({ id }) => kept.has(id)).map((note) => envelope("user", note));
     try {
-      return await this.#store.commit({ drop: "all", append }, { expectedRevision: revision });
+      await this.#store.commit({ drop: "all", append }, { expectedRevision: revision });
     } catch (error) {
       if (!StoreError.is(error, "CONFLICT")) throw error;
-      return null;
     }
   }
 }
