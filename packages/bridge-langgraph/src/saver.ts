@@ -140,10 +140,7 @@ export class ScrollbackSaver extends BaseCheckpointSaver implements AsyncDisposa
     const open = (key: string) => this.#attachments(namespace, key);
     const writer = new CheckpointWriter(this.serde, open, { checkpoint, metadata, newVersions, parentId });
     const prepared = await writer.prepare();
-    await this.#log(namespace).append(async (log) => {
-      if (log.isEmpty) await this.#registry.add(namespace.threadId, namespace.namespace);
-      return await writer.entry(log, prepared);
-    });
+    await this.#log(namespace).append((log) => writer.entry(log, prepared));
     return configOf({ ...namespace, checkpointId: checkpoint.id });
   }
 
@@ -162,13 +159,13 @@ export class ScrollbackSaver extends BaseCheckpointSaver implements AsyncDisposa
     if (encoded.length === 0) return;
     const log = this.#log(namespace);
     if (!log.knows(checkpointId)) {
-      await log.append(async ({ isEmpty, find }) => {
-        if (await find(checkpointId)) return undefined;
-        if (isEmpty) await this.#registry.add(namespace.threadId, namespace.namespace);
-        return { kind: "keys", keys: [checkpointId] };
-      });
+      await log.append(async ({ find }) =>
+        (await find(checkpointId)) ? undefined : { kind: "keys", keys: [checkpointId] },
+      );
     }
     await addWrites(this.#attachments(namespace, checkpointId), taskId, taskPath, encoded);
+    // Another process may have deleted the thread before the writes were there.
+    await log.ensure(checkpointId);
   }
 
   /** Deletes all checkpoints and writes of a thread, in all namespaces. Can be repeated after a failure. */
@@ -254,7 +251,9 @@ export class ScrollbackSaver extends BaseCheckpointSaver implements AsyncDisposa
 
   #log({ threadId, namespace }: FoundCheckpoint["address"]): CheckpointLog {
     const name = this.#names.log(threadId, namespace);
-    const log = this.#logs.get(name) ?? new CheckpointLog(this.#stores.open(name));
+    const log =
+      this.#logs.get(name) ??
+      new CheckpointLog(this.#stores.open(name), this.#registry.registration(threadId, namespace));
     this.#logs.delete(name);
     this.#logs.set(name, log);
     const [oldest] = this.#logs.keys();
