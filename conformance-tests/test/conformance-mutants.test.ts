@@ -31,12 +31,12 @@ beforeAll(async () => {
 }, TIMEOUT_MS + 10_000);
 
 test("a backend that is sound is failed by nothing", () => {
-  expect([...(failed.get(SOUND) ?? [])]).toEqual([]);
+  expect([...(failed.get(SOUND) ?? [])], told.get(SOUND)).toEqual([]);
   expect(passed.get(SOUND)?.size, "clauses that passed").toBeGreaterThanOrEqual(22);
 });
 
 test("a backend that is slow is failed by nothing", () => {
-  expect([...(failed.get(SLOW) ?? [])]).toEqual([]);
+  expect([...(failed.get(SLOW) ?? [])], told.get(SLOW)).toEqual([]);
   expect([...(passed.get(SLOW) ?? [])].sort()).toEqual(["C11", "C5", "C7"]);
 });
 
