@@ -8,6 +8,7 @@ import {
   StoreError,
 } from "@scrollback/store-core";
 import { type CheckpointEntry, keysOf, type LogEntry } from "./log-entry.ts";
+import type { LogFormat, LogTail } from "./log-tail.ts";
 
 /** The number of entries that a search reads first. It reads four times as many each further time. */
 const FIRST_PAGE = { newest: 2, search: 8 };
@@ -17,26 +18,6 @@ const MAX_ATTEMPTS = 20;
 const REMEMBERED_KEYS = 64;
 /** The maximum number of keys in one message; this many fit at any length. */
 const KEYS_PER_MESSAGE = 1_000;
-
-/** The metadata of a log's thread. */
-interface Format {
-  readonly version: 1;
-  /** A checkpoint was written after one with a higher id: the order of the log is not that of the ids. */
-  readonly isUnsorted?: true;
-  /** The log was created and its registration is not confirmed yet. It has no checkpoints. */
-  readonly isUnconfirmed?: true;
-}
-
-/** What is known of the end of a log, at one revision. */
-interface Tail {
-  readonly revision: Revision | null;
-  readonly highestId: string | undefined;
-  readonly format: Format | undefined;
-  /** The newest checkpoint and others that were looked up last, by id. */
-  readonly recent: ReadonlyMap<string, CheckpointEntry>;
-  /** Keys that this process has written to the log. */
-  readonly keys: ReadonlySet<string>;
-}
 
 /** The log as a writer sees it. No other writer comes between this look and the commit. */
 export interface LogView {
@@ -68,7 +49,7 @@ export interface LogDeletion {
 export class CheckpointLog {
   readonly #store: MessageStore;
   readonly #registration: LogRegistration;
-  #tail: Tail | undefined;
+  #tail: LogTail | undefined;
   /** The writes of this process, one after the other. */
   #writing: Promise<unknown> = Promise.resolve();
 
@@ -191,20 +172,23 @@ export class CheckpointLog {
   }
 
   /** Creates the log if it is missing. Its first entry is committed only to the revision that was there before `confirm`. */
-  async #confirmed(tail: Tail): Promise<Tail> {
+  async #confirmed(tail: LogTail): Promise<LogTail> {
     if (tail.format && !tail.format.isUnconfirmed) return tail;
     await this.#registration.add();
-    const format: Format = { version: 1, isUnconfirmed: true };
+    const format: LogFormat = { version: 1, isUnconfirmed: true };
     const revision =
       tail.revision ?? (await this.#store.commit({ metadata: format }, { expectedRevision: null }));
     await this.#registration.confirm();
     return { ...tail, revision, format };
   }
 
-  async #commit(tail: Tail, entry: LogEntry): Promise<void> {
+  async #commit(tail: LogTail, entry: LogEntry): Promise<void> {
     const isCheckpoint = entry.kind === "checkpoint";
     const isLower = isCheckpoint && tail.highestId !== undefined && entry.id < tail.highestId;
-    const format: Format = { version: 1, ...((isLower || tail.format?.isUnsorted) && { isUnsorted: true }) };
+    const format: LogFormat = {
+      version: 1,
+      ...((isLower || tail.format?.isUnsorted) && { isUnsorted: true }),
+    };
     const { isUnsorted, isUnconfirmed } = tail.format ?? { isUnconfirmed: true };
     const isSame = !isUnconfirmed && isUnsorted === format.isUnsorted;
     const revision = await this.#store.commit(
@@ -220,7 +204,7 @@ export class CheckpointLog {
   }
 
   /** A look at the end of the log, which is then what this process knows of it. */
-  async #readTail(): Promise<Tail> {
+  async #readTail(): Promise<LogTail> {
     this.#tail = undefined;
     await this.newest();
     return (
@@ -235,7 +219,7 @@ export class CheckpointLog {
   async *#descending(
     firstPage: number,
   ): AsyncGenerator<{ entry: CheckpointEntry; revision: Revision | null }> {
-    let start: Pick<Tail, "revision" | "format"> | undefined;
+    let start: Pick<LogTail, "revision" | "format"> | undefined;
     const all: CheckpointEntry[] = [];
     const begin = (first: CheckpointEntry | undefined) => {
       if (!start) return;
@@ -245,7 +229,7 @@ export class CheckpointLog {
     };
     let isFirst = true;
     for await (const { messages, revision, metadata } of this.#pages(firstPage)) {
-      start ??= { revision, format: parseMetadata<Format>(this.#store.threadId, metadata, owner) };
+      start ??= { revision, format: parseMetadata<LogFormat>(this.#store.threadId, metadata, owner) };
       for (const message of messages.reverse()) {
         const entry = valueOfEnvelope<LogEntry>(message);
         if (entry.kind !== "checkpoint") continue;
