@@ -8,6 +8,7 @@ import {
   StoreError,
 } from "@scrollback/store-core";
 import { type CheckpointEntry, keysOf, type LogEntry } from "./log-entry.ts";
+import type { LogFormat, LogTail } from "./log-tail.ts";
 
 /** The number of entries that a search reads first. It reads four times as many each further time. */
 const FIRST_PAGE = { newest: 2, search: 8 };
@@ -18,31 +19,19 @@ const REMEMBERED_KEYS = 64;
 /** The maximum number of keys in one message; this many fit at any length. */
 const KEYS_PER_MESSAGE = 1_000;
 
-/** The metadata of a log's thread. */
-interface Format {
-  readonly version: 1;
-  /** A checkpoint was written after one with a higher id: the order of the log is not that of the ids. */
-  readonly isUnsorted?: true;
-}
-
-/** What is known of the end of a log, at one revision. */
-interface Tail {
-  readonly revision: Revision | null;
-  readonly highestId: string | undefined;
-  readonly format: Format | undefined;
-  /** The newest checkpoint and others that were looked up last, by id. */
-  readonly recent: ReadonlyMap<string, CheckpointEntry>;
-  /** Keys that this process has written to the log. */
-  readonly keys: ReadonlySet<string>;
-}
-
 /** The log as a writer sees it. No other writer comes between this look and the commit. */
 export interface LogView {
-  /** Whether nothing is in the log. */
-  readonly isEmpty: boolean;
   find(id: string): Promise<CheckpointEntry | undefined>;
   /** See {@link CheckpointLog.entries}. */
   entries(): AsyncIterable<CheckpointEntry>;
+}
+
+/** Registers a log where a deletion finds it. Both reject with `CONFLICT` where others kept writing. */
+export interface LogRegistration {
+  /** Is called before the log is created. */
+  add(): Promise<void>;
+  /** Is called between the creation of the log and its first entry. Must change the revision of the registration. */
+  confirm(): Promise<void>;
 }
 
 /** The options of {@link CheckpointLog.delete}. */
@@ -59,12 +48,14 @@ export interface LogDeletion {
  */
 export class CheckpointLog {
   readonly #store: MessageStore;
-  #tail: Tail | undefined;
+  readonly #registration: LogRegistration;
+  #tail: LogTail | undefined;
   /** The writes of this process, one after the other. */
   #writing: Promise<unknown> = Promise.resolve();
 
-  constructor(store: MessageStore) {
+  constructor(store: MessageStore, registration: LogRegistration) {
     this.#store = store;
+    this.#registration = registration;
   }
 
   /** The checkpoint with the highest id. */
@@ -75,8 +66,8 @@ export class CheckpointLog {
 
   /** The checkpoint with this id. Reads the log backwards from its end. */
   async find(id: string): Promise<CheckpointEntry | undefined> {
-    for await (const entry of this.entries(FIRST_PAGE.search)) {
-      if (entry.id === id) return this.#remember(entry);
+    for await (const { entry, revision } of this.#descending(FIRST_PAGE.search)) {
+      if (entry.id === id) return this.#remember(entry, revision);
       if (entry.id < id) return undefined;
     }
     return undefined;
@@ -106,7 +97,7 @@ export class CheckpointLog {
   /** The checkpoints, highest id first; of several with one id the one that was written last. */
   async *entries(firstPage = FIRST_PAGE.search): AsyncGenerator<CheckpointEntry> {
     let last: CheckpointEntry | undefined;
-    for await (const entry of this.#descending(firstPage)) {
+    for await (const { entry } of this.#descending(firstPage)) {
       if (entry.id !== last?.id) yield entry;
       last = entry;
     }
@@ -120,10 +111,9 @@ export class CheckpointLog {
   async append(build: (log: LogView) => Promise<LogEntry | undefined>): Promise<void> {
     await this.#exclusively(async () => {
       for (let attempt = 0; ; attempt++) {
-        const tail = this.#tail ?? (await this.#readTail());
         try {
+          const tail = await this.#confirmed(this.#tail ?? (await this.#readTail()));
           const entry = await build({
-            isEmpty: tail.revision === null,
             find: async (id) => tail.recent.get(id) ?? (await this.find(id)),
             entries: () => this.entries(),
           });
@@ -139,6 +129,19 @@ export class CheckpointLog {
   }
 
   /**
+   * Makes sure that the log has this checkpoint or its key, from a look at the log that starts after this call. Adds the key
+   * where it has neither.
+   */
+  async ensure(id: string): Promise<void> {
+    const isKnown = await this.#exclusively(async () => {
+      const { revision } = await this.#store.read({ limit: 1 });
+      return this.#tail?.revision === revision && this.knows(id);
+    });
+    if (isKnown || (await this.find(id))) return;
+    await this.append(async () => ({ kind: "keys", keys: [id] }));
+  }
+
+  /**
    * Deletes the log and what belongs to it. Its checkpoints are gone in one commit, which leaves the names of their
    * attachments, so that the rest can be done by the next call where the process dies.
    */
@@ -147,9 +150,9 @@ export class CheckpointLog {
       this.#tail = undefined;
       for (let attempt = 0; ; attempt++) {
         try {
-          const { revision, keys, hasCheckpoints } = await this.#readKeys(others);
-          const isWhole = revision !== null && hasCheckpoints;
-          const left = isWhole ? await this.#leaveKeys(revision, keys) : revision;
+          const { revision, keys } = await this.#readKeys(others);
+          // Changes a log without checkpoints too: a writer of attachments must see that their deletion has begun.
+          const left = revision === null ? null : await this.#leaveKeys(revision, keys);
           for (let start = 0; start < keys.length; start += 16)
             await Promise.all(keys.slice(start, start + 16).map(deleteAttachments));
           if (left !== null) await deleteLog(left);
@@ -168,11 +171,26 @@ export class CheckpointLog {
     return await done;
   }
 
-  async #commit(tail: Tail, entry: LogEntry): Promise<void> {
+  /** Creates the log if it is missing. Its first entry is committed only to the revision that was there before `confirm`. */
+  async #confirmed(tail: LogTail): Promise<LogTail> {
+    if (tail.format && !tail.format.isUnconfirmed) return tail;
+    await this.#registration.add();
+    const format: LogFormat = { version: 1, isUnconfirmed: true };
+    const revision =
+      tail.revision ?? (await this.#store.commit({ metadata: format }, { expectedRevision: null }));
+    await this.#registration.confirm();
+    return { ...tail, revision, format };
+  }
+
+  async #commit(tail: LogTail, entry: LogEntry): Promise<void> {
     const isCheckpoint = entry.kind === "checkpoint";
     const isLower = isCheckpoint && tail.highestId !== undefined && entry.id < tail.highestId;
-    const format: Format = { version: 1, ...((isLower || tail.format?.isUnsorted) && { isUnsorted: true }) };
-    const isSame = tail.format !== undefined && tail.format.isUnsorted === format.isUnsorted;
+    const format: LogFormat = {
+      version: 1,
+      ...((isLower || tail.format?.isUnsorted) && { isUnsorted: true }),
+    };
+    const { isUnsorted, isUnconfirmed } = tail.format ?? { isUnconfirmed: true };
+    const isSame = !isUnconfirmed && isUnsorted === format.isUnsorted;
     const revision = await this.#store.commit(
       { append: [envelope("user", entry)], ...(!isSame && { metadata: format }) },
       { expectedRevision: tail.revision },
@@ -186,7 +204,7 @@ export class CheckpointLog {
   }
 
   /** A look at the end of the log, which is then what this process knows of it. */
-  async #readTail(): Promise<Tail> {
+  async #readTail(): Promise<LogTail> {
     this.#tail = undefined;
     await this.newest();
     return (
@@ -197,8 +215,11 @@ export class CheckpointLog {
     );
   }
 
-  async *#descending(firstPage: number): AsyncGenerator<CheckpointEntry> {
-    let start: Pick<Tail, "revision" | "format"> | undefined;
+  /** The checkpoints, and the revision at which the reading began. */
+  async *#descending(
+    firstPage: number,
+  ): AsyncGenerator<{ entry: CheckpointEntry; revision: Revision | null }> {
+    let start: Pick<LogTail, "revision" | "format"> | undefined;
     const all: CheckpointEntry[] = [];
     const begin = (first: CheckpointEntry | undefined) => {
       if (!start) return;
@@ -208,7 +229,7 @@ export class CheckpointLog {
     };
     let isFirst = true;
     for await (const { messages, revision, metadata } of this.#pages(firstPage)) {
-      start ??= { revision, format: parseMetadata<Format>(this.#store.threadId, metadata, owner) };
+      start ??= { revision, format: parseMetadata<LogFormat>(this.#store.threadId, metadata, owner) };
       for (const message of messages.reverse()) {
         const entry = valueOfEnvelope<LogEntry>(message);
         if (entry.kind !== "checkpoint") continue;
@@ -218,13 +239,14 @@ export class CheckpointLog {
         }
         if (isFirst) begin(entry);
         isFirst = false;
-        yield entry;
+        yield { entry, revision: start.revision };
       }
     }
     // The sort is stable: of two entries with one id the one that was written last comes first.
     const sorted = all.sort((a, b) => (a.id < b.id ? 1 : a.id > b.id ? -1 : 0));
     if (isFirst) begin(sorted[0]);
-    yield* sorted;
+    const revision = start?.revision ?? null;
+    for (const entry of sorted) yield { entry, revision };
   }
 
   async *#pages(
@@ -241,21 +263,16 @@ export class CheckpointLog {
     } while (before !== undefined);
   }
 
-  async #readKeys(
-    others: readonly string[],
-  ): Promise<{ revision: Revision | null; keys: string[]; hasCheckpoints: boolean }> {
+  async #readKeys(others: readonly string[]): Promise<{ revision: Revision | null; keys: string[] }> {
     const keys = new Set(others);
-    let hasCheckpoints = false;
     let first: Revision | null | undefined;
     for await (const { messages, revision } of this.#pages(LARGEST_PAGE)) {
       if (first === undefined) first = revision;
       for (const message of messages) {
-        const entry = valueOfEnvelope<LogEntry>(message);
-        hasCheckpoints ||= entry.kind === "checkpoint";
-        for (const key of keysOf(entry)) keys.add(key);
+        for (const key of keysOf(valueOfEnvelope<LogEntry>(message))) keys.add(key);
       }
     }
-    return { revision: first ?? null, keys: [...keys], hasCheckpoints };
+    return { revision: first ?? null, keys: [...keys] };
   }
 
   /** Replaces the checkpoints by the names of their attachments. */
@@ -266,8 +283,8 @@ export class CheckpointLog {
     return String(await this.#store.commit({ drop: "all", append }, { expectedRevision }));
   }
 
-  #remember(entry: CheckpointEntry): CheckpointEntry {
-    if (this.#tail && !this.#tail.recent.has(entry.id)) {
+  #remember(entry: CheckpointEntry, revision: Revision | null): CheckpointEntry {
+    if (this.#tail?.revision === revision && !this.#tail.recent.has(entry.id)) {
       const recent = new Map([[entry.id, entry], ...[...this.#tail.recent].slice(-1)]);
       this.#tail = { ...this.#tail, recent };
     }

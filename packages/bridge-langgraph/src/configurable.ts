@@ -1,6 +1,6 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { getCheckpointId } from "@langchain/langgraph-checkpoint";
-import { invalid, isId } from "@scrollback/store-core";
+import { invalid, isId, isObject } from "@scrollback/store-core";
 
 /** Which checkpoint a config names. */
 export interface CheckpointAddress {
@@ -11,13 +11,24 @@ export interface CheckpointAddress {
 }
 
 /** @throws StoreError `INVALID_ARGUMENT` for what cannot be an id. */
-export function checkThreadId(method: string, threadId: unknown): asserts threadId is string {
+export function checkThreadId(
+  method: string,
+  threadId: unknown,
+  name = "configurable.thread_id",
+): asserts threadId is string {
   const problem = isId(threadId);
-  if (problem) invalid(`${method}: configurable.thread_id ${problem}`);
+  if (problem) invalid(`${method}: ${name} ${problem}`);
+}
+
+/** @throws StoreError `INVALID_ARGUMENT` for what is no config. */
+export function checkConfig(method: string, config: unknown): void {
+  const problem = isObject(config) ?? isObject((config as RunnableConfig).configurable ?? {});
+  if (problem) invalid(`${method}: config ${problem}; pass { configurable: { thread_id: "..." } }`);
 }
 
 /** What a config names; undefined where it has no thread_id. @throws StoreError `INVALID_ARGUMENT`. */
 export function addressOf(method: string, config: RunnableConfig): CheckpointAddress | undefined {
+  checkConfig(method, config);
   const threadId: unknown = config.configurable?.thread_id;
   if (threadId === undefined) return undefined;
   checkThreadId(method, threadId);

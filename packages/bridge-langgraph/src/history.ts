@@ -20,6 +20,7 @@ import {
   invalid,
   isId,
   type MessageStore,
+  StoreError,
   type StoreFactory,
 } from "@scrollback/store-core";
 
@@ -64,15 +65,26 @@ export class ScrollbackChatMessageHistory extends BaseListChatMessageHistory {
     const stored = (await this.#store.listMessages()).map((message) =>
       valueOfEnvelope<StoredMessage>(message),
     );
-    return mapStoredMessagesToChatMessages(stored);
+    try {
+      return mapStoredMessagesToChatMessages(stored);
+    } catch (cause) {
+      const message = "getMessages: a stored message is not a message that LangChain restores";
+      throw new StoreError("CORRUPT", message, { cause });
+    }
   }
 
   override async addMessage(message: BaseMessage): Promise<void> {
     await this.addMessages([message]);
   }
 
-  /** Adds messages in one commit. */
+  /**
+   * Adds messages in one commit.
+   *
+   * @throws StoreError `INVALID_ARGUMENT` for what is not a message, and for messages that LangChain does not restore, such as
+   *   a `RemoveMessage`.
+   */
   override async addMessages(messages: BaseMessage[]): Promise<void> {
+    checkMessages(messages);
     const stored = mapChatMessagesToStoredMessages(messages);
     const envelopes = messages.map(({ type }, index) =>
       envelope(roleOf(type), withoutUndefined(stored[index])),
@@ -82,6 +94,24 @@ export class ScrollbackChatMessageHistory extends BaseListChatMessageHistory {
 
   override async clear(): Promise<void> {
     await this.#store.clear();
+  }
+}
+
+function checkMessages(messages: unknown): asserts messages is BaseMessage[] {
+  if (!Array.isArray(messages)) invalid("addMessages: messages must be an array; pass messages of LangChain");
+  for (const [index, message] of messages.entries()) {
+    if (hasMethods("toDict")(message))
+      invalid(`addMessages: messages[${index}] is not a message; pass a message of LangChain`);
+    try {
+      mapStoredMessagesToChatMessages(mapChatMessagesToStoredMessages([message]));
+    } catch (cause) {
+      const type = String((message as BaseMessage).type);
+      throw new StoreError(
+        "INVALID_ARGUMENT",
+        `addMessages: messages[${index}] is a message of type "${type}", which LangChain does not restore; leave it out`,
+        { cause },
+      );
+    }
   }
 }
 

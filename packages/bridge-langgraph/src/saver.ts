@@ -27,6 +27,7 @@ import { CheckpointWriter, NO_PARENT } from "./checkpoint-writer.ts";
 import {
   addressOf,
   type CheckpointAddress,
+  checkConfig,
   checkpointIdOf,
   checkThreadId,
   configOf,
@@ -37,6 +38,7 @@ import type { CheckpointEntry } from "./log-entry.ts";
 import { merge } from "./merge.ts";
 import { ThreadNames } from "./names.ts";
 import { checkStores } from "./options.ts";
+import { checkDeltaOptions, checkListOptions, checkPut, checkPutWrites } from "./saver-arguments.ts";
 import { ThreadRegistry } from "./thread-registry.ts";
 
 /** The number of logs whose state is cached, so that a write needs no read. */
@@ -102,8 +104,11 @@ export class ScrollbackSaver extends BaseCheckpointSaver implements AsyncDisposa
    */
   override async *list(
     config: RunnableConfig,
-    { limit = Number.POSITIVE_INFINITY, before, filter = {} }: CheckpointListOptions = {},
+    options: CheckpointListOptions = {},
   ): AsyncGenerator<CheckpointTuple> {
+    checkConfig("list", config);
+    checkListOptions(options);
+    const { limit = Number.POSITIVE_INFINITY, before, filter = {} } = options;
     const end = before && checkpointIdOf("list", before);
     const sources = await this.#sources(config);
     const compare = (a: FoundCheckpoint, b: FoundCheckpoint) =>
@@ -135,15 +140,11 @@ export class ScrollbackSaver extends BaseCheckpointSaver implements AsyncDisposa
     newVersions: ChannelVersions,
   ): Promise<RunnableConfig> {
     const { checkpointId: parentId, ...namespace } = requiredAddress("put", config);
-    const problem = isId(checkpoint?.id);
-    if (problem) invalid(`put: checkpoint.id ${problem}`);
+    checkPut(checkpoint, newVersions);
     const open = (key: string) => this.#attachments(namespace, key);
     const writer = new CheckpointWriter(this.serde, open, { checkpoint, metadata, newVersions, parentId });
     const prepared = await writer.prepare();
-    await this.#log(namespace).append(async (log) => {
-      if (log.isEmpty) await this.#registry.add(namespace.threadId, namespace.namespace);
-      return await writer.entry(log, prepared);
-    });
+    await this.#log(namespace).append((log) => writer.entry(log, prepared));
     return configOf({ ...namespace, checkpointId: checkpoint.id });
   }
 
@@ -156,24 +157,23 @@ export class ScrollbackSaver extends BaseCheckpointSaver implements AsyncDisposa
   ): Promise<void> {
     const { checkpointId, ...namespace } = requiredAddress("putWrites", config);
     if (checkpointId === undefined) invalid("putWrites: configurable.checkpoint_id is missing");
-    const problem = isId(taskId);
-    if (problem) invalid(`putWrites: taskId ${problem}`);
+    checkPutWrites(writes, taskId, taskPath);
     const encoded = await encodeWrites(this.serde, writes);
     if (encoded.length === 0) return;
     const log = this.#log(namespace);
     if (!log.knows(checkpointId)) {
-      await log.append(async ({ isEmpty, find }) => {
-        if (await find(checkpointId)) return undefined;
-        if (isEmpty) await this.#registry.add(namespace.threadId, namespace.namespace);
-        return { kind: "keys", keys: [checkpointId] };
-      });
+      await log.append(async ({ find }) =>
+        (await find(checkpointId)) ? undefined : { kind: "keys", keys: [checkpointId] },
+      );
     }
     await addWrites(this.#attachments(namespace, checkpointId), taskId, taskPath, encoded);
+    // Another process may have deleted the thread before the writes were there.
+    await log.ensure(checkpointId);
   }
 
   /** Deletes all checkpoints and writes of a thread, in all namespaces. Can be repeated after a failure. */
   override async deleteThread(threadId: string): Promise<void> {
-    checkThreadId("deleteThread", threadId);
+    checkThreadId("deleteThread", threadId, "threadId");
     const remove = async (namespace: string) => {
       const name = this.#names.log(threadId, namespace);
       await this.#log({ threadId, namespace }).delete({
@@ -190,13 +190,12 @@ export class ScrollbackSaver extends BaseCheckpointSaver implements AsyncDisposa
   }
 
   /** As LangGraph specifies it, in one pass over the log. */
-  override async getDeltaChannelHistory({
-    config,
-    channels,
-  }: {
+  override async getDeltaChannelHistory(options: {
     config: RunnableConfig;
     channels: string[];
   }): Promise<Record<string, DeltaChannelHistory>> {
+    checkDeltaOptions(options);
+    const { config, channels } = options;
     if (channels.length === 0) return {};
     const address = addressOf("getDeltaChannelHistory", config);
     const entry = address && (await this.#entry(address));
@@ -254,7 +253,9 @@ export class ScrollbackSaver extends BaseCheckpointSaver implements AsyncDisposa
 
   #log({ threadId, namespace }: FoundCheckpoint["address"]): CheckpointLog {
     const name = this.#names.log(threadId, namespace);
-    const log = this.#logs.get(name) ?? new CheckpointLog(this.#stores.open(name));
+    const log =
+      this.#logs.get(name) ??
+      new CheckpointLog(this.#stores.open(name), this.#registry.registration(threadId, namespace));
     this.#logs.delete(name);
     this.#logs.set(name, log);
     const [oldest] = this.#logs.keys();

@@ -15,20 +15,13 @@ import {
   type PutOperation,
   type SearchItem,
   type SearchOperation,
-  validateNamespace,
 } from "@langchain/langgraph-checkpoint";
-import {
-  chatMessageTraits,
-  checkOptions,
-  hasMethods,
-  invalid,
-  isId,
-  StoreError,
-  type StoreFactory,
-} from "@scrollback/store-core";
+import { chatMessageTraits, checkOptions, hasMethods, isId, type StoreFactory } from "@scrollback/store-core";
 import { matchesFilter } from "./item-filter.ts";
 import { ItemTable } from "./item-table.ts";
 import { checkStores } from "./options.ts";
+import { checkObject } from "./saver-arguments.ts";
+import { checkLabels, checkOperations } from "./store-arguments.ts";
 
 const DEFAULT_LIMIT = 10;
 /** The number of items that are read at once. */
@@ -52,6 +45,7 @@ export interface ScrollbackStoreOptions {
  */
 export class ScrollbackStore extends BaseStore implements AsyncDisposable {
   readonly #items: ItemTable;
+  readonly #checks: Parameters<typeof checkOperations>[1];
 
   /** Does no I/O. @throws StoreError `INVALID_ARGUMENT` for an invalid option, and for stores that trim or expire. */
   constructor(options: ScrollbackStoreOptions) {
@@ -59,7 +53,46 @@ export class ScrollbackStore extends BaseStore implements AsyncDisposable {
     checkOptions("ScrollbackStore", options ?? null, { stores: hasMethods("withTraits"), prefix: isId });
     const { stores, prefix = "langgraph-store" } = options;
     checkStores("ScrollbackStore", stores);
-    this.#items = new ItemTable(stores.withTraits(chatMessageTraits), prefix);
+    const factory = stores.withTraits(chatMessageTraits);
+    const items = new ItemTable(factory, prefix);
+    this.#items = items;
+    this.#checks = { stores: factory, threadId: (namespace, key) => items.threadId(namespace, key) };
+  }
+
+  override async get(namespace: string[], key: string): Promise<Item | null> {
+    checkLabels("get: namespace", namespace);
+    return await super.get(namespace, key);
+  }
+
+  override async put(
+    namespace: string[],
+    key: string,
+    value: Record<string, unknown>,
+    index?: false | string[],
+  ): Promise<void> {
+    checkLabels("put: namespace", namespace);
+    await super.put(namespace, key, value, index);
+  }
+
+  override async delete(namespace: string[], key: string): Promise<void> {
+    checkLabels("delete: namespace", namespace);
+    await super.delete(namespace, key);
+  }
+
+  override async search(
+    namespacePrefix: string[],
+    options: Parameters<BaseStore["search"]>[1] = {},
+  ): Promise<SearchItem[]> {
+    checkLabels("search: namespacePrefix", namespacePrefix);
+    checkObject("search: options", options, "leave them out for none");
+    return await super.search(namespacePrefix, options);
+  }
+
+  override async listNamespaces(
+    options: Parameters<BaseStore["listNamespaces"]>[0] = {},
+  ): Promise<string[][]> {
+    checkObject("listNamespaces: options", options, "leave them out for none");
+    return await super.listNamespaces(options);
   }
 
   /**
@@ -69,7 +102,7 @@ export class ScrollbackStore extends BaseStore implements AsyncDisposable {
    * @throws InvalidNamespaceError and StoreErrors. An invalid operation is refused before the first request.
    */
   override async batch<Op extends Operation[]>(operations: Op): Promise<OperationResults<Op>> {
-    for (const operation of operations) this.#check(operation);
+    checkOperations(operations, this.#checks);
     const read = await Promise.all(
       operations.map(async (operation) => {
         if (isPut(operation)) return undefined;
@@ -105,21 +138,6 @@ export class ScrollbackStore extends BaseStore implements AsyncDisposable {
   /** The same as {@link ScrollbackStore.flush}. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.flush();
-  }
-
-  #check(operation: Operation): void {
-    if (isSearch(operation)) {
-      validateNamespace(operation.namespacePrefix, { allowEmpty: true, allowReservedRoot: true });
-      if (operation.query !== undefined) withoutVectors("search: query");
-      return;
-    }
-    if (!isPut(operation) && !isGet(operation)) return;
-    validateNamespace(operation.namespace, { allowReservedRoot: true });
-    this.#items.threadId(operation.namespace, operation.key);
-    if (!isPut(operation)) return;
-    if (Array.isArray(operation.index)) withoutVectors("put: index");
-    if (typeof operation.value !== "object")
-      invalid("put: value must be an object, or null to delete the item");
   }
 
   async #search({
@@ -173,10 +191,6 @@ export class ScrollbackStore extends BaseStore implements AsyncDisposable {
     }
     return [...found.values()].slice(offset, offset + limit);
   }
-}
-
-function withoutVectors(what: string): never {
-  throw new StoreError("UNSUPPORTED", `${what} needs vectors, which this store does not have; leave it out`);
 }
 
 function isPut(operation: Operation): operation is PutOperation {

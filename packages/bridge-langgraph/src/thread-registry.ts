@@ -5,6 +5,7 @@ import {
   valueOf as valueOfEnvelope,
 } from "@scrollback/collections";
 import { pause, type Revision, StoreError, type StoreFactory } from "@scrollback/store-core";
+import type { LogRegistration } from "./checkpoint-log.ts";
 import type { ThreadNames } from "./names.ts";
 
 const MAX_ATTEMPTS = 20;
@@ -14,11 +15,35 @@ const ORDER = 0;
 
 const owner = { package: "@scrollback/bridge-langgraph", kind: "LangGraph thread" };
 
-/** Which LangGraph threads there are, and their namespaces. */
+/** The metadata of a thread's registration. */
+interface Format {
+  readonly version: 1;
+  /** The directory was noted after this registration was created. */
+  readonly isListed?: true;
+}
+
+const UNLISTED: Format = { version: 1 };
+const LISTED: Format = { version: 1, isListed: true };
+
+/**
+ * Which LangGraph threads there are, and their namespaces. A deletion finds everything that is stored of a thread, in any
+ * interleaving of writers and deletions:
+ *
+ * 1. A writer registers a namespace before it creates the log, and changes the registration between the creation of the log
+ *    and its first entry. The entry is committed only to the log that was created before that change.
+ * 2. A deletion deletes the logs first, then the registration at the revision that it read before the logs, then the thread's
+ *    entry in the directory. If the registration has changed, or is there again at the end, it starts again.
+ * 3. A writer notes the thread in the directory after the registration is there.
+ * 4. A deletion changes a log before it deletes the attachments that the log names, and deletes the log after them.
+ * 5. A writer of attachments names them in the log before, and looks at the log again afterwards. If their name is gone, the
+ *    writer adds it again.
+ */
 export class ThreadRegistry {
   readonly #stores: StoreFactory;
   readonly #names: ThreadNames;
   readonly #directories: MarkedDirectories<true>;
+  /** The last registration of each thread that is under way. */
+  readonly #registering = new Map<string, Promise<void>>();
 
   constructor(stores: StoreFactory, names: ThreadNames) {
     this.#stores = stores;
@@ -26,20 +51,24 @@ export class ThreadRegistry {
     this.#directories = new MarkedDirectories({ stores, leafThread: (id) => names.leaf(id) });
   }
 
-  /** Notes a namespace before anything is written to it, so that its content can be found and deleted even after a crash. */
-  async add(threadId: string, namespace: string): Promise<void> {
-    const { namespaces, revision } = await this.#read(threadId);
-    if (revision === null) {
-      const entry = { order: ORDER, was: ORDER, value: true } as const;
-      await this.#directories.note(this.#names.threads(), [threadId], entry);
-    }
-    if (namespaces.includes(namespace)) return;
-    await this.#stores
-      .open(this.#names.thread(threadId))
-      .commit(
-        { append: [envelope("user", namespace)], ...(revision === null && { metadata: { version: 1 } }) },
-        { expectedRevision: revision },
-      );
+  /** Registers a namespace of a thread, for the log of its checkpoints. */
+  registration(threadId: string, namespace: string): LogRegistration {
+    let added: Revision | undefined;
+    return {
+      add: () =>
+        this.#exclusively(threadId, async () => {
+          added = await this.#add(threadId, namespace);
+        }),
+      confirm: () =>
+        this.#exclusively(threadId, async () => {
+          await retried(async () => {
+            const expectedRevision = added ?? (await this.#add(threadId, namespace));
+            added = undefined;
+            const store = this.#stores.open(this.#names.thread(threadId));
+            await store.commit({ metadata: LISTED }, { expectedRevision });
+          });
+        }),
+    };
   }
 
   /** The namespaces of a thread, in the order in which they were first written. */
@@ -68,19 +97,15 @@ export class ThreadRegistry {
     removeNamespace: (namespace: string) => Promise<void>,
     deleteThread: (threadId: string, revision: Revision) => Promise<void>,
   ): Promise<void> {
-    for (let attempt = 0; ; attempt++) {
+    await retried(async () => {
       const { namespaces, revision } = await this.#read(threadId);
       for (const namespace of namespaces) await removeNamespace(namespace);
-      try {
-        if (revision !== null) await deleteThread(this.#names.thread(threadId), revision);
-        await this.#directories.purge(this.#names.threads(), { key: [threadId], order: ORDER });
-        return;
-      } catch (error) {
-        // A namespace was added meanwhile.
-        if (!StoreError.is(error, "CONFLICT") || attempt >= MAX_ATTEMPTS) throw error;
-      }
-      await pause(Math.min(attempt, 3));
-    }
+      if (revision !== null) await deleteThread(this.#names.thread(threadId), revision);
+      await this.#directories.purge(this.#names.threads(), { key: [threadId], order: ORDER });
+      const { revision: current } = await this.#read(threadId);
+      if (current !== null)
+        throw new StoreError("CONFLICT", "deleteThread: the thread is written to; repeat");
+    });
   }
 
   /** Returns when nothing is under way in the background. */
@@ -88,11 +113,60 @@ export class ThreadRegistry {
     await this.#directories.flush();
   }
 
-  async #read(threadId: string): Promise<{ namespaces: string[]; revision: Revision | null }> {
+  /** Notes a namespace and lists its thread, where they are not. Returns the revision at which both were true. */
+  async #add(threadId: string, namespace: string): Promise<Revision> {
+    return await retried(async () => {
+      const { namespaces, revision, isListed } = await this.#read(threadId);
+      const isNew = revision === null;
+      const append = namespaces.includes(namespace) ? [] : [envelope("user", namespace)];
+      const store = this.#stores.open(this.#names.thread(threadId));
+      const added =
+        append.length === 0
+          ? revision
+          : await store.commit(
+              { append, ...(isNew && { metadata: UNLISTED }) },
+              { expectedRevision: revision },
+            );
+      if (!isListed) {
+        const entry = { order: ORDER, was: ORDER, value: true } as const;
+        await this.#directories.note(this.#names.threads(), [threadId], entry);
+      }
+      return String(added);
+    });
+  }
+
+  /** Runs the registrations of one thread one after the other, so that those of one process do not conflict. */
+  async #exclusively(threadId: string, register: () => Promise<void>): Promise<void> {
+    const before = this.#registering.get(threadId) ?? Promise.resolve();
+    const done = before.then(register);
+    const settled = done.catch(() => undefined);
+    this.#registering.set(threadId, settled);
+    try {
+      await done;
+    } finally {
+      if (this.#registering.get(threadId) === settled) this.#registering.delete(threadId);
+    }
+  }
+
+  async #read(
+    threadId: string,
+  ): Promise<{ namespaces: string[]; revision: Revision | null; isListed: boolean }> {
     const store = this.#stores.open(this.#names.thread(threadId));
     const { entries, revision, metadata } = await store.read();
-    parseMetadata(store.threadId, metadata, owner);
+    const format = parseMetadata<Format>(store.threadId, metadata, owner);
     const namespaces = entries.map(({ message }) => valueOfEnvelope<string>(message));
-    return { namespaces: [...new Set(namespaces)], revision };
+    return { namespaces: [...new Set(namespaces)], revision, isListed: format?.isListed === true };
+  }
+}
+
+/** Again, where another process has written meanwhile. */
+async function retried<T>(write: () => Promise<T>): Promise<T> {
+  for (let attempt = 0; ; attempt++) {
+    try {
+      return await write();
+    } catch (error) {
+      if (!StoreError.is(error, "CONFLICT") || attempt >= MAX_ATTEMPTS) throw error;
+    }
+    await pause(Math.min(attempt, 3));
   }
 }

@@ -1,5 +1,10 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { createMemoryStores } from "@scrollback/store-core";
+import { Annotation, interrupt, START, StateGraph } from "@langchain/langgraph";
+import { createMemoryStores, type StoreFactory } from "@scrollback/store-core";
+import { createSqliteStores } from "@scrollback/store-sqlite";
 import { expect, test } from "vitest";
 import { ScrollbackSaver } from "../src/index.ts";
 import { configOf, listed, listedIds, putValues, threadIds, valuesOf } from "./checkpoints.ts";
@@ -87,3 +92,56 @@ test("deletions and writes of one thread at once leave what was written last, re
       expect(checkpoint.channel_values.long).toHaveLength(40_000);
   }
 });
+
+const State = Annotation.Root({
+  steps: Annotation<string[]>({ reducer: (all, more) => all.concat(more), default: () => [] }),
+});
+const child = new StateGraph(State)
+  .addNode("x", () => ({ steps: ["x"] }))
+  .addNode("y", () => ({ steps: ["y"] }))
+  .addEdge(START, "x")
+  .addEdge("x", "y")
+  .compile({ checkpointer: true });
+const graph = new StateGraph(State)
+  .addNode("a", () => ({ steps: ["a"] }))
+  .addNode("child", child)
+  .addNode("ask", () => ({ steps: [interrupt("?")] }))
+  .addEdge(START, "a")
+  .addEdge("a", "child")
+  .addEdge("child", "ask");
+
+const backends: Readonly<Record<string, (file: string) => StoreFactory>> = {
+  memory: () => memory,
+  SQLite: (file) => createSqliteStores({ url: `sqlite:${file}` }),
+};
+const memory = createMemoryStores();
+
+test.each(Object.entries(backends))(
+  "a thread that another client deletes while its graph runs is deleted by the next call, on %s",
+  async (_, open) => {
+    const directory = mkdtempSync(join(tmpdir(), "scrollback-"));
+    const [runs, deletes] = [open(join(directory, "chats.db")), open(join(directory, "chats.db"))];
+    try {
+      for (let round = 0; round < 20; round++) {
+        const [runner, other] = [
+          new ScrollbackSaver({ stores: runs }),
+          new ScrollbackSaver({ stores: deletes }),
+        ];
+        const options = { configurable: { thread_id: `t${round}` } };
+        const chat = graph.compile({ checkpointer: runner });
+        await chat.invoke({ steps: ["0"] }, options);
+        // A deleted graph may fail; what it has stored must be found all the same.
+        const run = chat.invoke({ steps: ["1"] }, options).catch(() => undefined);
+        await sleep(Math.random() * 30);
+        await other.deleteThread(`t${round}`);
+        await run;
+        await new ScrollbackSaver({ stores: deletes }).deleteThread(`t${round}`);
+        for (const saver of [runner, other]) await saver.flush();
+        expect(await threadIds(deletes)).toEqual(["langgraph:threads"]);
+      }
+    } finally {
+      for (const stores of [runs, deletes]) await stores.close();
+      rmSync(directory, { recursive: true });
+    }
+  },
+);

@@ -1,0 +1,90 @@
+import { type Operation, validateNamespace } from "@langchain/langgraph-checkpoint";
+import { invalid, isCount, StoreError, type StoreFactory } from "@scrollback/store-core";
+import { checkLimit, checkObject } from "./saver-arguments.ts";
+
+const NAMESPACE_LIST_FIELDS = ["limit", "offset", "matchConditions", "maxDepth"];
+
+/** The calls that a check needs, none of which does I/O. */
+interface ItemChecks {
+  readonly stores: Pick<StoreFactory, "metadataSize">;
+  threadId(namespace: readonly string[], key: string): string;
+}
+
+/**
+ * Refuses invalid operations, and operations that need vectors.
+ *
+ * @throws InvalidNamespaceError, and StoreErrors: `INVALID_ARGUMENT`, `UNSUPPORTED`.
+ */
+export function checkOperations(operations: unknown, items: ItemChecks): void {
+  if (!Array.isArray(operations)) invalid("batch: operations must be an array; pass [] for none");
+  for (const [index, operation] of operations.entries()) {
+    checkObject(`batch: operations[${index}]`, operation, "pass an operation of LangGraph");
+    checkOperation(operation, index, items);
+  }
+}
+
+function checkOperation(operation: Operation, index: number, items: ItemChecks): void {
+  if ("namespacePrefix" in operation) {
+    const { namespacePrefix, filter, limit, offset, query } = operation;
+    checkLabels("search: namespacePrefix", namespacePrefix);
+    validateNamespace(namespacePrefix, { allowEmpty: true, allowReservedRoot: true });
+    if (filter !== undefined) checkObject("search: filter", filter, "leave it out for none");
+    checkLimit("search: limit", limit);
+    checkOffset("search: offset", offset);
+    if (query !== undefined) withoutVectors("search: query");
+    return;
+  }
+  if ("value" in operation) {
+    const { namespace, key, value } = operation;
+    checkItem("put", namespace, key, items);
+    if (Array.isArray(operation.index)) withoutVectors("put: index");
+    if (typeof value !== "object")
+      invalid("put: value must be an object, or null to delete the item; pass an object");
+    try {
+      items.stores.metadataSize(value);
+    } catch (cause) {
+      if (!StoreError.is(cause, "INVALID_ARGUMENT")) throw cause;
+      const message = `put: value cannot be stored (${cause.message}); pass plain data`;
+      throw new StoreError("INVALID_ARGUMENT", message, { cause });
+    }
+    return;
+  }
+  if ("key" in operation) {
+    checkItem("get", operation.namespace, operation.key, items);
+    return;
+  }
+  if (!NAMESPACE_LIST_FIELDS.some((field) => field in operation))
+    invalid(`batch: operations[${index}] is not an operation; pass a get, put, search or list of namespaces`);
+  const { matchConditions, maxDepth, limit, offset } = operation;
+  if (matchConditions !== undefined && !Array.isArray(matchConditions))
+    invalid("listNamespaces: matchConditions must be an array; leave it out for none");
+  for (const condition of matchConditions ?? []) {
+    checkObject("listNamespaces: matchConditions", condition, "pass { matchType, path }");
+    checkLabels(`listNamespaces: ${condition.matchType}`, condition.path);
+  }
+  checkLimit("listNamespaces: maxDepth", maxDepth);
+  checkLimit("listNamespaces: limit", limit);
+  checkOffset("listNamespaces: offset", offset);
+}
+
+/** @throws StoreError `INVALID_ARGUMENT` for what is no list of labels. LangGraph checks the labels. */
+export function checkLabels(what: string, labels: unknown): void {
+  if (!Array.isArray(labels)) invalid(`${what} must be an array of strings; pass ["label", …]`);
+}
+
+function checkItem(method: string, namespace: string[], key: string, items: ItemChecks): void {
+  checkLabels(`${method}: namespace`, namespace);
+  validateNamespace(namespace, { allowReservedRoot: true });
+  if (typeof key !== "string" || key === "")
+    invalid(`${method}: key must be a non-empty string; pass the item's key`);
+  items.threadId(namespace, key);
+}
+
+function checkOffset(what: string, offset: unknown): void {
+  const problem = offset === undefined ? undefined : isCount(offset);
+  if (problem) invalid(`${what} ${problem}; leave it out for the default`);
+}
+
+function withoutVectors(what: string): never {
+  throw new StoreError("UNSUPPORTED", `${what} needs vectors, which this store does not have; leave it out`);
+}

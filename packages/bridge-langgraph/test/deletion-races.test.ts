@@ -1,0 +1,129 @@
+import { createStores, type Driver, MemoryDriver } from "@scrollback/store-core";
+import { expect, test } from "vitest";
+import { ScrollbackSaver } from "../src/index.ts";
+import { configOf, listed, putValues, threadIds } from "./checkpoints.ts";
+import { GatedDriver } from "./gated-driver.ts";
+
+const long = "x".repeat(40_000);
+
+/** What a saver does first, alone, and what it does while another one deletes the thread. */
+interface Scenario {
+  readonly before: (saver: ScrollbackSaver) => Promise<unknown>;
+  readonly during: (saver: ScrollbackSaver) => Promise<unknown>;
+}
+
+const put = (id: string, parent?: string, namespace?: string) => (saver: ScrollbackSaver) =>
+  putValues(saver, configOf("t", parent, namespace), id, { long, id });
+const putWrites = (id: string) => (saver: ScrollbackSaver) =>
+  saver.putWrites(
+    configOf("t", id),
+    [
+      ["n", "secret"],
+      ["long", long],
+    ],
+    "task",
+  );
+
+const scenarios: Readonly<Record<string, Scenario>> = {
+  "the first put of a thread": { before: async () => {}, during: put("1") },
+  "a put to a thread that runs": { before: put("1"), during: put("2", "1") },
+  "the first put of a namespace": { before: put("1"), during: put("2", undefined, "child") },
+  "writes of a checkpoint": { before: put("1"), during: putWrites("1") },
+  "writes before their checkpoint": { before: put("1"), during: putWrites("2") },
+  "writes before anything else": { before: async () => {}, during: putWrites("1") },
+};
+
+/** Stops one call at one of its requests, and lets it go on later. */
+class Stop {
+  at = Number.POSITIVE_INFINITY;
+  readonly #reached = Promise.withResolvers<void>();
+  readonly #passed = Promise.withResolvers<void>();
+  readonly reached = this.#reached.promise;
+
+  async before(request: number): Promise<void> {
+    if (request !== this.at) return;
+    this.#reached.resolve();
+    await this.#passed.promise;
+  }
+
+  pass(): void {
+    this.at = Number.POSITIVE_INFINITY;
+    this.#passed.resolve();
+  }
+}
+
+function gated(driver: Driver) {
+  const stop = new Stop();
+  const gate = new GatedDriver(driver, (request) => stop.before(request));
+  return { stop, gate, saver: new ScrollbackSaver({ stores: createStores(gate) }) };
+}
+
+/** Either the thread is listed, readable and deletable, or nothing of it is stored. */
+async function expectNoOrphans(driver: Driver, where: string): Promise<void> {
+  const stores = createStores(driver);
+  const reader = new ScrollbackSaver({ stores });
+  const stored = (await threadIds(stores)).filter((id) => id !== "langgraph:threads");
+  const found = await listed(reader.list({}));
+  for (const { checkpoint } of found) expect(checkpoint.channel_values.long, where).toBe(long);
+  expect(await listed(reader.list(configOf())), where).toHaveLength(
+    found.filter(({ config }) => config.configurable?.checkpoint_ns === "").length,
+  );
+  for (const namespace of ["", "child"]) {
+    const latest = await reader.getTuple(configOf("t", undefined, namespace));
+    const isListed = found.some(({ config }) => config.configurable?.checkpoint_ns === namespace);
+    expect(latest !== undefined, where).toBe(isListed);
+  }
+  if (stored.length > 0) expect(stored, where).toContain("langgraph:thread:t");
+  await reader.deleteThread("t");
+  expect(
+    (await threadIds(stores)).filter((id) => id !== "langgraph:threads"),
+    where,
+  ).toEqual([]);
+  expect(await listed(reader.list({})), where).toEqual([]);
+}
+
+/**
+ * One call stops at one of its requests, the other runs up to one of its own, the first ends, then the other ends. In this way
+ * each stretch of requests of the one falls between any two requests of the other.
+ */
+async function interleave(scenario: Scenario, isWriterFirst: boolean, first: number, second: number) {
+  const driver = new MemoryDriver();
+  const writer = gated(driver);
+  await scenario.before(writer.saver);
+  const deleter = gated(driver);
+  const calls = [
+    { ...writer, call: () => scenario.during(writer.saver) },
+    { ...deleter, call: () => deleter.saver.deleteThread("t") },
+  ] as const;
+  const [a, b] = isWriterFirst ? calls : ([calls[1], calls[0]] as const);
+  a.stop.at = a.gate.requests + first;
+  b.stop.at = b.gate.requests + second;
+  const callA = a.call();
+  const isStoppedA = await Promise.race([a.stop.reached.then(() => true), callA.then(() => false)]);
+  const callB = b.call();
+  const isStoppedB = await Promise.race([b.stop.reached.then(() => true), callB.then(() => false)]);
+  a.stop.pass();
+  await callA;
+  b.stop.pass();
+  await callB;
+  for (const { saver } of calls) await saver.flush();
+  return { driver, isStoppedA, isStoppedB };
+}
+
+for (const [title, scenario] of Object.entries(scenarios)) {
+  for (const isWriterFirst of [true, false]) {
+    const order = isWriterFirst ? "inside it" : "around it";
+    test(`${title}, and a deletion ${order}, at any two requests: the thread is deletable, or nothing of it is stored`, async () => {
+      let pairs = 0;
+      for (let first = 0, isStoppedA = true; isStoppedA; first++) {
+        for (let second = 0, isStoppedB = true; isStoppedB; second++) {
+          const raced = await interleave(scenario, isWriterFirst, first, second);
+          ({ isStoppedA, isStoppedB } = raced);
+          await expectNoOrphans(raced.driver, `stopped at ${first} and ${second}`);
+          pairs += 1;
+        }
+      }
+      expect(pairs).toBeGreaterThan(10);
+    });
+  }
+}
