@@ -32,7 +32,7 @@ const LOG_LENGTH = 4_000;
  * @throws an Error with the end of what the server wrote, where it ends or does not answer in time.
  * @example
  * await using server = await spawnServer({
- *   command: ["etcd", "--data-dir", folder, "--listen-client-urls", url],
+ *   command: ["etcd", "--data-dir", folder, "--listen-client-urls", url, "--advertise-client-urls", url],
  *   answers: () => fetch(`${url}/health`),
  * });
  */

@@ -399,7 +399,7 @@ export class PortableStore<M> implements MessageStore<M> {
     if (append.length > maxCommitMessages) {
       throw new StoreError(
         "TOO_LARGE",
-        `messages: ${append.length} exceed the maximum of ${maxCommitMessages} for one commit; add them in several commits`,
+        `messages: ${append.length} in one commit, at most ${maxCommitMessages} fit; add them in several commits`,
       );
     }
     const metadataUnits = metadata?.length ?? 0;
