@@ -8,7 +8,7 @@ export interface SlotMove {
   readonly keys: readonly string[];
   readonly target: Redis;
   migrate(key: string): Promise<unknown>;
-  /** Gives the slot to the target, to which all of its keys have been migrated. */
+  /** Migrates what is left in the slot, which other threads may share, and gives it to the target. */
   end(): Promise<void>;
 }
 
@@ -35,11 +35,13 @@ export async function beginMove(
   const [innerHost = "", innerPort = ""] = server.nodes[to]?.innerAddress.split(":") ?? [];
   await target.call("CLUSTER", "SETSLOT", slot, "IMPORTING", String(sourceId));
   await source.call("CLUSTER", "SETSLOT", slot, "MIGRATING", String(targetId));
+  const migrate = (key: string) => source.call("MIGRATE", innerHost, innerPort, key, 0, 5_000);
   return {
     keys,
     target,
-    migrate: (key) => source.call("MIGRATE", innerHost, innerPort, key, 0, 5_000),
+    migrate,
     async end() {
+      for (const key of await source.cluster("GETKEYSINSLOT", slot, 1_000)) await migrate(key);
       for (const node of [target, source, ...nodes])
         await node.call("CLUSTER", "SETSLOT", slot, "NODE", String(targetId));
     },
