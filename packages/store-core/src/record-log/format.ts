@@ -204,6 +204,11 @@ const byKey = new Map(table.map(([name, field]) => [field.key, [name, field.type
 const emptyHead: Readonly<Record<string, unknown>> = Object.fromEntries(
   table.map(([name]) => [name, undefined]),
 );
+const encoders = table.map(([name, { key, type }]) => ({ name, key, type }));
+const emptyJson: Readonly<Record<string, unknown>> = Object.fromEntries([
+  ["v", FORMAT_VERSION],
+  ...encoders.map(({ key }) => [key, undefined]),
+]);
 const requiredNames = table.filter(([, { isRequired }]) => isRequired).map(([name]) => name);
 
 function originOf(number: number, base: unknown): number {
@@ -213,8 +218,9 @@ function originOf(number: number, base: unknown): number {
 /** Writes a head as compact JSON; fields that are absent, or lists without entries, are left out. */
 export function encodeHead(head: Head): string {
   const origin = originOf(head.number, head.base);
-  const json: Record<string, unknown> = { v: FORMAT_VERSION };
-  for (const [name, { key, type }] of table) {
+  // One shape for all heads, which makes them cheap to write; JSON leaves out what is undefined.
+  const json: Record<string, unknown> = { ...emptyJson };
+  for (const { name, key, type } of encoders) {
     const value = head[name];
     if (value === undefined || (Array.isArray(value) && value.length === 0)) continue;
     json[key] = type.encode(value, origin);
