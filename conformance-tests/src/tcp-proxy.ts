@@ -167,6 +167,9 @@ export class TcpProxy {
     } else if (mode.kind === "delay-reply") {
       this.#strike();
       pipe.hold(chunk, performance.now() + mode.ms);
+    } else if (chunk === null) {
+      // A server ends a connection some time after its client did: that is no reply, and uses up no fault.
+      pipe.hold(chunk, 0);
     } else if (mode.kind === "cut-reply" && this.#skipsLeft > 0) {
       this.#skipsLeft -= 1;
       pipe.hold(chunk, 0);

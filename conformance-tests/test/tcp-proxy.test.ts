@@ -149,6 +149,21 @@ test("loses the reply and stays open, for good on that connection", async () => 
   await two.gets("<x>");
 });
 
+test.each(["drop-reply", "cut-reply"] as const)(
+  "%s takes no end of a connection for a reply",
+  async (kind) => {
+    const one = await client();
+    proxy.set({ kind, times: 1 });
+    open[0]?.end();
+    await one.isCut();
+    expect(proxy.mode.kind).toBe(kind);
+    const two = await client();
+    two.send("x");
+    await expect.poll(() => proxy.mode.kind).toBe("pass");
+    expect(two.got()).toBe("");
+  },
+);
+
 test("hangs, and forwards what it held when the mode changes", async () => {
   const one = await client();
   proxy.set({ kind: "hang" });
