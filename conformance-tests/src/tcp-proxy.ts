@@ -1,4 +1,5 @@
-import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
+import { type AddressInfo, connect, createServer, type Server } from "node:net";
+import { type Pipe, ProxiedConnection } from "./proxied-connection.ts";
 
 /** The behaviour of a proxy. Byte counts start when the mode is set, for each connection separately. */
 export type ProxyMode =
@@ -10,7 +11,8 @@ export type ProxyMode =
   | { readonly kind: "cut-request"; readonly afterBytes?: number; readonly times?: number }
   /**
    * Requests are forwarded; after `afterBytes` bytes of the reply (default 0) the connection is cut. So many parts of
-   * replies pass before (`skip`, default 0), on any connections.
+   * replies pass before (`skip`, default 0), on any connections. A part is what arrives at once: a reply may have several, and
+   * a protocol may send parts that belong to no reply.
    */
   | {
       readonly kind: "cut-reply";
@@ -22,6 +24,11 @@ export type ProxyMode =
   | { readonly kind: "drop-reply"; readonly times?: number }
   /** Nothing is forwarded in either direction until the mode changes; then everything held back is forwarded. */
   | { readonly kind: "hang" }
+  /**
+   * Requests are forwarded. Replies are held back until the next mode is set, to which they arrive then. To let through what
+   * is held and hold what follows, set `pass` and this mode again.
+   */
+  | { readonly kind: "hold-reply" }
   /** Replies come `ms` milliseconds later, in order. */
   | { readonly kind: "delay-reply"; readonly ms: number };
 
@@ -31,13 +38,6 @@ export interface ProxyCounters {
   readonly requestBytes: number;
   readonly replyBytes: number;
   readonly strikes: number;
-}
-
-interface Held {
-  /** What to forward; `null` for the end of the stream. */
-  readonly chunk: Buffer | null;
-  /** When, by `performance.now()`; Infinity: when the mode changes. */
-  due: number;
 }
 
 /**
@@ -55,7 +55,7 @@ interface Held {
  */
 export class TcpProxy {
   readonly #servers: Server[] = [];
-  readonly #connections = new Set<Connection>();
+  readonly #connections = new Set<ProxiedConnection>();
   readonly #counters = { connections: 0, requestBytes: 0, replyBytes: 0, strikes: 0 };
   #mode: ProxyMode = { kind: "pass" };
   #strikesLeft = Number.POSITIVE_INFINITY;
@@ -75,7 +75,7 @@ export class TcpProxy {
     const server = createServer({ allowHalfOpen: true, noDelay: true }, (client) => {
       this.#counters.connections += 1;
       const upstream = connect({ ...target, allowHalfOpen: true, noDelay: true });
-      const connection: Connection = new Connection(client, upstream, {
+      const connection: ProxiedConnection = new ProxiedConnection(client, upstream, {
         requestArrived: (chunk) => this.#onRequest(connection, chunk),
         replyArrived: (chunk) => this.#onReply(connection, chunk),
         requestForwarded: (bytes) => {
@@ -106,12 +106,18 @@ export class TcpProxy {
 
   /** Changes the mode, for open connections too. What a `hang` held back is forwarded now. */
   set(mode: ProxyMode): void {
+    const holdsReplies = this.#mode.kind === "hold-reply";
     this.#mode = mode;
     this.#strikesLeft = ("times" in mode ? mode.times : undefined) ?? Number.POSITIVE_INFINITY;
     this.#skipsLeft = ("skip" in mode ? mode.skip : undefined) ?? 0;
     for (const connection of this.#connections) {
-      if (mode.kind === "down") this.#cut(connection);
-      else connection.restart(mode.kind === "hang");
+      if (mode.kind === "down") {
+        this.#cut(connection);
+        continue;
+      }
+      const replies = holdsReplies ? connection.replies.take() : [];
+      connection.restart(mode.kind === "hang");
+      for (const chunk of replies) if (!connection.replies.isStopped) this.#onReply(connection, chunk);
     }
   }
 
@@ -128,7 +134,7 @@ export class TcpProxy {
     await Promise.all(closed);
   }
 
-  #cut(connection: Connection): void {
+  #cut(connection: ProxiedConnection): void {
     this.#counters.strikes += 1;
     connection.cut();
   }
@@ -139,7 +145,7 @@ export class TcpProxy {
     if (this.#strikesLeft <= 0) this.set({ kind: "pass" });
   }
 
-  #onRequest(connection: Connection, chunk: Buffer | null): void {
+  #onRequest(connection: ProxiedConnection, chunk: Buffer | null): void {
     const mode = this.#mode;
     const pipe = connection.requests;
     if (mode.kind === "hang") {
@@ -152,15 +158,18 @@ export class TcpProxy {
     }
   }
 
-  #onReply(connection: Connection, chunk: Buffer | null): void {
+  #onReply(connection: ProxiedConnection, chunk: Buffer | null): void {
     const mode = this.#mode;
     const pipe = connection.replies;
-    if (mode.kind === "hang") {
+    if (mode.kind === "hang" || mode.kind === "hold-reply") {
       this.#strike();
       pipe.hold(chunk, Number.POSITIVE_INFINITY);
     } else if (mode.kind === "delay-reply") {
       this.#strike();
       pipe.hold(chunk, performance.now() + mode.ms);
+    } else if (chunk === null) {
+      // A server ends a connection some time after its client did: that is no reply, and uses up no fault.
+      pipe.hold(chunk, 0);
     } else if (mode.kind === "cut-reply" && this.#skipsLeft > 0) {
       this.#skipsLeft -= 1;
       pipe.hold(chunk, 0);
@@ -174,134 +183,13 @@ export class TcpProxy {
     }
   }
 
-  #forwardOrCut(connection: Connection, pipe: Pipe, chunk: Buffer | null, afterBytes = 0): void {
+  #forwardOrCut(connection: ProxiedConnection, pipe: Pipe, chunk: Buffer | null, afterBytes = 0): void {
     const rest = afterBytes - pipe.bytes;
     if (chunk === null || chunk.length < rest) {
       pipe.hold(chunk, 0);
     } else {
       this.#strike();
       connection.cutAfter(pipe, chunk.subarray(0, rest));
-    }
-  }
-}
-
-interface ConnectionEvents {
-  /** `null` for the end of the stream. */
-  requestArrived(chunk: Buffer | null): void;
-  replyArrived(chunk: Buffer | null): void;
-  requestForwarded(bytes: number): void;
-  replyForwarded(bytes: number): void;
-  closed(): void;
-}
-
-/** A client's socket, the server's socket, and a pipe each way. */
-class Connection {
-  readonly requests: Pipe;
-  readonly replies: Pipe;
-  readonly #sockets: readonly [Socket, Socket];
-
-  constructor(client: Socket, upstream: Socket, events: ConnectionEvents) {
-    this.#sockets = [client, upstream];
-    this.requests = new Pipe(client, upstream, events.requestArrived, events.requestForwarded);
-    this.replies = new Pipe(upstream, client, events.replyArrived, events.replyForwarded);
-    client.on("error", () => this.cut());
-    upstream.on("error", () => this.cut());
-    // If replies are lost, so is their end, but no caller waits for it any more.
-    upstream.on("end", () => {
-      if (client.readableEnded && this.replies.isStopped) this.cut();
-    });
-    for (const socket of this.#sockets) {
-      socket.on("close", () => {
-        if (client.closed && upstream.closed) events.closed();
-      });
-    }
-  }
-
-  cut(): void {
-    this.requests.stop();
-    this.replies.stop();
-    for (const socket of this.#sockets) socket.destroy();
-  }
-
-  /** Cuts once the receiver of `pipe` has got `lastBytes`; its sender is cut at once. */
-  cutAfter(pipe: Pipe, lastBytes: Buffer): void {
-    this.requests.stop();
-    this.replies.stop();
-    pipe.source.destroy();
-    pipe.target.end(lastBytes, () => pipe.target.destroy());
-  }
-
-  restart(hang: boolean): void {
-    this.requests.restart(hang);
-    this.replies.restart(hang);
-  }
-}
-
-/** One direction of a connection: what arrives at `source` goes to `target`, at its time and in order. */
-class Pipe {
-  readonly source: Socket;
-  readonly target: Socket;
-  /** Bytes that were let through since the mode was set. */
-  bytes = 0;
-  readonly #forwarded: (bytes: number) => void;
-  readonly #held: Held[] = [];
-  #stopped = false;
-  #timer: NodeJS.Timeout | undefined;
-
-  constructor(
-    source: Socket,
-    target: Socket,
-    arrived: (chunk: Buffer | null) => void,
-    forwarded: (bytes: number) => void,
-  ) {
-    this.source = source;
-    this.target = target;
-    this.#forwarded = forwarded;
-    source.on("data", (chunk: Buffer) => !this.#stopped && arrived(chunk));
-    source.on("end", () => !this.#stopped && arrived(null));
-    target.on("close", () => this.stop());
-  }
-
-  hold(chunk: Buffer | null, due: number): void {
-    this.bytes += chunk?.length ?? 0;
-    this.#held.push({ chunk, due });
-    this.#forwardDue();
-  }
-
-  restart(hang: boolean): void {
-    this.bytes = 0;
-    if (hang) return;
-    for (const held of this.#held) if (held.due === Number.POSITIVE_INFINITY) held.due = 0;
-    this.#forwardDue();
-  }
-
-  get isStopped(): boolean {
-    return this.#stopped;
-  }
-
-  /** Loses what is held and all that still arrives. */
-  stop(): void {
-    this.#stopped = true;
-    this.#held.length = 0;
-    clearTimeout(this.#timer);
-  }
-
-  #forwardDue(): void {
-    clearTimeout(this.#timer);
-    for (let next = this.#held[0]; next !== undefined; next = this.#held[0]) {
-      const wait = next.due - performance.now();
-      if (wait === Number.POSITIVE_INFINITY) return;
-      if (wait > 0) {
-        this.#timer = setTimeout(() => this.#forwardDue(), wait);
-        return;
-      }
-      this.#held.shift();
-      if (next.chunk === null) {
-        this.target.end();
-      } else {
-        this.#forwarded(next.chunk.length);
-        this.target.write(next.chunk);
-      }
     }
   }
 }
