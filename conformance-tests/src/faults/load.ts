@@ -92,6 +92,7 @@ class Load {
   #isOver = false;
   #failed = 0;
   #longestCallMs = 0;
+  #longestFailureMs = 0;
   backAfterMs = 0;
 
   constructor({ clients, sound, mayLose = false, retryable = true }: LoadOptions) {
@@ -176,6 +177,7 @@ class Load {
       if (!StoreError.is(error, "UNAVAILABLE")) throw error;
       expect(error.retryable, `retryable: ${error.message}`).toBe(this.#retryable);
       this.#failed += 1;
+      this.#longestFailureMs = Math.max(this.#longestFailureMs, performance.now() - start);
       return false;
     } finally {
       this.#longestCallMs = Math.max(this.#longestCallMs, performance.now() - start);
@@ -190,7 +192,9 @@ class Load {
     const seen = new Set(final);
     const lost = this.#acknowledged.filter((batch) => !seen.has(batch)).length;
     if (!this.#mayLose) expect(lost, "acknowledged and not there").toBe(0);
-    expect(this.#longestCallMs, "milliseconds of the longest call").toBeLessThan(DEADLINE_MS);
+    expect(this.#longestFailureMs, "milliseconds of the longest call that failed").toBeLessThan(DEADLINE_MS);
+    // One that succeeds may also have waited for the other writers.
+    expect(this.#longestCallMs, "milliseconds of the longest call").toBeLessThan(2 * DEADLINE_MS);
     this.#checkOrder(final);
     return {
       commits: this.#acknowledged.length,

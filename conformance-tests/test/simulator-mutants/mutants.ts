@@ -155,8 +155,13 @@ export const mutants: readonly Mutant[] = [
     ["write", "#findRecordedOutcome", 'if (drop === "all") await this.#amend(blankDead(after));', ""],
   ),
   off(
+    "an id that this call has sent is looked up",
+    ["wild", 1],
+    ["write", "#findRecordedOutcome", " && this.#operation.attempts.length === 0", ""],
+  ),
+  off(
     "a late drop of all blanks",
-    ["silences", 4],
+    ["silences", 8],
     ["write", "#confirm", 'if (this.#request.drop === "all" && end) await this.#amend(blankDead(end));', ""],
   ),
   off("a drop of all ends uploads", ["large", 1], ["plan", "uploadsAfter", 'request.drop === "all" || ', ""]),
@@ -182,7 +187,7 @@ export const mutants: readonly Mutant[] = [
   ),
   off(
     "a reader begins again where a text is missing",
-    ["steady", 9],
+    ["steady", 15],
     ["read", "readThread", "if (view && (read.isWhole || isSame))", "if (view)"],
   ),
   off(

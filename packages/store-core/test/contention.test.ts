@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { contend, type ServerModel } from "./contention.ts";
 
-const SECONDS = 20;
+/** The inserts that a run has time for. */
+const INSERTS = 4_000;
 const near: ServerModel = { travelMs: 1, serviceMs: 4, processors: 2, returnsWinner: false };
 const models: readonly (readonly [string, ServerModel])[] = [
   ["a server nearby", near],
@@ -12,14 +13,16 @@ const models: readonly (readonly [string, ServerModel])[] = [
   ],
 ];
 
-describe.each(models)(
+const slow: ServerModel = { travelMs: 200, serviceMs: 100, processors: 2, returnsWinner: false };
+
+describe.each([...models, ["a slow server", slow] as const])(
   "writers of several processes that commit to one thread without a pause, on %s",
   (_, model) => {
     const tripMs = model.travelMs + model.serviceMs;
 
     test("one alone makes nearly a commit in each round trip", async () => {
-      const { commitsPerSecond } = await contend(1, 1, model, SECONDS * 1_000);
-      expect((commitsPerSecond * tripMs) / 1_000).toBeGreaterThan(0.93);
+      const { commitsPerSecond } = await contend(1, 1, model, INSERTS * tripMs);
+      expect((commitsPerSecond * tripMs) / 1_000).toBeGreaterThan(0.9);
     });
 
     test.each([2, 8])("%i together lose few races, and none of them starves", async (writers) => {
@@ -27,11 +30,11 @@ describe.each(models)(
         1,
         writers,
         model,
-        SECONDS * 1_000,
+        INSERTS * tripMs,
       );
       expect((commitsPerSecond * tripMs) / 1_000).toBeGreaterThan(0.4);
-      expect(requestsPerCommit).toBeLessThan(4);
-      expect(longestMs).toBeLessThan(10_000);
+      expect(requestsPerCommit).toBeLessThan(4.5);
+      expect(longestMs / tripMs).toBeLessThan(60 + 60 * writers);
       expect(fewest).toBeGreaterThan(0);
     });
   },

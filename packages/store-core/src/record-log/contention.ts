@@ -1,24 +1,33 @@
 import type { Clock } from "../clock.ts";
 
-/** The time for which other processes are assumed to write to a thread, after one of their rows was in the way. */
+/**
+ * The time for which other processes are assumed to write to a thread, after one of their rows was in the way, and the same in
+ * inserts, for a slow server.
+ */
 const CONTENDED_MS = 5_000;
+const CONTENDED_INSERTS = 128;
 /**
  * The number of commits that a process makes in succession while others write. It then pauses, so that another process
- * can be first.
+ * can be first. On a slow server it makes as many as fit into a second, but at least two.
  */
-const COMMITS_IN_SUCCESSION = 8;
+const COMMITS_IN_SUCCESSION = { most: 8, least: 2, ms: 1_000 };
 /** The same where no other writer is known: others may be losing every race without this process noticing. */
-const COMMITS_ALONE = 128;
+const COMMITS_ALONE = { most: 128, least: 32, ms: 4_000 };
 /** Pauses are measured in the time of one insert, because that is how long a race lasts. */
 const LONGEST_PAUSE = 16;
 const PAUSE_OF_WINNER = 8;
 const PAUSE_ALONE = 4;
-const SLOWEST_INSERT_MS = 100;
+/** A process that has lost this often in succession no longer waits for others, and comes back within the pause of a winner. */
+const PATIENT_LOSSES = 6;
+const IMPATIENT_PAUSE = 2;
+const SLOWEST_INSERT_MS = 1_000;
+const LONGEST_PAUSE_MS = 4_000;
 
 /**
  * How a process shares a thread with other processes that write to it all the time. The winner of a row knows the end of the
  * thread, so it would win every race: a loser has to read the end first. Therefore a winner pauses after some commits, and a
- * loser pauses longer with each loss, because each attempt that comes too early costs two requests.
+ * loser pauses longer with each loss, because each attempt that comes too early costs two requests. After several losses its
+ * pauses are short, so that it does not miss the pauses of winners for ever.
  *
  * This decides about pauses only. The insert of a row decides who commits.
  */
@@ -29,14 +38,19 @@ export class Contention {
   #madeAt = Number.NEGATIVE_INFINITY;
   /** Commits without a pause between them. */
   #inSuccession = 0;
+  /** Losses without a commit between them. */
+  #losses = 0;
   /** The next pause, in times of an insert. */
   #pause = 0;
   #insertMs = 0;
 
   /** Another process was first. */
   lost(clock: Clock, insertMs: number): void {
+    this.#losses += 1;
+    const longer = Math.min(LONGEST_PAUSE, Math.max(1, 2 * this.#pause));
     // A first loss may only mean that this process did not write for a while.
-    this.#pause = this.isContended(clock) ? Math.min(LONGEST_PAUSE, Math.max(1, 2 * this.#pause)) : 0;
+    if (!this.isContended(clock)) this.#pause = 0;
+    else this.#pause = this.#losses > PATIENT_LOSSES ? IMPATIENT_PAUSE : longer;
     this.#lostAt = clock.monotonic();
     this.#inSuccession = 0;
     this.#insertMs = Math.min(SLOWEST_INSERT_MS, insertMs);
@@ -46,6 +60,7 @@ export class Contention {
   made(clock: Clock, insertMs: number): void {
     this.#madeAt = clock.monotonic();
     this.#inSuccession += 1;
+    this.#losses = 0;
     this.#insertMs = Math.min(SLOWEST_INSERT_MS, insertMs);
   }
 
@@ -53,7 +68,8 @@ export class Contention {
   yields(clock: Clock): boolean {
     const isContended = this.isContended(clock);
     if (clock.monotonic() - this.#madeAt > this.#insertMs) this.#inSuccession = 0;
-    if (this.#inSuccession < (isContended ? COMMITS_IN_SUCCESSION : COMMITS_ALONE)) return false;
+    const { most, least, ms } = isContended ? COMMITS_IN_SUCCESSION : COMMITS_ALONE;
+    if (this.#inSuccession < Math.max(least, Math.min(most, ms / this.#insertMs))) return false;
     this.#inSuccession = 0;
     this.#pause = isContended ? Math.max(PAUSE_OF_WINNER, this.#pause / 2) : PAUSE_ALONE;
     return true;
@@ -61,11 +77,12 @@ export class Contention {
 
   /** Waits for a random part of the pause that is due. */
   async pause(clock: Clock, signal: AbortSignal | undefined): Promise<void> {
-    if (this.#pause > 0) await clock.sleep(this.#pause * this.#insertMs, signal);
+    const ms = Math.min(LONGEST_PAUSE_MS, this.#pause * this.#insertMs);
+    if (ms > 0) await clock.sleep(ms, signal);
   }
 
   /** Whether others write to the thread, so that what was known before a pause is out of date. */
   isContended(clock: Clock): boolean {
-    return clock.monotonic() - this.#lostAt < CONTENDED_MS;
+    return clock.monotonic() - this.#lostAt < Math.max(CONTENDED_MS, CONTENDED_INSERTS * this.#insertMs);
   }
 }
