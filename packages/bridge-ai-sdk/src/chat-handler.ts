@@ -3,18 +3,19 @@ import { StoreError } from "@scrollback/store-core";
 import type { UIMessage, UIMessageChunk } from "ai";
 import { JsonToSseTransformStream } from "ai";
 import { answerOf, toolsOf } from "./answer-source.ts";
+import { closeUiAnswer } from "./close-answer.ts";
+import { errorResponse } from "./error-response.ts";
 import type { ChatHandler } from "./handler.ts";
 import { checkHandlerOptions, checkOwner } from "./handler-checks.ts";
-import { errorResponse, readJson } from "./http.ts";
 import { inProcessStreams } from "./in-process-streams.ts";
 import { type BegunRun, beginRun, recorderOf, turnOf } from "./open-turn.ts";
 import type { ChatHandlerOptions, Turn } from "./options.ts";
 import { type PostBody, parsePostBody } from "./post-body.ts";
+import { readJson } from "./read-json.ts";
 import { withPrelude } from "./replay.ts";
 import { routedResponse } from "./routes.ts";
 import { hasCode, isAsked, readTurnRequest } from "./run-change.ts";
 import { resumedAnswer, stopAnswer } from "./running-answers.ts";
-import { settled } from "./settle.ts";
 import { answerResponse } from "./stream-response.ts";
 import { firstTitleOf, isOpenTitle, titleOf, wantsTitle, writeTitle } from "./titles.ts";
 
@@ -58,7 +59,7 @@ export function createChatHandler<UI extends UIMessage>(options: ChatHandlerOpti
   const assertOpen = () => {
     if (isClosed) throw new StoreError("CLOSED", "chat: the server is being stopped; try again");
   };
-  const settle = (message: UI) => settled(message, tools);
+  const closeAnswer = (message: UI) => closeUiAnswer(message, tools);
 
   const report = (error: unknown, chatId: string, runId?: string) =>
     options.onError?.(error, { chatId, ...(runId !== undefined && { runId }) });
@@ -176,7 +177,13 @@ export function createChatHandler<UI extends UIMessage>(options: ChatHandlerOpti
     async fetch(request, context) {
       checkOwner("fetch", context);
       return await respond("", () =>
-        routedResponse(request, context.owner, { chats, handler, maxMessageBytes, isImportAllowed, settle }),
+        routedResponse(request, context.owner, {
+          chats,
+          handler,
+          maxMessageBytes,
+          isImportAllowed,
+          closeAnswer,
+        }),
       );
     },
     async close({ wait = false } = {}) {

@@ -1,7 +1,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import { ReadableStream } from "node:stream/web";
 import { StoreError } from "@scrollback/store-core";
-import { errorResponse } from "./http.ts";
+import { errorResponse } from "./error-response.ts";
 
 /**
  * Serves a fetch handler by `node:http`. A client that goes away aborts nothing: an answer goes on being made.

@@ -2,9 +2,9 @@ import type { Chat, ChatEntry, ChatPatch, ChatStore, ListChats, OwnedChats } fro
 import { invalid, isObject, isString, StoreError } from "@scrollback/store-core";
 import type { UIMessage } from "ai";
 import type { ChatHandler } from "./handler.ts";
-import { readJson } from "./http.ts";
 import { importedChat } from "./imported-chat.ts";
 import { isChatId } from "./post-body.ts";
+import { readJson } from "./read-json.ts";
 
 /** An export holds a whole chat. */
 const MAX_IMPORT_BYTES = 64 * 1_024 * 1_024;
@@ -16,7 +16,7 @@ export interface RouteContext<UI extends UIMessage> {
   readonly maxMessageBytes: number;
   readonly isImportAllowed: boolean;
   /** Closes an answer that gets no more. */
-  settle(message: UI): UI;
+  closeAnswer(message: UI): UI;
 }
 
 interface RouteCall<UI extends UIMessage> extends RouteContext<UI> {
@@ -44,7 +44,7 @@ const routes: Readonly<Record<string, Route>> = {
   async "GET /chats"({ mine, query }) {
     return Response.json(await mine.list(listOptions(query)));
   },
-  async "GET /chats/:id"({ mine, chatId, query, settle }) {
+  async "GET /chats/:id"({ mine, chatId, query, closeAnswer }) {
     const limit = query.get("limit");
     const before = query.get("before");
     const page = await mine.read(chatId, {
@@ -53,7 +53,7 @@ const routes: Readonly<Record<string, Route>> = {
     });
     if (!page) throw missing();
     const { chat, older } = page;
-    const entries = page.entries.map((entry) => shownEntry(entry, chat, settle));
+    const entries = page.entries.map((entry) => shownEntry(entry, chat, closeAnswer));
     const statuses = Object.fromEntries(entries.map((entry) => [entry.message.id, statusOf(entry)]));
     const messages = entries.map(({ message }) => message);
     return Response.json({ chat, messages, statuses, ...(older !== undefined && { older }) });
@@ -169,13 +169,13 @@ function parsedLabels(text: string): NonNullable<ListChats["labels"]> {
 function shownEntry<UI extends UIMessage>(
   entry: ChatEntry<UI>,
   { run }: Chat,
-  settle: (message: UI) => UI,
+  closeAnswer: (message: UI) => UI,
 ): ChatEntry<UI> {
   const isLost = run?.state === "lost" && run.messageId === entry.message.id && entry.status === "partial";
   return isLost
     ? {
         ...entry,
-        message: settle(entry.message),
+        message: closeAnswer(entry.message),
         status: "failed",
         error: "the process that made the answer was lost",
       }

@@ -1,9 +1,9 @@
 import type { ChatStoreOptions } from "@scrollback/chats";
 import { checkOptions, isObject } from "@scrollback/store-core";
 import type { UIMessage } from "ai";
+import { closeUiAnswer } from "./close-answer.ts";
 import { uiMessageProblem } from "./message-traits.ts";
 import type { UIOptions } from "./options.ts";
-import { settled } from "./settle.ts";
 
 /** The checks of {@link UIOptions}. */
 export const uiOptionChecks = { tools: isObject, metadataSchema: () => undefined, dataSchemas: isObject };
@@ -16,12 +16,12 @@ export const uiOptionChecks = { tools: isObject, metadataSchema: () => undefined
  */
 export function uiMessages<UI extends UIMessage>(
   options: UIOptions = {},
-): Required<Pick<ChatStoreOptions<UI>, "check" | "preview" | "settle">> {
+): Required<Pick<ChatStoreOptions<UI>, "check" | "preview" | "closeAnswer">> {
   checkOptions("uiMessages", options, uiOptionChecks);
   return {
     check: uiMessageProblem,
     preview: textOf,
-    settle: (message) => settled(message, options.tools),
+    closeAnswer: (message) => closeUiAnswer(message, options.tools),
   };
 }
 

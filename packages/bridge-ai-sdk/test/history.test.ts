@@ -20,8 +20,8 @@ const client = (state: string, fields: object = {}) => ({
   input: { question: "x" },
 });
 
-test("settle: what is interrupted is an error, what waits for the user stays, and the SDK takes the rest", async () => {
-  const { settle } = uiMessages({ tools });
+test("closeAnswer: what is interrupted is an error, what waits for the user stays, and the SDK takes the rest", async () => {
+  const { closeAnswer } = uiMessages({ tools });
   const error = { state: "output-error", errorText: "Interrupted; it may have run." };
   const approval = { id: "x", approved: true };
   const parts: [object, object | undefined][] = [
@@ -63,7 +63,7 @@ test("settle: what is interrupted is an error, what waits for the user stays, an
     ],
   ];
   for (const [part, settled] of parts) {
-    const [made] = settle(message(part)).parts;
+    const [made] = closeAnswer(message(part)).parts;
     expect(made).toEqual(settled);
     if (made) await convertToModelMessages([message(made)], { ignoreIncompleteToolCalls: true });
   }

@@ -1,5 +1,6 @@
 export { type DirectoryClock, systemDirectoryClock } from "./clock.ts";
 export { retryOnConflict } from "./conflicts.ts";
+export type { DirectoryLayout } from "./directory/directory-kind.ts";
 export { MarkedDirectories } from "./directory/marked-directories.ts";
 export type { Mark, MarkedEntry, MarkedNote } from "./directory/marked-notes.ts";
 export type {
@@ -12,7 +13,6 @@ export type {
   Written,
 } from "./directory/marked-options.ts";
 export type { Direction, Key, Position } from "./directory/position.ts";
-export type { DirectoryLayout } from "./directory/rules.ts";
 export type { LeafRef, RetiredLeaf, Root, Snapshot } from "./directory/tree.ts";
 export {
   type RefuseCreation,

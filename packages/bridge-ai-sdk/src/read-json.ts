@@ -1,26 +1,4 @@
-import { StoreError, type StoreErrorCode } from "@scrollback/store-core";
-
-const statuses: Partial<Record<StoreErrorCode, number>> = {
-  INVALID_ARGUMENT: 400,
-  INVALID_STATE: 400,
-  NOT_FOUND: 404,
-  CONFLICT: 409,
-  TOO_LARGE: 413,
-  CLOSED: 503,
-  UNAVAILABLE: 503,
-};
-
-/** `{ error, message }`, with the status of the error's code. What is not a `StoreError` is told as `INTERNAL`. */
-export function errorResponse(error: unknown): Response {
-  if (!StoreError.is(error))
-    return Response.json({ error: "INTERNAL", message: "Internal error" }, { status: 500 });
-  const { code, message } = error;
-  const status = statuses[code] ?? 500;
-  return Response.json(
-    { error: code, message },
-    { status, ...(status === 503 && { headers: { "retry-after": "1" } }) },
-  );
-}
+import { StoreError } from "@scrollback/store-core";
 
 /** The JSON of a request; undefined where it has no body. @throws StoreError `INVALID_ARGUMENT`, `TOO_LARGE`. */
 export async function readJson(request: Request, maxBytes: number): Promise<unknown> {
