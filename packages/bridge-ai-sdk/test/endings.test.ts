@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { createUIMessageStream, type UIMessage } from "ai";
 import { expect, test } from "vitest";
 import { scriptedModel, scriptedTools } from "./scripted-model.ts";
@@ -279,49 +278,6 @@ test("an answer that is too large for the store: its beginning is stored as fail
   expect((await server.mine.read("c"))?.entries.at(-1)).toMatchObject({ status: "complete" });
 });
 
-test("generate returns chunks of its own: the answer has the run's id, also without a start", async () => {
-  await using server = await serve({
-    generate: () =>
-      ReadableStream.from([
-        { type: "text-start" as const, id: "1" },
-        { type: "text-delta" as const, id: "1", delta: "own" },
-        { type: "text-end" as const, id: "1" },
-      ]),
-    generateMessageId: () => "made",
-  });
-  const tab = openTab(server.url, "c");
-  await tab.sendMessage({ text: "q" });
-  expect(tab.lastMessage).toMatchObject({ id: "made", parts: [{ type: "text", text: "own" }] });
-  expect(await server.stored("c")).toEqual(tab.plain);
-});
-
-test("generate: a stream that breaks, or has chunks in the wrong order, is an error and a proper end", async () => {
-  const errors = [
-    () =>
-      new ReadableStream({
-        start(controller) {
-          controller.enqueue({ type: "text-start", id: "1" });
-          controller.enqueue({ type: "text-delta", id: "1", delta: "so far" });
-        },
-        async pull(controller) {
-          await sleep(20);
-          controller.error(new Error("secret: broken"));
-        },
-      }),
-    () => ReadableStream.from([{ type: "text-delta" as const, id: "none", delta: "x" }]),
-    () => ReadableStream.from([{ type: "data-x" as const, data: { size: 1n } }]),
-  ];
-  for (const generate of errors) {
-    await using server = await serve({ generate: generate as never });
-    const tab = openTab(server.url, "c");
-    await tab.sendMessage({ text: "q" });
-    expect(tab.error).toBeDefined();
-    expect((await server.mine.get("c"))?.run).toBeUndefined();
-    expect(server.errors).toHaveLength(1);
-    expect(JSON.stringify(tab.messages)).not.toContain("secret");
-  }
-});
-
 test("outputs of tools that are no JSON are stored as the client has them", async () => {
   const tools = { ...scriptedTools({ deleted: [] }) };
   const dated = {
@@ -337,60 +293,4 @@ test("outputs of tools that are no JSON are stored as the client has them", asyn
   expect(await server.stored("c")).toEqual(tab.plain);
   expect(JSON.stringify(await server.stored("c"))).toContain("1970-01-01T00:00:00.000Z");
   expect(server.errors).toEqual([]);
-});
-
-test("close: stops what runs, or waits for it, and refuses what comes later", async () => {
-  for (const wait of [false, true]) {
-    const server = await serve({ model: slow() });
-    const answered = server.post({ id: "c", message: user("q", `say ${words(20)}`) });
-    await until(async () => (await server.stored("c"))?.length === 2);
-    await server.handler.close({ wait });
-    const page = await server.mine.read("c");
-    expect(page?.entries.at(-1)?.status).toBe(wait ? "complete" : "stopped");
-    await answered;
-    const refused = await server.post({ id: "d", message: user("q") });
-    expect(refused).toMatchObject({ status: 503, error: "CLOSED" });
-    expect(refused.headers.get("retry-after")).toBe("1");
-    await server[Symbol.asyncDispose]();
-  }
-});
-
-test("close: refuses a message whose body is still arriving, and waits for an answer that is about to begin", async () => {
-  await using server = await serve();
-  const message = JSON.stringify({ id: "c", message: user("q") });
-  const closed = Promise.withResolvers<void>();
-  const body = new ReadableStream<Uint8Array>({
-    async start(controller) {
-      controller.enqueue(Buffer.from(message.slice(0, 10)));
-      await closed.promise;
-      controller.enqueue(Buffer.from(message.slice(10)));
-      controller.close();
-    },
-  });
-  const request = new Request("http://a/api/chat", { method: "POST", body, duplex: "half" });
-  const answered = server.handler.fetch(request, { owner: "ada" });
-  await sleep(20);
-  await server.handler.close();
-  closed.resolve();
-  expect((await answered).status).toBe(503);
-  expect(await server.mine.get("c")).toBeUndefined();
-
-  await using other = await serve({ model: slow() });
-  const { promise: begins, resolve } = Promise.withResolvers<void>();
-  const of = other.chats.of.bind(other.chats);
-  other.chats.of = (owner) => {
-    const mine = of(owner);
-    const begin = mine.begin.bind(mine);
-    mine.begin = async (...args) => {
-      resolve();
-      await sleep(50);
-      return await begin(...args);
-    };
-    return mine;
-  };
-  const begun = other.post({ id: "d", message: user("q", `say ${words(100)}`) });
-  await begins;
-  await other.handler.close();
-  expect(await other.mine.get("d")).not.toHaveProperty("run");
-  expect((await begun).status).toBe(200);
 });
