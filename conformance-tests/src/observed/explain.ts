@@ -1,3 +1,4 @@
+// Exceeds 300 lines because all checks of a history use the same explanation: one order of its commits.
 import { type CheckStates, type Explanation, fillTimeline } from "./fill.ts";
 import type { Observation, ObservedThread, Outcome } from "./observation.ts";
 import { checkRevisions, type Operation, operationsIn, tell } from "./operations.ts";

@@ -1,3 +1,4 @@
+// Exceeds 300 lines because each rule reads and changes the same state of one thread.
 import {
   formatRevision,
   type Head,

@@ -8,8 +8,6 @@ import {
   type Chain,
   isAlive,
   isRecent,
-  learn,
-  linkRow,
   MAX_ATTEMPTS,
   MissingRow,
   type Moment,
@@ -29,8 +27,10 @@ import {
   ROOT_LIFE_MS,
   SOLID_MARGIN_MS,
 } from "./expiry.ts";
-import { decodeHeadIfSound, encodeHead, type Fragment, type Head, type Upload } from "./format.ts";
+import type { Fragment, Upload } from "./field-types.ts";
+import { decodeHeadIfSound, encodeHead, type Head } from "./format.ts";
 import { fitsRow, layOut } from "./fragments.ts";
+import { learn, linkRow } from "./learn.ts";
 import { isNeeded, NotLocated, readTowards } from "./locate.ts";
 import { lowestRow, nextNumber, type PlannedRow, type PlanOptions, planRow, repeatHead } from "./plan.ts";
 import { mergeRanges, rowAlone } from "./ranges.ts";
