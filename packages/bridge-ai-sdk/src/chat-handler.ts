@@ -22,7 +22,7 @@ import { firstTitleOf, isOpenTitle, titleOf, wantsTitle, writeTitle } from "./ti
 const DEFAULT_MAX_BYTES = 1_024 * 1_024;
 
 /**
- * Serves chats to `useChat`: stores what a user sends and what the model answers, and survives closed tabs, reloads and crashes.
+ * Serves chats to `useChat`. Stores the user's messages and the model's answers, and survives closed tabs, reloads and crashes.
  *
  * @throws StoreError `INVALID_ARGUMENT` for wrong options. Does no I/O.
  * @example
@@ -51,9 +51,9 @@ export function createChatHandler<UI extends UIMessage>(options: ChatHandlerOpti
       return text === undefined ? {} : { title: text, titleBy: "text" as const };
     },
   };
-  /** The answers that this handler makes: what stops one, and when it is saved. */
+  /** The answers that this handler makes: how to stop each, and when it is saved. */
   const running = new Map<string, { stop(): Promise<unknown>; ended: Promise<unknown> }>();
-  /** The answers that are about to be in `running`. */
+  /** The answers that will be in `running`. */
   const starting = new Set<Promise<Response>>();
   let isClosed = false;
   const assertOpen = () => {
@@ -102,7 +102,7 @@ export function createChatHandler<UI extends UIMessage>(options: ChatHandlerOpti
     const source = lazyStream(async () => {
       const turn = await turnOf(begun, mine.ownerId, body, ui);
       titled = giveTitle(mine, turn);
-      // Steps are saved from the stream: for its own callback the SDK clones the message, which fails for some outputs of tools.
+      // Steps are saved from the stream: for its callback the SDK clones the message, which fails for some tool outputs.
       const { onStepEnd, ...recorded } = recorder.ui;
       return await answerOf(turn, options, recorded, onError);
     });
@@ -143,7 +143,7 @@ export function createChatHandler<UI extends UIMessage>(options: ChatHandlerOpti
     }
   };
 
-  /** The running answer to the same message: the request came twice. */
+  /** The running answer to the same message, for a request that was sent twice. */
   const sameAnswer = async (mine: OwnedChats<UI>, body: PostBody): Promise<Response | undefined> => {
     if (body.isBranch) return undefined;
     const request = await readTurnRequest<UI>(body, ui);
@@ -198,7 +198,7 @@ export function createChatHandler<UI extends UIMessage>(options: ChatHandlerOpti
   return handler;
 }
 
-/** A stream that is made by a promise. It fails where the promise does. */
+/** A stream from a promise. It fails if the promise rejects. */
 function lazyStream<C>(make: () => Promise<ReadableStream<C>>): ReadableStream<C> {
   const { readable, writable } = new TransformStream<C, C>();
   void make().then(

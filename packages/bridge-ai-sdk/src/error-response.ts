@@ -10,7 +10,7 @@ const statuses: Partial<Record<StoreErrorCode, number>> = {
   UNAVAILABLE: 503,
 };
 
-/** `{ error, message }`, with the status of the error's code. What is not a `StoreError` is told as `INTERNAL`. */
+/** `{ error, message }` with the status for the error's code. An error that is not a `StoreError` becomes `INTERNAL`. */
 export function errorResponse(error: unknown): Response {
   if (!StoreError.is(error))
     return Response.json({ error: "INTERNAL", message: "Internal error" }, { status: 500 });

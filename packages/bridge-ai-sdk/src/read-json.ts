@@ -1,6 +1,6 @@
 import { StoreError } from "@scrollback/store-core";
 
-/** The JSON of a request; undefined where it has no body. @throws StoreError `INVALID_ARGUMENT`, `TOO_LARGE`. */
+/** The JSON of a request; undefined if it has no body. @throws StoreError `INVALID_ARGUMENT`, `TOO_LARGE`. */
 export async function readJson(request: Request, maxBytes: number): Promise<unknown> {
   const tooLarge = new StoreError("TOO_LARGE", `request: the body may have at most ${maxBytes} bytes`);
   if (Number(request.headers.get("content-length")) > maxBytes) throw tooLarge;

@@ -9,7 +9,7 @@ import type { UIOptions } from "./options.ts";
 export const uiOptionChecks = { tools: isObject, metadataSchema: () => undefined, dataSchemas: isObject };
 
 /**
- * What a `ChatStore` needs to hold the UI messages of the AI SDK. Give it the tools that the handler has.
+ * The options with which a `ChatStore` stores UI messages of the AI SDK. Pass the same tools as to the handler.
  *
  * @example
  * const chats = new ChatStore<UIMessage>({ stores, ...uiMessages({ tools }) });
@@ -25,7 +25,7 @@ export function uiMessages<UI extends UIMessage>(
   };
 }
 
-/** The text of a message; without any, the names of its files. */
+/** The text of a message; if it has none, the names of its files. */
 export function textOf({ parts }: UIMessage): string {
   const texts = parts.flatMap((part) => (part.type === "text" ? part.text : []));
   const names = parts.flatMap((part) => (part.type === "file" ? (part.filename ?? part.mediaType) : []));
