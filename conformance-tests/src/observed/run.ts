@@ -69,9 +69,9 @@ async function inProcesses(
   task: Task,
 ): Promise<void> {
   const { faults } = backend.harness;
-  const start = (index: number, life: number, seconds: number) => {
+  const start = (index: number, incarnation: number, seconds: number) => {
     const childProcess = (index % 2 === 0 ? undefined : faults?.childProcess) ?? direct;
-    const job = { ...task, seconds, clients: namesOf(index, life) };
+    const job = { ...task, seconds, clients: namesOf(index, incarnation) };
     return runInProcess(childProcess, "act", job);
   };
   // This one lives to the end. A process may take seconds to start, which are not part of the run.
@@ -81,9 +81,9 @@ async function inProcesses(
   const others = Array.from({ length: PROCESSES - 1 }, async (_, other) => {
     const index = other + 1;
     const random = new Random(`${task.seed}/process ${index}`);
-    for (let life = 0; now() < until; life++) {
+    for (let incarnation = 0; now() < until; incarnation++) {
       const left = (until - now()) / 1_000;
-      const job = start(index, life, left / 1_000);
+      const job = start(index, incarnation, left / 1_000);
       const lifetime = 700 + random.next() * 6_000;
       if (lifetime >= left) {
         await job.result;
@@ -96,8 +96,8 @@ async function inProcesses(
   await Promise.all([first.result, breakThings(faults, new Random(`${task.seed}/faults`), until), ...others]);
 }
 
-const namesOf = (index: number, life: number) =>
-  Array.from({ length: CLIENTS }, (_, client) => `${index}-${life}-${client}`);
+const namesOf = (index: number, incarnation: number) =>
+  Array.from({ length: CLIENTS }, (_, client) => `${index}-${incarnation}-${client}`);
 
 async function breakThings(
   faults: FaultyConnection | undefined,
