@@ -1,31 +1,31 @@
 import type { Clock } from "../clock.ts";
 
-/** The time for which other processes are assumed to write to a thread, after one of their rows was in the way. */
+/** The time for which other processes are assumed to write to a thread, after one of their rows was first. */
 const CONTENDED_MS = 5_000;
 /**
  * The number of commits that a process makes in succession while others write. It then pauses, so that another process
  * can be first.
  */
 const COMMITS_IN_SUCCESSION = 8;
-/** The same where no other writer is known: others may be losing every race without this process noticing. */
+/** The same number if no other writer is known: others may lose every race without this process noticing. */
 const COMMITS_ALONE = 128;
-/** Pauses are measured in the time of one insert, because that is how long a race lasts. */
+/** Pauses are multiples of the time of one insert, which is the duration of a race. */
 const LONGEST_PAUSE = 16;
 const PAUSE_OF_WINNER = 8;
 const PAUSE_ALONE = 4;
 const SLOWEST_INSERT_MS = 100;
 
 /**
- * How a process shares a thread with other processes that write to it all the time. The winner of a row knows the end of the
- * thread, so it would win every race: a loser has to read the end first. Therefore a winner pauses after some commits, and a
- * loser pauses longer with each loss, because each attempt that comes too early costs two requests.
+ * Decides when a process pauses, so that it shares a thread with other processes that write continuously. The winner of a row
+ * knows the end of the thread, while a loser must read it first, so the winner would win every race. Therefore a winner pauses
+ * after some commits, and a loser pauses longer with each loss, because each early attempt costs two requests.
  *
- * This decides about pauses only. The insert of a row decides who commits.
+ * Pauses do not affect correctness: the insert of a row decides which process commits.
  */
 export class Contention {
-  /** When another process was first, by the monotonic clock. */
+  /** The last time at which another process was first, by the monotonic clock. */
   #lostAt = Number.NEGATIVE_INFINITY;
-  /** When the last commit ended. */
+  /** The end of the last commit. */
   #madeAt = Number.NEGATIVE_INFINITY;
   /** Commits without a pause between them. */
   #inSuccession = 0;
@@ -33,7 +33,7 @@ export class Contention {
   #pause = 0;
   #insertMs = 0;
 
-  /** Another process was first. */
+  /** Records that another process was first. */
   lost(clock: Clock, insertMs: number): void {
     // A first loss may only mean that this process did not write for a while.
     this.#pause = this.isContended(clock) ? Math.min(LONGEST_PAUSE, Math.max(1, 2 * this.#pause)) : 0;
@@ -42,7 +42,7 @@ export class Contention {
     this.#insertMs = Math.min(SLOWEST_INSERT_MS, insertMs);
   }
 
-  /** This process has made a commit. */
+  /** Records a commit of this process. */
   made(clock: Clock, insertMs: number): void {
     this.#madeAt = clock.monotonic();
     this.#inSuccession += 1;
@@ -59,12 +59,12 @@ export class Contention {
     return true;
   }
 
-  /** Waits for a random part of the pause that is due. */
+  /** Waits for a random part of the next pause. */
   async pause(clock: Clock, signal: AbortSignal | undefined): Promise<void> {
     if (this.#pause > 0) await clock.sleep(this.#pause * this.#insertMs, signal);
   }
 
-  /** Whether others write to the thread, so that what was known before a pause is out of date. */
+  /** Whether others write to the thread, so that the state from before a pause is outdated. */
   isContended(clock: Clock): boolean {
     return clock.monotonic() - this.#lostAt < CONTENDED_MS;
   }

@@ -4,11 +4,11 @@ import { FIRST_ROW } from "./record-log.ts";
 export type RowRange = readonly [from: number, to: number];
 /** The texts `from` to `to - 1` of a row. */
 export type TextRange = readonly [row: number, from: number, to: number];
-/** Where a text is: at `index` of the `count` texts of a row. */
+/** The position of a text: at `index` of the `count` texts of a row. */
 export type Spot = readonly [row: number, index: number, count: number];
-/** A row that holds one piece of each of the texts `from` to `to - 1` of a commit. */
+/** A row that contains one piece of each of the texts `from` to `to - 1` of a commit. */
 export type Fragment = readonly [row: number, from: number, to: number];
-/** Fragments that were inserted for a commit that is not there yet: its token, `n` when it began, the rows. */
+/** Fragments that were inserted for an unfinished commit: its token, `n` when it began, the rows. */
 export type Upload = readonly [token: string, n: number, rows: readonly RowRange[]];
 
 /** A commit has at most this many messages; see `maxCommitMessages` of the capabilities. */
@@ -20,7 +20,7 @@ export const LAST_MOMENT = 8.64e15;
 export class Malformed extends Error {}
 
 /**
- * One type of field: its JSON, and the check of what is read. Row numbers are written as their distance below `origin`, which
+ * One type of field: its JSON, and the check when it is read. Row numbers are written as their distance below `origin`, which
  * is the row's own number (for a root: the number of its first row), because most of them are near it.
  */
 export interface FieldType<T> {

@@ -42,53 +42,65 @@ const optional = <T>(key: string, type: FieldType<T>, doc: string): Field<T, fal
   doc,
 });
 
-/** The fields of a head. The encoder, the decoder, the checks and the page of the format are made of this table. */
+/** The fields of a head. The encoder, the decoder, the checks and the format's documentation use this table. */
 export const headFields = {
   token: required("t", text(64), "A random token of this row."),
-  predecessor: optional("p", text(64), "The token of the row that this one was built on. Absent in a root."),
+  predecessor: optional(
+    "p",
+    text(64),
+    "The token of the row on which this one was inserted. Absent in a root.",
+  ),
   root: required("r", count, "The number of the incarnation's root."),
   incarnation: required(
     "i",
     text(64),
-    "A random token of the thread's incarnation; it begins its revisions.",
+    "A random token of the thread's incarnation, the prefix of its revisions.",
   ),
-  n: required("n", count, "How many commits the incarnation has."),
+  n: required("n", count, "The number of commits of the incarnation."),
   at: required("a", time, "Log time: the writer's clock or the predecessor's log time, whichever is later."),
   base: optional("b", count, "In a root: the number of the incarnation's first row."),
-  createdAt: required("h", time, "When the incarnation's first commit was made, as its writer says."),
+  createdAt: required("h", time, "The time of the incarnation's first commit, given by its writer."),
   operationId: optional("o", text(1_024), "In a commit: its operation id."),
   digest: optional("d", text(64), "In a commit: the digest of its change."),
   updatedAt: optional(
     "c",
     time,
-    "When the newest commit was made, as its writer says. Absent before the first.",
+    "The time of the newest commit, given by its writer. Absent before the first.",
   ),
   start: optional("s", count, "In a commit: the sequence number of its first message."),
   kinds: optional("k", kinds, "In a commit: the kinds of its messages, one letter each."),
   setsMetadata: optional("y", yes, "In a commit: its last text is the thread's metadata."),
-  back: optional("l", rowBelow, "In a commit: the nearest lower row that had messages of the thread then."),
+  back: optional(
+    "l",
+    rowBelow,
+    "In a commit: the nearest lower row that had messages of the thread at that time.",
+  ),
   fragments: optional("f", fragments, "In a commit: the rows that hold its texts in pieces."),
   bounds: required("x", bounds, "The thread's sequence numbers, without the pinned message."),
   pinned: optional("g", pinned, "The pinned message."),
-  metadata: optional("m", spots, "Where the metadata is."),
-  newest: optional("u", row, "The row of the newest message. Absent: no message but perhaps a pinned one."),
-  edge: required("e", row, "The row of the oldest message, or of the last commit that left none."),
+  metadata: optional("m", spots, "The positions of the metadata."),
+  newest: optional(
+    "u",
+    row,
+    "The row of the newest message. Absent: no message, except possibly a pinned one.",
+  ),
+  edge: required("e", row, "The row of the oldest message, or of the last commit after which there was none."),
   bottom: required("w", row, "No row below is needed, except those of the pinned message and the metadata."),
   cut: optional("q", row, "The last row that dropped messages from the end."),
   expiresAt: optional("X", time, "The thread expires at this time. Absent: never."),
-  keptUntil: optional("K", time, "Rows inserted from here on expire at this time. Absent: never."),
+  keptUntil: optional("K", time, "This row and later rows expire at this time. Absent: never."),
   promisedUntil: optional("P", time, "No needed row expires before this time. Absent: none ever expires."),
   blank: optional("D", textRanges, "Dead texts that may not be blank yet."),
   free: optional("F", list(range), "Dead rows that may not be blank yet."),
   spent: optional("S", list(range), "Dead rows that are blank, and whose keys are still needed."),
-  uploads: optional("U", uploads, "Uploads that no commit has taken yet."),
-  closed: optional("z", yes, "The incarnation ends here; nothing is built on this row."),
+  uploads: optional("U", uploads, "Uploads that no commit has used yet."),
+  closed: optional("z", yes, "The incarnation ends here; no row is inserted on this row."),
 } as const;
 
 type Fields = typeof headFields;
 type ValueOf<F> = F extends Field<infer T, boolean> ? T : never;
 
-/** A row's head, decoded. What a field means is said in {@link headFields}. */
+/** A decoded head of a row. {@link headFields} documents the fields. */
 export type Head = { readonly number: number } & {
   readonly [K in keyof Fields as Fields[K]["isRequired"] extends true ? K : never]: ValueOf<Fields[K]>;
 } & {
@@ -100,7 +112,7 @@ export type Head = { readonly number: number } & {
 type AnyField = Field<unknown, boolean>;
 const table = Object.entries(headFields) as unknown as readonly (readonly [keyof Fields, AnyField])[];
 const byKey = new Map(table.map(([name, field]) => [field.key, [name, field.type] as const]));
-/** All heads have the same shape, which makes them cheap to make and to read. */
+/** All heads have the same shape, so creating and reading them is fast. */
 const emptyHead: Readonly<Record<string, unknown>> = Object.fromEntries(
   table.map(([name]) => [name, undefined]),
 );
@@ -110,7 +122,7 @@ function originOf(number: number, base: unknown): number {
   return number < FIRST_ROW ? count.decode(base, 0) : number;
 }
 
-/** Writes a head as compact JSON; fields that are absent, or lists without entries, are left out. */
+/** Writes a head as compact JSON, without absent fields and empty lists. */
 export function encodeHead(head: Head): string {
   const origin = originOf(head.number, head.base);
   const json: Record<string, unknown> = { v: FORMAT_VERSION };
@@ -142,7 +154,7 @@ function parse(number: number, text: string): Record<string, unknown> {
   );
 }
 
-/** Reads a head back. @throws StoreError `CORRUPT` where a field is damaged, or of a newer format version. */
+/** Reads a head. @throws StoreError `CORRUPT` if a field is damaged or the format version is newer. */
 export function decodeHead(number: number, text: string): Head {
   const json = parse(number, text);
   const head: Record<string, unknown> = { ...emptyHead, number };
@@ -167,7 +179,7 @@ export function decodeHead(number: number, text: string): Head {
 }
 
 /**
- * The fields that tell what messages a row holds. The encoder writes all but the last next to each other, before the bounds.
+ * The fields that describe the messages of a row. The encoder writes all but the last next to each other, before the bounds.
  */
 const contentsNames = ["start", "kinds", "setsMetadata", "back", "fragments", "uploads"] as const;
 const contentsFields = contentsNames.map((name) => [name, headFields[name] as AnyField] as const);
@@ -177,8 +189,8 @@ const [versionMark, startMark, boundsMark, uploadsMark] = [
 ] as [string, string, string, string];
 
 /**
- * The part of a head between its first message and its bounds, where a head has one and no uploads. What looks like a key is
- * one: quotes within a string are escaped, and no field is an object.
+ * The part of a head from its first message to its bounds, if the head has a message and no uploads. Text that looks like a key
+ * is a key: quotes within a string are escaped, and no field is an object.
  */
 function contentsJson(text: string): string | undefined {
   if (!text.startsWith(versionMark)) return undefined;
@@ -191,7 +203,7 @@ function contentsJson(text: string): string | undefined {
 /** The fields of a head from which the messages of its row follow. */
 export type ContentsHead = Pick<Head, "number" | (typeof contentsNames)[number]>;
 
-/** Reads only the fields of {@link ContentsHead}, in a third of the time that the whole head takes. @throws StoreError `CORRUPT` */
+/** Reads only the fields of {@link ContentsHead}, in a third of the time of the whole head. @throws StoreError `CORRUPT` */
 export function decodeRowContents(number: number, text: string): ContentsHead {
   const json = parse(number, contentsJson(text) ?? text);
   const head: Record<string, unknown> & { number: number } = {
@@ -211,7 +223,7 @@ export function decodeRowContents(number: number, text: string): ContentsHead {
   return head;
 }
 
-/** Reads a head back; undefined where it is damaged. */
+/** Reads a head; undefined if it is damaged. */
 export function decodeHeadIfSound({ number, head }: { number: number; head: string }): Head | undefined {
   try {
     return decodeHead(number, head);
@@ -220,7 +232,7 @@ export function decodeHeadIfSound({ number, head }: { number: number; head: stri
   }
 }
 
-/** What no field alone can tell: fields that belong together, and bounds that one gives another. */
+/** Checks several fields together: fields that require each other, and fields that limit each other. */
 function contradictionIn(head: Head): string | undefined {
   const { number, bounds, pinned, start = 0, kinds = "" } = head;
   const isRoot = number < FIRST_ROW;
@@ -251,12 +263,12 @@ function contradictionIn(head: Head): string | undefined {
   return undefined;
 }
 
-/** How many texts a commit's row has. */
+/** The number of texts in a commit's row. */
 export function textCountOf({ kinds = "", setsMetadata }: Pick<Head, "kinds" | "setsMetadata">): number {
   return kinds.length + (setsMetadata ?? 0);
 }
 
-/** The names, keys, types and meanings of a head's fields, for the page that documents the format. */
+/** The names, keys, types and meanings of a head's fields, for the documentation of the format. */
 export function describeHead(): {
   name: string;
   key: string;

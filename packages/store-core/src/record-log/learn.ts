@@ -138,7 +138,7 @@ function linkBelow(chain: Chain, rows: readonly LogRow[]): boolean {
   return !isBroken;
 }
 
-/** The newest messages, as far as links tell of them. */
+/** The newest messages, as far as the links contain them. */
 function topOf(end: Head, links: readonly Link[]): Run[] {
   const byNumber = new Map(links.map((link) => [link.number, link]));
   const runs: Run[] = [];
