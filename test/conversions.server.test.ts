@@ -24,6 +24,24 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
+/** The answer of the turn, which is the same in a model's messages and in Scrollback's. */
+const answer = [
+  {
+    role: "assistant",
+    content: [
+      { type: "text", text: "Let me see." },
+      { type: "tool-call", toolCallId: "c1", toolName: "find", input: { to: "harbour" } },
+    ],
+  },
+  {
+    role: "tool",
+    content: [
+      { type: "tool-result", toolCallId: "c1", toolName: "find", output: { type: "text", value: "8" } },
+    ],
+  },
+  { role: "assistant", content: "Line 8." },
+] satisfies (ChatMessage & ModelMessage)[];
+
 /** A turn with a tool, as each framework stores it through its own bridge. */
 const writers = {
   "a ChatMessage store": async (stores: StoreFactory, name: string) => {
@@ -31,43 +49,19 @@ const writers = {
     await store.addMessages([
       { id: "m1", role: "system", content: "Be short." },
       { id: "m2", role: "user", content: "Which tram?", createdAt: new Date(0) },
-      {
-        role: "assistant",
-        content: [
-          { type: "text", text: "Let me see." },
-          { type: "tool-call", toolCallId: "c1", toolName: "find", input: { to: "harbour" } },
-        ],
-      },
-      {
-        role: "tool",
-        content: [
-          { type: "tool-result", toolCallId: "c1", toolName: "find", output: { type: "text", value: "8" } },
-        ],
-      },
-      { role: "assistant", content: "Line 8." },
+      ...answer,
     ]);
     return await stores.open(`chat:${name}`).listMessages();
   },
   "the AI SDK's generateText": async (stores: StoreFactory, name: string) => {
     const models = stores.withTraits<ModelMessage>(chatMessageTraits as never);
-    await models.open(`model:${name}`).addMessages([
-      { role: "system", content: "Be short." },
-      { role: "user", content: [{ type: "text", text: "Which tram?" }] },
-      {
-        role: "assistant",
-        content: [
-          { type: "text", text: "Let me see." },
-          { type: "tool-call", toolCallId: "c1", toolName: "find", input: { to: "harbour" } },
-        ],
-      },
-      {
-        role: "tool",
-        content: [
-          { type: "tool-result", toolCallId: "c1", toolName: "find", output: { type: "text", value: "8" } },
-        ],
-      },
-      { role: "assistant", content: "Line 8." },
-    ]);
+    await models
+      .open(`model:${name}`)
+      .addMessages([
+        { role: "system", content: "Be short." },
+        { role: "user", content: [{ type: "text", text: "Which tram?" }] },
+        ...answer,
+      ]);
     return fromModelMessages(await models.open(`model:${name}`).listMessages()).messages;
   },
   "the AI SDK's useChat": async (stores: StoreFactory, name: string) => {

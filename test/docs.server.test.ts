@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { globSync } from "node:fs";
+import { existsSync, globSync } from "node:fs";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
@@ -34,7 +34,12 @@ async function blocksOf(page: string): Promise<Block[]> {
 }
 
 const manifests = globSync("{packages/*,conformance-tests}/package.json", { cwd: root }).sort();
-const manifestOf = async (path: string): Promise<{ name: string; scripts: Record<string, string> }> =>
+interface Manifest {
+  readonly name: string;
+  readonly scripts: Record<string, string>;
+  readonly repository: { readonly url: string };
+}
+const manifestOf = async (path: string): Promise<Manifest> =>
   JSON.parse(await readFile(join(root, path), "utf8"));
 
 const pages = globSync(
@@ -142,6 +147,20 @@ test("every link between the project's own pages leads somewhere", async () => {
       expect(globSync(join(root, dirname(page), target ?? "")), `${page} → ${target}`).toHaveLength(1);
     }
   }
+});
+
+test("every link to a file of the repository leads to one", async () => {
+  const { repository } = await manifestOf("packages/store-core/package.json");
+  const home = repository.url.replace(/^git\+|\.git$/g, "");
+  const links = (await Promise.all(pages.map((page) => readFile(join(root, page), "utf8")))).flatMap((text) =>
+    [...text.matchAll(/\]\((https:[^)#\s]+)/g)].map(([, link = ""]) => link),
+  );
+  const paths = links.flatMap((link) => {
+    const [, path] = link.startsWith(home) ? (/\/(?:blob|tree)\/main\/(.+)$/.exec(link) ?? []) : [];
+    return path === undefined ? [] : [path];
+  });
+  expect(paths.length).toBeGreaterThan(20);
+  expect(paths.filter((path) => !existsSync(join(root, path)))).toEqual([]);
 });
 
 test("the pages hold what is generated into them, as it was generated", async () => {

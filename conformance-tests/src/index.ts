@@ -37,6 +37,7 @@ export type {
 export { CountingLog } from "./record-log/counting-log.ts";
 export type { RecordLogHarness } from "./record-log/harness.ts";
 export {
+  type CountedLog,
   type RecordLogBackend,
   recordLogAccess,
   recordLogHarness,

@@ -18,7 +18,7 @@ export interface ConnectionEvents {
 }
 
 /** A client's socket, the server's socket, and a pipe each way. */
-export class Connection {
+export class ProxiedConnection {
   readonly requests: Pipe;
   readonly replies: Pipe;
   readonly #sockets: readonly [Socket, Socket];
@@ -89,6 +89,12 @@ export class Pipe {
     this.bytes += chunk?.length ?? 0;
     this.#held.push({ chunk, due });
     this.#forwardDue();
+  }
+
+  /** Removes what is held until the mode changes, in order. */
+  take(): (Buffer | null)[] {
+    const first = this.#held.findIndex(({ due }) => due === Number.POSITIVE_INFINITY);
+    return first < 0 ? [] : this.#held.splice(first).map(({ chunk }) => chunk);
   }
 
   restart(hang: boolean): void {

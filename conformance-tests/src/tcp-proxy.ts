@@ -1,5 +1,5 @@
 import { type AddressInfo, connect, createServer, type Server } from "node:net";
-import { Connection, type Pipe } from "./proxied-connection.ts";
+import { type Pipe, ProxiedConnection } from "./proxied-connection.ts";
 
 /** The behaviour of a proxy. Byte counts start when the mode is set, for each connection separately. */
 export type ProxyMode =
@@ -11,7 +11,8 @@ export type ProxyMode =
   | { readonly kind: "cut-request"; readonly afterBytes?: number; readonly times?: number }
   /**
    * Requests are forwarded; after `afterBytes` bytes of the reply (default 0) the connection is cut. So many parts of
-   * replies pass before (`skip`, default 0), on any connections.
+   * replies pass before (`skip`, default 0), on any connections. A part is what arrives at once: a reply may have several, and
+   * a protocol may send parts that belong to no reply.
    */
   | {
       readonly kind: "cut-reply";
@@ -23,6 +24,11 @@ export type ProxyMode =
   | { readonly kind: "drop-reply"; readonly times?: number }
   /** Nothing is forwarded in either direction until the mode changes; then everything held back is forwarded. */
   | { readonly kind: "hang" }
+  /**
+   * Requests are forwarded. Replies are held back until the next mode is set, to which they arrive then. To let through what
+   * is held and hold what follows, set `pass` and this mode again.
+   */
+  | { readonly kind: "hold-reply" }
   /** Replies come `ms` milliseconds later, in order. */
   | { readonly kind: "delay-reply"; readonly ms: number };
 
@@ -49,7 +55,7 @@ export interface ProxyCounters {
  */
 export class TcpProxy {
   readonly #servers: Server[] = [];
-  readonly #connections = new Set<Connection>();
+  readonly #connections = new Set<ProxiedConnection>();
   readonly #counters = { connections: 0, requestBytes: 0, replyBytes: 0, strikes: 0 };
   #mode: ProxyMode = { kind: "pass" };
   #strikesLeft = Number.POSITIVE_INFINITY;
@@ -69,7 +75,7 @@ export class TcpProxy {
     const server = createServer({ allowHalfOpen: true, noDelay: true }, (client) => {
       this.#counters.connections += 1;
       const upstream = connect({ ...target, allowHalfOpen: true, noDelay: true });
-      const connection: Connection = new Connection(client, upstream, {
+      const connection: ProxiedConnection = new ProxiedConnection(client, upstream, {
         requestArrived: (chunk) => this.#onRequest(connection, chunk),
         replyArrived: (chunk) => this.#onReply(connection, chunk),
         requestForwarded: (bytes) => {
@@ -100,12 +106,18 @@ export class TcpProxy {
 
   /** Changes the mode, for open connections too. What a `hang` held back is forwarded now. */
   set(mode: ProxyMode): void {
+    const holdsReplies = this.#mode.kind === "hold-reply";
     this.#mode = mode;
     this.#strikesLeft = ("times" in mode ? mode.times : undefined) ?? Number.POSITIVE_INFINITY;
     this.#skipsLeft = ("skip" in mode ? mode.skip : undefined) ?? 0;
     for (const connection of this.#connections) {
-      if (mode.kind === "down") this.#cut(connection);
-      else connection.restart(mode.kind === "hang");
+      if (mode.kind === "down") {
+        this.#cut(connection);
+        continue;
+      }
+      const replies = holdsReplies ? connection.replies.take() : [];
+      connection.restart(mode.kind === "hang");
+      for (const chunk of replies) if (!connection.replies.isStopped) this.#onReply(connection, chunk);
     }
   }
 
@@ -122,7 +134,7 @@ export class TcpProxy {
     await Promise.all(closed);
   }
 
-  #cut(connection: Connection): void {
+  #cut(connection: ProxiedConnection): void {
     this.#counters.strikes += 1;
     connection.cut();
   }
@@ -133,7 +145,7 @@ export class TcpProxy {
     if (this.#strikesLeft <= 0) this.set({ kind: "pass" });
   }
 
-  #onRequest(connection: Connection, chunk: Buffer | null): void {
+  #onRequest(connection: ProxiedConnection, chunk: Buffer | null): void {
     const mode = this.#mode;
     const pipe = connection.requests;
     if (mode.kind === "hang") {
@@ -146,15 +158,18 @@ export class TcpProxy {
     }
   }
 
-  #onReply(connection: Connection, chunk: Buffer | null): void {
+  #onReply(connection: ProxiedConnection, chunk: Buffer | null): void {
     const mode = this.#mode;
     const pipe = connection.replies;
-    if (mode.kind === "hang") {
+    if (mode.kind === "hang" || mode.kind === "hold-reply") {
       this.#strike();
       pipe.hold(chunk, Number.POSITIVE_INFINITY);
     } else if (mode.kind === "delay-reply") {
       this.#strike();
       pipe.hold(chunk, performance.now() + mode.ms);
+    } else if (chunk === null) {
+      // A server ends a connection some time after its client did: that is no reply, and uses up no fault.
+      pipe.hold(chunk, 0);
     } else if (mode.kind === "cut-reply" && this.#skipsLeft > 0) {
       this.#skipsLeft -= 1;
       pipe.hold(chunk, 0);
@@ -168,7 +183,7 @@ export class TcpProxy {
     }
   }
 
-  #forwardOrCut(connection: Connection, pipe: Pipe, chunk: Buffer | null, afterBytes = 0): void {
+  #forwardOrCut(connection: ProxiedConnection, pipe: Pipe, chunk: Buffer | null, afterBytes = 0): void {
     const rest = afterBytes - pipe.bytes;
     if (chunk === null || chunk.length < rest) {
       pipe.hold(chunk, 0);

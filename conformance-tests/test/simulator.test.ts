@@ -101,7 +101,7 @@ describe("the reference", () => {
   const operation = (change: Partial<Operation>): Operation => ({
     ...{ id: "o", digest: "d", threadId: "t", drop: 0, append: [], metadata: undefined },
     ...{ settings: { maxMessages: undefined, trimming: "turns", ttlMs: undefined } },
-    ...{ expectedRevision: undefined, newIncarnation: "e", commits: [] },
+    ...{ expectedRevision: undefined, newIncarnation: "e", hasOwnId: false, isSent: false, commits: [] },
     ...change,
   });
   const names = ({ pinned, messages, metadata }: ThreadState) =>

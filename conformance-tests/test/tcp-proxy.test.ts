@@ -149,6 +149,21 @@ test("loses the reply and stays open, for good on that connection", async () => 
   await two.gets("<x>");
 });
 
+test.each(["drop-reply", "cut-reply"] as const)(
+  "%s takes no end of a connection for a reply",
+  async (kind) => {
+    const one = await client();
+    proxy.set({ kind, times: 1 });
+    open[0]?.end();
+    await one.isCut();
+    expect(proxy.mode.kind).toBe(kind);
+    const two = await client();
+    two.send("x");
+    await expect.poll(() => proxy.mode.kind).toBe("pass");
+    expect(two.got()).toBe("");
+  },
+);
+
 test("hangs, and forwards what it held when the mode changes", async () => {
   const one = await client();
   proxy.set({ kind: "hang" });
@@ -162,6 +177,29 @@ test("hangs, and forwards what it held when the mode changes", async () => {
   proxy.set({ kind: "pass" });
   await one.gets("<a>");
   await two.gets("<b>");
+});
+
+test("holds replies, lets through what it held, and treats it as the next mode says", async () => {
+  const one = await client();
+  proxy.set({ kind: "hold-reply" });
+  one.send("a");
+  await expect.poll(() => proxy.counters.strikes).toBe(1);
+  proxy.set({ kind: "pass" });
+  proxy.set({ kind: "hold-reply" });
+  await one.gets("<a>");
+  one.send("b");
+  await expect.poll(() => proxy.counters.strikes).toBe(2);
+  proxy.set({ kind: "cut-reply", skip: 1 });
+  await one.gets("<a><b>");
+  const two = await client();
+  proxy.set({ kind: "hold-reply" });
+  two.send("c");
+  await expect.poll(() => proxy.counters.strikes).toBe(3);
+  proxy.set({ kind: "cut-reply" });
+  await two.isCut();
+  expect(two.got()).toBe("");
+  expect(received).toBe("abc");
+  expect(one.closed()).toBe(false);
 });
 
 test("delays replies, and keeps their order when the delay shrinks", async () => {

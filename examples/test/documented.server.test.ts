@@ -1,4 +1,4 @@
-import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import {
   type Change,
@@ -46,6 +46,24 @@ test.each(["build.md", "prove.md"])("the blocks of %s are excerpts of PostgreSQL
   expect(blocks.length).toBeGreaterThan(5);
   for (const { code, path } of blocks) {
     expect(await readFile(join(root, "packages/store-postgres", path), "utf8")).toContain(`${code}\n`);
+  }
+});
+
+/** The lines of a file that are neither blank nor comment alone. */
+async function codeLines(path: string): Promise<number> {
+  const text = await readFile(join(root, path), "utf8");
+  const code = text.replaceAll(/^\s*\/\*\*.*?\*\/$/gms, "").replaceAll(/^\s*\/\/.*$/gm, "");
+  return code.split("\n").filter((line) => line.trim() !== "").length;
+}
+
+test("build.md says about how many lines of code each file of PostgreSQL's adapter has", async () => {
+  const page = await readFile(join(root, "docs/how-to/write-an-adapter/build.md"), "utf8");
+  const rows = [...page.matchAll(/^\| `([\w-]+\.ts)` \| [^|]+ \| (\d+) \|/gm)];
+  const files = await readdir(join(root, "packages/store-postgres/src"));
+  expect(rows.map(([, file]) => file).sort()).toEqual(files.sort());
+  for (const [, file = "", lines] of rows) {
+    const counted = await codeLines(`packages/store-postgres/src/${file}`);
+    expect(Math.abs(Number(lines) - counted) / counted, `${file} has ${counted} lines`).toBeLessThan(0.2);
   }
 });
 

@@ -2,6 +2,13 @@ import { type LogRow, type RecordLog, RecordLogDriver } from "@scrollback/store-
 import type { FaultyConnection, Harness, RawAccess } from "../harness.ts";
 import { CountingLog } from "./counting-log.ts";
 
+/** A log, and how many requests it has sent. */
+export interface CountedLog {
+  readonly log: RecordLog;
+  /** The requests of this log alone, by what its client sends. */
+  requestCount(): number;
+}
+
 /** The input of {@link recordLogHarness}: logs on a new namespace, and direct access to their rows. */
 export interface RecordLogBackend extends Pick<Harness, "server" | "childProcess" | "secrets" | "close"> {
   /** Opens a log on the namespace, with separate connections. */
@@ -12,20 +19,23 @@ export interface RecordLogBackend extends Pick<Harness, "server" | "childProcess
   replaceTexts(stream: string, number: number, texts: readonly string[]): Promise<void>;
   /** Like {@link Harness.faults}, with logs. */
   readonly faults?: Omit<FaultyConnection, "connect"> & { connect(): RecordLog };
-  /** Default: each call of a verb is one request. */
-  requestCount?(): number;
+  /**
+   * Opens the log of the harness' own driver, whose requests are counted. Default: the log is of {@link connect}, and each call of
+   * a verb is one request. Give it where a verb may send several.
+   */
+  connectCounted?(): CountedLog;
 }
 
 /**
- * The harness of a driver over a record log. Derives the suite's direct access from raw rows, and counts requests by the
- * verbs of the log.
+ * The harness of a driver over a record log. Derives the suite's direct access from raw rows, and counts the requests of its own
+ * driver: by the verbs of the log, or by {@link RecordLogBackend.connectCounted}.
  *
  * @example
  * runConformance({ name: "My backend", createHarness: async () => recordLogHarness({ server, connect, childProcess, rows, replaceTexts, close }) });
  */
 export function recordLogHarness(backend: RecordLogBackend): Harness {
   const { server, childProcess, secrets, faults } = backend;
-  const log = new CountingLog(backend.connect());
+  const { log, requestCount } = backend.connectCounted?.() ?? countVerbs(backend.connect());
   const driver = new RecordLogDriver(log);
   return {
     driver,
@@ -33,7 +43,7 @@ export function recordLogHarness(backend: RecordLogBackend): Harness {
     connect: () => new RecordLogDriver(backend.connect()),
     ...(childProcess && { childProcess }),
     raw: recordLogAccess(backend),
-    requestCount: () => backend.requestCount?.() ?? log.requestCount,
+    requestCount,
     ...(secrets && { secrets }),
     ...(faults && { faults: { ...faults, connect: () => new RecordLogDriver(faults.connect()) } }),
     async close() {
@@ -41,6 +51,11 @@ export function recordLogHarness(backend: RecordLogBackend): Harness {
       await backend.close();
     },
   };
+}
+
+function countVerbs(counted: RecordLog): CountedLog {
+  const log = new CountingLog(counted);
+  return { log, requestCount: () => log.requestCount };
 }
 
 /** What the suite reads and plants behind a driver, by the rows of its log. */

@@ -101,7 +101,9 @@ export class Actor {
     }
     const known = random.chance(0.02) ? this.#anyOf(workload.operations) : undefined;
     const operation =
-      known && known.threadId === ground.threadId ? workload.drawReuse(ground, known) : workload.draw(ground);
+      known && known.threadId === ground.threadId && !known.hasOwnId
+        ? workload.drawReuse(ground, known)
+        : workload.draw(ground);
     await this.#finish(operation, workload.callerName());
   }
 

@@ -48,7 +48,9 @@ export class Caller {
     const before = costs.before(thread, this.#client);
     let outcome: CommitOutcome;
     try {
-      outcome = await this.#client.driver.commit(requestOf(operation));
+      const request = requestOf(operation);
+      operation.isSent = true;
+      outcome = await this.#client.driver.commit(request);
     } catch (error) {
       const ended = this.#failed(thread, call, error);
       if (ended === "unknown") thread.rest?.checkUnknown(operation, call.since);

@@ -115,7 +115,13 @@ export class DirectedRun {
       append: [...append].map((kind, index) => text(String(index), kind as Text["kind"])),
       metadata: setsMetadata ? text("m", "m") : undefined,
       settings: { maxMessages: undefined, trimming: "turns", ttlMs: undefined, ...settings },
-      ...{ expectedRevision: undefined, newIncarnation: `incarnation of ${id}`, commits: [] },
+      ...{
+        expectedRevision: undefined,
+        newIncarnation: `incarnation of ${id}`,
+        hasOwnId: true,
+        isSent: false,
+        commits: [],
+      },
     };
     this.#operations.set(keyOf(operation), operation);
     return operation;

@@ -42,6 +42,9 @@ export interface Operation {
   /** The expected revision, if there is one. */
   readonly expectedRevision: Revision | null | undefined;
   readonly newIncarnation: string;
+  /** Whether a store made its id, which no other change and no other process uses until the first call has ended. */
+  readonly hasOwnId: boolean;
+  isSent: boolean;
   /** The commits that it made: more than one only if the first was long ago. */
   readonly commits: Commit[];
 }
@@ -75,6 +78,7 @@ export function requestOf(operation: Operation): CommitRequest {
     threadId,
     operationId: id,
     digest,
+    isNewOperation: operation.hasOwnId && !operation.isSent,
     newIncarnation,
     expectedRevision,
     drop,

@@ -93,7 +93,7 @@ export class Workload {
   /** Another change under an id that was used before. */
   drawReuse(ground: Ground, { id }: Operation): Operation {
     const name = `${id}.${++this.#count}`;
-    return this.#create(ground, id, { ...addition, append: [this.#text(name, "u", 2)] });
+    return this.#create(ground, id, { ...addition, append: [this.#text(name, "u", 2)] }, false);
   }
 
   drawRead(next: number): Pick<ReadRequest, "limit" | "before" | "after" | "metadata"> {
@@ -118,6 +118,8 @@ export class Workload {
     { threadId }: Ground,
     id: string,
     change: Pick<Operation, "drop" | "append" | "metadata" | "expectedRevision">,
+    // Callers gave the ids of the other half.
+    hasOwnId = this.#count % 2 === 0,
   ): Operation {
     const { ttls, limits, trimmings } = this.#profile;
     const operation: Operation = {
@@ -131,6 +133,8 @@ export class Workload {
         ttlMs: this.#one(ttls),
       },
       newIncarnation: `i${this.#count}`.padEnd(16, "-"),
+      hasOwnId,
+      isSent: false,
       commits: [],
     };
     this.operations.set(keyOf(operation), operation);

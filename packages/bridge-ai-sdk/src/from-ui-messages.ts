@@ -1,9 +1,8 @@
 import {
   type ChatMessage,
   type Conversion,
-  checkMessages,
-  type Lost,
-  MessageLosses,
+  convertMessages,
+  type MessageLosses,
   type Part,
 } from "@scrollback/store-core";
 import { isToolUIPart, type UIMessage } from "ai";
@@ -18,19 +17,20 @@ import { uiMessageProblem } from "./message-traits.ts";
  * @throws StoreError `INVALID_ARGUMENT` for a value that is not a UI message.
  */
 export function fromUIMessages(messages: readonly UIMessage[]): Conversion<ChatMessage> {
-  checkMessages("fromUIMessages", messages, uiMessageProblem);
-  const made: ChatMessage[] = [];
-  const lost: Lost[] = [];
-  for (const [index, { id, role, metadata, parts, ...unread }] of messages.entries()) {
-    const losses = new MessageLosses(index);
-    losses.unread("", unread);
-    const chat = role === "assistant" ? answerMessages(parts, losses) : inputMessages(role, parts, losses);
-    const first = chat[0];
-    if (first) chat[0] = { id, ...first, ...(metadata !== undefined && { metadata }) };
-    made.push(...chat);
-    lost.push(...losses.found(first !== undefined));
-  }
-  return { messages: made, lost };
+  return convertMessages("fromUIMessages", messages, addMessage, uiMessageProblem);
+}
+
+function addMessage(
+  made: ChatMessage[],
+  { id, role, metadata, parts, ...unread }: UIMessage,
+  losses: MessageLosses,
+): boolean {
+  losses.unread("", unread);
+  const chat = role === "assistant" ? answerMessages(parts, losses) : inputMessages(role, parts, losses);
+  const first = chat[0];
+  if (first) chat[0] = { id, ...first, ...(metadata !== undefined && { metadata }) };
+  made.push(...chat);
+  return first !== undefined;
 }
 
 /** Of a message from the user or the system. */
@@ -39,14 +39,10 @@ function inputMessages(
   parts: UIMessage["parts"],
   losses: MessageLosses,
 ): ChatMessage[] {
-  const content: Part[] = [];
-  for (const [index, part] of parts.entries()) {
-    const path = `parts[${index}]`;
+  const content = losses.converted(parts, "parts", (part, path) => {
     const hasPlace = part.type === "text" || (role === "user" && part.type === "file");
-    const made = hasPlace ? chatPart(part, path, losses) : undefined;
-    if (made) content.push(made);
-    else losses.dropped(path);
-  }
+    return hasPlace ? chatPart(part, path, losses) : undefined;
+  });
   return content.length === 0 ? [] : [{ role, content }];
 }
 

@@ -2,8 +2,8 @@ import {
   type ChatMessage,
   type Conversion,
   checkMessages,
-  type Lost,
-  MessageLosses,
+  convertMessages,
+  type MessageLosses,
   type Part,
   plainJson,
   toolOutput,
@@ -38,24 +38,20 @@ const partFields: Readonly<Record<ChatMessage["role"], Readonly<Record<string, r
  * @throws StoreError `INVALID_ARGUMENT` for a value that is not a message.
  */
 export function toModelMessages(messages: readonly ChatMessage[]): Conversion<ModelMessage> {
-  checkMessages("toModelMessages", messages);
-  const made: ModelMessage[] = [];
-  const lost: Lost[] = [];
-  for (const [index, { role, content, providerOptions, ...unread }] of messages.entries()) {
-    const losses = new MessageLosses(index);
-    losses.unread("", unread);
-    const modelContent = contentOf(role, content, losses);
-    if (modelContent !== undefined) {
-      const options = providerOptionsOf(providerOptions, "providerOptions", losses);
-      made.push({
-        role,
-        content: modelContent,
-        ...(options && { providerOptions: options }),
-      } as ModelMessage);
-    }
-    lost.push(...losses.found(modelContent !== undefined));
-  }
-  return { messages: made, lost };
+  return convertMessages("toModelMessages", messages, addModelMessage);
+}
+
+function addModelMessage(
+  made: ModelMessage[],
+  { role, content, providerOptions, ...unread }: ChatMessage,
+  losses: MessageLosses,
+): boolean {
+  losses.unread("", unread);
+  const modelContent = contentOf(role, content, losses);
+  if (modelContent === undefined) return false;
+  const options = providerOptionsOf(providerOptions, "providerOptions", losses);
+  made.push({ role, content: modelContent, ...(options && { providerOptions: options }) } as ModelMessage);
+  return true;
 }
 
 /**
@@ -77,13 +73,7 @@ function contentOf(
 ): string | object[] | undefined {
   // A tool message with plain text names no call that it answers.
   if (typeof content === "string") return role === "tool" ? undefined : content;
-  const parts: object[] = [];
-  for (const [index, part] of content.entries()) {
-    const path = `content[${index}]`;
-    const made = modelPart(role, part, path, losses);
-    if (made) parts.push(made);
-    else losses.dropped(path);
-  }
+  const parts = losses.converted(content, "content", (part, path) => modelPart(role, part, path, losses));
   if (parts.length === 0 && (content.length > 0 || role === "system")) return undefined;
   if (role !== "system") return parts;
   // A system message of the SDK is one text.

@@ -1,11 +1,10 @@
 import {
   type ChatMessage,
   type Conversion,
-  checkMessages,
   checkOptions,
+  convertMessages,
   isFunction,
-  type Lost,
-  MessageLosses,
+  type MessageLosses,
   type Part,
 } from "@scrollback/store-core";
 import type { ModelMessage, UIMessage } from "ai";
@@ -24,16 +23,12 @@ export function toUIMessages(
   options: { idOf?: (index: number) => string } = {},
 ): Conversion<UIMessage> {
   checkOptions("toUIMessages", options, { idOf: isFunction });
-  checkMessages("toUIMessages", messages);
   const { idOf = (index: number) => `message-${index}` } = options;
-  const made: UIMessage[] = [];
-  const lost: Lost[] = [];
-  for (const [index, message] of (messages as readonly ChatMessage[]).entries()) {
-    const losses = new MessageLosses(index);
-    const isMade = addMessage(made, message, losses, () => idOf(index));
-    lost.push(...losses.found(isMade));
-  }
-  return { messages: made, lost };
+  return convertMessages<ChatMessage, UIMessage>(
+    "toUIMessages",
+    messages as readonly ChatMessage[],
+    (made, message, losses) => addMessage(made, message, losses, () => idOf(losses.index)),
+  );
 }
 
 /** Which parts have a place in a UI message, by role. */

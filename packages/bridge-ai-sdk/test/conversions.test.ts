@@ -3,11 +3,10 @@ import { modelMessageSchema, safeValidateUIMessages, type UIMessage } from "ai";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import {
-  anything,
   chats,
   everyday,
+  expectChecked,
   expectKept,
-  expectTyped,
   linesOf,
   optional,
 } from "../../../conformance-tests/test/fixtures/conversions.ts";
@@ -205,23 +204,6 @@ test("an everyday conversation loses what is in the documentation, and no more",
 });
 
 test("values that are not messages are INVALID_ARGUMENT, and unknown parts are named", () => {
-  for (const convert of [toModelMessages, fromModelMessages, toUIMessages, fromUIMessages]) {
-    fc.assert(
-      fc.property(anything, (given) => expectTyped(convert, given)),
-      { numRuns: 500 },
-    );
-    for (const given of [
-      undefined,
-      null,
-      {},
-      "hi",
-      [undefined],
-      [null],
-      [[]],
-      [{ role: "user" }],
-      new Array(1),
-    ]) {
-      expect(() => convert(given as never)).toThrow(expect.objectContaining({ code: "INVALID_ARGUMENT" }));
-    }
-  }
+  for (const convert of [toModelMessages, fromModelMessages, toUIMessages, fromUIMessages])
+    expectChecked(convert);
 });

@@ -4,10 +4,9 @@ import {
   type MarkedDirectories,
   type MemberNow,
   parseMetadata,
-  retryOnConflict,
   valueOf as valueIn,
 } from "@scrollback/collections";
-import type { MessageStore, Revision } from "@scrollback/store-core";
+import { type MessageStore, type Revision, retryOnConflict } from "@scrollback/store-core";
 import { listingOf } from "./keys.ts";
 import type { FoldSessionSummary, SessionKey, SessionStoreEntry } from "./session-store.ts";
 

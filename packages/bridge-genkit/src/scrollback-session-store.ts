@@ -7,13 +7,14 @@ import type {
   SnapshotMutator,
 } from "@genkit-ai/ai/session";
 import { GenkitError } from "@genkit-ai/core";
-import { type RecordOf, Records, retryOnConflict } from "@scrollback/collections";
+import { type RecordOf, Records } from "@scrollback/collections";
 import {
   chatMessageTraits,
   hasMethods,
   invalid,
   isId,
   isObject,
+  retryOnConflict,
   StoreError,
   type StoreFactory,
 } from "@scrollback/store-core";

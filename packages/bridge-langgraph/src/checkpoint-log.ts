@@ -1,19 +1,12 @@
 import { envelope, parseMetadata, valueOf as valueOfEnvelope } from "@scrollback/collections";
-import {
-  type ChatMessage,
-  type Cursor,
-  type MessageStore,
-  pause,
-  type Revision,
-  StoreError,
-} from "@scrollback/store-core";
+import type { ChatMessage, Cursor, MessageStore, Revision } from "@scrollback/store-core";
 import { type CheckpointEntry, keysOf, type LogEntry } from "./log-entry.ts";
 import type { LogFormat, LogTail } from "./log-tail.ts";
+import { retried } from "./retried.ts";
 
 /** The number of entries that a search reads first. It reads four times as many each further time. */
 const FIRST_PAGE = { newest: 2, search: 8 };
 const LARGEST_PAGE = 256;
-const MAX_ATTEMPTS = 20;
 /** The number of keys that are remembered of writes without their checkpoint. */
 const REMEMBERED_KEYS = 64;
 /** The maximum number of keys in one message; this many fit at any length. */
@@ -109,8 +102,8 @@ export class CheckpointLog {
    * @throws what `build` throws; nothing is written then. StoreError `CONFLICT` where others kept writing.
    */
   async append(build: (log: LogView) => Promise<LogEntry | undefined>): Promise<void> {
-    await this.#exclusively(async () => {
-      for (let attempt = 0; ; attempt++) {
+    await this.#exclusively(() =>
+      retried(async () => {
         try {
           const tail = await this.#confirmed(this.#tail ?? (await this.#readTail()));
           const entry = await build({
@@ -118,14 +111,12 @@ export class CheckpointLog {
             entries: () => this.entries(),
           });
           if (entry) await this.#commit(tail, entry);
-          return;
         } catch (error) {
           this.#tail = undefined;
-          if (!StoreError.is(error, "CONFLICT") || attempt >= MAX_ATTEMPTS) throw error;
+          throw error;
         }
-        await pause(Math.min(attempt, 3));
-      }
-    });
+      }),
+    );
   }
 
   /**
@@ -148,20 +139,14 @@ export class CheckpointLog {
   async delete({ keys: others, deleteAttachments, deleteLog }: LogDeletion): Promise<void> {
     await this.#exclusively(async () => {
       this.#tail = undefined;
-      for (let attempt = 0; ; attempt++) {
-        try {
-          const { revision, keys } = await this.#readKeys(others);
-          // Changes a log without checkpoints too: a writer of attachments must see that their deletion has begun.
-          const left = revision === null ? null : await this.#leaveKeys(revision, keys);
-          for (let start = 0; start < keys.length; start += 16)
-            await Promise.all(keys.slice(start, start + 16).map(deleteAttachments));
-          if (left !== null) await deleteLog(left);
-          return;
-        } catch (error) {
-          if (!StoreError.is(error, "CONFLICT") || attempt >= MAX_ATTEMPTS) throw error;
-        }
-        await pause(Math.min(attempt, 3));
-      }
+      await retried(async () => {
+        const { revision, keys } = await this.#readKeys(others);
+        // Changes a log without checkpoints too: a writer of attachments must see that their deletion has begun.
+        const left = revision === null ? null : await this.#leaveKeys(revision, keys);
+        for (let start = 0; start < keys.length; start += 16)
+          await Promise.all(keys.slice(start, start + 16).map(deleteAttachments));
+        if (left !== null) await deleteLog(left);
+      });
     });
   }
 

@@ -2,6 +2,7 @@ import type { ContentBlock } from "@langchain/core/messages";
 import {
   type FilePart,
   fileContent,
+  fileOfPart,
   fileSource,
   type MessageLosses,
   type Part,
@@ -18,29 +19,13 @@ export function fileBlock(
   path: string,
   losses: MessageLosses,
 ): ContentBlock.Multimodal.Standard | undefined {
-  const {
-    type,
-    data,
-    image,
-    mediaType = "image",
-    filename,
-    ...unread
-  } = part as typeof part & {
-    readonly data?: unknown;
-    readonly image?: unknown;
-    readonly filename?: unknown;
-  };
-  const source = typeof mediaType === "string" && fileSource(type === "image" ? image : data, mediaType);
-  if (!source) return undefined;
+  const file = fileOfPart(part, path, losses);
+  if (!file) return undefined;
+  const { source, mediaType, filename } = file;
   const kind = kinds.find((one) => mediaType === one || mediaType.startsWith(`${one}/`)) ?? "file";
   const fileId = source.type === "reference" ? source.reference.openai : undefined;
-  if (source.type === "reference") {
-    // A block has an id, and not the provider whose id it is.
-    if (fileId === undefined) return undefined;
-    if (Object.keys(source.reference).length > 1)
-      losses.changed(`${path}.${type === "image" ? type : "data"}`);
-  }
-  losses.unread(path, unread);
+  // A block has an id, and not the provider whose id it is.
+  if (source.type === "reference" && fileId === undefined) return undefined;
   const isNamed = typeof filename === "string";
   if (!isNamed) losses.unread(path, { filename });
   const metadata = isNamed ? { metadata: { filename } } : {};

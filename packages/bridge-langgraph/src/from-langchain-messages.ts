@@ -2,9 +2,8 @@ import { AIMessage, BaseMessage, ToolMessage } from "@langchain/core/messages";
 import {
   type ChatMessage,
   type Conversion,
-  checkMessages,
-  type Lost,
-  MessageLosses,
+  convertMessages,
+  type MessageLosses,
   type Part,
   type Role,
 } from "@scrollback/store-core";
@@ -17,17 +16,13 @@ import { filePart } from "./file-blocks.ts";
  * @throws StoreError `INVALID_ARGUMENT` for a value that is not a message of LangChain.
  */
 export function fromLangChainMessages(messages: readonly BaseMessage[]): Conversion<ChatMessage> {
-  checkMessages("fromLangChainMessages", messages, messageProblem);
-  const made: ChatMessage[] = [];
-  const lost: Lost[] = [];
   const toolNames = new Map<string, string>();
-  for (const [index, message] of messages.entries()) {
-    const losses = new MessageLosses(index);
+  const add = (made: ChatMessage[], message: BaseMessage, losses: MessageLosses) => {
     const chat = chatMessage(message, toolNames, losses);
     if (chat) made.push(chat);
-    lost.push(...losses.found(chat !== undefined));
-  }
-  return { messages: made, lost };
+    return chat !== undefined;
+  };
+  return convertMessages("fromLangChainMessages", messages, add, messageProblem);
 }
 
 function messageProblem(message: unknown): string | undefined {
@@ -86,25 +81,18 @@ function callParts(
       ? []
       : content.flatMap((part) => (part.type === "tool-call" ? [part.toolCallId] : [])),
   );
-  const parts: Part[] = [];
-  for (const [index, call] of tool_calls.entries()) {
-    if (call.id !== undefined && inContent.has(call.id)) continue;
-    const part = callPart({ ...call, type: "tool_call" }, `tool_calls[${index}]`, toolNames, losses);
-    if (part) parts.push(part);
-    else losses.dropped(`tool_calls[${index}]`);
-  }
-  return parts;
+  const parts = losses.converted(tool_calls, "tool_calls", (call, path) =>
+    call.id !== undefined && inContent.has(call.id)
+      ? "known"
+      : callPart({ ...call, type: "tool_call" }, path, toolNames, losses),
+  );
+  return parts.filter((part) => part !== "known");
 }
 
 function blockParts(message: BaseMessage, toolNames: Map<string, string>, losses: MessageLosses): Part[] {
-  const parts: Part[] = [];
-  for (const [index, block] of (message.content as unknown[]).entries()) {
-    const path = `content[${index}]`;
-    const part = blockPart(Object(block), path, toolNames, losses, message.type);
-    if (part) parts.push(part);
-    else losses.dropped(path);
-  }
-  return parts;
+  return losses.converted(message.content as unknown[], "content", (block, path) =>
+    blockPart(Object(block), path, toolNames, losses, message.type),
+  );
 }
 
 function blockPart(

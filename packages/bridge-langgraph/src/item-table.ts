@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import type { Item } from "@langchain/langgraph-checkpoint";
 import { MarkedDirectories, type MarkedEntry, nameOf, type RecordOf, Records } from "@scrollback/collections";
-import { pause, StoreError, type StoreFactory } from "@scrollback/store-core";
+import type { StoreFactory } from "@scrollback/store-core";
+import { retried } from "./retried.ts";
 
-const MAX_ATTEMPTS = 20;
 const PAGE = 100;
 /** Namespaces have one place in the order of their directory, so it sorts them by name. */
 const ORDER = 0;
@@ -47,7 +47,7 @@ export class ItemTable {
 
   /** Sets an item. An update is one read and one commit; a creation also tells the directories. */
   async put(namespace: readonly string[], key: string, value: Record<string, unknown>): Promise<void> {
-    await this.#retried(async () => {
+    await retried(async () => {
       const found = await this.#records.get([...namespace, key]);
       const updatedAt = Date.now();
       if (found) return await this.#set(namespace, key, { ...found.value, value, updatedAt }, found);
@@ -63,7 +63,7 @@ export class ItemTable {
 
   /** Deletes an item. Does nothing for a missing item. */
   async delete(namespace: readonly string[], key: string): Promise<void> {
-    await this.#retried(async () => {
+    await retried(async () => {
       const found = await this.#records.get([...namespace, key]);
       if (!found) return;
       const { incarnation, createdAt: order } = found.value;
@@ -125,18 +125,6 @@ export class ItemTable {
     await this.#directories.note(`${this.#prefix}:namespaces`, namespace, entry);
     if (this.#noted.size >= 10_000) this.#noted.clear();
     this.#noted.add(name);
-  }
-
-  /** Again, where another process has written the item meanwhile. */
-  async #retried(write: () => Promise<void>): Promise<void> {
-    for (let attempt = 0; ; attempt++) {
-      try {
-        return await write();
-      } catch (error) {
-        if (!StoreError.is(error, "CONFLICT") || attempt >= MAX_ATTEMPTS) throw error;
-      }
-      await pause(Math.min(attempt, 3));
-    }
   }
 
   #directory(namespace: readonly string[]): string {

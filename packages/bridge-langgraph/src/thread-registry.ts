@@ -4,11 +4,11 @@ import {
   parseMetadata,
   valueOf as valueOfEnvelope,
 } from "@scrollback/collections";
-import { pause, type Revision, StoreError, type StoreFactory } from "@scrollback/store-core";
+import { type Revision, StoreError, type StoreFactory } from "@scrollback/store-core";
 import type { LogRegistration } from "./checkpoint-log.ts";
 import type { ThreadNames } from "./names.ts";
+import { retried } from "./retried.ts";
 
-const MAX_ATTEMPTS = 20;
 const PAGE = 1_000;
 /** All threads have one place in the order of the directory, so it sorts them by name. */
 const ORDER = 0;
@@ -156,17 +156,5 @@ export class ThreadRegistry {
     const format = parseMetadata<Format>(store.threadId, metadata, owner);
     const namespaces = entries.map(({ message }) => valueOfEnvelope<string>(message));
     return { namespaces: [...new Set(namespaces)], revision, isListed: format?.isListed === true };
-  }
-}
-
-/** Again, where another process has written meanwhile. */
-async function retried<T>(write: () => Promise<T>): Promise<T> {
-  for (let attempt = 0; ; attempt++) {
-    try {
-      return await write();
-    } catch (error) {
-      if (!StoreError.is(error, "CONFLICT") || attempt >= MAX_ATTEMPTS) throw error;
-    }
-    await pause(Math.min(attempt, 3));
   }
 }

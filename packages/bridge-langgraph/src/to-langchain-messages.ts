@@ -9,9 +9,9 @@ import {
 import {
   type ChatMessage,
   type Conversion,
-  checkMessages,
-  type Lost,
-  MessageLosses,
+  convertMessages,
+  isContentPart,
+  type MessageLosses,
   type Part,
   textOfToolOutput,
   toolOutput,
@@ -25,16 +25,16 @@ import { fileBlock } from "./file-blocks.ts";
  * @throws StoreError `INVALID_ARGUMENT` for a value that is not a message.
  */
 export function toLangChainMessages(messages: readonly ChatMessage[]): Conversion<BaseMessage> {
-  checkMessages("toLangChainMessages", messages);
-  const made: BaseMessage[] = [];
-  const lost: Lost[] = [];
-  for (const [index, message] of messages.entries()) {
-    const losses = new MessageLosses(index);
-    const converted = message.role === "tool" ? toolMessages(message, losses) : plainMessage(message, losses);
-    made.push(...converted);
-    lost.push(...losses.found(converted.length > 0));
-  }
-  return { messages: made, lost };
+  return convertMessages<ChatMessage, BaseMessage>(
+    "toLangChainMessages",
+    messages,
+    (made, message, losses) => {
+      const converted =
+        message.role === "tool" ? toolMessages(message, losses) : plainMessage(message, losses);
+      made.push(...converted);
+      return converted.length > 0;
+    },
+  );
 }
 
 function plainMessage(
@@ -43,14 +43,8 @@ function plainMessage(
 ): BaseMessage[] {
   losses.unread("", unread);
   const own = { ...(id !== undefined && { id }), ...(authorName !== undefined && { name: authorName }) };
-  const blocks: ContentBlock.Standard[] = [];
   const parts: readonly Part[] = typeof content === "string" ? [{ type: "text", text: content }] : content;
-  for (const [index, part] of parts.entries()) {
-    const path = `content[${index}]`;
-    const block = blockOf(role, part, path, losses);
-    if (block) blocks.push(block);
-    else losses.dropped(path);
-  }
+  const blocks = losses.converted(parts, "content", (part, path) => blockOf(role, part, path, losses));
   if (blocks.length === 0) return [];
   const fields = { ...contentOf(blocks), ...own };
   if (role === "system") return [new SystemMessage(fields)];
@@ -154,28 +148,13 @@ function toolMessage(
   if (output.providerOptions !== undefined) losses.dropped(`${path}.output.providerOptions`);
   const own = { tool_call_id: toolCallId, name: toolName, ...(id !== undefined && { id }) };
   if (output.type === "content") {
-    const blocks = resultBlocks(output.value, path, losses);
+    const blocks = losses.converted(output.value, `${path}.output.value`, (one, inner) =>
+      isContentPart(one) ? blockOf("user", one, inner, losses) : undefined,
+    );
     return new ToolMessage({ ...own, contentBlocks: blocks, status: isError === true ? "error" : "success" });
   }
   if (!keepsError) losses.dropped(`${path}.isError`);
   const { text, isError: isFailed, isChanged } = textOfToolOutput(output);
   if (isChanged) losses.changed(`${path}.output`);
   return new ToolMessage({ ...own, content: text, status: isFailed ? "error" : "success" });
-}
-
-function resultBlocks(
-  value: readonly unknown[],
-  path: string,
-  losses: MessageLosses,
-): ContentBlock.Standard[] {
-  const blocks: ContentBlock.Standard[] = [];
-  for (const [index, one] of value.entries()) {
-    const inner = `${path}.output.value[${index}]`;
-    const { type, text } = Object(one) as { type?: unknown; text?: unknown };
-    const isPart = type === "file" || (type === "text" && typeof text === "string");
-    const block = isPart ? blockOf("user", one as Part, inner, losses) : undefined;
-    if (block) blocks.push(block);
-    else losses.dropped(inner);
-  }
-  return blocks;
 }

@@ -2,9 +2,8 @@ import type { AgentInputItem, AssistantMessageItem, UserMessageItem } from "@ope
 import {
   type ChatMessage,
   type Conversion,
-  checkMessages,
-  type Lost,
-  MessageLosses,
+  convertMessages,
+  type MessageLosses,
   type Part,
 } from "@scrollback/store-core";
 import { inputPart, reasoningPart, textPart } from "./content-parts.ts";
@@ -17,14 +16,7 @@ import { callPart, resultPart } from "./tool-items.ts";
  * @throws StoreError `INVALID_ARGUMENT` for a value that is not an item.
  */
 export function fromAgentItems(items: readonly AgentInputItem[]): Conversion<ChatMessage> {
-  checkMessages("fromAgentItems", items, itemProblem);
-  const made: ChatMessage[] = [];
-  const lost: Lost[] = [];
-  for (const [index, item] of items.entries()) {
-    const losses = new MessageLosses(index);
-    lost.push(...losses.found(addItem(made, item, losses)));
-  }
-  return { messages: made, lost };
+  return convertMessages("fromAgentItems", items, addItem, itemProblem);
 }
 
 const roles: readonly unknown[] = ["system", "user", "assistant"];
@@ -54,9 +46,10 @@ function addItem(made: ChatMessage[], item: AgentInputItem, losses: MessageLosse
     case "reasoning": {
       const { type: _, content, rawContent, ...unread } = item;
       losses.unread("", unread);
+      const partOf = (one: unknown, path: string) => reasoningPart(one, path, losses);
       const parts = [
-        ...partsOf(content, "content", losses, reasoningPart),
-        ...partsOf(rawContent ?? [], "rawContent", losses, reasoningPart),
+        ...losses.converted(content, "content", partOf),
+        ...losses.converted(rawContent ?? [], "rawContent", partOf),
       ];
       if (rawContent !== undefined) losses.changed("rawContent");
       return parts.length > 0 && pushAnswer(made, parts, ({ type }) => type === "reasoning");
@@ -98,7 +91,8 @@ function addMessage(
   if (!isNamed) losses.unread("", { id });
   const own = isNamed ? { id } : {};
   if (typeof content === "string") return made.push({ ...own, role, content }) > 0;
-  const parts = partsOf(content, "content", losses, role === "assistant" ? textPart : inputPart);
+  const partOf = role === "assistant" ? textPart : inputPart;
+  const parts = losses.converted<unknown, Part>(content, "content", (one, path) => partOf(one, path, losses));
   if (parts.length === 0) return false;
   const last = made.at(-1);
   const isAfterReasoning =
@@ -108,20 +102,4 @@ function addMessage(
   if (!isAfterReasoning) return made.push({ ...own, role, content: parts }) > 0;
   made[made.length - 1] = { ...own, role, content: [...(last.content as Part[]), ...parts] };
   return true;
-}
-
-function partsOf(
-  content: readonly unknown[],
-  owner: string,
-  losses: MessageLosses,
-  partOf: (one: unknown, path: string, losses: MessageLosses) => Part | undefined,
-): Part[] {
-  const parts: Part[] = [];
-  for (const [index, one] of content.entries()) {
-    const path = `${owner}[${index}]`;
-    const part = partOf(one, path, losses);
-    if (part) parts.push(part);
-    else losses.dropped(path);
-  }
-  return parts;
 }

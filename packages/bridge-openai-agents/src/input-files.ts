@@ -1,8 +1,8 @@
 import type { UserMessageItem } from "@openai/agents-core";
 import {
   type FilePart,
-  type FileSource,
   fileContent,
+  type fileOfPart,
   fileSource,
   type MessageLosses,
   parseDataUrl,
@@ -17,8 +17,7 @@ const UNKNOWN_TYPE = "application/octet-stream";
 
 /** A file as input. What it cannot say of the file is named. Undefined where the SDK has no form for it. */
 export function fileItem(
-  source: FileSource,
-  { mediaType, filename }: { readonly mediaType: string; readonly filename?: unknown },
+  { source, mediaType, filename }: NonNullable<ReturnType<typeof fileOfPart>>,
   path: string,
   losses: MessageLosses,
 ): InputContent | undefined {

@@ -9,8 +9,7 @@ import {
   type SessionHistoryTransactionAwareSession,
   UserError,
 } from "@openai/agents-core";
-import { retryOnConflict } from "@scrollback/collections";
-import { invalid, isObject, type MessageStore } from "@scrollback/store-core";
+import { invalid, isObject, type MessageStore, retryOnConflict } from "@scrollback/store-core";
 import { openItems, type ScrollbackSessionOptions } from "./items.ts";
 import { findApplied, parseLedger, withApplied } from "./ledger.ts";
 import { applyTransaction, checkTransaction } from "./transaction.ts";

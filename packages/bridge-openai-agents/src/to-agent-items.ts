@@ -2,10 +2,10 @@ import type { AgentInputItem } from "@openai/agents-core";
 import {
   type ChatMessage,
   type Conversion,
-  checkMessages,
-  fileSource,
-  type Lost,
-  MessageLosses,
+  convertMessages,
+  fileOfPart,
+  isContentPart,
+  type MessageLosses,
   type Part,
   plainJson,
   textOfToolOutput,
@@ -20,16 +20,11 @@ import { fileItem, type InputContent } from "./input-files.ts";
  * @throws StoreError `INVALID_ARGUMENT` for a value that is not a message.
  */
 export function toAgentItems(messages: readonly ChatMessage[]): Conversion<AgentInputItem> {
-  checkMessages("toAgentItems", messages);
-  const made: AgentInputItem[] = [];
-  const lost: Lost[] = [];
-  for (const [index, message] of messages.entries()) {
-    const losses = new MessageLosses(index);
+  return convertMessages<ChatMessage, AgentInputItem>("toAgentItems", messages, (made, message, losses) => {
     const items = itemsOf(message, losses);
     made.push(...items);
-    lost.push(...losses.found(items.length > 0));
-  }
-  return { messages: made, lost };
+    return items.length > 0;
+  });
 }
 
 function itemsOf({ role, content, id, ...unread }: ChatMessage, losses: MessageLosses): AgentInputItem[] {
@@ -58,49 +53,24 @@ function textOf(
 
 function systemItems(content: ChatMessage["content"], losses: MessageLosses): AgentInputItem[] {
   if (typeof content === "string") return [{ type: "message", role: "system", content }];
-  const texts: string[] = [];
-  for (const [index, part] of content.entries()) {
-    const path = `content[${index}]`;
-    if (part.type === "text") texts.push(textOf(part, path, losses));
-    else losses.dropped(path);
-  }
+  const texts = losses.converted(content, "content", (part, path) =>
+    part.type === "text" ? textOf(part, path, losses) : undefined,
+  );
   if (texts.length > 1) losses.changed("content");
   return texts.length === 0 ? [] : [{ type: "message", role: "system", content: texts.join("\n") }];
 }
 
 function userItems(content: ChatMessage["content"], losses: MessageLosses): AgentInputItem[] {
   if (typeof content === "string") return [{ type: "message", role: "user", content }];
-  const made: InputContent[] = [];
-  for (const [index, part] of content.entries()) {
-    const path = `content[${index}]`;
-    const input = inputContent(part, path, losses);
-    if (input) made.push(input);
-    else losses.dropped(path);
-  }
+  const made = losses.converted(content, "content", (part, path) => inputContent(part, path, losses));
   return made.length === 0 ? [] : [{ type: "message", role: "user", content: made }];
 }
 
 function inputContent(part: Part, path: string, losses: MessageLosses): InputContent | undefined {
   if (part.type === "text") return { type: "input_text", text: textOf(part, path, losses) };
   if (part.type !== "file" && part.type !== "image") return undefined;
-  const {
-    type,
-    data,
-    image,
-    mediaType = "image",
-    filename,
-    ...unread
-  } = part as typeof part & {
-    readonly data?: unknown;
-    readonly image?: unknown;
-    readonly filename?: unknown;
-  };
-  const source = typeof mediaType === "string" && fileSource(type === "image" ? image : data, mediaType);
-  if (!source) return undefined;
-  losses.unread(path, unread);
-  if (source.type === "reference" && Object.keys(source.reference).length > 1)
-    losses.changed(`${path}.${type === "image" ? type : "data"}`);
-  return fileItem(source, { mediaType, filename }, path, losses);
+  const file = fileOfPart(part, path, losses);
+  return file && fileItem(file, path, losses);
 }
 
 function answerItems(
@@ -206,18 +176,8 @@ function resultItem(
 type ResultContent = Extract<InputContent, { type: "input_text" | "input_image" | "input_file" }>;
 
 function resultContent(value: readonly unknown[], path: string, losses: MessageLosses): ResultContent[] {
-  const made: ResultContent[] = [];
-  for (const [index, one] of value.entries()) {
-    const inner = `${path}.output.value[${index}]`;
-    const isPart = typeof one === "object" && one !== null && isTextOrFile(one);
-    const input = isPart ? inputContent(one, inner, losses) : undefined;
-    if (input && input.type !== "audio") made.push(input);
-    else losses.dropped(inner);
-  }
-  return made;
-}
-
-function isTextOrFile(value: object): value is Extract<Part, { type: "text" | "file" }> {
-  const { type, text } = value as { type?: unknown; text?: unknown };
-  return type === "file" || (type === "text" && typeof text === "string");
+  return losses.converted(value, `${path}.output.value`, (one, inner) => {
+    const input = isContentPart(one) ? inputContent(one, inner, losses) : undefined;
+    return input?.type === "audio" ? undefined : input;
+  });
 }

@@ -26,14 +26,10 @@ export function resultPart(item: FunctionCallResultItem, losses: MessageLosses):
 function outputOf(output: unknown, losses: MessageLosses): object {
   if (typeof output === "string") return { type: "text", value: output };
   if (!Array.isArray(output)) return singleOutput(output, losses);
-  const value: Part[] = [];
-  for (const [index, one] of output.entries()) {
-    const path = `output[${index}]`;
-    const part = inputPart(one, path, losses);
-    if (part) value.push(part);
-    else losses.dropped(path);
-  }
-  return { type: "content", value };
+  return {
+    type: "content",
+    value: losses.converted(output, "output", (one, path) => inputPart(one, path, losses)),
+  };
 }
 
 /** The older form of a result: one text, image or file. */

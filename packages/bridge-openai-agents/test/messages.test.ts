@@ -2,11 +2,10 @@ import { type AgentInputItem, protocol } from "@openai/agents-core";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import {
-  anything,
   chats,
   everyday,
+  expectChecked,
   expectKept,
-  expectTyped,
   linesOf,
   optional,
 } from "../../../conformance-tests/test/fixtures/conversions.ts";
@@ -171,23 +170,5 @@ test("an everyday conversation loses what is in the documentation, and no more",
 });
 
 test("values that are not items are INVALID_ARGUMENT, and unknown content is named", () => {
-  for (const convert of [toAgentItems, fromAgentItems]) {
-    fc.assert(
-      fc.property(anything, (given) => expectTyped(convert, given)),
-      { numRuns: 500 },
-    );
-    for (const given of [
-      undefined,
-      null,
-      {},
-      "hi",
-      [undefined],
-      [null],
-      [[]],
-      [{ role: "user" }],
-      new Array(1),
-    ]) {
-      expect(() => convert(given as never)).toThrow(expect.objectContaining({ code: "INVALID_ARGUMENT" }));
-    }
-  }
+  for (const convert of [toAgentItems, fromAgentItems]) expectChecked(convert);
 });

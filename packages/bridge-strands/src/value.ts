@@ -4,10 +4,9 @@ import {
   type MarkedDirectories,
   type MemberNow,
   parseMetadata,
-  retryOnConflict,
   valueOf as valueIn,
 } from "@scrollback/collections";
-import { type MessageStore, type Revision, StoreError } from "@scrollback/store-core";
+import { type MessageStore, type Revision, retryOnConflict, StoreError } from "@scrollback/store-core";
 
 /** A message takes 16 MiB, and bytes at most 4/3 of their size. */
 const PIECE = 8 * 1_024 ** 2;

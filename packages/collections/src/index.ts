@@ -1,5 +1,4 @@
 export { type DirectoryClock, systemDirectoryClock } from "./clock.ts";
-export { retryOnConflict } from "./conflicts.ts";
 export type { DirectoryLayout } from "./directory/directory-kind.ts";
 export { MarkedDirectories } from "./directory/marked-directories.ts";
 export type { Mark, MarkedEntry, MarkedNote } from "./directory/marked-notes.ts";

@@ -11,10 +11,9 @@ import {
   isOneOf,
   isSignal,
   type MessageStore,
-  pause,
   type ReadOptions,
   type Revision,
-  StoreError,
+  retryOnConflict,
   type StoreState,
   type ThreadPage,
   untilAborted,
@@ -33,7 +32,6 @@ export interface ReducedStoreOptions {
   onError?: (error: unknown) => void;
 }
 
-const MAX_ATTEMPTS = 100;
 const storeMethods = [
   "addMessages",
   "listMessages",
@@ -165,21 +163,16 @@ class ReducedStore<M> implements MessageStore<M> {
   /** Reduces the stored history. `written` is the revision of the reducing commit, if one was needed. */
   async #reduce(signal: AbortSignal | undefined): Promise<{ messages: M[]; written?: Revision | null }> {
     return await untilAborted(async () => {
-      for (let attempt = 0; ; attempt++) {
+      return await retryOnConflict(async () => {
         const { entries, revision } = await this.#store.read(signal && { signal });
         const stored = entries.map((entry) => entry.message);
         const messages = await this.#reducer.reduce(stored, signal && { signal });
         if (!Array.isArray(messages))
           invalid("withReducer: result of reducer.reduce() must be an array of messages");
         if (isDeepStrictEqual(messages, stored)) return { messages };
-        try {
-          const expected = { expectedRevision: revision, ...(signal && { signal }) };
-          return { messages, written: await this.#store.replaceMessages(messages, expected) };
-        } catch (error) {
-          if (!StoreError.is(error, "CONFLICT") || attempt >= MAX_ATTEMPTS) throw error;
-        }
-        await pause(attempt, signal);
-      }
+        const expected = { expectedRevision: revision, ...(signal && { signal }) };
+        return { messages, written: await this.#store.replaceMessages(messages, expected) };
+      }, signal);
     }, signal);
   }
 }

@@ -41,10 +41,51 @@ export class MessageLosses {
     this.#lost.push({ index: this.index, path, effect: "changed" });
   }
 
+  /** Converts each value of the array at a path. Names each for which `convert` returns undefined as dropped. */
+  converted<T, P>(
+    values: readonly T[],
+    path: string,
+    convert: (value: T, path: string) => P | undefined,
+  ): P[] {
+    const made: P[] = [];
+    for (const [index, value] of values.entries()) {
+      const inner = `${path}[${index}]`;
+      const one = convert(value, inner);
+      if (one === undefined) this.dropped(inner);
+      else made.push(one);
+    }
+    return made;
+  }
+
   /** Names each of these fields, which a conversion does not read, as dropped. A field that is undefined counts as absent. */
   unread(path: string, fields: object): void {
     for (const [key, value] of Object.entries(fields)) if (value !== undefined) this.dropped(join(path, key));
   }
+}
+
+/**
+ * Converts messages one after the other, after a check of all.
+ *
+ * @param owner The name of the conversion, for errors.
+ * @param add Adds what it makes of a message to `made`, or to the last message there. Returns whether it added anything.
+ * @param check See {@link checkMessages}.
+ * @throws StoreError `INVALID_ARGUMENT` as {@link checkMessages} does.
+ */
+export function convertMessages<G, M>(
+  owner: string,
+  messages: readonly G[],
+  add: (made: M[], message: G, losses: MessageLosses) => boolean,
+  check?: (message: unknown) => string | undefined,
+): Conversion<M> {
+  checkMessages(owner, messages, check);
+  const made: M[] = [];
+  const lost: Lost[] = [];
+  for (const [index, message] of messages.entries()) {
+    const losses = new MessageLosses(index);
+    const isMade = add(made, message, losses);
+    lost.push(...losses.found(isMade));
+  }
+  return { messages: made, lost };
 }
 
 function isInside(inner: string, path: string): boolean {

@@ -1,4 +1,5 @@
-import type { FileContent } from "./message.ts";
+import type { MessageLosses } from "./conversion.ts";
+import type { FileContent, Part } from "./message.ts";
 
 /** The content of a file in one of three forms. */
 export type FileSource =
@@ -36,6 +37,34 @@ export function fileSource(content: unknown, mediaType: string): FileSource | un
     default:
       return referenceSource(fields);
   }
+}
+
+/**
+ * The file of a part, for frameworks that keep the id of one provider: names more ids as changed, and the part's other fields as lost.
+ *
+ * @returns undefined for what is not the content of a file.
+ */
+export function fileOfPart(
+  part: Extract<Part, { type: "file" | "image" }>,
+  path: string,
+  losses: MessageLosses,
+): { source: FileSource; mediaType: string; filename: unknown } | undefined {
+  const { type, data, image, mediaType = "image", filename, ...unread } = part as object as FileFields;
+  const [field, content] = type === "image" ? ["image", image] : ["data", data];
+  const source = typeof mediaType === "string" && fileSource(content, mediaType);
+  if (!source) return undefined;
+  losses.unread(path, unread);
+  if (source.type === "reference" && Object.keys(source.reference).length > 1)
+    losses.changed(`${path}.${field}`);
+  return { source, mediaType: mediaType as string, filename };
+}
+
+interface FileFields {
+  readonly type: "file" | "image";
+  readonly data?: unknown;
+  readonly image?: unknown;
+  readonly mediaType?: unknown;
+  readonly filename?: unknown;
 }
 
 /** The content of a file as a `ChatMessage` has it. */

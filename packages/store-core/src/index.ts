@@ -16,7 +16,13 @@ export {
 } from "./arguments.ts";
 export { type Clock, systemClock } from "./clock.ts";
 export { type Codec, jsonCodec } from "./codec.ts";
-export { type Conversion, checkMessages, type Lost, MessageLosses } from "./conversion.ts";
+export {
+  type Conversion,
+  checkMessages,
+  convertMessages,
+  type Lost,
+  MessageLosses,
+} from "./conversion.ts";
 export { parseJson, plainJson } from "./conversion-json.ts";
 export { isUnfinishedCopy } from "./copy-thread.ts";
 export { formatCursor } from "./cursor.ts";
@@ -42,7 +48,14 @@ export {
 } from "./driver.ts";
 export { closedError, StoreError, type StoreErrorCode, type StoreErrorOptions } from "./errors.ts";
 export { createStores, storeOptionChecks } from "./factory.ts";
-export { type FileSource, fileContent, fileSource, parseDataUrl, urlOfFile } from "./file-source.ts";
+export {
+  type FileSource,
+  fileContent,
+  fileOfPart,
+  fileSource,
+  parseDataUrl,
+  urlOfFile,
+} from "./file-source.ts";
 export { type GzipCodecOptions, gzipCodec } from "./gzip-codec.ts";
 export type { ListThreadsOptions, ThreadInfo, ThreadList } from "./list-threads.ts";
 export { createMemoryStores } from "./memory.ts";
@@ -65,7 +78,7 @@ export {
   type StreamsRequest,
 } from "./record-log/record-log.ts";
 export { RecordLogDriver, type RecordLogDriverOptions } from "./record-log/record-log-driver.ts";
-export { pause, untilAborted } from "./retry.ts";
+export { pause, retryOnConflict, untilAborted } from "./retry.ts";
 export type { StoreSettings, StoreState, ThreadSnapshot } from "./state.ts";
 export type {
   Change,
@@ -86,7 +99,7 @@ export type {
   TraitsOption,
 } from "./store-factory.ts";
 export { checkStreamCursor, refuseStreamCursor, streamPageOf } from "./stream-cursor.ts";
-export { type ToolOutput, textOfToolOutput, toolOutput } from "./tool-output.ts";
+export { isContentPart, type ToolOutput, textOfToolOutput, toolOutput } from "./tool-output.ts";
 export {
   type CommitPlan,
   countOf,

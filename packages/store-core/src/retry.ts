@@ -13,6 +13,29 @@ export async function pause(attempt: number, signal?: AbortSignal, clock = syste
   await clock.sleep(Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** attempt), signal);
 }
 
+const MAX_CONFLICTS = 100;
+
+/**
+ * Runs a read and the compare-and-set that follows it. Retries after a pause when another writer was first.
+ *
+ * @throws what `attempt` throws, including its `CONFLICT` after 100 attempts.
+ * @example
+ * await retryOnConflict(async () => {
+ *   const { revision, metadata } = await store.read({ limit: 0 });
+ *   await store.commit({ metadata: next(metadata) }, { expectedRevision: revision });
+ * });
+ */
+export async function retryOnConflict<T>(attempt: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+  for (let attempts = 1; ; attempts++) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (!StoreError.is(error, "CONFLICT") || attempts >= MAX_CONFLICTS) throw error;
+    }
+    await pause(attempts - 1, signal);
+  }
+}
+
 /**
  * Repeats `operation` while it fails with a retryable `UNAVAILABLE`, for at most 5 seconds from the first attempt. Only
  * for repeatable operations: reads, and commits with an operation id. Calls `onRetry` with the error before each retry.

@@ -1,4 +1,5 @@
 import { plainJson } from "./conversion-json.ts";
+import type { Part } from "./message.ts";
 
 /** The result of a tool in the forms of the AI SDK. */
 export type ToolOutput = (
@@ -64,6 +65,12 @@ export function textOfToolOutput(output: Exclude<ToolOutput, { type: "content" }
       return { text, isError: output.type === "error-json", isChanged: true };
     }
   }
+}
+
+/** Whether a value of an output in the form `content` is a text or a file in the form of a message's parts. */
+export function isContentPart(value: unknown): value is Extract<Part, { type: "text" | "file" }> {
+  const { type, text } = Object(value) as { type?: unknown; text?: unknown };
+  return type === "file" || (type === "text" && typeof text === "string");
 }
 
 function isToolOutput(output: unknown): output is ToolOutput {

@@ -38,6 +38,9 @@ function serverOf(error: unknown): string {
 const systemCode =
   /\bE(?:CONN|HOST|NET|ADDR|DNS|AI_)[A-Z]+|\bE(?:TIMEDOUT|TIMEOUT|NOTFOUND|PIPE|NOENT|ACCES)\b/;
 
+/** How libraries name a timeout, in an error's code, name or message: `TimeoutError`, `timed out`, `DEADLINE_EXCEEDED`. */
+const timedOut = /time(?:d[ _-]?)?out|deadline/i;
+
 function reasonOf(error: unknown): string {
   const texts = causesOf(error).map(
     (cause) => `${Reflect.get(cause, "code")} ${cause.name} ${cause.message}`,
@@ -46,7 +49,7 @@ function reasonOf(error: unknown): string {
     const [code] = systemCode.exec(text) ?? [];
     if (code) return code;
   }
-  return texts.some((text) => /time(?:d ?)?out/i.test(text)) ? "timeout" : "no connection";
+  return texts.some((text) => timedOut.test(text)) ? "timeout" : "no connection";
 }
 
 /** An error and those below it, the outermost first. */

@@ -41,6 +41,9 @@ describe("unreachable", () => {
   test.each([
     [failure("Command timed out"), "timeout"],
     [failure("x", { name: "TimeoutError" }), "timeout"],
+    [failure("x", { code: "REQUEST_TIMED_OUT" }), "timeout"],
+    [failure("4 DEADLINE_EXCEEDED: after 4s", { code: 4 }), "timeout"],
+    [failure("x", { cause: failure("x", { code: "deadline_exceeded" }) }), "timeout"],
     [failure("Connection is closed."), "no connection"],
     [undefined, "no connection"],
   ])("%s has no code of the system: %s", (error, reason) => {

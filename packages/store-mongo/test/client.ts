@@ -9,7 +9,11 @@ export interface Namespace {
   readonly collectionName: string;
 }
 
+export function openLog(namespace: Namespace): MongoRecordLog {
+  return new MongoRecordLog(parseOptions(namespace).collection);
+}
+
 /** A driver on a namespace. What a child process imports. */
 export function connect(data: unknown): RecordLogDriver {
-  return new RecordLogDriver(new MongoRecordLog(parseOptions(data as Namespace).collection));
+  return new RecordLogDriver(openLog(data as Namespace));
 }

@@ -6,8 +6,7 @@ import {
   isId,
   isString,
   type MessageStore,
-  pause,
-  StoreError,
+  retryOnConflict,
   type StoreFactory,
 } from "@scrollback/store-core";
 import { textOf } from "../agent/model-messages.ts";
@@ -37,7 +36,6 @@ export interface StoreMemoryOptions {
   onFailure?: OnFailure;
 }
 
-const MAX_ATTEMPTS = 100;
 const threadIdOf = (userId: string) => `memory/${userId}`;
 
 const optionChecks = Object.freeze({
@@ -106,20 +104,15 @@ export class StoreMemory implements ContextProvider {
   }
 
   async #remember(facts: readonly string[]): Promise<void> {
-    for (let attempt = 0; facts.length > 0; attempt++) {
+    if (facts.length === 0) return;
+    await retryOnConflict(async () => {
       const { entries, revision } = await this.#store.read();
       const known = new Set(factsOf(entries.map((entry) => entry.message)));
       const added = facts.filter((fact) => !known.has(fact));
       if (added.length === 0) return;
       const messages = added.map((content): ChatMessage => ({ role: "user", content }));
-      try {
-        await this.#store.addMessages(messages, { expectedRevision: revision });
-        return;
-      } catch (error) {
-        if (!StoreError.is(error, "CONFLICT") || attempt >= MAX_ATTEMPTS) throw error;
-      }
-      await pause(attempt);
-    }
+      await this.#store.addMessages(messages, { expectedRevision: revision });
+    });
   }
 }
 

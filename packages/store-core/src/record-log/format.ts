@@ -84,7 +84,11 @@ export const headFields = {
     row,
     "The row of the newest message. Absent: no message, except possibly a pinned one.",
   ),
-  edge: required("e", row, "The row of the oldest message, or of the last commit after which there was none."),
+  edge: required(
+    "e",
+    row,
+    "The row of the oldest message, or of the last commit after which there was none.",
+  ),
   bottom: required("w", row, "No row below is needed, except those of the pinned message and the metadata."),
   cut: optional("q", row, "The last row that dropped messages from the end."),
   expiresAt: optional("X", time, "The thread expires at this time. Absent: never."),
@@ -116,6 +120,11 @@ const byKey = new Map(table.map(([name, field]) => [field.key, [name, field.type
 const emptyHead: Readonly<Record<string, unknown>> = Object.fromEntries(
   table.map(([name]) => [name, undefined]),
 );
+const encoders = table.map(([name, { key, type }]) => ({ name, key, type }));
+const emptyJson: Readonly<Record<string, unknown>> = Object.fromEntries([
+  ["v", FORMAT_VERSION],
+  ...encoders.map(({ key }) => [key, undefined]),
+]);
 const requiredNames = table.filter(([, { isRequired }]) => isRequired).map(([name]) => name);
 
 function originOf(number: number, base: unknown): number {
@@ -125,8 +134,9 @@ function originOf(number: number, base: unknown): number {
 /** Writes a head as compact JSON, without absent fields and empty lists. */
 export function encodeHead(head: Head): string {
   const origin = originOf(head.number, head.base);
-  const json: Record<string, unknown> = { v: FORMAT_VERSION };
-  for (const [name, { key, type }] of table) {
+  // All heads have one shape, so writing them is fast. JSON omits undefined fields.
+  const json: Record<string, unknown> = { ...emptyJson };
+  for (const { name, key, type } of encoders) {
     const value = head[name];
     if (value === undefined || (Array.isArray(value) && value.length === 0)) continue;
     json[key] = type.encode(value, origin);

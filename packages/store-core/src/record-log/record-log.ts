@@ -91,8 +91,8 @@ export interface RecordLog {
    * extends it, never both, and of two extensions the later time holds. All is done when it returns.
    *
    * Costs one request, however many amendments and rows there are, where the backend has a statement or a batch of that
-   * size; else as few requests as its batches allow, and never one a row. The driver calls it before an insert, so a commit
-   * waits for it: every 32nd commit of a thread that trims, and each `clear`. The suite counts these requests (C12).
+   * size; else as few requests as its batches allow, and never one a row. A backend that can only compare and swap may read
+   * the rows first, with one request a range. The driver calls it before an insert, so a commit waits for it: every 32nd commit of a thread that trims, and each `clear`. The suite counts these requests (C12).
    */
   amend(stream: string, amendments: readonly Amendment[]): Promise<void>;
   /**

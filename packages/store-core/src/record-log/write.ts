@@ -173,7 +173,9 @@ export class CommitWriter {
    * @param current the end of an existing or deleted thread; undefined for an expired one.
    */
   async #findRecordedOutcome(chain: Chain, current: Head | undefined): Promise<CommitOutcome | undefined> {
-    const { operationId, digest, drop } = this.#request;
+    const { operationId, digest, drop, isNewOperation } = this.#request;
+    // No row can have the id: this call has not sent one whose outcome is unknown.
+    if (isNewOperation && this.#operation.attempts.length === 0) return undefined;
     let same: { readonly link: OperationLink; readonly after: Head } | undefined;
     if (current) {
       for (const link of chain.remembered()) {
