@@ -6,7 +6,7 @@ import { serve, until, user } from "./serve.ts";
 const slow = () => scriptedModel({ delayMs: 20 });
 const words = (count: number) => Array.from({ length: count }, (_, index) => `word${index}`).join(" ");
 
-test("close: stops what runs, or waits for it, and refuses what comes later", async () => {
+test("close: stops running answers, or waits for them, and refuses later requests", async () => {
   for (const wait of [false, true]) {
     const server = await serve({ model: slow() });
     const answered = server.post({ id: "c", message: user("q", `say ${words(20)}`) });
@@ -22,7 +22,7 @@ test("close: stops what runs, or waits for it, and refuses what comes later", as
   }
 });
 
-test("close: refuses a message whose body is still arriving, and waits for an answer that is about to begin", async () => {
+test("close: refuses a message whose body is incomplete, and waits for an answer that is about to begin", async () => {
   await using server = await serve();
   const message = JSON.stringify({ id: "c", message: user("q") });
   const closed = Promise.withResolvers<void>();

@@ -7,7 +7,7 @@ import { openTab, textOf } from "./ui-client.ts";
 const slow = () => scriptedModel({ delayMs: 20 });
 const words = (count: number) => Array.from({ length: count }, (_, index) => `word${index}`).join(" ");
 
-test("a model that is down: the question stays, the error is not told in detail, and a retry is answered", async () => {
+test("a model that is down: the question is stored, the client gets no error details, and a retry is answered", async () => {
   let isDown = true;
   const model = scriptedModel();
   await using server = await serve({
@@ -29,7 +29,7 @@ test("a model that is down: the question stays, the error is not told in detail,
   expect(await server.stored("c")).toEqual(tab.plain);
 });
 
-test("a model that fails at once leaves an empty answer in the tab; the next message is taken all the same", async () => {
+test("a model that fails at once leaves an empty answer in the tab; the next message is accepted", async () => {
   await using server = await serve();
   const tab = openTab(server.url, "c");
   await tab.sendMessage({ text: "crash" });
@@ -41,7 +41,7 @@ test("a model that fails at once leaves an empty answer in the tab; the next mes
   expect((await server.stored("c"))?.map(textOf)).toEqual(["crash", "say hello", "hello "]);
 });
 
-test("a model that fails in the middle: what there is is stored as failed", async () => {
+test("a model that fails during an answer: the partial answer is stored as failed", async () => {
   await using server = await serve();
   const tab = openTab(server.url, "c");
   await tab.sendMessage({ text: "fail after one two" });
@@ -55,7 +55,7 @@ test("a model that fails in the middle: what there is is stored as failed", asyn
   expect(statuses[messages[1]?.id ?? ""]).toMatchObject({ status: "failed", error: "An error occurred." });
 });
 
-test("stream.onError gives the text of errors; errors of tools stay as they are without it", async () => {
+test("stream.onError returns the text of errors; without it errors of tools are unchanged", async () => {
   const tools = { ...scriptedTools({ deleted: [] }) };
   const broken = {
     ...tools,
@@ -71,7 +71,7 @@ test("stream.onError gives the text of errors; errors of tools stay as they are 
   expect(texts).not.toContain("no entry");
 });
 
-test("stop: the answer so far is stored when the request returns, and the chat goes on", async () => {
+test("stop: the answer so far is stored when the request returns, and the chat continues", async () => {
   await using server = await serve({ model: slow() });
   const tab = openTab(server.url, "c");
   const sent = tab.sendMessage({ text: `say ${words(200)}` });
@@ -91,7 +91,7 @@ test("stop: the answer so far is stored when the request returns, and the chat g
   expect(server.errors).toEqual([]);
 });
 
-test("stop of another run than the one that is running stops nothing", async () => {
+test("stop of a run that is not the running one stops nothing", async () => {
   await using server = await serve({ model: slow() });
   const answered = server.post({ id: "c", message: user("q", `say ${words(10)}`) });
   await until(async () => (await server.mine.get("c"))?.run);
@@ -100,7 +100,7 @@ test("stop of another run than the one that is running stops nothing", async () 
   expect(textIn((await answered).chunks)).toContain("word9");
 });
 
-test("a model that hangs, and does not mind its signal: stop works, and the lease is given back", async () => {
+test("a model that hangs and ignores its signal: stop works, and the lease is released", async () => {
   await using server = await serve({ generate: () => new ReadableStream() });
   const answered = server.post({ id: "c", message: user("q") });
   await until(async () => (await server.mine.get("c"))?.run);
@@ -132,7 +132,7 @@ test("a tool that is interrupted by stop is stored as one that may have run, and
   expect(textIn(next.chunks)).toBe("next ");
 });
 
-test("a tab that closes stops nothing, and slows nothing", async () => {
+test("closing a tab neither stops nor delays an answer", async () => {
   await using server = await serve({ model: slow() });
   const controller = new AbortController();
   const body = JSON.stringify({ id: "c", message: user("q", `say ${words(20)}`) });
@@ -162,7 +162,7 @@ test("a tab that closes stops nothing, and slows nothing", async () => {
   expect(server.errors).toEqual([]);
 });
 
-test("what there is of an answer is stored on the way", async () => {
+test("an answer is stored while it is made", async () => {
   await using server = await serve({ model: slow() });
   const answered = server.post({ id: "c", message: user("q", `say ${words(50)}`) });
   const partial = await until(async () => {
@@ -196,7 +196,7 @@ test("a step is stored when it ends, before the next one", async () => {
   expect(textOf(stored?.[1])).toBe("one |two ");
 });
 
-test("rename and delete during an answer: both stand, and nothing comes back", async () => {
+test("rename and delete during an answer: both succeed, and the chat does not reappear", async () => {
   await using server = await serve({ model: slow() });
   const answered = server.post({ id: "c", message: user("q", `say ${words(30)}`) });
   await until(async () => (await server.mine.get("c"))?.run);
@@ -237,7 +237,7 @@ test("a save that fails at the end is reported; the last beat stays, and the run
   expect(messages[1]?.parts.at(-1)).toMatchObject({ state: "done" });
 });
 
-test("an end that fails for a moment is made again: the whole answer is stored", async () => {
+test("an end that fails temporarily is retried: the whole answer is stored", async () => {
   await using server = await serve({ model: slow() });
   const answered = server.post({ id: "c", message: user("q", `say ${words(12)}`) });
   await until(async () => (await server.stored("c"))?.length === 2);
@@ -252,7 +252,7 @@ test("an end that fails for a moment is made again: the whole answer is stored",
   expect(textOf(page?.entries.at(-1)?.message)).toBe(`${words(12)} `);
 });
 
-test("an answer that is too large for the store: its beginning is stored as failed, the client is told, the chat is free", async () => {
+test("an answer that is too large for the store: its beginning is stored as failed, the client gets an error, and the chat is free", async () => {
   const text = "\u0001".repeat(3 * 1_024 * 1_024);
   await using server = await serve({
     generate: ({ messages }) =>
@@ -278,7 +278,7 @@ test("an answer that is too large for the store: its beginning is stored as fail
   expect((await server.mine.read("c"))?.entries.at(-1)).toMatchObject({ status: "complete" });
 });
 
-test("outputs of tools that are no JSON are stored as the client has them", async () => {
+test("outputs of tools that are not JSON are stored as the client receives them", async () => {
   const tools = { ...scriptedTools({ deleted: [] }) };
   const dated = {
     ...tools,

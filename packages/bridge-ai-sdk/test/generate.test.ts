@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { serve } from "./serve.ts";
 import { openTab } from "./ui-client.ts";
 
-test("generate returns chunks of its own: the answer has the run's id, also without a start", async () => {
+test("generate returns chunks: the answer has the run's id, also without a start chunk", async () => {
   await using server = await serve({
     generate: () =>
       ReadableStream.from([
@@ -19,7 +19,7 @@ test("generate returns chunks of its own: the answer has the run's id, also with
   expect(await server.stored("c")).toEqual(tab.plain);
 });
 
-test("generate: a stream that breaks, or has chunks in the wrong order, is an error and a proper end", async () => {
+test("generate: a stream that breaks, or has chunks in the wrong order, ends with an error", async () => {
   const errors = [
     () =>
       new ReadableStream({

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { nodeListener } from "../src/index.ts";
 import { serve } from "./serve.ts";
 
-test("nodeListener: bodies, headers, errors, and a body that breaks off", async () => {
+test("nodeListener: bodies, headers, errors, and a body that is cut off", async () => {
   const seen: unknown[] = [];
   const server = createServer(
     nodeListener((request) => {
@@ -39,7 +39,7 @@ test("nodeListener: bodies, headers, errors, and a body that breaks off", async 
   await new Promise((resolve) => server.close(resolve));
 });
 
-test("a connection is of use after a request whose body was not read", async () => {
+test("a connection can be reused after a request whose body was not read", async () => {
   await using server = await serve({ maxMessageBytes: 2_000 });
   using agent = Object.assign(new Agent({ keepAlive: true, maxSockets: 1 }), {
     [Symbol.dispose]: () => agent.destroy(),

@@ -142,7 +142,7 @@ test("ids of chats of any characters", async () => {
   expect((await server.send("GET", "/chats/%zz")).status).toBe(400);
 });
 
-test("paths and methods that are not there", async () => {
+test("unknown paths and methods", async () => {
   await using server = await serve();
   for (const path of ["/x", "/chats/a/b/c", "/chat/a", "/chats/a/unknown", "/chat//stop"])
     expect((await server.send("POST", path)).status).toBe(404);
@@ -210,7 +210,7 @@ test("bad requests are refused before anything is stored, and name the part", as
   expect((await server.get("/chats")).chats).toEqual([]);
 });
 
-test("a store that is down: 503 with retry-after; what is no store's error: 500, reported and not told", async () => {
+test("a store that is down: 503 with retry-after; other errors: 500, reported, without details", async () => {
   await using server = await serve();
   const failing = server.failWrites();
   const down = await server.send("POST", "/chat", { id: "c", message: user("q") });
@@ -228,7 +228,7 @@ test("a store that is down: 503 with retry-after; what is no store's error: 500,
   expect(server.errors).toEqual([broken]);
 });
 
-test("a call without an owner is a mistake of the program, and throws", async () => {
+test("a call without an owner is a programming error, and throws", async () => {
   await using server = await serve();
   const request = new Request("http://a/api/chats");
   const wrong = { owner: undefined } as never;
