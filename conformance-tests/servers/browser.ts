@@ -4,12 +4,12 @@ import { canInstall, installPrograms, say } from "./programs.ts";
 
 const DEBIAN_PATH = "/usr/bin/chromium";
 
-/** The name under which `prepare.ts` makes the browser ready. */
+/** The name of the browser for `prepare.ts`. */
 export const BROWSER = "chromium";
 
 /**
- * The path of the Chromium that the tests drive: the one that `CHROMIUM` names, else Debian's. Throws an error that tells
- * the ways out where there is none.
+ * The path of the Chromium that the tests use: the value of `CHROMIUM`, otherwise Debian's. Throws an error with
+ * instructions if there is none.
  */
 export function findBrowser(): string {
   const path = process.env.CHROMIUM ?? DEBIAN_PATH;
@@ -22,7 +22,7 @@ export function findBrowser(): string {
   );
 }
 
-/** Installs Debian's Chromium where there is none and it can be. */
+/** Installs Debian's Chromium if there is none and packages can be installed. */
 export async function prepareBrowser(): Promise<void> {
   if (process.env.CHROMIUM === undefined && canInstall())
     await alone(() => installPrograms({ chromium: "chromium" }));

@@ -4,20 +4,20 @@ import { Socket } from "node:net";
 import { hostname } from "node:os";
 import type { ContainerRuntimeClient } from "testcontainers";
 
-/** Its value tells a container's owner: the machine, the process there, and a random id. */
+/** Its value identifies a container's owner: the machine, the process, and a random id. */
 export const ownerLabel = "scrollback.owner";
 const machine = hostname();
 const owner = `${machine}/${process.pid}/${randomUUID()}`;
 
-/** Marks a container as ours, and as this process'. */
+/** Marks a container as started by these tests and by this process. */
 export const ownerLabels = { [ownerLabel]: owner };
 
 let watched: Promise<void> | undefined;
 
 /**
- * Sees to it that no container outlives the process that started it, where Testcontainers' own cleaner cannot run: a
- * program waits for this process to end, however it ends, and removes what it left; and what processes left whose
- * program was killed too is removed now.
+ * Removes containers when the process that started them ends, where Testcontainers' own cleaner cannot run. A
+ * program waits for the end of this process, by any cause, and removes its containers. Containers of earlier processes
+ * whose program was killed too are removed now.
  */
 export function cleanUpAfterwards(engine: ContainerRuntimeClient): Promise<void> {
   if (process.env.TESTCONTAINERS_RYUK_DISABLED !== "true") return Promise.resolve();

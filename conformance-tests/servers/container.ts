@@ -3,24 +3,24 @@ import { createServer } from "node:net";
 import { GenericContainer, getContainerRuntimeClient, type StartedTestContainer, Wait } from "testcontainers";
 import { cleanUpAfterwards, ownerLabels } from "./cleanup.ts";
 
-/** A container of ours, with the faults that tests put upon it. */
+/** A container, with controls for fault tests. */
 export interface RunningContainer {
   readonly host: string;
   /** The port on {@link host} that leads to `port` inside. It stays the same over {@link kill} and {@link start}. */
   mappedPort(port: number): number;
-  /** Runs a program inside and gives what it wrote to its standard output. Rejects when it fails. */
+  /** Runs a program inside and returns its standard output. Rejects if it fails. */
   exec(command: string[]): Promise<string>;
-  /** The end of what it wrote so far, both streams. */
+  /** The end of its output so far, of both streams. */
   log(): Promise<string>;
   isRunning(): Promise<boolean>;
   /** Ends it at once with SIGKILL, as a crash would. Its files stay. */
   kill(): Promise<void>;
   /** Starts it again after {@link kill}. */
   start(): Promise<void>;
-  /** Freezes its processes: connections stay open and nothing answers. */
+  /** Freezes its processes: connections stay open without replies. */
   pause(): Promise<void>;
   unpause(): Promise<void>;
-  /** Removes it with its files. May be called again, and in any state. */
+  /** Removes it with its files. Can be called repeatedly, and in any state. */
   stop(): Promise<void>;
 }
 
@@ -28,16 +28,16 @@ export interface ContainerOptions {
   readonly image: string;
   readonly command: string[];
   readonly ports: readonly number[];
-  /** Files that are there before the command runs, by absolute path. */
+  /** Files that are created before the command runs, by absolute path. */
   readonly files?: Readonly<Record<string, string>>;
 }
 
-/** The name or address by which this process reaches what containers listen on. */
+/** The name or address at which this process reaches the ports of containers. */
 export async function containerHost(): Promise<string> {
   return (await getContainerRuntimeClient()).info.containerRuntime.host;
 }
 
-/** Starts a container and returns when its ports are bound; the server inside may need a moment more. */
+/** Starts a container and returns when its ports are bound; the server inside may not be ready yet. */
 export async function startContainer(options: ContainerOptions): Promise<RunningContainer> {
   await cleanUpAfterwards(await getContainerRuntimeClient());
   for (let attempt = 1; ; attempt++) {
@@ -67,7 +67,7 @@ class ServerContainer extends GenericContainer {
   readonly #started = new AbortController();
   #tellEnd: (error: Error) => void = () => undefined;
 
-  /** Rejects as soon as the container has ended, for whose ports Testcontainers would wait ten seconds. */
+  /** Rejects as soon as the container has ended; Testcontainers would wait ten seconds for its ports. */
   override async start(): Promise<StartedTestContainer> {
     const ended = new Promise<never>((_, reject) => {
       this.#tellEnd = reject;
@@ -91,7 +91,7 @@ class ServerContainer extends GenericContainer {
       );
   }
 
-  /** Testcontainers leaves behind a container that it made but could not start. Gives what it had logged. */
+  /** Removes a container that Testcontainers created but could not start, and returns its log. */
   async removeRemains(): Promise<string> {
     if (this.#id === undefined) return "";
     const { container: client } = await getContainerRuntimeClient();
@@ -133,7 +133,7 @@ async function running(started: StartedTestContainer): Promise<RunningContainer>
 
 async function readLog(id: string): Promise<string> {
   const { container: client } = await getContainerRuntimeClient();
-  // Not through Testcontainers, whose log goes on for as long as the container runs.
+  // Not with Testcontainers, whose log does not end while the container runs.
   const frames = await client.getById(id).logs({ stdout: true, stderr: true, tail: 40, follow: false });
   let log = "";
   for (let start = 0; start < frames.length; ) {

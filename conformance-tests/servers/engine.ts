@@ -6,7 +6,7 @@ import { retryFor } from "./retry.ts";
 
 const logFile = "/var/log/scrollback-dockerd.log";
 
-/** The Docker engine that Testcontainers finds, or undefined where none answers. */
+/** The Docker engine that Testcontainers finds, or undefined if none replies. */
 export async function findEngine(): Promise<ContainerRuntimeClient | undefined> {
   try {
     return await getContainerRuntimeClient();
@@ -15,11 +15,11 @@ export async function findEngine(): Promise<ContainerRuntimeClient | undefined> 
   }
 }
 
-/** Installs an engine where there is none and starts it. It goes on running after this process has ended. */
+/** Installs an engine if there is none, and starts it. It keeps running after this process has ended. */
 export async function startEngine(): Promise<ContainerRuntimeClient> {
   say("no Docker engine answers");
   await installPrograms({ dockerd: "docker.io", "update-ca-certificates": "ca-certificates" });
-  // In newer suites the client is a package of its own.
+  // In newer suites the client is a separate package.
   await installPrograms({ docker: "docker-cli" });
   say(`starting dockerd, which logs to ${logFile}`);
   const log = openSync(logFile, "a");

@@ -7,9 +7,9 @@ import { buildStandIn, standInTag } from "./stand-in.ts";
 import { variableOf } from "./variables.ts";
 
 /**
- * The image to run for a server, made ready: the one that its environment variable names; else the official one, pulled
- * when it is not there; else a stand-in from packages, built when it is not there. Throws an error that tells the ways
- * out where none of them can be had.
+ * Prepares and returns the image for a server: the image in its environment variable; otherwise the official image, pulled
+ * if it is missing; otherwise a stand-in from packages, built if it is missing. Throws an error with instructions if none
+ * is available.
  */
 export async function prepareImage(definition: ServerDefinition): Promise<string> {
   const engine = (await findEngine()) ?? (await prepareEngine(definition));
@@ -27,7 +27,7 @@ export async function prepareImage(definition: ServerDefinition): Promise<string
       if (!(await has(engine, standIn))) await buildStandIn(definition);
     });
   }
-  // Nor can Testcontainers' own cleaner be pulled then. What it would do, cleanup.ts does.
+  // Then Testcontainers' own cleaner cannot be pulled either; cleanup.ts replaces it.
   process.env.TESTCONTAINERS_RYUK_DISABLED = "true";
   return standIn;
 }
@@ -41,14 +41,14 @@ async function has(engine: ContainerRuntimeClient, image: string): Promise<boole
   return engine.image.exists(ImageName.fromString(image));
 }
 
-/** Pulls an image, and gives the reason where that fails. */
+/** Pulls an image; returns the reason if that fails. */
 async function pull(engine: ContainerRuntimeClient, image: string): Promise<string | undefined> {
   try {
     await engine.image.pull(ImageName.fromString(image));
   } catch (error) {
     return String(error instanceof Error ? error.message : error).trim();
   }
-  // Testcontainers tells nothing of a pull that broke off in the middle.
+  // Testcontainers does not report a pull that was interrupted.
   return (await has(engine, image)) ? undefined : "the download broke off";
 }
 

@@ -5,8 +5,8 @@ import { say } from "./programs.ts";
 const file = "/var/lock/scrollback-servers.lock";
 
 /**
- * Runs `work` while no other process on this machine is inside. The program that holds the lock ends with its standard
- * input, so the lock is free again as soon as this process has ended, however it ended.
+ * Runs `work` under a lock of this machine. The program that holds the lock ends with its standard
+ * input, so the lock is released as soon as this process has ended, by any cause.
  */
 export async function alone<T>(work: () => Promise<T>): Promise<T> {
   const holder = spawn("flock", [file, "sh", "-c", "echo held; cat"], { stdio: ["pipe", "pipe", "inherit"] });

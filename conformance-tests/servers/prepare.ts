@@ -1,6 +1,6 @@
 /**
- * `node prepare.ts [name…]` makes the named servers ready to start, or all of them and the browser, and says what it does.
- * It may be run again at any time, and by several processes at once.
+ * `node prepare.ts [name…]` prepares the named servers, or all of them and the browser, and prints its steps.
+ * It can be run repeatedly, and by several processes at once.
  */
 import { BROWSER, prepareBrowser } from "./browser.ts";
 import { prepareImage } from "./image.ts";

@@ -12,7 +12,7 @@ export const environment = {
   DEBIAN_FRONTEND: "noninteractive",
 };
 
-/** Says on standard error what the preparation does, as its steps take a while and change the machine. */
+/** Prints the steps of the preparation on standard error, because they take time and change the machine. */
 export function say(text: string): void {
   console.error(`servers: ${text}`);
 }
@@ -28,12 +28,12 @@ export async function run(program: string, args: readonly string[]): Promise<str
   }
 }
 
-/** Whether packages can be installed here by {@link installPrograms}: on Debian and its like, as root. */
+/** Whether {@link installPrograms} can install packages here: on Debian and derivatives, as root. */
 export function canInstall(): boolean {
   return process.getuid?.() === 0 && hasProgram("apt-get");
 }
 
-/** Installs the Debian packages of those programs that are not there, given as a record of program to package. */
+/** Installs the Debian packages of missing programs, given as a record from program to package. */
 export async function installPrograms(packages: Readonly<Record<string, string>>): Promise<void> {
   const missing = Object.keys(packages).filter((program) => !hasProgram(program));
   if (missing.length === 0) return;

@@ -7,15 +7,15 @@ import { installPrograms, run, say } from "./programs.ts";
 
 const repository = "scrollback-stand-in";
 
-/** What every base image has beside the packages of its suite. */
+/** The files of every base image in addition to the packages of its suite. */
 const baseFiles: Readonly<Record<string, string>> = {
   // Keeps services from starting while packages are installed.
   "usr/sbin/policy-rc.d": "#!/bin/sh\nexit 101\n",
-  // The suites that are still in the making may go without a fresh Release file for a while.
+  // Suites in development may have an expired Release file.
   "etc/apt/apt.conf.d/90scrollback": 'Acquire::Check-Valid-Until "false";\nAcquire::Retries "3";\n',
 };
 
-/** The name of the stand-in image, which changes with all that it is built from. */
+/** The name of the stand-in image, which changes with each of its inputs. */
 export async function standInTag({ name, standIn }: ServerDefinition): Promise<string> {
   const hash = createHash("sha256").update(JSON.stringify([standIn.suite, baseFiles]));
   const folder = contextOf(name);
@@ -24,7 +24,7 @@ export async function standInTag({ name, standIn }: ServerDefinition): Promise<s
   return `${repository}/${name}:${hash.digest("hex").slice(0, 12)}`;
 }
 
-/** Builds the stand-in image from packages, and its base image where that is not there. Needs root. */
+/** Builds the stand-in image from packages, and its base image if that is missing. Requires root. */
 export async function buildStandIn(definition: ServerDefinition): Promise<void> {
   const { name, standIn } = definition;
   const base = await prepareBase(standIn.suite);
@@ -40,7 +40,7 @@ export async function buildStandIn(definition: ServerDefinition): Promise<void> 
   });
 }
 
-/** Found from the package's root, as these folders are not copied to where the compiled modules are. */
+/** Relative to the package's root, because these folders are not copied beside the compiled modules. */
 function contextOf(name: string): string {
   let root = import.meta.dirname;
   while (!existsSync(join(root, "package.json"))) root = dirname(root);
@@ -76,7 +76,7 @@ async function prepareBase(suite: StandIn["suite"]): Promise<string> {
   return tag;
 }
 
-/** A folder for the time of `work`, where devices may be made and programs run, which is not so everywhere in /tmp. */
+/** A folder for the duration of `work` in which devices can be created and programs run, unlike in some /tmp. */
 async function withFolder(work: (folder: string) => Promise<void>): Promise<void> {
   const folder = await mkdtemp("/var/tmp/scrollback-");
   try {

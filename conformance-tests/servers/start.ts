@@ -10,13 +10,13 @@ import { variableOf } from "./variables.ts";
 export interface StartOptions {
   /** More arguments for the server's command line, such as `["--appendonly", "yes"]`. */
   readonly args?: readonly string[];
-  /** The password of the default user. Without one, none is asked for. */
+  /** The password of the default user. Default: none. */
   readonly password?: string;
   /** Serve TLS only, with a certificate made for this run. */
   readonly tls?: boolean;
 }
 
-/** A server that answers, and the faults that tests can put upon it. */
+/** A running server, with controls for fault tests. */
 export interface RunningServer extends ServerInfo, AsyncDisposable {
   readonly name: ServerName;
   readonly host: string;
@@ -25,27 +25,27 @@ export interface RunningServer extends ServerInfo, AsyncDisposable {
   /** With the password, if the server has one. */
   readonly url: string;
   readonly password?: string | undefined;
-  /** Present where the server speaks TLS: what clients must trust, in PEM. ioredis takes it as its option `tls`. */
+  /** Present if the server uses TLS: the certificate that clients must trust, in PEM. ioredis takes it as its option `tls`. */
   readonly tls?: { readonly ca?: string } | undefined;
-  /** Runs a program inside the container and gives its standard output. Rejects when it fails. */
+  /** Runs a program inside the container and returns its standard output. Rejects if it fails. */
   exec(command: string[]): Promise<string>;
   /** Ends the server with SIGKILL, as a crash would. Its files stay. */
   kill(): Promise<void>;
-  /** Starts it again after {@link kill} and returns when it answers. */
+  /** Starts it again after {@link kill} and returns when it replies. */
   start(): Promise<void>;
-  /** Freezes it: connections stay open and nothing answers. */
+  /** Freezes it: connections stay open without replies. */
   pause(): Promise<void>;
   unpause(): Promise<void>;
-  /** Removes it with its data; a server that was given by URL stays as it is. */
+  /** Removes it with its data; does nothing to a server given by URL. */
   stop(): Promise<void>;
 }
 
 /**
- * Starts a server of its own in a container and returns when it answers, after about half a second if it is prepared;
- * else it is prepared first. Where an environment variable such as `SCROLLBACK_REDIS_URL` names a server, it is that
- * one, which takes no options, and on which `exec`, `kill`, `start`, `pause` and `unpause` reject.
+ * Starts a new server in a container and returns when it replies, after about half a second if it is prepared;
+ * otherwise it is prepared first. If an environment variable such as `SCROLLBACK_REDIS_URL` names a server, that server
+ * is used: it takes no options, and `exec`, `kill`, `start`, `pause` and `unpause` reject.
  *
- * @throws an Error that tells the ways out where no server can be had.
+ * @throws an Error with instructions if no server is available.
  * @example
  * await using server = await startServer("redis", { args: ["--user", "app", "on", ">secret", "~chat:*", "+@read"] });
  * console.log(server.product, server.version, server.url);
@@ -55,7 +55,7 @@ export async function startServer(name: ServerName, options: StartOptions = {}):
   return url === undefined ? startOwn(name, options) : useGiven(name, url, options);
 }
 
-/** A server that ended is told at once; one of Java takes half a minute on a busy machine. */
+/** The time limit of a start: a Java server takes half a minute on a busy machine. A server that ends is reported at once. */
 const START_TIMEOUT_MS = 60_000;
 
 async function startOwn(name: ServerName, options: StartOptions): Promise<RunningServer> {
@@ -126,7 +126,7 @@ async function useGiven(name: ServerName, url: string, options: StartOptions): P
   };
 }
 
-/** The reason is told without the URL, which may hold a password. */
+/** The error does not contain the URL, which may contain a password. */
 function parse(variable: string, definition: ServerDefinition, url: string): Endpoint {
   try {
     return definition.endpoint(url);
@@ -136,7 +136,7 @@ function parse(variable: string, definition: ServerDefinition, url: string): End
   }
 }
 
-/** Returns when the server answers. One that has ended or takes too long is removed, and its log is in the error. */
+/** Returns when the server replies. A server that has ended or takes too long is removed, and its log is in the error. */
 async function untilAnswering(
   definition: ServerDefinition,
   endpoint: Endpoint,

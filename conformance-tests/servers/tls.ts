@@ -4,12 +4,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { canInstall, installPrograms, run } from "./programs.ts";
 
-/** Where a server finds its certificate and key inside its container. */
+/** The paths of a server's certificate and key inside its container. */
 export const certificatePath = "/tls/certificate.pem";
 export const keyPath = "/tls/key.pem";
 
 /**
- * A fresh certificate for `host` and this machine's own names, valid for a day; it is its own authority. Both are PEM.
+ * A new self-signed certificate for `host` and this machine's names, valid for a day, and its key. Both are PEM.
  *
  * @param host the name or address by which clients reach the engine's containers, not always `localhost`.
  */

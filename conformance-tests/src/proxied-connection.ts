@@ -7,7 +7,8 @@ interface Held {
   due: number;
 }
 
-interface ConnectionEvents {
+/** What a connection reports to its proxy. */
+export interface ConnectionEvents {
   /** `null` for the end of the stream. */
   requestArrived(chunk: Buffer | null): void;
   replyArrived(chunk: Buffer | null): void;

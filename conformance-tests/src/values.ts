@@ -1,3 +1,4 @@
+// Exceeds 300 lines because it lists every kind of value that the codec must carry or refuse.
 import fc from "fast-check";
 
 /** An object with own keys of any name, including `__proto__`. */

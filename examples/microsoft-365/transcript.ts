@@ -3,7 +3,7 @@ import type { Middleware } from "@microsoft/agents-hosting";
 import { envelope, nameOf } from "@scrollback/collections";
 import type { StoreFactory } from "@scrollback/store-core";
 
-/** Each activity of a conversation is a message of its thread, stored before the turn goes on. */
+/** Each activity of a conversation is a message of its thread, stored before the turn continues. */
 export function transcript(stores: StoreFactory): Middleware {
   return {
     async onTurn(context, next) {

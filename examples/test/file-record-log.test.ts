@@ -1,3 +1,4 @@
+// Exceeds 300 lines because it tests the whole example: each verb, the sweep and the errors, on the same files.
 import {
   appendFile,
   mkdtemp,

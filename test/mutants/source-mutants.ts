@@ -1,3 +1,4 @@
+// Exceeds 300 lines because it is the table of all changes that the suite must find.
 import type { Change } from "./change.ts";
 import { postgresChanges } from "./postgres-changes.ts";
 

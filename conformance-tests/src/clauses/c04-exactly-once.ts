@@ -1,3 +1,4 @@
+// Exceeds 300 lines because it holds all tests of one clause, in the order in which the matrices list them.
 import { type Change, createStores, REMEMBERED_OPERATIONS } from "@scrollback/store-core";
 import { expect } from "vitest";
 import type { Clause } from "../clause.ts";

@@ -1,3 +1,4 @@
+// Exceeds 300 lines because it holds all tests of one clause, in the order in which the matrices list them.
 import { setTimeout as sleep } from "node:timers/promises";
 import { createStores, formatRecord, type MessageStore, systemClock } from "@scrollback/store-core";
 import { expect } from "vitest";

@@ -10,32 +10,32 @@ import { formatLoad, underLoad } from "./load.ts";
 
 /** The processes of a server that tests may break. */
 export interface ServerControl {
-  /** Ends it as a crash does; what it had made durable stays. */
+  /** Ends it as a crash does; durable data stays. */
   kill(): Promise<void>;
-  /** Starts it again and returns when it answers. */
+  /** Starts it again and returns when it replies. */
   start(): Promise<void>;
-  /** Freezes it: connections stay open and nothing answers. */
+  /** Freezes it: connections stay open without replies. */
   pause(): Promise<void>;
   unpause(): Promise<void>;
 }
 
-/** What a fault is inflicted on. */
+/** The target of a fault. */
 export interface FaultScene {
   readonly backend: Backend;
   /** Absent for a backend without a server. */
   readonly server: ServerControl | undefined;
-  /** How often to do something: `few` in a usual run, `many` under `SCROLLBACK_FIRE=1`. */
+  /** The number of repetitions: `few` in a usual run, `many` with `SCROLLBACK_FIRE=1`. */
   rounds(few: number, many: number): number;
-  /** Ends the test as left out, with the reason. */
+  /** Skips the test, with the reason. */
   skip(reason: string): never;
 }
 
-/** Inflicts one fault, checks what it must not break, and tells a figure for the table. */
+/** Injects one fault, checks the promises, and returns a figure for the table. */
 export type Fault = (scene: FaultScene) => Promise<string>;
 
 const WRITERS = 3;
 
-/** Clients through the proxy, under a load, while `modes` strike one after the other. */
+/** Runs a load through the proxy while the `modes` are set one after another. */
 function onTheNetwork(modes: (scene: FaultScene) => readonly ProxyMode[]): Fault {
   return async (scene) => {
     const { proxy, connect } = scene.backend.requireNetwork();
@@ -62,7 +62,7 @@ function onTheNetwork(modes: (scene: FaultScene) => readonly ProxyMode[]): Fault
 const repeated = (mode: ProxyMode, few: number, many: number) => (scene: FaultScene) =>
   Array.from({ length: scene.rounds(few, many) }, () => mode);
 
-/** Clients on a server of whose process `act` is done something to. */
+/** Runs a load on a server while `act` changes its process. */
 function onTheServer(act: (server: ServerControl, scene: FaultScene) => Promise<void>): Fault {
   return async (scene) => {
     const { server } = scene;
@@ -73,7 +73,7 @@ function onTheServer(act: (server: ServerControl, scene: FaultScene) => Promise<
   };
 }
 
-/** A process that writes is killed at a random moment, again and again; another one goes on. */
+/** Kills a writing process at a random moment, repeatedly; another process continues. */
 const killedClients: Fault = async (scene) => {
   const run = scene.backend.requireProcesses();
   const rounds = scene.rounds(8, 200);
@@ -145,7 +145,7 @@ const expiryInBetween: Fault = async (scene) => {
   const [brief, lasting] = [createStores(driver, { ttlMs }), createStores(driver)];
   const threads = Array.from({ length: scene.rounds(20, 200) }, () => lasting.open());
   const outcomes = await Promise.all(
-    // What is written between reads stays, so that a busy machine may take its time to read it.
+    // Writes between reads stay, so that a slow read on a busy machine still finds them.
     threads.map(async (store) => {
       const revision = await brief.open(store.threadId).addMessages([user("old")]);
       await sleep(ttlMs - 100 + Math.random() * 120);
@@ -165,7 +165,7 @@ const expiryInBetween: Fault = async (scene) => {
   return `${expired} of ${outcomes.length} expired in between, told by CONFLICT`;
 };
 
-/** The faults that every backend is put to, by what the table calls them. A backend may lack what one needs. */
+/** The faults of every backend, by their names in the table. A backend skips faults whose requirements it lacks. */
 export const commonFaults: Readonly<Record<string, Fault>> = {
   "connection cut before the request": onTheNetwork(repeated({ kind: "cut-request", times: 1 }, 15, 200)),
   "connection cut inside the request": onTheNetwork((scene) =>

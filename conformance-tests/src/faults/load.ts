@@ -13,52 +13,52 @@ import { batchText } from "../jobs.ts";
 
 const BATCH = 3;
 const RETRY_PAUSE_MS = 20;
-/** For how long a writer pauses at most between two commits. */
+/** The maximum pause of a writer between two commits. */
 const LONGEST_PAUSE_MS = 4;
-/** How many batches each writer adds at least before the fault, and after it. */
+/** The minimum number of batches of each writer before the fault, and after it. */
 const STEADY = 3;
 
 interface Writer {
   readonly name: string;
   readonly store: MessageStore;
-  /** Whether it leaves alone what failed, so that its fate stays unknown. */
+  /** Whether it does not retry failed batches, so that their outcome stays unknown. */
   readonly givesUp: boolean;
 }
 
-/** What a load measured. */
+/** The measurements of a load. */
 export interface LoadFigure {
   /** Batches acknowledged. */
   readonly commits: number;
-  /** Calls that failed, after all the retries that the stores do by themselves. */
+  /** Calls that failed after all of the stores' own retries. */
   readonly failed: number;
   readonly longestCallMs: number;
-  /** From the end of the fault until every writer got on. */
+  /** The time from the end of the fault until every writer had written again. */
   readonly backAfterMs: number;
-  /** Acknowledged batches that are not there in the end. */
+  /** Acknowledged batches that are missing at the end. */
   readonly lost: number;
 }
 
 export interface LoadOptions {
-  /** The clients under fire: a writer and a reader on each. */
+  /** The clients that the fault affects: a writer and a reader on each. */
   readonly clients: readonly Driver[];
-  /** A client that nothing happens to. */
+  /** A client that the fault does not affect. */
   readonly sound: Driver;
-  /** Whether the backend, as it is set up, may lose what it acknowledged, as where a replica takes over. Default no. */
+  /** Whether the backend with this setup may lose acknowledged commits, for example when a replica takes over. Default no. */
   readonly mayLose?: boolean;
-  /** Whether what fails says that it may be tried again. Default yes. */
+  /** Whether failed calls must have `retryable: true`. Default yes. */
   readonly retryable?: boolean;
 }
 
 interface Batch {
   readonly start: number;
-  /** When it was acknowledged; Infinity for one that was given up. */
+  /** The time of its acknowledgement; Infinity if it was given up. */
   end: number;
 }
 
 /**
- * Writers and readers on one thread, before, during and after a fault. In the end every promise that the fault may have
- * broken is checked: what was acknowledged is there once, what was not is there whole or not at all, in an order that
- * agrees with what each caller saw; every reading was one revision, and extended the reader's one before it.
+ * Runs writers and readers on one thread, before, during and after a fault. At the end it checks every promise that the fault may
+ * have broken: each acknowledged batch is in the thread once, each other batch is there whole or not at all, and the order agrees
+ * with the calls. Every read returned one revision, and extended the same reader's previous read.
  */
 export async function underLoad(fault: () => Promise<void>, options: LoadOptions): Promise<LoadFigure> {
   const load = new Load(options);
@@ -73,7 +73,7 @@ export async function underLoad(fault: () => Promise<void>, options: LoadOptions
     load.backAfterMs = performance.now() - over;
   } finally {
     load.stop();
-    // What it did to a server must not go on into the next test.
+    // The fault must not affect the next test.
     await striking?.catch(() => undefined);
     await running;
   }
@@ -115,7 +115,7 @@ class Load {
     ]);
   }
 
-  /** Resolves when every writer has had some more batches acknowledged. */
+  /** Resolves when some more batches of every writer have been acknowledged. */
   async untilSteady(): Promise<void> {
     const counts = () =>
       this.#writers.map(
@@ -167,7 +167,7 @@ class Load {
     }
   }
 
-  /** Whether a call succeeded. What it may fail with is an outage that passes, in time. */
+  /** Whether a call succeeded. It may fail only with a temporary outage, within the time limit. */
   async #call(call: () => Promise<unknown>): Promise<boolean> {
     const start = performance.now();
     try {
@@ -210,7 +210,7 @@ class Load {
     let earliestEnd = Number.POSITIVE_INFINITY;
     for (const id of final.toReversed()) {
       const batch = this.#batches.get(id);
-      if (!batch) throw new Error(`nobody wrote ${id}`);
+      if (!batch) throw new Error(`no writer wrote ${id}`);
       expect(batch.start, `the beginning of ${id}, before what comes after it ended`).toBeLessThanOrEqual(
         earliestEnd,
       );
@@ -219,7 +219,7 @@ class Load {
   }
 }
 
-/** A figure as the table shows it. */
+/** A figure in the form of the table. */
 export function formatLoad({ commits, failed, longestCallMs, backAfterMs, lost }: LoadFigure): string {
   const seconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`;
   return [

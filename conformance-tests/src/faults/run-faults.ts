@@ -5,7 +5,7 @@ import { commonFaults, type Fault, type ServerControl } from "./faults.ts";
 
 declare module "vitest" {
   interface TaskMeta {
-    /** On every test of a fault: what the reporter needs to know of it. The figure is known once it was withstood. */
+    /** The reporter's data of every fault test. The figure is set when the test has passed. */
     fault?: {
       readonly title: string;
       readonly backend: string;
@@ -18,11 +18,11 @@ declare module "vitest" {
 /** The options of {@link runFaults}. */
 export interface FaultOptions extends ConformanceOptions {
   /**
-   * The server, to be killed and paused. It must be set up so that what it acknowledged survives a kill. Called once the
-   * harness is there; absent where there is no server.
+   * The server, to be killed and paused. It must be set up so that acknowledged writes survive a kill. Called after the
+   * harness was created; absent for a backend without a server.
    */
   server?(): Promise<ServerControl>;
-  /** Faults that this backend alone has, by what the table calls them. */
+  /** Additional faults of this backend, by their names in the table. */
   readonly faults?: Readonly<Record<string, Fault>>;
 }
 
@@ -31,8 +31,8 @@ const HARNESS_TIMEOUT_MS = 180_000;
 
 /**
  * Declares a test for each fault, on one backend: breaks connections, servers and clients while others write and read, and
- * checks that nothing which was promised is broken. Every cell of the table comes with a figure. The environment variable
- * `SCROLLBACK_FIRE=1` makes it long: 200 killed clients, hundreds of cut connections.
+ * checks the promises. Every cell of the table has a figure. With the environment variable `SCROLLBACK_FIRE=1` the run is
+ * long: 200 killed clients, hundreds of cut connections.
  *
  * @example
  * runFaults({ name: "Redis", createHarness, server: async () => server });
@@ -56,7 +56,7 @@ export function runFaults({ name, createHarness, server, faults = {} }: FaultOpt
           const figure = await fault({ backend, server: await server?.(), rounds, skip });
           task.meta.fault = { ...meta, figure };
         }
-        // What was opened for the fault is closed now. The harness' own client may have connected anew.
+        // Everything that was opened for the fault is closed now. The harness' own client may have reconnected.
         await expect.poll(openSockets, { timeout: 5_000 }).toBeLessThanOrEqual(socketsBefore + 2);
       });
     }

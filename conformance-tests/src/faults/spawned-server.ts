@@ -5,7 +5,7 @@ import type { ServerControl } from "./faults.ts";
 
 /** A server that runs as a process of this machine. */
 export interface SpawnedServer extends ServerControl, AsyncDisposable {
-  /** Ends it for good. Further calls have no effect. */
+  /** Ends it permanently. Further calls have no effect. */
   stop(): Promise<void>;
 }
 
@@ -13,23 +13,23 @@ export interface SpawnedServer extends ServerControl, AsyncDisposable {
 export interface SpawnedServerOptions {
   /** The program, and its arguments. The same ones at each start, so name a fixed port and a data directory. */
   readonly command: readonly [program: string, ...args: string[]];
-  /** Asks the server something by a client of its own. Rejects while the server does not answer. */
+  /** Sends a request with its own client. Rejects while the server does not reply. */
   answers(): Promise<unknown>;
-  /** For how long a start may take, in milliseconds. Default 20,000. */
+  /** The time limit of a start, in milliseconds. Default 20,000. */
   readonly patienceMs?: number;
-  /** Default: those of this process. */
+  /** The environment variables. Default: those of this process. */
   readonly env?: NodeJS.ProcessEnv;
 }
 
 const PAUSE_MS = 25;
-/** How much of what the server wrote is told where it does not start, in characters. */
+/** The number of characters of the server's output in the error of a failed start. */
 const LOG_LENGTH = 4_000;
 
 /**
- * Starts a server of this machine, with the control over it that `runFaults` needs, and returns when it answers. It ends with
- * this process. Kill and pause reach the processes that it started, too, which the program `ps` tells. For Linux and macOS.
+ * Starts a server on this machine, with the controls that `runFaults` needs, and returns when it replies. It ends with
+ * this process. Kill and pause also affect its child processes, which are found with the program `ps`. For Linux and macOS.
  *
- * @throws an Error with the end of what the server wrote, where it ends or does not answer in time.
+ * @throws an Error with the end of the server's output, if the server ends or does not reply in time.
  * @example
  * await using server = await spawnServer({
  *   command: ["etcd", "--data-dir", folder, "--listen-client-urls", url, "--advertise-client-urls", url],
@@ -120,7 +120,7 @@ class SpawnedProcess implements SpawnedServer {
       }
       if (!this.#isRunning() || performance.now() > deadline) {
         await this.stop();
-        // What it wrote last may arrive after its end.
+        // Its last output may arrive after its end.
         await sleep(PAUSE_MS);
         throw new Error(`${command[0]} did not start: ${problem}\n${this.#log}`);
       }
@@ -128,7 +128,7 @@ class SpawnedProcess implements SpawnedServer {
     }
   }
 
-  /** To the server and all below it: a server may have a process for each connection, in sessions of their own. */
+  /** Signals the server and its child processes: a server may have a process for each connection, in separate sessions. */
   #signal(signal: NodeJS.Signals): void {
     const pid = this.#child?.pid;
     if (pid === undefined || !this.#isRunning()) throw new Error("the server is not running");
@@ -142,7 +142,7 @@ class SpawnedProcess implements SpawnedServer {
   }
 }
 
-/** The process and those that it started, and so on. */
+/** A process and all its descendants. */
 function withDescendants(pid: number): number[] {
   const all = execFileSync("ps", ["-A", "-o", "pid=,ppid="], { encoding: "utf8" })
     .trim()

@@ -13,23 +13,23 @@ import {
 } from "./observation.ts";
 import { Random } from "./random.ts";
 
-// Run in another process too: nothing of Vitest may be imported here.
+// Also runs in another process, so Vitest must not be imported here.
 
-/** What came of a commit that ended so is not known. */
+/** Error codes after which the outcome of a commit is unknown. */
 const OPEN_CODES: readonly string[] = ["UNAVAILABLE", "ABORTED", "CLOSED"];
 
 export interface ClientTask {
   readonly threads: readonly ObservedThread[];
   readonly seed: string;
-  /** From when the clients have been made. */
+  /** The time since which the clients exist. */
   readonly seconds: number;
   /** The longest pause between two calls, in milliseconds. */
   readonly pauseMs: number;
 }
 
 /**
- * One client that writes, reads, pops, clears and sets metadata as its seed says, until its time is up. Each call and what
- * came of it goes into the log.
+ * One client that writes, reads, pops, clears and sets metadata as drawn from its seed, until its time is over. Each call and
+ * its outcome is written to the log.
  */
 export class ObservedClient {
   readonly #name: string;
@@ -60,7 +60,7 @@ export class ObservedClient {
     }
   }
 
-  /** Reads a thread whole. */
+  /** Reads a whole thread. */
   async look(thread: ObservedThread): Promise<void> {
     await this.#do(thread, { kind: "read" });
   }
@@ -82,7 +82,7 @@ export class ObservedClient {
     const expected = random.chance(0.25) ? { expected: this.#seen.get(thread.threadId) ?? null } : {};
     const commit = { kind: "commit", operationId, change: this.#change(operationId), ...expected } as const;
     let outcome = await this.#do(thread, commit);
-    // What may have happened is sent again, as its callers are told to do; now and then also what did happen.
+    // Changes with an unknown outcome are sent again, as callers should do; sometimes also changes that succeeded.
     for (let again = 0; again < 2 && random.chance(outcome.kind === "unknown" ? 0.7 : 0.04); again++) {
       outcome = await this.#do(thread, commit);
     }

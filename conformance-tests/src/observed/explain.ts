@@ -1,3 +1,4 @@
+// Exceeds 300 lines because all checks of a history use the same explanation: one order of its commits.
 import { type CheckStates, type Explanation, fillTimeline } from "./fill.ts";
 import type { Observation, ObservedThread, Outcome } from "./observation.ts";
 import { checkRevisions, type Operation, operationsIn, tell } from "./operations.ts";
@@ -10,15 +11,15 @@ type Placed<T> = Pick<PlacedEvent, "slot" | "latest"> & {
   readonly outcome: T;
 };
 
-/** The refusals that a client of a run may meet; each is checked to be right. */
+/** The error codes that a client of a run may get; each error is checked. */
 const RIGHTFUL: readonly string[] = ["CONFLICT"];
 
 /**
- * Decides whether one order of commits explains all that was observed of a thread: every read is a revision of it, every
- * acknowledged commit is in it once, and nothing is seen later than it must be or earlier than it can be. Commits and
- * reads tell their revisions, so the order is given but for the commits whose outcome nobody knows.
+ * Decides whether one order of commits explains all observations of a thread. In that order every read is a revision, every
+ * acknowledged commit occurs once, and nothing is visible too early or too late. Commits and reads have their revisions, so
+ * only the positions of commits with an unknown outcome are searched for.
  *
- * @returns what cannot be explained, each beginning with the clause that it breaks; empty where all is explained.
+ * @returns the observations that cannot be explained, each with the broken clause first; empty if there are none.
  */
 export function explain(observations: readonly Observation[], thread: ObservedThread): string[] {
   const operations = operationsIn(observations);
@@ -84,8 +85,8 @@ function commitsOf(operations: readonly Operation[], timeline: Timeline): Placed
 }
 
 /**
- * A page of a thread that is not there lies where it is gone, as early as that can be. Where threads expire, it may as well
- * be a later time at which it was gone.
+ * A page of a thread that does not exist is placed at the earliest slot without a thread. If threads expire, it may also be
+ * at a later slot without a thread.
  */
 function placePages(
   pages: readonly { readonly observation: Observation; readonly outcome: Page }[],
@@ -113,8 +114,8 @@ function placePages(
 }
 
 /**
- * Whether a read may have found a thread expired while a commit was under way that went on with it: some backends decide by
- * the writer's clock whether the thread is there, before the commit shows.
+ * Whether a read may have found a thread expired while a commit that continued it was under way: some backends decide by
+ * the writer's clock whether the thread exists, before the commit is visible.
  */
 function cameInBetween(
   { returned }: Observation,
@@ -185,7 +186,7 @@ const newest = (texts: readonly string[], limit: number) => texts.slice(Math.max
 const isSame = (one: readonly string[], other: readonly string[]) =>
   one.length === other.length && one.every((text, index) => text === other[index]);
 
-/** A list, or a pop of nothing: it tells no revision, but is one of those that there were meanwhile. */
+/** A list, or a pop that returned nothing: it has no revision, but must be one of the revisions during the call. */
 interface Glance {
   readonly observation: Observation;
   readonly texts: readonly string[];
@@ -217,7 +218,7 @@ function placeOf(
   return undefined;
 }
 
-/** Each has its place (the search saw to that), but also one that is not before another's which came earlier. */
+/** Each has a position, because of the search. It must also not be before the position of an earlier one. */
 function checkGlances(glances: readonly Glance[], { states }: Explanation): string[] {
   const problems: string[] = [];
   const placed: { readonly returned: number; readonly highest: number }[] = [];
@@ -234,7 +235,7 @@ function checkGlances(glances: readonly Glance[], { states }: Explanation): stri
   return problems;
 }
 
-/** A message keeps its sequence number for as long as it is there. */
+/** A message keeps its sequence number while it exists. */
 function checkSequences(pages: readonly Placed<Page>[], { made }: Explanation): string[] {
   const problems: string[] = [];
   const sequences = new Map<string, number>();
@@ -254,8 +255,7 @@ function checkSequences(pages: readonly Placed<Page>[], { made }: Explanation): 
 }
 
 /**
- * The commits whose outcome nobody knows and that made no revision which anybody saw. Where threads expire, they may have
- * made one all the same.
+ * The commits with an unknown outcome that made no observed revision. If threads expire, they may still have made one.
  */
 function unseenIn(
   operations: readonly Operation[],
@@ -267,7 +267,7 @@ function unseenIn(
   return operations.filter((one) => one.revisions.size === 0 && !one.isDenied && !seen.has(one));
 }
 
-/** A CONFLICT is right where the thread was at another revision meanwhile, or the operation id belongs to another change. */
+/** A CONFLICT is right if the thread was at another revision during the call, or the operation id belongs to another change. */
 function checkConflicts(
   observations: readonly Observation[],
   timeline: Timeline,

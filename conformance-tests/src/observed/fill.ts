@@ -3,10 +3,10 @@ import type { Operation } from "./operations.ts";
 import { applyChange, NOTHING, type ThreadState } from "./thread-model.ts";
 import { Bounds, type PlacedEvent, type Timeline } from "./timeline.ts";
 
-/** So many tries decide every sound run by far; a history that needs more is given up as not explained. */
+/** The maximum number of attempts, far more than a sound run needs. A history that needs more counts as not explained. */
 const MOST_STEPS = 300_000;
 
-/** What contradicts that the states up to a slot were these; undefined where nothing does. */
+/** Returns the observation that contradicts the states up to a slot; undefined if none does. */
 export type CheckStates = (slot: number, states: readonly ThreadState[]) => string | undefined;
 
 /** An order that explains a thread: the state at each slot, and the operation that made it. */
@@ -22,11 +22,11 @@ interface Choice {
 }
 
 /**
- * Finds for each revision the operation that made it. Most tell it themselves; the rest are made by operations whose
- * outcome nobody knows, tried one after the other. What was read at each revision shows a wrong try at once, so this goes
- * straight on in practice.
+ * Finds the operation that made each revision. Most operations have their revision. The other revisions were made by operations
+ * with an unknown outcome, which are tried one after another. The reads of each revision reveal a wrong choice at once, so
+ * backtracking is rare.
  *
- * @returns an explanation, or why there is none.
+ * @returns an explanation, or the reason why there is none.
  */
 export function fillTimeline(
   timeline: Timeline,
@@ -48,7 +48,7 @@ class Filling {
   readonly #bounds: Bounds;
   readonly #states: ThreadState[] = [];
   readonly #made: (Operation | undefined)[] = [];
-  /** The pops that must have their place by a slot. */
+  /** The pops that must have a position by a slot. */
   readonly #due: ReadonlyMap<number, readonly Operation[]>;
   readonly #usedAt = new Map<Operation, number>();
   readonly #choices: Choice[] = [];
@@ -102,7 +102,7 @@ class Filling {
     return this.#tryNext();
   }
 
-  /** Takes the last choice that has an option left, and returns its slot once one fits. */
+  /** Tries the next option of the last choice that has one, and returns its slot if one fits. */
   #goBack(): number | undefined {
     for (;;) {
       const choice = this.#choices.at(-1);
@@ -151,13 +151,13 @@ class Filling {
     return this.#checkStates(slot, this.#states) ?? this.#checkDue(slot, operation);
   }
 
-  /** A pop that returned a message must have its place before anything that was asked for later. */
+  /** A pop that returned a message must have a position before anything that was requested later. */
   #checkDue(slot: number, operation: Operation | undefined): string | undefined {
     const missing = this.#due.get(slot)?.find((one) => one !== operation && !this.#usedAt.has(one));
     return missing && `C5: a message was taken that no order has: ${missing.what}`;
   }
 
-  /** What may have made a revision that no call was told: calls whose outcome is unknown, then ids that were forgotten. */
+  /** The operations that may have made an unreported revision: calls with an unknown outcome, then forgotten ids. */
   #optionsAt(slot: number): Operation[] {
     const fits = (operation: Operation) =>
       this.#bounds.reachedBefore(operation.called) < slot &&
@@ -167,7 +167,7 @@ class Filling {
       (one) => !this.#usedAt.has(one) && (one.takes === undefined || one.takes === newest) && fits(one),
     );
     const forgotten = this.#all.filter((one) => this.#isForgotten(one, slot) && fits(one));
-    // Of those that would do the same, one is as good as another. A pop whose answer is known must have its place.
+    // Of operations with the same effect, one is sufficient. A pop with a known result must have a position.
     const known = new Map<string, Operation>();
     for (const one of [...free.filter(({ takes }) => takes !== undefined), ...free, ...forgotten]) {
       const { change, expected, takes } = one;
@@ -176,7 +176,7 @@ class Filling {
     }
     return [...known.values()];
   }
-  /** Whether an operation may have counted at a slot, and its id was forgotten by the time it was sent again. */
+  /** Whether an operation may have taken effect at a slot, with its id forgotten when it was sent again. */
   #isForgotten(operation: Operation, slot: number): boolean {
     const timeline = this.#timeline;
     const used = this.#usedAt.get(operation);

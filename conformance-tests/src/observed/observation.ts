@@ -1,7 +1,7 @@
 import { closeSync, openSync, readFileSync, writeSync } from "node:fs";
 import type { ChatMessage, Role, StoreSettings } from "@scrollback/store-core";
 
-/** A change, its messages told by their texts. */
+/** A change, with its messages given as texts. */
 export interface ObservedChange {
   readonly drop: number | "all";
   readonly append: readonly string[];
@@ -9,7 +9,7 @@ export interface ObservedChange {
   readonly metadata?: string | null;
 }
 
-/** What a client was about to do. */
+/** The call that a client makes. */
 export type Action =
   | {
       readonly kind: "commit";
@@ -22,7 +22,7 @@ export type Action =
   | { readonly kind: "read"; readonly limit?: number }
   | { readonly kind: "list"; readonly limit?: number };
 
-/** What came of it. */
+/** The outcome of a call. */
 export type Outcome =
   | { readonly kind: "committed"; readonly revision: string | null }
   | { readonly kind: "popped"; readonly text: string | null }
@@ -31,12 +31,12 @@ export type Outcome =
       readonly revision: string | null;
       readonly entries: readonly (readonly [sequence: number, text: string])[];
       readonly metadata: string | null;
-      /** Whether the page tells of older messages. */
+      /** Whether the page has a cursor to older messages. */
       readonly older: boolean;
     }
   | { readonly kind: "texts"; readonly texts: readonly string[] }
   | { readonly kind: "refused"; readonly code: string }
-  /** It may have happened or not, then or later: no answer came, or the client was killed. */
+  /** It may have taken effect, then or later, or not: no reply came, or the client was killed. */
   | { readonly kind: "unknown"; readonly code: string };
 
 /** One call of one client. Times are microseconds of the machine's monotonic clock, which all its processes share. */
@@ -46,7 +46,7 @@ export interface Observation {
   readonly action: Action;
   readonly outcome: Outcome;
   readonly called: number;
-  /** Infinity where the call never returned. */
+  /** Infinity if the call never returned. */
   readonly returned: number;
 }
 
@@ -57,11 +57,11 @@ export interface ObservedThread extends StoreSettings {
 
 const roles: Readonly<Record<string, Role>> = { s: "system", u: "user", a: "assistant", t: "tool" };
 
-/** What the text of a message that is larger than a row of most record logs ends in. */
+/** The end of the text of a message that is larger than a row of most record logs. */
 export const LARGE = "L";
 const padding = "x".repeat(450_000);
 
-/** The message of a text, whose first letter tells its role. */
+/** The message of a text. The first letter is its role. */
 export function messageOf(text: string): ChatMessage {
   return { role: roles[text[0] ?? ""] ?? "user", content: `${text} ${text.endsWith(LARGE) ? padding : ""}` };
 }
@@ -77,7 +77,7 @@ type Line =
   | { readonly id: string; readonly call: Pick<Observation, "client" | "thread" | "action" | "called"> }
   | { readonly id: string; readonly outcome: Outcome; readonly returned: number };
 
-/** A file that observations are written to, a line before each call and one after it. It outlives a killed process. */
+/** A file of observations, with a line before and after each call. It survives a killed process. */
 export class ObservationLog implements Disposable {
   readonly #file: number;
   #calls = 0;
@@ -86,7 +86,7 @@ export class ObservationLog implements Disposable {
     this.#file = openSync(path, "a");
   }
 
-  /** Makes a call and writes down what came of it. `run` never rejects. */
+  /** Makes a call and writes its outcome. `run` never rejects. */
   async observe(
     client: string,
     thread: string,
@@ -112,7 +112,7 @@ export class ObservationLog implements Disposable {
 /** The observations in a log. A call without a return has an unknown outcome. */
 export function readObservations(path: string): Observation[] {
   const found = new Map<string, Observation>();
-  // A process that is killed may leave half a line.
+  // A killed process may leave an incomplete line.
   const lines = readFileSync(path, "utf8").split("\n").slice(0, -1);
   for (const text of lines) {
     const line: Line = JSON.parse(text);

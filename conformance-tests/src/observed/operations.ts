@@ -2,29 +2,29 @@ import { REMEMBERED_OPERATIONS } from "@scrollback/store-core";
 import type { Observation, ObservedChange, Outcome } from "./observation.ts";
 import { parseRevision } from "./timeline.ts";
 
-/** A change that somebody asked for, by all calls that carried its operation id. */
+/** A requested change, with all calls that had its operation id. */
 export interface Operation {
   readonly change: ObservedChange;
-  /** What the thread must be at; undefined: anything. */
+  /** The expected revision; undefined: any. */
   readonly expected: string | null | undefined;
-  /** Of a pop: the text that it took. */
+  /** Of a pop: the returned text. */
   readonly takes?: string;
   /** The operation id; absent for a pop. */
   readonly id: string | undefined;
-  /** When it was first asked for, and until when one of its calls may have come to something. */
+  /** The time of the first call, and the last time at which one of its calls may have taken effect. */
   readonly called: number;
   readonly until: number;
-  /** The revisions that its calls were told, with when the first was. More than one where its id was forgotten in between. */
+  /** The revisions that its calls returned, each with the first time. More than one if its id was forgotten in between. */
   readonly revisions: ReadonlyMap<string, number>;
   readonly what: string;
   /**
-   * Whether its answer says that it did not happen, or not so. True all the same where its reply was lost and the store's
-   * own retry came so late that the operation id was forgotten.
+   * Whether its reply says that it was refused. It may still have taken effect, if its reply was lost and the store's
+   * own retry came after the operation id was forgotten.
    */
   readonly isDenied?: boolean;
 }
 
-/** The changes that a thread's observations tell of. */
+/** The changes in a thread's observations. */
 export function operationsIn(observations: readonly Observation[]): Operation[] {
   const operations = new Map<string, Operation>();
   observations.forEach((observation, index) => {
@@ -85,7 +85,7 @@ function mayHaveHappened(outcome: Outcome): boolean {
   );
 }
 
-/** What breaks C4 and C5 by the revisions alone: an id that counted twice, a revision that two changes got. */
+/** The violations of C4 and C5 that the revisions show: an id that took effect twice, a revision of two changes. */
 export function checkRevisions(operations: readonly Operation[]): string[] {
   const problems: string[] = [];
   const owners = new Map<string, Operation>();
@@ -113,7 +113,7 @@ export function checkRevisions(operations: readonly Operation[]): string[] {
   return problems;
 }
 
-/** An observation in a line for people. */
+/** An observation as one readable line. */
 export function tell({ client, action, outcome, called, returned }: Observation): string {
   const { kind, ...asked } = action;
   const { kind: how, ...got } = outcome;

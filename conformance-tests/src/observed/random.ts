@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 
-/** Numbers that look random and are the same for the same seed. */
+/** Pseudo-random numbers, equal for the same seed. */
 export class Random {
   #state: number;
 
@@ -16,12 +16,12 @@ export class Random {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   }
 
-  /** A whole number from 0, below `limit`. */
+  /** An integer from 0, below `limit`. */
   below(limit: number): number {
     return Math.floor(this.next() * limit);
   }
 
-  /** Whether what happens so often happens now. */
+  /** True with the given probability. */
   chance(share: number): boolean {
     return this.next() < share;
   }

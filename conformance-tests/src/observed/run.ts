@@ -18,21 +18,21 @@ import {
 } from "./observation.ts";
 import { Random } from "./random.ts";
 
-/** How many clients a process has; they share a driver. */
+/** The number of clients of a process, which share a driver. */
 const CLIENTS = 2;
 const PROCESSES = 4;
 
 export interface ObservedRun {
-  /** The file with all observations, in a folder of its own. */
+  /** The file with all observations, in its own folder. */
   readonly log: string;
   readonly observations: readonly Observation[];
   readonly threads: readonly ObservedThread[];
 }
 
 /**
- * Lets many clients loose on a few threads and gives all that they observed. Where the backend has other processes, they
- * are in those, which are killed and replaced; where it has a network, half of them go through the proxy, which breaks it;
- * where its server can be crashed, it is. What each client asks for and when what breaks follows from the seed.
+ * Runs many clients on a few threads and returns all observations. If the backend can be used by other processes, the clients
+ * are in such processes, which are killed and replaced. If it has a network, half of the clients use the proxy, which breaks
+ * connections. If its server can be crashed, it is. The seed determines the calls of each client and the times of the faults.
  */
 export async function observeRun(backend: Backend, seed: string, seconds: number): Promise<ObservedRun> {
   const log = join(await mkdtemp(join(tmpdir(), "scrollback-observed-")), "log.jsonl");
@@ -69,21 +69,21 @@ async function inProcesses(
   task: Task,
 ): Promise<void> {
   const { faults } = backend.harness;
-  const start = (index: number, life: number, seconds: number) => {
+  const start = (index: number, incarnation: number, seconds: number) => {
     const childProcess = (index % 2 === 0 ? undefined : faults?.childProcess) ?? direct;
-    const job = { ...task, seconds, clients: namesOf(index, life) };
+    const job = { ...task, seconds, clients: namesOf(index, incarnation) };
     return runInProcess(childProcess, "act", job);
   };
-  // This one lives to the end. A process may take seconds to start, which are not part of the run.
+  // This process runs to the end. Starting it may take seconds, which are not part of the run.
   const first = start(0, 0, task.seconds);
   while (first.progress.length === 0) await Promise.race([sleep(20), first.result]);
   const until = now() + task.seconds * 1_000_000;
   const others = Array.from({ length: PROCESSES - 1 }, async (_, other) => {
     const index = other + 1;
     const random = new Random(`${task.seed}/process ${index}`);
-    for (let life = 0; now() < until; life++) {
+    for (let incarnation = 0; now() < until; incarnation++) {
       const left = (until - now()) / 1_000;
-      const job = start(index, life, left / 1_000);
+      const job = start(index, incarnation, left / 1_000);
       const lifetime = 700 + random.next() * 6_000;
       if (lifetime >= left) {
         await job.result;
@@ -96,8 +96,8 @@ async function inProcesses(
   await Promise.all([first.result, breakThings(faults, new Random(`${task.seed}/faults`), until), ...others]);
 }
 
-const namesOf = (index: number, life: number) =>
-  Array.from({ length: CLIENTS }, (_, client) => `${index}-${life}-${client}`);
+const namesOf = (index: number, incarnation: number) =>
+  Array.from({ length: CLIENTS }, (_, client) => `${index}-${incarnation}-${client}`);
 
 async function breakThings(
   faults: FaultyConnection | undefined,
@@ -131,7 +131,7 @@ function modeOf(random: Random): ProxyMode {
   );
 }
 
-/** Reads every thread when all is over: what was acknowledged has its place by then. */
+/** Reads every thread at the end, when every acknowledged commit must have its position. */
 async function lookAtEnd(backend: Backend, task: Task): Promise<void> {
   using log = new ObservationLog(task.log);
   const reader = new ObservedClient(createStores(backend.otherDriver()), "end", { ...task, seed: "" }, log);

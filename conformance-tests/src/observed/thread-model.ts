@@ -1,9 +1,9 @@
 import { trimmed } from "../trimming-oracle.ts";
 import { messageOf, type ObservedChange, type ObservedThread } from "./observation.ts";
 
-// What a commit does to a thread, in the words of the clauses, over plain lists.
+// The effect of a commit on a thread according to the clauses, with plain lists.
 
-/** A thread at one revision, its messages told by their texts. */
+/** A thread at one revision, with its messages given as texts. */
 export interface ThreadState {
   readonly texts: readonly string[];
   readonly metadata: string | null;

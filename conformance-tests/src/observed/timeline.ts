@@ -1,13 +1,13 @@
 import { REMEMBERED_OPERATIONS } from "@scrollback/store-core";
 import type { Observation, ObservedThread } from "./observation.ts";
 
-/** A client's clock is read before a call and after it; the backend's own clock may be this far off, in microseconds. */
+/** The maximum difference of the clients' clock and the backend's clock, in microseconds. */
 const CLOCK_SLACK = 60_000;
 
-/** Something that happened at a known place of the order: a commit made a slot's revision, or a read found it. */
+/** An event at a known position of the order: a commit made a slot's revision, or a read found it. */
 export interface PlacedEvent {
   readonly slot: number;
-  /** The last slot where it can lie as well, of what may lie at several; otherwise `slot`. */
+  /** The last possible slot of an event that can be at several slots; otherwise `slot`. */
   readonly latest: number;
   readonly isCommit: boolean;
   readonly called: number;
@@ -15,18 +15,18 @@ export interface PlacedEvent {
   readonly what: string;
 }
 
-/** A revision that somebody was told, by a call between two moments. */
+/** A revision that a call between two moments returned. */
 type Sighting = Pick<PlacedEvent, "isCommit" | "called" | "returned"> & { readonly revision: string };
 
 /**
- * All revisions that a thread was seen at, in their order, one slot each: the commits of an incarnation by their number, and
- * before the first incarnation and after each a slot where the thread is not there.
+ * All observed revisions of a thread in order, one slot each: the commits of an incarnation by their number. Before the first
+ * incarnation and after each one there is a slot without a thread.
  */
 export class Timeline {
-  /** By slot; `null`: the thread is not there. */
+  /** By slot; `null`: no thread. */
   readonly revisions: (string | null)[] = [null];
   readonly #slots = new Map<string, number>();
-  /** The slots behind each incarnation, where the thread is gone, and the first: before any. */
+  /** The slots without a thread: after each incarnation, and the first slot, before any. */
   readonly gaps: number[] = [0];
 
   constructor(seen: readonly Sighting[], thread: ObservedThread) {
@@ -37,7 +37,7 @@ export class Timeline {
       incarnations.set(incarnation, {
         incarnation,
         newest: Math.max(number, known?.newest ?? 0),
-        // It was there until what was called last came, and until the last commit's time to live was over.
+        // It existed until the last call took effect, and until the last commit's ttl had passed.
         until: Math.max(
           sighting.called,
           sighting.isCommit ? expiryOf(sighting, thread).earliest : 0,
@@ -60,17 +60,17 @@ export class Timeline {
     return this.#slots.get(revision) ?? 0;
   }
 
-  /** The slot in which the thread is gone after a slot, or the slot itself. */
+  /** The next slot without a thread after a slot, or the slot itself. */
   gapFrom(slot: number): number {
     return this.gaps.find((gap) => gap >= slot) ?? 0;
   }
 
-  /** The last slot up to another, which may be infinite, in which the thread is not there. */
+  /** The last slot without a thread up to another slot, which may be infinite. */
   gapUpTo(slot: number): number {
     return lastWhere(this.gaps, (gap) => gap <= slot) ?? 0;
   }
 
-  /** Whether an operation id that was used at a slot may be forgotten at a later one: so many came since, or it expired. */
+  /** Whether an operation id that was used at a slot may be forgotten at a later slot: by many commits or by expiry. */
   isForgottenBetween(slot: number, later: number): boolean {
     return later - slot > REMEMBERED_OPERATIONS || this.gapFrom(slot) < later;
   }
@@ -80,7 +80,7 @@ export class Timeline {
   }
 }
 
-/** One incarnation of a thread: surely there by a moment, and not over before another. */
+/** One incarnation of a thread: it certainly began before one moment, and did not end before another. */
 interface Incarnation {
   readonly incarnation: string;
   readonly newest: number;
@@ -88,7 +88,7 @@ interface Incarnation {
   readonly until: number;
 }
 
-/** The order that no two incarnations contradict; where several are left, the one that was seen first comes first. */
+/** The order of the incarnations that no pair contradicts. If several orders remain, the one observed first comes first. */
 function inOrder(incarnations: readonly Incarnation[]): Incarnation[] {
   const left = incarnations.toSorted((one, other) => one.by - other.by);
   const ordered: Incarnation[] = [];
@@ -105,7 +105,7 @@ export function parseRevision(revision: string): { incarnation: string; number: 
   return { incarnation: revision.slice(0, dot), number: Number(revision.slice(dot + 1)) };
 }
 
-/** From which slot on, and up to which, something between two moments can lie, given events at known places. */
+/** The first and the last possible slot of an event between two moments, from the events at known positions. */
 export class Bounds {
   readonly #byReturn: { readonly time: number; readonly slot: number; readonly isCommit: boolean }[] = [];
   readonly #byCall: { readonly time: number; readonly slot: number }[] = [];
@@ -128,13 +128,13 @@ export class Bounds {
     return lastWhere(this.#byReturn, (event) => event.time < time)?.slot ?? 0;
   }
 
-  /** The highest slot that may have been reached at a moment: what was asked for later lies behind it. */
+  /** The highest slot that may have been reached at a moment: events that were requested later are after it. */
   reachableBy(time: number): number {
     return lastWhere(this.#byCall, (event) => event.time > time)?.slot ?? Number.POSITIVE_INFINITY;
   }
 }
 
-/** The last value for which something holds that holds for all before it. */
+/** The last value for which a condition is true that is true for all values before it. */
 export function lastWhere<T>(values: readonly T[], holds: (value: T) => boolean): T | undefined {
   let [low, high] = [0, values.length];
   while (low < high) {
@@ -146,7 +146,7 @@ export function lastWhere<T>(values: readonly T[], holds: (value: T) => boolean)
   return values[low - 1];
 }
 
-/** What went back in time: read or committed before something that had been reached when it was asked for. */
+/** The events that contradict the order of time: they are before a slot that had been reached when they were requested. */
 export function checkTimes(events: readonly PlacedEvent[], timeline: Timeline): string[] {
   const bounds = new Bounds(events);
   return events.flatMap((event) => {
@@ -159,7 +159,7 @@ export function checkTimes(events: readonly PlacedEvent[], timeline: Timeline): 
   });
 }
 
-/** When a thread expires that was last written by a commit between two moments: from when on, and when surely. */
+/** The expiry of a thread whose last commit was between two moments: the earliest and the latest possible time. */
 export function expiryOf(
   { called, returned }: Pick<Observation, "called" | "returned">,
   { ttlMs = Number.POSITIVE_INFINITY }: ObservedThread,

@@ -1,3 +1,4 @@
+// Exceeds 300 lines because its tests share the processes that die or are held up, and their clocks.
 import { randomBytes } from "node:crypto";
 import { setImmediate as later } from "node:timers/promises";
 import {

@@ -1,3 +1,4 @@
+// Exceeds 300 lines because the tests of all four verbs share the random steps that they are compared by.
 import { type Amendment, type LogRow, MemoryRecordLog, type RecordLog } from "@scrollback/store-core";
 import fc from "fast-check";
 import { expect } from "vitest";

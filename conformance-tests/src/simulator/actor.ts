@@ -12,7 +12,7 @@ import type { Workload } from "./workload.ts";
 const MOST_TRIES = 4;
 const MOST_PAGES = 30;
 
-/** What the actors of a run share. */
+/** The state that the actors of a run share. */
 export interface Stage extends CallerStage {
   readonly random: Random;
   readonly workload: Workload;
@@ -21,36 +21,36 @@ export interface Stage extends CallerStage {
   readonly lateRetries: number;
   /** The share of acts that delete the thread. */
   readonly deletions: number;
-  /** When an actor may act next; undefined: never, all acts of the run are done. */
+  /** The time of an actor's next act; undefined if all acts of the run are done. */
   nextAct(): number | undefined;
   /** Called before each act. */
   beforeAct(client: SimulatedClient): void;
 }
 
-/** One of a client's callers: makes one call after the other, until the client crashes or all acts are done. */
+/** One caller of a client: makes calls one after another until the client crashes or all acts are done. */
 export class Actor {
   readonly #stage: Stage;
   readonly #client: SimulatedClient;
-  readonly #life: number;
+  readonly #incarnation: number;
   readonly #caller: Caller;
-  /** What the actor is trying to get done. */
+  /** The operation or deletion that the actor is attempting. */
   #operation: Operation | undefined;
   #isDeleting = false;
 
   constructor(stage: Stage, client: SimulatedClient) {
     this.#stage = stage;
     this.#client = client;
-    this.#life = client.life;
+    this.#incarnation = client.incarnation;
     this.#caller = new Caller(stage, client);
   }
 
-  /** Whether it has nothing to try again. */
+  /** Whether it has nothing to retry. */
   get isIdle(): boolean {
     return this.#operation === undefined && !this.#isDeleting;
   }
 
   start(time: number): void {
-    if (this.#client.life !== this.#life) return;
+    if (this.#client.incarnation !== this.#incarnation) return;
     this.#client.schedule(time, () => {
       this.#act().then(
         () => {
@@ -64,14 +64,14 @@ export class Actor {
     });
   }
 
-  /** Leaves what it was doing to others. Called when its client crashes. */
+  /** Leaves its unfinished work to other actors. Called when its client crashes. */
   die(): void {
     if (this.#operation) this.#stage.workload.orphans.push(this.#operation);
     this.#operation = undefined;
     this.#isDeleting = false;
   }
 
-  /** Reads the whole thread, adds to it, and reads again: for the end of a run, when nothing fails any more. */
+  /** Reads the whole thread, adds to it, and reads again. Runs at the end, without faults. */
   async lookCalmly(thread: SimulatedThread): Promise<void> {
     const { workload } = this.#stage;
     const whole = { limit: Number.POSITIVE_INFINITY, before: undefined, after: undefined, metadata: true };
@@ -107,7 +107,7 @@ export class Actor {
     await this.#finish(operation, workload.callerName());
   }
 
-  /** Commits an operation, again where the connection is lost, until it is known what came of it. */
+  /** Commits an operation, and retries while the connection fails, until its outcome is known. */
   async #finish(operation: Operation, caller: string): Promise<CommitOutcome | undefined> {
     const { random, counters, workload } = this.#stage;
     this.#operation = operation;
@@ -129,7 +129,7 @@ export class Actor {
     return undefined;
   }
 
-  /** Deletes a thread, again where the connection is lost. */
+  /** Deletes a thread, and retries while the connection fails. */
   async #delete(thread: SimulatedThread, deletion: Deletion): Promise<void> {
     this.#isDeleting = true;
     for (let tries = 1; tries <= MOST_TRIES; tries++) {
@@ -179,7 +179,7 @@ export class Actor {
     return this.#stage.random;
   }
 
-  /** A store tries again within seconds, a user at any time. */
+  /** A store retries within seconds, a user at any time. */
   #retryDelay(): number {
     const kind = this.#random.next();
     const { lateRetries } = this.#stage;

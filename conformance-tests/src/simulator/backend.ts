@@ -27,26 +27,26 @@ export interface BackendOptions {
   readonly omitsTexts: boolean;
   /** How far the backend's clock is ahead of the simulated time, in milliseconds. */
   readonly skew: number;
-  /** Whether a stream that was not added comes into being with its first request. Default: it fails the run. */
+  /** Whether the first request to an unknown stream creates it. Default: it fails the run. */
   readonly hasAnyStream?: boolean;
 }
 
-/** What is told of the rows of a thread. */
+/** Receives the changes of a thread's rows. */
 export interface RowListener {
-  /** Where the thread stands: its newest step. */
+  /** The newest step of the thread. */
   readonly step: number;
   onInsert(row: StoredRow): void;
   /** The backend is about to delete the row. */
   onDelete(row: StoredRow): void;
 }
 
-/** An amendment that takes effect so long after it was sent is late. */
+/** An amendment is late if it takes effect this long after it was sent. */
 const LATE_MS = 5 * MINUTE;
 const MAX_AMENDMENTS = 5_000;
 const MAX_ROWS_A_READ = 5_000;
 const noListener: RowListener = { step: 0, onInsert: () => undefined, onDelete: () => undefined };
 
-/** The rows of all threads, which all clients share. */
+/** The rows of all threads, shared by all clients. */
 export class SimulatedBackend {
   readonly #streams = new Map<string, { readonly rows: StoredRows; readonly listener: RowListener }>();
   readonly #scheduler: Scheduler;
@@ -81,7 +81,7 @@ export class SimulatedBackend {
     this.#streams.set(threadId, { rows, listener });
   }
 
-  /** The log as a client sees it. */
+  /** The log for one client. */
   logFor(client: SimulatedClient): RecordLog {
     return {
       capabilities: this.#capabilities,
@@ -98,7 +98,7 @@ export class SimulatedBackend {
     };
   }
 
-  /** Deletes a share of the rows that the backend's clock says are expired. */
+  /** Deletes a share of the rows that have expired by the backend's clock. */
   sweep(): void {
     const share = this.#random.pick(0.1, 0.5, 1);
     const now = this.#scheduler.now + this.#options.skew + (this.#random.next() - 0.5) * 60 * SECOND;
@@ -239,7 +239,7 @@ export class SimulatedBackend {
     });
   }
 
-  /** Which stream a request is for, where there are many. */
+  /** The stream of a request, if there are several. */
   #inStream(name: string): string {
     return this.#options.hasAnyStream ? `${name}, ` : "";
   }
@@ -252,7 +252,7 @@ export class SimulatedBackend {
     }
   }
 
-  /** A driver may take what is thrown for an error of the backend, so the run is told too. */
+  /** Also fails the run, because a driver may treat the error as one of the backend. */
   #fail(rule: string, message: string): never {
     const failure = new SimulationFailure(rule, message);
     this.#scheduler.fail(failure);

@@ -15,7 +15,7 @@ import type { Scheduler } from "./scheduler.ts";
 import type { Deletion, SimulatedCall } from "./simulated-call.ts";
 import type { SimulatedThread } from "./thread.ts";
 
-/** What the callers of a run share. */
+/** The state that the callers of a run share. */
 export interface CallerStage {
   readonly scheduler: Scheduler;
   readonly counters: Counters;
@@ -25,16 +25,16 @@ export interface CallerStage {
 /** Thrown into a caller whose client has crashed. */
 export class Died extends Error {}
 
-/** Makes calls of a client's driver, until the client crashes, and checks what comes of them. */
+/** Calls a client's driver until the client crashes, and checks the outcomes. */
 export class Caller {
   readonly #stage: CallerStage;
   readonly #client: SimulatedClient;
-  readonly #life: number;
+  readonly #incarnation: number;
 
   constructor(stage: CallerStage, client: SimulatedClient) {
     this.#stage = stage;
     this.#client = client;
-    this.#life = client.life;
+    this.#incarnation = client.incarnation;
   }
 
   async commit(
@@ -113,7 +113,7 @@ export class Caller {
 
   /** The client may have crashed while a call was returning. */
   checkLife(): void {
-    if (this.#client.life !== this.#life) throw new Died();
+    if (this.#client.incarnation !== this.#incarnation) throw new Died();
   }
 
   #begin(

@@ -19,7 +19,7 @@ import type { ThreadState } from "./reference.ts";
 import type { Deletion, SimulatedCall } from "./simulated-call.ts";
 import type { HistoryEntry, ThreadModel } from "./thread-model.ts";
 
-/** Checks what a read returned: it must be one state of the thread, of some moment of the call. */
+/** Checks the result of a read: it must be the thread's state at one moment of the call. */
 export function checkRead(
   model: ThreadModel,
   call: SimulatedCall,
@@ -39,7 +39,7 @@ export function checkRead(
   if (problem) throw new SimulationFailure("content", `a read of ${view.revision} returned ${problem}`);
 }
 
-/** Checks how a commit ended. */
+/** Checks the outcome of a commit. */
 export function checkOutcome(
   model: ThreadModel,
   call: SimulatedCall,
@@ -59,8 +59,8 @@ export function checkOutcome(
     return;
   }
   if (outcome === "operation-conflict") {
-    // The id was used, regardless of later commits; so the revision may be an older one. Of a deleted thread the ids are
-    // still known.
+    // The id was used before later commits, so the revision may be an older one. The ids of a deleted thread are still
+    // remembered.
     const isCurrent = revision === null ? momentOf(model, call, null) : model.wasAt(revision);
     if (!isCurrent || !model.wasReused(operation))
       throw new SimulationFailure(
@@ -81,7 +81,7 @@ export function checkOutcome(
     );
 }
 
-/** Checks how a deletion ended. */
+/** Checks the outcome of a deletion. */
 export function checkDeletion(
   model: ThreadModel,
   call: SimulatedCall,
@@ -99,7 +99,7 @@ export function checkDeletion(
     return;
   }
   if (made) return;
-  // There was nothing to delete, at a moment since it was called first.
+  // At some moment since the first call there was nothing to delete.
   if (!momentOf(model, { ...call, ...began }, null))
     throw new SimulationFailure(
       "deletion",
@@ -112,7 +112,7 @@ export function checkDeletion(
     );
 }
 
-/** An outage is the only error that a call may end with. Says whether the outcome of a commit is not known. */
+/** Checks that an error is an outage, the only error that a call may fail with. Returns whether the commit's outcome is unknown. */
 export function checkError(error: unknown): "unavailable" | "unknown" {
   if (error instanceof ConnectionLost) return "unavailable";
   if (StoreError.is(error, "UNAVAILABLE"))
@@ -173,7 +173,7 @@ function viewOf(
   };
 }
 
-/** Where two views differ; undefined where they are the same. */
+/** The difference of two views; undefined if they are equal. */
 function differenceOf(view: ThreadView, expected: ReturnType<typeof viewOf>): string | undefined {
   if (view.entries.length !== expected.entries.length)
     return `${view.entries.length} messages, not ${expected.entries.length}`;

@@ -7,7 +7,7 @@ import { placedIn, rowsOf, type ThreadState } from "./reference.ts";
 import type { Deletion, SimulatedCall, StoredRow } from "./simulated-call.ts";
 import type { ThreadModel } from "./thread-model.ts";
 
-/** After so many commits the rows of an upload that came to nothing are blank: 64, and two collections. */
+/** After this many commits the rows of a failed upload are blank: 64, and two collections. */
 const UPLOAD_COMMITS = 128;
 /** Rows of the newest commits stay for a while, dead or not. */
 const RECENT_COMMITS = 130;
@@ -16,7 +16,7 @@ const FREED_WITHIN = 8 * DAY;
 /** Rows of a deleted thread may be deleted within this time. */
 const DELETED_WITHIN = 37 * DAY;
 
-/** Looks at the rows as they lie at the backend. */
+/** Checks the rows that the backend stores. */
 export class RestChecks {
   readonly #model: ThreadModel;
   readonly #texts: ReadonlyMap<string, Text>;
@@ -35,7 +35,7 @@ export class RestChecks {
     this.#trimmedWithinCommits = trimmedWithinCommits;
   }
 
-  /** A commit whose row the thread has needed all the time is found, however long ago it was. */
+  /** A commit whose row the thread still needs is found, independent of its age. */
   checkUnknown({ id, commits }: Operation, since: number): void {
     const { history, current } = this.#model;
     const first = Math.max(
@@ -65,11 +65,11 @@ export class RestChecks {
     }
   }
 
-  /** After a drop of all was acknowledged: no text of before is readable, except what the thread still has. */
+  /** After an acknowledged drop of all messages, no earlier text is readable, except those that the thread still has. */
   checkCleared({ id, commits }: Operation): void {
     const last = commits.at(-1);
     const end = this.#model.endHead;
-    // What a deletion made dead is gone when that is acknowledged.
+    // Texts that a deletion made dead are removed when the deletion is acknowledged.
     if (!last || end?.incarnation !== last.incarnation || end.closed) return;
     for (const stored of this.#model.rows.all()) {
       const { head, insertedAt } = stored;
@@ -84,16 +84,16 @@ export class RestChecks {
     }
   }
 
-  /** After a deletion was acknowledged: nothing is readable of what was before, and its keys are given back. */
+  /** After an acknowledged deletion, no earlier text is readable, and the keys are freed. */
   checkDeleted({ id, made }: Deletion): void {
     if (!made) return;
     const { now } = this.#model;
     for (const stored of this.#model.rows.all()) {
       const { number, row, head, insertedAt, isExtendedLate } = stored;
       if (number > made.row || insertedAt >= made.step || !isChecked(stored)) continue;
-      // A root that another writer inserted meanwhile is the next incarnation's.
+      // A root that another writer inserted meanwhile belongs to the next incarnation.
       if (head?.base !== undefined && number > made.root) continue;
-      // Its texts are another's: a root's number may be used again after the deletion.
+      // Its texts belong to another row: a root's number may be reused after the deletion.
       if (row.texts.some((text) => text.length > 1))
         throw new SimulationFailure("deletion", `row ${number} still has its text after ${id}`);
       const isKept = (row.expiresAt ?? Number.POSITIVE_INFINITY) > now + DELETED_WITHIN;
@@ -107,7 +107,7 @@ export class RestChecks {
     }
   }
 
-  /** What was trimmed or dropped so many commits ago is gone; so are old uploads; and dead rows do not pile up. */
+  /** Texts that were trimmed or dropped long enough ago are removed, and so are old uploads. Dead rows do not accumulate. */
   checkCollected(end: Head, state: ThreadState, operation: Operation): void {
     let [rows, freed] = [0, 0];
     for (const stored of this.#model.rows.all()) {
@@ -130,7 +130,7 @@ export class RestChecks {
       throw new SimulationFailure("rows at rest", `${rows} old rows for ${needed} that are needed`);
   }
 
-  /** What the thread has is stored. */
+  /** All texts of the thread are stored. */
   checkStored(state: ThreadState): void {
     for (const { text, spots } of placedIn(state)) {
       for (const { row, index } of spots) {
@@ -145,7 +145,7 @@ export class RestChecks {
     }
   }
 
-  /** No needed row expires before the head says so. */
+  /** No needed row expires before the time in the head. */
   checkPromise(end: Head, state: ThreadState): void {
     const { promisedUntil: promised = Number.POSITIVE_INFINITY } = end;
     for (const number of [...rowsOf(state), end.root]) {
@@ -191,7 +191,7 @@ export class RestChecks {
       throw new SimulationFailure("freed rows", `row ${number} was freed and expires at ${row.expiresAt}`);
   }
 
-  /** A text of a row that is not blank, and had died when a commit was made. */
+  /** A text that is not blank and was dead when a commit was made. */
   #deadText({ row }: StoredRow, { incarnation, n }: Commit): string | undefined {
     for (const stands of row.texts) {
       const text = stands.length > 1 ? this.#texts.get(nameOf(stands) ?? "") : undefined;
@@ -204,8 +204,8 @@ export class RestChecks {
 }
 
 /**
- * Whether nothing excuses a row for what it holds. A row that was inserted too late to be part of the thread is blanked by its
- * writer; it stays where the writer died or never heard that it was inserted.
+ * Whether a row must not have readable texts. A row that was inserted too late to be part of the thread is blanked by its
+ * writer. It stays if the writer died or did not learn of its insert.
  */
 function isChecked({ isLinked, isDoubled, origin }: StoredRow): boolean {
   return isLinked || (origin?.call?.ended === "resolved" && !origin.isEcho && !isDoubled);

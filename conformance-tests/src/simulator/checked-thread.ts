@@ -17,11 +17,11 @@ export interface CheckedThreadOptions {
   readonly texts: ReadonlyMap<string, Text>;
   readonly clients: readonly SimulatedClient[];
   readonly backend: SimulatedBackend;
-  /** Told of the head of every commit. */
+  /** Called with the head of every commit. */
   readonly onHead: (head: string) => void;
 }
 
-/** Makes a thread at the backend whose every row is followed by a model, and looked at as it lies there. */
+/** Makes a thread at the backend. A model follows each of its rows, and the stored rows are checked. */
 export function createCheckedThread(options: CheckedThreadOptions): SimulatedThread {
   const { threadId, operations, texts, scheduler, counters, clients, backend, onHead } = options;
   const model = new ThreadModel({

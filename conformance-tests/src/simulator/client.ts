@@ -3,34 +3,34 @@ import type { Random } from "../observed/random.ts";
 import type { Scheduler } from "./scheduler.ts";
 import type { SimulatedCall } from "./simulated-call.ts";
 
-/** For so long a driver may go on by a time that it read before its clock was set. */
+/** The time for which a driver may use a time that it read before its clock was set. */
 const REMEMBERED_JUMP_MS = 6 * 60_000;
 
 /** The clocks, timers and random numbers of a process. They end with it. */
 export interface SimulatedClock extends Clock {
-  /** Calls `run` once, `ms` milliseconds from now. Returns what cancels it. */
+  /** Calls `run` once, `ms` milliseconds from now. Returns a function that cancels it. */
   timer(ms: number, run: () => void): () => void;
   /** A number from 0, below 1. */
   random(): number;
 }
 
-/** A process with a driver and clocks of its own. When it crashes, another begins in its place, with the same clocks. */
+/** A process with its own driver and clocks. When it crashes, another process with the same clocks replaces it. */
 export class SimulatedClient {
   readonly index: number;
-  /** How far its wall clock is ahead of the simulated time, in milliseconds. */
+  /** By how many milliseconds its wall clock is ahead of the simulated time. */
   skew: number;
-  /** Grows by one with every crash. What belongs to an earlier life has no effect on the client. */
-  life = 0;
+  /** Incremented by every crash. Work of an earlier incarnation has no effect on the client. */
+  incarnation = 0;
   clock: SimulatedClock;
   readonly calls = new Set<SimulatedCall>();
   readonly #scheduler: Scheduler;
   readonly #random: Random;
   readonly #createDriver: (client: SimulatedClient) => Driver;
   #driver: Driver;
-  /** For how long its monotonic clock has stood still. */
+  /** For how many milliseconds its monotonic clock has been paused. */
   #frozen = 0;
   #pausedUntil = 0;
-  /** What it may have shown when the clock was set last. */
+  /** The times that it may have shown when the clock was last set. */
   #before = { earliest: 0, latest: 0, at: Number.NEGATIVE_INFINITY };
 
   constructor(
@@ -53,7 +53,7 @@ export class SimulatedClient {
     return this.#driver;
   }
 
-  /** When the client's process goes on; a time that is past where it runs. */
+  /** The time at which the client's process continues; a past time if it runs. */
   get pausedUntil(): number {
     return this.#pausedUntil;
   }
@@ -62,7 +62,7 @@ export class SimulatedClient {
     return Math.floor(this.#scheduler.now + this.skew);
   }
 
-  /** Between which times lies what the driver takes for the present. */
+  /** The bounds of the driver's current time. */
   possibleWalls(): { readonly earliestWall: number; readonly latestWall: number } {
     const { now } = this.#scheduler;
     const { earliest, latest, at } = this.#before;
@@ -81,7 +81,7 @@ export class SimulatedClient {
     this.#scheduler.step("jump", this.index, skew);
   }
 
-  /** Stands still for `ms`: replies, timers and new calls wait. */
+  /** Pauses for `ms`: replies, timers and new calls wait. */
   pause(ms: number, isClockFrozen: boolean): void {
     const { now } = this.#scheduler;
     const until = Math.max(this.#pausedUntil, now + ms);
@@ -89,36 +89,36 @@ export class SimulatedClient {
     this.#pausedUntil = until;
   }
 
-  /** Throws everything away that is in the process's memory. */
+  /** Discards the process's memory. */
   crash(): void {
-    this.life += 1;
+    this.incarnation += 1;
     this.#pausedUntil = 0;
     for (const call of this.calls) call.ended = "died";
     this.calls.clear();
-    this.#scheduler.step("crash", this.index, this.life);
+    this.#scheduler.step("crash", this.index, this.incarnation);
     this.clock = this.#createClock();
     this.#driver = this.#createDriver(this);
   }
 
   /**
-   * Makes a function that works until the process crashes. What a crashed process still runs, as no promise can be stopped,
-   * calls it in vain: the promise that it gets never settles.
+   * Makes a function that works until the process crashes. Promises cannot be stopped, so code of a crashed process may still
+   * call it: then the returned promise never settles.
    */
   untilCrash<A extends readonly unknown[], T>(work: (...args: A) => Promise<T>): (...args: A) => Promise<T> {
-    const { life } = this;
-    return (...args) => (this.life === life ? work(...args) : new Promise<T>(() => undefined));
+    const { incarnation } = this;
+    return (...args) => (this.incarnation === incarnation ? work(...args) : new Promise<T>(() => undefined));
   }
 
-  /** Begins anew without a fault, where nothing is under way. */
+  /** Restarts without a fault, if no call is under way. */
   restart(): void {
     if (this.calls.size === 0) this.#driver = this.#createDriver(this);
   }
 
-  /** Runs `run` at `time`, or as soon after it as the process runs; never in another life. */
+  /** Runs `run` at `time`, or as soon after it as the process runs; never in another incarnation. */
   schedule(time: number, run: () => void): void {
-    const { life } = this;
+    const { incarnation } = this;
     const attempt = () => {
-      if (this.life !== life) return;
+      if (this.incarnation !== incarnation) return;
       if (this.#pausedUntil > this.#scheduler.now) return this.#scheduler.at(this.#pausedUntil, attempt);
       run();
       this.#scheduler.settled();
@@ -154,8 +154,8 @@ export class SimulatedClient {
   }
 
   /**
-   * The call that inserts a row: of a commit the one with its operation id, else the only one that it can be. Writes to a thread
-   * take turns, so the first of them that is a deletion has its turn when a thread is closed, if no commit may close it.
+   * The call that inserts a row: for a commit the call with its operation id, otherwise the only possible call. Writes to a thread
+   * take turns, so if no commit may close the thread, the first deletion among them closes it.
    */
   callOf(threadId: string, { operationId, closed }: Head): SimulatedCall | undefined {
     const writing = [...this.calls].filter(

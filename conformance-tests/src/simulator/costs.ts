@@ -5,10 +5,10 @@ import type { Operation } from "./operation.ts";
 import type { SimulatedCall } from "./simulated-call.ts";
 import type { SimulatedThread } from "./thread.ts";
 
-/** A driver goes by what it knows of a thread for so long. */
+/** The time for which a driver trusts its cached state of a thread. */
 const TRUSTED_MS = 5 * MINUTE;
 
-/** Where a thread stood for a client when a commit began. */
+/** A client's knowledge of a thread when a commit began. */
 export interface Before {
   readonly thread: SimulatedThread;
   readonly client: SimulatedClient;
@@ -17,11 +17,11 @@ export interface Before {
 }
 
 /**
- * How many requests calls take, by their situation. Counts only calls that nothing disturbed: no fault, no other call of the
- * same client, no other writer.
+ * The numbers of requests of calls, by situation. Counts only undisturbed calls: without a fault, another call of the
+ * same client, or another writer.
  */
 export class CostTable {
-  /** By situation: how many calls took so many requests. */
+  /** By situation: the number of calls for each number of requests. */
   readonly table = new Map<string, Map<number, number>>();
   readonly #touched = new WeakMap<object, Map<string, { wall: number; monotonic: number }>>();
 

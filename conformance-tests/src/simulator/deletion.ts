@@ -1,6 +1,6 @@
 import type { Deletion } from "./simulated-call.ts";
 
-/** What a deletion says in the trace. */
+/** The text of a deletion in the trace. */
 export function describeDeletion({ id, expectedRevision }: Deletion): string {
   return `delete ${id}${expectedRevision === undefined ? "" : `, expected ${expectedRevision}`}`;
 }

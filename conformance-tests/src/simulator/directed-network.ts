@@ -4,15 +4,15 @@ import type { Scheduler } from "./scheduler.ts";
 
 const USUAL_MS = 5;
 
-/** What happens to one request, in milliseconds of simulated time. */
+/** The course of one request, in milliseconds of simulated time. */
 export interface Fate {
-  /** For how long it is under way. */
+  /** The time until the request takes effect. */
   readonly requestMs?: number;
-  /** For how long its reply is under way. */
+  /** The time until the reply arrives. */
   readonly replyMs?: number;
-  /** Its reply is lost. */
+  /** Whether its reply is lost. */
   readonly isReplyLost?: boolean;
-  /** Its client crashes when it has sent it. */
+  /** Whether its client crashes after sending it. */
   readonly crashes?: boolean;
 }
 
@@ -22,7 +22,7 @@ interface Order extends Fate {
   reached(): void;
 }
 
-/** A network in which all goes well but what it is told. */
+/** A network without faults, except those that it is told. */
 export class DirectedNetwork extends Network {
   readonly #scheduler: Scheduler;
   readonly #orders: Order[] = [];
@@ -58,7 +58,7 @@ export class DirectedNetwork extends Network {
       scheduler.at(scheduler.now + requestMs, () => {
         scheduler.step("effect", client.index, number, words());
         effect((value) => {
-          // Nobody waits for the reply any more.
+          // Nothing waits for the reply any more.
           if (crashes) return;
           client.schedule(scheduler.now + replyMs, () => {
             scheduler.step(isReplyLost ? "lost" : "reply", client.index, number, words());

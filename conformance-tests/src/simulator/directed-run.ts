@@ -26,7 +26,7 @@ const CLIENTS = 3;
 /** Letters in the record of a text that does not fit a row of the smallest size. */
 const LARGE = 70_000;
 
-/** What a commit of a directed run changes, and the settings of the store that makes it. */
+/** The change of a commit of a directed run, and the settings of its store. */
 export interface DirectedChange {
   /** A message for each letter of a kind: s, u, o or t. */
   readonly append?: string;
@@ -38,8 +38,8 @@ export interface DirectedChange {
 }
 
 /**
- * A simulated run that follows a script: three clients, one thread, and only the faults that the script orders. The model
- * checks each row, each reply and what lies at the backend, as in any run.
+ * A simulated run that follows a script: three clients, one thread, and only the faults of the script. As in any run, the model
+ * checks each row, each reply and the stored rows.
  */
 export class DirectedRun {
   readonly clients: readonly [SimulatedClient, SimulatedClient, SimulatedClient];
@@ -81,7 +81,7 @@ export class DirectedRun {
     this.model = model;
   }
 
-  /** Runs a script; then, without faults, everybody reads what the thread is, and can add to it. @throws SimulationFailure */
+  /** Runs a script. Then, without faults, all clients must read the thread and add to it. @throws SimulationFailure */
   async run(script: (run: DirectedRun) => Promise<void>): Promise<void> {
     let isDone = false;
     const follow = async () => {
@@ -102,7 +102,7 @@ export class DirectedRun {
     if (!isDone) throw new SimulationFailure("hangs", "the script never ended");
   }
 
-  /** An operation to commit, once or again. */
+  /** An operation, to be committed once or several times. */
   operation({ append = "", isLarge, drop = 0, setsMetadata, settings }: DirectedChange): Operation {
     const id = `o${this.#operations.size + 1}`;
     const text = (name: string, kind: Text["kind"]) => {
@@ -127,7 +127,7 @@ export class DirectedRun {
     return operation;
   }
 
-  /** Commits, and returns what came of it. Never settles where the client crashes. */
+  /** Commits, and returns the outcome. Never settles if the client crashes. */
   commit(
     client: SimulatedClient,
     change: DirectedChange,
@@ -139,19 +139,19 @@ export class DirectedRun {
     return this.#caller(client).commit(this.#thread, operation, caller);
   }
 
-  /** Commits the same change so many times, one after the other. */
+  /** Commits the same change several times, one after another. */
   async commitEach(client: SimulatedClient, count: number, change: DirectedChange): Promise<void> {
     for (let done = 0; done < count; done++) await this.commit(client, change);
   }
 
-  /** A deletion to send, once or again. */
+  /** A deletion, to be sent once or several times. */
   deletion(): Deletion {
     this.#deletions += 1;
     const id = `d${this.#deletions}`;
     return { id, threadId: THREAD, expectedRevision: undefined, began: undefined, made: undefined };
   }
 
-  /** Deletes the thread, and returns what came of it. */
+  /** Deletes the thread, and returns the outcome. */
   delete(client: SimulatedClient, deletion = this.deletion()): Promise<DeleteOutcome | "unavailable"> {
     return this.#caller(client).delete(this.#thread, deletion);
   }

@@ -1,7 +1,7 @@
-/** What a simulated run found wrong. */
+/** The broken rule that a simulated run found. */
 export class SimulationFailure extends Error {
   override readonly name = "SimulationFailure";
-  /** The promise or the rule that was broken, in few words: the same for the same kind of failure. */
+  /** The promise or rule that was broken, in few words, equal for failures of one kind. */
   readonly rule: string;
 
   constructor(rule: string, message: string) {

@@ -1,20 +1,20 @@
-/** What can go wrong in a simulated run. Each can be left out, which is how a failing seed is made small. */
+/** The faults of a simulated run. Each can be left out, which shrinks a failing run. */
 export const faults = [
-  /** A client dies between two requests; its last request may take effect later all the same. */
+  /** A client dies between two requests; its last request may still take effect later. */
   "crashes",
   /** A request is lost before it has an effect. */
   "lost requests",
-  /** A request has its effect, and the reply is lost. */
+  /** A request takes effect, and the reply is lost. */
   "lost replies",
   /** The client is told that a request failed before it has its effect. */
   "late effects",
-  /** A request has its effect twice, and the reply is that of the second time. */
+  /** A request takes effect twice, and the reply is that of the second time. */
   "doubled requests",
   /** A write stays under way for days. */
   "days under way",
-  /** A client's process stands still, for up to days. */
+  /** A client's process pauses, for up to days. */
   "pauses",
-  /** Like a pause, and the monotonic clock stands still too. */
+  /** A pause in which the monotonic clock stops too. */
   "frozen clocks",
   /** A request or a reply takes minutes to days. */
   "slow requests",

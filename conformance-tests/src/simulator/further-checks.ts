@@ -7,7 +7,7 @@ const LONGEST_REQUEST_MS = 20 * HOUR;
 
 /** The keys of a thread that were freed and are deleted. */
 export class FreedKeys {
-  /** By number: the incarnation that freed it. The rows of a later one may begin anywhere. */
+  /** By number: the incarnation that freed it. The rows of a later incarnation may begin at any number. */
   readonly #incarnations = new Map<number, string | undefined>();
 
   onDelete({ number, head, isFreed }: StoredRow): void {
@@ -15,8 +15,8 @@ export class FreedKeys {
   }
 
   /**
-   * Such a key stays taken for as long as an insert is under way, unless that takes days. A block commits nothing: it may
-   * take the first key of an expired thread of which only the root is left.
+   * A freed key stays taken while an insert is under way, unless that takes days. A block commits nothing: it may
+   * take the first key of an expired thread of which only the root exists.
    */
   check({ number, head, origin }: StoredRow, now: number): void {
     const age = now - (origin?.sentAt ?? 0);
@@ -29,7 +29,7 @@ export class FreedKeys {
   }
 }
 
-/** The newest expiry of an incarnation, by the ttl that it was made with. */
+/** The newest expiry of an incarnation, computed from its ttl. */
 export class Expiries {
   readonly #times = new Map<number | undefined, number>();
 

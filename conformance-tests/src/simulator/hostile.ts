@@ -21,7 +21,7 @@ const oddValues: readonly unknown[] = [
 ];
 const oddHeads = ["", "{}", "null", "[]", "3", "not JSON", '{"v":2}', '{"v":1}', '{"v":1,"n":1}'];
 
-/** Damages a few rows of a thread, as an operator with a wrong filter, a broken disk or an attacker may. */
+/** Damages a few rows of a thread, as a wrong command of an operator, a broken disk or an attacker may. */
 export function damageRows(rows: StoredRows, random: Random, scheduler: Scheduler): void {
   for (let count = 1 + random.below(3); count > 0; count--) damageOne(rows, random, scheduler);
 }
@@ -44,7 +44,7 @@ function damageOne(rows: StoredRows, random: Random, scheduler: Scheduler): void
   else plant(rows, victim, highest, random);
 }
 
-/** Inserts a row that is a copy, as it is or changed, of another one. */
+/** Inserts a copy of another row, unchanged or changed. */
 function plant(rows: StoredRows, { row }: StoredRow, highest: number, random: Random): void {
   const number = random.pick(
     ...([highest + 1, highest + 2, highest + 5_000, row.number - 1, row.number + 1] as const),

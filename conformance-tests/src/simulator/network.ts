@@ -12,31 +12,31 @@ export const MINUTE = 60 * SECOND;
 export const HOUR = 60 * MINUTE;
 export const DAY = 24 * HOUR;
 
-/** How often requests fail and how often they are slow: factors for the rates below. */
+/** Factors for the rates below: of failing requests and of slow requests. */
 export interface NetworkOptions {
   readonly faultFactor: number;
   readonly delayFactor: number;
-  /** Of the writes. */
+  /** The share of writes that take days. */
   readonly daysUnderWay: number;
   readonly without: ReadonlySet<Fault>;
 }
 
-/** What a client gets instead of a reply. */
+/** The error that a client gets instead of a reply. */
 export class ConnectionLost extends Error {
   override readonly name = "ConnectionLost";
 }
 
 /**
- * A request's effect at the backend. It calls `reply` when it is complete, at once or later. `isEcho`: it happens for the
+ * A request's effect at the backend. It calls `reply` when it is complete, at once or later. `isEcho`: the request takes effect for the
  * second time.
  */
 export type Effect<T> = (reply: (value: T) => void, isEcho: boolean) => void;
 
-/** Splits each request into sending, effect and reply, and lets all go wrong that can go wrong between. */
+/** Splits each request into sending, effect and reply, and injects faults between them. */
 export class Network {
   /** With false, every request works, and within 50 ms. */
   isFaulty = true;
-  /** Called when a client crashes, with the client's next life begun. */
+  /** Called when a client has crashed and its next incarnation has begun. */
   onCrash: (client: SimulatedClient) => void = () => undefined;
   readonly #scheduler: Scheduler;
   readonly #random: Random;
@@ -50,7 +50,7 @@ export class Network {
     this.#options = options;
   }
 
-  /** Whether a fault happens now that happens with this probability. */
+  /** Whether a fault with this probability happens now. */
   strikes(fault: Fault, probability: number): boolean {
     if (!this.isFaulty || this.#options.without.has(fault)) return false;
     if (!this.#random.chance(probability)) return false;
@@ -160,7 +160,7 @@ export class Network {
     return isSlow ? this.#random.next() * 3 * SECOND : 1 + this.#random.next() * 20;
   }
 
-  /** 0, and now and then minutes, hours or days. */
+  /** 0, and sometimes minutes, hours or days. */
   #longTime(happens: () => boolean): number {
     const { delayFactor: factor } = this.#options;
     const chance = this.#random.next();
@@ -170,7 +170,7 @@ export class Network {
     return this.#random.next() * 20 * MINUTE;
   }
 
-  /** A client sends a request again after seconds, rarely minutes. */
+  /** A client repeats a request after seconds, rarely minutes. */
   #echoDelay(): number {
     return this.#random.chance(0.9) ? this.#random.next() * 2 * SECOND : this.#random.next() * 10 * MINUTE;
   }

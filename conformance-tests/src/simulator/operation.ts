@@ -12,9 +12,9 @@ export interface Text {
   readonly name: string;
   readonly kind: MessageKind | "m";
   readonly record: string;
-  /** How many places of the current state hold it. */
+  /** The number of places in the current state that have it. */
   uses: number;
-  /** Where it was dropped, trimmed or replaced last. */
+  /** The step in which it was last dropped, trimmed or replaced. */
   diedAt: { readonly incarnation: string; readonly n: number } | undefined;
 }
 
@@ -29,7 +29,7 @@ export interface Commit {
   readonly step: number;
 }
 
-/** A change that callers try to make until they know what came of it. */
+/** A change that callers attempt until they know its outcome. */
 export interface Operation {
   readonly id: string;
   readonly digest: string;
@@ -39,19 +39,19 @@ export interface Operation {
   /** As in a request. */
   readonly metadata: Text | null | undefined;
   readonly settings: Pick<CommitRequest, "maxMessages" | "trimming" | "ttlMs">;
-  /** The revision to expect, where the operation expects one. */
+  /** The expected revision, if there is one. */
   readonly expectedRevision: Revision | null | undefined;
   readonly newIncarnation: string;
-  /** A store made its id, which no other change and no other process uses until the first call has ended. */
+  /** Whether a store made its id, which no other change and no other process uses until the first call has ended. */
   readonly hasOwnId: boolean;
   isSent: boolean;
-  /** The commits that it made: more than one only where the first was long ago. */
+  /** The commits that it made: more than one only if the first was long ago. */
   readonly commits: Commit[];
 }
 
 const nameInRecord = /<([^<>]+)>/;
 
-/** Makes a text; one with `length` has about so many characters. */
+/** Makes a text of about `length` characters, if given. */
 export function createText(name: string, kind: MessageKind | "m", length = 0): Text {
   const mark = `<${name}>`;
   const body = length > mark.length ? mark.repeat(Math.ceil(length / mark.length)) : mark;
@@ -64,9 +64,9 @@ export function createText(name: string, kind: MessageKind | "m", length = 0): T
   };
 }
 
-/** The name of the text that a stored text is, or is a piece of; undefined where it is too short to tell. */
+/** The name of the text of which a stored text is the whole or a piece; undefined if the stored text is too short. */
 export function nameOf(stored: string): string | undefined {
-  // A longer name has no room in a record of the workload.
+  // A longer name does not fit a record of the workload.
   return nameInRecord.exec(stored.slice(0, 80))?.[1];
 }
 
@@ -91,12 +91,12 @@ export function requestOf(operation: Operation): CommitRequest {
   };
 }
 
-/** What tells operations apart: an id can be used again, for another change. */
+/** The identity of an operation: an id can be used again, for another change. */
 export function keyOf({ id, digest }: { readonly id: string; readonly digest: string }): string {
   return `${id}/${digest}`;
 }
 
-/** What an operation says in the trace. */
+/** The text of an operation in the trace. */
 export function describeOperation({
   id,
   drop,

@@ -5,7 +5,7 @@ import type { Profile } from "./profiles.ts";
 import type { Scheduler } from "./scheduler.ts";
 import type { SimulatedThread } from "./thread.ts";
 
-/** Where the backend deletes often, it does so for so long after an act. */
+/** The time after an act in which a backend that deletes often does so. */
 const SWEPT_OFTEN_MS = 10 * SECOND;
 
 export interface PaceOptions {
@@ -15,11 +15,11 @@ export interface PaceOptions {
   readonly profile: Profile;
   readonly clients: readonly SimulatedClient[];
   readonly threads: readonly SimulatedThread[];
-  /** How far the backend's clock is ahead. */
+  /** By how many milliseconds the backend's clock is ahead. */
   readonly skew: number;
 }
 
-/** When acts follow each other, and when the backend deletes what has expired. */
+/** Determines the times of acts, and the times at which the backend deletes expired rows. */
 export class Pace {
   readonly #options: PaceOptions;
   #silentUntil = 0;
@@ -29,7 +29,7 @@ export class Pace {
     this.#options = options;
   }
 
-  /** When the next act is to be; all acts of a silence begin at nearly the same time after it. */
+  /** The time of the next act. All acts after a silence begin at nearly the same time. */
   nextAct(): number {
     const { random, network, profile, scheduler } = this.#options;
     const { now } = scheduler;
@@ -42,7 +42,7 @@ export class Pace {
     return now + random.next() * upTo;
   }
 
-  /** When the backend deletes next. */
+  /** The time of the backend's next deletion. */
   nextSweep(): number {
     const { random, profile, scheduler } = this.#options;
     const { now } = scheduler;
@@ -61,7 +61,7 @@ export class Pace {
     return random.next() * (kind < 0.3 ? 3 * HOUR : kind < 0.65 ? 50 * DAY : 8 * DAY);
   }
 
-  /** How long it is to about when something of a thread expires, by any clock; undefined where nothing does. */
+  /** The approximate time until something of a thread expires, by any clock; undefined if nothing does. */
   #aim(): number | undefined {
     const { random, threads, clients, skew, scheduler } = this.#options;
     const { model } = threads[random.below(threads.length)] ?? {};

@@ -4,21 +4,21 @@ import { DAY, HOUR, MINUTE, SECOND } from "./network.ts";
 import { LARGEST_SKEW } from "./thread-model.ts";
 
 /**
- * What a run is like.
+ * The kind of a run.
  *
  * - `steady`: common faults, several clients.
  * - `calm`: few faults, many commits.
  * - `quiet`: one client and no faults, to count requests.
- * - `wild`: pauses are five times as common; threads expire and begin anew.
- * - `slow`: days lie between commits, and writes are under way for days.
+ * - `wild`: pauses are five times as common; threads expire and begin again.
+ * - `slow`: commits are days apart, and writes take days.
  * - `deep`: many messages, and deep drops.
  * - `brief`: threads expire after seconds.
  * - `large`: most commits do not fit a row.
- * - `silences`: bursts of commits, and silences that end about when rows expire; many writes are under way for days.
- * - `busy`: clients commit all the time, so that dozens of commits pass while one is under way; few messages are kept.
- * - `cold`: hundreds of messages are kept, drops are deep, and clients often know nothing.
- * - `deletions`: threads are deleted, now and then by several at once; silences end about when their rows expire.
- * - `hostile`: somebody damages rows of one thread; another thread must not notice.
+ * - `silences`: bursts of commits, and silences that end about when rows expire; many writes take days.
+ * - `busy`: clients commit without pauses, so dozens of commits are made during one commit; few messages are kept.
+ * - `cold`: hundreds of messages are kept, drops are deep, and clients often have no cached state.
+ * - `deletions`: threads are deleted, sometimes by several clients at once; silences end about when their rows expire.
+ * - `hostile`: rows of one thread are damaged; another thread must not be affected.
  */
 export const profileNames = [
   "steady",
@@ -40,36 +40,36 @@ export type ProfileName = (typeof profileNames)[number];
 export interface Profile {
   readonly name: ProfileName;
   readonly clients: number;
-  /** How many calls a client makes at once. */
+  /** The number of parallel calls of a client. */
   readonly actors: number;
   readonly acts: number;
   /** Factors on how often requests fail, and on how often they are slow. */
   readonly faultFactor: number;
   readonly delayFactor: number;
-  /** The share of writes that are under way for days. */
+  /** The share of writes that take days. */
   readonly daysUnderWay: number;
   readonly largestSkew: number;
   readonly maxRowBytes: number;
   readonly returnsWinner: boolean;
   readonly omitsTexts: boolean;
-  /** Stores with different settings write to the same thread; each commit picks of these. */
+  /** The settings of the stores that write to the same thread; each commit picks one. */
   readonly ttls: readonly (number | undefined)[];
   readonly limits: readonly (number | undefined)[];
   readonly trimmings: readonly Trimming[];
   readonly kinds: readonly ("s" | "u" | "o" | "t")[];
-  /** How deep drops are: `cold` threads are deeper than `deep` ones. */
+  /** The depth of drops: `cold` threads are deeper than `deep` ones. */
   readonly depth: "ordinary" | "deep" | "cold";
   /** The share of texts that may not fit a row. */
   readonly largeTexts: number;
-  /** The time between two acts of an actor: a share of acts that waits up to so long, in order. */
+  /** The time between two acts of an actor: shares of acts with their longest waits, in order. */
   readonly waits: readonly (readonly [share: number, upTo: number])[];
-  /** How often everybody is silent for long, per act. */
+  /** The rate of long silences of all clients, per act. */
   readonly silences: number;
   /** Whether silences end about when rows of the thread expire. */
   readonly isAimed: boolean;
-  /** Whether the backend deletes what has expired often while clients act, and seldom in silences. */
+  /** Whether the backend deletes expired rows often while clients act, and seldom in silences. */
   readonly isSweptOften: boolean;
-  /** How often a client has a new driver, per act. */
+  /** The rate at which a client gets a new driver, per act. */
   readonly restarts: number;
   /** The share of retries that come after hours or days. */
   readonly lateRetries: number;
@@ -120,7 +120,7 @@ const silentTtls = [
   [7 * DAY, 30 * DAY, undefined],
 ] as const;
 const busyTtls = [[undefined], [undefined], [7 * DAY], [2 * SECOND, undefined], [3 * SECOND]] as const;
-/** How often each profile is picked. */
+/** The weight of each profile. */
 const weights: readonly (readonly [ProfileName, number])[] = [
   ["steady", 4],
   ["calm", 2],
@@ -136,7 +136,7 @@ const weights: readonly (readonly [ProfileName, number])[] = [
   ["hostile", 1],
 ];
 
-/** What a seed's run is like. */
+/** The kind of a seed's run. */
 export function profileOf(seed: number, wanted: ProfileName | undefined): Profile {
   const random = new Random(`profile ${seed}`);
   const drawn = drawName(random);
@@ -166,7 +166,7 @@ export function profileOf(seed: number, wanted: ProfileName | undefined): Profil
     delayFactor: isQuiet ? 0 : name === "calm" ? 0.02 : isWild ? 5 : 1,
     daysUnderWay: isSilent ? one([0.02, 0.08]) : isSlow ? 0.02 : isDeleting ? one([0, 0.01, 0.05]) : 0,
     largestSkew: isQuiet || random.chance(0.25) ? 0 : LARGEST_SKEW,
-    // A head takes up to 16 KiB of a row; what is left for texts is small, so that small commits are cut.
+    // A head takes up to 16 KiB of a row. The space for texts is small, so that small commits are cut.
     maxRowBytes: isLarge || isBusy ? 16 * 1024 + one([200, 500, 2_000]) : 64 * 1024,
     returnsWinner: random.chance(0.5),
     omitsTexts: random.chance(0.5),
@@ -215,7 +215,7 @@ export function profileOf(seed: number, wanted: ProfileName | undefined): Profil
 
 function limitsOf(name: ProfileName, random: Random): Profile["limits"] | undefined {
   if (name === "deep") return [100 + random.below(60)];
-  // Now and then a commit trims nearly all.
+  // Sometimes a commit trims nearly all messages.
   if (name === "cold") return [...Array(random.pick(60, 150)).fill(random.pick(350, 500)), 60, 200];
   if (name === "busy") return random.pick([1], [3, 8], [8], [undefined, 300], [undefined]);
   return undefined;

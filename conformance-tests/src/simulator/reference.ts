@@ -9,14 +9,14 @@ import {
 } from "@scrollback/store-core";
 import type { Operation, Text } from "./operation.ts";
 
-/** A text in the place that a commit gave it. */
+/** A text and its position in the rows of a commit. */
 export interface Placed {
   readonly text: Text;
-  /** Its place in the row of its commit, then those of its pieces, where it has been cut. */
+  /** Its position in the row of its commit, then the positions of its pieces, if it was cut. */
   readonly spots: readonly { readonly row: number; readonly index: number }[];
 }
 
-/** A thread after a commit, as the protocol says that it must be. */
+/** The thread that the protocol requires after a commit. */
 export interface ThreadState {
   readonly revision: Revision;
   readonly bounds: SequenceBounds;
@@ -26,19 +26,19 @@ export interface ThreadState {
   readonly metadata: Placed | undefined;
 }
 
-/** Where a commit put the texts of its operation: by their index, metadata last. */
+/** The positions of the texts of a commit's operation: by index, metadata last. */
 export type Placement = (text: Text, index: number) => Placed;
 
 export interface AppliedCommit {
   readonly plan: CommitPlan;
   readonly state: ThreadState;
-  /** All that the commit wrote. */
+  /** All texts of the commit. */
   readonly written: readonly Text[];
-  /** What the commit made unreadable, of the thread before it and of what it wrote. */
+  /** The texts that the commit made unreadable, of the previous thread and of the commit itself. */
   readonly dead: readonly Text[];
 }
 
-/** Applies an operation to a state; undefined: to a thread that is not there. */
+/** Applies an operation to a state; undefined: to a thread that does not exist. */
 export function apply(
   before: ThreadState | undefined,
   operation: Operation,

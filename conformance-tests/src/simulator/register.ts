@@ -7,13 +7,13 @@ interface Cluster {
 }
 
 /**
- * What callers wrote into one place and what they read of it, where each value is written at most once. Finds out whether
- * there is an order of all writes and reads, each within its interval, in which each read gives the newest write's value.
- * A write whose outcome is not known may be in that order anywhere behind its start, or not at all.
+ * Records the writes and reads of one value, where each value is written at most once. Determines whether there is
+ * an order of all writes and reads, each within its interval, in which each read returns the newest write's value.
+ * A write with an unknown outcome may be at any position after its start, or absent.
  */
 export class Register {
   readonly #clusters = new Map<unknown, Cluster>();
-  /** Values of which nothing is to be concluded. */
+  /** Values from which nothing is concluded. */
   readonly #ignored = new Set<unknown>();
 
   constructor(initial?: unknown) {
@@ -29,12 +29,12 @@ export class Register {
     this.#of(value).reads.push({ ...interval });
   }
 
-  /** For a value that may have been written twice. */
+  /** Ignores a value that may have been written twice. */
   ignore(value: unknown): void {
     this.#ignored.add(value);
   }
 
-  /** What is wrong, in words; undefined where the order exists. By Gibbons and Korach, "Testing Shared Memories". */
+  /** The problem as text; undefined if the order exists. By Gibbons and Korach, "Testing Shared Memories". */
   problem(): string | undefined {
     const forward: { value: unknown; low: number; high: number }[] = [];
     const backward: typeof forward = [];
@@ -46,7 +46,7 @@ export class Register {
       if (reads.length === 0 && write.end === Number.POSITIVE_INFINITY) continue;
       const firstEnd = Math.min(write.end, ...reads.map(({ end }) => end));
       const lastStart = Math.max(write.start, ...reads.map(({ start }) => start));
-      // A value with a forward zone is the place's for the whole zone; one with a backward zone for a moment of it.
+      // A value with a forward zone is current for the whole zone; one with a backward zone for a moment of it.
       if (firstEnd < lastStart) forward.push({ value, low: firstEnd, high: lastStart });
       else backward.push({ value, low: lastStart, high: firstEnd });
     }

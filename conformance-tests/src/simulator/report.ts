@@ -1,6 +1,6 @@
 import type { SimulationOptions, SimulationResult } from "./simulation.ts";
 
-/** A run in which something was wrong. The options replay it. */
+/** A failed run. The options replay it. */
 export interface FailedRun {
   readonly options: Pick<SimulationOptions, "seed" | "profile" | "acts" | "clients" | "without">;
   readonly profile: string;
@@ -8,17 +8,17 @@ export interface FailedRun {
   readonly message: string;
 }
 
-/** What came of many runs, as plain data. */
+/** The outcome of many runs, as plain data. */
 export interface SimulationReport {
   runs: number;
   steps: number;
   /** Milliseconds of real time. */
   duration: number;
-  /** What happened how often; where the name begins with "largest" or "most": the largest value. */
+  /** Counts by event; for a name that begins with "largest" or "most", the largest value. */
   readonly counts: Record<string, number>;
-  /** By kind of call: how many calls took so many requests. Only calls that nothing disturbed. */
+  /** By kind of call: the number of calls for each number of requests. Undisturbed calls only. */
   readonly requests: Record<string, Record<number, number>>;
-  /** By profile: how many heads have at most so many bytes, in steps of 64. */
+  /** By profile: the number of heads up to each size, in steps of 64 bytes. */
   readonly headSizes: Record<string, Record<number, number>>;
   readonly failures: FailedRun[];
 }
@@ -54,7 +54,7 @@ export function addResult(
   });
 }
 
-/** Adds what another process found. Runs in parallel: the duration is that of the slowest. */
+/** Adds the report of a process that ran in parallel: the duration is that of the slowest. */
 export function mergeReports(into: SimulationReport, other: SimulationReport): void {
   into.runs += other.runs;
   into.steps += other.steps;
@@ -65,7 +65,7 @@ export function mergeReports(into: SimulationReport, other: SimulationReport): v
   into.failures.push(...other.failures);
 }
 
-/** The size in bytes that a share of a profile's heads does not exceed; 0 without heads. */
+/** The size in bytes that a given share of a profile's heads does not exceed; 0 without heads. */
 export function headSizeAt({ headSizes }: SimulationReport, profile: string, share: number): number {
   const sizes = entriesOf(headSizes[profile] ?? {}).sort(([a], [b]) => a - b);
   let left = sizes.reduce((sum, [, count]) => sum + count, 0) * share;
@@ -76,7 +76,7 @@ export function headSizeAt({ headSizes }: SimulationReport, profile: string, sha
   return 0;
 }
 
-/** The figures of a report, a line each. */
+/** The figures of a report, one on each line. */
 export function formatReport(report: SimulationReport): string {
   const { runs, steps, duration, counts, requests, failures } = report;
   const perSecond = Math.round(steps / Math.max(0.001, duration / 1_000));

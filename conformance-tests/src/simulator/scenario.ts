@@ -11,38 +11,38 @@ import { Scheduler } from "./scheduler.ts";
 import { asFailure, type SimulationOptions, type SimulationResult, START } from "./simulation.ts";
 import { LARGEST_SKEW } from "./thread-model.ts";
 
-/** What stands on a driver and is simulated: stores, sessions, chats. Keeps a model of what must be. */
+/** The simulated program on a driver: stores, sessions, chats. Keeps a model of the expected state. */
 export interface Scenario {
   /**
-   * A process begins, at first and after each crash, with a driver and a clock of its own. Returns what one of its callers
-   * does, one act a call.
+   * Called when a process begins, at first and after each crash, with its own driver and clock. Returns a function that makes
+   * one act of one of its callers.
    */
   begin(client: SimulatedClient): () => Promise<void>;
   /**
-   * Called at the end, when nothing fails any more: everything must work, and be as the model says.
+   * Called at the end, without faults: everything must work and agree with the model.
    *
-   * @throws SimulationFailure for what is not.
+   * @throws SimulationFailure if it does not.
    */
   checkCalm(): Promise<void>;
 }
 
-/** How a scenario is made. */
+/** The definition of a scenario. */
 export interface ScenarioSetup {
   readonly name: string;
-  /** How many acts the callers make together. */
+  /** The number of acts of all callers together. */
   readonly acts: number;
   create(world: World): Scenario;
   /** The driver of a process. Default: that of the record log, over a simulated log that all processes share. */
   createDriver?(world: World, client: SimulatedClient): Driver;
 }
 
-/** When something happened, counted in calls begun and ended. `end` is infinite where the outcome is not known. */
+/** The time of an event, counted in calls begun and ended. `end` is infinite if the outcome is unknown. */
 export interface Interval {
   readonly start: number;
   end: number;
 }
 
-/** How a call ended. */
+/** The outcome of a call. */
 export type Ended<T> = { readonly value: T; readonly error?: undefined } | { readonly error: StoreError };
 
 /** A simulated world without a workload: time, chance, faults, processes. */
@@ -52,7 +52,7 @@ export class World {
   readonly counters = new Counters();
   readonly network: Network;
   readonly clients: readonly SimulatedClient[];
-  /** How far the backend's clock is ahead of the simulated time, in milliseconds. */
+  /** By how many milliseconds the backend's clock is ahead of the simulated time. */
   readonly skew: number;
   readonly #backend: SimulatedBackend;
   readonly #largestSkew: number;
@@ -93,13 +93,13 @@ export class World {
     );
   }
 
-  /** Now, as a place in the order of all calls. */
+  /** The current position in the order of all calls. */
   moment(): number {
     this.#moment += 1;
     return this.#moment;
   }
 
-  /** Whether all clocks show the same, always. */
+  /** Whether all clocks always show the same time. */
   get hasRightClocks(): boolean {
     return this.#largestSkew === 0;
   }
@@ -119,8 +119,8 @@ export class World {
   }
 
   /**
-   * Makes a call of what is simulated, and sets the end of its interval. What is thrown must be a StoreError. When the
-   * process has crashed meanwhile, this never returns to its caller.
+   * Makes a call of the simulated program, and sets the end of its interval. Thrown errors must be StoreErrors. If the
+   * process has crashed meanwhile, the call never returns.
    */
   async call<T>(
     client: SimulatedClient,
@@ -129,9 +129,9 @@ export class World {
     run: () => Promise<T>,
   ): Promise<Ended<T>> {
     const { scheduler } = this;
-    const { life } = client;
+    const { incarnation } = client;
     const settled = (what: string) => {
-      if (client.life !== life) throw new Died();
+      if (client.incarnation !== incarnation) throw new Died();
       interval.end = this.moment();
       scheduler.step("settled", client.index, interval.end, scheduler.trace && `${words()}: ${what}`);
     };
@@ -144,7 +144,7 @@ export class World {
       if (error instanceof Died) throw error;
       settled(String(error));
       if (!StoreError.is(error)) throw error;
-      // Whether it has an effect, now or later, is not known.
+      // It is unknown whether it has an effect, now or later.
       if (StoreError.is(error, "UNAVAILABLE")) interval.end = Number.POSITIVE_INFINITY;
       return { error };
     }
@@ -155,14 +155,14 @@ export class World {
     return { start: this.moment(), end: Number.POSITIVE_INFINITY };
   }
 
-  /** Fails the run unless a call may fail so: by one of the codes, and once nothing disturbs only by a `CONFLICT`. */
+  /** Fails the run unless the error is allowed: one of the codes, and at the end, without faults, only `CONFLICT`. */
   allow({ code, message }: StoreError, ...codes: readonly StoreError["code"][]): void {
     if (!codes.includes(code) || (!this.network.isFaulty && code !== "CONFLICT"))
       this.fail("errors", `a call failed with ${code}: ${message}`);
     this.counters.count(code);
   }
 
-  /** Waits, as long as the process lives. */
+  /** Waits, unless the process crashes. */
   sleep(client: SimulatedClient, ms: number): Promise<void> {
     return new Promise((resolve) => {
       client.schedule(this.scheduler.now + ms, resolve);
@@ -175,7 +175,7 @@ export class World {
   }
 }
 
-/** Runs one simulation of a scenario. The same seed and options take the same steps. */
+/** Runs one simulation of a scenario. Runs with the same seed and options take the same steps. */
 export async function runScenario(
   setup: ScenarioSetup,
   options: SimulationOptions,
@@ -252,11 +252,11 @@ class ScenarioRun {
       if (this.#actsLeft <= 0) return;
       this.#actsLeft -= 1;
       if (network.strikes("clock jumps", 0.004)) client.setClock(this.#world.drawSkew());
-      const { life } = client;
+      const { incarnation } = client;
       this.#count(client, 1);
       act().then(
         () => {
-          if (client.life !== life) return;
+          if (client.incarnation !== incarnation) return;
           this.#count(client, -1);
           this.#actAgain(client, act, drawWait(random));
         },
@@ -287,7 +287,7 @@ class ScenarioRun {
   }
 }
 
-/** How long a caller waits after an act. */
+/** The time that a caller waits after an act. */
 function drawWait(random: Random): number {
   const kind = random.next();
   if (kind < 0.85) return random.next() * 2 * SECOND;

@@ -4,7 +4,7 @@ interface ScheduledEvent {
   readonly run: () => void;
 }
 
-/** What the steps of a run are. The numbers go into the trace's hash. */
+/** The kinds of steps. The numbers are part of the trace's hash. */
 export const steps = {
   call: 1,
   settled: 2,
@@ -20,21 +20,21 @@ export const steps = {
 } as const;
 export type StepName = keyof typeof steps;
 
-/** How many of the newest steps a trace keeps. */
+/** The number of newest steps in a trace. */
 const TRACE_LENGTH = 4_000;
 /** The real time in milliseconds after which the event loop gets a turn, so that this process can reply. */
 const TURN_MS = 100;
 
 /**
- * Virtual time: events happen one after the other in the order of their times; nothing waits for real. What runs is as
- * asynchronous as always: before the next event, everything that the one before resolved has run to its next wait.
+ * Virtual time: events happen one after another in the order of their times, without real waits. The code runs
+ * asynchronously as usual: before the next event, everything that the previous event resolved runs to its next wait.
  */
 export class Scheduler {
   /** Milliseconds since 1970, with fractions. */
   now: number;
-  /** How many events there were at a client or at the backend. */
+  /** The number of events at clients and at the backend. */
   steps = 0;
-  /** The newest steps in words, where a trace is wanted. */
+  /** The newest steps as text, if a trace was requested. */
   readonly trace: string[] | undefined;
   readonly #heap: ScheduledEvent[] = [];
   readonly #float = new Float64Array(1);
@@ -49,7 +49,7 @@ export class Scheduler {
     this.trace = isTraced ? [] : undefined;
   }
 
-  /** A number that two runs share if, and most probably only if, they took the same steps at the same times. */
+  /** Equal for two runs if they took the same steps at the same times, and very probably different otherwise. */
   get hash(): string {
     return (this.#hash >>> 0).toString(16).padStart(8, "0");
   }

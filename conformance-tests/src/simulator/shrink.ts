@@ -3,13 +3,13 @@ import { profileNames } from "./profiles.ts";
 import type { Run } from "./simulate.ts";
 import { runSimulation, type SimulationOptions, type SimulationResult } from "./simulation.ts";
 
-/** How many other seeds are tried with a fault left out, as the run is another one then. */
+/** The number of other seeds to try without a fault: leaving out a fault changes the run. */
 const OTHER_SEEDS = 30;
 const BUDGET_MS = 60_000;
 
 /**
- * Looks for a smaller run that breaks the same rule: fewer acts, fewer clients, fewer faults. Ends after `budgetMs` of real
- * time (a minute) with the smallest that it found.
+ * Searches for a smaller run that breaks the same rule: fewer acts, fewer clients, fewer faults. Returns the smallest
+ * run found within `budgetMs` of real time (default one minute).
  */
 export async function shrink(
   failing: SimulationOptions,
@@ -23,7 +23,7 @@ export async function shrink(
     if (isOver()) return false;
     return (await run(options)).failure?.rule === rule;
   };
-  /** The same with other options: under this seed if it fails, else under another one. */
+  /** The run with other options: with the same seed if that fails, otherwise with another one. */
   const withOptions = async (changed: SimulationOptions): Promise<SimulationOptions | undefined> => {
     for (let other = 0; other <= OTHER_SEEDS && !isOver(); other++) {
       const options = { ...changed, seed: changed.seed + other * 1_000_003 };
@@ -50,7 +50,7 @@ export async function shrink(
   return await fewerActs(smallest, fails);
 }
 
-/** A run with fewer acts is the beginning of the same run, so halving finds about the fewest. */
+/** A run with fewer acts is the beginning of the same run, so bisection finds about the fewest. */
 async function fewerActs(
   options: SimulationOptions,
   fails: (options: SimulationOptions) => Promise<boolean>,
@@ -65,7 +65,7 @@ async function fewerActs(
 }
 
 /**
- * A failed run in words: how to replay it, what was wrong, the newest steps.
+ * A failed run as text: how to replay it, the problem, the newest steps.
  *
  * @param replay how to replay it. Default: the call of {@link runSimulation}.
  */

@@ -6,19 +6,19 @@ import { runSimulation, type SimulationOptions, type SimulationResult } from "./
 export type Run = (options: SimulationOptions) => Promise<SimulationResult>;
 
 export interface SimulateOptions extends Pick<SimulationOptions, "createDriver"> {
-  /** Runs begin until they took so many steps together. */
+  /** Runs begin until their total number of steps reaches this number. */
   readonly steps: number;
-  /** The first run's; the others count up from it. Default: random. */
+  /** The seed of the first run; the others count up from it. Default: random. */
   readonly seed?: number;
-  /** From one seed to the next; for several processes that share the work. Default 1. */
+  /** The difference of one seed and the next, for several processes that share the work. Default 1. */
   readonly stride?: number;
-  /** Default: what each seed draws. */
+  /** Default: drawn from each seed. */
   readonly profile?: ProfileName;
-  /** What a run is. Default: {@link runSimulation}. */
+  /** Makes a run. Default: {@link runSimulation}. */
   readonly run?: Run;
-  /** No run begins after so many milliseconds. Default: no limit. */
+  /** No run begins after this many milliseconds. Default: no limit. */
   readonly timeout?: number;
-  /** No run begins after so many runs failed. Default 1. */
+  /** No run begins after this many runs have failed. Default 1. */
   readonly maxFailures?: number;
 }
 

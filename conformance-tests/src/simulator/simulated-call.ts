@@ -5,21 +5,21 @@ export interface SimulatedCall {
   readonly client: number;
   readonly threadId: string;
   readonly operationId: string | undefined;
-  /** What it deletes; undefined for any other call. */
+  /** The deletion; undefined for any other call. */
   readonly deletion: Deletion | undefined;
-  /** Who makes the call. A caller that makes it again is the same; another that takes it over is not. */
+  /** The caller. It is the same if it repeats the call, and another one if another caller takes the call over. */
   readonly caller: string;
-  /** The step of the thread's history that it began after. */
+  /** The step of the thread's history after which it began. */
   readonly since: number;
-  /** How many requests the client has made meanwhile. */
+  /** The number of requests of the client during the call. */
   requests: number;
-  /** How many rows it has inserted into its thread. */
+  /** The number of rows that it has inserted into its thread. */
   rows: number;
   /** Rows that it has inserted, but not into its thread. */
   readonly lateRows: StoredRow[];
-  /** Whether no other call of the client ran beside it, so that all requests are its own. */
+  /** Whether no other call of the client ran at the same time, so that all requests are its own. */
   isAlone: boolean;
-  /** The lowest and the highest that the client's clock has shown meanwhile. */
+  /** The lowest and the highest time of the client's clock during the call. */
   lowestWall: number;
   highestWall: number;
   /** Whether a fault hit one of its requests. */
@@ -27,13 +27,13 @@ export interface SimulatedCall {
   ended: "resolved" | "rejected" | "died" | undefined;
 }
 
-/** A deletion that a caller tries to make until it knows what came of it. */
+/** A deletion that a caller attempts until it knows the outcome. */
 export interface Deletion {
   readonly id: string;
   readonly threadId: string;
-  /** The revision to expect, where the deletion expects one. */
+  /** The expected revision, if there is one. */
   readonly expectedRevision: Revision | null | undefined;
-  /** Of the first call: the step that it began after, and the caller's clock. */
+  /** Of the first call: the step after which it began, and the caller's clock. */
   began: Pick<SimulatedCall, "since" | "lowestWall"> | undefined;
   /**
    * The step of the thread's history that it made, its row, whether the thread was over before, so that it ended nothing,
@@ -50,10 +50,10 @@ export interface Deletion {
     | undefined;
 }
 
-/** A row as the simulated backend keeps it, with what only the simulator knows of it. */
+/** A stored row, with the simulator's own data about it. */
 export interface StoredRow {
   readonly number: number;
-  /** What clients see. Replaced, never changed, so that a reply that is under way keeps what it saw. */
+  /** The row that clients read. Replaced, never changed, so that pending replies stay unchanged. */
   row: LogRow;
   /** The same without texts. */
   heads: LogRow;
@@ -64,26 +64,26 @@ export interface StoredRow {
   readonly insertedAt: number;
   /** Whether the row was part of the thread when it was inserted. */
   isLinked: boolean;
-  /** Whether an amendment has set its expiry: its key is to be given back. */
+  /** Whether an amendment has set its expiry, to free its key. */
   isFreed: boolean;
   /** Whether that was done by a deletion of the thread. */
   isReleased: boolean;
-  /** Whether an amendment has extended its expiry that was late, or came after a deletion: it may keep a freed row. */
+  /** Whether a late amendment, or one after a deletion, has extended its expiry: such a row may stay although it was freed. */
   isExtendedLate: boolean;
-  /** Whether its insert had a second effect, so that its writer was told that the key is taken. */
+  /** Whether its insert took effect twice, so that its writer got the reply that the key is taken. */
   isDoubled: boolean;
 }
 
-/** Who sent an insert, and when. */
+/** The sender of an insert, and the time. */
 export interface RowOrigin {
   readonly client: number;
-  /** The call that it was sent for; undefined where that is not known. */
+  /** The call that sent it; undefined if unknown. */
   readonly call: SimulatedCall | undefined;
-  /** The wall clock that the writer planned the row by lies between the two. */
+  /** The bounds of the wall clock with which the writer planned the row. */
   readonly earliestWall: number;
   readonly latestWall: number;
-  /** When the insert was sent, in simulated time. */
+  /** The simulated time at which the insert was sent. */
   readonly sentAt: number;
-  /** Whether this is the second effect of a request that was doubled. */
+  /** Whether this is the second effect of a repeated request. */
   readonly isEcho: boolean;
 }

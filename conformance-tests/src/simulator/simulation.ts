@@ -16,20 +16,20 @@ import { StoredRows } from "./stored-rows.ts";
 import { SimulatedThread } from "./thread.ts";
 import { Workload } from "./workload.ts";
 
-/** When runs begin, in simulated time. */
+/** The simulated time at which runs begin. */
 export const START = Date.UTC(2026, 0, 1);
 
 export interface SimulationOptions {
   readonly seed: number;
-  /** Default: what the seed draws. */
+  /** Default: drawn from the seed. */
   readonly profile?: ProfileName;
-  /** How many acts the clients make together. Default: what the profile says. Fewer are a beginning of the same run. */
+  /** The number of acts of all clients together. Default: the profile's. A run with fewer acts is the beginning of the same run. */
   readonly acts?: number;
-  /** Default: what the seed draws, 2 to 4. */
+  /** Default: 2 to 4, drawn from the seed. */
   readonly clients?: number;
   /** Faults to leave out. */
   readonly without?: readonly Fault[];
-  /** Whether the result has a trace: the newest steps in words. */
+  /** Whether the result has a trace: the newest steps as text. */
   readonly isTraced?: boolean;
   /** The driver to simulate. Default: `RecordLogDriver`. */
   readonly createDriver?: (log: RecordLog, clock: Clock) => Driver;
@@ -40,18 +40,18 @@ export interface SimulationResult {
   /** The kind of run. */
   readonly profile: string;
   readonly steps: number;
-  /** The same for the same seed and options. */
+  /** Equal for the same seed and options. */
   readonly hash: string;
-  /** What was found wrong; absent in a good run. */
+  /** The problem that was found; absent if there is none. */
   readonly failure?: SimulationFailure;
   readonly counters: Counters;
   readonly costs: CostTable;
-  /** Sizes of heads in bytes: how many had so many, in steps of 64 bytes. */
+  /** The number of heads of each size, in steps of 64 bytes. */
   readonly headSizes: ReadonlyMap<number, number>;
   readonly trace: readonly string[];
 }
 
-/** Runs one simulation: several clients with drivers of their own, one backend, one or two threads. */
+/** Runs one simulation: several clients, each with its own driver, one backend, one or two threads. */
 export async function runSimulation(options: SimulationOptions): Promise<SimulationResult> {
   return await new Simulation(options).run();
 }
@@ -117,7 +117,7 @@ class Simulation {
       deletions: this.#profile.deletions,
       nextAct: () => (--this.#actsLeft > 0 ? this.#pace.nextAct() : undefined),
       beforeAct: (client) => {
-        // Who tries again must be known to the driver that it tried with.
+        // A retry must use the driver of the first attempt.
         const isIdle = this.#actors.get(client)?.every((actor) => actor.isIdle);
         if (isIdle && this.#profile.restarts > 0 && this.#random.chance(this.#profile.restarts))
           client.restart();
@@ -225,7 +225,7 @@ class Simulation {
     }
   }
 
-  /** Without faults, everybody reads what the thread is, and anybody can go on. */
+  /** Without faults, all clients must read the thread, and each can write. */
   async #checkCalm(): Promise<void> {
     this.#network.isFaulty = false;
     for (const thread of this.#threads) {
@@ -243,7 +243,7 @@ class Simulation {
   }
 }
 
-/** What a run failed with. An error that is no finding counts as one: nothing in a run may throw. */
+/** The failure of a run. Every other error is a failure too: nothing in a run may throw. */
 export function asFailure(error: unknown): SimulationFailure {
   if (error instanceof SimulationFailure) return error;
   const failure = new SimulationFailure(

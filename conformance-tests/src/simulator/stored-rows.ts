@@ -49,7 +49,7 @@ export class StoredRows {
     if (this.#rows.delete(number)) this.#numbers.splice(this.#indexOf(number), 1);
   }
 
-  /** Amends one row, as the contract says; a row that is not there stays so. */
+  /** Amends one row according to the contract; does nothing if the row does not exist. */
   amend(number: number, { blank, expiresAt, extend }: Amendment, isLate: boolean): void {
     const stored = this.#rows.get(number);
     if (!stored) return;
@@ -66,7 +66,7 @@ export class StoredRows {
       stored.isFreed = true;
       stored.isReleased ||= blank === "all" || number < FIRST_ROW;
     } else if (extend && expires !== undefined && expires >= extend.atLeast) {
-      // A raise that is under way while the thread is deleted, too.
+      // Also a raise that is under way while the thread is deleted.
       stored.isExtendedLate ||= isLate || stored.isReleased;
       expires = extend.to === null ? undefined : Math.max(expires, extend.to);
     }

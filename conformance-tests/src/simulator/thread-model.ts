@@ -1,3 +1,4 @@
+// Exceeds 300 lines because each rule reads and changes the same state of one thread.
 import {
   formatRevision,
   type Head,
@@ -16,17 +17,17 @@ import type { Scheduler } from "./scheduler.ts";
 import type { Deletion, RowOrigin, StoredRow } from "./simulated-call.ts";
 import { StoredRows } from "./stored-rows.ts";
 
-/** No clock is further off than this. */
+/** The maximum error of a clock. */
 export const LARGEST_SKEW = 12 * HOUR;
-/** Between planning a row and sending its insert a writer lets this much time pass at most. */
+/** The maximum time between planning a row and sending its insert. */
 const PLANNING_MS = 6 * MINUTE;
 
-/** The thread from one step on. */
+/** The thread after one step. */
 export interface HistoryEntry {
   readonly step: number;
   /** Undefined: the thread does not exist. */
   readonly state: ThreadState | undefined;
-  /** The thread reads as empty from this time on, by the reader's clock. Undefined: never. */
+  /** The time at which the thread expires, by the reader's clock. Undefined: never. */
   readonly expiresAt: number | undefined;
 }
 
@@ -35,26 +36,26 @@ export interface ThreadModelOptions {
   readonly scheduler: Scheduler;
   readonly counters: Counters;
   readonly operations: ReadonlyMap<string, Operation>;
-  /** The first step of the history that a call may still be compared with. */
+  /** The first step of the history with which a call can still be compared. */
   readonly oldestNeeded: () => number;
 }
 
 /**
- * What a thread must be, followed row by row. A commit takes place when its row is inserted on the thread's end; the state
- * that the protocol demands is computed then, and the head must say the same. A row that is not inserted on the end must
- * have no effect.
+ * The required state of a thread, updated with each row. A commit takes effect when its row is inserted on the thread's end.
+ * Then the model computes the state that the protocol requires, and compares it with the row's head. A row that is not inserted
+ * on the end must have no effect.
  */
 export class ThreadModel implements RowListener {
   readonly threadId: string;
   readonly rows = new StoredRows();
   history: HistoryEntry[] = [{ step: 0, state: undefined, expiresAt: undefined }];
-  /** The newest row of the thread, which the next one must be built on. */
+  /** The newest row of the thread, on which the next row must be inserted. */
   end: StoredRow | undefined;
   /** Whether the thread was ever deleted. */
   hasDeletions = false;
-  /** Told of every commit. */
+  /** Called for every commit. */
   onCommit: (row: StoredRow, state: ThreadState, operation: Operation) => void = () => undefined;
-  /** Told of every row that is part of a living thread, with the head that it was built on. */
+  /** Called for every row of an existing thread, with the head on which it was inserted. */
   onRow: (head: Head, state: ThreadState, base: Head | undefined) => void = () => undefined;
   readonly #options: ThreadModelOptions;
   readonly #roots = new Map<string, Head>();
@@ -68,7 +69,7 @@ export class ThreadModel implements RowListener {
   >();
   /** By id: the changes that took place under it. */
   readonly #digests = new Map<string, Set<string>>();
-  /** The incarnations that were deleted, and when they would have expired. */
+  /** The deleted incarnations, and the times at which they would have expired. */
   readonly #deleted = new Map<string, number>();
   /** The incarnation that was deleted last, until the next one begins. */
   #lastDeleted: { readonly incarnation: string; readonly n: number; readonly at: number } | undefined;
@@ -99,19 +100,19 @@ export class ThreadModel implements RowListener {
     return this.current.state;
   }
 
-  /** The state of the thread, unless every client must take it for expired. */
+  /** The state of the thread, unless it has expired for every client. */
   get possibleState(): ThreadState | undefined {
     const { state, expiresAt = Number.POSITIVE_INFINITY } = this.current;
     return this.now - LARGEST_SKEW < expiresAt ? state : undefined;
   }
 
-  /** The state of the thread, if no client may take it for expired. */
+  /** The state of the thread, if it has expired for no client. */
   get livingState(): ThreadState | undefined {
     const { state, expiresAt = Number.POSITIVE_INFINITY } = this.current;
     return this.now + LARGEST_SKEW < expiresAt ? state : undefined;
   }
 
-  /** The head of the thread's newest row, where a driver wrote it. */
+  /** The head of the thread's newest row, if a driver wrote it. */
   get endHead(): Head | undefined {
     return this.end?.head;
   }
@@ -126,7 +127,7 @@ export class ThreadModel implements RowListener {
     return [...(this.#digests.get(id) ?? [])].some((other) => other !== digest);
   }
 
-  /** Whether the thread was at a revision once. */
+  /** Whether the thread has had a revision. */
   wasAt(revision: Revision): boolean {
     return this.#revisions.has(revision);
   }
@@ -153,7 +154,7 @@ export class ThreadModel implements RowListener {
     }
   }
 
-  /** @param end the row that it was inserted on; undefined for the first row of an incarnation. */
+  /** @param end the row on which it was inserted; undefined for the first row of an incarnation. */
   #link(row: StoredRow, head: Head, end: Head | undefined): void {
     if (head.closed) {
       this.#close(row, head, end);
@@ -171,7 +172,7 @@ export class ThreadModel implements RowListener {
     this.#freed.onDelete(row);
     const state = this.livingState;
     if (state && rowsOf(state).has(row.number))
-      this.#fail("deletion", `row ${row.number} was deleted, which a living thread needs`);
+      this.#fail("deletion", `row ${row.number} was deleted, which an existing thread needs`);
   }
 
   #isFirstOf(root: Head, row: StoredRow): boolean {
@@ -183,7 +184,7 @@ export class ThreadModel implements RowListener {
     );
   }
 
-  /** Whether the writer of a row may have taken the thread for dead. */
+  /** Whether the thread may have been over for the writer of a row. */
   #isOver({ origin }: StoredRow): boolean {
     const end = this.endHead;
     if (!end || end.closed || end.n === 0) return true;
@@ -199,18 +200,18 @@ export class ThreadModel implements RowListener {
     const isDead =
       !end || end.n === 0 || (row.origin?.latestWall ?? 0) >= (end.expiresAt ?? Number.POSITIVE_INFINITY);
     const deletion = row.origin?.call?.deletion;
-    if (!isDead && !deletion) this.#fail("block", `row ${row.number} closed a thread that was alive`);
-    // An incarnation without a commit has begun after that one, and remembers nothing of it.
+    if (!isDead && !deletion) this.#fail("block", `row ${row.number} closed a thread that had not ended`);
+    // An incarnation without a commit has begun afterwards, and does not remember it.
     if (!end) this.#lastDeleted = undefined;
     if (deletion) this.#delete(row, deletion, isDead ? undefined : end);
     else this.#options.counters.count("blocks");
     this.#move(row, undefined, head);
   }
 
-  /** @param end the row that the thread ended with; undefined where it was over before. */
+  /** @param end the row with which the thread ended; undefined if it had ended before. */
   #delete(row: StoredRow, deletion: Deletion, end: Head | undefined): void {
     const { id, expectedRevision } = deletion;
-    // A deletion that is sent again after minutes is another one.
+    // A deletion that is repeated after minutes is another one.
     const sentAt = row.origin?.sentAt ?? this.now;
     const isAgain = deletion.made && sentAt - deletion.made.sentAt < MINUTE;
     if (isAgain && !deletion.made?.wasOver && end)
@@ -244,7 +245,7 @@ export class ThreadModel implements RowListener {
     this.#revisions.add(revision);
     const id = head.operationId ?? "";
     const operation: Operation | undefined = operations.get(keyOf({ id, digest: head.digest ?? "" }));
-    if (!operation) this.#fail("content", `row ${row.number} has a change that nobody asked for`);
+    if (!operation) this.#fail("content", `row ${row.number} has a change that no caller requested`);
     this.#checkOnce(id, head, row.origin);
     this.#lastDeleted = undefined;
     if (operation.expectedRevision !== undefined && operation.expectedRevision !== (before?.revision ?? null))
@@ -282,18 +283,18 @@ export class ThreadModel implements RowListener {
     this.onCommit(row, applied.state, operation);
   }
 
-  /** A thread that has expired for a writer must begin anew. */
+  /** If a thread has expired for a writer, the writer must begin a new incarnation. */
   #checkAlive(row: StoredRow, { expiresAt = Number.POSITIVE_INFINITY }: Head): void {
     const wall = row.origin?.earliestWall ?? 0;
     if (wall - PLANNING_MS > expiresAt)
-      this.#fail("expiry", `row ${row.number} goes on with a thread that has expired`);
+      this.#fail("expiry", `row ${row.number} continues a thread that has expired`);
   }
 
   #checkOnce(id: string, { incarnation, n }: Head, origin: RowOrigin | undefined): void {
     const last = this.#newest.get(id);
     const caller = origin?.call?.caller;
     const isCallers = caller !== undefined && last?.caller === caller;
-    // A caller's own attempt counts over a deletion too, for a day, as long as the thread would have lived.
+    // A caller's own attempt is remembered over a deletion, for a day, while the thread would have existed.
     const isDeleted =
       this.now - (last?.at ?? 0) < DAY &&
       (origin?.latestWall ?? 0) < (this.#deleted.get(last?.incarnation ?? "") ?? 0);
@@ -306,7 +307,7 @@ export class ThreadModel implements RowListener {
     this.#newest.set(id, { incarnation, n, caller, at: this.now });
   }
 
-  /** Whether a commit of the incarnation that was deleted last is still known to whoever begins the next one. */
+  /** Whether the writer that begins the next incarnation still remembers a commit of the last deleted one. */
   #isKnown(last: { readonly incarnation: string; readonly n: number } | undefined): boolean {
     const { incarnation, n, at } = this.#lastDeleted ?? {};
     if (!last || last.incarnation !== incarnation) return false;

@@ -7,7 +7,7 @@ import type { Ground } from "./workload.ts";
 export class SimulatedThread {
   readonly threadId: string;
   readonly rows: StoredRows;
-  /** What the thread must be; absent for a thread whose rows are damaged. */
+  /** The model of the thread; absent if its rows are damaged. */
   readonly model: ThreadModel | undefined;
   readonly rest: RestChecks | undefined;
 

@@ -4,17 +4,17 @@ import { createText, keyOf, type Operation, type Text } from "./operation.ts";
 import type { Profile } from "./profiles.ts";
 import type { Deletion } from "./simulated-call.ts";
 
-/** What an operation is made for: where the thread stands, as far as the test knows. */
+/** The state of the thread for which an operation is made, as far as the test knows it. */
 export interface Ground {
   readonly threadId: string;
   readonly revision: Revision | null;
-  /** The sequence number that the next message gets. */
+  /** The sequence number of the next message. */
   readonly next: number;
 }
 
 const addition = { drop: 0, metadata: undefined, expectedRevision: undefined } as const;
 
-/** Draws the operations of a run, and keeps all of them by what tells them apart. */
+/** Draws the operations of a run, and keeps them by their identity. */
 export class Workload {
   readonly operations = new Map<string, Operation>();
   readonly texts = new Map<string, Text>();
@@ -37,7 +37,7 @@ export class Workload {
     this.#limits = limits;
   }
 
-  /** A name that no other caller has. */
+  /** A unique name of a caller. */
   callerName(): string {
     return `caller ${++this.#count}`;
   }
@@ -71,7 +71,7 @@ export class Workload {
     });
   }
 
-  /** Takes the newest message off, as a store's `popMessage` does. */
+  /** Drops the newest message, as a store's `popMessage` does. */
   drawPop(ground: Ground, expectedRevision: Revision | null): Operation {
     const change = { drop: 1, append: [], metadata: undefined, expectedRevision };
     return this.#create(ground, this.#id(), change);
@@ -152,12 +152,12 @@ export class Workload {
     });
   }
 
-  /** @param share the text is one of so many that must fit a commit. */
+  /** @param share the number of such texts that must fit a commit. */
   #text(name: string, kind: Text["kind"], share: number): Text {
     const { largeTexts } = this.#profile;
     const isLarge = largeTexts === 1 || (largeTexts > 0 && this.#random.chance(largeTexts));
     const room = isLarge ? (this.#limits.maxCommitBytes * 0.7) / share : 0;
-    // Small ones, ones that fill a row, and ones that need several.
+    // Small texts, texts that fill a row, and texts that need several rows.
     const size = this.#random.next() ** 2 * Math.min(room, 6_000);
     const text = createText(name, kind, size);
     this.texts.set(name, text);

@@ -10,7 +10,7 @@ export const deletionMutants: readonly Mutant[] = [
     "if (root?.number !== head.root) return true;",
   ]),
   off("an end that is known is no end once it is freed", "its scene", [
-    "chain",
+    "learn",
     "catchUp",
     "if (newest && newestHead && isFreed(newest, newestHead)) return false;",
     "",

@@ -35,7 +35,7 @@ export const directedMutants: readonly Mutant[] = [
     "",
   ]),
   off("a row names the token of the row below", "its scene", [
-    "chain",
+    "learn",
     "isLinked",
     "head.predecessor === below.token",
     "head.token !== below.token",

@@ -1,3 +1,4 @@
+// Exceeds 300 lines because it holds one scene for each rule that a random run breaks too rarely.
 import { StoreError } from "@scrollback/store-core";
 import type { SimulatedClient } from "../../src/simulator/client.ts";
 import type { DirectedChange, DirectedRun } from "../../src/simulator/directed-run.ts";

@@ -11,11 +11,11 @@ import { containedStream, ERROR_TEXT } from "./contained-stream.ts";
 import { isBlankAnswer } from "./parent-id.ts";
 import { hasCode } from "./run-change.ts";
 
-/** What is kept of an answer that is too large to be stored: the most of these that the store takes. */
+/** The sizes to which an answer that is too large is cut, largest first. */
 const PREFIX_BYTES = [4 * 1_024 * 1_024, 256 * 1_024, 16 * 1_024];
 const TOO_LARGE = "the answer is too large to be stored; this is its beginning";
 
-/** What `toUIMessageStream` is given, so that an answer is stored. */
+/** The options of `toUIMessageStream` with which an answer is stored. */
 export type RecorderOptions<UI extends UIMessage> = Required<
   Pick<UIMessageStreamOptions<UI>, "originalMessages" | "generateMessageId" | "onEnd" | "onStepEnd">
 >;
@@ -23,7 +23,7 @@ export type RecorderOptions<UI extends UIMessage> = Required<
 /** Stores an answer while it is streamed. */
 export interface AnswerRecorder<UI extends UIMessage> {
   readonly ui: RecorderOptions<UI>;
-  /** Reads the stream to its end even without listeners, saves each step, and closes when the answer is stored. Never fails. */
+  /** Reads the stream to its end even without listeners, saves each step, and closes when the answer is stored. Never rejects. */
   pipe<C>(stream: ReadableStream<C>): ReadableStream<C>;
   /** Settles when the run has ended. */
   readonly ended: Promise<void>;
@@ -32,7 +32,7 @@ export interface AnswerRecorder<UI extends UIMessage> {
 /** Where an answer is stored. */
 export interface RecorderTarget<UI extends UIMessage> {
   readonly run: ChatRun<UI>;
-  /** The stored messages that the answer follows, or, where it continues one, that end with it. */
+  /** The stored messages before the answer. If the run continues an answer, they end with that answer. */
   readonly messages: readonly UI[];
   onError(error: unknown): void;
 }
@@ -49,7 +49,7 @@ export function recordAnswer<UI extends UIMessage>({
   let isAborted = false;
   let errorText: string | undefined;
   let finishReason: string | undefined;
-  /** The answer as far as it was streamed, and as the SDK has it at the end. */
+  /** The answer so far; at the end, the SDK's final message. */
   let latest: UI | undefined;
   let whole: UI | undefined;
 
@@ -60,7 +60,7 @@ export function recordAnswer<UI extends UIMessage>({
   };
 
   /**
-   * Saves the answer; false where that failed. The signal tells whether the run has been taken over or deleted: that is not an
+   * Saves the answer; false if that failed. If the run was taken over or deleted, its signal is aborted: that is not an
    * error.
    */
   const end = async (): Promise<boolean> => {
@@ -84,7 +84,7 @@ export function recordAnswer<UI extends UIMessage>({
     }
   };
 
-  /** Ends the run with as much of an answer as the store takes. */
+  /** Ends the run with as much of the answer as the store accepts. */
   const endWithPrefix = async (message: UI) => {
     for (const bytes of PREFIX_BYTES) {
       const result = { message: answerPrefix(message, bytes), status: "failed", error: TOO_LARGE } as const;
@@ -158,19 +158,19 @@ export function recordAnswer<UI extends UIMessage>({
   };
 }
 
-/** Lets the snapshots of the chunks so far go by: they take microtasks only. */
+/** Waits until the chunks so far have their snapshots, which takes microtasks only. */
 async function macrotask(): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve));
 }
 
-/** A snapshot of chunks that are plain JSON: the SDK sets fields that are not there to undefined. */
+/** A snapshot of chunks as plain JSON: the SDK sets missing fields to undefined. */
 function withoutUndefined<UI extends UIMessage>(message: UI): UI {
   const defined = <T extends object>(value: T) =>
     Object.fromEntries(Object.entries(value).filter(([, field]) => field !== undefined)) as T;
   return { ...defined(message), parts: message.parts.map(defined) };
 }
 
-/** As a client has it: what JSON lacks is gone, and so is an answer that has steps but no content. */
+/** The answer as a client has it: without values that JSON lacks, and without parts if it has steps but no content. */
 function stored<UI extends UIMessage>(message: UI): UI {
   const plain = JSON.parse(JSON.stringify(message)) as UI;
   return isBlankAnswer(plain) ? { ...plain, parts: [] } : plain;

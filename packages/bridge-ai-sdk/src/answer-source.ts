@@ -10,7 +10,7 @@ import type { RecorderOptions } from "./answer-recorder.ts";
 import { ERROR_TEXT } from "./contained-stream.ts";
 import type { ChatHandlerOptions, ModelAnswer, Turn } from "./options.ts";
 
-/** As many as a `ToolLoopAgent` takes. */
+/** The default of `ToolLoopAgent`. */
 const MAX_STEPS = 20;
 
 /** Calls the model, the agent or the function of a handler. */
@@ -44,7 +44,7 @@ export async function answerOf<UI extends UIMessage>(
   });
 }
 
-/** The tools that messages are checked by. */
+/** The tools that messages are checked with. */
 export function toolsOf<UI extends UIMessage>({ tools, agent }: ChatHandlerOptions<UI>): ToolSet | undefined {
   return tools ?? agent?.tools;
 }
@@ -61,7 +61,7 @@ async function modelAnswer<UI extends UIMessage>(
     messages: modelMessages,
     abortSignal: signal,
     stopWhen: stepCountIs(MAX_STEPS),
-    // Errors are told once, by the stream.
+    // The stream reports errors, once.
     onError: () => undefined,
     ...(instructions !== undefined && { instructions }),
     ...(tools && { tools }),

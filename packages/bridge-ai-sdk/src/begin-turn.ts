@@ -13,11 +13,11 @@ export interface BeginTurn<UI extends UIMessage> extends UIOptions, BeginTurnOpt
   readonly chats: OwnedChats<UI>;
   /** The JSON that the client posted. */
   readonly body: unknown;
-  /** Called with what failed while the answer was streamed and stored. */
+  /** Called with errors that occur while the answer is streamed and stored. */
   onError?(error: unknown): void;
 }
 
-/** A turn that is stored as it is streamed. */
+/** A turn that is stored while it is streamed. */
 export interface OpenTurn<UI extends UIMessage> extends Turn<UI> {
   /** For `toUIMessageStream`. */
   readonly ui: RecorderOptions<UI>;
@@ -26,10 +26,10 @@ export interface OpenTurn<UI extends UIMessage> extends Turn<UI> {
 }
 
 /**
- * Stores what a client posted and begins a run, for route handlers of one's own. Pipe the answer, or end the run where it cannot be
- * made: `turn.run.end({ status: "failed" })`.
+ * Stores the message that a client posted and begins a run, for your own route handlers. Pipe the answer, or end the run if no answer
+ * can be made: `turn.run.end({ status: "failed" })`.
  *
- * @throws StoreError As the chat handler answers: `INVALID_ARGUMENT`, `NOT_FOUND`, `CONFLICT`.
+ * @throws StoreError `INVALID_ARGUMENT`, `NOT_FOUND`, `CONFLICT`, in the same cases as the chat handler.
  * @example
  * const turn = await beginTurn({ chats: chats.of(userId), body: await request.json(), tools });
  * const result = streamText({ model, tools, messages: turn.modelMessages, abortSignal: turn.signal });

@@ -4,7 +4,7 @@ import type { UIMessage } from "ai";
 import type { PostBody } from "./post-body.ts";
 import { changeOf, type TurnRequest } from "./run-change.ts";
 
-/** A chat that a request is to be answered in, instead of its own. */
+/** The fork in which a request is answered. */
 export interface Branch<UI extends UIMessage> {
   readonly chatId: string;
   readonly change: RunChange<UI>;

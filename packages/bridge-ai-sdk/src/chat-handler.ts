@@ -3,25 +3,26 @@ import { StoreError } from "@scrollback/store-core";
 import type { UIMessage, UIMessageChunk } from "ai";
 import { JsonToSseTransformStream } from "ai";
 import { answerOf, toolsOf } from "./answer-source.ts";
+import { closeUiAnswer } from "./close-answer.ts";
+import { errorResponse } from "./error-response.ts";
 import type { ChatHandler } from "./handler.ts";
 import { checkHandlerOptions, checkOwner } from "./handler-checks.ts";
-import { errorResponse, readJson } from "./http.ts";
 import { inProcessStreams } from "./in-process-streams.ts";
 import { type BegunRun, beginRun, recorderOf, turnOf } from "./open-turn.ts";
 import type { ChatHandlerOptions, Turn } from "./options.ts";
 import { type PostBody, parsePostBody } from "./post-body.ts";
+import { readJson } from "./read-json.ts";
 import { withPrelude } from "./replay.ts";
 import { routedResponse } from "./routes.ts";
 import { hasCode, isAsked, readTurnRequest } from "./run-change.ts";
 import { resumedAnswer, stopAnswer } from "./running-answers.ts";
-import { settled } from "./settle.ts";
 import { answerResponse } from "./stream-response.ts";
 import { firstTitleOf, isOpenTitle, titleOf, wantsTitle, writeTitle } from "./titles.ts";
 
 const DEFAULT_MAX_BYTES = 1_024 * 1_024;
 
 /**
- * Serves chats to `useChat`: stores what a user sends and what the model answers, and survives closed tabs, reloads and crashes.
+ * Serves chats to `useChat`. Stores the user's messages and the model's answers, and survives closed tabs, reloads and crashes.
  *
  * @throws StoreError `INVALID_ARGUMENT` for wrong options. Does no I/O.
  * @example
@@ -50,15 +51,15 @@ export function createChatHandler<UI extends UIMessage>(options: ChatHandlerOpti
       return text === undefined ? {} : { title: text, titleBy: "text" as const };
     },
   };
-  /** The answers that this handler makes: what stops one, and when it is saved. */
+  /** The answers that this handler makes: how to stop each, and when it is saved. */
   const running = new Map<string, { stop(): Promise<unknown>; ended: Promise<unknown> }>();
-  /** The answers that are about to be in `running`. */
+  /** The answers that will be in `running`. */
   const starting = new Set<Promise<Response>>();
   let isClosed = false;
   const assertOpen = () => {
     if (isClosed) throw new StoreError("CLOSED", "chat: the server is being stopped; try again");
   };
-  const settle = (message: UI) => settled(message, tools);
+  const closeAnswer = (message: UI) => closeUiAnswer(message, tools);
 
   const report = (error: unknown, chatId: string, runId?: string) =>
     options.onError?.(error, { chatId, ...(runId !== undefined && { runId }) });
@@ -101,7 +102,7 @@ export function createChatHandler<UI extends UIMessage>(options: ChatHandlerOpti
     const source = lazyStream(async () => {
       const turn = await turnOf(begun, mine.ownerId, body, ui);
       titled = giveTitle(mine, turn);
-      // Steps are saved from the stream: for its own callback the SDK clones the message, which fails for some outputs of tools.
+      // Steps are saved from the stream: for its callback the SDK clones the message, which fails for some tool outputs.
       const { onStepEnd, ...recorded } = recorder.ui;
       return await answerOf(turn, options, recorded, onError);
     });
@@ -142,7 +143,7 @@ export function createChatHandler<UI extends UIMessage>(options: ChatHandlerOpti
     }
   };
 
-  /** The running answer to the same message: the request came twice. */
+  /** The running answer to the same message, for a request that was sent twice. */
   const sameAnswer = async (mine: OwnedChats<UI>, body: PostBody): Promise<Response | undefined> => {
     if (body.isBranch) return undefined;
     const request = await readTurnRequest<UI>(body, ui);
@@ -176,7 +177,13 @@ export function createChatHandler<UI extends UIMessage>(options: ChatHandlerOpti
     async fetch(request, context) {
       checkOwner("fetch", context);
       return await respond("", () =>
-        routedResponse(request, context.owner, { chats, handler, maxMessageBytes, isImportAllowed, settle }),
+        routedResponse(request, context.owner, {
+          chats,
+          handler,
+          maxMessageBytes,
+          isImportAllowed,
+          closeAnswer,
+        }),
       );
     },
     async close({ wait = false } = {}) {
@@ -191,7 +198,7 @@ export function createChatHandler<UI extends UIMessage>(options: ChatHandlerOpti
   return handler;
 }
 
-/** A stream that is made by a promise. It fails where the promise does. */
+/** A stream from a promise. It fails if the promise rejects. */
 function lazyStream<C>(make: () => Promise<ReadableStream<C>>): ReadableStream<C> {
   const { readable, writable } = new TransformStream<C, C>();
   void make().then(

@@ -7,14 +7,14 @@ import {
 } from "@scrollback/store-core";
 import type { UIPart } from "./tool-parts.ts";
 
-/** A part of a UI message, other than a tool's, as Scrollback's messages have it. Undefined where they have none like it. */
+/** Converts a part of a UI message that is not a tool's to a part of a `ChatMessage`; undefined if it has no counterpart. */
 export function chatPart(part: UIPart, path: string, losses: MessageLosses): Part | undefined {
   switch (part.type) {
     case "text":
     case "reasoning": {
       const { type, text, state, ...rest } = part;
       if (typeof text !== "string") return undefined;
-      // A part that is done reads as one without a state.
+      // A part with the state "done" is read as one without a state.
       if (state !== "done") losses.unread(path, { state });
       return { type, text, ...optionsOf(rest, path, losses) };
     }
@@ -44,7 +44,7 @@ export function chatPart(part: UIPart, path: string, losses: MessageLosses): Par
   }
 }
 
-/** The provider options; other fields are named. */
+/** Returns the provider options, and reports other fields. */
 function optionsOf(rest: { providerMetadata?: unknown }, path: string, losses: MessageLosses) {
   const { providerMetadata, ...unread } = rest;
   losses.unread(path, unread);

@@ -4,7 +4,7 @@ import type { ToolPart } from "./tool-parts.ts";
 
 type PartOf<Type extends Part["type"]> = Extract<Part, { type: Type }>;
 
-/** What a tool's part of a UI message is in Scrollback's messages. */
+/** The parts of a `ChatMessage` for a tool's part of a UI message. */
 export interface ChatToolParts {
   readonly call: PartOf<"tool-call">;
   readonly request?: PartOf<"tool-approval-request"> | undefined;
@@ -12,7 +12,7 @@ export interface ChatToolParts {
   readonly result?: PartOf<"tool-result"> | undefined;
 }
 
-/** The parts of a tool call; undefined for one whose input is not complete, and for what is not a tool call. */
+/** The parts of a tool call; undefined for a call with an incomplete input, and for other parts. */
 export function chatToolParts(
   part: ToolPart,
   path: string,

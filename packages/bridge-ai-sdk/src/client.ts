@@ -1,5 +1,5 @@
 /**
- * The transport of `useChat` for a chat handler. It sends only the message that a request is about.
+ * The transport of `useChat` for a chat handler. Each request contains one message, the one to be answered.
  * Runs in browsers and on servers.
  *
  * @packageDocumentation
@@ -9,7 +9,7 @@ import { DefaultChatTransport, type HttpChatTransportInitOptions, type UIMessage
 import { parentIdOf } from "./parent-id.ts";
 
 /**
- * A transport for `useChat` that sends the message that a request is about, instead of all messages. For browsers and servers.
+ * A transport for `useChat` that sends one message with each request, instead of all messages. For browsers and servers.
  *
  * @example
  * const chat = useChat({ id, messages, resume: true, transport: chatTransport() });

@@ -1,24 +1,24 @@
 import type { ChatRun } from "@scrollback/chats";
 import type { UIMessage, UIMessageChunk } from "ai";
 
-/** How long a model that is aborted may take to end its stream by itself. */
+/** The time in which an aborted model may end its stream. */
 const ABORT_GRACE_MS = 1_000;
-/** What a client is told of an error: its text may hold what is not for users. */
+/** The error text that clients get: the original text may contain secrets. */
 export const ERROR_TEXT = "An error occurred.";
 
-/** Who sees to a stream. */
+/** The callbacks of a stream. */
 export interface StreamKeeper<UI extends UIMessage> {
   readonly run: Pick<ChatRun<UI>, "messageId" | "signal">;
   /** Awaited before the next chunk is read. */
   see(chunk: UIMessageChunk): Promise<void>;
   onError(error: unknown): void;
-  /** Awaited before the stream is closed. False where the answer could not be stored: the client is told. */
+  /** Awaited before the stream is closed. Returns false if the answer could not be stored: then the client gets an error. */
   end(): Promise<boolean>;
 }
 
 /**
- * A stream that is read as fast as it comes and always ends: an error becomes an `error` chunk, and a model that does not end when it
- * is aborted is left. The answer has the run's message id. Chunks are what a client gets: plain JSON.
+ * A stream that is read without waiting for its readers and always ends. An error becomes an `error` chunk, and a model that does not
+ * end after an abort is no longer waited for. The answer has the run's message id. The chunks are plain JSON.
  */
 export function containedStream<UI extends UIMessage>(
   source: ReadableStream<UIMessageChunk>,
@@ -39,7 +39,7 @@ export function containedStream<UI extends UIMessage>(
         const named = chunk.type === "start" ? { ...chunk, messageId: run.messageId } : chunk;
         const plain = JSON.parse(JSON.stringify(named)) as UIMessageChunk;
         await see(plain);
-        // A client leaves at an error, and may try again at once: by then the run must have ended.
+        // A client may retry as soon as it reads the error, so the run must end first.
         if (plain.type === "error" || held.length > 0) held.push(plain);
         else if (!isCancelled) controller.enqueue(plain);
       };
@@ -94,7 +94,7 @@ class OpenParts {
   }
 }
 
-/** Settles some time after the signal is aborted. */
+/** Resolves some time after the signal is aborted. */
 function abandonment(signal: AbortSignal) {
   const { promise, resolve } = Promise.withResolvers<undefined>();
   let timer: NodeJS.Timeout | undefined;

@@ -7,14 +7,14 @@ interface Decision {
   readonly approval?: { readonly id: string; readonly approved: boolean; readonly reason?: string };
   readonly output?: { readonly state: "output-available"; readonly output: unknown };
   readonly error?: { readonly state: "output-error"; readonly errorText: string };
-  /** The client tools that the output does not fit. The stored part tells which one was called. */
+  /** The client tools whose schema the output does not match. The stored part names the called tool. */
   readonly unfitTools?: ReadonlySet<string>;
 }
 
 /** By the id of the tool call. */
 export type Decisions = ReadonlyMap<string, Decision>;
 
-/** Reads from a message of the client what a client may decide. All else of it is ignored. */
+/** Reads the decisions in a client's message. The rest of the message is ignored. */
 export async function decisionsOf(message: unknown, tools: ToolSet = {}): Promise<Decisions> {
   const { parts } = message as { parts?: unknown };
   const decisions = new Map<string, Decision>();
@@ -44,10 +44,10 @@ async function resultOf(part: ToolPart, tools: ToolSet): Promise<Decision> {
 }
 
 /**
- * The stored message with what is new of the client's decisions; undefined where nothing is. An approval is decided once, an output is
- * taken for a client tool alone.
+ * The stored message with the client's new decisions; undefined if none is new. An approval is decided once. Outputs are accepted
+ * for client tools only.
  *
- * @throws StoreError `INVALID_ARGUMENT` for an output that does not fit its tool.
+ * @throws StoreError `INVALID_ARGUMENT` for an output that does not match its tool's schema.
  */
 export function decidedMessage<UI extends UIMessage>(
   stored: UI,
@@ -69,7 +69,7 @@ function decidedPart(part: ToolPart, decisions: Decisions, tools: ToolSet | unde
     (answered.state === "approval-responded" && answered.approval.approved);
   if (!isOpen || !isClientTool(part, tools)) return answered;
   if (unfitTools?.has(getToolName(part)))
-    invalid(`chat: the output of the tool call ${part.toolCallId} does not fit the tool`);
+    invalid(`chat: the output of the tool call ${part.toolCallId} does not match the tool's schema`);
   const result = output ?? error;
   return result ? withPartFields(answered, { ...result }) : answered;
 }

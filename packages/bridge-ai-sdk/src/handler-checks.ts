@@ -29,7 +29,7 @@ const isStreamOptions: Check = (value) => {
     : `has an unknown option "${unknown}"; known options are ${known.join(", ")}`;
 };
 
-/** What {@link beginTurn} and {@link createChatHandler} share. */
+/** The options that {@link beginTurn} and {@link createChatHandler} share. */
 export const beginChecks = {
   ...uiOptionChecks,
   whileRunning: isOneOf("reject", "stop"),
@@ -57,7 +57,7 @@ export function checkHandlerOptions(options: unknown): void {
   const { chats, model, agent, generate, instructions } = options as Record<string, unknown>;
   if (chats === undefined) invalid("createChatHandler: chats must be a ChatStore");
   if ([model, agent, generate].filter((one) => one !== undefined).length !== 1)
-    invalid("createChatHandler: give one of model, agent and generate");
+    invalid("createChatHandler: pass exactly one of model, agent and generate");
   if (instructions !== undefined && model === undefined)
     invalid("createChatHandler: instructions need model; an agent has its own");
 }

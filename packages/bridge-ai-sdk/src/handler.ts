@@ -4,19 +4,19 @@ export interface RequestContext {
   readonly owner: string;
 }
 
-/** Serves chats to `useChat`. It does no authentication, no CSRF check and no rate limit: do these before you call it. */
+/** Serves chats to `useChat`. It does not authenticate, check for CSRF or limit rates: do this before you call it. */
 export interface ChatHandler {
   /**
    * POST of a message: `{ id, message | messages, trigger?, messageId?, parentId?, branch? }`. Returns a UI message stream, with the
-   * run's id in the header `x-scrollback-run`. The message is stored before the model is called, and the answer is made to its end
-   * whether the client listens or not.
+   * run's id in the header `x-scrollback-run`. The message is stored before the model is called, and the answer is completed
+   * even if the client disconnects.
    */
   handle(request: Request, context: RequestContext): Promise<Response>;
-  /** GET of a running answer from its beginning, or of one that ended in the last 10 s. 204 if there is none. */
+  /** GET of a running answer from its beginning, or of an answer that ended in the last 10 s. 204 if there is none. */
   resume(chatId: string, context: RequestContext): Promise<Response>;
-  /** POST that stops the running answer, or only the run of `runId`. Returns `{ stopped }` when what there is of the answer is saved. */
+  /** POST that stops the running answer, or only the run of `runId`. Returns `{ stopped }` after the answer so far is saved. */
   stop(chatId: string, context: RequestContext & { readonly runId?: string }): Promise<Response>;
-  /** All routes under `/api`: the ones above, and lists, reads, changes, forks, exports and imports of chats. */
+  /** All routes under `/api`: the three above, and lists, reads, changes, forks, exports and imports of chats. */
   fetch(request: Request, context: RequestContext): Promise<Response>;
   /** Refuses new answers. Stops the running ones, or waits for them with `wait`; returns when they are saved. */
   close(options?: { readonly wait?: boolean }): Promise<void>;

@@ -4,8 +4,8 @@ import { isToolPart, type ToolPart, type UIPart } from "./tool-parts.ts";
 import { validated } from "./user-message.ts";
 
 /**
- * Stored messages, as the SDK takes them. A part that does not fit the schemas of today does not refuse the chat: a tool call that has
- * ended becomes a call of a dynamic tool, any other part is left out.
+ * Stored messages in the form that the SDK accepts. A part that does not match the current schemas does not make the chat unusable: a
+ * finished tool call becomes a call of a dynamic tool, any other part is omitted.
  */
 export async function historyOf<UI extends UIMessage>(
   messages: readonly UI[],
@@ -43,8 +43,8 @@ function dynamicPart(part: ToolPart): UIPart {
 }
 
 /**
- * A history for the model. Answers to approvals are kept in the continued message alone: elsewhere they would be calls without a
- * result, which providers refuse.
+ * A history for the model. Approval responses are kept only in the continued message: in other messages they would be calls without
+ * a result, which providers refuse.
  */
 export async function modelMessagesOf(
   messages: readonly UIMessage[],

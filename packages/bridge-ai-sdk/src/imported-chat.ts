@@ -3,13 +3,13 @@ import type { UIMessage } from "ai";
 import { isToolPart, type UIPart, withPartFields } from "./tool-parts.ts";
 
 /**
- * An export that a client sends, in which nothing waits for a decision: a tool call that the client wrote must not run on the server.
- * Tool calls that wait for an approval, or have one and no result, become denied ones.
+ * Changes a client's export so that no tool call waits for a decision: a tool call that the client wrote must not run on the server.
+ * Tool calls that wait for an approval, or were approved and have no result, become denied.
  *
  * @throws StoreError `INVALID_STATE` for a system message, and for values that JSON lacks.
  */
 export function importedChat(data: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  // They would be put in place behind this check.
+  // They would be applied after this check.
   if (data.types !== undefined) refuse("types must be absent; import it with the chat store in a program");
   const { entries } = data;
   return Array.isArray(entries) ? { ...data, entries: entries.map(closedEntry) } : data;

@@ -11,10 +11,10 @@ interface Running {
 }
 
 /**
- * Running answers of this process, in memory. Another process has none of them. Does no I/O.
+ * Running answers of this process, in memory. Other processes cannot read them. Does no I/O.
  *
- * @param options `maxBytes`: memory for all running answers together, default 64 MiB. An answer that does not fit is still made and
- * saved, and goes on for those who listen; it cannot be resumed.
+ * @param options `maxBytes`: memory for all running answers together, default 64 MiB. An answer that does not fit is still made,
+ * saved and sent to its current listeners; it cannot be resumed.
  */
 export function inProcessStreams(options: { maxBytes?: number } = {}): ChatStreams {
   checkOptions("inProcessStreams", options, { maxBytes: isPositiveInteger });

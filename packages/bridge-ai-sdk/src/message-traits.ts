@@ -3,7 +3,7 @@ import type { UIMessage } from "ai";
 
 const roles: readonly unknown[] = ["system", "user", "assistant"] satisfies UIMessage["role"][];
 
-/** What is wrong with a value that should be a UI message. Structural: schemas of tools and data are asynchronous. */
+/** The problem of a value that should be a UI message. Checks its structure only: schemas of tools and data are asynchronous. */
 export function uiMessageProblem(message: unknown): string | undefined {
   const problem = isObject(message);
   if (problem) return problem;
@@ -16,8 +16,8 @@ export function uiMessageProblem(message: unknown): string | undefined {
 }
 
 /**
- * For stores of plain UI messages: `openStores(url, { traits: uiMessageTraits })`. A UI message holds a tool call together with its
- * result, so trimming cannot part them, and neither is listed.
+ * For stores of plain UI messages: `openStores(url, { traits: uiMessageTraits })`. A UI message contains a tool call together with its
+ * result, so trimming cannot separate them, and these traits list neither.
  */
 export const uiMessageTraits: MessageTraits<UIMessage> = Object.freeze({
   role: (message: UIMessage) => message.role,

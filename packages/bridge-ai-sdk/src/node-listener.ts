@@ -1,10 +1,10 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import { ReadableStream } from "node:stream/web";
 import { StoreError } from "@scrollback/store-core";
-import { errorResponse } from "./http.ts";
+import { errorResponse } from "./error-response.ts";
 
 /**
- * Serves a fetch handler by `node:http`. A client that goes away aborts nothing: an answer goes on being made.
+ * Serves a fetch handler with `node:http`. A client that disconnects aborts nothing: its answer is still completed.
  *
  * @example
  * createServer(nodeListener((request) => chat.fetch(request, { owner: userOf(request) }))).listen(3000);
@@ -19,7 +19,7 @@ async function serve(
   outgoing: ServerResponse,
 ): Promise<void> {
   const response = await answer(handler, incoming);
-  // What the handler has not read of a request would be taken for the next one, or block it.
+  // The unread rest of a request's body would be read as the next request, or block it.
   outgoing.on("finish", () => incoming.resume());
   outgoing.writeHead(response.status, Object.fromEntries(response.headers));
   outgoing.flushHeaders();
@@ -32,7 +32,7 @@ async function serve(
     }
     outgoing.end();
   } catch (error) {
-    // A body that breaks off must not look as if it had ended.
+    // A body that is cut off must not look complete.
     outgoing.destroy(error instanceof Error ? error : undefined);
   }
 }
@@ -48,7 +48,7 @@ async function answer(
   }
 }
 
-/** @throws StoreError `INVALID_ARGUMENT` for what `fetch` has no request for, such as `TRACE`. */
+/** @throws StoreError `INVALID_ARGUMENT` for requests that `fetch` does not support, such as `TRACE`. */
 function checkedRequest(incoming: IncomingMessage): Request {
   try {
     return requestOf(incoming);
@@ -74,12 +74,12 @@ function requestOf(incoming: IncomingMessage): Request {
   });
 }
 
-/** Unlike `Readable.toWeb`, one that is cancelled leaves the connection as it is. */
+/** Unlike with `Readable.toWeb`, cancelling the stream does not change the connection. */
 function bodyOf(incoming: IncomingMessage): ReadableStream<Uint8Array> {
   return ReadableStream.from<Uint8Array>(incoming.iterator({ destroyOnReturn: false }));
 }
 
-/** Settles when more can be written, or nothing more can. */
+/** Resolves when the response can take more data, or is closed. */
 async function drained(outgoing: ServerResponse): Promise<void> {
   if (outgoing.destroyed) return;
   await new Promise<void>((resolve) => {

@@ -10,19 +10,19 @@ import { changeOf, readTurnRequest, type TurnRequest } from "./run-change.ts";
 /** A run that a request has begun. */
 export interface BegunRun<UI extends UIMessage> {
   readonly run: ChatRun<UI>;
-  /** The stored messages, up to the answer; where it continues one, with it. */
+  /** The stored messages before the answer. If the run continues an answer, they end with that answer. */
   readonly stored: readonly UI[];
   readonly isContinuation: boolean;
 }
 
-/** How a run is begun. */
+/** The options of a new run. */
 export interface BeginRun<UI extends UIMessage> extends UIOptions, BeginTurnOptions {
   readonly chats: OwnedChats<UI>;
-  /** What a chat has that the request creates. */
+  /** The fields of a chat that the request creates. */
   create?(message: UI): ChatPatch;
 }
 
-/** Stores what a request changes, and takes the lease of the chat, in one commit. */
+/** Stores the change of a request and takes the lease of the chat, in one commit. */
 export async function beginRun<UI extends UIMessage>(
   body: PostBody,
   { chats, whileRunning, onStale, generateMessageId, create, ...options }: BeginRun<UI>,
@@ -56,7 +56,7 @@ function firstPatch<UI extends UIMessage>(
   return request.kind === "submit" ? create?.(request.message) : undefined;
 }
 
-/** What a model is called with. */
+/** The input of a model call. */
 export async function turnOf<UI extends UIMessage>(
   { run, stored, isContinuation }: BegunRun<UI>,
   owner: string,

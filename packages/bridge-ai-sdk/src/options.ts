@@ -12,7 +12,7 @@ import type {
 } from "ai";
 import type { ChatStreams } from "./streams.ts";
 
-/** What the messages of a chat are checked by. */
+/** The schemas and tools that the messages of a chat are checked with. */
 export interface UIOptions {
   /** The tools of the model. Without `execute`, a tool is the client's: its outputs come with a request. */
   readonly tools?: ToolSet;
@@ -32,22 +32,22 @@ export interface ModelAnswer {
   readonly stream: ReadableStream<TextStreamPart<ToolSet>>;
 }
 
-/** Shortens what a model gets. A reducer of `@scrollback/reducers` fits. */
+/** Shortens the model's input, for example a reducer of `@scrollback/reducers`. */
 export interface HistoryReducer {
   reduce(messages: ModelMessage[], options: { signal: AbortSignal }): Promise<ModelMessage[]>;
 }
 
-/** One answer that is to be made. */
+/** The answer to make. */
 export interface Turn<UI extends UIMessage> {
   readonly owner: string;
-  /** The chat as the run began. */
+  /** The chat when the run began. */
   readonly chat: Chat;
   readonly run: ChatRun<UI>;
-  /** The stored history, as the SDK takes it. */
+  /** The stored history, in the form that the SDK accepts. */
   readonly messages: UI[];
-  /** The same for the model. */
+  /** The same history as model messages. */
   readonly modelMessages: ModelMessage[];
-  /** Aborted by stop, takeover and deletion; not by a client that goes away. */
+  /** Aborted by stop, takeover and deletion, not by a client that disconnects. */
   readonly signal: AbortSignal;
   /** The body of the request, without its messages. */
   readonly body: Readonly<Record<string, unknown>>;
@@ -58,22 +58,22 @@ export type TitleOption<UI extends UIMessage> =
   | { readonly model: LanguageModel; readonly prompt?: string }
   | ((turn: Turn<UI>) => Promise<string | undefined>);
 
-/** How a request begins a run. */
+/** The options for the run of a request. */
 export interface BeginTurnOptions {
-  /** What a request does while an answer is being made: it fails with `CONFLICT` (`"reject"`, the default), or stops that answer. */
+  /** The effect of a request while an answer is being made: it fails with `CONFLICT` (`"reject"`, the default), or stops that answer. */
   readonly whileRunning?: "reject" | "stop";
-  /** What becomes of a message that was written behind one that is not the last any more. Default `"reject"`: `CONFLICT`. */
+  /** The handling of a message whose parent is no longer the last message. Default `"reject"`: `CONFLICT`. */
   readonly onStale?: "reject" | "append";
   /** Ids of answers. Default: UUIDs. */
   readonly generateMessageId?: IdGenerator;
 }
 
-/** What {@link createChatHandler} takes: the chats, and one of `model`, `agent` and `generate`. */
+/** The options of {@link createChatHandler}: the chats, and one of `model`, `agent` and `generate`. */
 export interface ChatHandlerOptions<UI extends UIMessage> extends UIOptions, BeginTurnOptions {
   readonly chats: ChatStore<UI>;
   /** Called by `streamText` with `tools`, for at most 20 steps. */
   readonly model?: LanguageModel;
-  /** Its tools count as `tools` where these are not given. */
+  /** Its tools are the default of `tools`. */
   readonly agent?: StreamingAgent;
   /** Makes the answer of a turn: the result of `streamText`, or a UI message stream. */
   generate?(
@@ -85,9 +85,9 @@ export interface ChatHandlerOptions<UI extends UIMessage> extends UIOptions, Beg
   /** For `model`. */
   readonly instructions?: string;
   readonly reducer?: HistoryReducer;
-  /** Running answers for late listeners. Default: {@link inProcessStreams}. Given ones are not closed. */
+  /** Running answers for late listeners. Default: {@link inProcessStreams}. The handler does not close streams that are passed in. */
   readonly streams?: ChatStreams;
-  /** Titles a chat beside its first answer, unless the user did. Until then, and without it, the title is the first text, also of a chat that was made without a title; with `false` there is none. */
+  /** Titles a chat during its first answer, unless the user has titled it. Until then, and by default, the title is the user's first text; with `false` there is no title. */
   readonly title?: TitleOption<UI> | false;
   /** For `toUIMessageStream`. */
   readonly stream?: Pick<
@@ -97,10 +97,10 @@ export interface ChatHandlerOptions<UI extends UIMessage> extends UIOptions, Beg
   /** Bytes of a request. Default 1 MiB. */
   readonly maxMessageBytes?: number;
   /**
-   * Serves `POST /api/chats/import`. Default false: what a client imports goes to the model as if this server had stored it, also
-   * answers and results of tools that the client has written. Tool calls that wait for an approval are imported as denied.
+   * Serves `POST /api/chats/import`. Default false: the model receives imported messages as if this server had stored them, including
+   * answers and tool results that the client has written. Tool calls that wait for an approval are imported as denied.
    */
   readonly allowImport?: boolean;
-  /** Called with what failed while no caller was waiting for it: a model, a save, a title. */
+  /** Called with errors that no caller waits for: of a model, a save, a title. */
   onError?(error: unknown, turn: { chatId: string; runId?: string }): void;
 }

@@ -1,8 +1,8 @@
 import type { UIMessage } from "ai";
 
 /**
- * The id of the message before another one, as the server has stored it, or `null` where that is the first. An answer without
- * content is passed over: `useChat` shows one when a model fails at once, and the server stores none.
+ * The id of the stored message before another one, or `null` if that is the first. Skips an answer without
+ * content: `useChat` shows one when a model fails at once, and the server does not store it.
  */
 export function parentIdOf(messages: readonly UIMessage[], index: number): string | null {
   return messages.slice(0, Math.max(index, 0)).findLast((message) => !isBlankAnswer(message))?.id ?? null;

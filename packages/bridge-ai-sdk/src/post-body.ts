@@ -2,17 +2,17 @@ import { type Check, invalid, isBoolean, isId, isObject, isOneOf, isString } fro
 import type { UIMessage } from "ai";
 import { parentIdOf } from "./parent-id.ts";
 
-/** What a client posts, by its shape; its message is not validated yet. */
+/** A body that a client posts, with a checked shape. Its message is not validated yet. */
 export interface PostBody {
   readonly chatId: string;
   readonly isRegenerate: boolean;
-  /** The message that the request is about. All others that the client sends are ignored. */
+  /** The message to handle. All other messages that the client sends are ignored. */
   readonly message: unknown;
   readonly messageId: string | undefined;
-  /** The message that the client takes for the last stored one; undefined where it does not say. */
+  /** The id that the client expects for the last stored message; undefined if it sends none. */
   readonly parentId: string | null | undefined;
   readonly isBranch: boolean;
-  /** What else there is. */
+  /** All other fields. */
   readonly rest: Readonly<Record<string, unknown>>;
 }
 
@@ -21,7 +21,7 @@ const isMessageList = (value: unknown) =>
   Array.isArray(value) && value.every((one) => isObject(one) === undefined)
     ? undefined
     : "must be an array of messages";
-/** Paths of URLs lose the segments "." and "..": no route would find such a chat. */
+/** URLs drop the path segments "." and "..", so no route would find such a chat. */
 export const isChatId: Check = (value) =>
   value === "." || value === ".." ? `must not be "${value}"` : isId(value);
 const checks = {

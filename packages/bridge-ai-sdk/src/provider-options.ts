@@ -1,7 +1,7 @@
 import { isObject, type MessageLosses, plainJson } from "@scrollback/store-core";
 import type { ProviderMetadata } from "ai";
 
-/** The provider options of a message or part, as the SDK takes them: JSON by provider. What is not is named. */
+/** The provider options of a message or part: JSON by provider. Reports everything else. */
 export function providerOptionsOf(
   value: unknown,
   path: string,

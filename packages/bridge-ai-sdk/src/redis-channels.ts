@@ -1,6 +1,6 @@
 import type { Redis } from "ioredis";
 
-/** Channels of Redis, on a connection of their own that is made with the first. */
+/** Channels of Redis, on a separate connection that is opened for the first channel. */
 export class Channels {
   readonly #redis: Redis;
   readonly #onError: (error: unknown) => void;

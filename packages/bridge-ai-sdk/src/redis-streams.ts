@@ -6,17 +6,17 @@ import type { ChatStreams } from "./streams.ts";
 
 /** The options of {@link redisStreams}. */
 export interface RedisStreamsOptions {
-  /** A client of ioredis. The factory stays open. Listening takes a connection of its own, which is made of it and closed by `close`. */
+  /** A client of ioredis. It stays open. Listening uses a duplicate connection, which `close` closes. */
   readonly redis: Redis;
-  /** Before every key and channel. Default `"scrollback:answers"`. */
+  /** The prefix of every key and channel. Default `"scrollback:answers"`. */
   readonly keyPrefix?: string;
-  /** Called with what failed at Redis. An answer is made and stored in any case. */
+  /** Called with errors of Redis. They do not affect making and storing an answer. */
   onError?(error: unknown): void;
 }
 
 /**
- * Running answers over Redis: any server process resumes and stops what another one makes. The process that makes an answer holds it
- * in memory, and sends it to those who ask. Does no I/O until it is used.
+ * Running answers over Redis: any server process can resume and stop an answer of another process. The process that makes an answer
+ * keeps it in memory and sends it to listeners. Does no I/O until it is used.
  */
 export function redisStreams(options: RedisStreamsOptions): ChatStreams {
   checkOptions("redisStreams", options ?? null, {
@@ -29,7 +29,7 @@ export function redisStreams(options: RedisStreamsOptions): ChatStreams {
   const channels = new Channels(redis, onError);
   const stopChannel = (runId: string) => `${keyPrefix}:stop:${runId}`;
   /**
-   * The library rejects promises that no one awaits. Errors are reported here, and a stream that is not published is not
+   * The library rejects promises that nothing awaits. Errors are reported here, and a stream that is not published cannot be
    * resumed.
    */
   const reported = async <T>(request: Promise<T>): Promise<T | null> => {
@@ -63,7 +63,7 @@ export function redisStreams(options: RedisStreamsOptions): ChatStreams {
         .catch(onError);
     },
     async resume(runId) {
-      // Rejects where the process that made the answer does not answer.
+      // Rejects if the process that makes the answer does not reply.
       const stream = await context.resumeExistingStream(runId).catch(() => undefined);
       return stream ?? undefined;
     },

@@ -2,12 +2,12 @@ import { getToolName, type UIMessage, type UIMessageChunk } from "ai";
 import { ERROR_TEXT } from "./contained-stream.ts";
 import { isToolPart, type ToolPart, type UIPart } from "./tool-parts.ts";
 
-/** Chunks that a client makes the parts of a message of. */
+/** The chunks from which a client builds the parts of a message. */
 export function chunksOf({ parts }: UIMessage): UIMessageChunk[] {
   return parts.flatMap((part, index) => partChunks(part, `replay-${index}`));
 }
 
-/** A whole answer as a stream, as it was when it ended. */
+/** A finished answer as a stream. */
 export function replayedAnswer(
   message: UIMessage,
   ending: { readonly status: string; readonly error?: string },
@@ -19,7 +19,7 @@ export function replayedAnswer(
   return ReadableStream.from([startOf(message), ...chunksOf(message), ...last]);
 }
 
-/** Adds, behind the first chunk, the parts that an answer had before it was continued: a client that listens later has none of them. */
+/** Adds, after the first chunk, the parts that an answer had before it was continued: a late listener does not have them. */
 export function withPrelude(message: UIMessage): TransformStream<UIMessageChunk, UIMessageChunk> {
   let isFirst = true;
   return new TransformStream({
@@ -114,7 +114,7 @@ function resultChunks(part: ToolPart): UIMessageChunk[] {
   return [{ ...result, type: "tool-output-available", output: part.output, ...pick(part, ["preliminary"]) }];
 }
 
-/** The fields of an object that are there. */
+/** The fields of an object that are not undefined. */
 function pick<T extends object, K extends keyof T>(value: T, keys: readonly K[]): Partial<Pick<T, K>> {
   return Object.fromEntries(
     keys.flatMap((key) => (value[key] === undefined ? [] : [[key, value[key]]])),

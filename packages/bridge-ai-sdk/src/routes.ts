@@ -2,28 +2,28 @@ import type { Chat, ChatEntry, ChatPatch, ChatStore, ListChats, OwnedChats } fro
 import { invalid, isObject, isString, StoreError } from "@scrollback/store-core";
 import type { UIMessage } from "ai";
 import type { ChatHandler } from "./handler.ts";
-import { readJson } from "./http.ts";
 import { importedChat } from "./imported-chat.ts";
 import { isChatId } from "./post-body.ts";
+import { readJson } from "./read-json.ts";
 
-/** An export holds a whole chat. */
+/** An export contains a whole chat. */
 const MAX_IMPORT_BYTES = 64 * 1_024 * 1_024;
 
-/** What the routes are served by. */
+/** The dependencies of the routes. */
 export interface RouteContext<UI extends UIMessage> {
   readonly chats: ChatStore<UI>;
   readonly handler: Pick<ChatHandler, "handle" | "resume" | "stop">;
   readonly maxMessageBytes: number;
   readonly isImportAllowed: boolean;
-  /** Closes an answer that gets no more. */
-  settle(message: UI): UI;
+  /** Returns the message to show for an answer that will not continue. */
+  closeAnswer(message: UI): UI;
 }
 
 interface RouteCall<UI extends UIMessage> extends RouteContext<UI> {
   readonly request: Request;
   readonly owner: string;
   readonly mine: OwnedChats<UI>;
-  /** Of the path; empty where it has none. */
+  /** From the path; empty if the path has none. */
   readonly chatId: string;
   readonly query: URLSearchParams;
   /** The JSON of the request. */
@@ -44,7 +44,7 @@ const routes: Readonly<Record<string, Route>> = {
   async "GET /chats"({ mine, query }) {
     return Response.json(await mine.list(listOptions(query)));
   },
-  async "GET /chats/:id"({ mine, chatId, query, settle }) {
+  async "GET /chats/:id"({ mine, chatId, query, closeAnswer }) {
     const limit = query.get("limit");
     const before = query.get("before");
     const page = await mine.read(chatId, {
@@ -53,7 +53,7 @@ const routes: Readonly<Record<string, Route>> = {
     });
     if (!page) throw missing();
     const { chat, older } = page;
-    const entries = page.entries.map((entry) => shownEntry(entry, chat, settle));
+    const entries = page.entries.map((entry) => shownEntry(entry, chat, closeAnswer));
     const statuses = Object.fromEntries(entries.map((entry) => [entry.message.id, statusOf(entry)]));
     const messages = entries.map(({ message }) => message);
     return Response.json({ chat, messages, statuses, ...(older !== undefined && { older }) });
@@ -80,13 +80,13 @@ const routes: Readonly<Record<string, Route>> = {
     return Response.json(data, { headers: { "content-disposition": `attachment; filename="chat.json"` } });
   },
   async "POST /chats/import"({ mine, query, body, isImportAllowed }) {
-    if (!isImportAllowed) throw new StoreError("NOT_FOUND", "request: this server takes no imports");
+    if (!isImportAllowed) throw new StoreError("NOT_FOUND", "request: this server does not allow imports");
     const options = defined(Object.fromEntries(query));
     return created(await mine.import(importedChat(await body(MAX_IMPORT_BYTES)), options));
   },
 };
 
-/** Serves a request by its path and method. 404 for an unknown path, 405 for a method that the path does not have. */
+/** Serves a request by its path and method. 404 for an unknown path, 405 for an unsupported method. */
 export async function routedResponse<UI extends UIMessage>(
   request: Request,
   owner: string,
@@ -113,7 +113,7 @@ export async function routedResponse<UI extends UIMessage>(
   });
 }
 
-/** The pattern of a path, and the id in it. A chat may have the name of a fixed path: the method tells them apart. */
+/** The pattern of a path, and the id in it. A chat may have the name of a fixed path: the method distinguishes them. */
 function routeOf(method: string, pathname: string): { pattern: string; chatId: string } | undefined {
   const [, api, kind, id, action, ...rest] = pathname.split("/");
   if (api !== "api" || (kind !== "chat" && kind !== "chats") || rest.length > 0 || id === "")
@@ -165,17 +165,17 @@ function parsedLabels(text: string): NonNullable<ListChats["labels"]> {
   }
 }
 
-/** The answer of a process that died gets no more, though nothing has been written since. */
+/** Shows the answer of a dead process as failed before anything has been written. */
 function shownEntry<UI extends UIMessage>(
   entry: ChatEntry<UI>,
   { run }: Chat,
-  settle: (message: UI) => UI,
+  closeAnswer: (message: UI) => UI,
 ): ChatEntry<UI> {
   const isLost = run?.state === "lost" && run.messageId === entry.message.id && entry.status === "partial";
   return isLost
     ? {
         ...entry,
-        message: settle(entry.message),
+        message: closeAnswer(entry.message),
         status: "failed",
         error: "the process that made the answer was lost",
       }

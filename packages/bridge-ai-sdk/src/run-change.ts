@@ -20,7 +20,7 @@ export type TurnRequest<UI extends UIMessage> =
       readonly kind: "submit";
       readonly messageId: string | undefined;
       readonly message: UI;
-      /** What the last stored message must be; undefined: any. */
+      /** The required last stored message; undefined: any. */
       readonly parentId: string | null | undefined;
     };
 
@@ -38,7 +38,7 @@ export async function readTurnRequest<UI extends UIMessage>(
   return { kind: "continue", messageId: id, decisions: await decisionsOf(message, tools), tools };
 }
 
-/** What a request changes in a chat as it is. @throws StoreError `CONFLICT` for a message that is stored elsewhere, or answered. */
+/** The change of a request to the current chat. @throws StoreError `CONFLICT` for a message that is stored elsewhere, or answered. */
 export function changeOf<UI extends UIMessage>(
   request: TurnRequest<UI>,
   entries: readonly ChatEntry<UI>[],
@@ -63,7 +63,7 @@ export function changeOf<UI extends UIMessage>(
   return { append: [message] };
 }
 
-/** Whether a request is the one that is being answered: its message, content and all, is the last one of the user. */
+/** Whether a request is already being answered: its message equals the user's last message, including the content. */
 export function isAsked<UI extends UIMessage>(
   request: TurnRequest<UI>,
   entries: readonly ChatEntry<UI>[],
@@ -71,7 +71,7 @@ export function isAsked<UI extends UIMessage>(
   if (request.kind !== "submit") return false;
   const asked = entries.findLast(({ message }) => message.role === "user")?.message;
   if (!isDeepStrictEqual(asked, request.message)) return false;
-  // An edit has taken the place of the message of `messageId`: where that is there, it was not this edit.
+  // An edit replaces the message `messageId`: if that message still exists, it was not this edit.
   const replaced = entries.find(({ message }) => message.id === request.messageId);
   return replaced === undefined || replaced.message === asked;
 }

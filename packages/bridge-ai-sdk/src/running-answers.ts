@@ -6,15 +6,15 @@ import { replayResponse, streamResponse } from "./stream-response.ts";
 import type { ChatStreams } from "./streams.ts";
 import { watchedStream } from "./watched-stream.ts";
 
-/** An answer that ended between loading a chat and resuming it is replayed for so long. */
+/** The time for which an ended answer is replayed, for clients that loaded the chat before its end. */
 const REPLAY_MS = 10_000;
-/** A run is published a moment after it begins; where its server is busy, seconds after. */
+/** A run is published shortly after it begins; on a busy server, seconds later. */
 const PUBLISH_MS = 2_000;
 /** The server that makes an answer may be too busy to reply to the first request for it. */
 const REQUESTS = 3;
 const LOOK_MS = 50;
 
-/** The running answer of a chat from its beginning, or one that has just ended; else 204. */
+/** The running answer of a chat from its beginning, or an answer that has just ended; else 204. */
 export async function resumedAnswer<UI extends UIMessage>(
   chats: OwnedChats<UI>,
   chatId: string,
@@ -36,8 +36,8 @@ export async function resumedAnswer<UI extends UIMessage>(
 }
 
 /**
- * Asks a chat's run to stop, and waits until what there is of the answer is saved. Returns false where none is running, or where its
- * process turns out to have died.
+ * Asks a chat's run to stop, and waits until the answer so far is saved. Returns false if no run exists, or if its
+ * process has died.
  */
 export async function stopAnswer<UI extends UIMessage>(
   chats: OwnedChats<UI>,
@@ -47,7 +47,7 @@ export async function stopAnswer<UI extends UIMessage>(
 ): Promise<boolean> {
   const isStopped = await chats.stop(chatId, runId);
   if (!isStopped) return false;
-  // Makes it faster only: the head has the request, and may not wait for what carries streams.
+  // Only an acceleration: the request is stored in the head, and must not wait for the streams.
   void streams.stop(runId).catch(() => undefined);
   for (;;) {
     const run = (await chats.get(chatId))?.run;

@@ -1,6 +1,6 @@
 import { createUIMessageStreamResponse, UI_MESSAGE_STREAM_HEADERS, type UIMessageChunk } from "ai";
 
-/** Proxies close what is silent for longer than this. */
+/** Proxies close connections that are idle for longer. */
 const KEEP_ALIVE_MS = 15_000;
 
 /** An answer that is made by this request. */
@@ -16,7 +16,7 @@ export function replayResponse(stream: ReadableStream<UIMessageChunk>): Response
   return createUIMessageStreamResponse({ stream });
 }
 
-/** An answer that is text of server-sent events already. */
+/** An answer that is already text of server-sent events. */
 export function streamResponse(stream: ReadableStream<string>, runId: string): Response {
   return new Response(stream.pipeThrough(new TextEncoderStream()), {
     headers: { ...UI_MESSAGE_STREAM_HEADERS, "x-scrollback-run": runId },

@@ -1,12 +1,12 @@
-/** Running answers as text of server-sent events, for listeners that come late. One run is published once. */
+/** Running answers as text of server-sent events, for late listeners. Each run is published once. */
 export interface ChatStreams {
-  /** Reads `stream` to its end, whether anybody listens or not. */
+  /** Reads `stream` to its end, even without listeners. */
   publish(runId: string, stream: ReadableStream<string>): void;
   /** A running answer from its beginning; undefined if there is none. */
   resume(runId: string): Promise<ReadableStream<string> | undefined>;
   /** Asks the process that makes the answer to stop. */
   stop(runId: string): Promise<void>;
-  /** Calls `listener` when the run is asked to stop. Returns a function that ends this. */
+  /** Calls `listener` when the run is asked to stop. Returns a function that removes the listener. */
   onStop(runId: string, listener: () => void): () => void;
   /** Ends all listeners. */
   close(): Promise<void>;

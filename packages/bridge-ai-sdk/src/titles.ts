@@ -6,17 +6,17 @@ const MAX_CHARACTERS = 80;
 const PROMPT =
   "Write a title of at most six words for a conversation that begins with the following message. Answer with the title alone, in the language of the message.";
 
-/** The title of a chat until a model or a user gives another one: the beginning of a message; undefined where it has no text. */
+/** The title of a chat until a model or a user gives another one: the beginning of a message; undefined if it has no text. */
 export function titleOf(message: UIMessage): string | undefined {
   return shortened(textOf(message));
 }
 
-/** The title of a chat that was made without one: the beginning of the user's first text. */
+/** The title of a chat that was created without one: the beginning of the user's first text. */
 export function firstTitleOf({ messages }: Pick<Turn<UIMessage>, "messages">): string | undefined {
   return messages.flatMap((message) => (message.role === "user" ? (titleOf(message) ?? []) : [])).at(0);
 }
 
-/** Titles a chat, where its title is not the user's. */
+/** Titles a chat, unless the user has titled it. */
 export async function writeTitle<UI extends UIMessage>(
   turn: Turn<UI>,
   title: TitleOption<UI>,
@@ -26,13 +26,13 @@ export async function writeTitle<UI extends UIMessage>(
   if (made !== undefined) await update(made);
 }
 
-/** Whether the answer of a turn is the first one of its chat, and the title is not given yet. */
+/** Whether the answer of a turn is the first one of its chat, and the chat has no model's title yet. */
 export function wantsTitle({ chat, messages }: Turn<UIMessage>): boolean {
   const users = messages.filter(({ role }) => role === "user");
   return users.length === 1 && isOpenTitle(chat);
 }
 
-/** Whether a model may give the title. */
+/** Whether a model may set the title. */
 export function isOpenTitle({ titleBy }: Pick<Turn<UIMessage>["chat"], "titleBy">): boolean {
   return titleBy === undefined || titleBy === "text";
 }

@@ -4,24 +4,24 @@ import { providerOptionsOf } from "./provider-options.ts";
 import { isToolPart, type ToolPart, withPartFields } from "./tool-parts.ts";
 import { withResult } from "./tool-result-part.ts";
 
-/** Where the parts of a message go. */
+/** The targets of the parts of a message. */
 export interface PartTarget {
   readonly made: readonly UIMessage[];
-  /** The parts of this message so far, which are in none of those made. */
+  /** The parts of this message so far, which are in no converted message yet. */
   readonly step: UIMessage["parts"];
   readonly losses: MessageLosses;
 }
 
 type ToolField = Extract<Part, { type: "tool-result" | "tool-approval-request" | "tool-approval-response" }>;
 
-/** The parts that become fields of the part of their tool call. */
+/** The parts that become fields of their tool call's part. */
 export const toolFieldTypes: ReadonlySet<string> = new Set<ToolField["type"]>([
   "tool-result",
   "tool-approval-request",
   "tool-approval-response",
 ]);
 
-/** Sets a result or an approval in the newest tool call that waits for it. Returns false where none does. */
+/** Sets a result or an approval in the newest tool call that waits for it. Returns false if none does. */
 export function setToolField(target: PartTarget, part: Part, path: string): boolean {
   switch (part.type) {
     case "tool-result":
@@ -43,7 +43,7 @@ function setResult(target: PartTarget, part: Extract<Part, { type: "tool-result"
   const isWaiting = (one: ToolPart) => {
     const { approval, state } = one;
     if (one.toolCallId !== toolCallId || state.startsWith("output-")) return false;
-    // A UI message has no result of a call that waits for an approval, and only the denial of one that was denied.
+    // A UI message has no result for a call that waits for an approval, and only the denial for a denied call.
     return approval === undefined || approval.approved === true || (approval.approved === false && isFailed);
   };
   return change(target, path, isWaiting, (one) => {
@@ -118,8 +118,8 @@ function setResponse(
 }
 
 /**
- * Changes a tool call that fits: of the newest step that has one, the first, because results are in the order of the calls; or the last,
- * which a request follows. One of an earlier step is named: there the field reads as if it had come earlier.
+ * Changes a matching tool call of the newest step that has one: the first call, because results are in the order of the calls, or the
+ * last call, which a request follows. Reports a call of an earlier step: there the field is read as if it had come earlier.
  */
 function change(
   { made, step, losses }: PartTarget,

@@ -15,7 +15,7 @@ export function isToolPart(part: UIPart): part is ToolPart {
   return isToolUIPart(part);
 }
 
-/** Whether the client runs the tool: this process knows it, and has nothing to execute. */
+/** Whether the client runs the tool: it is in `tools` and has no `execute`. */
 export function isClientTool(part: ToolPart, tools: ToolSet = {}): boolean {
   const name = getToolName(part);
   const tool = Object.hasOwn(tools, name) ? tools[name] : undefined;

@@ -1,7 +1,7 @@
 import { plainJson, type ToolOutput } from "@scrollback/store-core";
 import { type ToolPart, withPartFields } from "./tool-parts.ts";
 
-/** A tool call with its result. `isChanged`: a UI message has the result in another form. */
+/** A tool call with its result. `isChanged`: the UI message has the result in another form. */
 export function withResult(
   part: ToolPart,
   output: ToolOutput,
@@ -15,7 +15,7 @@ export function withResult(
     case "text":
       return { part: given(output.value), isChanged: false };
     case "json":
-      // A result that is a string reads as text, and undefined is removed.
+      // A string result is read as text, and undefined is removed.
       return { part: given(output.value ?? null), isChanged: isTextOrAbsent(output.value) };
     case "content":
       return { part: given(output.value), isChanged: true };

@@ -1,31 +1,31 @@
 import type { ChatStoreOptions } from "@scrollback/chats";
 import { checkOptions, isObject } from "@scrollback/store-core";
 import type { UIMessage } from "ai";
+import { closeUiAnswer } from "./close-answer.ts";
 import { uiMessageProblem } from "./message-traits.ts";
 import type { UIOptions } from "./options.ts";
-import { settled } from "./settle.ts";
 
 /** The checks of {@link UIOptions}. */
 export const uiOptionChecks = { tools: isObject, metadataSchema: () => undefined, dataSchemas: isObject };
 
 /**
- * What a `ChatStore` needs to hold the UI messages of the AI SDK. Give it the tools that the handler has.
+ * The options with which a `ChatStore` stores UI messages of the AI SDK. Pass the same tools as to the handler.
  *
  * @example
  * const chats = new ChatStore<UIMessage>({ stores, ...uiMessages({ tools }) });
  */
 export function uiMessages<UI extends UIMessage>(
   options: UIOptions = {},
-): Required<Pick<ChatStoreOptions<UI>, "check" | "preview" | "settle">> {
+): Required<Pick<ChatStoreOptions<UI>, "check" | "preview" | "closeAnswer">> {
   checkOptions("uiMessages", options, uiOptionChecks);
   return {
     check: uiMessageProblem,
     preview: textOf,
-    settle: (message) => settled(message, options.tools),
+    closeAnswer: (message) => closeUiAnswer(message, options.tools),
   };
 }
 
-/** The text of a message; without any, the names of its files. */
+/** The text of a message; if it has none, the names of its files. */
 export function textOf({ parts }: UIMessage): string {
   const texts = parts.flatMap((part) => (part.type === "text" ? part.text : []));
   const names = parts.flatMap((part) => (part.type === "file" ? (part.filename ?? part.mediaType) : []));

@@ -2,7 +2,7 @@ import { fileSource, type MessageLosses, type Part, urlOfFile } from "@scrollbac
 import { providerOptionsOf } from "./provider-options.ts";
 import type { UIPart } from "./tool-parts.ts";
 
-/** A part of a UI message, without what belongs to a tool's result. Undefined where it has none like it. */
+/** Converts a part to a part of a UI message, except a tool's result; undefined if it has no counterpart. */
 export function uiPart(part: Part, path: string, losses: MessageLosses): UIPart | undefined {
   switch (part.type) {
     case "text":
@@ -22,7 +22,7 @@ export function uiPart(part: Part, path: string, losses: MessageLosses): UIPart 
     case "tool-call": {
       const { type: _, toolCallId, toolName, input, providerExecuted, providerOptions, ...unread } = part;
       losses.unread(path, unread);
-      // A call that is complete has an input.
+      // A complete call has an input.
       if (input === undefined && "input" in part) losses.changed(`${path}.input`);
       const metadata = providerOptionsOf(providerOptions, `${path}.providerOptions`, losses);
       return {
@@ -75,7 +75,7 @@ function filePart(part: FilePart, path: string, losses: MessageLosses): UIPart |
   };
 }
 
-/** The provider metadata; other fields are named. */
+/** Returns the provider metadata, and reports other fields. */
 function metadataOf(rest: { providerOptions?: unknown }, path: string, losses: MessageLosses) {
   const { providerOptions, ...unread } = rest;
   losses.unread(path, unread);

@@ -3,7 +3,7 @@ import { safeValidateUIMessages, type UIMessage } from "ai";
 import type { UIOptions } from "./options.ts";
 import type { UIPart } from "./tool-parts.ts";
 
-/** What the SDK calls a `ToolSet` here, told apart from it by optional fields alone. */
+/** The SDK's type of tools for validation, which differs from `ToolSet` only in optional fields. */
 type ValidationTools = NonNullable<Parameters<typeof safeValidateUIMessages<UIMessage>>[0]["tools"]>;
 
 /** Checks the message that a user sends. @throws StoreError `INVALID_ARGUMENT` that names the part. */
@@ -27,7 +27,7 @@ export async function userMessage<UI extends UIMessage>(message: unknown, option
   return (checked === undefined ? rest : { ...rest, metadata: checked }) as UI;
 }
 
-/** What a user may send of a part: its fields for providers are the server's. */
+/** The fields of a part that a user may send. Fields for providers are the server's. */
 function ownPart(part: UIPart): UIPart {
   if (part.type === "text") return { type: part.type, text: part.text };
   if (part.type !== "file") return part;
@@ -35,7 +35,7 @@ function ownPart(part: UIPart): UIPart {
   return { type, mediaType, ...(filename !== undefined && { filename }), url };
 }
 
-/** A URL that the SDK can make a message for a model of; any other would fail all later turns of the chat. */
+/** A URL that the SDK can send to a model; any other would fail all later turns of the chat. */
 function isFileUrl(url: unknown): boolean {
   if (typeof url !== "string" || !URL.canParse(url)) return false;
   return /^https?:/i.test(url) || /^data:[^,]*;base64,[\w+/-]+={0,2}$/i.test(url);
@@ -49,7 +49,7 @@ async function isValid(message: unknown, options: UIOptions): Promise<boolean> {
   return (await validated(message, options)) !== undefined;
 }
 
-/** A message as the SDK validates it; undefined where it is not valid. Drops unknown fields. */
+/** A message that the SDK has validated, without unknown fields; undefined if it is not valid. */
 export async function validated(
   message: unknown,
   { tools, metadataSchema, dataSchemas }: UIOptions,

@@ -1,17 +1,17 @@
 import type { UIMessageChunk } from "ai";
 import { ERROR_TEXT } from "./contained-stream.ts";
 
-/** After so long without a chunk a listener looks whether the answer is still being made. */
+/** After this time without a chunk a listener checks whether the answer is still being made. */
 const SILENCE_MS = 5_000;
 /** Keeps proxies from closing the connection. */
 const KEEP_ALIVE = ": keep-alive\n\n";
 const ERROR = `data: ${JSON.stringify({ type: "error", errorText: ERROR_TEXT } satisfies UIMessageChunk)}\n\ndata: [DONE]\n\n`;
 
 /**
- * A running answer for a late listener, as text of server-sent events. The process that makes the answer may die, and then no chunk
- * tells it: where nothing comes and the run is found ended twice, the stream ends with an error.
+ * A running answer for a late listener, as text of server-sent events. If the process that makes the answer dies, no chunk
+ * announces it: if no chunk arrives and two checks find that the run has ended, the stream ends with an error.
  *
- * @param isRunning Asked while nothing comes.
+ * @param isRunning Called while no chunk arrives.
  */
 export function watchedStream(
   stream: ReadableStream<string>,
@@ -30,7 +30,7 @@ export function watchedStream(
         else controller.enqueue(result.value);
         return;
       }
-      // A store that is down for a moment does not end the answer.
+      // A short outage of the store does not end the answer.
       const isRunningNow = await isRunning().catch(() => true);
       const isOver = !isRunningNow && !wasRunning;
       wasRunning = isRunningNow;
@@ -43,7 +43,7 @@ export function watchedStream(
   });
 }
 
-/** What a promise settles with; undefined where it takes too long. */
+/** The outcome of a promise; undefined after the timeout. */
 async function withinSilence<T>(promise: Promise<T>): Promise<T | undefined> {
   const { promise: silence, resolve } = Promise.withResolvers<undefined>();
   const timer = setTimeout(() => resolve(undefined), SILENCE_MS);

@@ -65,7 +65,7 @@ test("beginTurn: the message is stored before the model is called, the answer wh
   expect(errors).toEqual([]);
 });
 
-test("beginTurn: an answer whose reader goes away is made and stored to its end", async () => {
+test("beginTurn: an answer is completed and stored after its reader disconnects", async () => {
   const { mine, answer } = setUp({ delayMs: 10 });
   const response = await answer({ id: "c", message: user("q", "say one two three four five") });
   await response.body?.cancel();
@@ -85,7 +85,7 @@ test("beginTurn without pipe: the SDK's callbacks store steps and the end", asyn
     .toMatchObject({ status: "complete", message: { id: turn.run.messageId } });
 });
 
-test("beginTurn: stop reaches the model, and what there is of the answer is stored", async () => {
+test("beginTurn: stop aborts the model, and the answer so far is stored", async () => {
   const { mine, answer } = setUp({ delayMs: 10 });
   const response = await answer({ id: "c", message: user("q", `say ${"word ".repeat(500)}`) });
   const reading = response.text();
@@ -95,7 +95,7 @@ test("beginTurn: stop reaches the model, and what there is of the answer is stor
   expect((await mine.read("c"))?.entries.at(-1)).toMatchObject({ status: "stopped" });
 });
 
-test("beginTurn: a history that cannot be converted gives the lease back", async () => {
+test("beginTurn: a history that cannot be converted releases the lease", async () => {
   const { mine, begin, answer, tools } = setUp();
   await read(await answer({ id: "c", message: user("q", "look up x") }));
   const broken = {

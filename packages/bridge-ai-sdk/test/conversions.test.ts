@@ -2,14 +2,8 @@ import type { ChatMessage } from "@scrollback/store-core";
 import { modelMessageSchema, safeValidateUIMessages, type UIMessage } from "ai";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import {
-  chats,
-  everyday,
-  expectChecked,
-  expectKept,
-  linesOf,
-  optional,
-} from "../../../conformance-tests/test/fixtures/conversions.ts";
+import { chats, everyday, optional } from "../../../conformance-tests/test/fixtures/chat-messages.ts";
+import { expectChecked, expectKept, linesOf } from "../../../conformance-tests/test/fixtures/conversions.ts";
 import { fromModelMessages, fromUIMessages, toModelMessages, toUIMessages } from "../src/index.ts";
 
 test("messages come back from model messages as they were, but for what is named", () => {

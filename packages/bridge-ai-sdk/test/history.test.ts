@@ -20,8 +20,8 @@ const client = (state: string, fields: object = {}) => ({
   input: { question: "x" },
 });
 
-test("settle: what is interrupted is an error, what waits for the user stays, and the SDK takes the rest", async () => {
-  const { settle } = uiMessages({ tools });
+test("closeAnswer: interrupted calls are errors, parts that wait for the user stay, and the SDK accepts the rest", async () => {
+  const { closeAnswer } = uiMessages({ tools });
   const error = { state: "output-error", errorText: "Interrupted; it may have run." };
   const approval = { id: "x", approved: true };
   const parts: [object, object | undefined][] = [
@@ -63,7 +63,7 @@ test("settle: what is interrupted is an error, what waits for the user stays, an
     ],
   ];
   for (const [part, settled] of parts) {
-    const [made] = settle(message(part)).parts;
+    const [made] = closeAnswer(message(part)).parts;
     expect(made).toEqual(settled);
     if (made) await convertToModelMessages([message(made)], { ignoreIncompleteToolCalls: true });
   }
@@ -98,7 +98,7 @@ test("uiMessageTraits: of plain UI messages, trimmed by turns", async () => {
   });
 });
 
-test("an old message never refuses a chat: calls of tools that are gone or have changed, unknown data and metadata", async () => {
+test("an old message never blocks a chat: calls of removed or changed tools, unknown data and metadata", async () => {
   const model = scriptedModel();
   const old = message(
     { type: "text", text: "kept" },
@@ -138,7 +138,7 @@ test("an approval that was answered, but whose tool never ran, is not sent to th
   expect(server.errors).toEqual([]);
 });
 
-test("a reducer shortens what the model gets, and nothing that is stored", async () => {
+test("a reducer shortens the model's input, and no stored message", async () => {
   const model = scriptedModel();
   let signal: AbortSignal | undefined;
   await using server = await serve({
@@ -161,7 +161,7 @@ test("a reducer shortens what the model gets, and nothing that is stored", async
   expect(await server.stored("c")).toHaveLength(4);
 });
 
-test("unknown fields of a message are not stored; metadata and data that fit are", async () => {
+test("unknown fields of a message are not stored; valid metadata and data are", async () => {
   await using server = await serve({
     metadataSchema: z.object({ at: z.number() }),
     dataSchemas: { place: z.object({ city: z.string() }) },

@@ -25,7 +25,7 @@ describe.each(["SQLite", "Redis"])("kill -9 on %s", (backend) => {
     return { dying, other, log: processes.log, chatId: randomUUID() };
   };
 
-  test("before the first token: the question is there, and its retry is answered", async () => {
+  test("before the first token: the question is stored, and its retry is answered", async () => {
     const { dying, other, chatId } = await servers();
     const message = user("q", "hang");
     const response = await post(dying.url, "/chat", { id: chatId, message });
@@ -44,7 +44,7 @@ describe.each(["SQLite", "Redis"])("kill -9 on %s", (backend) => {
     expect(after.chat.run).toBeUndefined();
   });
 
-  test("in the middle: what there was is kept, a listener on the other server ends, and the chat goes on", async () => {
+  test("in the middle: the saved part is kept, a listener on the other server ends, and the chat continues", async () => {
     const { dying, other, chatId } = await servers();
     const first = openTab(dying.url, chatId);
     const sent = first.sendMessage({ text: `say ${words(1_000)}` });
@@ -96,7 +96,7 @@ describe.each(["SQLite", "Redis"])("kill -9 on %s", (backend) => {
     },
   );
 
-  test("at the end, and at any moment: what was acknowledged is there, and no word is twice", async () => {
+  test("at the end, and at any moment: acknowledged parts are stored, and no word is stored twice", async () => {
     const processes = await processesOn(backend, "");
     let other = await processes.start();
     const whole = `${words(12)} `;

@@ -81,7 +81,7 @@ test("ioredis 5 and 6 together", async () => {
   expect([...old.errors, ...current.errors]).toEqual([]);
 });
 
-test("prefixes are apart", async () => {
+test("prefixes are separate", async () => {
   const [one, other] = [await connect(), await connect()];
   const { readable, writer } = written();
   one.streams.publish("r", readable);
@@ -111,7 +111,7 @@ test("stop reaches the process that makes the answer, until it no longer listens
   expect(stops).toBeLessThanOrEqual(before + 1);
 });
 
-test("a producer that is gone: nothing to resume, within about a second", async () => {
+test("a dead producer: nothing to resume, within about a second", async () => {
   const prefix = randomUUID();
   const [one, other] = [await connect(prefix), await connect(prefix)];
   const { readable, writer } = written();
@@ -124,7 +124,7 @@ test("a producer that is gone: nothing to resume, within about a second", async 
   expect(Date.now() - begun).toBeLessThan(10_000);
 });
 
-test("a Redis that is not there: answers are made, stored and stopped all the same, and it is reported", async () => {
+test("without Redis, answers are still made, stored and stopped, and the error is reported", async () => {
   const { streams, errors } = await connect(undefined, { url: "redis://127.0.0.1:1" });
   await using server = await serve({ model: scriptedModel({ delayMs: 10 }), streams });
   const { status, chunks } = await server.post({ id: "c", message: user("q", "say one two") });
@@ -140,7 +140,7 @@ test("a Redis that is not there: answers are made, stored and stopped all the sa
   expect(errors.length).toBeGreaterThan(0);
 });
 
-test("the keys expire, and hold no text", async () => {
+test("the keys expire, and contain no text", async () => {
   const prefix = randomUUID();
   const { redis, streams } = await connect(prefix);
   await using server = await serve({ streams });

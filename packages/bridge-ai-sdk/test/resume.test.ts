@@ -23,7 +23,7 @@ test("a tab that is opened in the middle sees each word once", async () => {
   expect(await server.stored("c")).toEqual(second.plain);
 });
 
-test("many listeners, one that leaves: the others get all", async () => {
+test("many listeners, one disconnects: the others get the whole answer", async () => {
   await using server = await serve({ model: slow() });
   const answered = server.post({ id: "c", message: user("q", text) });
   const run = await until(async () => (await server.mine.get("c"))?.run);
@@ -73,7 +73,7 @@ test("an answer that has just ended is replayed whole: complete, failed and stop
   expect(stopped.plain).toEqual(await server.stored("e"));
 });
 
-test("an answer that goes on after an approval: a late tab has the parts that were there before", async () => {
+test("an answer that continues after an approval: a late tab has the earlier parts", async () => {
   const tools = scriptedTools({ deleted: [] }, { lookUpMs: 100 });
   await using server = await serve({ model: slow(), tools });
   const first = openTab(server.url, "c", {
@@ -193,7 +193,7 @@ test("in-process streams: an answer that does not fit the memory is made and sto
   expect(textOf((await server.stored("c"))?.[1]).match(/long/g)).toHaveLength(150);
 });
 
-test("in-process streams: those who listen go on when the memory is full, and close ends them", async () => {
+test("in-process streams: listeners continue when the memory is full, and close ends them", async () => {
   const streams = inProcessStreams({ maxBytes: 100 });
   const { readable, writable } = new TransformStream<string, string>();
   streams.publish("r", readable);

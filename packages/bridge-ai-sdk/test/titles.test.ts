@@ -19,7 +19,7 @@ test("the title is the beginning of the first text, without a model too", async 
   expect(await untitled.mine.get("c")).not.toHaveProperty("title");
 });
 
-test("a model titles the chat beside its first answer, once", async () => {
+test("a model titles the chat during its first answer, once", async () => {
   const model = scriptedModel();
   await using server = await serve({ title: { model, prompt: "Title it." } });
   await server.post(say("say hello"));
@@ -34,7 +34,7 @@ test("a model titles the chat beside its first answer, once", async () => {
   expect(model.doGenerateCalls).toHaveLength(1);
 });
 
-test("a title of a model never replaces the user's, which is given meanwhile", async () => {
+test("a title of a model never replaces a title that the user sets meanwhile", async () => {
   const { promise, resolve } = Promise.withResolvers<string>();
   await using server = await serve({ title: () => promise });
   await server.post(say("say hello"));
@@ -44,7 +44,7 @@ test("a title of a model never replaces the user's, which is given meanwhile", a
   expect(await server.mine.get("c")).toMatchObject({ title: "Mine", titleBy: "user" });
 });
 
-test("a title that fails is reported, and tried again where the first answer is made again", async () => {
+test("a title that fails is reported, and retried if the first answer is made again", async () => {
   const titles: (() => Promise<string | undefined>)[] = [
     () => Promise.reject(new Error("no title")),
     async () => undefined,

@@ -142,7 +142,7 @@ test("Scrollback's messages: their ids and metadata, errors, files as URLs", () 
   expect(made[1]?.parts[1]).toMatchObject({ state: "output-error", errorText: "no" });
 });
 
-test("what has no place is named", () => {
+test("parts without a counterpart are reported", () => {
   const { lost } = toUIMessages([
     { role: "user", content: "q", providerOptions: meta },
     {
@@ -168,7 +168,7 @@ test("what has no place is named", () => {
   ]);
 });
 
-test("a result that comes after another message is shown at its call, and named; a second one is not shown", () => {
+test("a result that comes after another message is shown at its call, and reported; a second one is not shown", () => {
   const call = (id: string): ChatMessage => ({
     role: "assistant",
     content: [{ type: "tool-call", toolCallId: id, toolName: "find", input: {} }],

@@ -43,7 +43,7 @@ const changed = (message: UIMessage | undefined, change: (part: Part) => unknown
   ),
 });
 
-test("an approval: the tool runs, and the answer goes on in the same message", async () => {
+test("an approval: the tool runs, and the answer continues in the same message", async () => {
   await using server = await withApproval();
   const { tab } = server;
   await tab.addToolApprovalResponse({ id: approvalIdOf(tab.lastMessage), approved: true, reason: "go on" });
@@ -57,7 +57,7 @@ test("an approval: the tool runs, and the answer goes on in the same message", a
   expect(tab.messages).toHaveLength(2);
 });
 
-test("a denial: the tool does not run, and the model is told", async () => {
+test("a denial: the tool does not run, and the model receives the denial", async () => {
   await using server = await withApproval();
   const { tab } = server;
   await tab.addToolApprovalResponse({ id: approvalIdOf(tab.lastMessage), approved: false, reason: "no" });
@@ -142,7 +142,7 @@ test("a forged input, text, output or approval id has no effect", async () => {
   expect(JSON.stringify(stored)).not.toMatch(/passwd|anything|forged/);
 });
 
-test("an output of a client tool: validated, and taken once; none is taken for a tool of the server", async () => {
+test("an output of a client tool: validated, and accepted once; none is accepted for a tool of the server", async () => {
   await using server = await serve();
   const tab = openTab(server.url, "c", {
     sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithToolCalls,
@@ -200,7 +200,7 @@ test("an error of a client tool goes to the model", async () => {
   expect(await server.stored("c")).toEqual(tab.plain);
 });
 
-test("an approval of an earlier message: the model's history ends with it, and the answer goes on there", async () => {
+test("an approval of an earlier message: the model's history ends with it, and the answer continues there", async () => {
   await using server = await withApproval();
   const { tab } = server;
   await tab.sendMessage({ text: "say between" });

@@ -28,7 +28,7 @@ async function withTab(options: Parameters<typeof serve>[0] = {}) {
   return { ...server, bodies, open, tab: open() };
 }
 
-test("chatTransport sends the message that a request is about, and nothing of the others", async () => {
+test("chatTransport sends the message to be answered, and no other", async () => {
   await using server = await withTab();
   const { tab, bodies } = server;
   await tab.sendMessage({ text: "say one" });
@@ -55,7 +55,7 @@ test("chatTransport sends the message that a request is about, and nothing of th
   expect(server.log.deleted).toEqual(["a.txt"]);
 });
 
-test("chatTransport: a tab that is behind is refused, and an empty answer of a failed model is passed over", async () => {
+test("chatTransport: an outdated tab is refused, and an empty answer of a failed model is skipped", async () => {
   await using server = await withTab();
   const { tab } = server;
   await tab.sendMessage({ text: "say one" });

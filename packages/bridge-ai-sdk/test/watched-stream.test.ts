@@ -17,7 +17,7 @@ function setUp(isRunning: () => Promise<boolean>) {
 
 const KEEP_ALIVE = ": keep-alive\n\n";
 
-test("chunks go through, and silence is filled while the answer is being made or the store is down", async () => {
+test("chunks are forwarded, and keep-alives are sent while the answer is being made or the store is down", async () => {
   const answers = [async () => true, () => Promise.reject(new Error("down")), async () => true];
   const { writer, texts, done } = setUp(async () => (await answers.shift()?.()) ?? false);
   await writer.write("a");
@@ -35,7 +35,7 @@ test("a producer that died: the stream ends with an error when the run is found 
   expect(texts).toEqual([KEEP_ALIVE, expect.stringContaining('"type":"error"')]);
 });
 
-test("a listener that leaves ends the source and the looks", async () => {
+test("a listener that disconnects ends the source and the checks", async () => {
   let looks = 0;
   let isCancelled = false;
   const source = new ReadableStream<string>({

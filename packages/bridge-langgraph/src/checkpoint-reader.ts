@@ -9,9 +9,9 @@ import {
   TASKS,
 } from "@langchain/langgraph-checkpoint";
 import type { MessageStore } from "@scrollback/store-core";
-import { type AttachmentsView, readAttachments } from "./attachments.ts";
 import { type CheckpointAddress, configOf } from "./configurable.ts";
 import type { CheckpointEntry, EntryValue } from "./log-entry.ts";
+import { type AttachmentsView, readAttachments } from "./pending-writes.ts";
 import { decodeValue, joinValue, type TypedValue, type ValueInParts } from "./typed-value.ts";
 
 /** Checkpoints before this version have the sends of their parent among its pending writes. */

@@ -5,9 +5,9 @@ import type {
   SerializerProtocol,
 } from "@langchain/langgraph-checkpoint";
 import type { MessageStore } from "@scrollback/store-core";
-import { addParts } from "./attachments.ts";
 import type { LogView } from "./checkpoint-log.ts";
 import type { ChannelVersion, CheckpointEntry, EntryValue } from "./log-entry.ts";
+import { addParts } from "./pending-writes.ts";
 import { encodeValue, sizeOf, splitValue, type TypedValue, type ValuePart } from "./typed-value.ts";
 
 /**

@@ -20,7 +20,6 @@ import {
   type MessageStore,
   type StoreFactory,
 } from "@scrollback/store-core";
-import { addWrites, encodeWrites } from "./attachments.ts";
 import { CheckpointLog } from "./checkpoint-log.ts";
 import { CheckpointReader, type FoundCheckpoint } from "./checkpoint-reader.ts";
 import { CheckpointWriter, NO_PARENT } from "./checkpoint-writer.ts";
@@ -38,6 +37,7 @@ import type { CheckpointEntry } from "./log-entry.ts";
 import { merge } from "./merge.ts";
 import { ThreadNames } from "./names.ts";
 import { checkStores } from "./options.ts";
+import { addWrites, encodeWrites } from "./pending-writes.ts";
 import { checkDeltaOptions, checkListOptions, checkPut, checkPutWrites } from "./saver-arguments.ts";
 import { ThreadRegistry } from "./thread-registry.ts";
 

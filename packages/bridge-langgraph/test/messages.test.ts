@@ -10,9 +10,8 @@ import {
 } from "@langchain/core/messages";
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { chats, everyday } from "../../../conformance-tests/test/fixtures/chat-messages.ts";
 import {
-  chats,
-  everyday,
   expectChecked,
   expectKept,
   expectTyped,

@@ -1,14 +1,8 @@
 import { type AgentInputItem, protocol } from "@openai/agents-core";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import {
-  chats,
-  everyday,
-  expectChecked,
-  expectKept,
-  linesOf,
-  optional,
-} from "../../../conformance-tests/test/fixtures/conversions.ts";
+import { chats, everyday, optional } from "../../../conformance-tests/test/fixtures/chat-messages.ts";
+import { expectChecked, expectKept, linesOf } from "../../../conformance-tests/test/fixtures/conversions.ts";
 import { fromAgentItems, toAgentItems } from "../src/messages.ts";
 
 test("messages come back from items as they were, but for what is named", () => {

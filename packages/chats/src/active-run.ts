@@ -123,7 +123,7 @@ export class ActiveRun<M extends Identified> {
   async #finishWith({ message, status, error }: RunResult<M>): Promise<void> {
     this.#stopBeats();
     const answer = [message, this.#latest].find((one) => one !== undefined && hasContent(one));
-    const closed = answer && (status === "complete" ? answer : this.#context.settle(answer));
+    const closed = answer && (status === "complete" ? answer : this.#context.closeAnswer(answer));
     const fields = { status, ...(error !== undefined && { error }) };
     try {
       await this.#reached(() =>

@@ -166,7 +166,7 @@ async function planChange<M extends Identified>(
 
 /** The entries, with what a run that gets no further has saved last as its answer. */
 function closedEntries<M extends Identified>(
-  { settle }: RunContext<M>,
+  { closeAnswer }: RunContext<M>,
   entries: readonly StoredEntry<M>[],
   run: StoredRun,
   fenced: string | undefined,
@@ -179,7 +179,10 @@ function closedEntries<M extends Identified>(
   if (!entry) return entries;
   // A lost run that was asked to stop did not: what readers saw of it as failed stays so.
   const fields = run.id === fenced ? { status: "stopped" as const } : LOST;
-  return entries.with(index, newEntry(settle(entry.message), now, { createdAt: entry.createdAt, ...fields }));
+  return entries.with(
+    index,
+    newEntry(closeAnswer(entry.message), now, { createdAt: entry.createdAt, ...fields }),
+  );
 }
 
 /** Asks a run to stop, in any process, and waits a second for its end. */

@@ -24,7 +24,7 @@ export interface ChatStoreOptions<M extends Identified> {
   /** The text of a message for lists, which is cut to 160 characters. Default: its content, or its text parts. */
   preview?(message: M): string;
   /** Makes the answer of a run that has not ended one that gets no more. Asked for what is copied. Default: as it is. */
-  settle?(message: M): M;
+  closeAnswer?(message: M): M;
   /** Milliseconds since 1970. Default: this process's clock. */
   now?(): number;
   /** A run that was not heard of for so long is lost. At least 3 times `beatMs`. Default 15,000. */
@@ -51,7 +51,7 @@ export class ChatStore<M extends Identified = Identified> implements AsyncDispos
   /** Does no I/O. @throws StoreError `INVALID_ARGUMENT` for an invalid option, and for stores with `maxMessages`. */
   constructor(options: ChatStoreOptions<M>) {
     checkStoreOptions(options);
-    const { check = () => undefined, preview = textOf, settle = (message) => message } = options;
+    const { check = () => undefined, preview = textOf, closeAnswer = (message) => message } = options;
     const { now = Date.now, leaseMs = 15_000, beatMs = 2_000, onError = () => undefined } = options;
     const stores = options.stores.withTraits(chatMessageTraits);
     const directories = new MarkedDirectories<StoredSummary>({
@@ -63,7 +63,7 @@ export class ChatStore<M extends Identified = Identified> implements AsyncDispos
     this.#background = new Background((error) => onError(error, "list"));
     const background = (task: Promise<unknown>) => this.#background.add(task);
     this.#context = {
-      ...{ stores, directories, check, preview, settle, now, onError, background },
+      ...{ stores, directories, check, preview, closeAnswer, now, onError, background },
       ...{ leaseMs, beatMs, runs: new Runs<M>(), followers: new Followers() },
     };
   }

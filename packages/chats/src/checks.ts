@@ -191,7 +191,7 @@ export function checkStoreOptions(options: unknown): void {
     stores: hasMethods("withTraits"),
     check: isFunction,
     preview: isFunction,
-    settle: isFunction,
+    closeAnswer: isFunction,
     now: isFunction,
     leaseMs: isPositiveInteger,
     beatMs: isPositiveInteger,

@@ -19,7 +19,7 @@ export interface ChatContext<M extends Identified> {
   readonly followers: Followers;
   now(): number;
   onError(error: unknown, source: ErrorSource): void;
-  settle(message: M): M;
+  closeAnswer(message: M): M;
   /** Takes what is under way without anybody waiting for it. */
   background(task: Promise<unknown>): void;
 }

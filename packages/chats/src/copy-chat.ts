@@ -103,10 +103,10 @@ function isSameEntry<M>(one: StoredEntry<M>, other: StoredEntry<M> | undefined):
 }
 
 /** An entry for a copy: an answer that is still being made gets no more in it. */
-export function copied<M>(entry: StoredEntry<M>, settle: (message: M) => M): StoredEntry<M> {
+export function copied<M>(entry: StoredEntry<M>, closeAnswer: (message: M) => M): StoredEntry<M> {
   const { message, createdAt, updatedAt, status, error } = entry;
   const isPartial = status === "partial";
-  return newEntry(isPartial ? settle(message) : message, createdAt, {
+  return newEntry(isPartial ? closeAnswer(message) : message, createdAt, {
     updatedAt,
     status: isPartial ? "stopped" : status,
     ...(error !== undefined && { error }),

@@ -18,9 +18,9 @@ export interface ChatExport {
 /** The export of a chat. The answer of a lost run is in it as the failed one that it is. */
 export function exportOf<M extends Identified>(
   { chat: { revision, run, ...chat }, entries }: ChatPage<M>,
-  settle: (message: M) => M,
+  closeAnswer: (message: M) => M,
 ): ChatExport {
-  const closed = run?.state === "lost" ? withLostAnswer(entries, run.messageId, settle) : entries;
+  const closed = run?.state === "lost" ? withLostAnswer(entries, run.messageId, closeAnswer) : entries;
   const text = jsonCodec.encode({ chat, entries: closed });
   const isTyped = text.startsWith(TYPED_MARK);
   const parsed = JSON.parse(isTyped ? text.slice(TYPED_MARK.length) : text);

@@ -48,11 +48,11 @@ export async function forkChat<M extends Identified>(
   const now = context.now();
   const { labels, metadata, run } = head;
   const isLost = run !== undefined && !isRunning(run, now, context.leaseMs);
-  const closed = isLost ? withLostAnswer(view.entries, run.messageId, context.settle) : view.entries;
+  const closed = isLost ? withLostAnswer(view.entries, run.messageId, context.closeAnswer) : view.entries;
   const entries = at === undefined ? closed : closed.slice(0, index + 1);
   return await copyChat(context, target, {
     method: "fork",
-    entries: entries.map((entry) => copied(entry, context.settle)),
+    entries: entries.map((entry) => copied(entry, context.closeAnswer)),
     fields: {
       ...{ labels, metadata, createdAt: now, updatedAt: now, activeAt: now },
       title: title ?? head.title,

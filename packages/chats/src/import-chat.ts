@@ -48,7 +48,7 @@ export async function importChat<M extends Identified>(
   const digest = operationId === undefined ? undefined : hash("sha256", jsonCodec.encode(data), "base64url");
   return await copyChat(context, locationOf(owner, chatId), {
     method: "import",
-    entries: entries.map((entry) => copied({ ...entry, writes: 0 } as StoredEntry<M>, context.settle)),
+    entries: entries.map((entry) => copied({ ...entry, writes: 0 } as StoredEntry<M>, context.closeAnswer)),
     fields: {
       ...{ title, titleBy, pinned, archived, labels, metadata, forkedFrom },
       ...{ createdAt, updatedAt, activeAt },

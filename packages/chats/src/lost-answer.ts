@@ -7,11 +7,11 @@ export const LOST = { status: "failed", error: "the process that made the answer
 export function withLostAnswer<M extends { readonly id: string }, E extends ChatEntry<M>>(
   entries: readonly E[],
   messageId: string,
-  settle: (message: M) => M,
+  closeAnswer: (message: M) => M,
 ): E[] {
   return entries.map((entry) =>
     entry.message.id === messageId && entry.status === "partial"
-      ? { ...entry, message: settle(entry.message), ...LOST }
+      ? { ...entry, message: closeAnswer(entry.message), ...LOST }
       : entry,
   );
 }

@@ -222,7 +222,7 @@ export class OwnedChats<M extends Identified = Identified> {
   async export(chatId: string, options: { signal?: AbortSignal } = {}): Promise<ChatExport | undefined> {
     checkChat("export", chatId, options, "signal");
     const page = await this.#read(chatId, options);
-    return page && exportOf(page, this.#context.settle);
+    return page && exportOf(page, this.#context.closeAnswer);
   }
 
   /**

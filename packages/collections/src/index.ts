@@ -1,4 +1,5 @@
 export { type DirectoryClock, systemDirectoryClock } from "./clock.ts";
+export type { DirectoryLayout } from "./directory/directory-kind.ts";
 export { MarkedDirectories } from "./directory/marked-directories.ts";
 export type { Mark, MarkedEntry, MarkedNote } from "./directory/marked-notes.ts";
 export type {
@@ -11,7 +12,6 @@ export type {
   Written,
 } from "./directory/marked-options.ts";
 export type { Direction, Key, Position } from "./directory/position.ts";
-export type { DirectoryLayout } from "./directory/rules.ts";
 export type { LeafRef, RetiredLeaf, Root, Snapshot } from "./directory/tree.ts";
 export {
   type RefuseCreation,

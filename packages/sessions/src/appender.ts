@@ -18,7 +18,6 @@ import {
   readSession,
   type SessionView,
   storable,
-  storedHead,
   writeFor,
 } from "./session-thread.ts";
 import type { SharedPair, SharedStates } from "./shared-state.ts";
@@ -158,7 +157,7 @@ export class Appender {
   ): Promise<Revision | undefined> {
     const store = this.#parts.stores.open(threadId);
     const append = [stored, ...replaced.slice(1)].map(messageOf);
-    const change = { drop: replaced.length, append, metadata: storedHead(head) };
+    const change = { drop: replaced.length, append, metadata: head };
     // The event's id is not enough: after a deletion, another session of this id may have an event of the same id. And an
     // event that replaces another one has its id, but is a different write.
     const operationId = `${head.incarnation}:${nameOf(stored.id)}`;

@@ -20,9 +20,9 @@ export interface SessionNote extends Position {
   readonly removed?: true;
 }
 
-/** A note as stored. Format 1 names the incarnation `life`. */
+/** A note as stored. */
 interface StoredNote extends Position {
-  readonly life: string;
+  readonly incarnation: string;
   readonly events: number;
   readonly was: readonly number[];
   readonly notedAt: number;
@@ -41,10 +41,10 @@ type StoredEntry = readonly [
 
 const layout: VerifiedLayout = {
   leafThread: threads.leaf,
-  encodeNote({ order, key, incarnation: life, version: events, notedAt, was, removed }): StoredNote {
+  encodeNote({ order, key, incarnation, version: events, notedAt, was, removed }): StoredNote {
     return {
       ...storedPosition({ order, key }),
-      life,
+      incarnation,
       events,
       was,
       ...(removed && { removed }),
@@ -60,15 +60,15 @@ const layout: VerifiedLayout = {
     return [order, sessionId, userId, incarnation, version, notedAt];
   },
   decodeEntry(stored) {
-    const [time, sessionId, userId, life, events, notedAt] = stored as StoredEntry;
-    return entryOf({ time, sessionId, userId, life, events, notedAt });
+    const [time, sessionId, userId, incarnation, events, notedAt] = stored as StoredEntry;
+    return entryOf({ time, sessionId, userId, incarnation, events, notedAt });
   },
   encodePosition: storedPosition,
   decodePosition: (stored) => genericPosition(stored as Position),
 };
 
 function entryOf({
-  life: incarnation,
+  incarnation,
   events,
   notedAt,
   ...position

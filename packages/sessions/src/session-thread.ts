@@ -26,11 +26,6 @@ export interface Head {
   readonly pending?: Pending;
 }
 
-/** A head as stored. Format 1 names the incarnation `life`. */
-interface StoredHead extends Omit<Head, "incarnation"> {
-  readonly life: string;
-}
-
 /** The deltas of one write for other threads. */
 export interface Pending {
   readonly source: string;
@@ -60,19 +55,13 @@ export async function readSession(
   limit?: number,
 ): Promise<SessionView | { readonly revision: Revision | null; readonly head?: undefined }> {
   const page = await stores.open(threadId).read(limit === undefined ? {} : { limit });
-  const stored = parseMetadata<StoredHead>(threadId, page.metadata);
-  if (page.revision === null || stored === undefined) return { revision: page.revision };
-  const { life: incarnation, ...rest } = stored;
+  const head = parseMetadata<Head>(threadId, page.metadata);
+  if (page.revision === null || head === undefined) return { revision: page.revision };
   return {
     revision: page.revision,
-    head: { ...rest, incarnation },
+    head,
     events: page.entries.map(({ message }) => eventOf(message)),
   };
-}
-
-/** Returns the metadata that stores a head. */
-export function storedHead({ version, incarnation: life, ...rest }: Head): StoredHead {
-  return { version, life, ...rest };
 }
 
 export function newHead(

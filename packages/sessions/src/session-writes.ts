@@ -10,7 +10,6 @@ import {
   missing,
   readSession,
   type SessionView,
-  storedHead,
   updatedHead,
 } from "./session-thread.ts";
 import type { SharedStates } from "./shared-state.ts";
@@ -48,7 +47,7 @@ export async function createThread(
     const { incarnation, events, lastUpdateTime: time } = head;
     await directories.noteNow(appName, { time, sessionId, userId, incarnation, events, was: [] });
     try {
-      const revision = String(await store.commit({ metadata: storedHead(head) }, { expectedRevision }));
+      const revision = String(await store.commit({ metadata: head }, { expectedRevision }));
       return { revision, head };
     } catch (error) {
       if (!StoreError.is(error, "CONFLICT") || attempt >= MAX_CREATE_ATTEMPTS)
@@ -111,9 +110,7 @@ export async function updateThread(
     const head = updatedHead(view.head, title, delta, stamps.next(known));
     let revision: Revision;
     try {
-      revision = String(
-        await store.commit({ metadata: storedHead(head) }, { expectedRevision: view.revision }),
-      );
+      revision = String(await store.commit({ metadata: head }, { expectedRevision: view.revision }));
     } catch (error) {
       if (!StoreError.is(error, "CONFLICT") || attempt >= MAX_UPDATE_ATTEMPTS)
         throw explained("updateSession", error);

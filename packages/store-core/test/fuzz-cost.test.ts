@@ -14,6 +14,8 @@ const SIZES = [4_000, 16_000] as const;
 /** A commit over the record log has at most 10,000 messages. */
 const BATCHES = [2_500, 10_000] as const;
 const MOST_TIMES = 10;
+/** The microseconds below which a time is not exact enough to compare. */
+const SHORTEST_US = 100;
 
 async function growth(sizes: readonly [number, number], run: (size: number) => unknown): Promise<number> {
   const fastest = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
@@ -25,7 +27,7 @@ async function growth(sizes: readonly [number, number], run: (size: number) => u
       fastest[index] = Math.min(fastest[index] ?? 0, user + system);
     }
   }
-  return (fastest[1] ?? 0) / (fastest[0] ?? 1);
+  return (fastest[1] ?? 0) / Math.max(SHORTEST_US, fastest[0] ?? 0);
 }
 
 const many = <T>(size: number, make: (index: number) => T): T[] =>

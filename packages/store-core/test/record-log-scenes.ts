@@ -17,7 +17,7 @@ import {
 export const HOUR = 60 * 60 * 1_000;
 export const DAY = 24 * HOUR;
 /** The thread that every scene is about. */
-const THREAD = "thread";
+export const THREAD = "thread";
 
 /** One request of a process to the log. */
 export type LogRequest = { readonly stream: string } & (
@@ -36,6 +36,8 @@ export class WatchedLog implements RecordLog {
   before: Hook = () => undefined;
   /** Runs when a request has taken effect and its reply is on the way. */
   after: Hook = () => undefined;
+  /** Replaces the result of an insert that took effect. */
+  answer: (() => Promise<boolean>) | undefined;
   /** What a row reads as. */
   show: (row: LogRow) => LogRow = (row) => row;
   /** Whether inserts and amendments succeed without an effect. */
@@ -48,9 +50,10 @@ export class WatchedLog implements RecordLog {
   }
 
   async insert(stream: string, row: LogRow): Promise<boolean | LogRow> {
-    return await this.#send({ verb: "insert", stream, row }, async () =>
+    const inserted = await this.#send({ verb: "insert", stream, row }, async () =>
       this.isFrozen ? true : await this.#log.insert(stream, row),
     );
+    return this.answer ? await this.answer() : inserted;
   }
 
   async read(stream: string, below: number, limit: number): Promise<LogRow[]> {
@@ -141,6 +144,21 @@ export class Scene {
   bytesAtRest(): number {
     return this.rows.rowsOf(THREAD).reduce((sum, row) => sum + bytesOf(row), 0);
   }
+}
+
+/** A scene whose processes are all opened with the same options. */
+export function uniformScene({ maxRowBytes, ...options }: StoreOptions & { maxRowBytes?: number } = {}): {
+  readonly log: MemoryRecordLog;
+  open(): Process;
+  wait(ms: number): void;
+} {
+  const scene = new Scene(maxRowBytes);
+  return { log: scene.rows, open: () => scene.open(options), wait: (ms) => scene.wait(ms) };
+}
+
+/** The verbs of the requests of a process, in order. */
+export function verbsOf({ requests }: WatchedLog): string[] {
+  return requests.map(({ verb }) => verb);
 }
 
 export function bytesOf({ head, texts }: LogRow): number {

@@ -15,7 +15,7 @@ const steps: readonly ((prefix: string) => string)[] = [
     CREATE TABLE ${prefix}threads (
       key INTEGER PRIMARY KEY,
       id ANY NOT NULL UNIQUE,
-      epoch TEXT NOT NULL,
+      incarnation TEXT NOT NULL,
       created_at INTEGER NOT NULL,
       expires_at INTEGER
     ) STRICT;

@@ -45,7 +45,7 @@ export function prepareStatements(database: DatabaseSync, prefix: string) {
   const sql = (text: string, bigInts?: boolean) => prepare(database, text.replaceAll("$", prefix), bigInts);
   return {
     findThread: sql(
-      `SELECT t.key, t.epoch AS incarnation, t.created_at AS createdAt, t.expires_at AS expiresAt,
+      `SELECT t.key, t.incarnation, t.created_at AS createdAt, t.expires_at AS expiresAt,
          c.number, c.updated_at AS updatedAt, c.pinned, c.first, c.next
        FROM $threads t JOIN $commits c ON c.thread = t.key WHERE t.id = ? ORDER BY c.number DESC LIMIT 1`,
     ),
@@ -59,7 +59,7 @@ export function prepareStatements(database: DatabaseSync, prefix: string) {
        WHERE t.id >= ? AND t.id <> ? ORDER BY t.id LIMIT ?`,
       true,
     ),
-    insertThread: sql("INSERT INTO $threads (id, epoch, created_at, expires_at) VALUES (?, ?, ?, ?)"),
+    insertThread: sql("INSERT INTO $threads (id, incarnation, created_at, expires_at) VALUES (?, ?, ?, ?)"),
     setExpiry: sql("UPDATE $threads SET expires_at = ? WHERE key = ?"),
     detachThread: sql("UPDATE $threads SET id = ?, expires_at = 0 WHERE key = ?"),
     deleteThread: sql("DELETE FROM $threads WHERE key = ?"),

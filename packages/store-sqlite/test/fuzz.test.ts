@@ -10,7 +10,7 @@ const scratch = useScratch();
 
 const columns = {
   scrollback_commits: ["number", "operation", "digest", "pinned", "first", "next"],
-  scrollback_threads: ["id", "epoch", "expires_at"],
+  scrollback_threads: ["id", "incarnation", "expires_at"],
   scrollback_messages: ["sequence", "record"],
   scrollback_metadata: ["record"],
 };

@@ -1,3 +1,4 @@
+// Exceeds 300 lines because all steps of a run share its state: what was read, what was sent and what is stored.
 import { randomUUID } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import { type ChatMessage, invalid, type Revision, StoreError, untilAborted } from "@scrollback/store-core";

@@ -141,8 +141,8 @@ export const running: readonly ContractTest[] = [
     title: "stop: aborts the run in whatever process it is; what there is is saved as stopped",
     async run({ mine, connect, owner }) {
       expect(await mine.stop("c")).toBe(false);
-      const settle = (one: ContractMessage) => ({ ...one, content: `${one.content} (settled)` });
-      const there = connect({ ...quick, settle }).of(owner);
+      const closeAnswer = (one: ContractMessage) => ({ ...one, content: `${one.content} (closed)` });
+      const there = connect({ ...quick, closeAnswer }).of(owner);
       const run = await there.begin("c", { append: [message("q")] }, { messageId: "a" });
       run.update(answer("half"));
       expect(await mine.stop("c", "other")).toBe(false);
@@ -151,7 +151,7 @@ export const running: readonly ContractTest[] = [
       expect(run.signal.reason).toMatchObject({ ...storeError("ABORTED"), cause: "stopped" });
       await run.end({ status: "stopped" });
       expect((await mine.read("c"))?.entries.at(-1)).toMatchObject({
-        message: answer("half (settled)"),
+        message: answer("half (closed)"),
         status: "stopped",
       });
       expect(await mine.stop("c")).toBe(false);
@@ -162,7 +162,7 @@ export const running: readonly ContractTest[] = [
         message: { id: empty.messageId, role: "assistant", content: "" },
         status: "stopped",
       });
-      expect(await textsIn(mine, "c")).toEqual(["q", "half (settled)"]);
+      expect(await textsIn(mine, "c")).toEqual(["q", "half (closed)"]);
     },
   },
   {
@@ -204,7 +204,8 @@ export const running: readonly ContractTest[] = [
     },
   },
   {
-    title: "a lost run is shown as lost, and the next one takes its place and settles what it saved",
+    title:
+      "a lost run is shown as lost, and the next one takes its place and closes the answer that it saved",
     async run({ mine, connect, owner }) {
       const run = await mine.begin("c", { append: [message("q")] }, { messageId: "a" });
       run.update(answer("half"));

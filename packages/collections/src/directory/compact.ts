@@ -2,9 +2,9 @@ import { randomBytes } from "node:crypto";
 import { type ChatMessage, StoreError } from "@scrollback/store-core";
 import { envelope } from "../envelope.ts";
 import { FORMAT_VERSION } from "../format.ts";
+import { type DirectoryKind, type Incarnate, incarnationText, type Sorting } from "./directory-kind.ts";
 import { type CompactionSizes, defaultSizes, MAX_INLINE_BYTES } from "./leaf-sizes.ts";
 import { compareNewest } from "./position.ts";
-import { type DirectoryRules, type Incarnate, incarnationText, type Sorting } from "./rules.ts";
 import {
   type InlineLeaf,
   indexOfLeaf,
@@ -23,13 +23,13 @@ const MAX_ATTEMPTS = 20;
 /** Sorts the notes of directories into their leaves. */
 export class Compactor<N, E extends Incarnate> {
   readonly #tree: Tree<N, E>;
-  readonly #rules: DirectoryRules<N, E>;
+  readonly #kind: DirectoryKind<N, E>;
 
   readonly #sizes: CompactionSizes;
 
-  constructor(tree: Tree<N, E>, rules: DirectoryRules<N, E>, sizes: CompactionSizes = defaultSizes) {
+  constructor(tree: Tree<N, E>, kind: DirectoryKind<N, E>, sizes: CompactionSizes = defaultSizes) {
     this.#tree = tree;
-    this.#rules = rules;
+    this.#kind = kind;
     this.#sizes = sizes;
   }
 
@@ -42,7 +42,7 @@ export class Compactor<N, E extends Incarnate> {
     const snapshot = await this.#tree.read(threadId);
     if (snapshot.notes.length < this.#sizes.enoughNotes) return;
     try {
-      const sorting = this.#rules.sort(snapshot.notes);
+      const sorting = this.#kind.sort(snapshot.notes);
       await this.commitRoot(threadId, snapshot, await this.rebuild(snapshot, sorting), sorting.carried);
     } catch (error) {
       // Another compaction is running.

@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { StoreError } from "@scrollback/store-core";
 import type { DirectoryClock } from "../clock.ts";
+import { incarnationText } from "./directory-kind.ts";
 import type { Key } from "./position.ts";
-import { incarnationText } from "./rules.ts";
 
 /** How long one mark covers the writes of its process. */
 export const HOLD_MS = 30_000;

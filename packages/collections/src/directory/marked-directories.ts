@@ -8,8 +8,8 @@ import {
   type MarkedEntry,
   type MarkedNote,
   type MarkSemantics,
+  markedKind,
   markedLayout,
-  markedRules,
   needsOpenMark,
   noteText,
   soundSemantics,
@@ -53,7 +53,7 @@ const MAX_ATTEMPTS = 10;
 export class MarkedDirectories<V> implements AsyncDisposable {
   readonly #tree: Tree<MarkedNote<V>, MarkedEntry<V>>;
   readonly #compactor: Compactor<MarkedNote<V>, MarkedEntry<V>>;
-  readonly #rules: ReturnType<typeof markedRules<V>>;
+  readonly #kind: ReturnType<typeof markedKind<V>>;
   readonly #queues: Queues<MarkedNote<V>>;
   readonly #marks: HeldMarks;
   readonly #clock: DirectoryClock;
@@ -72,9 +72,9 @@ export class MarkedDirectories<V> implements AsyncDisposable {
     const { semantics = soundSemantics, sizes, mostHeld = MOST_HELD } = internals;
     this.#semantics = semantics;
     const onError = options.onError ?? (() => undefined);
-    this.#rules = markedRules(layout, semantics);
+    this.#kind = markedKind(layout, semantics);
     this.#tree = new Tree(stores, layout);
-    this.#compactor = new Compactor(this.#tree, this.#rules, sizes);
+    this.#compactor = new Compactor(this.#tree, this.#kind, sizes);
     this.#purges = new Purges({
       ...{ tree: this.#tree, compactor: this.#compactor, semantics, clock, onError },
       deleteThread: stores.deleteThread,

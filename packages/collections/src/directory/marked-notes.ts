@@ -1,5 +1,10 @@
+import {
+  type DirectoryKind,
+  type DirectoryLayout,
+  type Incarnate,
+  incarnationText,
+} from "./directory-kind.ts";
 import { type Key, keyText } from "./position.ts";
-import { type DirectoryLayout, type DirectoryRules, type Incarnate, incarnationText } from "./rules.ts";
 
 /** A member in a directory with marks. Lists return it without reading the member. */
 export interface MarkedEntry<V = unknown> extends Incarnate {
@@ -146,11 +151,11 @@ export function keepsEntry<V>(
   return true;
 }
 
-/** The rules of directories with marks. The notes of members with open marks are not sorted into leaves. */
-export function markedRules<V>(
+/** The kind of directories with marks. The notes of members with open marks are not sorted into leaves. */
+export function markedKind<V>(
   layout: DirectoryLayout<MarkedNote<V>, MarkedEntry<V>>,
   semantics: MarkSemantics = soundSemantics,
-): DirectoryRules<MarkedNote<V>, MarkedEntry<V>> {
+): DirectoryKind<MarkedNote<V>, MarkedEntry<V>> {
   return {
     layout,
     sort(notes) {

@@ -1,3 +1,4 @@
+import type { Overlay } from "./directory-kind.ts";
 import {
   applyNotes,
   type IncarnationState,
@@ -10,7 +11,6 @@ import {
 } from "./marked-notes.ts";
 import { type Key, keyText } from "./position.ts";
 import type { Purged } from "./purge.ts";
-import type { Overlay } from "./rules.ts";
 
 /** A list closes older marks, because the process that wrote them has died. Writes end within 40 s of their mark. */
 const DEAD_AFTER_MS = 300_000;

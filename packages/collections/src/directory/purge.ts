@@ -1,5 +1,6 @@
 import { StoreError, type StoreFactory } from "@scrollback/store-core";
 import type { Compactor } from "./compact.ts";
+import { incarnationText } from "./directory-kind.ts";
 import {
   applyNotes,
   type IncarnationState,
@@ -8,7 +9,6 @@ import {
   type MarkSemantics,
 } from "./marked-notes.ts";
 import { type Key, keyText, type Position } from "./position.ts";
-import { incarnationText } from "./rules.ts";
 import { indexOfLeaf, type LeafRef, type RetiredLeaf, type Tree } from "./tree.ts";
 
 /** What {@link purge} needs. */

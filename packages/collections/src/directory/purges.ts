@@ -1,7 +1,7 @@
 import { StoreError } from "@scrollback/store-core";
 import type { DirectoryClock } from "../clock.ts";
+import { incarnationText } from "./directory-kind.ts";
 import { type Purged, type PurgeParts, purge } from "./purge.ts";
-import { incarnationText } from "./rules.ts";
 import { OutdatedError } from "./tree.ts";
 
 const MAX_ATTEMPTS = 20;

@@ -1,7 +1,7 @@
 import type { Revision, StoreFactory } from "@scrollback/store-core";
 import { FORMAT_VERSION, parseMetadata } from "../format.ts";
+import type { DirectoryLayout, Incarnate, Overlay } from "./directory-kind.ts";
 import { compareNewest, compareOldest, type Direction, type Position } from "./position.ts";
-import type { DirectoryLayout, Incarnate, Overlay } from "./rules.ts";
 
 /** A leaf in the root. */
 export type LeafRef = StoredLeaf | InlineLeaf;

@@ -1,16 +1,16 @@
 import type { StoreFactory } from "@scrollback/store-core";
 import { type DirectoryClock, systemDirectoryClock } from "../clock.ts";
 import { Compactor } from "./compact.ts";
+import { incarnationText, type Sorting } from "./directory-kind.ts";
 import { compareNewest, compareOldest, type Direction, keyText, type Position } from "./position.ts";
 import { Queues } from "./queues.ts";
-import { incarnationText, type Sorting } from "./rules.ts";
 import { OutdatedError, type Snapshot, Tree } from "./tree.ts";
 import {
   joinNotes,
   type VerifiedEntry,
   type VerifiedLayout,
   type VerifiedNote,
-  verifiedRules,
+  verifiedKind,
 } from "./verified-notes.ts";
 
 /** Each list sorts a directory of up to 64 members by the members' own content. */
@@ -66,7 +66,7 @@ export interface VerifiedDirectoriesOptions {
 export class VerifiedDirectories {
   readonly #tree: Tree<VerifiedNote, VerifiedEntry>;
   readonly #compactor: Compactor<VerifiedNote, VerifiedEntry>;
-  readonly #rules: ReturnType<typeof verifiedRules>;
+  readonly #kind: ReturnType<typeof verifiedKind>;
   readonly #queues: Queues<VerifiedNote>;
   readonly #clock: DirectoryClock;
   /** The running removals of entries. */
@@ -75,9 +75,9 @@ export class VerifiedDirectories {
   /** Does no I/O. */
   constructor({ stores, layout, clock = systemDirectoryClock }: VerifiedDirectoriesOptions) {
     this.#clock = clock;
-    this.#rules = verifiedRules(layout);
+    this.#kind = verifiedKind(layout);
     this.#tree = new Tree(stores, layout);
-    this.#compactor = new Compactor(this.#tree, this.#rules);
+    this.#compactor = new Compactor(this.#tree, this.#kind);
     this.#queues = new Queues<VerifiedNote>((threadId) => ({
       stores,
       threadId,
@@ -129,7 +129,7 @@ export class VerifiedDirectories {
     await this.#queues.existing(threadId)?.write();
     for (let attempt = 0; ; attempt++) {
       const { root, notes } = await this.#tree.read(threadId);
-      const view = { leaves: root.leaves, sorting: this.#rules.sort(notes) };
+      const view = { leaves: root.leaves, sorting: this.#kind.sort(notes) };
       const noted = new Set(notes.map(incarnationText)).size;
       const most = root.leaves.reduce((sum, leaf) => sum + leaf.count, noted);
       try {

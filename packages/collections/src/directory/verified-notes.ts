@@ -1,4 +1,9 @@
-import { type DirectoryLayout, type DirectoryRules, type Incarnate, incarnationText } from "./rules.ts";
+import {
+  type DirectoryKind,
+  type DirectoryLayout,
+  type Incarnate,
+  incarnationText,
+} from "./directory-kind.ts";
 
 /** A member in a directory, with its position at the time of the note. */
 export interface VerifiedEntry extends Incarnate {
@@ -38,8 +43,8 @@ export function joinAll(notes: Iterable<VerifiedNote>): Map<string, VerifiedNote
   return joined;
 }
 
-/** The rules of directories whose lists verify every entry. */
-export function verifiedRules(layout: VerifiedLayout): DirectoryRules<VerifiedNote, VerifiedEntry> {
+/** The kind of directories whose lists verify every entry. */
+export function verifiedKind(layout: VerifiedLayout): DirectoryKind<VerifiedNote, VerifiedEntry> {
   return {
     layout,
     sort(notes) {

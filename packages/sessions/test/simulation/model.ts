@@ -1,3 +1,4 @@
+// Exceeds 300 lines because every observation is checked against the same record of what was created, appended and deleted.
 import { isDeepStrictEqual } from "node:util";
 import { type Interval, Register, SimulationFailure } from "@scrollback/conformance";
 import type { Session, SessionEvent } from "../../src/index.ts";

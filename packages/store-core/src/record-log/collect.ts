@@ -1,4 +1,5 @@
-import type { Head, RowRange } from "./format.ts";
+import type { RowRange } from "./field-types.ts";
+import type { Head } from "./format.ts";
 import { mergeRanges, rangesBelow, rowAlone, subtractRanges } from "./ranges.ts";
 import type { Amendment } from "./record-log.ts";
 

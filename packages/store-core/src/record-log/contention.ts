@@ -1,7 +1,7 @@
 import type { Clock } from "../clock.ts";
 
 /**
- * The time for which other processes are assumed to write to a thread, after one of their rows was in the way, and the same in
+ * The time for which other processes are assumed to write to a thread, after one of their rows was first, and the same in
  * inserts, for a slow server.
  */
 const CONTENDED_MS = 5_000;
@@ -11,30 +11,30 @@ const CONTENDED_INSERTS = 128;
  * can be first. On a slow server it makes as many as fit into a second, but at least two.
  */
 const COMMITS_IN_SUCCESSION = { most: 8, least: 2, ms: 1_000 };
-/** The same where no other writer is known: others may be losing every race without this process noticing. */
+/** The same if no other writer is known: others may lose every race without this process noticing. */
 const COMMITS_ALONE = { most: 128, least: 32, ms: 4_000 };
-/** Pauses are measured in the time of one insert, because that is how long a race lasts. */
+/** Pauses are multiples of the time of one insert, which is the duration of a race. */
 const LONGEST_PAUSE = 16;
 const PAUSE_OF_WINNER = 8;
 const PAUSE_ALONE = 4;
-/** A process that has lost this often in succession no longer waits for others, and comes back within the pause of a winner. */
+/** After this number of losses in succession, pauses are short, so that an attempt falls into a pause of the winner. */
 const PATIENT_LOSSES = 6;
 const IMPATIENT_PAUSE = 2;
 const SLOWEST_INSERT_MS = 1_000;
 const LONGEST_PAUSE_MS = 4_000;
 
 /**
- * How a process shares a thread with other processes that write to it all the time. The winner of a row knows the end of the
- * thread, so it would win every race: a loser has to read the end first. Therefore a winner pauses after some commits, and a
- * loser pauses longer with each loss, because each attempt that comes too early costs two requests. After several losses its
- * pauses are short, so that it does not miss the pauses of winners for ever.
+ * Decides when a process pauses, so that it shares a thread with other processes that write continuously. The winner of a row
+ * knows the end of the thread, while a loser must read it first, so the winner would win every race. Therefore a winner pauses
+ * after some commits, and a loser pauses longer with each loss, because each early attempt costs two requests. After several
+ * losses its pauses are short, so that it does not miss every pause of the winner.
  *
- * This decides about pauses only. The insert of a row decides who commits.
+ * Pauses do not affect correctness: the insert of a row decides which process commits.
  */
 export class Contention {
-  /** When another process was first, by the monotonic clock. */
+  /** The last time at which another process was first, by the monotonic clock. */
   #lostAt = Number.NEGATIVE_INFINITY;
-  /** When the last commit ended. */
+  /** The end of the last commit. */
   #madeAt = Number.NEGATIVE_INFINITY;
   /** Commits without a pause between them. */
   #inSuccession = 0;
@@ -44,7 +44,7 @@ export class Contention {
   #pause = 0;
   #insertMs = 0;
 
-  /** Another process was first. */
+  /** Records that another process was first. */
   lost(clock: Clock, insertMs: number): void {
     this.#losses += 1;
     const longer = Math.min(LONGEST_PAUSE, Math.max(1, 2 * this.#pause));
@@ -56,7 +56,7 @@ export class Contention {
     this.#insertMs = Math.min(SLOWEST_INSERT_MS, insertMs);
   }
 
-  /** This process has made a commit. */
+  /** Records a commit of this process. */
   made(clock: Clock, insertMs: number): void {
     this.#madeAt = clock.monotonic();
     this.#inSuccession += 1;
@@ -75,13 +75,13 @@ export class Contention {
     return true;
   }
 
-  /** Waits for a random part of the pause that is due. */
+  /** Waits for a random part of the next pause. */
   async pause(clock: Clock, signal: AbortSignal | undefined): Promise<void> {
     const ms = Math.min(LONGEST_PAUSE_MS, this.#pause * this.#insertMs);
     if (ms > 0) await clock.sleep(ms, signal);
   }
 
-  /** Whether others write to the thread, so that what was known before a pause is out of date. */
+  /** Whether others write to the thread, so that the state from before a pause is outdated. */
   isContended(clock: Clock): boolean {
     return clock.monotonic() - this.#lostAt < Math.max(CONTENDED_MS, CONTENDED_INSERTS * this.#insertMs);
   }

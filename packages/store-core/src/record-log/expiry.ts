@@ -1,4 +1,5 @@
-import { type Head, LAST_MOMENT } from "./format.ts";
+import { LAST_MOMENT } from "./field-types.ts";
+import type { Head } from "./format.ts";
 import { FIRST_ROW, type LogRow } from "./record-log.ts";
 
 const HOUR = 60 * 60 * 1_000;

@@ -1,127 +1,27 @@
 import { StoreError } from "../errors.ts";
+import {
+  bounds,
+  count,
+  type FieldType,
+  fragments,
+  kinds,
+  list,
+  MAX_TEXTS,
+  Malformed,
+  pinned,
+  range,
+  row,
+  rowBelow,
+  spots,
+  text,
+  textRanges,
+  time,
+  uploads,
+  yes,
+} from "./field-types.ts";
 import { FIRST_ROW } from "./record-log.ts";
 
-/** Rows `from` to `to - 1`. Every range of the record log includes `from` and excludes `to`. */
-export type RowRange = readonly [from: number, to: number];
-/** The texts `from` to `to - 1` of a row. */
-export type TextRange = readonly [row: number, from: number, to: number];
-/** Where a text is: at `index` of the `count` texts of a row. */
-export type Spot = readonly [row: number, index: number, count: number];
-/** A row that holds one piece of each of the texts `from` to `to - 1` of a commit. */
-export type Fragment = readonly [row: number, from: number, to: number];
-/** Fragments that were inserted for a commit that is not there yet: its token, `n` when it began, the rows. */
-export type Upload = readonly [token: string, n: number, rows: readonly RowRange[]];
-
-/** A commit has at most this many messages; see `maxCommitMessages` of the capabilities. */
-export const MAX_TEXTS = 10_000;
-const MAX_LIST = 4_096;
-/** The last time that a `Date` can hold, in milliseconds since 1970. */
-export const LAST_MOMENT = 8.64e15;
 const FORMAT_VERSION = 1;
-
-class Malformed extends Error {}
-
-/**
- * One type of field: its JSON, and the check of what is read. Row numbers are written as their distance below `origin`, which
- * is the row's own number (for a root: the number of its first row), because most of them are near it.
- */
-interface FieldType<T> {
-  readonly name: string;
-  encode(value: T, origin: number): unknown;
-  /** @throws Malformed */
-  decode(json: unknown, origin: number): T;
-}
-
-function checked<T>(name: string, isValid: (json: unknown) => boolean): FieldType<T> {
-  return {
-    name,
-    encode: (value) => value,
-    decode(json) {
-      if (!isValid(json)) throw new Malformed(`must be ${name}`);
-      return json as T;
-    },
-  };
-}
-
-const text = (max: number) =>
-  checked<string>(
-    `a string of 1 to ${max} characters`,
-    (json) => typeof json === "string" && json.length > 0 && json.length <= max,
-  );
-const count = checked<number>(
-  "an integer from 0",
-  (json) => Number.isSafeInteger(json) && (json as number) >= 0,
-);
-const time = checked<number>(
-  "a time in milliseconds since 1970",
-  (json) => Number.isFinite(json) && Math.abs(json as number) <= LAST_MOMENT,
-);
-const kinds = checked<string>(
-  `at most ${MAX_TEXTS} letters of s, u, o and t`,
-  (json) => typeof json === "string" && json.length <= MAX_TEXTS && /^[suot]*$/.test(json),
-);
-const yes = checked<1>("1", (json) => json === 1);
-
-const row: FieldType<number> = {
-  name: "the distance to a row below",
-  encode: (value, origin) => origin - value,
-  decode(json, origin) {
-    const value = origin - count.decode(json, origin);
-    if (value < FIRST_ROW) throw new Malformed("must be the distance to a row below");
-    return value;
-  },
-};
-const rowBelow: FieldType<number> = {
-  ...row,
-  decode(json, origin) {
-    const value = row.decode(json, origin);
-    if (value === origin) throw new Malformed(`must be ${row.name}`);
-    return value;
-  },
-};
-const range: FieldType<RowRange> = {
-  name: "rows as [distance, length]",
-  encode: ([from, to], origin) => [origin - from, to - from],
-  decode(json, origin) {
-    const [from, length] = pair.decode(json, origin);
-    if (length === 0 || length > origin - from + 1) throw new Malformed("must be rows up to this one");
-    return [from, from + length];
-  },
-};
-const pair = tuple<[number, number]>("[distance, length]", row, count);
-
-function tuple<T extends readonly unknown[]>(
-  name: string,
-  ...types: { [K in keyof T]: FieldType<T[K]> }
-): FieldType<T> {
-  return {
-    name,
-    encode: (values, origin) => types.map((type, index) => type.encode(values[index], origin)),
-    decode(json, origin) {
-      if (!Array.isArray(json) || json.length !== types.length) throw new Malformed(`must be ${name}`);
-      return types.map((type, index) => type.decode(json[index], origin)) as unknown as T;
-    },
-  };
-}
-
-function list<T>(type: FieldType<T>, max = MAX_LIST): FieldType<readonly T[]> {
-  const name = `at most ${max} of ${type.name}`;
-  return {
-    name,
-    encode: (values, origin) => values.map((value) => type.encode(value, origin)),
-    decode(json, origin) {
-      if (!Array.isArray(json) || json.length > max) throw new Malformed(`must be ${name}`);
-      return json.map((one) => type.decode(one, origin));
-    },
-  };
-}
-
-const spots = list<Spot>(tuple("[distance, index, count]", row, count, count), 1_024);
-const textRanges = list<TextRange>(tuple("[distance, from, to]", row, count, count));
-const fragments = list<Fragment>(tuple("[distance, from, to]", row, count, count));
-const uploads = list<Upload>(tuple("[token, n, rows]", text(64), count, list(range)), 64);
-const bounds = tuple<readonly [first: number, next: number]>("[first, next]", count, count);
-const pinned = tuple<readonly [sequence: number, spots: readonly Spot[]]>("[sequence, spots]", count, spots);
 
 interface Field<T, Required extends boolean> {
   readonly key: string;
@@ -142,53 +42,69 @@ const optional = <T>(key: string, type: FieldType<T>, doc: string): Field<T, fal
   doc,
 });
 
-/** The fields of a head. The encoder, the decoder, the checks and the page of the format are made of this table. */
+/** The fields of a head. The encoder, the decoder, the checks and the format's documentation use this table. */
 export const headFields = {
   token: required("t", text(64), "A random token of this row."),
-  predecessor: optional("p", text(64), "The token of the row that this one was built on. Absent in a root."),
+  predecessor: optional(
+    "p",
+    text(64),
+    "The token of the row on which this one was inserted. Absent in a root.",
+  ),
   root: required("r", count, "The number of the incarnation's root."),
   incarnation: required(
     "i",
     text(64),
-    "A random token of the thread's incarnation; it begins its revisions.",
+    "A random token of the thread's incarnation, the prefix of its revisions.",
   ),
-  n: required("n", count, "How many commits the incarnation has."),
+  n: required("n", count, "The number of commits of the incarnation."),
   at: required("a", time, "Log time: the writer's clock or the predecessor's log time, whichever is later."),
   base: optional("b", count, "In a root: the number of the incarnation's first row."),
-  createdAt: required("h", time, "When the incarnation's first commit was made, as its writer says."),
+  createdAt: required("h", time, "The time of the incarnation's first commit, given by its writer."),
   operationId: optional("o", text(1_024), "In a commit: its operation id."),
   digest: optional("d", text(64), "In a commit: the digest of its change."),
   updatedAt: optional(
     "c",
     time,
-    "When the newest commit was made, as its writer says. Absent before the first.",
+    "The time of the newest commit, given by its writer. Absent before the first.",
   ),
   start: optional("s", count, "In a commit: the sequence number of its first message."),
   kinds: optional("k", kinds, "In a commit: the kinds of its messages, one letter each."),
   setsMetadata: optional("y", yes, "In a commit: its last text is the thread's metadata."),
-  back: optional("l", rowBelow, "In a commit: the nearest lower row that had messages of the thread then."),
+  back: optional(
+    "l",
+    rowBelow,
+    "In a commit: the nearest lower row that had messages of the thread at that time.",
+  ),
   fragments: optional("f", fragments, "In a commit: the rows that hold its texts in pieces."),
   bounds: required("x", bounds, "The thread's sequence numbers, without the pinned message."),
   pinned: optional("g", pinned, "The pinned message."),
-  metadata: optional("m", spots, "Where the metadata is."),
-  newest: optional("u", row, "The row of the newest message. Absent: no message but perhaps a pinned one."),
-  edge: required("e", row, "The row of the oldest message, or of the last commit that left none."),
+  metadata: optional("m", spots, "The positions of the metadata."),
+  newest: optional(
+    "u",
+    row,
+    "The row of the newest message. Absent: no message, except possibly a pinned one.",
+  ),
+  edge: required(
+    "e",
+    row,
+    "The row of the oldest message, or of the last commit after which there was none.",
+  ),
   bottom: required("w", row, "No row below is needed, except those of the pinned message and the metadata."),
   cut: optional("q", row, "The last row that dropped messages from the end."),
   expiresAt: optional("X", time, "The thread expires at this time. Absent: never."),
-  keptUntil: optional("K", time, "Rows inserted from here on expire at this time. Absent: never."),
+  keptUntil: optional("K", time, "This row and later rows expire at this time. Absent: never."),
   promisedUntil: optional("P", time, "No needed row expires before this time. Absent: none ever expires."),
   blank: optional("D", textRanges, "Dead texts that may not be blank yet."),
   free: optional("F", list(range), "Dead rows that may not be blank yet."),
   spent: optional("S", list(range), "Dead rows that are blank, and whose keys are still needed."),
-  uploads: optional("U", uploads, "Uploads that no commit has taken yet."),
-  closed: optional("z", yes, "The incarnation ends here; nothing is built on this row."),
+  uploads: optional("U", uploads, "Uploads that no commit has used yet."),
+  closed: optional("z", yes, "The incarnation ends here; no row is inserted on this row."),
 } as const;
 
 type Fields = typeof headFields;
 type ValueOf<F> = F extends Field<infer T, boolean> ? T : never;
 
-/** A row's head, decoded. What a field means is said in {@link headFields}. */
+/** A decoded head of a row. {@link headFields} documents the fields. */
 export type Head = { readonly number: number } & {
   readonly [K in keyof Fields as Fields[K]["isRequired"] extends true ? K : never]: ValueOf<Fields[K]>;
 } & {
@@ -200,7 +116,7 @@ export type Head = { readonly number: number } & {
 type AnyField = Field<unknown, boolean>;
 const table = Object.entries(headFields) as unknown as readonly (readonly [keyof Fields, AnyField])[];
 const byKey = new Map(table.map(([name, field]) => [field.key, [name, field.type] as const]));
-/** All heads have the same shape, which makes them cheap to make and to read. */
+/** All heads have the same shape, so creating and reading them is fast. */
 const emptyHead: Readonly<Record<string, unknown>> = Object.fromEntries(
   table.map(([name]) => [name, undefined]),
 );
@@ -215,10 +131,10 @@ function originOf(number: number, base: unknown): number {
   return number < FIRST_ROW ? count.decode(base, 0) : number;
 }
 
-/** Writes a head as compact JSON; fields that are absent, or lists without entries, are left out. */
+/** Writes a head as compact JSON, without absent fields and empty lists. */
 export function encodeHead(head: Head): string {
   const origin = originOf(head.number, head.base);
-  // One shape for all heads, which makes them cheap to write; JSON leaves out what is undefined.
+  // All heads have one shape, so writing them is fast. JSON omits undefined fields.
   const json: Record<string, unknown> = { ...emptyJson };
   for (const { name, key, type } of encoders) {
     const value = head[name];
@@ -248,7 +164,7 @@ function parse(number: number, text: string): Record<string, unknown> {
   );
 }
 
-/** Reads a head back. @throws StoreError `CORRUPT` where a field is damaged, or of a newer format version. */
+/** Reads a head. @throws StoreError `CORRUPT` if a field is damaged or the format version is newer. */
 export function decodeHead(number: number, text: string): Head {
   const json = parse(number, text);
   const head: Record<string, unknown> = { ...emptyHead, number };
@@ -273,7 +189,7 @@ export function decodeHead(number: number, text: string): Head {
 }
 
 /**
- * The fields that tell what messages a row holds. The encoder writes all but the last next to each other, before the bounds.
+ * The fields that describe the messages of a row. The encoder writes all but the last next to each other, before the bounds.
  */
 const contentsNames = ["start", "kinds", "setsMetadata", "back", "fragments", "uploads"] as const;
 const contentsFields = contentsNames.map((name) => [name, headFields[name] as AnyField] as const);
@@ -283,8 +199,8 @@ const [versionMark, startMark, boundsMark, uploadsMark] = [
 ] as [string, string, string, string];
 
 /**
- * The part of a head between its first message and its bounds, where a head has one and no uploads. What looks like a key is
- * one: quotes within a string are escaped, and no field is an object.
+ * The part of a head from its first message to its bounds, if the head has a message and no uploads. Text that looks like a key
+ * is a key: quotes within a string are escaped, and no field is an object.
  */
 function contentsJson(text: string): string | undefined {
   if (!text.startsWith(versionMark)) return undefined;
@@ -297,7 +213,7 @@ function contentsJson(text: string): string | undefined {
 /** The fields of a head from which the messages of its row follow. */
 export type ContentsHead = Pick<Head, "number" | (typeof contentsNames)[number]>;
 
-/** Reads only the fields of {@link ContentsHead}, in a third of the time that the whole head takes. @throws StoreError `CORRUPT` */
+/** Reads only the fields of {@link ContentsHead}, in a third of the time of the whole head. @throws StoreError `CORRUPT` */
 export function decodeRowContents(number: number, text: string): ContentsHead {
   const json = parse(number, contentsJson(text) ?? text);
   const head: Record<string, unknown> & { number: number } = {
@@ -317,7 +233,7 @@ export function decodeRowContents(number: number, text: string): ContentsHead {
   return head;
 }
 
-/** Reads a head back; undefined where it is damaged. */
+/** Reads a head; undefined if it is damaged. */
 export function decodeHeadIfSound({ number, head }: { number: number; head: string }): Head | undefined {
   try {
     return decodeHead(number, head);
@@ -326,7 +242,7 @@ export function decodeHeadIfSound({ number, head }: { number: number; head: stri
   }
 }
 
-/** What no field alone can tell: fields that belong together, and bounds that one gives another. */
+/** Checks several fields together: fields that require each other, and fields that limit each other. */
 function contradictionIn(head: Head): string | undefined {
   const { number, bounds, pinned, start = 0, kinds = "" } = head;
   const isRoot = number < FIRST_ROW;
@@ -357,12 +273,12 @@ function contradictionIn(head: Head): string | undefined {
   return undefined;
 }
 
-/** How many texts a commit's row has. */
+/** The number of texts in a commit's row. */
 export function textCountOf({ kinds = "", setsMetadata }: Pick<Head, "kinds" | "setsMetadata">): number {
   return kinds.length + (setsMetadata ?? 0);
 }
 
-/** The names, keys, types and meanings of a head's fields, for the page that documents the format. */
+/** The names, keys, types and meanings of a head's fields, for the documentation of the format. */
 export function describeHead(): {
   name: string;
   key: string;

@@ -1,4 +1,4 @@
-import type { Fragment, Spot, TextRange } from "./format.ts";
+import type { Fragment, Spot, TextRange } from "./field-types.ts";
 
 /** The overhead of a text in a row, beyond its bytes; sufficient for every backend. */
 const TEXT_OVERHEAD = 17;

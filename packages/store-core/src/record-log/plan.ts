@@ -1,9 +1,11 @@
+// Exceeds 300 lines because each field of the next head is planned from the same inputs, and the fields must agree.
 import { type CommitRequest, REMEMBERED_OPERATIONS } from "../driver.ts";
 import type { MessageKind } from "../message.ts";
 import { kindOfRecord } from "../record.ts";
 import { type CommitPlan, isWithin, planCommit, type SequenceBounds } from "../trimming.ts";
 import type { Chain } from "./chain.ts";
-import type { Fragment, Head, RowRange, Spot, TextRange, Upload } from "./format.ts";
+import type { Fragment, RowRange, Spot, TextRange, Upload } from "./field-types.ts";
+import type { Head } from "./format.ts";
 import { spotsOf, textRangesOf } from "./fragments.ts";
 import { locate, locateFromEnd } from "./locate.ts";
 import { isInRanges, mergeRanges, rowAlone, subtractRanges } from "./ranges.ts";

@@ -1,4 +1,4 @@
-import type { RowRange } from "./format.ts";
+import type { RowRange } from "./field-types.ts";
 
 /** The range of one row. */
 export function rowAlone(row: number): RowRange {

@@ -1,9 +1,11 @@
+// Exceeds 300 lines because a read is repeated as a whole when the thread changes, so its steps share one state.
 import type { Clock } from "../clock.ts";
 import { formatRevision, NO_THREAD, type ReadRequest, type ThreadView } from "../driver.ts";
 import { StoreError } from "../errors.ts";
 import { countOf, firstOf, lastOf, type SequenceBounds, selectRange } from "../trimming.ts";
 import { isAlive, isEnd, type Link, linkOf } from "./chain.ts";
-import { decodeHead, decodeHeadIfSound, type Head, type Spot } from "./format.ts";
+import type { Spot } from "./field-types.ts";
+import { decodeHead, decodeHeadIfSound, type Head } from "./format.ts";
 import { highestLive } from "./locate.ts";
 import { FIRST_ROW, type LogRow, type RecordLog } from "./record-log.ts";
 

@@ -22,7 +22,7 @@ import { COLLECT_EVERY } from "./collect.ts";
 import { Contention } from "./contention.ts";
 import { deleteThread } from "./delete-thread.ts";
 import { DELETED_MS } from "./expiry.ts";
-import { MAX_TEXTS } from "./format.ts";
+import { MAX_TEXTS } from "./field-types.ts";
 import { maxCommitBytes, maxTexts } from "./fragments.ts";
 import { type PageHint, readThread } from "./read.ts";
 import type { RecordLog } from "./record-log.ts";

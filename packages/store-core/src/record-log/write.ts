@@ -1,4 +1,4 @@
-// Exceeds 300 lines because every step of a commit is here, in its order: the order is what makes it sound.
+// Exceeds 300 lines because it has all steps of a commit in order, and the correctness depends on the order.
 import type { Clock } from "../clock.ts";
 import { type CommitOutcome, type CommitRequest, formatRevision } from "../driver.ts";
 import { StoreError } from "../errors.ts";
@@ -8,8 +8,6 @@ import {
   type Chain,
   isAlive,
   isRecent,
-  learn,
-  linkRow,
   MAX_ATTEMPTS,
   MissingRow,
   type Moment,
@@ -29,8 +27,10 @@ import {
   ROOT_LIFE_MS,
   SOLID_MARGIN_MS,
 } from "./expiry.ts";
-import { decodeHeadIfSound, encodeHead, type Fragment, type Head, type Upload } from "./format.ts";
+import type { Fragment, Upload } from "./field-types.ts";
+import { decodeHeadIfSound, encodeHead, type Head } from "./format.ts";
 import { fitsRow, layOut } from "./fragments.ts";
+import { learn, linkRow } from "./learn.ts";
 import { isNeeded, NotLocated, readTowards } from "./locate.ts";
 import { lowestRow, nextNumber, type PlannedRow, type PlanOptions, planRow, repeatHead } from "./plan.ts";
 import { mergeRanges, rowAlone } from "./ranges.ts";
@@ -74,13 +74,13 @@ export class CommitWriter {
   readonly #operation: Operation;
   /** The token of the upload that this commit has begun. */
   #upload: string | undefined;
-  /** When the attempt under way began. */
+  /** The time at which the current attempt began. */
   #began: Moment;
   /** Whether the attempt uses state that was cached before it, so that the end may have changed. */
   #isCached = false;
-  /** Whether the row that won the last attempt was returned: the next attempt goes by it. */
+  /** Whether the last attempt's winning row was returned: the next attempt continues from it. */
   #isShown = false;
-  /** The number of the last row that another one was first at, and how often in succession. */
+  /** The number of the last lost row, and how often it was lost in succession. */
   #lostAt = 0;
   #losses = 0;
 
@@ -124,7 +124,7 @@ export class CommitWriter {
         return outcome;
       } catch (error) {
         if (error instanceof MissingRow) {
-          // The same end a second time: it is not missing because another commit came between.
+          // The same end for the second time: no other commit explains the missing row.
           if (missing === error.end)
             throw new StoreError(
               "CORRUPT",
@@ -170,7 +170,7 @@ export class CommitWriter {
   /**
    * The outcome of this operation, if it was committed or used before.
    *
-   * @param current the end of the thread that is there, or was deleted; undefined for one that has expired.
+   * @param current the end of an existing or deleted thread; undefined for an expired one.
    */
   async #findRecordedOutcome(chain: Chain, current: Head | undefined): Promise<CommitOutcome | undefined> {
     const { operationId, digest, drop, isNewOperation } = this.#request;
@@ -223,7 +223,7 @@ export class CommitWriter {
   /**
    * Whether an attempt's row is part of the thread, regardless of the row that has its key now. The row above proves it,
    * by the token of the row that it was inserted on. If the row was freed since, a row that the thread needs proves it
-   * too: such a key is never freed. Undefined: no proof is left.
+   * too: such a key is never freed. Undefined: there is no proof either way.
    */
   async #isMade(chain: Chain, current: Head, { number, token }: Attempt): Promise<boolean | undefined> {
     if (number === current.number) return token === current.token;
@@ -238,8 +238,8 @@ export class CommitWriter {
   }
 
   /**
-   * Whether an attempt's row was part of an incarnation that has ended: a head that was inserted on it or later. Undefined: it was
-   * not, or the rows that tell were deleted, which takes days.
+   * Whether an attempt's row was part of an ended incarnation: returns a head that was inserted on it or later. Undefined: it was
+   * not, or the rows that prove it were deleted, which takes days.
    */
   async #wasMade({ end }: Chain, { number, token, incarnation }: Attempt): Promise<Head | undefined> {
     if (end?.incarnation === incarnation && end.number <= number) {
@@ -261,7 +261,7 @@ export class CommitWriter {
     const open = isNewest ? end : openRoot;
     if (open && !open.closed) {
       if (open.n === 0 && now < never(open.promisedUntil) - SOLID_MARGIN_MS) return open;
-      // After this time its rows may be gone, and the next key with them.
+      // After this time its rows may be deleted, and the next key may be free.
       if (now < never(open.keptUntil) + SOLID_MARGIN_MS) {
         await this.#insertPlain(chain, repeatHead(open, newToken(), { closed: 1 }), []);
       }
@@ -287,7 +287,7 @@ export class CommitWriter {
       expiresAt: 0,
       keptUntil: finite(keptUntil),
       promisedUntil: finite(keptUntil),
-      // All rows of the incarnations before, and those that came too late to be part of one.
+      // All rows of earlier incarnations, and rows that were inserted too late to be part of one.
       free: highest > 0 ? [[FIRST_ROW, highest + 1]] : [],
     };
     await this.#insertPlain(chain, head, []);
@@ -443,7 +443,7 @@ export class CommitWriter {
   }
 
   /**
-   * Finds out whether a row that was inserted late is part of the thread: its key may have been free again. Where it is not,
+   * Determines whether a row that was inserted late is part of the thread: its key may have been freed and deleted. If it is not,
    * it is blanked, and the commit starts over.
    */
   async #confirm(head: Head, attempt: Attempt): Promise<CommitOutcome> {
@@ -461,7 +461,7 @@ export class CommitWriter {
       ? await this.#isMade(chain, end, attempt)
       : hasEnded && (await this.#wasMade(chain, attempt)) !== undefined;
     if (!isMade) {
-      // It is not part of the thread, or nothing of it is needed any more.
+      // It is not part of the thread, or none of its texts are needed any more.
       await this.#blankRow(number);
       if (isMade === undefined) throw outcomeUnknown();
       const { attempts } = this.#operation;
@@ -472,7 +472,7 @@ export class CommitWriter {
     return { outcome: "committed", revision: formatRevision(incarnation, n) };
   }
 
-  /** Inserts a row that commits nothing. @throws StartOver where another row was first, or the insert was late. */
+  /** Inserts a row that commits nothing. @throws StartOver if another row was first, or the insert was late. */
   async #insertPlain(chain: Chain, head: Head, texts: readonly string[]): Promise<void> {
     this.#startOverUnlessRecent(this.#began);
     const sent = momentOf(this.#clock);
@@ -492,13 +492,13 @@ export class CommitWriter {
   /**
    * Another row was first. If the backend returned it, the next attempt may use it.
    *
-   * @throws Lost; StoreError `CORRUPT` for a row that again and again is found there, and not when the end is looked for.
+   * @throws Lost; StoreError `CORRUPT` for a row that repeatedly blocks the insert and is never found as the end.
    */
   #lose(chain: Chain, number: number, taken: false | LogRow, sent: Moment): never {
     this.#losses = number === this.#lostAt ? this.#losses + 1 : 1;
     this.#lostAt = number;
     if (this.#losses >= MAX_LOSSES)
-      throw new StoreError("CORRUPT", `log row ${number} is there, but is not part of the thread`);
+      throw new StoreError("CORRUPT", `log row ${number} exists, but is not part of the thread`);
     this.#memory.contention.lost(this.#clock, this.#clock.monotonic() - sent.monotonic);
     // A row that was returned days ago is no longer the end.
     this.#isShown = taken !== false && isRecent(this.#clock, sent) && linkRow(chain, taken);
@@ -534,7 +534,7 @@ function rowsOf([, , ranges]: Upload): number[] {
   return ranges.flatMap(([from, to]) => Array.from({ length: to - from }, (_, index) => from + index));
 }
 
-/** The row that closed a thread which had not expired: the operations of a deleted thread are remembered. */
+/** The row that closed a thread before its expiry: the operations of a deleted thread are remembered. */
 function deletedEnd({ end }: Chain, now: number): Head | undefined {
   return end?.closed && end.n > 0 && now < never(end.expiresAt) ? end : undefined;
 }

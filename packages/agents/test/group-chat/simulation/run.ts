@@ -1,3 +1,4 @@
+// Exceeds 300 lines because the acts of the processes and the checks use the same record of what was added.
 import { isDeepStrictEqual } from "node:util";
 import {
   type Interval,

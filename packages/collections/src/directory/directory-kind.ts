@@ -47,7 +47,7 @@ export interface Sorting<E extends Incarnate> extends Overlay<E> {
 }
 
 /** A kind of directory: how it is stored, and how its notes are sorted in. */
-export interface DirectoryRules<N, E extends Incarnate> {
+export interface DirectoryKind<N, E extends Incarnate> {
   readonly layout: DirectoryLayout<N, E>;
   /** Sorts notes, given in the order of the log. */
   sort(notes: readonly N[]): Sorting<E>;

@@ -4,14 +4,14 @@ import { isClientTool, isToolPart, type ToolPart, type UIPart, withPartFields } 
 const INTERRUPTED = "Interrupted; it may have run.";
 
 /**
- * An answer that gets no more: stopped, failed, or of a process that died. Nothing in it is left that a provider refuses, and no tool
- * runs a second time unseen. Approvals that wait for the user, and calls of client tools, stay as they are.
+ * Returns the message to store for an answer that will not continue: it was stopped, failed, or its process died. The message has
+ * no part that a provider refuses, and no tool runs a second time unnoticed. Waiting approvals and calls of client tools are unchanged.
  */
-export function settled<UI extends UIMessage>(message: UI, tools: ToolSet | undefined): UI {
-  return { ...message, parts: message.parts.flatMap((part) => settledPart(part, tools)) };
+export function closeUiAnswer<UI extends UIMessage>(message: UI, tools: ToolSet | undefined): UI {
+  return { ...message, parts: message.parts.flatMap((part) => closePart(part, tools)) };
 }
 
-function settledPart(part: UIPart, tools: ToolSet | undefined): UIPart[] {
+function closePart(part: UIPart, tools: ToolSet | undefined): UIPart[] {
   if (part.type === "text" || part.type === "reasoning")
     return [part.state === "streaming" ? { ...part, state: "done" } : part];
   if (!isToolPart(part)) return [part];

@@ -1,0 +1,47 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { serve } from "./serve.ts";
+import { openTab } from "./ui-client.ts";
+
+test("generate returns chunks: the answer has the run's id, also without a start chunk", async () => {
+  await using server = await serve({
+    generate: () =>
+      ReadableStream.from([
+        { type: "text-start" as const, id: "1" },
+        { type: "text-delta" as const, id: "1", delta: "own" },
+        { type: "text-end" as const, id: "1" },
+      ]),
+    generateMessageId: () => "made",
+  });
+  const tab = openTab(server.url, "c");
+  await tab.sendMessage({ text: "q" });
+  expect(tab.lastMessage).toMatchObject({ id: "made", parts: [{ type: "text", text: "own" }] });
+  expect(await server.stored("c")).toEqual(tab.plain);
+});
+
+test("generate: a stream that breaks, or has chunks in the wrong order, ends with an error", async () => {
+  const errors = [
+    () =>
+      new ReadableStream({
+        start(controller) {
+          controller.enqueue({ type: "text-start", id: "1" });
+          controller.enqueue({ type: "text-delta", id: "1", delta: "so far" });
+        },
+        async pull(controller) {
+          await sleep(20);
+          controller.error(new Error("secret: broken"));
+        },
+      }),
+    () => ReadableStream.from([{ type: "text-delta" as const, id: "none", delta: "x" }]),
+    () => ReadableStream.from([{ type: "data-x" as const, data: { size: 1n } }]),
+  ];
+  for (const generate of errors) {
+    await using server = await serve({ generate: generate as never });
+    const tab = openTab(server.url, "c");
+    await tab.sendMessage({ text: "q" });
+    expect(tab.error).toBeDefined();
+    expect((await server.mine.get("c"))?.run).toBeUndefined();
+    expect(server.errors).toHaveLength(1);
+    expect(JSON.stringify(tab.messages)).not.toContain("secret");
+  }
+});

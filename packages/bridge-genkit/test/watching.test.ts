@@ -1,0 +1,109 @@
+import type { SessionSnapshot } from "@genkit-ai/ai/session";
+import { createMemoryStores, createStores, MemoryDriver, StoreError } from "@scrollback/store-core";
+import { expect, test, vi } from "vitest";
+import { ScrollbackSessionStore } from "../src/index.ts";
+import { snapshotOf } from "./snapshots.ts";
+
+const sessionId = "s";
+const save = (store: ScrollbackSessionStore, snapshot: SessionSnapshot) =>
+  store.saveSnapshot(snapshot.snapshotId, () => snapshot);
+
+test("a change by this store is told once, at once, and a copy", async () => {
+  const store = new ScrollbackSessionStore({ stores: createMemoryStores(), pollIntervalMs: 5 });
+  const told: SessionSnapshot[] = [];
+  const endOther = store.onSnapshotStateChange("one", (snapshot) => {
+    snapshot.status = "failed";
+  });
+  const end = store.onSnapshotStateChange("one", (snapshot) => told.push(snapshot));
+  const saved = snapshotOf("one", { state: { custom: { n: 1 } } });
+  await save(store, saved);
+  expect(told).toEqual([saved]);
+  Object.assign(told[0]?.state ?? {}, { custom: null });
+  await new Promise((resolve) => setTimeout(resolve, 40));
+  expect(told).toHaveLength(1);
+  expect(await store.getSnapshot({ snapshotId: "one" })).toEqual(saved);
+  end();
+  endOther();
+  await save(store, snapshotOf("one"));
+  expect(told).toHaveLength(1);
+});
+
+test("an older snapshot that was being read is not told after a newer one", async () => {
+  const driver = new MemoryDriver();
+  const store = new ScrollbackSessionStore({ stores: createStores(driver), pollIntervalMs: 5 });
+  await save(store, snapshotOf("one", { status: "pending" }));
+  const read = driver.read.bind(driver);
+  const reply = Promise.withResolvers<void>();
+  let reads = 0;
+  driver.read = async (request) => {
+    const view = await read(request);
+    if (request.limit !== 0 && reads++ === 0) await reply.promise;
+    return view;
+  };
+  const told: (string | undefined)[] = [];
+  const end = store.onSnapshotStateChange("one", ({ status }) => told.push(status));
+  await vi.waitFor(() => expect(reads).toBe(1));
+  await store.saveSnapshot("one", (current) => (current ? { ...current, status: "aborted" } : null));
+  reply.resolve();
+  await new Promise((resolve) => setTimeout(resolve, 30));
+  expect(told).toEqual(["aborted"]);
+  end();
+});
+
+test("a callback that throws neither rejects the save that it is told of, nor ends the process", async () => {
+  const stores = createMemoryStores();
+  const store = new ScrollbackSessionStore({ stores, pollIntervalMs: 5 });
+  const errors: unknown[] = [];
+  const watching = new ScrollbackSessionStore({
+    stores,
+    pollIntervalMs: 5,
+    onError: (error) => errors.push(error),
+  });
+  const unhandled: unknown[] = [];
+  const note = (error: unknown) => unhandled.push(error);
+  process.on("unhandledRejection", note);
+  const failing = () => {
+    throw new StoreError("CONFLICT", "the callback failed");
+  };
+  let mutations = 0;
+  const ends = [store, watching].map((one) => one.onSnapshotStateChange("one", failing));
+  const told: string[] = [];
+  ends.push(watching.onSnapshotStateChange("one", ({ snapshotId }) => told.push(snapshotId)));
+  try {
+    const saved = await store.saveSnapshot("one", () => {
+      mutations++;
+      return snapshotOf("one", { sessionId });
+    });
+    expect([saved, mutations]).toEqual(["one", 1]);
+    // The other store polls.
+    await vi.waitFor(() => expect(told).toEqual(["one"]), { timeout: 5_000 });
+    await new Promise((resolve) => setTimeout(resolve, 30));
+    expect(errors).toEqual([expect.objectContaining({ message: "the callback failed" })]);
+    expect(unhandled).toEqual([]);
+  } finally {
+    process.off("unhandledRejection", note);
+    for (const end of ends) end();
+  }
+});
+
+test("watching rides out an outage, and ends when the stores are closed", async () => {
+  const driver = new MemoryDriver();
+  const stores = createStores(driver);
+  const store = new ScrollbackSessionStore({ stores, pollIntervalMs: 5 });
+  const read = driver.read.bind(driver);
+  let failures = 0;
+  driver.read = async () => {
+    failures++;
+    throw new StoreError("UNAVAILABLE", "no backend");
+  };
+  const told: SessionSnapshot[] = [];
+  store.onSnapshotStateChange("one", (snapshot) => told.push(snapshot));
+  await vi.waitFor(() => expect(failures).toBeGreaterThan(0));
+  driver.read = read;
+  await save(new ScrollbackSessionStore({ stores }), snapshotOf("one"));
+  await vi.waitFor(() => expect(told).toHaveLength(1), { timeout: 5_000 });
+  const timers = vi.spyOn(globalThis, "clearInterval");
+  await stores.close();
+  await vi.waitFor(() => expect(timers).toHaveBeenCalled());
+  timers.mockRestore();
+});

@@ -1,0 +1,191 @@
+import { AIMessage, HumanMessage } from "@langchain/core/messages";
+import { emptyCheckpoint, MemorySaver } from "@langchain/langgraph-checkpoint";
+import { createMemoryStores, createStores, MemoryDriver } from "@scrollback/store-core";
+import { describe, expect, test } from "vitest";
+import { WatchedDriver } from "../../../conformance-tests/test/fixtures/watched-driver.ts";
+import { ScrollbackSaver } from "../src/index.ts";
+import { configOf, listed, metadata, putValues, threadIds, valuesOf } from "./checkpoints.ts";
+
+/** A saver, and others on the same stores as other processes would have. */
+function connect(driver = new MemoryDriver()) {
+  const watched = new WatchedDriver(driver);
+  return { watched, driver, saver: new ScrollbackSaver({ stores: createStores(watched) }) };
+}
+
+describe("values", () => {
+  test("of the branches of a fork differ, though their versions are the same", async () => {
+    const { saver } = connect();
+    const root = await putValues(saver, configOf(), "1", { answer: "none", topic: "tram" });
+    const first = await putValues(saver, root, "2", { answer: "first" }, { answer: 2 });
+    const second = await putValues(saver, root, "3", { answer: "second" }, { answer: 2 });
+    const versions = { answer: 2, topic: 1, other: 1 };
+    for (const [parent, id, answer] of [
+      [first, "4", "first"],
+      [second, "5", "second"],
+    ] as const) {
+      const values = { answer, topic: "tram", other: id };
+      const checkpoint = { ...emptyCheckpoint(), id, channel_values: values, channel_versions: versions };
+      const child = await saver.put(parent, checkpoint, metadata, { other: 1 });
+      expect(await valuesOf(saver, child)).toEqual(values);
+    }
+    expect(await valuesOf(saver, first)).toEqual({ answer: "first" });
+    expect(await valuesOf(saver, second)).toEqual({ answer: "second" });
+  });
+
+  test("of a copy are its own, and what is said to be written is, whatever its version", async () => {
+    const { saver } = connect();
+    const root = await putValues(saver, configOf(), "1", { a: 1, b: 1 });
+    await putValues(saver, root, "2", { a: 2, b: 1 }, { a: 2, b: 1 });
+    // LangGraph puts a copy of a checkpoint under that one's parent, with no new versions.
+    const copy = {
+      ...emptyCheckpoint(),
+      id: "3",
+      channel_values: { a: 2, b: 1 },
+      channel_versions: { a: 2, b: 1 },
+    };
+    expect(await valuesOf(saver, await saver.put(root, copy, metadata, {}))).toEqual({ a: 2, b: 1 });
+    const same = await putValues(saver, root, "4", { a: 3 }, { a: 1 });
+    expect(await valuesOf(saver, same)).toEqual({ a: 3 });
+    const first = { ...copy, id: "5", channel_values: { a: 1, c: 1 }, channel_versions: { a: 1, c: 1 } };
+    expect(await valuesOf(saver, await saver.put(configOf(), first, metadata, {}))).toEqual({ a: 1 });
+  });
+
+  test("of every kind come back as LangGraph's serializer has them", async () => {
+    const { saver } = connect();
+    const values = {
+      "": "empty name",
+      __proto__x: { constructor: 1, "a.b": "$set" },
+      bytes: Uint8Array.of(0, 255, 128, 10),
+      noBytes: new Uint8Array(),
+      map: new Map<unknown, unknown>([
+        ["k", new Set([1])],
+        [2, undefined],
+      ]),
+      nothing: undefined,
+      none: null,
+      pattern: /a+/giu,
+      error: new Error("broken"),
+      nested: [[{ bytes: Uint8Array.of(1, 2, 3) }]],
+      text: '\u0000\u2028\uFEFF𝒳 "quoted" \\',
+      messages: [
+        new HumanMessage("Hi"),
+        new AIMessage({ content: "Ho", tool_calls: [{ name: "f", args: {}, id: "1" }] }),
+      ],
+    };
+    const config = await putValues(saver, configOf(), "1", values);
+    const read = (await saver.getTuple(config))?.checkpoint.channel_values;
+    expect(JSON.stringify(read?.messages)).toBe(JSON.stringify(values.messages));
+    expect({ ...read, messages: 0 }).toEqual({ ...values, messages: 0 });
+    expect(read?.bytes).toBeInstanceOf(Uint8Array);
+    const writes = Object.entries(values).filter(([channel]) => channel !== "messages");
+    await saver.putWrites(config, writes, "task");
+    expect((await saver.getTuple(config))?.pendingWrites).toEqual(
+      writes.map(([channel, value]) => ["task", channel, value]),
+    );
+  });
+
+  test("of 17 MiB and more are stored, as text, as bytes, and as writes", async () => {
+    const { saver, driver } = connect();
+    const values = {
+      // A pair of surrogates on every even place, so that a part ends inside one.
+      text: `x${"😀".repeat(4.5 * 1_024 ** 2)}`,
+      bytes: new Uint8Array(17 * 1_024 ** 2).fill(7),
+      small: 1,
+    };
+    const config = await putValues(saver, configOf(), "1", values);
+    await saver.putWrites(
+      config,
+      [
+        ["text", values.text],
+        ["bytes", values.bytes],
+        ["small", 1],
+      ],
+      "task",
+    );
+    const tuple = await connect(driver).saver.getTuple(config);
+    const read = tuple?.checkpoint.channel_values;
+    expect(read?.text === values.text && read.small === 1).toBe(true);
+    expect(Buffer.compare(read?.bytes as Uint8Array, values.bytes)).toBe(0);
+    expect(read?.bytes).not.toBeInstanceOf(Buffer);
+    const written = Object.fromEntries(
+      tuple?.pendingWrites?.map(([, channel, value]) => [channel, value]) ?? [],
+    );
+    expect(written.text === values.text && written.small === 1).toBe(true);
+    expect(Buffer.compare(written.bytes as Uint8Array, values.bytes)).toBe(0);
+  }, 120_000);
+
+  test("that are large and do not change are stored once", async () => {
+    const { saver, watched, driver } = connect();
+    const long = "x".repeat(100_000);
+    let config = await putValues(saver, configOf(), "1000", { long, n: 0 });
+    watched.reset();
+    for (let n = 1; n <= 20; n++) {
+      const checkpoint = {
+        ...emptyCheckpoint(),
+        ...{ id: `${1000 + n}`, channel_values: { long, n }, channel_versions: { long: 1, n: n + 1 } },
+      };
+      config = await saver.put(config, checkpoint, metadata, { n: n + 1 });
+    }
+    expect(watched.commits).toEqual(Array(20).fill("langgraph:log:t:"));
+    expect(await valuesOf(connect(driver).saver, configOf())).toEqual({ long, n: 20 });
+  });
+
+  test("that the config's parent should have are stored where the parent is not there", async () => {
+    const { saver } = connect();
+    const checkpoint = {
+      ...emptyCheckpoint(),
+      id: "2",
+      channel_values: { a: 1, b: 2 },
+      channel_versions: { a: 1, b: 1 },
+    };
+    const config = await saver.put(configOf("t", "gone"), checkpoint, metadata, { b: 1 });
+    expect(await valuesOf(saver, config)).toEqual({ a: 1, b: 2 });
+  });
+
+  test("that are missing are an error, not an absent channel", async () => {
+    const { saver, driver } = connect();
+    const stores = createStores(driver);
+    const root = await putValues(saver, configOf(), "1", {});
+    const config = await putValues(saver, root, "2", { long: "x".repeat(100_000) });
+    await stores.deleteThread("langgraph:attachments:t::1");
+    await expect(saver.getTuple(config)).rejects.toMatchObject({ code: "CORRUPT" });
+    await expect(listed(saver.list(configOf()))).rejects.toMatchObject({ code: "CORRUPT" });
+  });
+
+  test("go through a serializer of one's own, which may encrypt", async () => {
+    const turn = (bytes: Uint8Array) => bytes.map((byte) => byte ^ 0xff);
+    const plain = new MemorySaver().serde;
+    const serde: typeof plain = {
+      async dumpsTyped(value) {
+        const [type, bytes] = await plain.dumpsTyped(value);
+        return [`turned+${type}`, turn(bytes)];
+      },
+      async loadsTyped(type, data) {
+        if (typeof data === "string") throw new Error("bytes were dumped");
+        return await plain.loadsTyped(type.replace("turned+", ""), turn(data));
+      },
+    };
+    const stores = createMemoryStores();
+    const saver = new ScrollbackSaver({ stores, serde });
+    const config = await putValues(saver, configOf(), "1", { secret: "tram", long: "tram".repeat(50_000) });
+    await saver.putWrites(config, [["secret", "tram"]], "task");
+    const tuple = await saver.getTuple(config);
+    expect(tuple).toMatchObject({ metadata, pendingWrites: [["task", "secret", "tram"]] });
+    expect(tuple?.checkpoint.channel_values).toEqual({ secret: "tram", long: "tram".repeat(50_000) });
+    for (const threadId of await threadIds(stores))
+      expect(JSON.stringify(await stores.open(threadId).read())).not.toContain("tram");
+  });
+});
+
+test("text of a serializer keeps its first character, also a byte order mark", async () => {
+  const plain = new MemorySaver().serde;
+  const serde: typeof plain = {
+    dumpsTyped: async (value) =>
+      typeof value === "string" ? ["text", new TextEncoder().encode(value)] : await plain.dumpsTyped(value),
+    loadsTyped: async (type, data) =>
+      type === "text" ? Buffer.from(data).toString() : await plain.loadsTyped(type, data),
+  };
+  const saver = new ScrollbackSaver({ stores: createMemoryStores(), serde });
+  const values = { short: "\uFEFFa", long: `\uFEFF${"a".repeat(3 * 1_024 ** 2)}`, empty: "" };
+  expect(await valuesOf(saver, await putValues(saver, configOf(), "1", values))).toEqual(values);
+});

@@ -1,0 +1,70 @@
+import { MemorySession, type SessionHistoryTransactionArgs } from "@openai/agents-core";
+import { createMemoryStores } from "@scrollback/store-core";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { ScrollbackSession } from "../src/index.ts";
+import { assistant, call, result, user } from "./items.ts";
+
+const item = fc.constantFrom(user("a"), user("b"), assistant("c"), call("1"), call("2"), result("1"));
+const items = fc.array(item, { maxLength: 3 });
+const operationId = fc.constantFrom("o", "p", "q", " ", "");
+const transaction = fc.oneof(
+  fc.record({ type: fc.constant("append_items" as const), items }),
+  fc.record({ type: fc.constant("replace_suffix" as const), expectedSuffix: items, replacement: items }),
+  fc.constantFrom(null, {}, { type: "append_items" }, { type: "append_items", items: [{ role: "user" }] }),
+  fc.constantFrom({ type: "replace_suffix", expectedSuffix: 5, replacement: [] }, { type: "other" }),
+);
+type Step = (session: MemorySession | ScrollbackSession) => Promise<unknown>;
+const step: fc.Arbitrary<Step> = fc.oneof(
+  items.map(
+    (some): Step =>
+      (session) =>
+        session.addItems(some),
+  ),
+  fc.integer({ min: -1, max: 4 }).map(
+    (limit): Step =>
+      (session) =>
+        session.getItems(limit),
+  ),
+  fc.constant<Step>((session) => session.popItem()),
+  fc.constant<Step>((session) => session.clearSession()),
+  fc.record({ operationId, transaction }).map(
+    (args): Step =>
+      (session) =>
+        session.applyHistoryTransaction(args as SessionHistoryTransactionArgs),
+  ),
+  fc.constantFrom("1", "2", "3").map(
+    (callId): Step =>
+      (session) => {
+        const mutation = {
+          type: "replace_function_call" as const,
+          callId,
+          replacement: call(callId, '{"to":"x"}'),
+        };
+        return session.applyHistoryMutations({ mutations: [mutation] });
+      },
+  ),
+);
+
+async function outcomeOf(session: MemorySession | ScrollbackSession, one: Step): Promise<unknown> {
+  try {
+    return { value: await one(session) };
+  } catch (error) {
+    return { name: (error as Error).name, message: (error as Error).message };
+  }
+}
+
+test("any steps have the outcomes that they have with MemorySession, errors included", async () => {
+  const stores = createMemoryStores();
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 12 }), async (steps) => {
+      const theirs = new MemorySession();
+      const ours = new ScrollbackSession({ stores });
+      for (const one of steps) {
+        expect(await outcomeOf(ours, one)).toEqual(await outcomeOf(theirs, one));
+        expect(await ours.getItems()).toEqual(await theirs.getItems());
+      }
+    }),
+    { numRuns: 300 },
+  );
+});

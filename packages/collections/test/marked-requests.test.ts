@@ -1,0 +1,76 @@
+import { describe, expect, test, vi } from "vitest";
+import { directory, setUp, sizes } from "./marked-scene.ts";
+
+describe("requests", () => {
+  test("a mark serves the writes of 30 s; what they wrote follows in one note", async () => {
+    const { driver, directories, write } = setUp();
+    for (let n = 0; n < 10; n++) await write("a", n);
+    expect(driver.take()).toEqual(["commit d"]);
+    await directories.flush();
+    // The last state and the end of the mark.
+    expect(driver.take()).toEqual(["commit d"]);
+    await write("a", 11);
+    expect(driver.take()).toEqual(["commit d"]);
+  });
+
+  test("what was written follows within a second, and the mark is closed after 30", async () => {
+    vi.useFakeTimers();
+    try {
+      const { driver, directories, write, list, reads } = setUp();
+      await write("a", 1);
+      await vi.advanceTimersByTimeAsync(1_001);
+      expect((await directories.read(directory)).notes).toHaveLength(2);
+      driver.take();
+      await vi.advanceTimersByTimeAsync(20_000);
+      await write("a", 2);
+      expect(driver.take()).toEqual([]);
+      await vi.advanceTimersByTimeAsync(12_000);
+      expect(await list()).toEqual(["a"]);
+      expect(reads).toEqual([]);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  test("a list is one read where nothing is being written, and reads only what is", async () => {
+    const { driver, directories, write, list, reads } = setUp();
+    for (let n = 0; n < 30; n++) await write(`m${n}`, n);
+    await directories.flush();
+    driver.take();
+    expect(await list()).toHaveLength(30);
+    expect(driver.take()).toEqual(["read d"]);
+    expect(reads).toEqual([]);
+    await write("m7", 100);
+    await write("m9", 101);
+    expect((await list()).slice(0, 3)).toEqual(["m9", "m7", "m29"]);
+    expect(reads.sort()).toEqual(["m7", "m9"]);
+  });
+
+  test("a process that writes to many members at once leaves few for lists to read", async () => {
+    const { driver, directories, write, list, reads } = setUp();
+    for (let n = 0; n < 500; n++) await write(`m${String(n).padStart(3, "0")}`, n);
+    driver.take();
+    expect(await list()).toHaveLength(500);
+    expect(reads.length).toBeLessThanOrEqual(32 + 1);
+    await directories.compact(directory);
+    expect((await directories.read(directory)).notes.length).toBeLessThan(128 + 3);
+    await Promise.all(Array.from({ length: 100 }, (_, n) => write(`more${n}`, 500 + n)));
+    expect(await list()).toHaveLength(600);
+  });
+
+  test("a page of a sorted directory reads the leaves that it lies in", async () => {
+    const { driver, directories, write, read } = setUp({ sizes });
+    for (let n = 0; n < 80; n++) await write(`m${String(n).padStart(2, "0")}`, n);
+    await directories.flush();
+    await directories.compact(directory);
+    const counts = (await directories.read(directory)).root.leaves.map(({ count }) => count);
+    expect(counts[0]).toBe(2);
+    expect(Math.max(...counts)).toBe(8);
+    expect(counts.length).toBeLessThanOrEqual(13);
+    driver.take();
+    await directories.page(directory, { limit: 1, read });
+    expect(driver.take()).toEqual(["read d"]);
+    await directories.page(directory, { limit: 8, read });
+    expect(driver.take().length).toBeLessThanOrEqual(3);
+  });
+});

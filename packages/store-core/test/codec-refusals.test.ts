@@ -1,0 +1,95 @@
+import { describe, expect, test } from "vitest";
+import { jsonCodec, StoreError } from "../src/index.ts";
+
+const roundTrip = (value: unknown) => jsonCodec.decode(jsonCodec.encode(value));
+const holes: unknown[] = [];
+holes[2] = 1;
+
+describe("C8 the codec refuses, naming the place", () => {
+  class Point {
+    x = 1;
+  }
+  const cyclic: Record<string, unknown> = {};
+  cyclic.self = { cyclic };
+  const refused: Record<string, unknown> = {
+    "a function": () => 1,
+    "a symbol": Symbol("s"),
+    "a class instance": new Point(),
+    "a subclass of Map": new (class extends Map {})(),
+    "an array with a field": Object.assign([1], { extra: 1 }),
+    "an array with a hole and a field": Object.assign(holes.slice(), { extra: 1, more: 2 }),
+    "an array with a symbol key": Object.assign([1], { [Symbol("s")]: 1 }),
+    "a subclass of Array": new (class Stack extends Array {})(),
+    "a list of a subclass beside what JSON lacks": class Stack extends Array {}.from([1n]),
+    "a Date with a field": Object.assign(new Date(0), { zone: "UTC" }),
+    "a Map with a field": Object.assign(new Map(), { extra: 1 }),
+    "a Set with a symbol key": Object.assign(new Set(), { [Symbol("s")]: 1 }),
+    "a RegExp with a field": Object.assign(/a/, { extra: 1 }),
+    "a URL with a field": Object.assign(new URL("https://example.com"), { extra: 1 }),
+    "an ArrayBuffer with a field": Object.assign(new ArrayBuffer(1), { extra: 1 }),
+    "bytes with a field": Object.assign(Uint8Array.of(1), { mediaType: "a/b" }),
+    "floats with a symbol key": Object.assign(Float64Array.of(Number.NaN), { [Symbol("s")]: 1 }),
+    "a Buffer with a field": Object.assign(Buffer.from("a"), { mediaType: "a/b" }),
+    "a subclass of Buffer": Object.setPrototypeOf(Buffer.from("a"), Object.create(Buffer.prototype)),
+    "a subclass of Uint8Array": new (class Bytes extends Uint8Array {})(1),
+    "an AggregateError of a function": new AggregateError([() => 1]),
+    "a symbol key": { [Symbol("s")]: 1 },
+    "a boxed number": Object(1),
+    "a DataView": new DataView(new ArrayBuffer(1)),
+    "a promise": Promise.resolve(1),
+    "a cycle": cyclic,
+  };
+  for (const [name, value] of Object.entries(refused)) {
+    test(name, () => {
+      expect(() => jsonCodec.encode({ a: { b: [value] } })).toThrow(
+        expect.objectContaining({ code: "INVALID_ARGUMENT", message: expect.stringContaining("a.b[0]") }),
+      );
+    });
+  }
+
+  test("nesting that would exhaust the stack", () => {
+    const nest = (depth: number) => {
+      let value: unknown = 1n;
+      for (let level = 0; level < depth; level++) value = { a: value };
+      return value;
+    };
+    expect(roundTrip(nest(999))).toStrictEqual(nest(999));
+    for (const depth of [1_001, 200_000]) {
+      expect(() => jsonCodec.encode(nest(depth))).toThrow(StoreError);
+    }
+  });
+
+  test("values in each other whose paths would make quadratic text", () => {
+    const nest = (depth: number, key: string) => {
+      let value: Record<string, unknown> = {};
+      for (let level = 0; level < depth; level++) value = { [key]: value, at: new Date(level) };
+      return value;
+    };
+    expect(roundTrip(nest(300, "a"))).toStrictEqual(nest(300, "a"));
+    expect(() => jsonCodec.encode(nest(900, "k".repeat(100)))).toThrow(
+      expect.objectContaining({ code: "INVALID_ARGUMENT", message: expect.stringContaining("nested") }),
+    );
+    // Side by side there may be any number of them.
+    const rows = Array.from({ length: 10_000 }, (_, row) => ({ ["k".repeat(150)]: new Date(row) }));
+    expect(roundTrip(rows)).toStrictEqual(rows);
+  });
+});
+
+describe("C16 the codec refuses text that claims more than it holds", () => {
+  const claims: Record<string, string> = {
+    "a typed array by its length": '~{"json":1e9,"meta":{"values":[["typed-array","Float64Array"]],"v":1}}',
+    "a typed array inside":
+      '~{"json":{"a":[9e8]},"meta":{"values":{"a.0":[["typed-array","Int8Array"]]},"v":1}}',
+    "a typed array inside a map":
+      '~{"json":[[1,9e8]],"meta":{"values":["map",{"0.1":[["typed-array","Int8Array"]]}],"v":1}}',
+    "bytes by a length":
+      '~{"json":["Uint8Array",{"length":1e9}],"meta":{"values":[["custom","bytes"]],"v":1}}',
+    "bytes as a list": '~{"json":["Uint8Array",[1,2]],"meta":{"values":[["custom","bytes"]],"v":1}}',
+    "a value that contains itself": '~{"json":{"a":{}},"meta":{"referentialEqualities":[["a"]],"v":1}}',
+  };
+  test.each(Object.entries(claims))("%s", (_, text) => {
+    const before = process.memoryUsage().arrayBuffers;
+    expect(() => jsonCodec.decode(text)).toThrow(TypeError);
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(1_000_000);
+  });
+});

@@ -1,0 +1,68 @@
+import { describe, expect, test } from "vitest";
+import { type Codec, createMemoryStores, jsonCodec, StoreError } from "../src/index.ts";
+
+describe("a codec of one's own", () => {
+  const message = (role: "system" | "user" | "assistant" | "tool") => ({ role, content: "a" });
+
+  test("is told of each value where it belongs and which write it comes from", async () => {
+    const told: unknown[] = [];
+    const codec: Codec = {
+      encode: (value, write) => {
+        told.push(write);
+        return jsonCodec.encode(value);
+      },
+      decode: (text, place) => {
+        told.push(place);
+        return jsonCodec.decode(text);
+      },
+    };
+    const store = createMemoryStores({ codec }).open("t");
+    await store.commit({ append: [message("system"), message("tool")], metadata: 1 }, { operationId: "op" });
+    expect(told.splice(0)).toEqual([
+      { threadId: "t", operationId: "op", kind: "s", index: 0 },
+      { threadId: "t", operationId: "op", kind: "t", index: 1 },
+      { threadId: "t", operationId: "op", kind: "m", index: 0 },
+    ]);
+    await store.read();
+    expect(told).toEqual([
+      { threadId: "t", kind: "s" },
+      { threadId: "t", kind: "t" },
+      { threadId: "t", kind: "m" },
+    ]);
+  });
+
+  test.each([
+    ["TOO_LARGE", "TOO_LARGE"],
+    ["CORRUPT", "INVALID_ARGUMENT"],
+  ] as const)("that throws %s at a write makes it %s, with what it says", async (code, expected) => {
+    const refuse = (): never => {
+      throw new StoreError(code, "too much");
+    };
+    const store = createMemoryStores({ codec: { ...jsonCodec, encode: refuse } }).open();
+    await expect(store.addMessages([message("user")])).rejects.toMatchObject({
+      code: expected,
+      message: "messages[0]: too much",
+    });
+  });
+
+  test("that throws a StoreError at a read says in the CORRUPT error what is wrong", async () => {
+    const refuse = (): never => {
+      throw new StoreError("CORRUPT", "it is torn");
+    };
+    const store = createMemoryStores({ codec: { ...jsonCodec, decode: refuse } }).open("t");
+    await store.addMessages([message("user")]);
+    await expect(store.read()).rejects.toMatchObject({
+      code: "CORRUPT",
+      sequence: 1,
+      message: 'message 1 of thread "t" cannot be read: it is torn',
+    });
+  });
+
+  test.each(["", "\ud800", undefined])("that writes %j is refused", async (text) => {
+    const store = createMemoryStores({ codec: { ...jsonCodec, encode: () => text as string } }).open();
+    await expect(store.addMessages([message("user")])).rejects.toMatchObject({
+      code: "INVALID_ARGUMENT",
+      message: expect.stringContaining("messages[0]: codec.encode"),
+    });
+  });
+});

@@ -1,0 +1,129 @@
+import { expect, test } from "vitest";
+import { addEach, contentsOf, uniformScene, user, verbsOf } from "./record-log-scenes.ts";
+
+test("a whole read of small commits takes few requests, one of large commits asks for few rows at once", async () => {
+  const asked = async (commits: number, content: string) => {
+    const { open } = uniformScene();
+    const { store } = open();
+    for (let n = 0; n < commits; n++) await store.addMessages([{ role: "user", content }]);
+    const reader = open();
+    const limits: number[] = [];
+    reader.log.before = async (request) => {
+      if (request.verb === "read") limits.push(request.limit);
+    };
+    expect(await reader.store.listMessages()).toHaveLength(commits);
+    return limits;
+  };
+  const small = await asked(1_000, "small");
+  expect(small).toHaveLength(2);
+  expect(small[0]).toBeLessThanOrEqual(257);
+  const large = await asked(600, "x".repeat(20_000));
+  expect(Math.max(...large)).toBeLessThanOrEqual(260);
+});
+
+test("a commit is one insert, a read of the newest few one read, a first write one read more", async () => {
+  const { open } = uniformScene();
+  const a = open();
+  await addEach(a.store, 200, "a");
+  // The first commit inserts a root too.
+  expect(verbsOf(a.log)).toEqual(["read", ...Array<string>(201).fill("insert")]);
+  const b = open();
+  await b.store.addMessages([user("b")]);
+  expect(verbsOf(b.log)).toEqual(["read", "insert"]);
+  await b.store.listMessages({ limit: 20 });
+  expect(verbsOf(b.log)).toEqual(["read", "insert", "read"]);
+});
+
+test("a first write to a thread that trims is one read more, and a second one past 64 kept commits", async () => {
+  for (const [maxMessages, reads] of [
+    [40, 1],
+    [200, 2],
+    [5_000, 2],
+  ] as const) {
+    const { open } = uniformScene({ maxMessages });
+    const a = open();
+    await addEach(a.store, maxMessages + 100, "a");
+    const b = open();
+    await b.store.addMessages([user("b")]);
+    expect(b.log.count("read")).toBe(reads);
+    expect(b.log.requests.at(-1)?.verb).toBe("insert");
+    expect(await contentsOf(b.store)).toHaveLength(maxMessages);
+  }
+});
+
+test("a writer that was overtaken once goes on from the row that won, without a read", async () => {
+  const { open } = uniformScene();
+  const [a, b] = [open(), open()];
+  await addEach(a.store, 3, "a");
+  await addEach(b.store, 3, "b");
+  a.log.requests.length = 0;
+  // Three rows of b's: the first is handed over, the end is read.
+  await addEach(a.store, 1, "c");
+  expect(verbsOf(a.log)).toEqual(["insert", "insert", "read", "insert"]);
+  b.log.requests.length = 0;
+  await addEach(b.store, 1, "d");
+  expect(verbsOf(b.log)).toEqual(["insert", "insert"]);
+  expect(await contentsOf(b.store)).toEqual(["a0", "a1", "a2", "b0", "b1", "b2", "c0", "d0"]);
+});
+
+test("a writer that catches up reads the newest few rows, however long the thread is", async () => {
+  const { open } = uniformScene();
+  const [a, b] = [open(), open()];
+  await addEach(a.store, 200, "a");
+  const looks: number[] = [];
+  const add = async (count: number) => {
+    await addEach(b.store, count, "b");
+    a.log.before = async (request) => {
+      if (request.verb === "read") looks.push(request.limit);
+    };
+    await addEach(a.store, 1, "c");
+    a.log.before = () => undefined;
+    return looks.splice(0);
+  };
+  expect(await add(3)).toEqual([8]);
+  // More than these: then it reads all that a first write has to know.
+  expect(await add(30)).toEqual([8, 80]);
+  expect(await contentsOf(a.store)).toHaveLength(200 + 3 + 1 + 30 + 1);
+});
+
+test("a thread that is trimmed costs one amendment every 32 commits", async () => {
+  const { open } = uniformScene({ maxMessages: 10 });
+  const { log, store } = open();
+  await addEach(store, 20, "a");
+  log.requests.length = 0;
+  await addEach(store, 96, "b");
+  expect(log.count("insert")).toBe(96);
+  expect(log.count("amend")).toBe(3);
+  expect(log.count("read")).toBe(0);
+});
+
+test("an append to a long thread sends what an append to a short one does", async () => {
+  const { open } = uniformScene();
+  const { log, store } = open();
+  for (let batch = 0; batch < 50; batch++) {
+    await store.addMessages(Array.from({ length: 100 }, (_, index) => user(`${batch}-${index}`)));
+  }
+  log.requests.length = 0;
+  await store.addMessages([user("one more")]);
+  expect(verbsOf(log)).toEqual(["insert"]);
+  const sizes = (await contentsOf(store)).length;
+  expect(sizes).toBe(5_001);
+});
+
+test("pages of a long thread are read from where the last one ended", async () => {
+  const { open } = uniformScene();
+  const { log, store } = open();
+  await addEach(store, 3_000, "m");
+  let page = await store.read({ limit: 20 });
+  const seen = page.entries.map((entry) => entry.sequence);
+  for (let pages = 0; pages < 30 && page.older; pages++) {
+    log.requests.length = 0;
+    page = await store.read({ limit: 20, before: page.older });
+    expect(log.requests.length).toBeLessThanOrEqual(2);
+    seen.unshift(...page.entries.map((entry) => entry.sequence));
+  }
+  expect(seen).toEqual(Array.from({ length: 620 }, (_, index) => 2_381 + index));
+  log.requests.length = 0;
+  const first = await store.read({ limit: 20, before: (await store.read({ limit: 0 })).older ?? "" });
+  expect(first.entries).toHaveLength(20);
+});
