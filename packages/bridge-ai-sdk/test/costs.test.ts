@@ -1,15 +1,10 @@
 import { createStores } from "@scrollback/store-core";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
+import { withoutChance } from "../../../conformance-tests/test/fixtures/without-chance.ts";
 import { CountingDriver } from "../../chats/test/counting-driver.ts";
 import { serve, user } from "./serve.ts";
 
-// Now and then a note starts a compaction of the directory: by chance, which has no place in a count.
-beforeEach(() => {
-  vi.spyOn(Math, "random").mockReturnValue(0.99);
-});
-afterEach(() => {
-  vi.restoreAllMocks();
-});
+withoutChance();
 
 const READ = "read chat";
 const COMMIT = "commit chat";

@@ -2,8 +2,11 @@ import { createMemoryStores, createStores, MemoryDriver, StoreError } from "@scr
 import { createSqliteStores } from "@scrollback/store-sqlite";
 import { expect, test, vi } from "vitest";
 import { scratchUrl } from "../../../conformance-tests/test/fixtures/scratch-url.ts";
+import { withoutChance } from "../../../conformance-tests/test/fixtures/without-chance.ts";
 import { type FoldSessionSummary, ScrollbackSessionStore } from "../src/index.ts";
 import { declareStoreTests, entry } from "./store-tests.ts";
+
+withoutChance();
 
 const memoryDriver = new MemoryDriver();
 declareStoreTests("memory", async () => createStores(memoryDriver));

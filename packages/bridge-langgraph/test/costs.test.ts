@@ -1,17 +1,12 @@
 import { Annotation, START, StateGraph } from "@langchain/langgraph";
 import { createStores, MemoryDriver } from "@scrollback/store-core";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { WatchedDriver } from "../../../conformance-tests/test/fixtures/watched-driver.ts";
+import { withoutChance } from "../../../conformance-tests/test/fixtures/without-chance.ts";
 import { ScrollbackSaver } from "../src/index.ts";
 import { configOf, listed, putValues } from "./checkpoints.ts";
 
-// Now and then a note starts a compaction of the directory: by chance, which has no place in a count.
-beforeEach(() => {
-  vi.spyOn(Math, "random").mockReturnValue(0.99);
-});
-afterEach(() => {
-  vi.restoreAllMocks();
-});
+withoutChance();
 
 function watch(driver = new MemoryDriver()) {
   const watched = new WatchedDriver(driver);

@@ -2,19 +2,14 @@ import { Annotation, getStore, START, StateGraph } from "@langchain/langgraph";
 import { InMemoryStore, InvalidNamespaceError, type SearchItem } from "@langchain/langgraph-checkpoint";
 import { createMemoryStores, createStores, MemoryDriver } from "@scrollback/store-core";
 import fc from "fast-check";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { WatchedDriver } from "../../../conformance-tests/test/fixtures/watched-driver.ts";
+import { withoutChance } from "../../../conformance-tests/test/fixtures/without-chance.ts";
 import { ScrollbackSaver } from "../src/index.ts";
 import { ScrollbackStore } from "../src/store.ts";
 import { threadIds } from "./checkpoints.ts";
 
-// Now and then a note starts a compaction of the directory: by chance, which has no place in a count.
-beforeEach(() => {
-  vi.spyOn(Math, "random").mockReturnValue(0.99);
-});
-afterEach(() => {
-  vi.restoreAllMocks();
-});
+withoutChance();
 
 const namespace = fc.array(fc.constantFrom("a", "b", "c"), { minLength: 1, maxLength: 3 });
 const key = fc.constantFrom("k", "l", "a:b", "a", "__proto__", "é/*");

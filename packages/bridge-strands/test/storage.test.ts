@@ -5,9 +5,12 @@ import { InMemoryStorage } from "@strands-agents/sdk/storage";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { scratchUrl } from "../../../conformance-tests/test/fixtures/scratch-url.ts";
+import { withoutChance } from "../../../conformance-tests/test/fixtures/without-chance.ts";
 import { ScrollbackStorage } from "../src/index.ts";
 import { EchoModel } from "./echo-model.ts";
 import { declareStorageTests } from "./storage-tests.ts";
+
+withoutChance();
 
 const memoryDriver = new MemoryDriver();
 declareStorageTests("memory", async () => createStores(memoryDriver));

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { createMemoryStores, createStores } from "@scrollback/store-core";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
+import { withoutChance } from "../../../conformance-tests/test/fixtures/without-chance.ts";
 import { dialogue, message } from "../src/contract/values.ts";
 import { ChatStore } from "../src/index.ts";
 import { CountingDriver } from "./counting-driver.ts";
@@ -20,13 +21,7 @@ function setUp() {
 
 const ids = (count: number) => Array.from({ length: count }, (_, index) => `m${index}`);
 
-// Now and then a note starts a compaction of the directory: by chance, which has no place in a count.
-beforeEach(() => {
-  vi.spyOn(Math, "random").mockReturnValue(0.99);
-});
-afterEach(() => {
-  vi.restoreAllMocks();
-});
+withoutChance();
 
 describe("requests", () => {
   test("create: a read, a mark and a commit", async () => {

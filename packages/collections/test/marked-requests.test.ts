@@ -1,7 +1,10 @@
 import { describe, expect, test, vi } from "vitest";
+import { withoutChance } from "../../../conformance-tests/test/fixtures/without-chance.ts";
 import { directory, setUp, sizes } from "./marked-scene.ts";
 
 describe("requests", () => {
+  withoutChance();
+
   test("a mark serves the writes of 30 s; what they wrote follows in one note", async () => {
     const { driver, directories, write } = setUp();
     for (let n = 0; n < 10; n++) await write("a", n);

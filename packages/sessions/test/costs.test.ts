@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { createStores, MemoryDriver } from "@scrollback/store-core";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { WatchedDriver } from "../../../conformance-tests/test/fixtures/watched-driver.ts";
+import { withoutChance } from "../../../conformance-tests/test/fixtures/without-chance.ts";
 import { setting } from "../src/contract/values.ts";
 import { SessionService } from "../src/index.ts";
 
@@ -12,13 +13,7 @@ const threadsOf = {
   user: "sessions:user:app:ada",
 };
 
-// Now and then a note starts a compaction of the directory: by chance, which has no place in a count.
-beforeEach(() => {
-  vi.spyOn(Math, "random").mockReturnValue(0.99);
-});
-afterEach(() => {
-  vi.restoreAllMocks();
-});
+withoutChance();
 
 function watch(driver = new MemoryDriver()) {
   const watched = new WatchedDriver(driver);

@@ -7,7 +7,7 @@ import {
   RecordLogDriver,
 } from "../src/index.ts";
 
-// Four times the input may take four times the time, not sixteen. Time is that of this thread on a processor, the least of a few
+// Four times the input may take four times the time, not sixteen. Time is that of this process on processors, the least of a few
 // runs, because others are at work on the machine.
 
 const SIZES = [4_000, 16_000] as const;
@@ -21,9 +21,9 @@ async function growth(sizes: readonly [number, number], run: (size: number) => u
   const fastest = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
   for (let round = 0; round < 6; round++) {
     for (const [index, size] of sizes.entries()) {
-      const before = process.threadCpuUsage();
+      const before = process.cpuUsage();
       await run(size);
-      const { user, system } = process.threadCpuUsage(before);
+      const { user, system } = process.cpuUsage(before);
       fastest[index] = Math.min(fastest[index] ?? 0, user + system);
     }
   }
