@@ -92,7 +92,7 @@ export const deletionMutants: readonly Mutant[] = [
   ),
   off(
     "the operations of a deleted thread are remembered",
-    ["deletions", 21],
+    ["deletions", 2],
     ["write", "deletedEnd", "? end : undefined", "? undefined : undefined"],
   ),
 ];

@@ -161,7 +161,7 @@ export const mutants: readonly Mutant[] = [
   ),
   off(
     "a late drop of all blanks",
-    ["silences", 8],
+    ["silences", 1],
     ["write", "#confirm", 'if (this.#request.drop === "all" && end) await this.#amend(blankDead(end));', ""],
   ),
   off("a drop of all ends uploads", ["large", 1], ["plan", "uploadsAfter", 'request.drop === "all" || ', ""]),
