@@ -56,6 +56,13 @@ export const callChannels = Object.freeze({
 });
 export const retryChannel = channel("scrollback:retry");
 
+let later: (() => boolean) | undefined;
+
+/** Calls `subscribe` before each commit and read, until it returns true. */
+export function subscribeLater(subscribe: () => boolean): void {
+  later = subscribe;
+}
+
 /** Runs a commit or a read and publishes it. Without a subscriber it only calls `run(undefined)`. */
 export function observed<T>(
   operation: StoreCall["operation"],
@@ -64,6 +71,7 @@ export function observed<T>(
   threadId: string,
   run: (call: StoreCall | undefined) => Promise<T>,
 ): Promise<T> {
+  if (later?.()) later = undefined;
   const calls = callChannels[operation];
   return calls.hasSubscribers
     ? publish(

@@ -2,30 +2,51 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { createRequire } from "node:module";
 import type * as OpenTelemetry from "@opentelemetry/api";
 import { StoreError } from "./errors.ts";
-import { callChannels, retryChannel, type StoreCall, type StoreRetry } from "./observation.ts";
+import {
+  callChannels,
+  retryChannel,
+  type StoreCall,
+  type StoreRetry,
+  subscribeLater,
+} from "./observation.ts";
 
 type Api = typeof OpenTelemetry;
 
 const TRACER = "@scrollback/store-core";
 /** One per process: a second copy of this package would create each span twice. */
-const OFFERED = Symbol.for("scrollback.opentelemetry");
+const SUBSCRIBED = Symbol.for("scrollback.opentelemetry");
 /** The names of backends in the semantic conventions that differ from the drivers' names. */
 const systems = new Map([
   ["dynamodb", "aws.dynamodb"],
   ["postgres", "postgresql"],
 ]);
 
+let isOffered = false;
+
 /**
- * Creates spans from the tracing channels, if `@opentelemetry/api` is installed beside this package. The first call in a
- * process loads it synchronously, so that no span is missed. Later calls do nothing. The environment variable
- * `OTEL_SDK_DISABLED=true`, which disables OpenTelemetry, disables this too.
+ * Creates spans from the tracing channels, if `@opentelemetry/api` is installed beside this package, from the first store call
+ * after a tracer provider is registered. Until then a call costs nothing. The first call loads the API synchronously; later
+ * calls do nothing. The environment variable `OTEL_SDK_DISABLED=true`, which disables OpenTelemetry, disables this too.
  */
 export function offerSpans(): void {
-  if (Reflect.has(globalThis, OFFERED)) return;
-  Object.defineProperty(globalThis, OFFERED, { value: true });
+  if (isOffered) return;
+  isOffered = true;
   const isDisabled = process.env.OTEL_SDK_DISABLED?.toLowerCase() === "true";
   const api = isDisabled ? undefined : loadApi();
-  if (api) makeSpans(api);
+  if (!api) return;
+  subscribeLater(() => {
+    if (Reflect.has(globalThis, SUBSCRIBED)) return true;
+    if (!hasProvider(api)) return false;
+    Object.defineProperty(globalThis, SUBSCRIBED, { value: true });
+    makeSpans(api);
+    return true;
+  });
+}
+
+/** Whether a tracer provider is registered. The API's own one passes calls on to the registered one. */
+function hasProvider({ trace, ProxyTracerProvider }: Api): boolean {
+  const provider = trace.getTracerProvider();
+  return !(provider instanceof ProxyTracerProvider) || provider.getDelegateTracer(TRACER) !== undefined;
 }
 
 function loadApi(): Api | undefined {

@@ -23,8 +23,12 @@ const isInstalled = (() => {
     return false;
   }
 })();
-const said = { isInstalled, isHeard: commits.hasSubscribers, calls: [] };
+if (process.env.SCROLLBACK_PROVIDER) {
+  const { ProxyTracerProvider, trace } = createRequire(import.meta.url)("@opentelemetry/api");
+  trace.setGlobalTracerProvider(new ProxyTracerProvider().getDelegate());
+}
 await store.addMessages([{ role: "user", content: "one" }]);
+const said = { isInstalled, isHeard: commits.hasSubscribers, calls: [] };
 commits.subscribe({ asyncEnd: (call) => said.calls.push(call.method + " " + call.messages) });
 await store.addMessages([{ role: "user", content: "two" }]);
 said.contents = (await store.listMessages()).map(({ content }) => content);
@@ -71,9 +75,11 @@ test("where it cannot be loaded they work, too", async () => {
   await rm(broken, { recursive: true });
 });
 
-test("where it is installed without an SDK they work, and it listens from the first call on unless it is disabled", async () => {
+test("where it is installed, nothing listens until a tracer provider is registered, and never if it is disabled", async () => {
   await link("@opentelemetry/api");
-  expect(await outcome()).toEqual({ isInstalled: true, isHeard: true, ...works });
-  const isDisabled = { OTEL_SDK_DISABLED: "True" };
+  expect(await outcome()).toEqual({ isInstalled: true, isHeard: false, ...works });
+  const provided = { SCROLLBACK_PROVIDER: "1" };
+  expect(await outcome(provided)).toEqual({ isInstalled: true, isHeard: true, ...works });
+  const isDisabled = { ...provided, OTEL_SDK_DISABLED: "True" };
   expect(await outcome(isDisabled)).toEqual({ isInstalled: true, isHeard: false, ...works });
 });
