@@ -12,9 +12,9 @@ import {
   convertMessages,
   isContentPart,
   type MessageLosses,
+  outputOfPart,
   type Part,
   textOfToolOutput,
-  toolOutput,
 } from "@scrollback/store-core";
 import { fileBlock } from "./file-blocks.ts";
 
@@ -93,11 +93,8 @@ function answerBlock(part: Part, path: string, losses: MessageLosses): ContentBl
         : { type: "tool_call", ...call };
     }
     case "tool-result": {
-      const { type: _, toolCallId, toolName: __, output: given, isError, ...unread } = part;
-      losses.unread(path, unread);
-      const { output, keepsError } = toolOutput({ output: given, isError });
+      const { output, keepsError } = outputOfPart(part, path, losses);
       if (!keepsError) losses.dropped(`${path}.isError`);
-      if (output.providerOptions !== undefined) losses.dropped(`${path}.output.providerOptions`);
       if (output.type === "execution-denied" || output.type === "content") losses.changed(`${path}.output`);
       const value = output.type === "execution-denied" ? textOfToolOutput(output).text : output.value;
       const isFailed = output.type.startsWith("error-") || output.type === "execution-denied";
@@ -105,7 +102,7 @@ function answerBlock(part: Part, path: string, losses: MessageLosses): ContentBl
       if (output.type.endsWith("json") && typeof value === "string") losses.changed(`${path}.output`);
       return {
         type: "server_tool_call_result",
-        toolCallId,
+        toolCallId: part.toolCallId,
         status: isFailed ? "error" : "success",
         output: value as Record<string, unknown>,
       };
@@ -131,27 +128,22 @@ function toolMessages(
 }
 
 function toolMessage(
-  {
-    type: _,
-    toolCallId,
-    toolName,
-    output: given,
-    isError,
-    ...unread
-  }: Extract<Part, { type: "tool-result" }>,
+  part: Extract<Part, { type: "tool-result" }>,
   id: string | undefined,
   path: string,
   losses: MessageLosses,
 ): ToolMessage {
-  losses.unread(path, unread);
-  const { output, keepsError } = toolOutput({ output: given, isError });
-  if (output.providerOptions !== undefined) losses.dropped(`${path}.output.providerOptions`);
-  const own = { tool_call_id: toolCallId, name: toolName, ...(id !== undefined && { id }) };
+  const { output, keepsError } = outputOfPart(part, path, losses);
+  const own = { tool_call_id: part.toolCallId, name: part.toolName, ...(id !== undefined && { id }) };
   if (output.type === "content") {
     const blocks = losses.converted(output.value, `${path}.output.value`, (one, inner) =>
       isContentPart(one) ? blockOf("user", one, inner, losses) : undefined,
     );
-    return new ToolMessage({ ...own, contentBlocks: blocks, status: isError === true ? "error" : "success" });
+    return new ToolMessage({
+      ...own,
+      contentBlocks: blocks,
+      status: part.isError === true ? "error" : "success",
+    });
   }
   if (!keepsError) losses.dropped(`${path}.isError`);
   const { text, isError: isFailed, isChanged } = textOfToolOutput(output);

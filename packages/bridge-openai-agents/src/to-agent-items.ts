@@ -6,10 +6,10 @@ import {
   fileOfPart,
   isContentPart,
   type MessageLosses,
+  outputOfPart,
   type Part,
   plainJson,
   textOfToolOutput,
-  toolOutput,
 } from "@scrollback/store-core";
 import { fileItem, type InputContent } from "./input-files.ts";
 
@@ -145,25 +145,16 @@ function answerText(text: string): AgentInputItem {
 }
 
 function resultItem(
-  {
-    type: _,
-    toolCallId,
-    toolName,
-    output: given,
-    isError,
-    ...unread
-  }: Extract<Part, { type: "tool-result" }>,
+  part: Extract<Part, { type: "tool-result" }>,
   path: string,
   losses: MessageLosses,
 ): AgentInputItem {
-  losses.unread(path, unread);
-  const { output, keepsError } = toolOutput({ output: given, isError });
+  const { output, keepsError } = outputOfPart(part, path, losses);
   if (!keepsError) losses.dropped(`${path}.isError`);
-  if (output.providerOptions !== undefined) losses.dropped(`${path}.output.providerOptions`);
   const item = {
     type: "function_call_result",
-    callId: toolCallId,
-    name: toolName,
+    callId: part.toolCallId,
+    name: part.toolName,
     status: "completed",
   } as const;
   if (output.type === "content") return { ...item, output: resultContent(output.value, path, losses) };

@@ -99,7 +99,7 @@ export type {
   TraitsOption,
 } from "./store-factory.ts";
 export { checkStreamCursor, refuseStreamCursor, streamPageOf } from "./stream-cursor.ts";
-export { isContentPart, type ToolOutput, textOfToolOutput, toolOutput } from "./tool-output.ts";
+export { isContentPart, outputOfPart, type ToolOutput, textOfToolOutput, toolOutput } from "./tool-output.ts";
 export {
   type CommitPlan,
   countOf,

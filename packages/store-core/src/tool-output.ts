@@ -1,3 +1,4 @@
+import type { MessageLosses } from "./conversion.ts";
 import { plainJson } from "./conversion-json.ts";
 import type { Part } from "./message.ts";
 
@@ -42,6 +43,29 @@ export function toolOutput(part: { readonly output?: unknown; readonly isError?:
     return { output: { ...output, type: `error-${output.type}` } as ToolOutput, keepsError: true };
   }
   return { output, keepsError: output.type.startsWith("error-") };
+}
+
+/**
+ * The output of a tool result, for frameworks that keep neither options of providers nor fields of their own: names both as lost.
+ *
+ * @returns As {@link toolOutput}: where the output does not keep `isError`, it is for the caller to keep or to name.
+ */
+export function outputOfPart(
+  {
+    type: _,
+    toolCallId: __,
+    toolName: ___,
+    output,
+    isError,
+    ...unread
+  }: Extract<Part, { type: "tool-result" }>,
+  path: string,
+  losses: MessageLosses,
+): { output: ToolOutput; keepsError: boolean } {
+  losses.unread(path, unread);
+  const made = toolOutput({ output, isError });
+  if (made.output.providerOptions !== undefined) losses.dropped(`${path}.output.providerOptions`);
+  return made;
 }
 
 /**

@@ -1,34 +1,15 @@
 import {
   CreateTableCommand,
   type CreateTableCommandInput,
-  DescribeTableCommand,
-  DescribeTimeToLiveCommand,
   UpdateTimeToLiveCommand,
 } from "@aws-sdk/client-dynamodb";
-import { startServer } from "@scrollback/conformance/servers";
-import { afterAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { createDynamoStores } from "../src/index.ts";
 import { tableDefinition } from "../src/setup.ts";
 import { user } from "./messages.ts";
-import { clientOf, newTableName, urlOf } from "./table.ts";
+import { tableServer } from "./table-server.ts";
 
-const server = startServer("dynamodb");
-const raw = server.then(({ url }) => clientOf(url));
-afterAll(async () => {
-  (await raw).destroy();
-  await (await server).stop();
-});
-
-async function ownTable(): Promise<{ TableName: string; url: string }> {
-  const TableName = newTableName();
-  return { TableName, url: urlOf(TableName, (await server).url) };
-}
-
-async function describeTable(TableName: string) {
-  const { Table } = await (await raw).send(new DescribeTableCommand({ TableName }));
-  const { TimeToLiveDescription } = await (await raw).send(new DescribeTimeToLiveCommand({ TableName }));
-  return { ...Table, expiry: TimeToLiveDescription };
-}
+const { raw, ownTable, describeTable } = tableServer();
 
 describe("a table of another program", () => {
   const pairs: [string, CreateTableCommandInput][] = [

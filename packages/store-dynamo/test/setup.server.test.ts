@@ -3,33 +3,21 @@ import {
   type AttributeDefinition,
   CreateTableCommand,
   type CreateTableCommandInput,
-  DescribeTableCommand,
-  DescribeTimeToLiveCommand,
   ScanCommand,
   UpdateTableCommand,
 } from "@aws-sdk/client-dynamodb";
-import { startServer } from "@scrollback/conformance/servers";
 import { type Clock, createStores, RecordLogDriver } from "@scrollback/store-core";
-import { afterAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { DynamoRecordLog } from "../src/dynamo-log.ts";
 import { createDynamoStores } from "../src/index.ts";
 import { tableDefinition } from "../src/setup.ts";
 import { openGateway, refusal } from "./gateway.ts";
 import { user } from "./messages.ts";
 import { inProcess } from "./processes.ts";
-import { clientOf, makeTable, newTableName, urlOf } from "./table.ts";
+import { makeTable, urlOf } from "./table.ts";
+import { tableServer } from "./table-server.ts";
 
-const server = startServer("dynamodb");
-const raw = server.then(({ url }) => clientOf(url));
-afterAll(async () => {
-  (await raw).destroy();
-  await (await server).stop();
-});
-
-async function ownTable(): Promise<{ TableName: string; url: string }> {
-  const TableName = newTableName();
-  return { TableName, url: urlOf(TableName, (await server).url) };
-}
+const { server, raw, ownTable, describeTable } = tableServer();
 
 /** Makes a table as one that listings cannot use. */
 async function createWithoutIndex(TableName: string): Promise<void> {
@@ -37,12 +25,6 @@ async function createWithoutIndex(TableName: string): Promise<void> {
   const [stream, number] = AttributeDefinitions;
   const create = { ...definition, AttributeDefinitions: [stream, number] } as CreateTableCommandInput;
   await (await raw).send(new CreateTableCommand(create));
-}
-
-async function describeTable(TableName: string) {
-  const { Table } = await (await raw).send(new DescribeTableCommand({ TableName }));
-  const { TimeToLiveDescription } = await (await raw).send(new DescribeTimeToLiveCommand({ TableName }));
-  return { ...Table, expiry: TimeToLiveDescription };
 }
 
 const expiring = { AttributeName: "x", TimeToLiveStatus: "ENABLED" };
