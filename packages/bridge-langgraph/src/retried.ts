@@ -1,17 +1,9 @@
-import { pause, StoreError } from "@scrollback/store-core";
+import { retryOnConflict } from "@scrollback/store-core";
 
-const MAX_ATTEMPTS = 20;
-/** Another writer made progress, so the pauses stay below 200 ms. */
-const LONGEST_PAUSE = 3;
-
-/** Runs a read and the write that depends on it. Repeats both when another process has written meanwhile, at most 20 times. */
-export async function retried<T>(write: () => Promise<T>): Promise<T> {
-  for (let attempt = 0; ; attempt++) {
-    try {
-      return await write();
-    } catch (error) {
-      if (!StoreError.is(error, "CONFLICT") || attempt >= MAX_ATTEMPTS) throw error;
-    }
-    await pause(Math.min(attempt, LONGEST_PAUSE));
-  }
+/**
+ * Runs a read and the write that depends on it. Repeats both at most 20 times when another process has written meanwhile. That
+ * process made progress, so the pauses stay below 200 ms.
+ */
+export function retried<T>(write: () => Promise<T>): Promise<T> {
+  return retryOnConflict(write, { attempts: 21, longestPause: 3 });
 }

@@ -2,9 +2,9 @@ import type { UserMessageItem } from "@openai/agents-core";
 import {
   type FilePart,
   fileContent,
-  type fileOfPart,
   fileSource,
   type MessageLosses,
+  type PartFile,
   parseDataUrl,
   urlOfFile,
 } from "@scrollback/store-core";
@@ -17,7 +17,7 @@ const UNKNOWN_TYPE = "application/octet-stream";
 
 /** A file as input. What it cannot say of the file is named. Undefined where the SDK has no form for it. */
 export function fileItem(
-  { source, mediaType, filename }: NonNullable<ReturnType<typeof fileOfPart>>,
+  { source, mediaType, filename }: PartFile,
   path: string,
   losses: MessageLosses,
 ): InputContent | undefined {

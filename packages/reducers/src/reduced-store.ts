@@ -163,16 +163,19 @@ class ReducedStore<M> implements MessageStore<M> {
   /** Reduces the stored history. `written` is the revision of the reducing commit, if one was needed. */
   async #reduce(signal: AbortSignal | undefined): Promise<{ messages: M[]; written?: Revision | null }> {
     return await untilAborted(async () => {
-      return await retryOnConflict(async () => {
-        const { entries, revision } = await this.#store.read(signal && { signal });
-        const stored = entries.map((entry) => entry.message);
-        const messages = await this.#reducer.reduce(stored, signal && { signal });
-        if (!Array.isArray(messages))
-          invalid("withReducer: result of reducer.reduce() must be an array of messages");
-        if (isDeepStrictEqual(messages, stored)) return { messages };
-        const expected = { expectedRevision: revision, ...(signal && { signal }) };
-        return { messages, written: await this.#store.replaceMessages(messages, expected) };
-      }, signal);
+      return await retryOnConflict(
+        async () => {
+          const { entries, revision } = await this.#store.read(signal && { signal });
+          const stored = entries.map((entry) => entry.message);
+          const messages = await this.#reducer.reduce(stored, signal && { signal });
+          if (!Array.isArray(messages))
+            invalid("withReducer: result of reducer.reduce() must be an array of messages");
+          if (isDeepStrictEqual(messages, stored)) return { messages };
+          const expected = { expectedRevision: revision, ...(signal && { signal }) };
+          return { messages, written: await this.#store.replaceMessages(messages, expected) };
+        },
+        { signal },
+      );
     }, signal);
   }
 }

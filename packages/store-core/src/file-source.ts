@@ -48,15 +48,23 @@ export function fileOfPart(
   part: Extract<Part, { type: "file" | "image" }>,
   path: string,
   losses: MessageLosses,
-): { source: FileSource; mediaType: string; filename: unknown } | undefined {
+): PartFile | undefined {
   const { type, data, image, mediaType = "image", filename, ...unread } = part as object as FileFields;
   const [field, content] = type === "image" ? ["image", image] : ["data", data];
-  const source = typeof mediaType === "string" && fileSource(content, mediaType);
+  if (typeof mediaType !== "string") return undefined;
+  const source = fileSource(content, mediaType);
   if (!source) return undefined;
   losses.unread(path, unread);
   if (source.type === "reference" && Object.keys(source.reference).length > 1)
     losses.changed(`${path}.${field}`);
-  return { source, mediaType: mediaType as string, filename };
+  return { source, mediaType, filename };
+}
+
+/** The file of a part. */
+export interface PartFile {
+  readonly source: FileSource;
+  readonly mediaType: string;
+  readonly filename: unknown;
 }
 
 interface FileFields {

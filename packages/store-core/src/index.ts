@@ -53,6 +53,7 @@ export {
   fileContent,
   fileOfPart,
   fileSource,
+  type PartFile,
   parseDataUrl,
   urlOfFile,
 } from "./file-source.ts";
@@ -78,7 +79,7 @@ export {
   type StreamsRequest,
 } from "./record-log/record-log.ts";
 export { RecordLogDriver, type RecordLogDriverOptions } from "./record-log/record-log-driver.ts";
-export { pause, retryOnConflict, untilAborted } from "./retry.ts";
+export { type ConflictRetries, pause, retryOnConflict, untilAborted } from "./retry.ts";
 export type { StoreSettings, StoreState, ThreadSnapshot } from "./state.ts";
 export type {
   Change,

@@ -13,26 +13,36 @@ export async function pause(attempt: number, signal?: AbortSignal, clock = syste
   await clock.sleep(Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** attempt), signal);
 }
 
-const MAX_CONFLICTS = 100;
+/** Options of {@link retryOnConflict}. */
+export interface ConflictRetries {
+  signal?: AbortSignal | undefined;
+  /** How often `attempt` is made. Default 100. */
+  attempts?: number;
+  /** Pauses stop growing after this many. Default: they grow up to a second. */
+  longestPause?: number;
+}
 
 /**
  * Runs a read and the compare-and-set that follows it. Retries after a pause when another writer was first.
  *
- * @throws what `attempt` throws, including its `CONFLICT` after 100 attempts.
+ * @throws what `attempt` throws, including the `CONFLICT` of the last attempt.
  * @example
  * await retryOnConflict(async () => {
  *   const { revision, metadata } = await store.read({ limit: 0 });
  *   await store.commit({ metadata: next(metadata) }, { expectedRevision: revision });
  * });
  */
-export async function retryOnConflict<T>(attempt: () => Promise<T>, signal?: AbortSignal): Promise<T> {
-  for (let attempts = 1; ; attempts++) {
+export async function retryOnConflict<T>(
+  attempt: () => Promise<T>,
+  { signal, attempts = 100, longestPause = Number.POSITIVE_INFINITY }: ConflictRetries = {},
+): Promise<T> {
+  for (let made = 1; ; made++) {
     try {
       return await attempt();
     } catch (error) {
-      if (!StoreError.is(error, "CONFLICT") || attempts >= MAX_CONFLICTS) throw error;
+      if (!StoreError.is(error, "CONFLICT") || made >= attempts) throw error;
     }
-    await pause(attempts - 1, signal);
+    await pause(Math.min(made - 1, longestPause), signal);
   }
 }
 

@@ -114,18 +114,22 @@ export type Head = { readonly number: number } & {
 };
 
 type AnyField = Field<unknown, boolean>;
-const table = Object.entries(headFields) as unknown as readonly (readonly [keyof Fields, AnyField])[];
-const byKey = new Map(table.map(([name, field]) => [field.key, [name, field.type] as const]));
+const table = Object.entries(headFields as unknown as Record<keyof Fields, AnyField>).map(
+  ([name, field]) => ({
+    ...field,
+    name: name as keyof Fields,
+  }),
+);
+const byKey = new Map(table.map((field) => [field.key, field]));
 /** All heads have the same shape, so creating and reading them is fast. */
 const emptyHead: Readonly<Record<string, unknown>> = Object.fromEntries(
-  table.map(([name]) => [name, undefined]),
+  table.map(({ name }) => [name, undefined]),
 );
-const encoders = table.map(([name, { key, type }]) => ({ name, key, type }));
 const emptyJson: Readonly<Record<string, unknown>> = Object.fromEntries([
   ["v", FORMAT_VERSION],
-  ...encoders.map(({ key }) => [key, undefined]),
+  ...table.map(({ key }) => [key, undefined]),
 ]);
-const requiredNames = table.filter(([, { isRequired }]) => isRequired).map(([name]) => name);
+const requiredNames = table.filter(({ isRequired }) => isRequired).map(({ name }) => name);
 
 function originOf(number: number, base: unknown): number {
   return number < FIRST_ROW ? count.decode(base, 0) : number;
@@ -136,7 +140,7 @@ export function encodeHead(head: Head): string {
   const origin = originOf(head.number, head.base);
   // All heads have one shape, so writing them is fast. JSON omits undefined fields.
   const json: Record<string, unknown> = { ...emptyJson };
-  for (const { name, key, type } of encoders) {
+  for (const { name, key, type } of table) {
     const value = head[name];
     if (value === undefined || (Array.isArray(value) && value.length === 0)) continue;
     json[key] = type.encode(value, origin);
@@ -174,8 +178,8 @@ export function decodeHead(number: number, text: string): Head {
     for (const key in json) {
       const field = byKey.get(key);
       if (!field) continue;
-      name = field[0];
-      head[name] = field[1].decode(json[key], origin);
+      name = field.name;
+      head[name] = field.type.decode(json[key], origin);
     }
     for (name of requiredNames) if (head[name] === undefined) throw new Malformed("is missing");
   } catch (cause) {
@@ -286,7 +290,7 @@ export function describeHead(): {
   required: boolean;
   doc: string;
 }[] {
-  return table.map(([name, { key, type, isRequired, doc }]) => ({
+  return table.map(({ name, key, type, isRequired, doc }) => ({
     name,
     key,
     type: type.name,
