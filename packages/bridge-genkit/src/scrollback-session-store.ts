@@ -96,7 +96,7 @@ export class ScrollbackSessionStore<S = unknown> implements SessionStore<S> {
       const revision = await this.#snapshots.set(key, value, condition);
       const watches = this.#watches.get(this.#snapshots.threadId(key)) ?? [];
       for (const watch of watches) watch.tell({ value, revision });
-      await noted?.log.confirm(noted.note);
+      await noted?.log.note(noted.note);
       return id;
     });
   }
@@ -163,7 +163,10 @@ export class ScrollbackSessionStore<S = unknown> implements SessionStore<S> {
     sessionId: string,
     context: SessionStoreOptions["context"],
   ): Promise<SessionSnapshot<S> | undefined> {
-    const { notes } = await this.#logOf(sessionId, context).read();
+    const log = this.#logOf(sessionId, context);
+    const content = await log.read();
+    await log.shorten(content);
+    const { notes } = content;
     const read = async ({ id }: SnapshotNote) => {
       const snapshot = (await this.#snapshots.get(this.#key(id, context)))?.value;
       if (snapshot && sessionOf(snapshot) === sessionId) return snapshot;

@@ -3,8 +3,8 @@ import { type MessageStore, type Revision, StoreError } from "@scrollback/store-
 
 const FORMAT = { version: 1 } as const;
 const owner = { package: "@scrollback/bridge-genkit", kind: "Genkit session" };
-/** The average number of notes between two rewrites of a log, and the least number of notes for one. */
-const REWRITE_AT = 64;
+/** A log with fewer notes is not shortened. */
+const SHORTEN_AT = 64;
 /** Ancestors of a leaf that are kept: where a leaf turns out not to exist, its parent is one. */
 const KEPT_ANCESTORS = 2;
 
@@ -19,6 +19,15 @@ export interface SnapshotNote {
 /** What the log of a session says, by snapshot. */
 export type SnapshotNotes = Map<string, SnapshotNote>;
 
+/** A log as it was at a revision. */
+export interface SessionLogContent {
+  /** In the order of the log; the last one of a snapshot counts. */
+  readonly notes: SnapshotNotes;
+  readonly revision: Revision | null;
+  /** The number of notes, with those that were noted again. */
+  readonly length: number;
+}
+
 /** Which snapshots a session has. A snapshot is noted before it is written, so a note may have none. */
 export class SessionLog {
   readonly #store: MessageStore;
@@ -27,16 +36,11 @@ export class SessionLog {
     this.#store = store;
   }
 
-  async note(note: SnapshotNote): Promise<void> {
-    await this.#store.commit({ append: [envelope("user", note)], metadata: FORMAT });
-    if (Math.random() * REWRITE_AT < 1) await this.#rewrite();
-  }
-
   /**
-   * Notes a snapshot again, after it was written. So a deletion that has read the log before starts again, and after a
-   * deletion the log names the snapshot. Always one commit: saves that begin in one order also end in it.
+   * Notes a snapshot before it is written, and again after it: so a deletion that has read the log before starts again, and
+   * after a deletion the log names the snapshot. Always one commit: saves that begin in one order also end in it.
    */
-  async confirm(note: SnapshotNote): Promise<void> {
+  async note(note: SnapshotNote): Promise<void> {
     await this.#store.commit({ append: [envelope("user", note)], metadata: FORMAT });
   }
 
@@ -45,8 +49,7 @@ export class SessionLog {
     await this.#store.commit({ metadata: FORMAT });
   }
 
-  /** The notes in the order of the log; the last one of a snapshot counts. */
-  async read(): Promise<{ notes: SnapshotNotes; revision: Revision | null; length: number }> {
+  async read(): Promise<SessionLogContent> {
     const { entries, revision, metadata } = await this.#store.read();
     parseMetadata<typeof FORMAT>(this.#store.threadId, metadata, owner);
     const notes: SnapshotNotes = new Map();
@@ -57,10 +60,12 @@ export class SessionLog {
     return { notes, revision, length: entries.length };
   }
 
-  /** Keeps the leaves and what is near them. Another writer may be first, and then a later note does it. */
-  async #rewrite(): Promise<void> {
-    const { notes, revision, length } = await this.read();
-    if (length < REWRITE_AT) return;
+  /**
+   * Keeps the leaves and what is near them, in one commit, where this halves a long log. Called by lookups, which have read the
+   * log anyway; a save would take longer than one that began after it. Upkeep only: what fails here is tried by the next lookup.
+   */
+  async shorten({ notes, revision, length }: SessionLogContent): Promise<void> {
+    if (length < SHORTEN_AT) return;
     const kept = new Set<string>();
     for (const leaf of leavesOf(notes)) {
       let note: SnapshotNote | undefined = leaf;
@@ -70,12 +75,12 @@ export class SessionLog {
       }
     }
     // Without leaves the history is a cycle, which a lookup reports.
-    if (kept.size === 0) return;
+    if (kept.size === 0 || 2 * kept.size > length) return;
     const append = [...notes.values()].filter(({ id }) => kept.has(id)).map((note) => envelope("user", note));
     try {
       await this.#store.commit({ drop: "all", append }, { expectedRevision: revision });
     } catch (error) {
-      if (!StoreError.is(error, "CONFLICT")) throw error;
+      if (!StoreError.is(error)) throw error;
     }
   }
 }

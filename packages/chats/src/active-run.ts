@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { StoreError } from "@scrollback/store-core";
+import { MAX_ATTEMPTS, pauseAfter } from "./attempts.ts";
 import type { Chat, ChatEntry, Identified, MessageStatus } from "./chat.ts";
 import { ChatView, OutdatedError } from "./chat-view.ts";
 import { commitPlan, type Plan, type Written } from "./commit-plan.ts";
@@ -9,7 +10,6 @@ import { type Head, withFields } from "./head.ts";
 import type { ChatLocation } from "./threads.ts";
 import { missingChat } from "./write-chat.ts";
 
-const MAX_ATTEMPTS = 20;
 /** Where the store cannot be reached as a run ends, it is tried again after so long. */
 const END_RETRY_MS = 250;
 const abortMessages = {
@@ -247,7 +247,7 @@ export class ActiveRun<M extends Identified> {
       } catch (error) {
         if (!(error instanceof OutdatedError) || attempt >= MAX_ATTEMPTS) throw error;
       }
-      if (attempt > 0) await sleep(Math.random() * 20 * 2 ** Math.min(attempt, 4));
+      if (attempt > 0) await pauseAfter(attempt);
       const fresh = await ChatView.read<M>(stores, threadId, { limit: 64 });
       this.#assertOwn(fresh.head);
       this.#view = fresh;

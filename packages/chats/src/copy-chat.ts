@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { setTimeout as sleep } from "node:timers/promises";
 import { StoreError } from "@scrollback/store-core";
+import { MAX_ATTEMPTS, pauseAfter } from "./attempts.ts";
 import type { Chat, Identified } from "./chat.ts";
 import { ChatView, OutdatedError } from "./chat-view.ts";
 import { commitPlan } from "./commit-plan.ts";
@@ -9,8 +9,6 @@ import { isSameMessage, newEntry, type StoredEntry } from "./entries.ts";
 import { chatOf, type Head, isDone, newHead, type Operation } from "./head.ts";
 import type { ChatLocation } from "./threads.ts";
 import { takenId } from "./write-chat.ts";
-
-const MAX_ATTEMPTS = 20;
 
 /** A chat that is made of entries that exist elsewhere. */
 export interface ChatCopy<M extends Identified> {
@@ -67,7 +65,7 @@ export async function copyChat<M extends Identified>(
       if (attempt > MAX_ATTEMPTS)
         throw new StoreError("CONFLICT", `${method}: other writers were first ${attempt} times; try again`);
     }
-    if (attempt > 1) await sleep(Math.random() * 20 * 2 ** Math.min(attempt, 4));
+    if (attempt > 1) await pauseAfter(attempt, signal);
     view = await ChatView.read<M>(stores, threadId, { signal });
   }
 }

@@ -1,5 +1,6 @@
-import { setImmediate as otherEvents, setTimeout as sleep } from "node:timers/promises";
+import { setImmediate as otherEvents } from "node:timers/promises";
 import { StoreError } from "@scrollback/store-core";
+import { MAX_ATTEMPTS, pauseAfter } from "./attempts.ts";
 import type { Identified } from "./chat.ts";
 import { ChatView } from "./chat-view.ts";
 import type { Head } from "./head.ts";
@@ -7,7 +8,6 @@ import { readMember } from "./read-member.ts";
 import type { RunContext } from "./run-context.ts";
 import { type ChatLocation, locationOf, threads } from "./threads.ts";
 
-const MAX_ATTEMPTS = 20;
 const DELETED_AT_ONCE = 8;
 const PAGE = 256;
 
@@ -40,7 +40,7 @@ export async function deleteChat<M extends Identified>(
     } catch (error) {
       if (!StoreError.is(error, "CONFLICT") || attempt >= MAX_ATTEMPTS) throw error;
     }
-    await sleep(Math.random() * 20 * 2 ** Math.min(attempt, 4));
+    await pauseAfter(attempt, signal);
   }
 }
 
@@ -79,7 +79,7 @@ export async function deleteAllChats<M extends Identified>(
     }
     await directories.flush();
     if (await directories.removeDirectory(directory)) return;
-    await sleep(Math.random() * 20 * 2 ** Math.min(attempt, 4));
+    await pauseAfter(attempt, signal);
   }
   throw new StoreError(
     "CONFLICT",

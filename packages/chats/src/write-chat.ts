@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { type Revision, StoreError } from "@scrollback/store-core";
+import { MAX_ATTEMPTS, pauseAfter } from "./attempts.ts";
 import type { ChatWrite, Identified } from "./chat.ts";
 import { ChatView, OutdatedError } from "./chat-view.ts";
 import { commit, commitPlan, type Plan, type Written } from "./commit-plan.ts";
@@ -7,7 +7,6 @@ import type { ChatContext } from "./context.ts";
 import { chatOf, type Head, isDone, type Operation, operationOf, withFields, withOperation } from "./head.ts";
 import type { ChatLocation } from "./threads.ts";
 
-const MAX_ATTEMPTS = 20;
 /** One write to one chat. */
 export interface WriteRequest<M extends Identified> {
   readonly method: string;
@@ -42,7 +41,7 @@ export async function writeChat<M extends Identified>(
       if (attempt >= MAX_ATTEMPTS)
         throw new StoreError("CONFLICT", `${method}: other writers were first ${attempt} times; try again`);
     }
-    await sleep(Math.random() * 20 * 2 ** Math.min(attempt, 4));
+    await pauseAfter(attempt, signal);
   }
 }
 

@@ -8,9 +8,12 @@ const LONGEST_PAUSE_MS = 1_000;
 /**
  * Pauses for a random time whose maximum grows with each attempt (from 0), so that writers that failed together do not
  * retry together.
+ *
+ * @throws StoreError `ABORTED` as soon as the signal is aborted.
  */
 export async function pause(attempt: number, signal?: AbortSignal, clock = systemClock): Promise<void> {
-  await clock.sleep(Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** attempt), signal);
+  const ms = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** attempt);
+  await untilAborted(() => clock.sleep(ms, signal), signal);
 }
 
 /** Options of {@link retryOnConflict}. */
@@ -25,7 +28,7 @@ export interface ConflictRetries {
 /**
  * Runs a read and the compare-and-set that follows it. Retries after a pause when another writer was first.
  *
- * @throws what `attempt` throws, including the `CONFLICT` of the last attempt.
+ * @throws what `attempt` throws, including the `CONFLICT` of the last attempt, and `ABORTED` for an abort in a pause.
  * @example
  * await retryOnConflict(async () => {
  *   const { revision, metadata } = await store.read({ limit: 0 });

@@ -12,8 +12,8 @@ const TIMEOUT_MS = 180_000;
  */
 const RACE =
   "failed: Agent definePromptAgent should process all pre-queued messages in the background after detaching";
-/** There saves end in any order, as each is several requests on connections of their own. */
-const racing: readonly string[] = ["MongoDB", "DynamoDB", "PostgreSQL"];
+/** There saves end in any order, as their requests go over several connections. */
+const racing: readonly string[] = ["Redis Cluster", "MongoDB", "DynamoDB", "PostgreSQL"];
 
 /** Declares the tests of Genkit on a backend, as one test. */
 export const declareGenkitTests: DeclareOnBackend = (backend, _open, newUrl) => {

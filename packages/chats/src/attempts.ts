@@ -1,0 +1,7 @@
+import { pause } from "@scrollback/store-core";
+
+/** How often a write is made again that lost to another writer. */
+export const MAX_ATTEMPTS = 20;
+
+/** Waits for a random time of at most 0.4 s after a lost attempt (from 0). @throws StoreError `ABORTED`. */
+export const pauseAfter = (attempt: number, signal?: AbortSignal) => pause(Math.min(attempt, 4), signal);
