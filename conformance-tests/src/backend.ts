@@ -52,7 +52,7 @@ export class Backend implements AsyncDisposable {
     return this.stores(options).open();
   }
 
-  /** A second client on the same namespace; where threads live in one driver only, that driver. */
+  /** A second client on the same namespace; where the driver alone keeps the threads, that driver. */
   otherDriver(): Driver {
     const driver = this.harness.connect?.();
     if (!driver) return this.driver;
@@ -123,7 +123,7 @@ export class Backend implements AsyncDisposable {
     const { deletedWithinMs } = this.driver.capabilities;
     if (deletedWithinMs > LONGEST_WAIT_MS)
       this.#test.skip(
-        `what is left of a deleted thread stays for longer than a test (capabilities.deletedWithinMs)`,
+        `parts of a deleted thread remain for longer than a test runs (capabilities.deletedWithinMs)`,
       );
     return deletedWithinMs;
   }
@@ -135,7 +135,8 @@ export class Backend implements AsyncDisposable {
   }
 
   requireOtherClient(): void {
-    if (!this.harness.connect) this.#test.skip('threads live in one driver (capabilities.sharing "driver")');
+    if (!this.harness.connect)
+      this.#test.skip('the driver alone keeps the threads (capabilities.sharing "driver")');
   }
 
   /** What starts another process that does a job with a client of its own. It is ended after the test at the latest. */
@@ -145,7 +146,8 @@ export class Backend implements AsyncDisposable {
     options?: RemoteOptions,
   ) => RemoteJob<JobResult<Name>> {
     const { childProcess } = this.harness;
-    if (!childProcess) return this.#test.skip('threads live in one process (capabilities.sharing "driver")');
+    if (!childProcess)
+      return this.#test.skip('the driver alone keeps the threads (capabilities.sharing "driver")');
     return (job, input, options) => {
       const remote = runInProcess(childProcess, job, input, options);
       this.#cleanups.push(() => remote.kill());
@@ -169,7 +171,7 @@ export class Backend implements AsyncDisposable {
   }
 
   requireStateWithMessages(): void {
-    if (!this.driver.exportThread) this.#test.skip("a state holds no messages (they live in the backend)");
+    if (!this.driver.exportThread) this.#test.skip("a state holds no messages (the backend keeps them)");
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -7,7 +7,7 @@ import { numbered, textsIn, user } from "../messages.ts";
 export const order: Clause = {
   title: "Order",
   declare(test) {
-    test("keeps the order inside a batch and from batch to batch", async (backend) => {
+    test("keeps the order within a batch and between batches", async (backend) => {
       const store = backend.store();
       await store.addMessages(numbered(7, "first"));
       await store.addMessages(numbered(1, "second"));
@@ -16,7 +16,7 @@ export const order: Clause = {
       expect(await store.listMessages()).toStrictEqual(expected);
     });
 
-    test("what is added after an add returned comes after it, whichever client added it", async (backend) => {
+    test("a message added after another add returned comes after it, from any client", async (backend) => {
       const mine = backend.store();
       const others = backend.otherStores().open(mine.threadId);
       for (let round = 0; round < 20; round++) {
@@ -27,7 +27,7 @@ export const order: Clause = {
       expect(await textsIn(others)).toEqual(expected);
     });
 
-    test("all readers see one order while many write", async (backend) => {
+    test("all readers see the same order during concurrent writes", async (backend) => {
       const mine = backend.stores();
       const others = backend.otherStores();
       const { threadId } = mine.open();
@@ -45,7 +45,7 @@ export const order: Clause = {
       expect(await textsIn(others.open(threadId))).toEqual(final);
     });
 
-    test("order survives equal and falling timestamps in the messages", async (backend) => {
+    test("equal and decreasing timestamps in messages do not change the order", async (backend) => {
       const store = backend.store();
       const at = Date.parse("2024-05-01T12:00:00Z");
       const messages = [0, 0, 0, -1_000, -2_000, 5_000, 0].map((offset, index) => ({
@@ -58,7 +58,7 @@ export const order: Clause = {
       expect(await store.listMessages()).toStrictEqual(messages);
     });
 
-    test("order survives clients whose clocks are wrong", async (backend) => {
+    test("clients with wrong clocks do not change the order", async (backend) => {
       const mine = backend.store();
       const others = backend.otherStores().open(mine.threadId);
       try {
@@ -74,7 +74,7 @@ export const order: Clause = {
       expect(await textsIn(mine)).toEqual(["0", "1", "2", "3", "4", "5", "6", "7"]);
     });
 
-    test("sequence numbers rise in that order", async (backend) => {
+    test("sequence numbers increase in that order", async (backend) => {
       const store = backend.store();
       await store.addMessages(numbered(3));
       await store.addMessages(numbered(3, "later"));

@@ -11,7 +11,7 @@ import { numbered, textsIn, textsOf, user } from "../messages.ts";
 export const atomicCommit: Clause = {
   title: "Atomic commit",
   declare(test) {
-    test("a batch stays adjacent and is seen whole, whatever else is being written", async (backend) => {
+    test("a batch stays adjacent and is seen whole during concurrent writes", async (backend) => {
       const clients = [backend.stores(), backend.otherStores()];
       const { threadId } = backend.store();
       const written = { writers: ["a", "b", "c", "d"], batches: 6, batchSize: 5 };
@@ -25,7 +25,7 @@ export const atomicCommit: Clause = {
       for (const readings of await Promise.all(reading)) checkReadings(readings, final, written.batchSize);
     });
 
-    test("what a commit drops, adds and sets is seen together", async (backend) => {
+    test("what a commit drops, appends and sets becomes visible together", async (backend) => {
       const store = backend.store();
       const reader = backend.otherStores().open(store.threadId);
       const write = async () => {
@@ -48,7 +48,7 @@ export const atomicCommit: Clause = {
       await meanwhile(write(), read, read);
     });
 
-    test("a read of many pages is one revision, never a blend of two", async (backend) => {
+    test("a read of many pages returns one revision, never a mix of two", async (backend) => {
       // About 1.5 MB: more than a page of any backend known.
       const generation = (number: number) =>
         Array.from({ length: 1_500 }, (_, index) => user(`${number}/${index}/${"x".repeat(1_000)}`));
@@ -70,7 +70,7 @@ export const atomicCommit: Clause = {
       await meanwhile(write(), read);
     });
 
-    test("a commit that is refused changes nothing", async (backend) => {
+    test("a refused commit changes nothing", async (backend) => {
       const store = backend.store();
       await store.commit({ append: numbered(3), metadata: { title: "kept" } }, { operationId: "used" });
       const before = await store.read();
@@ -85,7 +85,7 @@ export const atomicCommit: Clause = {
       expect(await store.read()).toStrictEqual(before);
     });
 
-    test("a client that dies in the middle leaves whole batches, and all that it had acknowledged", async (backend) => {
+    test("a client that dies during a write leaves whole batches, including all that were acknowledged", async (backend) => {
       const runInProcess = backend.requireProcesses();
       const { threadId } = backend.store();
       const store = backend.stores().open(threadId);
@@ -104,7 +104,7 @@ export const atomicCommit: Clause = {
       }
     });
 
-    test("a connection cut in the middle of a request leaves the commit whole or not there", async (backend) => {
+    test("a connection cut during a request leaves the whole commit or nothing of it", async (backend) => {
       const { proxy, connect } = backend.requireNetwork();
       const store = createStores(connect()).open();
       await store.addMessages(numbered(1, "first"));

@@ -6,7 +6,7 @@ import { numbered, textsIn, user } from "../messages.ts";
 export const freshReads: Clause = {
   title: "Fresh reads",
   declare(test) {
-    test("a read that starts after a commit returned sees it, on every client", async (backend) => {
+    test("a read that starts after a commit returned sees it, on any client", async (backend) => {
       const mine = backend.store();
       const others = backend.otherStores().open(mine.threadId);
       for (let round = 1; round <= 25; round++) {
@@ -37,7 +37,7 @@ export const freshReads: Clause = {
       expect(await textsIn(mine)).toEqual(["after"]);
     });
 
-    test("a read sees what was acknowledged before it started, while many write", async (backend) => {
+    test("a read sees all writes acknowledged before it started, during concurrent writes", async (backend) => {
       const clients = [backend.stores(), backend.otherStores()];
       const { threadId } = backend.store();
       const acknowledged: string[] = [];

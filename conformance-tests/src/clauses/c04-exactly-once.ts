@@ -26,7 +26,7 @@ export const exactlyOnce: Clause = {
       expect(page.entries).toHaveLength(3);
     });
 
-    test("every kind of write is done once under its id", async (backend) => {
+    test("every kind of write takes effect once under its id", async (backend) => {
       const store = backend.store();
       await store.addMessages(numbered(9));
       for (const write of [
@@ -45,7 +45,7 @@ export const exactlyOnce: Clause = {
       }
     });
 
-    test("the same change is the same whichever codec, and another one is not", async (backend) => {
+    test("the same change is recognized with any codec, and a different one is not", async (backend) => {
       for (const [what, codec] of Object.entries(codecs)) {
         const store = backend.store({ codec });
         const others = backend.otherStores({ codec }).open(store.threadId);
@@ -57,7 +57,7 @@ export const exactlyOnce: Clause = {
       }
     });
 
-    test("the same id with another change is CONFLICT and changes nothing", async (backend) => {
+    test("the same id with another change fails with CONFLICT and changes nothing", async (backend) => {
       const store = backend.store();
       await store.addMessages(numbered(5));
       const change: Change = { drop: 1, append: [user("a"), user("b")], metadata: { title: "one" } };
@@ -96,7 +96,7 @@ export const exactlyOnce: Clause = {
       expect(conflict.message).toContain("operationId");
     });
 
-    test("a write that lost a compare-and-set may come again under its id", async (backend) => {
+    test("a write that lost a compare-and-set can be repeated under its id", async (backend) => {
       const store = backend.store();
       const revision = await store.addMessages([user("a")]);
       const operationId = "op";
@@ -106,7 +106,7 @@ export const exactlyOnce: Clause = {
       expect(await textsIn(store)).toEqual(["a", "b"]);
     });
 
-    test(`the newest ${REMEMBERED_OPERATIONS} ids of a thread are remembered, over clear too`, async (backend) => {
+    test(`the newest ${REMEMBERED_OPERATIONS} ids of a thread are remembered, also after clear`, async (backend) => {
       const store = backend.store();
       const write = (number: number) =>
         number === 20
@@ -122,7 +122,7 @@ export const exactlyOnce: Clause = {
       await rejection(store.addMessages([user("other")], { operationId: "3" }), "CONFLICT");
     });
 
-    test("ids are remembered over trimming", async (backend) => {
+    test("ids are remembered after trimming", async (backend) => {
       const store = backend.store({ maxMessages: 2 });
       const first = await store.addMessages([user("first")], { operationId: "op" });
       for (let round = 0; round < 10; round++) await store.addMessages(numbered(3, `${round}`));
@@ -130,7 +130,7 @@ export const exactlyOnce: Clause = {
       expect(await textsIn(store)).toEqual(["9 2", "9 3"]);
     });
 
-    test("a legitimate repeat is kept", async (backend) => {
+    test("equal messages under different ids or none are all kept", async (backend) => {
       const store = backend.store();
       await store.addMessages([user("again")]);
       await store.addMessages([user("again")]);
@@ -139,7 +139,7 @@ export const exactlyOnce: Clause = {
       expect(await textsIn(store)).toEqual(Array(6).fill("again"));
     });
 
-    test("the same write at the same time from two clients counts once", async (backend) => {
+    test("the same write from two clients at the same time takes effect once", async (backend) => {
       const store = backend.store();
       const others = backend.otherStores().open(store.threadId);
       for (let round = 0; round < 8; round++) {
@@ -152,7 +152,7 @@ export const exactlyOnce: Clause = {
       expect(await textsIn(store)).toEqual(["0", "1", "2", "3", "4", "5", "6", "7"]);
     });
 
-    test("ids belong to their thread, and every character counts", async (backend) => {
+    test("ids belong to one thread, and are compared by every character", async (backend) => {
       const [one, two] = [backend.store(), backend.store()];
       const ids = [
         "a",
@@ -181,7 +181,7 @@ export const exactlyOnce: Clause = {
       expect(await textsIn(one)).toHaveLength(ids.length + 1);
     });
 
-    test("a wrong id is refused before any I/O", async (backend) => {
+    test("an invalid id is refused before any I/O", async (backend) => {
       const store = backend.store();
       await backend.withoutRequests(async () => {
         for (const operationId of ["", "x".repeat(1_025), "é".repeat(513), "\ud800", 7, null]) {
@@ -192,14 +192,14 @@ export const exactlyOnce: Clause = {
       expect(await store.listMessages()).toEqual([]);
     });
 
-    test("an empty change uses up no id", async (backend) => {
+    test("an empty change does not use up an id", async (backend) => {
       const store = backend.store();
       expect(await store.addMessages([], { operationId: "op" })).toBeNull();
       await store.addMessages([user("a")], { operationId: "op" });
       expect(await textsIn(store)).toEqual(["a"]);
     });
 
-    test("a write whose reply was lost is retried and counts once", async (backend) => {
+    test("a write whose reply was lost is retried and takes effect once", async (backend) => {
       const { proxy, connect } = backend.requireNetwork();
       const store = createStores(connect()).open();
       await store.addMessages(numbered(2));
@@ -217,7 +217,7 @@ export const exactlyOnce: Clause = {
       expect(await textsIn(store)).toEqual([...expected.slice(0, -1), "in its place"]);
     });
 
-    test("a write whose reply was lost counts once, though many others come before it is sent again", async (backend) => {
+    test("a write whose reply was lost takes effect once, also after many other writes before the retry", async (backend) => {
       const { proxy, connect } = backend.requireNetwork();
       const driver = connect();
       let isLost = false;
@@ -248,7 +248,7 @@ export const exactlyOnce: Clause = {
       expect(texts).toHaveLength(3 + MORE_THAN_REMEMBERED + 1);
     });
 
-    test("a write that never arrived is retried and counts once", async (backend) => {
+    test("a write that never arrived is retried and takes effect once", async (backend) => {
       const { proxy, connect } = backend.requireNetwork();
       const store = createStores(connect()).open();
       await store.addMessages(numbered(1));
@@ -260,7 +260,7 @@ export const exactlyOnce: Clause = {
       expect(await textsIn(store)).toEqual(["message 1", "cut after 0", "cut after 10"]);
     });
 
-    test("a pop whose reply was lost takes one message", async (backend) => {
+    test("a pop whose reply was lost removes one message", async (backend) => {
       const { proxy, connect } = backend.requireNetwork();
       const driver = connect();
       const cut = { kind: "cut-reply", times: 1 } as const;
@@ -284,7 +284,7 @@ export const exactlyOnce: Clause = {
       expect(await textsIn(store)).toEqual(["message 1", "message 2", "message 3"]);
     });
 
-    test("a write whose reply is lost may be given up and sent again by its id", async (backend) => {
+    test("a write whose reply was lost can be aborted and sent again under its id", async (backend) => {
       const { proxy, connect } = backend.requireNetwork();
       const store = createStores(connect()).open();
       await store.addMessages(numbered(1));

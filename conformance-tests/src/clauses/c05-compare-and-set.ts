@@ -9,7 +9,7 @@ import { numbered, textsIn, user } from "../messages.ts";
 export const compareAndSet: Clause = {
   title: "Compare and set",
   declare(test) {
-    test("a commit applies at the expected revision, else it is CONFLICT and nothing changes", async (backend) => {
+    test("a commit applies at the expected revision; otherwise it fails with CONFLICT and changes nothing", async (backend) => {
       const store = backend.store();
       const first = await store.addMessages(numbered(2));
       const second = await store.addMessages([user("b")], { expectedRevision: first });
@@ -32,7 +32,7 @@ export const compareAndSet: Clause = {
       expect(await store.listMessages()).toEqual([]);
     });
 
-    test("null means: only if nothing was ever written here", async (backend) => {
+    test("null means: only if the thread was never written", async (backend) => {
       const store = backend.store();
       expect((await store.read()).revision).toBeNull();
       await rejection(store.addMessages([user("a")], { expectedRevision: "some.1" }), "CONFLICT");
@@ -43,7 +43,7 @@ export const compareAndSet: Clause = {
       expect(await store.listMessages()).toEqual([]);
     });
 
-    test("null applies again once the thread has expired", async (backend) => {
+    test("null applies again after the thread has expired", async (backend) => {
       backend.requireExpiry();
       const store = backend.store({ ttlMs: 100 });
       await store.addMessages([user("a")], { expectedRevision: null });
@@ -54,7 +54,7 @@ export const compareAndSet: Clause = {
       expect(await textsIn(lasting)).toEqual(["b"]);
     });
 
-    test("a write returns the revision that is read next, by every client", async (backend) => {
+    test("a write returns the revision that every client reads next", async (backend) => {
       const store = backend.store();
       const others = backend.otherStores().open(store.threadId);
       for (const write of [
@@ -71,7 +71,7 @@ export const compareAndSet: Clause = {
       }
     });
 
-    test("every commit moves the revision, and none comes again, not even after clear", async (backend) => {
+    test("every commit changes the revision, and no revision is repeated, not even after clear", async (backend) => {
       const store = backend.store();
       const revisions: (string | null)[] = [(await store.read()).revision];
       for (let round = 0; round < 6; round++) {
@@ -88,7 +88,7 @@ export const compareAndSet: Clause = {
       expect(new Set(revisions).size).toBe(revisions.length);
     });
 
-    test("no revision comes again after the thread has expired", async (backend) => {
+    test("no revision is repeated after the thread has expired", async (backend) => {
       backend.requireExpiry();
       const store = backend.store({ ttlMs: 100 });
       const revisions: (string | null)[] = [];
@@ -101,7 +101,7 @@ export const compareAndSet: Clause = {
       await rejection(store.addMessages([user("b")], stale), "CONFLICT");
     });
 
-    test("of racing writers exactly one wins", async (backend) => {
+    test("exactly one of several racing writers wins", async (backend) => {
       const store = backend.store();
       const others = backend.otherStores().open(store.threadId);
       let expectedRevision: string | null = null;
@@ -124,7 +124,7 @@ export const compareAndSet: Clause = {
       expect(await textsIn(store)).toEqual(winners);
     });
 
-    test("writers that read, compare and set lose no update", async (backend) => {
+    test("concurrent compare-and-set writers lose no update", async (backend) => {
       const { threadId } = backend.store();
       const clients = [backend.stores(), backend.otherStores(), backend.stores()];
       await Promise.all(
@@ -137,7 +137,7 @@ export const compareAndSet: Clause = {
       );
     });
 
-    test("popMessage takes each message once, the newest first", async (backend) => {
+    test("popMessage removes each message once, newest first", async (backend) => {
       const store = backend.store();
       await store.addMessages(numbered(3));
       expect(await store.popMessage()).toStrictEqual(user("message 3"));
@@ -150,7 +150,7 @@ export const compareAndSet: Clause = {
       expect(await backend.store().popMessage()).toBeUndefined();
     });
 
-    test("racing pops take each message once", async (backend) => {
+    test("racing pops remove each message once", async (backend) => {
       const { threadId } = backend.store();
       await backend.stores().open(threadId).addMessages(numbered(24));
       const taken = await Promise.all(
@@ -183,7 +183,7 @@ export const compareAndSet: Clause = {
       await rejection(store.addMessages([], { expectedRevision: null }), "CONFLICT");
     });
 
-    test("a drop past the beginning drops what is there", async (backend) => {
+    test("dropping more messages than the thread has drops all of them", async (backend) => {
       const store = backend.store();
       await store.addMessages(numbered(3));
       await store.commit({ drop: 7, append: [user("a")] });

@@ -34,7 +34,7 @@ export const trimming: Clause = {
         }
       });
 
-      test(`any history is trimmed as the clause says, "${mode}"`, async (backend) => {
+      test(`random histories are trimmed as the clause says, trimming "${mode}"`, async (backend) => {
         const step = fc.record({
           drop: fc.oneof({ weight: 4, arbitrary: fc.constant(0) }, fc.integer({ min: 1, max: 4 })),
           append: fc.string({ unit: fc.constantFrom(..."suuaactrp"), maxLength: 7 }),
@@ -66,7 +66,7 @@ export const trimming: Clause = {
       expect(await textsIn(reopened(backend, store))).toEqual(["1", "4", "5"]);
     });
 
-    test("a wrong maxMessages or trimming is refused when the store is made", async (backend) => {
+    test("an invalid maxMessages or trimming is refused when the store is created", async (backend) => {
       for (const maxMessages of [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, "5", null]) {
         const error = thrown(
           () => backend.stores({ maxMessages: maxMessages as number }),
@@ -80,7 +80,7 @@ export const trimming: Clause = {
       }
     });
 
-    test("after every kind of write the thread holds at most maxMessages", async (backend) => {
+    test("the thread has at most maxMessages messages after every kind of write", async (backend) => {
       const store = backend.store({ maxMessages: 4, trimming: "exact" });
       const unlimited = reopened(backend, store);
       await store.addMessages(numbered(9));
@@ -99,7 +99,7 @@ export const trimming: Clause = {
       expect(await textsIn(unlimited)).toEqual(["again 1", "again 2", "popped 1", "popped 2"]);
     });
 
-    test("a commit trims in its own step: no reader sees more, and the revision moves once", async (backend) => {
+    test("a commit trims atomically: no reader sees more messages, and the revision changes once", async (backend) => {
       const store = backend.store({ maxMessages: 5, trimming: "exact" });
       const reader = backend.otherStores().open(store.threadId);
       const revisions: (string | null)[] = [];
@@ -141,7 +141,7 @@ export const trimming: Clause = {
       expect(await textsIn(store)).toEqual(["other rules", "message 3", "message 4"]);
     });
 
-    test("a lower maxMessages is honoured by reads at once and takes effect at the next write", async (backend) => {
+    test("a lower maxMessages applies to reads at once, and to the thread at the next write", async (backend) => {
       const store = backend.store();
       const messages = history("s u a u c t a u a");
       await store.addMessages(messages);
@@ -189,7 +189,7 @@ export const trimming: Clause = {
       expect(await textsIn(wide)).toEqual(["message 8", "a"]);
     });
 
-    test("trimming asks the store's own traits", async (backend) => {
+    test("trimming uses the store's own traits", async (backend) => {
       interface Line {
         from: "human" | "model" | "rules";
         answers?: string;
@@ -212,7 +212,7 @@ export const trimming: Clause = {
       expect(await store.listMessages()).toStrictEqual([lines[0], lines[4], lines[5]]);
     });
 
-    test("what was trimmed is gone from the backend in time", async (backend) => {
+    test("trimmed messages are removed from the backend in time", async (backend) => {
       const { trimmedWithinCommits } = backend.driver.capabilities;
       expect(trimmedWithinCommits).toBeLessThanOrEqual(64);
       for (const mode of trimmings) {
@@ -233,7 +233,7 @@ export const trimming: Clause = {
       }
     });
 
-    test("what clear or replaceMessages dropped is in no row or key of the backend when it returns", async (backend) => {
+    test("what clear or replaceMessages dropped is in no row or key of the backend once it returns", async (backend) => {
       for (const drop of ["clear", "replaceMessages"] as const) {
         const store = backend.store();
         const secrets = Array.from({ length: 7 }, () => crypto.randomUUID());

@@ -41,7 +41,7 @@ async function readBackwards(
 export const reading: Clause = {
   title: "Reading",
   declare(test) {
-    test("listMessages gives the whole thread, or the newest that many, oldest first", async (backend) => {
+    test("listMessages returns the whole thread or the newest messages, oldest first", async (backend) => {
       const store = backend.store();
       await store.addMessages(numbered(12));
       const all = textsOf(numbered(12));
@@ -61,7 +61,7 @@ export const reading: Clause = {
       }
     });
 
-    test("a wrong limit, cursor or option is refused before any I/O", async (backend) => {
+    test("an invalid limit, cursor or option is refused before any I/O", async (backend) => {
       const store = backend.store();
       await store.addMessages(numbered(2));
       const { newer } = await store.read();
@@ -93,7 +93,7 @@ export const reading: Clause = {
       });
     });
 
-    test("pages backwards from the end cover the thread, and older is absent where it begins", async (backend) => {
+    test("paging backwards from the end covers the thread, and older is absent on the first page", async (backend) => {
       const store = backend.store();
       await store.addMessages(numbered(10));
       const all = textsOf(numbered(10));
@@ -122,7 +122,7 @@ export const reading: Clause = {
       expect(textsOfPage(await store.read({ before: nothing.older ?? "" }))).toEqual(textsOf(numbered(4)));
     });
 
-    test("after gives what is newer, with a limit the first that many", async (backend) => {
+    test("after returns newer messages, with a limit the oldest of them", async (backend) => {
       const store = backend.store();
       await store.addMessages(numbered(10));
       const { older } = await store.read({ limit: 9 });
@@ -137,7 +137,7 @@ export const reading: Clause = {
       expect((await store.read({ after: rest.newer ?? "", limit: 0 })).entries).toEqual([]);
     });
 
-    test("a reader at the end waits for more by its cursor, in any client", async (backend) => {
+    test("a reader at the end finds new messages by its cursor, on any client", async (backend) => {
       const store = backend.store();
       const reader = backend.otherStores().open(store.threadId);
       await store.addMessages(numbered(2));
@@ -161,7 +161,7 @@ export const reading: Clause = {
       expect(seen).toEqual(["a 1", "a 2", "b 1", "b 2", "b 3", "c 1"]);
     });
 
-    test("paging backwards is stable while others add", async (backend) => {
+    test("paging backwards is stable while other clients append", async (backend) => {
       const store = backend.store();
       const others = backend.otherStores().open(store.threadId);
       await store.addMessages(numbered(30));
@@ -169,7 +169,7 @@ export const reading: Clause = {
       expect(seen).toEqual(textsOf(numbered(30)));
     });
 
-    test("paging forwards sees everything once, in order, while others add", async (backend) => {
+    test("paging forwards returns everything once, in order, while other clients append", async (backend) => {
       const store = backend.store();
       const others = backend.otherStores().open(store.threadId);
       await store.addMessages(numbered(1));
@@ -188,7 +188,7 @@ export const reading: Clause = {
       expect(seen).toEqual(await textsIn(store));
     });
 
-    test("paging backwards stays in place while the beginning is trimmed away", async (backend) => {
+    test("paging backwards keeps its position while the beginning is trimmed", async (backend) => {
       const store = backend.store();
       await store.addMessages(numbered(20));
       const page = await store.read({ limit: 5 });
@@ -206,7 +206,7 @@ export const reading: Clause = {
       );
     });
 
-    test("pages across the gap that trimming leaves behind a system message", async (backend) => {
+    test("paging crosses the gap that trimming leaves behind a system message", async (backend) => {
       const store = backend.store({ maxMessages: 5 });
       await store.addMessages([system("rules"), ...numbered(20)]);
       const expected = ["rules", "message 17", "message 18", "message 19", "message 20"];
@@ -222,7 +222,7 @@ export const reading: Clause = {
       );
     });
 
-    test("sequence numbers name the same message on every page", async (backend) => {
+    test("a sequence number identifies the same message on every page", async (backend) => {
       const store = backend.store();
       await store.addMessages(numbered(9));
       const { entries } = await store.read();
@@ -231,7 +231,7 @@ export const reading: Clause = {
       expect([...before.entries, ...newest.entries]).toStrictEqual(entries.slice(1));
     });
 
-    test("a cursor of a thread that has expired finds only what is newer", async (backend) => {
+    test("a cursor of an expired thread finds only newer messages", async (backend) => {
       backend.requireExpiry();
       const lasting = backend.store();
       await lasting.addMessages(numbered(8));
@@ -259,7 +259,7 @@ export const reading: Clause = {
       }
     });
 
-    test("reads page fully past every backend's page size", async (backend) => {
+    test("reads return more messages than the backend's page size", async (backend) => {
       const store = backend.store();
       await fill(store, LONG);
       const all = textsOf(numbered(LONG));
@@ -277,7 +277,7 @@ export const reading: Clause = {
       expect(await textsIn(large, 11)).toEqual(texts.slice(1));
     });
 
-    test("the newest few are read from the end: the same requests, however long the thread", async (backend) => {
+    test("reading the newest messages takes the same number of requests at any thread length", async (backend) => {
       backend.requireRequests();
       for (const length of [30, LONG]) {
         const store = backend.store();
@@ -294,7 +294,7 @@ export const reading: Clause = {
       }
     });
 
-    test("the newest few are read from the end: about the same bytes, however long the thread", async (backend) => {
+    test("reading the newest messages takes about the same number of bytes at any thread length", async (backend) => {
       const { proxy, connect } = backend.requireNetwork();
       const stores = createStores(connect());
       const bytesOfRead = async (length: number, newest: number) => {

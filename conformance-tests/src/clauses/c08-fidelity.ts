@@ -16,7 +16,7 @@ const OVERHEAD_BYTES = 4_096;
 export const fidelity: Clause = {
   title: "Fidelity",
   declare(test) {
-    test("every kind of value comes out as it went in", async (backend) => {
+    test("every kind of value is read as it was written", async (backend) => {
       const store = backend.store();
       await store.addMessages(carriedValues.map(({ value }) => carrying(value)));
       const read = await store.listMessages();
@@ -26,7 +26,7 @@ export const fidelity: Clause = {
       });
     });
 
-    test("every kind of value comes out of a thread's metadata too", async (backend) => {
+    test("every kind of value is read from metadata as it was written", async (backend) => {
       const store = backend.store();
       for (const { what, value, ...carried } of carriedValues.filter((_, index) => index % 3 === 0)) {
         await store.commit({ metadata: { value } });
@@ -36,7 +36,7 @@ export const fidelity: Clause = {
       }
     });
 
-    test("any nesting of them, under any keys, comes out as it went in", async (backend) => {
+    test("any nesting of values under any keys is read as it was written", async (backend) => {
       const store = backend.store({ maxMessages: 5, trimming: "exact" });
       const run = fc.asyncProperty(fc.array(anyValue, { minLength: 1, maxLength: 4 }), async (values) => {
         await store.addMessages(values.map(carrying));
@@ -54,7 +54,7 @@ export const fidelity: Clause = {
       expect(differenceOf(read, confusableObjects)).toBeUndefined();
     });
 
-    test("an error keeps name, message and cause, and a cause that is absent stays absent", async (backend) => {
+    test("an error keeps its name, message and cause, and an absent cause stays absent", async (backend) => {
       const store = backend.store();
       await store.addMessages([
         carrying(new TypeError("without")),
@@ -70,7 +70,7 @@ export const fidelity: Clause = {
       expect([withCause?.message, withCause && "cause" in withCause]).toEqual(["with", true]);
     });
 
-    test("of what clients hang on an error, only a code and the errors of an AggregateError are kept", async (backend) => {
+    test("of other properties of an error, only code and the errors of an AggregateError are kept", async (backend) => {
       const store = backend.store();
       const failed = Object.assign(new Error("refused"), { code: "ECONNREFUSED", headers: "hunter2" });
       const all = Object.assign(new AggregateError([failed], "all failed"), { request: () => "hunter2" });
@@ -140,7 +140,7 @@ export const fidelity: Clause = {
       expect(await store.listMessages()).toStrictEqual(messages);
     });
 
-    test("every text of every Unicode character comes out as it went in", async (backend) => {
+    test("texts of every Unicode character are read as they were written", async (backend) => {
       const store = backend.store();
       let plane = "";
       for (let code = 0; code <= 0xffff; code++) plane += String.fromCharCode(code);
@@ -149,7 +149,7 @@ export const fidelity: Clause = {
       expect(await textsIn(store)).toEqual(texts);
     });
 
-    test("what cannot be carried is refused at the write, wherever it stands, and nothing is written", async (backend) => {
+    test("a value that cannot be stored is refused by the write, at any depth, and nothing is written", async (backend) => {
       const store = backend.store();
       await store.addMessages([user("before")]);
       await backend.withoutRequests(async () => {
@@ -175,7 +175,7 @@ export const fidelity: Clause = {
       expect(await textsIn(store)).toEqual(["before"]);
     });
 
-    test("what is no message is refused at the write, and nothing is written", async (backend) => {
+    test("a value that is not a message is refused by the write, and nothing is written", async (backend) => {
       const store = backend.store();
       await backend.withoutRequests(async () => {
         for (const wrong of [
@@ -202,7 +202,7 @@ export const fidelity: Clause = {
       expect(await store.read()).toStrictEqual({ entries: [], revision: null, count: 0 });
     });
 
-    test("reads return fresh copies, and a write keeps what it was given", async (backend) => {
+    test("reads return fresh copies, and a write copies its arguments", async (backend) => {
       const store = backend.store();
       const given = carrying({ list: [1], bytes: new Uint8Array([1]) });
       const writing = store.commit({ append: [given], metadata: given.metadata });
@@ -220,7 +220,7 @@ export const fidelity: Clause = {
       }
     });
 
-    test("bytes cost at most 4/3 of their size at rest, whichever codec", async (backend) => {
+    test("bytes take at most 4/3 of their size at rest, with any codec", async (backend) => {
       const size = 300_000;
       for (const bytes of [
         randomFillSync(new Uint8Array(size)),
@@ -242,7 +242,7 @@ export const fidelity: Clause = {
       }
     });
 
-    test("messages and metadata come out as they went in, whichever codec", async (backend) => {
+    test("messages and metadata are read as they were written, with any codec", async (backend) => {
       const title = "night trams ".repeat(20);
       const metadata = { title, seen: new Date(0) };
       const messages = [...numbered(3), user(title), ...hostileStrings.map(user)];
@@ -260,7 +260,7 @@ export const fidelity: Clause = {
       }
     });
 
-    test("a record is carried as it is, whatever the codec writes", async (backend) => {
+    test("any text that a codec writes is stored unchanged", async (backend) => {
       const odd = { prefix: ' \u0000\n"\\{}💬é\u2028' };
       const codec = {
         encode: (value: unknown) => odd.prefix + jsonCodec.encode(value) + odd.prefix,

@@ -160,7 +160,7 @@ const idPair = fc
 export const isolation: Clause = {
   title: "Isolation",
   declare(test) {
-    test("any id is a thread of its own", async (backend) => {
+    test("every id is a separate thread", async (backend) => {
       const { driver } = await backend.freshHarness();
       const stores = createStores(driver);
       expect(new Set(hostileIds).size).toBe(hostileIds.length);
@@ -187,7 +187,7 @@ export const isolation: Clause = {
       }
     });
 
-    test("no two ids meet, however close", async (backend) => {
+    test("similar ids are separate threads", async (backend) => {
       const { driver } = await backend.freshHarness();
       const stores = createStores(driver);
       const run = fc.asyncProperty(idPair, async ([one, two]) => {
@@ -204,7 +204,7 @@ export const isolation: Clause = {
       await checkProperty(run, 80);
     });
 
-    test("an id that is empty, too long or no well-formed Unicode is refused when the store is made", async (backend) => {
+    test("an id that is empty, too long or not well-formed Unicode is refused when the store is created", async (backend) => {
       const stores = backend.stores();
       const wrong = [
         "",
@@ -226,7 +226,7 @@ export const isolation: Clause = {
       });
     });
 
-    test("a thread id left out is a new one each time", async (backend) => {
+    test("a store without a thread id gets a new one each time", async (backend) => {
       const stores = backend.stores();
       const ids = Array.from({ length: 50 }, () => stores.open().threadId);
       expect(new Set(ids).size).toBe(50);
@@ -235,7 +235,7 @@ export const isolation: Clause = {
         expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
     });
 
-    test("two namespaces never meet, whatever the id", async (backend) => {
+    test("two namespaces are separate, with any id", async (backend) => {
       const one = createStores((await backend.freshHarness()).driver);
       const two = createStores((await backend.freshHarness()).driver);
       for (const id of hostileIds.slice(0, 40)) {
@@ -247,7 +247,7 @@ export const isolation: Clause = {
       }
     });
 
-    test("operation ids, revisions and expiry of one thread are nothing to another", async (backend) => {
+    test("operation ids, revisions and expiry of a thread do not affect another", async (backend) => {
       const stores = backend.stores();
       const prefix = crypto.randomUUID();
       const [one, two] = [stores.open(prefix), stores.open(`${prefix}:more`)];

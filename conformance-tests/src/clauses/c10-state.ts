@@ -7,7 +7,7 @@ import { numbered, textsIn, user } from "../messages.ts";
 export const state: Clause = {
   title: "State",
   declare(test) {
-    test("serialize gives plain JSON of the documented shape, and only the settings that are set", async (backend) => {
+    test("serialize returns plain JSON of the documented shape, with only the settings that are set", async (backend) => {
       const { backend: name, expiry } = backend.driver.capabilities;
       const type = { type: "scrollback.store", version: 1, backend: name };
       const plain = backend.store();
@@ -19,7 +19,7 @@ export const state: Clause = {
       expect(JSON.parse(JSON.stringify(state))).toStrictEqual(state);
     });
 
-    test("a state holds no secret, and no content but where threads live in the driver alone", async (backend) => {
+    test("a state contains no secret, and no messages unless the driver alone keeps them", async (backend) => {
       const store = backend.store();
       await store.commit({ append: [user("secret text")], metadata: { title: "secret title" } });
       const text = JSON.stringify(await store.serialize());
@@ -28,7 +28,7 @@ export const state: Clause = {
       if (backend.driver.exportThread) expect(backend.driver.capabilities.sharing).toBe("driver");
     });
 
-    test("a restored store goes on where the other was, on any client", async (backend) => {
+    test("a restored store continues where the other was, on any client", async (backend) => {
       const store = backend.store({ maxMessages: 4 });
       await store.commit({ append: numbered(3), metadata: "title" });
       const state: unknown = JSON.parse(JSON.stringify(await store.serialize()));
@@ -39,7 +39,7 @@ export const state: Clause = {
       expect(await textsIn(store)).toEqual(["message 3", "more 1", "more 2", "more 3"]);
     });
 
-    test("settings that the factory was given win, the state fills in the rest", async (backend) => {
+    test("the factory's settings take precedence, the state fills in the rest", async (backend) => {
       const { expiry } = backend.driver.capabilities;
       const saved = { maxMessages: 9, trimming: "exact", ...(expiry && { ttlMs: 60_000 }) } as const;
       const state = await backend.store(saved).serialize();
@@ -53,7 +53,7 @@ export const state: Clause = {
       expect(await moved.serialize()).toMatchObject({ ...saved, ...given });
     });
 
-    test("settings that a store is opened with win over the factory's, for that store alone", async (backend) => {
+    test("settings given to open take precedence over the factory's, for that store only", async (backend) => {
       const { expiry } = backend.driver.capabilities;
       const stores = backend.stores({ maxMessages: 9, trimming: "exact" });
       const settings = { maxMessages: 2, trimming: "turns", ...(expiry && { ttlMs: 3_600_000 }) } as const;
@@ -75,7 +75,7 @@ export const state: Clause = {
       expect(stores.settings).toMatchObject({ maxMessages: 9, trimming: "exact" });
     });
 
-    test("wrong settings are refused when a store is opened", async (backend) => {
+    test("invalid settings are refused when a store is opened", async (backend) => {
       for (const [name, settings] of [
         ["maxMessages", { maxMessages: 0 }],
         ["trimming", { trimming: "some" }],
@@ -91,7 +91,7 @@ export const state: Clause = {
       else thrown(open, "UNSUPPORTED");
     });
 
-    test("updateFromState moves the store to the state's thread and adds nothing", async (backend) => {
+    test("updateFromState switches the store to the state's thread and writes nothing", async (backend) => {
       const there = backend.store();
       await there.addMessages(numbered(2, "there"));
       const state = await there.serialize();
@@ -109,7 +109,7 @@ export const state: Clause = {
       expect(await textsIn(backend.stores().open(here))).toEqual(["here 1"]);
     });
 
-    test("updateFromState with nothing changes nothing", async (backend) => {
+    test("updateFromState without a state changes nothing", async (backend) => {
       const store = backend.store({ maxMessages: 5 });
       await store.addMessages(numbered(2));
       const [state, page] = [await store.serialize(), await store.read()];
@@ -118,7 +118,7 @@ export const state: Clause = {
       expect(await store.read()).toStrictEqual(page);
     });
 
-    test("a foreign tag, version or shape is INVALID_STATE and changes nothing", async (backend) => {
+    test("an unknown tag, version or shape fails with INVALID_STATE and changes nothing", async (backend) => {
       const store = backend.store({ maxMessages: 5 });
       await store.addMessages(numbered(2));
       const [good, page] = [await store.serialize(), await store.read()];
@@ -150,13 +150,13 @@ export const state: Clause = {
       expect(await store.read()).toStrictEqual(page);
     });
 
-    test("restore of nothing is INVALID_STATE", async (backend) => {
+    test("restore without a state fails with INVALID_STATE", async (backend) => {
       for (const nothing of [null, undefined, {}, "", []]) {
         thrown(() => backend.stores().restore(nothing), "INVALID_STATE");
       }
     });
 
-    test("a state with ttlMs is refused where threads cannot expire, and only there", async (backend) => {
+    test("a state with ttlMs is refused only where threads cannot expire", async (backend) => {
       const state: StoreState = { ...(await backend.store().serialize()), ttlMs: 1_000 };
       if (backend.driver.capabilities.expiry) {
         expect(await backend.stores().restore(state).serialize()).toMatchObject({ ttlMs: 1_000 });
@@ -166,7 +166,7 @@ export const state: Clause = {
       }
     });
 
-    test("serialize, restore and updateFromState ask nothing of the backend", async (backend) => {
+    test("serialize, restore and updateFromState send no request", async (backend) => {
       const store = backend.store();
       await store.addMessages(numbered(1));
       await backend.withoutRequests(async () => {
@@ -176,7 +176,7 @@ export const state: Clause = {
       });
     });
 
-    test("a state that holds the messages restores the thread whole, elsewhere too", async (backend) => {
+    test("a state with messages restores the whole thread, also in another driver", async (backend) => {
       backend.requireStateWithMessages();
       const store = backend.store();
       await store.commit({ append: numbered(3), metadata: { title: "kept" } });

@@ -19,7 +19,7 @@ export const expiry: Clause = {
   title: "Expiry",
   concurrent: true,
   declare(test) {
-    test("an expired thread reads as empty at once, on every client", async (backend) => {
+    test("an expired thread is empty at once, on any client", async (backend) => {
       backend.requireExpiry();
       await beforeExpiry(async ({ ttlMs, afterMs, write, inTime }) => {
         const store = backend.store({ ttlMs });
@@ -53,7 +53,7 @@ export const expiry: Clause = {
       expect("metadata" in page, "metadata of the expired thread").toBe(false);
     });
 
-    test("the expiry slides with every kind of write", async (backend) => {
+    test("every kind of write renews the expiry", async (backend) => {
       backend.requireExpiry();
       const slide = ([name, change]: [string, (store: MessageStore) => Promise<unknown>]) =>
         beforeExpiry(async ({ ttlMs, afterMs, write, inTime }) => {
@@ -72,7 +72,7 @@ export const expiry: Clause = {
       await Promise.all(Object.entries(writes).map(slide));
     });
 
-    test("reads, empty changes, repeats and conflicts do not move the expiry", async (backend) => {
+    test("reads, empty changes, repeated writes and conflicts do not change the expiry", async (backend) => {
       backend.requireExpiry();
       await beforeExpiry(async ({ ttlMs, afterMs, write, inTime }) => {
         const store = backend.store({ ttlMs });
@@ -93,7 +93,7 @@ export const expiry: Clause = {
       });
     });
 
-    test("a write without ttlMs removes an earlier expiry from all that is visible", async (backend) => {
+    test("a write without ttlMs removes the expiry of the whole thread", async (backend) => {
       backend.requireExpiry();
       await beforeExpiry(async ({ ttlMs, afterMs, write, inTime }) => {
         const store = backend.store({ ttlMs, maxMessages: 4 });
@@ -108,7 +108,7 @@ export const expiry: Clause = {
       });
     });
 
-    test("a write with ttlMs makes a lasting thread expire, all of it", async (backend) => {
+    test("a write with ttlMs makes the whole of a permanent thread expire", async (backend) => {
       backend.requireExpiry();
       await beforeExpiry(async ({ ttlMs, afterMs, write, inTime }) => {
         const lasting = backend.store();
@@ -121,7 +121,7 @@ export const expiry: Clause = {
       });
     });
 
-    test("a longer ttlMs lengthens, a shorter one shortens", async (backend) => {
+    test("a longer ttlMs extends the expiry, a shorter one brings it forward", async (backend) => {
       backend.requireExpiry();
       const longMs = 600_000;
       await beforeExpiry(async ({ ttlMs, afterMs, write, inTime }) => {
@@ -141,7 +141,7 @@ export const expiry: Clause = {
       });
     });
 
-    test("a ttlMs of a hundred years is no shorter than that", async (backend) => {
+    test("a ttlMs of 100 years lasts 100 years", async (backend) => {
       backend.requireExpiry();
       const store = backend.store({ ttlMs: 100 * 365 * 86_400_000 });
       await store.addMessages(numbered(2));
@@ -150,7 +150,7 @@ export const expiry: Clause = {
       expect(await textsIn(store)).toEqual(["message 1", "message 2", "a"]);
     });
 
-    test("the expiry of a restored store is that of its state", async (backend) => {
+    test("a restored store has the ttlMs of its state", async (backend) => {
       backend.requireExpiry();
       const [ttlMs = 0] = TTLS_MS;
       const { threadId, ...state } = await backend.store({ ttlMs }).serialize();
@@ -160,7 +160,7 @@ export const expiry: Clause = {
       expect(await store.read()).toStrictEqual(gone);
     });
 
-    test("a wrong ttlMs is refused when the store is made", async (backend) => {
+    test("an invalid ttlMs is refused when the store is created", async (backend) => {
       for (const ttlMs of [
         0,
         -1,
@@ -176,7 +176,7 @@ export const expiry: Clause = {
       }
     });
 
-    test("ttlMs is refused where threads cannot expire, and only there", async (backend) => {
+    test("ttlMs is refused only where threads cannot expire", async (backend) => {
       const make = () => backend.stores({ ttlMs: 1_000 });
       if (backend.driver.capabilities.expiry) expect(make().settings.ttlMs).toBe(1_000);
       else expect(thrown(make, "UNSUPPORTED").message).toContain("ttlMs");

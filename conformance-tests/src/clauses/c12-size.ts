@@ -26,13 +26,13 @@ function messageOf(recordBytes: number) {
 export const size: Clause = {
   title: "Size",
   declare(test) {
-    test("the limits in the capabilities leave room for 3 MiB a message, and for several", async (backend) => {
+    test("the limits in the capabilities allow messages of 3 MiB, and several of them in a commit", async (backend) => {
       const { maxMessageBytes, maxCommitBytes } = backend.driver.capabilities;
       expect(maxMessageBytes).toBeGreaterThanOrEqual(4 * MIB + KIB);
       expect(maxCommitBytes).toBeGreaterThanOrEqual(2 * maxMessageBytes);
     });
 
-    test("there is no cliff below 3 MiB a message", async (backend) => {
+    test("messages of any size up to 3 MiB are stored", async (backend) => {
       const store = backend.store();
       const sizes = [63, 64, 65, 255, 256, 300, 399, 400, 401, 512, 1_024, 2_047, 3_072].map(
         (kib) => kib * KIB,
@@ -46,7 +46,7 @@ export const size: Clause = {
       expect(all.map((text, index) => text === texts[index])).toEqual(texts.map(() => true));
     });
 
-    test("3 MiB of bytes, and of text of four bytes a character", async (backend) => {
+    test("messages of 3 MiB: bytes, and text of four-byte characters", async (backend) => {
       const store = backend.store();
       const bytes = randomFillSync(new Uint8Array(3 * MIB));
       await store.addMessages([carrying(bytes)]);
@@ -58,7 +58,7 @@ export const size: Clause = {
       expect(second?.content === text).toBe(true);
     });
 
-    test("a batch of such messages is one commit", async (backend) => {
+    test("a batch of 3 MiB messages is one commit", async (backend) => {
       const store = backend.store();
       const others = backend.otherStores().open(store.threadId);
       const texts = Array.from({ length: 3 }, () => noise(3 * MIB));
@@ -80,7 +80,7 @@ export const size: Clause = {
       expect(await textsIn(store)).toEqual(["first"]);
     });
 
-    test("large messages are trimmed and cleared like small ones", async (backend) => {
+    test("large messages are trimmed and cleared as small ones are", async (backend) => {
       const store = backend.store({ maxMessages: 2, trimming: "exact" });
       const texts = Array.from({ length: 4 }, () => noise(600 * KIB));
       for (const text of texts) await store.addMessages([user(text)]);
@@ -90,7 +90,7 @@ export const size: Clause = {
       expect((await backend.harness.raw.dump(store.threadId)).length).toBeLessThan(100 * KIB);
     });
 
-    test("past the limits: TOO_LARGE before any I/O, and nothing is written", async (backend) => {
+    test("a commit over a limit fails with TOO_LARGE before any I/O, and nothing is written", async (backend) => {
       const { maxMessageBytes, maxCommitBytes, maxCommitMessages } = backend.driver.capabilities;
       const store = backend.store();
       await store.commit({ append: numbered(1), metadata: "kept" });
@@ -119,7 +119,7 @@ export const size: Clause = {
       expect(await textsIn(store)).toEqual(["message 1", "after"]);
     });
 
-    test("at the limits: a message and metadata that just fit", async (backend) => {
+    test("a message and metadata at the limit are stored", async (backend) => {
       const store = backend.store();
       const message = messageOf(backend.driver.capabilities.maxMessageBytes);
       // Its record has two letters before the text, and the text two quotes.
@@ -142,7 +142,7 @@ export const size: Clause = {
       ]);
     });
 
-    test("a commit sends as many requests as the capabilities say, whatever it holds", async (backend) => {
+    test("a commit sends as many requests as the capabilities say, with any content", async (backend) => {
       backend.requireRequests();
       const store = backend.store();
       await store.addMessages(numbered(2));
@@ -157,7 +157,7 @@ export const size: Clause = {
       }
     });
 
-    test("the cost of an append does not grow with the thread", async (backend) => {
+    test("the cost of an append is independent of thread length", async (backend) => {
       backend.requireRequests();
       for (const length of [10, 5_000]) {
         const store = backend.store();
@@ -171,7 +171,7 @@ export const size: Clause = {
       }
     });
 
-    test("the cost of trimming does not grow with the messages that are kept", async (backend) => {
+    test("the cost of trimming is independent of the number of kept messages", async (backend) => {
       backend.requireRequests();
       const commits = 130;
       const least = commits * backend.driver.capabilities.roundTrips.commit;

@@ -28,7 +28,7 @@ const calls: Record<string, (store: MessageStore) => Promise<unknown>> = {
 export const errors: Clause = {
   title: "Errors",
   declare(test) {
-    test("an outage is UNAVAILABLE, names the server, is never an empty history, and passes", async (backend) => {
+    test("calls in an outage fail with UNAVAILABLE naming the server, never return an empty thread, and work again after it", async (backend) => {
       const { proxy, connect } = backend.requireNetwork();
       const stores = createStores(connect());
       const store = stores.open();
@@ -63,7 +63,7 @@ export const errors: Clause = {
       expect(await unknown.listMessages()).toEqual([]);
     });
 
-    test("a short outage is ridden out by the calls that meet it", async (backend) => {
+    test("calls during a short outage succeed after it", async (backend) => {
       const { proxy, connect } = backend.requireNetwork();
       const stores = createStores(connect());
       const [one, two] = [stores.open(), stores.open()];
@@ -80,7 +80,7 @@ export const errors: Clause = {
       expect(await textsIn(two)).toEqual(["message 1"]);
     });
 
-    test("a reply that is lost on an open connection is given up, and the commit counts once", async (backend) => {
+    test("a commit whose reply never arrives on an open connection is retried and takes effect once", async (backend) => {
       const { proxy, connect } = backend.requireNetwork();
       const [writer, reader] = [createStores(connect()), createStores(connect())];
       const { threadId } = backend.store();
@@ -103,7 +103,7 @@ export const errors: Clause = {
       expect(await textsIn(sound)).toEqual(["message 1", "2"]);
     });
 
-    test("a read that is cut in the middle of its reply is read again, whole", async (backend) => {
+    test("a read whose reply is cut is repeated as a whole", async (backend) => {
       const { proxy, connect } = backend.requireNetwork();
       const store = createStores(connect()).open();
       const texts = Array.from({ length: 50 }, (_, index) => `${index} ${"x".repeat(3_000)}`);
@@ -116,7 +116,7 @@ export const errors: Clause = {
       }
     });
 
-    test("a slow backend is waited for", async (backend) => {
+    test("calls to a slow backend wait for it", async (backend) => {
       const { proxy, connect } = backend.requireNetwork();
       const store = createStores(connect()).open();
       await store.addMessages(numbered(1));
@@ -125,7 +125,7 @@ export const errors: Clause = {
       expect(await textsIn(store)).toEqual(["message 1", "slow"]);
     });
 
-    test("every wrong call is INVALID_ARGUMENT before any I/O, and names what is wrong", async (backend) => {
+    test("every invalid call fails with INVALID_ARGUMENT before any I/O, naming the argument", async (backend) => {
       const store = backend.store();
       const stores = backend.stores();
       const write = (options: object) => store.addMessages([user("a")], options);
@@ -165,7 +165,7 @@ export const errors: Clause = {
       expect(await store.read()).toStrictEqual({ entries: [], revision: null, count: 0 });
     });
 
-    test("what a write refused stands in no message", async (backend) => {
+    test("error messages do not contain refused content", async (backend) => {
       const store = backend.store();
       const secret = crypto.randomUUID();
       const messages: string[] = [];
@@ -185,7 +185,7 @@ export const errors: Clause = {
       for (const message of messages) expect(message).not.toContain(secret);
     });
 
-    test("errors that the driver does not know are none of its own", async (backend) => {
+    test("classifyError returns undefined for errors that the driver does not recognize", async (backend) => {
       for (const error of [
         new Error("from elsewhere"),
         new TypeError("bug"),
@@ -199,7 +199,7 @@ export const errors: Clause = {
       }
     });
 
-    test("every error is a StoreError, whichever copy of the package made it", async (backend) => {
+    test("errors are StoreErrors for every copy of the package", async (backend) => {
       const error = await rejection(backend.store().listMessages({ limit: -1 }), "INVALID_ARGUMENT");
       expect(error).toBeInstanceOf(Error);
       expect(error.name).toBe("StoreError");

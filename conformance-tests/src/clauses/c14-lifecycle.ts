@@ -31,7 +31,7 @@ async function expectClosed(store: MessageStore): Promise<void> {
 export const lifecycle: Clause = {
   title: "Lifecycle",
   declare(test) {
-    test("nothing is asked of the backend before the first call", async (backend) => {
+    test("no request is sent before the first call", async (backend) => {
       await backend.withoutRequests(() => {
         backend.stores().open();
         backend.stores({ maxMessages: 5 }).open("a");
@@ -47,7 +47,7 @@ export const lifecycle: Clause = {
       expect(proxy.counters.connections).toBeGreaterThan(before);
     });
 
-    test("after close every call rejects with CLOSED, and closing twice is the same as once", async (backend) => {
+    test("every call after close rejects with CLOSED, and a second close does nothing", async (backend) => {
       const stores = await backend.ownStores();
       const store = stores.open();
       const unused = stores.open();
@@ -62,7 +62,7 @@ export const lifecycle: Clause = {
       await stores[Symbol.asyncDispose]();
     });
 
-    test("await using closes, also what was never used", async (backend) => {
+    test("await using closes a factory, also an unused one", async (backend) => {
       let kept: StoreFactory;
       {
         await using stores = await backend.ownStores();
@@ -75,7 +75,7 @@ export const lifecycle: Clause = {
       thrown(() => unused.open(), "CLOSED");
     });
 
-    test("calls that are under way when the factory closes settle, as done or CLOSED", async (backend) => {
+    test("calls in progress when the factory closes succeed or reject with CLOSED", async (backend) => {
       const stores = await backend.ownStores();
       const store = stores.open();
       await store.addMessages(numbered(1));
@@ -92,7 +92,7 @@ export const lifecycle: Clause = {
       await settled;
     });
 
-    test("disposing a store closes that store alone", async (backend) => {
+    test("disposing a store closes only that store", async (backend) => {
       const stores = backend.stores();
       const store = stores.open();
       const same = stores.open(store.threadId);
@@ -108,7 +108,7 @@ export const lifecycle: Clause = {
       expect(await textsIn(stores.open(store.threadId))).toHaveLength(2);
     });
 
-    test("closing one client leaves the others", async (backend) => {
+    test("closing a client does not affect others", async (backend) => {
       backend.requireOtherClient();
       const store = backend.store();
       const other = await backend.ownStores();
@@ -118,7 +118,7 @@ export const lifecycle: Clause = {
       await store.addMessages(numbered(1));
     });
 
-    test("first calls at once are safe", async (backend) => {
+    test("concurrent first calls are safe", async (backend) => {
       const { threadId } = backend.store();
       const stores = await backend.ownStores();
       const store = stores.open(threadId);
@@ -131,7 +131,7 @@ export const lifecycle: Clause = {
       expect(await store.listMessages()).toHaveLength(12);
     });
 
-    test("setup can run twice, and at once from two clients, and keeps what is there", async (backend) => {
+    test("setup can run twice, also concurrently from two clients, and keeps existing data", async (backend) => {
       const store = backend.store();
       await store.addMessages(numbered(3));
       const [mine, others] = [backend.stores(), backend.otherStores()];
@@ -142,7 +142,7 @@ export const lifecycle: Clause = {
       await store.addMessages(numbered(1));
     });
 
-    test("setup asks the backend each time, and fails in an outage", async (backend) => {
+    test("setup sends a request each time, and fails in an outage", async (backend) => {
       const { proxy, connect } = backend.requireNetwork();
       const stores = createStores(connect());
       for (let round = 0; round < 2; round++) {
@@ -168,7 +168,7 @@ export const lifecycle: Clause = {
       expect(stores.settings).toStrictEqual({ backend: capabilities.backend, maxMessages: 5 });
     });
 
-    test("a connection that is lost while idle crashes nothing and is made anew", async (backend) => {
+    test("a connection lost while idle does not crash the process and is replaced", async (backend) => {
       const { proxy, connect } = backend.requireNetwork();
       const store = createStores(connect()).open();
       await store.addMessages(numbered(2));
@@ -185,7 +185,7 @@ export const lifecycle: Clause = {
       expect(await store.listMessages()).toHaveLength(3);
     });
 
-    test("close waits for nothing that hangs", async (backend) => {
+    test("close does not wait for hanging requests", async (backend) => {
       const { proxy, connect } = backend.requireNetwork();
       for (const mode of ["hang", "down"] as const) {
         const stores = createStores(connect());
@@ -202,7 +202,7 @@ export const lifecycle: Clause = {
       }
     });
 
-    test("a client that is closed while it connects stays closed", async (backend) => {
+    test("a client closed while it connects stays closed", async (backend) => {
       const { proxy, connect } = backend.requireNetwork();
       proxy.set({ kind: "hang" });
       const stores = createStores(connect());

@@ -55,7 +55,7 @@ async function expectFreeEventLoop(operation: () => Promise<unknown>): Promise<v
 export const cancellation: Clause = {
   title: "Cancellation",
   declare(test) {
-    test("a signal that is aborted already: ABORTED with its reason, before any I/O", async (backend) => {
+    test("a call with an aborted signal rejects with ABORTED and its reason, before any I/O", async (backend) => {
       const store = backend.store();
       await store.addMessages(numbered(3));
       const before = await store.read();
@@ -70,7 +70,7 @@ export const cancellation: Clause = {
       expect(await store.read()).toStrictEqual(before);
     });
 
-    test("commits aborted at any moment leave whole batches, and all that were acknowledged", async (backend) => {
+    test("commits aborted at any moment leave whole batches, including all that were acknowledged", async (backend) => {
       const store = backend.store();
       const acknowledged: string[] = [];
       await Promise.all(
@@ -95,7 +95,7 @@ export const cancellation: Clause = {
       ).toEqual([]);
     });
 
-    test("a signal that is not aborted changes nothing, and no listener stays on it", async (backend) => {
+    test("a signal that is not aborted has no effect, and keeps no listener", async (backend) => {
       const store = backend.store();
       const { signal } = new AbortController();
       for (const call of Object.values(calls)) await call(store, signal);
@@ -119,7 +119,7 @@ export const cancellation: Clause = {
       expect(performance.now() - start, "milliseconds to reject").toBeLessThan(PROMPTLY_MS);
     });
 
-    test("an abort while the connection is being made rejects promptly", async (backend) => {
+    test("an abort while connecting rejects promptly", async (backend) => {
       const { proxy, connect } = backend.requireNetwork();
       for (const mode of ["hang", "down"] as const) {
         proxy.set({ kind: mode });
@@ -131,7 +131,7 @@ export const cancellation: Clause = {
       }
     });
 
-    test("a commit given up in a hang happened or did not, and counts once when sent again", async (backend) => {
+    test("a commit aborted while the backend hangs takes effect at most once, and once when sent again", async (backend) => {
       const { proxy, connect } = backend.requireNetwork();
       const store = createStores(connect()).open();
       await store.addMessages(numbered(1));
@@ -153,7 +153,7 @@ export const cancellation: Clause = {
       expect(await backend.stores().open(store.threadId).listMessages()).toHaveLength(10);
     });
 
-    test("the event loop is free while the backend hangs", async (backend) => {
+    test("the event loop is not blocked while the backend hangs", async (backend) => {
       const { proxy, connect } = backend.requireNetwork();
       const store = createStores(connect()).open();
       await store.addMessages(numbered(1));
@@ -164,7 +164,7 @@ export const cancellation: Clause = {
       });
     });
 
-    test("the event loop is free while clients compete for one thread", async (backend) => {
+    test("the event loop is not blocked while clients compete for a thread", async (backend) => {
       const { threadId } = backend.store();
       const clients = [backend.stores(), backend.otherStores(), backend.otherStores()];
       await expectFreeEventLoop(() =>
@@ -176,7 +176,7 @@ export const cancellation: Clause = {
       );
     });
 
-    test("the event loop is free while other processes write", async (backend) => {
+    test("the event loop is not blocked while other processes write", async (backend) => {
       const runInProcess = backend.requireProcesses();
       const { threadId } = backend.store();
       const workers = ["a", "b"].map((writer) =>

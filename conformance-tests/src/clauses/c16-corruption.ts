@@ -53,7 +53,7 @@ async function newestRecord(backend: Backend, threadId: string) {
 export const corruption: Clause = {
   title: "Corruption",
   declare(test) {
-    test("a record that cannot be read is CORRUPT with its sequence number", async (backend) => {
+    test("reading a damaged record fails with CORRUPT and its sequence number", async (backend) => {
       for (const [what, record] of Object.entries(corruptRecords)) {
         const { store, sequence } = await corruptThread(backend, record);
         for (const read of [
@@ -72,7 +72,7 @@ export const corruption: Clause = {
       }
     });
 
-    test("a record of a newer format version is CORRUPT, and the message says what to do", async (backend) => {
+    test("reading a record of a newer format version fails with CORRUPT, and the message says what to do", async (backend) => {
       const { store, sequence } = await corruptThread(
         backend,
         '2u{"role":"user","content":"from the future"}',
@@ -83,14 +83,14 @@ export const corruption: Clause = {
       expect(error.message).not.toContain("from the future");
     });
 
-    test("the rest can be read around it", async (backend) => {
+    test("records around a damaged one can be read", async (backend) => {
       const { store } = await corruptThread(backend, "garbage");
       expect(await textsIn(store, 2)).toEqual(["message 4", "message 5"]);
       const newest = await store.read({ limit: 2 });
       await rejection(store.read({ limit: 1, before: newest.older ?? "" }), "CORRUPT");
     });
 
-    test("with onCorruptRecord it is reported there and skipped, all else is read", async (backend) => {
+    test("with onCorruptRecord a damaged record is reported and skipped, and all others are read", async (backend) => {
       for (const record of [...Object.values(corruptRecords), "2u{}"]) {
         const { store, sequence } = await corruptThread(backend, record);
         const reported: StoreError[] = [];
@@ -107,7 +107,7 @@ export const corruption: Clause = {
       }
     });
 
-    test("paging goes past it", async (backend) => {
+    test("paging continues past a damaged record", async (backend) => {
       const { store } = await corruptThread(backend, "garbage");
       const tolerant = backend.stores({ onCorruptRecord: () => {} }).open(store.threadId);
       const seen: string[] = [];
@@ -120,7 +120,7 @@ export const corruption: Clause = {
       expect(seen).toEqual(["message 1", "message 2", "message 4", "message 5"]);
     });
 
-    test("onCorruptRecord is not called where nothing is corrupt", async (backend) => {
+    test("onCorruptRecord is not called for intact records", async (backend) => {
       const reported: StoreError[] = [];
       const store = backend.store({ onCorruptRecord: (error) => reported.push(error) });
       await store.commit({ append: numbered(3), metadata: "title" });
@@ -128,7 +128,7 @@ export const corruption: Clause = {
       expect(reported).toEqual([]);
     });
 
-    test("writes go on past it, it is trimmed like any other, and clear removes it", async (backend) => {
+    test("writes continue past a damaged record, trimming removes it, and so does clear", async (backend) => {
       const { store } = await corruptThread(backend, "garbage");
       await store.addMessages([user("more")]);
       await rejection(store.listMessages(), "CORRUPT");
@@ -140,7 +140,7 @@ export const corruption: Clause = {
       expect(await textsIn(other.store)).toEqual(["new"]);
     });
 
-    test("popMessage never takes what it cannot read", async (backend) => {
+    test("popMessage never removes a message that it cannot read", async (backend) => {
       const { store, sequence } = await corruptThread(backend, "garbage");
       await store.commit({ drop: 2 });
       const tolerant = backend.stores({ onCorruptRecord: () => {} }).open(store.threadId);
@@ -151,7 +151,7 @@ export const corruption: Clause = {
       expect(await store.popMessage()).toStrictEqual(user("message 2"));
     });
 
-    test("a record of another codec is CORRUPT, never another message", async (backend) => {
+    test("reading a record of another codec fails with CORRUPT", async (backend) => {
       const long = "message ".repeat(50);
       const other: Codec = { ...jsonCodec, encode: (value) => `<${jsonCodec.encode(value)}>` };
       for (const [codec, reader] of [
@@ -174,7 +174,7 @@ export const corruption: Clause = {
       }
     });
 
-    test("an encrypted record that was moved to another thread, or its kind changed, is CORRUPT", async (backend) => {
+    test("reading an encrypted record that was moved to another thread or whose kind was changed fails with CORRUPT", async (backend) => {
       const codec = encrypting();
       const [one, other] = [backend.store({ codec }), backend.store({ codec })];
       for (const store of [one, other]) await store.addMessages(numbered(2));

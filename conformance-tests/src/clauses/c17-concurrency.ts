@@ -10,7 +10,7 @@ import { numbered, textsIn } from "../messages.ts";
 export const concurrency: Clause = {
   title: "Concurrency",
   declare(test) {
-    test("many writers and readers on several clients: nothing lost, doubled or interleaved", async (backend) => {
+    test("many writers and readers on several clients lose, double and interleave nothing", async (backend) => {
       const clients = [backend.stores(), backend.otherStores(), backend.otherStores()];
       const { threadId } = backend.store();
       const written = { writers: ["a", "b", "c", "d", "e", "f"], batches: 8, batchSize: 3 };
@@ -26,7 +26,7 @@ export const concurrency: Clause = {
       for (const own of readings) checkReadings(own, final, written.batchSize);
     });
 
-    test("many processes: nothing lost, doubled or interleaved", async (backend) => {
+    test("many processes lose, double and interleave nothing", async (backend) => {
       const runInProcess = backend.requireProcesses();
       const { threadId } = backend.store();
       const written = { writers: ["p", "q", "r", "here"], batches: 30, batchSize: 4 };
@@ -47,7 +47,7 @@ export const concurrency: Clause = {
       checkReadings(elsewhere, final, written.batchSize);
     });
 
-    test("processes that read, compare and set lose no update", async (backend) => {
+    test("compare-and-set writers in several processes lose no update", async (backend) => {
       const runInProcess = backend.requireProcesses();
       const { threadId } = backend.store();
       const counters = ["a", "b"].map((writer) => runInProcess("count", { threadId, writer, times: 12 }));
@@ -62,7 +62,7 @@ export const concurrency: Clause = {
       );
     });
 
-    test("processes that take messages take each once", async (backend) => {
+    test("several processes pop each message once", async (backend) => {
       const runInProcess = backend.requireProcesses();
       const { threadId } = backend.store();
       await backend.stores().open(threadId).addMessages(numbered(60));
@@ -74,7 +74,7 @@ export const concurrency: Clause = {
       expect(new Set(taken).size).toBe(60);
     });
 
-    test("many writers of many threads do not meet", async (backend) => {
+    test("writers of many threads do not affect each other", async (backend) => {
       const clients = [backend.stores(), backend.otherStores()];
       const prefix = crypto.randomUUID();
       const written = { batches: 3, batchSize: 2 };
@@ -92,7 +92,7 @@ export const concurrency: Clause = {
       }
     });
 
-    test("writers that trim keep whole the newest, and no reader sees more", async (backend) => {
+    test("concurrent writers with trimming keep the newest batches whole, and no reader sees more messages", async (backend) => {
       const options = { maxMessages: 9, trimming: "exact" } as const;
       const clients = [backend.stores(options), backend.otherStores(options)];
       const { threadId } = backend.store();
@@ -117,7 +117,7 @@ export const concurrency: Clause = {
       expect(acknowledged).toHaveLength(32);
     });
 
-    test("writers through broken connections: nothing lost, nothing doubled", async (backend) => {
+    test("writers over failing connections lose and double nothing", async (backend) => {
       const { proxy, connect } = backend.requireNetwork();
       const { threadId } = backend.store();
       const clients = [1, 2, 3].map(() => createStores(connect()));

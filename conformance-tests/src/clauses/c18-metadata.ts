@@ -7,7 +7,7 @@ import { numbered, textsIn, user } from "../messages.ts";
 export const metadata: Clause = {
   title: "Metadata",
   declare(test) {
-    test("is set, kept, replaced and removed by commits", async (backend) => {
+    test("metadata is set, kept, replaced and removed by commits", async (backend) => {
       const store = backend.store();
       const others = backend.otherStores().open(store.threadId);
       await store.commit({ append: numbered(1), metadata: { title: "one", tags: ["a"] } });
@@ -24,7 +24,7 @@ export const metadata: Clause = {
       expect("metadata" in (await store.read())).toBe(false);
     });
 
-    test("is kept by trimming, by drop: all and by replaceMessages, and removed by clear", async (backend) => {
+    test("metadata is kept by trimming, drop: all and replaceMessages, and removed by clear", async (backend) => {
       const store = backend.store({ maxMessages: 2 });
       await store.commit({ append: numbered(2), metadata: "kept" });
       for (const write of [
@@ -43,7 +43,7 @@ export const metadata: Clause = {
       expect("metadata" in (await store.read())).toBe(false);
     });
 
-    test("any value but null and undefined is metadata", async (backend) => {
+    test("metadata can be any value except null and undefined", async (backend) => {
       const store = backend.store();
       for (const value of [
         0,
@@ -67,7 +67,7 @@ export const metadata: Clause = {
       }
     });
 
-    test("stands by itself: a thread may have metadata and no messages", async (backend) => {
+    test("a thread can have metadata and no messages", async (backend) => {
       const store = backend.store();
       const revision = await store.commit({ metadata: { owner: "ada" } }, { expectedRevision: null });
       expect(revision).not.toBeNull();
@@ -80,7 +80,7 @@ export const metadata: Clause = {
       expect((await store.read()).metadata).toStrictEqual({ owner: "ada" });
     });
 
-    test("comes with every read that asks: any page, any limit", async (backend) => {
+    test("every read returns metadata, for any page and any limit", async (backend) => {
       const store = backend.store();
       await store.commit({ append: numbered(6), metadata: "title" });
       const newest = await store.read({ limit: 2 });
@@ -93,7 +93,7 @@ export const metadata: Clause = {
       }
     });
 
-    test("belongs to the revision that is read, while others write", async (backend) => {
+    test("a read returns metadata of its revision, during concurrent writes", async (backend) => {
       const store = backend.store();
       const reader = backend.otherStores().open(store.threadId);
       const set = new Map<string | null, unknown>([[null, undefined]]);
@@ -117,7 +117,7 @@ export const metadata: Clause = {
       }
     });
 
-    test("set together with what else its commit does, or not at all", async (backend) => {
+    test("metadata is set with the rest of its commit or not at all", async (backend) => {
       const store = backend.store();
       const first = await store.commit({ append: numbered(1), metadata: "one" });
       await rejection(

@@ -40,7 +40,7 @@ const storesWithClock = (backend: Backend, offsetMs: number) =>
 export const time: Clause = {
   title: "Time",
   declare(test) {
-    test("each message has the time of its commit, the thread those of its first and newest", async (backend) => {
+    test("each message has the time of its commit, the thread those of its first and newest commit", async (backend) => {
       const store = backend.store();
       const others = backend.otherStores().open(store.threadId);
       await during(
@@ -64,7 +64,7 @@ export const time: Clause = {
       expect(second.updatedAt).toBeGreaterThan(first.createdAt ?? 0);
     });
 
-    test("times are what was written, however much later they are read", async (backend) => {
+    test("times are those of the write, also when read later", async (backend) => {
       const store = backend.store();
       await store.commit({ append: numbered(2), metadata: "title" });
       const before = await store.read();
@@ -73,7 +73,7 @@ export const time: Clause = {
       expect(await backend.otherStores().open(store.threadId).read()).toStrictEqual(before);
     });
 
-    test("createdAt of a write is the time of its messages, and the thread's", async (backend) => {
+    test("createdAt of a write sets the time of its messages and of the thread", async (backend) => {
       for (const createdAt of [0, 1, 1_000_000_000_000, Date.now() + 400 * DAY, LATEST]) {
         const store = backend.store();
         await store.addMessages(numbered(2), { createdAt });
@@ -105,7 +105,7 @@ export const time: Clause = {
       expect(await entryTimes(store)).toEqual([2_006]);
     });
 
-    test("a wrong createdAt is refused before any I/O", async (backend) => {
+    test("an invalid createdAt is refused before any I/O", async (backend) => {
       const store = backend.store();
       await backend.withoutRequests(async () => {
         for (const createdAt of [
@@ -124,7 +124,7 @@ export const time: Clause = {
       });
     });
 
-    test("order never depends on time", async (backend) => {
+    test("the order does not depend on times", async (backend) => {
       const store = backend.store();
       const others = backend.otherStores().open(store.threadId);
       const times = [5_000, 4_000, 9_000, 9_000, 0, LATEST, 1, 4_500];
@@ -146,7 +146,7 @@ export const time: Clause = {
       expect((await store.popMessage())?.content).toBe("7");
     });
 
-    test("a writer whose clock is wrong gives its own times, and no other order", async (backend) => {
+    test("a writer with a wrong clock writes its own times and does not change the order", async (backend) => {
       const store = backend.store();
       const threadId = store.threadId;
       const offsets = [-3_650 * DAY, 365 * DAY, -1 * DAY, 0];
@@ -164,7 +164,7 @@ export const time: Clause = {
         expect(await storesWithClock(backend, offset).open(threadId).read()).toStrictEqual(seen);
     });
 
-    test("another process whose clock is wrong writes its own times", async (backend) => {
+    test("another process with a wrong clock writes its own times", async (backend) => {
       const start = backend.requireProcesses();
       const store = backend.store();
       const { threadId } = store;
@@ -184,7 +184,7 @@ export const time: Clause = {
       expect(times.at(-1)).toBeGreaterThanOrEqual(before);
     });
 
-    test("times are kept by drops, pops, trimming and what is written later", async (backend) => {
+    test("times are kept after drops, pops, trimming and later writes", async (backend) => {
       const store = backend.store({ maxMessages: 4, trimming: "exact" });
       for (let number = 1; number <= 4; number++)
         await store.addMessages([user(`${number}`)], { createdAt: number * 1_000 });
@@ -204,7 +204,7 @@ export const time: Clause = {
       expect((await store.read()).createdAt, "createdAt of the thread").toBe(1_000);
     });
 
-    test("the thread's createdAt stays over clear, and is another one after a deletion", async (backend) => {
+    test("the thread's createdAt is kept by clear, and is new after a deletion", async (backend) => {
       const store = backend.store();
       await store.addMessages(numbered(2), { createdAt: 1_000 });
       await store.clear({ createdAt: 2_000 });
@@ -218,7 +218,7 @@ export const time: Clause = {
       expect(await threadTimes(store)).toEqual({ createdAt: 4_000, updatedAt: 4_000 });
     });
 
-    test("a thread that expired and is written again has times of its own", async (backend) => {
+    test("a thread that is written again after its expiry has new times", async (backend) => {
       backend.requireExpiry();
       const store = backend.store({ ttlMs: 300 });
       await store.addMessages(numbered(2), { createdAt: 1_000 });
@@ -231,7 +231,7 @@ export const time: Clause = {
       expect(await entryTimes(lasting)).toEqual([2_000]);
     });
 
-    test("what writes nothing leaves the times alone", async (backend) => {
+    test("calls that write nothing do not change the times", async (backend) => {
       const store = backend.store();
       await store.addMessages([user("a")], { operationId: "op", createdAt: 1_000 });
       const before = await store.read();
@@ -242,7 +242,7 @@ export const time: Clause = {
       expect(await store.read()).toStrictEqual(before);
     });
 
-    test("a repeated write is the same at another time, and keeps its first", async (backend) => {
+    test("a repeated write is recognized at another time, and keeps the first one", async (backend) => {
       const store = backend.store();
       const first = await store.addMessages(numbered(2), { operationId: "op", createdAt: 1_000 });
       const others = backend.otherStores().open(store.threadId);
@@ -252,7 +252,7 @@ export const time: Clause = {
       expect(await threadTimes(store)).toEqual({ createdAt: 1_000, updatedAt: 1_000 });
     });
 
-    test("expiresAt is there for a thread with a ttl, and only there", async (backend) => {
+    test("only a thread with a ttl has expiresAt", async (backend) => {
       backend.requireExpiry();
       const ttlMs = 3_600_000;
       const store = backend.store({ ttlMs });
@@ -277,7 +277,7 @@ export const time: Clause = {
       expect("expiresAt" in (await plain.read())).toBe(false);
     });
 
-    test("a page tells how many messages the whole thread has", async (backend) => {
+    test("a page has the number of messages in the whole thread", async (backend) => {
       const store = backend.store();
       expect(await store.read()).toStrictEqual({ entries: [], revision: null, count: 0 });
       await store.addMessages(numbered(9));
@@ -295,7 +295,7 @@ export const time: Clause = {
       expect((await store.read()).count).toBe(0);
     });
 
-    test("a record without a time is CORRUPT", async (backend) => {
+    test("reading a record without a time fails with CORRUPT", async (backend) => {
       const good = formatRecord("u", 1_000, '{"role":"user","content":"planted"}');
       const store = backend.store();
       await store.addMessages(numbered(1));
@@ -311,7 +311,7 @@ export const time: Clause = {
       }
     });
 
-    test("a state that holds the messages holds their times", async (backend) => {
+    test("a state with messages contains their times", async (backend) => {
       backend.requireStateWithMessages();
       const store = backend.store();
       await store.addMessages(numbered(2), { createdAt: 1_000 });

@@ -6,7 +6,7 @@ import { listAll, listIds, manyThreads, PROMPTLY_MS } from "../listings.ts";
 
 /** How a listing is called: arguments, cursors, iteration, cancellation, outages. */
 export const listingCalls: Clause["declare"] = (test) => {
-  test("wrong arguments are INVALID_ARGUMENT, before any I/O", async (backend) => {
+  test("invalid arguments fail with INVALID_ARGUMENT, before any I/O", async (backend) => {
     const wrong: [string, unknown][] = [
       ...[0, -1, 1.5, 1_001, Number.NaN, Number.POSITIVE_INFINITY, "5", null].map(
         (limit): [string, unknown] => ["limit", { limit }],
@@ -25,7 +25,7 @@ export const listingCalls: Clause["declare"] = (test) => {
     });
   });
 
-  test("a cursor that is none is INVALID_ARGUMENT", async (backend) => {
+  test("an invalid cursor fails with INVALID_ARGUMENT", async (backend) => {
     const { prefix, stores } = await manyThreads(backend, 4);
     const { newer = "" } = await stores.open(`${prefix}0000`).read();
     for (const cursor of [
@@ -45,7 +45,7 @@ export const listingCalls: Clause["declare"] = (test) => {
     }
   });
 
-  test("iterateThreads gives the threads of all pages, and reads a page when it is needed", async (backend) => {
+  test("iterateThreads yields the threads of all pages, and reads each page when needed", async (backend) => {
     const { prefix, ids, stores } = await manyThreads(backend, 25);
     const seen = new Set<string>();
     for await (const { threadId } of stores.iterateThreads({ prefix, limit: 10 })) seen.add(threadId);
@@ -66,7 +66,7 @@ export const listingCalls: Clause["declare"] = (test) => {
     });
   });
 
-  test("an aborted signal rejects with ABORTED, in the middle of a listing too", async (backend) => {
+  test("an aborted signal rejects with ABORTED, also during a listing", async (backend) => {
     const { prefix, stores } = await manyThreads(backend, 12);
     await backend.withoutRequests(async () => {
       const reason = new Error("changed my mind");
@@ -100,7 +100,7 @@ export const listingCalls: Clause["declare"] = (test) => {
     expect(performance.now() - start, "milliseconds to reject").toBeLessThan(PROMPTLY_MS);
   });
 
-  test("an outage of a moment is ridden out, and a lasting one is no empty listing", async (backend) => {
+  test("a listing succeeds after a short outage, and fails in a long one instead of being empty", async (backend) => {
     const { proxy, connect } = backend.requireNetwork();
     const { prefix, ids } = await manyThreads(backend, 8);
     const stores = createStores(connect());
@@ -112,7 +112,7 @@ export const listingCalls: Clause["declare"] = (test) => {
     await rejection(stores.listThreads({ prefix }), "UNAVAILABLE");
   });
 
-  test("a listing of a closed factory is CLOSED", async (backend) => {
+  test("a listing by a closed factory rejects with CLOSED", async (backend) => {
     const stores = await backend.ownStores();
     await stores.close();
     await rejection(stores.listThreads(), "CLOSED");

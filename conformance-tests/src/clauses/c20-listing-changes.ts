@@ -8,7 +8,7 @@ import { numbered, user } from "../messages.ts";
 
 /** Listings of threads that begin, expire, are deleted and are written. */
 export const changingListings: Clause["declare"] = (test) => {
-  test("a thread is listed by every client as soon as its first commit has returned", async (backend) => {
+  test("a thread is listed by every client once its first commit has returned", async (backend) => {
     const prefix = ownPrefix();
     const [stores, others] = [backend.stores(), backend.otherStores()];
     const ids: string[] = [];
@@ -19,7 +19,7 @@ export const changingListings: Clause["declare"] = (test) => {
     }
   });
 
-  test("an expired thread is never listed, whether or not the backend has swept it", async (backend) => {
+  test("an expired thread is never listed, also before the backend removes it", async (backend) => {
     backend.requireExpiry();
     const { prefix, ids, stores } = await manyThreads(backend, 6);
     const ttlMs = 400;
@@ -37,7 +37,7 @@ export const changingListings: Clause["declare"] = (test) => {
     expect(await listIds(stores, { prefix })).toEqual([...rest, names[3]]);
   });
 
-  test("a deleted thread is listed no more, by any client, until it is written again", async (backend) => {
+  test("a deleted thread is not listed by any client until it is written again", async (backend) => {
     const { prefix, ids, stores } = await manyThreads(backend, 12);
     const others = backend.otherStores();
     const left = new Set(ids);
@@ -51,7 +51,7 @@ export const changingListings: Clause["declare"] = (test) => {
     expect(listed).toMatchObject({ count: 2, createdAt: 1_000, updatedAt: 1_000, metadata: "again" });
   });
 
-  test("threads that are there during the whole listing are on it, whatever happens meanwhile", async (backend) => {
+  test("threads that exist during the whole listing are listed, during concurrent changes", async (backend) => {
     const { prefix, ids, stores } = await manyThreads(backend, 60);
     const doomed = ids.filter((_, index) => index % 3 === 0);
     const stable = ids.filter((_, index) => index % 3 !== 0);
@@ -81,7 +81,7 @@ export const changingListings: Clause["declare"] = (test) => {
     expect(unwanted, "listed after their deletion").toEqual([]);
   });
 
-  test("a thread that is being written all the time is on every listing", async (backend) => {
+  test("a thread that is written continuously is in every listing", async (backend) => {
     const { prefix, ids, stores } = await manyThreads(backend, 12);
     const writers = backend.otherStores({ maxMessages: 2 });
     const write = async () => {

@@ -59,7 +59,7 @@ export const listing: Clause = {
   title: "Listing",
   timeoutMs: 120_000,
   declare(test) {
-    test("every thread is listed with what a read of it says", async (backend) => {
+    test("every thread is listed with the values that a read returns", async (backend) => {
       const prefix = ownPrefix();
       const stores = backend.stores();
       const ids = ["one", "batch", "metadata", "only metadata", "times", "trimmed"].map(
@@ -89,14 +89,14 @@ export const listing: Clause = {
       }
     });
 
-    test("pages of any size give every thread", async (backend) => {
+    test("pages of any size list every thread", async (backend) => {
       const { prefix, ids, stores } = await manyThreads(backend, 23);
       for (const limit of [1, 2, 7, 22, 23, 24, 1_000])
         expect(await listIds(stores, { prefix, limit }), `pages of ${limit}`).toEqual(ids);
       expect(await listIds(stores, { prefix })).toEqual(ids);
     });
 
-    test("300 threads come whole, at 100 a page by default, and by two clients in turn", async (backend) => {
+    test("300 threads are listed completely, 100 a page by default, also by two clients in turn", async (backend) => {
       const { prefix, ids, stores } = await manyThreads(backend, 300);
       const others = backend.otherStores();
       expect(await listIds(stores, { prefix })).toEqual(ids);
@@ -106,7 +106,7 @@ export const listing: Clause = {
       expect(await listIds(stores, { prefix, limit: 29, next })).toEqual(ids);
     });
 
-    test("a page costs a bounded number of requests, however many threads there are", async (backend) => {
+    test("a page takes a bounded number of requests at any number of threads", async (backend) => {
       backend.requireRequests();
       const limit = 5;
       const { stores } = await manyThreads(backend, 20);
@@ -133,7 +133,7 @@ export const listing: Clause = {
       expect(await most(), look).toBeLessThanOrEqual(bound);
     });
 
-    test("a prefix is taken as it is, whatever its characters", async (backend) => {
+    test("a prefix is literal, with any characters", async (backend) => {
       const base = ownPrefix();
       const ids = [
         ...new Set([
@@ -157,7 +157,7 @@ export const listing: Clause = {
         expect(await listIds(others, { prefix }), JSON.stringify(prefix)).toEqual([]);
     });
 
-    test("ids that begin with each other are each found by their own prefix", async (backend) => {
+    test("ids that are prefixes of each other are each found by their own prefix", async (backend) => {
       const base = ownPrefix();
       const longest = base + "l".repeat(1_024 - base.length);
       const ids = [base, `${base}a`, `${base}aa`, `${base}aaa`, `${base}aab`, `${base}b`, longest];
@@ -171,7 +171,7 @@ export const listing: Clause = {
       expect(await listIds(stores, { prefix: `${longest}l` }), "a prefix longer than any id").toEqual([]);
     });
 
-    test("without a prefix all threads of the factory are listed, and no others", async (backend) => {
+    test("without a prefix exactly the threads of the factory are listed", async (backend) => {
       const [one, two] = [await backend.freshHarness(), await backend.freshHarness()];
       const [ones, twos] = [createStores(one.driver), createStores(two.driver)];
       expect(await listIds(ones)).toEqual([]);
@@ -184,7 +184,7 @@ export const listing: Clause = {
       expect(await listIds(ones, { prefix: "both" })).toEqual(["both"]);
     });
 
-    test("a thread that was cleared or emptied is there, and listed", async (backend) => {
+    test("a thread that was cleared or emptied is listed", async (backend) => {
       const prefix = ownPrefix();
       const stores = backend.stores();
       const cleared = stores.open(`${prefix}cleared`);
@@ -209,7 +209,7 @@ export const listing: Clause = {
       ]);
     });
 
-    test("a thread that was read, refused or asked nothing of is not listed", async (backend) => {
+    test("a thread that was opened, read or refused a write is not listed", async (backend) => {
       const prefix = ownPrefix();
       const store = backend.stores().open(`${prefix}none`);
       await store.read();
@@ -232,7 +232,7 @@ export const listing: Clause = {
       }
     });
 
-    test("metadata that cannot be read is CORRUPT; where that is reported, the threads are listed", async (backend) => {
+    test("damaged metadata fails a listing with CORRUPT; with onCorruptRecord the threads are listed", async (backend) => {
       const prefix = ownPrefix();
       const plain = backend.stores();
       await plain.open(`${prefix}plain`).commit({ append: numbered(2), metadata: "title" });

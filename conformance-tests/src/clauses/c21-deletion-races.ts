@@ -99,7 +99,7 @@ async function loseReplies(
 
 /** Deletions that come again, and deletions beside writes. */
 export const deletionRaces: Clause["declare"] = (test) => {
-  test("a write that comes again after the deletion is the one of before, and begins no thread", async (backend) => {
+  test("a write repeated after the deletion is recognized and does not begin a new thread", async (backend) => {
     backend.requireMemoryOfDeleted();
     const store = backend.store();
     const others = backend.otherStores();
@@ -114,7 +114,7 @@ export const deletionRaces: Clause["declare"] = (test) => {
     await expectGone(backend, store.threadId, ["title"]);
   });
 
-  test("a write whose reply is lost on the network is not made again in the thread begun since", async (backend) => {
+  test("a write whose reply was lost is not repeated in a thread begun after the deletion", async (backend) => {
     const { proxy, connect } = backend.requireNetwork();
     const stores = createStores(connect());
     const others = backend.otherStores();
@@ -135,7 +135,7 @@ export const deletionRaces: Clause["declare"] = (test) => {
     }
   });
 
-  test("a deletion whose reply is lost on the network does not delete the thread begun since", async (backend) => {
+  test("a deletion whose reply was lost does not delete a thread begun after it", async (backend) => {
     const { proxy, connect } = backend.requireNetwork();
     const stores = createStores(connect());
     const others = backend.otherStores();
@@ -157,7 +157,7 @@ export const deletionRaces: Clause["declare"] = (test) => {
     }
   });
 
-  test("a deletion that comes again after it was refused is made", async (backend) => {
+  test("a deletion that was refused can be repeated", async (backend) => {
     const { driver } = backend;
     const store = backend.store();
     const revision = await store.addMessages(numbered(2));
@@ -173,7 +173,7 @@ export const deletionRaces: Clause["declare"] = (test) => {
     await expectGone(backend, store.threadId, []);
   });
 
-  test("a deletion whose reply is lost on the network is made once", async (backend) => {
+  test("a deletion whose reply was lost takes effect once", async (backend) => {
     const { proxy, connect } = backend.requireNetwork();
     const stores = createStores(connect());
     const secret = secretText();
@@ -188,7 +188,7 @@ export const deletionRaces: Clause["declare"] = (test) => {
     }
   });
 
-  test("an outage is UNAVAILABLE, and what was not deleted is deleted by the next call", async (backend) => {
+  test("a deletion in an outage fails with UNAVAILABLE, and the next call completes it", async (backend) => {
     const { proxy, connect } = backend.requireNetwork();
     const stores = createStores(connect());
     const secret = secretText();
@@ -202,7 +202,7 @@ export const deletionRaces: Clause["declare"] = (test) => {
     await expectGone(backend, store.threadId, [secret]);
   });
 
-  test("writers race with deletions: each acknowledged write is in a thread of its time, whole", async (backend) => {
+  test("during racing deletions each acknowledged write is whole in its incarnation", async (backend) => {
     const { threadId } = backend.store();
     const [stores, others] = [backend.stores(), backend.otherStores()];
     const names = ["a", "b", "c", "d"];
@@ -241,7 +241,7 @@ export const deletionRaces: Clause["declare"] = (test) => {
     }
   });
 
-  test("of a deletion and a write that expect the same revision exactly one succeeds", async (backend) => {
+  test("a deletion and a write that expect the same revision: exactly one succeeds", async (backend) => {
     const [stores, others] = [backend.stores(), backend.otherStores()];
     for (let round = 0; round < 12; round++) {
       const { threadId } = backend.store();
@@ -260,7 +260,7 @@ export const deletionRaces: Clause["declare"] = (test) => {
     }
   });
 
-  test("writers in other processes race with deletions, and lose nothing that came after them", async (backend) => {
+  test("writers in other processes lose nothing that was written after a racing deletion", async (backend) => {
     const start = backend.requireProcesses();
     const { threadId } = backend.store();
     const [stores, others] = [backend.stores(), backend.otherStores()];

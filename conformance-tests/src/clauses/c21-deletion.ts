@@ -49,7 +49,7 @@ const shapes: Record<string, (backend: Backend, store: MessageStore, secret: str
 export const deletion: Clause = {
   title: "Deletion",
   declare(test) {
-    test("content is gone at rest when the deletion returns, whatever the thread is like", async (backend) => {
+    test("content is gone at rest once the deletion returns, for any thread", async (backend) => {
       for (const [what, make] of Object.entries(shapes)) {
         const secret = secretText();
         const store = backend.store();
@@ -61,7 +61,7 @@ export const deletion: Clause = {
       }
     });
 
-    test("content is there at rest before the deletion", async (backend) => {
+    test("content is at rest before the deletion", async (backend) => {
       // Else the test above would prove nothing.
       const secret = secretText();
       const store = backend.store();
@@ -71,7 +71,7 @@ export const deletion: Clause = {
       expect(dump).toContain(`${secret} b`);
     });
 
-    test("a short time later nothing at all is left of a thread", async (backend) => {
+    test("after a short time nothing is left of a thread", async (backend) => {
       const deletedWithinMs = backend.requireSoonDeleted();
       const made = await Promise.all(
         Object.entries(shapes).map(async ([what, make]) => {
@@ -90,7 +90,7 @@ export const deletion: Clause = {
       }
     });
 
-    test("other threads stay as they are", async (backend) => {
+    test("other threads do not change", async (backend) => {
       const stores = backend.stores();
       const base = randomUUID();
       const names = [base, `${base}:a`, `${base}a`, base.slice(0, -1), `{${base}}`, `${base}*`, `${base}\0`];
@@ -103,7 +103,7 @@ export const deletion: Clause = {
       expect(await textsIn(stores.open(`${base}:a`))).toHaveLength(2);
     });
 
-    test("a thread that is not there is deleted without an error, and leaves nothing", async (backend) => {
+    test("deleting a missing thread succeeds and leaves nothing", async (backend) => {
       const stores = backend.stores();
       const { threadId } = backend.store();
       for (let time = 0; time < 2; time++) {
@@ -117,7 +117,7 @@ export const deletion: Clause = {
       expect(await textsIn(store)).toHaveLength(2);
     });
 
-    test("deleting twice is as deleting once", async (backend) => {
+    test("a second deletion does nothing", async (backend) => {
       const stores = backend.stores();
       const secret = secretText();
       const store = backend.store();
@@ -128,7 +128,7 @@ export const deletion: Clause = {
       await expectGone(backend, store.threadId, [secret]);
     });
 
-    test("what an expired thread left behind is removed too", async (backend) => {
+    test("what is left of an expired thread is removed too", async (backend) => {
       backend.requireExpiry();
       const secret = secretText();
       const store = backend.store({ ttlMs: 300 });
@@ -139,7 +139,7 @@ export const deletion: Clause = {
       await expectGone(backend, store.threadId, [secret]);
     });
 
-    test("a thread with records that cannot be read is deleted", async (backend) => {
+    test("a thread with damaged records can be deleted", async (backend) => {
       const stores = backend.stores();
       for (const record of ["garbage", "2u0000000001000{}", "1u"]) {
         const secret = secretText();
@@ -155,7 +155,7 @@ export const deletion: Clause = {
       }
     });
 
-    test("expectedRevision: the thread's deletes, another one is CONFLICT and changes nothing", async (backend) => {
+    test("expectedRevision: the thread's own deletes it, another one fails with CONFLICT and changes nothing", async (backend) => {
       const [stores, others] = [backend.stores(), backend.otherStores()];
       const store = backend.store();
       const first = await store.addMessages(numbered(2));
@@ -174,7 +174,7 @@ export const deletion: Clause = {
       await rejection(stores.deleteThread(store.threadId, { expectedRevision: second }), "CONFLICT");
     });
 
-    test("what comes later is a new thread: no revision, message or metadata of the old one", async (backend) => {
+    test("a later write begins a new thread without revision, messages or metadata of the old one", async (backend) => {
       const store = backend.store();
       const others = backend.otherStores();
       const used = new Set<string | null>([null]);
@@ -200,7 +200,7 @@ export const deletion: Clause = {
       }
     });
 
-    test("a cursor of a deleted thread finds only what is newer", async (backend) => {
+    test("a cursor of a deleted thread finds only newer messages", async (backend) => {
       const store = backend.store();
       await store.addMessages(numbered(8));
       const { newer = "", older = "" } = await store.read({ limit: 2 });
@@ -215,7 +215,7 @@ export const deletion: Clause = {
       for (const before of [older, newer]) expect((await store.read({ before })).entries).toEqual([]);
     });
 
-    test("clients that know the old thread write to and read the new one", async (backend) => {
+    test("clients that have used the old thread read and write the new one", async (backend) => {
       const [one, two] = [backend.stores(), backend.otherStores()];
       const { threadId } = backend.store();
       for (let round = 0; round < 6; round++) {
@@ -233,7 +233,7 @@ export const deletion: Clause = {
       }
     });
 
-    test("wrong arguments are INVALID_ARGUMENT, before any I/O", async (backend) => {
+    test("invalid arguments fail with INVALID_ARGUMENT, before any I/O", async (backend) => {
       const stores = backend.stores();
       await backend.withoutRequests(async () => {
         for (const threadId of ["", 7, null, undefined, "x".repeat(1_025), "\ud800"])
@@ -250,13 +250,13 @@ export const deletion: Clause = {
       });
     });
 
-    test("a deletion by a closed factory is CLOSED", async (backend) => {
+    test("a deletion by a closed factory rejects with CLOSED", async (backend) => {
       const stores = await backend.ownStores();
       await stores.close();
       await rejection(stores.deleteThread("a"), "CLOSED");
     });
 
-    test("deletions that are aborted at any moment happened as a whole or not at all", async (backend) => {
+    test("deletions aborted at any moment take effect as a whole or not at all", async (backend) => {
       const stores = backend.otherStores();
       for (let round = 0; round < 10; round++) {
         const secret = secretText();

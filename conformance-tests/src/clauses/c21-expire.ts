@@ -10,7 +10,7 @@ import { numbered, textsIn, user } from "../messages.ts";
 
 /** `expire`: the expiry without a message. */
 export const expiring: Clause["declare"] = (test) => {
-  test("expire sets and removes the expiry, and leaves the rest alone", async (backend) => {
+  test("expire sets and removes the expiry, and changes nothing else", async (backend) => {
     backend.requireExpiry();
     const store = backend.store();
     const others = backend.otherStores().open(store.threadId);
@@ -34,7 +34,7 @@ export const expiring: Clause["declare"] = (test) => {
     expect("expiresAt" in (await store.read())).toBe(false);
   });
 
-  test("a thread expires as expire said, without a write", async (backend) => {
+  test("a thread expires at the time set by expire, without a write", async (backend) => {
     backend.requireExpiry();
     await beforeExpiry(async ({ ttlMs, afterMs, write, inTime }) => {
       const [store, kept] = [backend.store(), backend.store()];
@@ -51,7 +51,7 @@ export const expiring: Clause["declare"] = (test) => {
     });
   });
 
-  test("expire of a thread that is not there is null, and begins none", async (backend) => {
+  test("expire of a missing thread returns null and does not begin one", async (backend) => {
     const { expiry } = backend.driver.capabilities;
     const store = backend.store();
     const isAbsent = async (id: string) => {
@@ -83,7 +83,7 @@ export const expiring: Clause["declare"] = (test) => {
     await rejection(store.addMessages(numbered(1), { expectedRevision: second }), "CONFLICT");
   });
 
-  test("expire while others write loses nothing", async (backend) => {
+  test("expire loses nothing during concurrent writes", async (backend) => {
     backend.requireExpiry();
     const store = backend.store();
     await store.addMessages([user("begun")]);
@@ -100,7 +100,7 @@ export const expiring: Clause["declare"] = (test) => {
     expect(await store.listMessages()).toEqual([user("begun"), ...messages]);
   });
 
-  test("a wrong ttlMs of expire is refused before any I/O, and any where threads cannot expire", async (backend) => {
+  test("expire refuses an invalid ttlMs before any I/O, and any ttlMs where threads cannot expire", async (backend) => {
     const store = backend.store();
     await backend.withoutRequests(async () => {
       for (const ttlMs of [

@@ -27,7 +27,7 @@ export const copies: Clause = {
       expect(await stores.open(from).read()).toStrictEqual(before);
     });
 
-    test("a copy is made in another factory, in another backend, and back", async (backend) => {
+    test("a thread is copied to another factory, to another backend, and back", async (backend) => {
       const stores = backend.stores();
       const from = await exampleThread(stores);
       const elsewhere = createStores((await backend.freshHarness()).driver);
@@ -41,7 +41,7 @@ export const copies: Clause = {
       await expectCopy(stores, from, backend.otherStores(), back);
     });
 
-    test("a long thread is copied whole, elsewhere and back", async (backend) => {
+    test("a long thread is copied as a whole, to another backend and back", async (backend) => {
       const stores = backend.stores();
       const from = await longThread(stores);
       await using memory = createMemoryStores();
@@ -52,7 +52,7 @@ export const copies: Clause = {
       await expectCopy(memory, "long", backend.otherStores(), to);
     });
 
-    test("upTo ends the copy with a message", async (backend) => {
+    test("upTo is the last message of the copy", async (backend) => {
       const stores = backend.stores();
       const from = await longThread(stores);
       const source = stores.open(from);
@@ -78,7 +78,7 @@ export const copies: Clause = {
       }
     });
 
-    test("a target that has content of another origin is CONFLICT and stays as it is", async (backend) => {
+    test("a target with other content fails with CONFLICT and does not change", async (backend) => {
       const stores = backend.stores();
       const from = await exampleThread(stores);
       for (const change of [
@@ -101,7 +101,7 @@ export const copies: Clause = {
       expect((await stores.open(to).read()).revision).toBe(revision);
     });
 
-    test("the same call after the copy was finished does nothing", async (backend) => {
+    test("repeating a finished copy does nothing", async (backend) => {
       const stores = backend.stores();
       for (const make of [exampleThread, longThread]) {
         const from = await make(stores);
@@ -118,7 +118,7 @@ export const copies: Clause = {
       }
     });
 
-    test("a source that is not there leaves the target alone; an empty one makes an empty thread", async (backend) => {
+    test("a missing source does not change the target; an empty one makes an empty thread", async (backend) => {
       const stores = backend.stores();
       const to = randomUUID();
       expect(await stores.copyThread(randomUUID(), to)).toEqual({ copied: 0, revision: null });
@@ -135,7 +135,7 @@ export const copies: Clause = {
       await expectCopy(stores, titled.threadId, stores, other);
     });
 
-    test("messages of megabytes are copied", async (backend) => {
+    test("messages of several MiB are copied", async (backend) => {
       const stores = backend.stores();
       const store = stores.open();
       const texts = Array.from({ length: 3 }, (_, index) => `${index}${"x".repeat(3 * 1024 ** 2 - 100)}`);
@@ -165,7 +165,7 @@ export const copies: Clause = {
       await expectCopy(zipped, from, zipped, back);
     });
 
-    test("the expiry and the trimming are the target's", async (backend) => {
+    test("a copy has the expiry and the trimming of the target", async (backend) => {
       const { expiry } = backend.driver.capabilities;
       const brief = backend.stores(expiry ? { ttlMs: 3_600_000 } : {});
       const from = await longThread(brief, 20);
@@ -186,7 +186,7 @@ export const copies: Clause = {
       expect("expiresAt" in page).toBe(expiry);
     });
 
-    test("progress comes after each commit and ends with all messages", async (backend) => {
+    test("progress is reported after each commit, at last with all messages", async (backend) => {
       const stores = backend.stores();
       for (const [count, commits] of [
         [1, 1],
@@ -206,7 +206,7 @@ export const copies: Clause = {
       }
     });
 
-    test("a copy while the source is being written is what the source was, without gaps", async (backend) => {
+    test("a copy of a source that is being written is an earlier state of it, without gaps", async (backend) => {
       const stores = storesWithLimits(backend.driver, { maxCommitMessages: 20 });
       const from = await longThread(backend.stores(), 100);
       const source = backend.otherStores().open(from);
@@ -221,7 +221,7 @@ export const copies: Clause = {
       expect(texts).toEqual(numbered(texts.length).map(({ content }) => content));
     });
 
-    test("a record of the source that cannot be read is CORRUPT; where that is reported, it is left out", async (backend) => {
+    test("a damaged record of the source fails the copy with CORRUPT; with onCorruptRecord it is left out", async (backend) => {
       const stores = backend.stores();
       const store = stores.open();
       await store.addMessages(numbered(5));
@@ -237,7 +237,7 @@ export const copies: Clause = {
       expect(await textsIn(stores.open(to))).toEqual(["message 1", "message 2", "message 4", "message 5"]);
     });
 
-    test("a thread that was deleted is copied to again, and a new source is another one", async (backend) => {
+    test("a deleted target can be copied to again, and a new source is a different one", async (backend) => {
       const stores = backend.stores();
       const from = await exampleThread(stores);
       const to = randomUUID();
@@ -250,7 +250,7 @@ export const copies: Clause = {
       await expectCopy(stores, from, stores, to);
     });
 
-    test("wrong arguments are INVALID_ARGUMENT, before any I/O", async (backend) => {
+    test("invalid arguments fail with INVALID_ARGUMENT, before any I/O", async (backend) => {
       const stores = backend.stores();
       const closed = await backend.ownStores();
       await closed.close();

@@ -34,7 +34,7 @@ function failingStores(
 
 /** Copies in several commits: stopped, failed, made by several at once. */
 export const resumedCopies: Clause["declare"] = (test) => {
-  test("a copy that fits is one commit: it is seen whole or not at all", async (backend) => {
+  test("a copy that fits in one commit is seen whole or not at all", async (backend) => {
     const stores = backend.stores();
     const from = await longThread(stores, 300);
     for (let round = 0; round < 4; round++) {
@@ -49,7 +49,7 @@ export const resumedCopies: Clause["declare"] = (test) => {
     }
   });
 
-  test("a copy that was stopped between two commits goes on by the same call", async (backend) => {
+  test("a copy stopped between two commits is continued by the same call", async (backend) => {
     const stores = backend.stores();
     const from = await longThread(stores);
     for (const isAborted of [false, true]) {
@@ -86,7 +86,7 @@ export const resumedCopies: Clause["declare"] = (test) => {
     }
   });
 
-  test("a copy that failed at any commit, made or not, goes on by the same call, and nothing is doubled", async (backend) => {
+  test("a copy that failed at any commit, made or not, is continued by the same call and doubles nothing", async (backend) => {
     const limits = { maxCommitMessages: 7 };
     const stores = storesWithLimits(backend.driver, limits);
     const from = await longThread(backend.stores(), 25);
@@ -104,7 +104,7 @@ export const resumedCopies: Clause["declare"] = (test) => {
     }
   });
 
-  test("the same copy by several at once is made once", async (backend) => {
+  test("the same copy by several concurrent calls is made once", async (backend) => {
     const limits = { maxCommitMessages: 10 };
     const clients = [backend.driver, backend.otherDriver(), backend.otherDriver()];
     const from = await longThread(backend.stores(), 95);
@@ -118,7 +118,7 @@ export const resumedCopies: Clause["declare"] = (test) => {
     }
   });
 
-  test("content that others add to an unfinished copy is CONFLICT, and stays", async (backend) => {
+  test("content that other clients add to an unfinished copy causes CONFLICT and stays", async (backend) => {
     const stores = storesWithLimits(backend.driver, { maxCommitMessages: 10 });
     const from = await longThread(backend.stores(), 35);
     const to = randomUUID();
@@ -133,7 +133,7 @@ export const resumedCopies: Clause["declare"] = (test) => {
     expect(await stores.open(to).read()).toStrictEqual(before);
   });
 
-  test("large messages are copied in as many commits as they need", async (backend) => {
+  test("large messages are copied in several commits", async (backend) => {
     const stores = backend.stores();
     const store = stores.open();
     const texts = Array.from(
@@ -152,7 +152,7 @@ export const resumedCopies: Clause["declare"] = (test) => {
     await rejection(stores.copyThread(store.threadId, randomUUID(), { target: tight }), "TOO_LARGE");
   });
 
-  test("a copy over a broken connection is made once", async (backend) => {
+  test("a copy over a failing connection takes effect once", async (backend) => {
     const { proxy, connect } = backend.requireNetwork();
     const target = storesWithLimits(connect(), { maxCommitMessages: 10 });
     const stores = backend.stores();
