@@ -4,6 +4,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { rejection, thrown } from "../errors.ts";
 import { numbered, textsIn, user } from "../messages.ts";
 import type { HandedIn } from "./handed-in.ts";
+import { declareOtherSettings } from "./other-settings.ts";
 import { declareProxied, type ProxiedServer } from "./proxied.ts";
 import { silentPort } from "./silent-port.ts";
 
@@ -43,6 +44,8 @@ export interface FactoryTestOptions<Options> {
   readonly proxied?: ProxiedServer<Options>;
   /** A client on a server. */
   handIn?(): Promise<HandedIn<Options>>;
+  /** By title: clients on the server of {@link handIn}, with settings that change how values are sent, converted or read. */
+  readonly otherSettings?: Readonly<Record<string, () => Promise<HandedIn<Options>>>>;
   /** By title: what a server refuses for good, as a wrong password. */
   readonly refusals?: Readonly<Record<string, () => Refusal<Options> | Promise<Refusal<Options>>>>;
 }
@@ -66,6 +69,8 @@ export function runFactory<Options>(given: FactoryTestOptions<Options>): void {
     if (given.outages || given.silent) declareOutages(given);
     if (given.proxied) declareProxied(given.create, given.proxied);
     if (given.handIn) declareHandedIn(given.create, given.handIn);
+    if (given.handIn && given.otherSettings)
+      declareOtherSettings(given.create, given.handIn, given.otherSettings);
     for (const [title, refusal] of Object.entries(given.refusals ?? {})) {
       test(`${title}: each call fails at once, says so and shows no secret`, async () => {
         const { options, says } = await refusal();

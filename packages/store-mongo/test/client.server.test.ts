@@ -43,30 +43,45 @@ async function useStores(options: MongoStoreOptions): Promise<void> {
   await store.clear();
 }
 
-describe("a caller's client", () => {
-  describe.each([false, true])("and that its owner connected: %s", (isConnected) => {
-    runFactory({
-      name: "MongoDB",
-      create: createMongoStores,
-      secret: "hush",
-      async handIn() {
-        const { database, collectionName } = collection;
-        const client = new MongoClient(collection.url);
-        if (isConnected) await client.connect();
-        let isClosed = false;
-        client.on("topologyClosed", () => {
-          isClosed = true;
-        });
-        return {
-          options: { client, database, collectionName },
-          async use() {
-            expect(isClosed).toBe(false);
-            await client.db(database).command({ ping: 1 });
-          },
-          close: () => client.close(),
-        };
-      },
+const handIn =
+  (options: MongoClientOptions, isConnected = false) =>
+  async () => {
+    const { database, collectionName } = collection;
+    const client = new MongoClient(collection.url, options);
+    if (isConnected) await client.connect();
+    let isClosed = false;
+    client.on("topologyClosed", () => {
+      isClosed = true;
     });
+    return {
+      options: { client, database, collectionName },
+      async use() {
+        expect(isClosed).toBe(false);
+        await client.db(database).command({ ping: 1 });
+      },
+      close: () => client.close(),
+    };
+  };
+
+describe("a caller's client", () => {
+  const factory = { name: "MongoDB", create: createMongoStores, secret: "hush" };
+  runFactory({
+    ...factory,
+    handIn: handIn({}),
+    otherSettings: {
+      "raw BSON": handIn({ raw: true }),
+      "BSON types": handIn({ promoteValues: false }),
+      "Long and Buffer": handIn({ promoteLongs: false, promoteBuffers: true }),
+      "integers as BigInt": handIn({ useBigInt64: true }),
+      "other rules for undefined, RegExp and functions": handIn({
+        ignoreUndefined: true,
+        bsonRegExp: true,
+        serializeFunctions: true,
+      }),
+    },
+  });
+  describe("that its owner connected", () => {
+    runFactory({ ...factory, handIn: handIn({}, true) });
   });
 
   test("that its owner has closed stays closed", async () => {
@@ -105,18 +120,6 @@ describe("a caller's client", () => {
     await new Promise<void>((resolve) => later.listen(port, "127.0.0.1", resolve));
     onTestFinished(() => void later.close());
     expect(await stores.open("late").listMessages()).toEqual([]);
-  });
-
-  test("may have any BSON options as its default", async () => {
-    for (const options of [
-      { raw: true },
-      { promoteValues: false },
-      { promoteLongs: false, promoteBuffers: true },
-      { useBigInt64: true },
-      { ignoreUndefined: true, bsonRegExp: true, serializeFunctions: true },
-    ]) {
-      await useStores(ownClient(options).storeOptions);
-    }
   });
 
   test("shares its connections among all threads", async () => {

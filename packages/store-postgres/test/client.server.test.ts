@@ -28,18 +28,33 @@ function ownPool(options: PoolConfig = {}): Pool {
   return pool;
 }
 
+const handIn = (options: PoolConfig) => async () => {
+  const client = new Pool({ connectionString: table.url, ...options });
+  return {
+    options: { client, tableName: table.tableName },
+    use: () => client.query("SELECT 1"),
+    close: () => client.end(),
+  };
+};
+
 describe("a caller's client", () => {
   runFactory({
     name: "PostgreSQL",
     create: createPostgresStores,
     secret: "hush",
-    async handIn() {
-      const client = new Pool({ connectionString: table.url });
-      return {
-        options: { client, tableName: table.tableName },
-        use: () => client.query("SELECT 1"),
-        close: () => client.end(),
-      };
+    handIn: handIn({}),
+    otherSettings: {
+      "backslashes that escape": handIn({ options: "-c standard_conforming_strings=off" }),
+      "another encoding": handIn({ options: "-c client_encoding=LATIN1" }),
+      "comparisons with NULL by =": handIn({ options: "-c transform_null_equals=on" }),
+      "serializable transactions": handIn({ options: "-c default_transaction_isolation=serializable" }),
+      "times in another form": handIn({ options: "-c DateStyle=German -c TimeZone=Asia/Kolkata" }),
+      "integers as BigInt": handIn({
+        types: {
+          getTypeParser: (oid: number, format?: "text" | "binary") =>
+            oid === types.builtins.INT8 ? BigInt : types.getTypeParser(oid, format as "text"),
+        } as typeof types,
+      }),
     },
   });
 
@@ -74,15 +89,6 @@ describe("a caller's client", () => {
     const error = await rejection(stores.open().addMessages(users(1)));
     expect(error).toMatchObject({ code: "UNAVAILABLE", retryable: false });
     expect(error.message).toContain("client");
-  });
-
-  test("may parse values in its own way", async () => {
-    const previous = types.getTypeParser(20);
-    types.setTypeParser(20, BigInt);
-    onTestFinished(() => types.setTypeParser(20, previous));
-    await using stores = createPostgresStores({ client: ownPool(), tableName: table.tableName });
-    await stores.open("parsed").replaceMessages(users(2));
-    expect(await stores.open("parsed").listMessages()).toEqual(users(2));
   });
 
   test("may have another isolation level, and conflicts of it are retried", async () => {

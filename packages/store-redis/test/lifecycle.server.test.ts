@@ -28,18 +28,32 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
+/** Options that both majors take. */
+interface ConversionOptions {
+  readonly stringNumbers?: boolean;
+  readonly enableAutoPipelining?: boolean;
+  readonly enableOfflineQueue?: boolean;
+}
+
 describe.each(majors)("a caller's client of $major", ({ Redis }) => {
+  const keyPrefix = randomUUID();
+  const handIn = (options: ConversionOptions) => async () => {
+    const client = new Redis(server.url, options);
+    return {
+      options: { client, keyPrefix },
+      use: () => client.ping(),
+      close: () => client.disconnect(),
+    };
+  };
   runFactory({
     name: "Redis",
     create: createRedisStores,
     secret: "hush",
-    async handIn() {
-      const client = new Redis(server.url);
-      return {
-        options: { client, keyPrefix: randomUUID() },
-        use: () => client.ping(),
-        close: () => client.disconnect(),
-      };
+    handIn: handIn({}),
+    otherSettings: {
+      "numbers as strings": handIn({ stringNumbers: true }),
+      "pipelines of its own": handIn({ enableAutoPipelining: true }),
+      "no offline queue": handIn({ enableOfflineQueue: false }),
     },
   });
 

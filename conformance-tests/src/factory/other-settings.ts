@@ -1,0 +1,70 @@
+import type { StoreFactory } from "@scrollback/store-core";
+import { expect, onTestFinished, test } from "vitest";
+import { textsIn, user } from "../messages.ts";
+import type { HandedIn } from "./handed-in.ts";
+
+/** Each is altered by some setting: an escape that is off, another character set, conversion of what looks like a value. */
+const texts = [
+  "it's \"quoted\" with \\ and \\' and `",
+  "x', (SELECT 12345)) -- ",
+  "lines\r\nand\ttabs and \0",
+  "é ü ÿ, 日本, 😀, \u2028",
+  "2030-01-01T00:00:00.000Z",
+  "12345678901234567890",
+  "",
+];
+
+/**
+ * Declares a test for each client whose settings change how values are sent or read: what its stores write must be what the
+ * stores of the usual client read, and the other way round.
+ */
+export function declareOtherSettings<Options>(
+  create: (options: Options) => StoreFactory,
+  handIn: () => Promise<HandedIn<Options>>,
+  settings: Readonly<Record<string, () => Promise<HandedIn<Options>>>>,
+): void {
+  const open = async (make: () => Promise<HandedIn<Options>>) => {
+    const { options, close } = await make();
+    const stores = create(options);
+    onTestFinished(async () => {
+      await stores.close();
+      await close();
+    });
+    return stores;
+  };
+
+  test.each(Object.entries(settings))(
+    "a client with %s writes and reads the same values",
+    async (_, make) => {
+      const [usual, other] = await Promise.all([open(handIn), open(make)]);
+      await usual.setup();
+      await other.setup();
+      for (const [writing, reading] of [
+        [other, usual],
+        [usual, other],
+      ] as const) {
+        const store = writing.open();
+        const read = reading.open(store.threadId);
+        const operationId = "the same";
+        const revision = await store.commit({ append: texts.map(user) }, { operationId });
+        await store.commit({ append: [user("second")], metadata: texts }, { expectedRevision: revision });
+        expect(await textsIn(read)).toEqual([...texts, "second"]);
+        const page = await read.read();
+        expect(page).toEqual(await store.read());
+        expect(page.metadata).toEqual(texts);
+        expect(await read.commit({ append: texts.map(user) }, { operationId })).toBe(revision);
+        expect((await read.popMessage())?.content).toBe("second");
+        await read.commit({ drop: 1, append: [user("third")] });
+        expect((await textsIn(store)).at(-1)).toBe("third");
+        const [listed] = (await reading.listThreads({ prefix: store.threadId })).threads;
+        expect(listed).toMatchObject({
+          threadId: store.threadId,
+          count: page.count - 1,
+          createdAt: page.createdAt,
+        });
+        await reading.deleteThread(store.threadId);
+        expect((await store.read()).revision).toBeNull();
+      }
+    },
+  );
+}
