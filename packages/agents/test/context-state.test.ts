@@ -24,7 +24,7 @@ describe("threadCreated", () => {
     expect(told).toEqual([id]);
   });
 
-  test("is called for a thread that has its store already, whatever is done with it first", async () => {
+  test("is called once for a thread with a store, before its first run, message or serialization", async () => {
     for (const first of ["run", "onNewMessages", "serialize"]) {
       const told: string[] = [];
       const agent = new ChatAgent({ model: scripted(() => "x"), contextProviders: [telling(told)] });
@@ -36,7 +36,7 @@ describe("threadCreated", () => {
     }
   });
 
-  test("is called before a state with the id is given out, and not by the process that restores it", async () => {
+  test("is called before a state with the id is returned, and not by the process that restores it", async () => {
     const told: string[] = [];
     const agent = new ChatAgent({ model: scripted(() => "x"), contextProviders: [telling(told)] });
     const thread = agent.getNewThread({ messageStore: createMemoryStores().open("t") });
@@ -46,7 +46,7 @@ describe("threadCreated", () => {
     expect(told).toEqual(["t"]);
   });
 
-  test("is called with the service's id, once there is one", async () => {
+  test("is called with the service's id once it exists", async () => {
     const told: string[] = [];
     const model = scripted(() => ({ text: "x", metadata: { openai: { responseId: "resp_1" } } }));
     const agent = new ChatAgent({ model, serviceThread: openaiResponses, contextProviders: [telling(told)] });
@@ -56,7 +56,7 @@ describe("threadCreated", () => {
     expect(told).toEqual(["resp_1"]);
   });
 
-  test("one that throws fails the run, and is called again by the next run", async () => {
+  test("fails the run if it throws, and is called again by the next run", async () => {
     const told: string[] = [];
     let broken = true;
     const agent = new ChatAgent({
@@ -80,7 +80,7 @@ describe("threadCreated", () => {
   });
 });
 
-describe("what providers keep", () => {
+describe("the state of providers", () => {
   class Names implements ContextProvider {
     names: string[] = [];
     closed = 0;
@@ -101,7 +101,7 @@ describe("what providers keep", () => {
     }
   }
 
-  test("is kept in the thread's state, and given back in another process", async () => {
+  test("is kept in the thread's state, and restored in another process", async () => {
     const model = scripted(() => "x");
     const agentOf = () =>
       new ChatAgent({ model, contextProviders: [{ close: async () => {} }, new Names()] });
@@ -115,7 +115,7 @@ describe("what providers keep", () => {
     expect(asked(model)[0]).toBe("system: Known: Alice,Bob");
   });
 
-  test("is each thread's own where providers are made by a function, and closed with the thread", async () => {
+  test("is separate for each thread if a function creates the providers, which are closed with the thread", async () => {
     const made: Names[] = [];
     const model = scripted(() => "x");
     const agent = new ChatAgent({
@@ -142,7 +142,7 @@ describe("what providers keep", () => {
     expect(made.map(({ closed }) => closed)).toEqual([1, 0, 0, 1, 1]);
   });
 
-  test("providers that all threads share are closed with the agent, not with a thread", async () => {
+  test("closes with the agent, not with a thread, if all threads share the providers", async () => {
     const names = new Names();
     {
       await using agent = new ChatAgent({ model: scripted(() => "x"), contextProviders: [names] });
@@ -155,7 +155,7 @@ describe("what providers keep", () => {
     expect(names.closed).toBe(1);
   });
 
-  test("a state that a provider refuses, or of another number of them, is INVALID_STATE", async () => {
+  test("fails with INVALID_STATE if a provider refuses it or the number of providers differs", async () => {
     const agent = new ChatAgent({ model: scripted(), contextProviders: [new Names()] });
     const state = { type: "scrollback.thread", version: 1 };
     const refused = await failureOf(agent.deserializeThread({ ...state, contextStates: [{}] }));
@@ -168,7 +168,7 @@ describe("what providers keep", () => {
     expect(StoreError.is(more, "INVALID_STATE")).toBe(true);
   });
 
-  test("a state that is not JSON is rejected when the thread is serialised", async () => {
+  test("is rejected by serialize if it is not JSON", async () => {
     for (const bad of [10n, () => 1]) {
       const agent = new ChatAgent({
         model: scripted(),

@@ -30,32 +30,35 @@ const calls: [string, () => Promise<unknown>][] = [
   ["a message without an id", () => mine.append("c", [wrong({ role: "user" })])],
   ["a message with an id past 256 bytes", () => mine.append("c", [message("x".repeat(257))])],
   ["a message of an unknown role", () => mine.upsert("c", wrong({ id: "m", role: "robot" }))],
-  ["messages that are none", () => mine.append("c", wrong("hello"))],
+  ["messages that are not messages", () => mine.append("c", wrong("hello"))],
   ["an unknown status", () => mine.upsert("c", message("m"), { status: wrong("done") })],
   ["an after that is a number", () => mine.append("c", [message("m")], { after: wrong(1) })],
   ["no message id", () => mine.edit("c", wrong(undefined), message("m"))],
-  ["a cut of both", () => mine.truncate("c", wrong({ from: "a", behind: "b" }))],
-  ["a cut of neither", () => mine.truncate("c", wrong({}))],
-  ["a change of a run of no kind", () => mine.begin("c", wrong({}))],
-  ["a change of a run of two kinds", () => mine.begin("c", wrong({ nothing: true, append: [] }))],
-  ["a change of a run with something more", () => mine.begin("c", wrong({ nothing: true, message: 1 }))],
-  ["a replacement that is no function", () => mine.begin("c", wrong({ replace: "m", with: message("m") }))],
+  ["a truncate with both from and behind", () => mine.truncate("c", wrong({ from: "a", behind: "b" }))],
+  ["a truncate without from and behind", () => mine.truncate("c", wrong({}))],
+  ["a change of a run without a kind", () => mine.begin("c", wrong({}))],
+  ["a change of a run with two kinds", () => mine.begin("c", wrong({ nothing: true, append: [] }))],
+  ["a change of a run with a further field", () => mine.begin("c", wrong({ nothing: true, message: 1 }))],
+  [
+    "a replacement that is not a function",
+    () => mine.begin("c", wrong({ replace: "m", with: message("m") })),
+  ],
   ["an edit of a run without a message", () => mine.begin("c", wrong({ edit: "m" }))],
   ["an unknown whileRunning", () => mine.begin("c", { nothing: true }, { whileRunning: wrong("wait") })],
   ["a run id that is empty", () => mine.stop("c", "")],
   ["a fork at a number", () => mine.fork("c", { at: wrong(1) })],
   ["an unknown option of an import", () => mine.import({}, wrong({ title: "x" }))],
   ["a follow of every 0 ms", async () => mine.follow("c", { everyMs: 0 })],
-  ["a signal that is none", () => mine.touch("c", { signal: wrong({}) })],
+  ["a signal that is not an AbortSignal", () => mine.touch("c", { signal: wrong({}) })],
 ];
 
-test.each(calls)("%s is INVALID_ARGUMENT before any request", async (_name, call) => {
+test.each(calls)("%s fails with INVALID_ARGUMENT before any request", async (_name, call) => {
   driver.take();
   await expect(call()).rejects.toMatchObject(storeError("INVALID_ARGUMENT"));
   expect(driver.take()).toEqual([]);
 });
 
-test("a message that the store's own check refuses is INVALID_ARGUMENT, and errors hold no text of it", async () => {
+test("a message that the store's check refuses fails with INVALID_ARGUMENT, and the error has no text of it", async () => {
   const strict = new ChatStore({
     stores: createMemoryStores(),
     check: (one) => ("parts" in Object(one) ? undefined : "must have parts"),
@@ -66,7 +69,7 @@ test("a message that the store's own check refuses is INVALID_ARGUMENT, and erro
   );
 });
 
-test("stores that trim, and wrong options, are refused", () => {
+test("stores that trim and invalid options are refused", () => {
   const stores = createMemoryStores({ maxMessages: 10 });
   const refused = [
     { stores },

@@ -21,7 +21,7 @@ async function fill(folder: Folder): Promise<void> {
   await target.open("short").addMessages(messages.slice(0, 1));
 }
 
-test("ls and verify tell of a copy that is not finished", async () => {
+test("ls and verify report an unfinished copy", async () => {
   using folder = new Folder();
   await fill(folder);
   expect(await run(["ls", folder.url()])).toMatchObject({ code: 0, stderr: told });
@@ -37,7 +37,7 @@ test("ls and verify tell of a copy that is not finished", async () => {
   });
 });
 
-test.each(["jsonl", "openai"])("export leaves it out, --format %s", async (format) => {
+test.each(["jsonl", "openai"])("export skips it, --format %s", async (format) => {
   using folder = new Folder();
   await fill(folder);
   const file = folder.file("out");
@@ -47,7 +47,7 @@ test.each(["jsonl", "openai"])("export leaves it out, --format %s", async (forma
   expect((await run(["import", folder.url("b"), file, "--format", format, "--verify"])).code).toBe(0);
 });
 
-test("copy and import name it, and leave it alone", async () => {
+test("copy and import name it, and do not change it", async () => {
   using folder = new Folder();
   await fill(folder);
   expect(await run(["copy", folder.url(), folder.url("b")])).toMatchObject({ code: 4, stderr: told });

@@ -20,7 +20,7 @@ function watch(driver = new MemoryDriver()) {
   return { watched, driver, sessions: new SessionService({ stores: createStores(watched) }) };
 }
 
-test("an append is one commit, and one each for the app and the user that it sets something for", async () => {
+test("an append is one commit, and one more each for the app and the user state it sets", async () => {
   const { watched, sessions } = watch();
   const session = await sessions.createSession(key);
   const costs: [Record<string, unknown>, string[]][] = [
@@ -54,7 +54,7 @@ test("an append through a session that another process has read costs the same a
   expect(other.watched.reads).toEqual([]);
 });
 
-test("what an append costs depends neither on the events there are nor on other sessions", async () => {
+test("the cost of an append is independent of existing events and of other sessions", async () => {
   const { watched, sessions } = watch();
   const session = await sessions.createSession(key);
   for (let n = 0; n < 300; n++)
@@ -67,7 +67,7 @@ test("what an append costs depends neither on the events there are nor on other 
   expect(watched.reads).toEqual([]);
 });
 
-test("a get is three reads at once, which load the newest events alone when only those are asked for", async () => {
+test("a get is three concurrent reads, which load only the requested newest events", async () => {
   const { driver, sessions } = watch();
   const session = await sessions.createSession(key);
   for (let n = 0; n < 50; n++)
@@ -88,7 +88,7 @@ test("a get is three reads at once, which load the newest events alone when only
   }
 });
 
-test("a page of a large directory reads one thread for each session of it, and a few more", async () => {
+test("a page of a large directory reads one thread for each of its sessions, and a few more", async () => {
   vi.restoreAllMocks();
   const { driver, sessions } = watch();
   for (let n = 0; n < 1_000; n++) await sessions.createSession({ appName: "app", userId: `user-${n % 3}` });
@@ -102,7 +102,7 @@ test("a page of a large directory reads one thread for each session of it, and a
   expect(watched.commits).toEqual([]);
 });
 
-test("all appends together note to the directories at most once per second", async () => {
+test("all appends together write notes to the directories at most once per second", async () => {
   const { watched, sessions } = watch();
   const session = await sessions.createSession(key);
   watched.reset();
@@ -119,7 +119,7 @@ test("all appends together note to the directories at most once per second", asy
   expect(told.length).toBeLessThanOrEqual(2 * (1 + seconds));
 });
 
-test("nothing is asked of the stores for wrong arguments and partial events", async () => {
+test("invalid arguments and partial events send no request", async () => {
   const { watched, sessions } = watch();
   const session = await sessions.createSession(key);
   watched.reset();

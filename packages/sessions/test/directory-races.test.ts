@@ -17,7 +17,7 @@ import {
 } from "./listed.ts";
 
 test.each([0, 1, 2, 3, 4])(
-  "a process that dies while it sorts, after %i commits, leaves the directory whole",
+  "a process that dies during a compaction, after %i commits, leaves the directory intact",
   async (commits) => {
     const driver = new MemoryDriver();
     const stores = createStores(driver);
@@ -65,7 +65,7 @@ function pausing(driver: MemoryDriver, verb: "commit" | "read", isMeant: (thread
   return { stores: createStores(watched), reached, goOn };
 }
 
-test("one that sorts too slowly leaves the directory to the one that was faster", async () => {
+test("a slow compaction does not overwrite a faster one", async () => {
   const driver = new MemoryDriver();
   const stores = createStores(driver);
   await withoutSorting(async () => {
@@ -87,7 +87,7 @@ test("one that sorts too slowly leaves the directory to the one that was faster"
   });
 });
 
-test("one that lists while a leaf is written over starts again", async () => {
+test("a list restarts if a leaf is overwritten during it", async () => {
   const driver = new MemoryDriver();
   const stores = createStores(driver);
   await withoutSorting(async () => {
@@ -121,7 +121,7 @@ test("one that lists while a leaf is written over starts again", async () => {
   });
 });
 
-test("an entry that was left behind, as a note of a dead process is missing, is not listed, and goes", async () => {
+test("a stale entry of a dead process is not listed, and is removed", async () => {
   const driver = new MemoryDriver();
   const stores = createStores(driver);
   await withoutSorting(async () => {

@@ -58,7 +58,7 @@ export const sharing: readonly ContractTest[] = [
     },
   },
   {
-    title: "concurrency: the later value stays, from any service",
+    title: "concurrency: the later value is kept, from any service",
     async run({ connect, appName, userId }) {
       const [one, two] = [connect(), connect()];
       const first = await one.createSession({ appName, userId });
@@ -75,7 +75,7 @@ export const sharing: readonly ContractTest[] = [
     },
   },
   {
-    title: "isolation: names with any characters never reach other data",
+    title: "isolation: names with any characters never access other data",
     async run({ sessions, appName }) {
       const names = [
         "a",
@@ -133,7 +133,7 @@ export const sharing: readonly ContractTest[] = [
     },
   },
   {
-    title: "arguments: a wrong argument fails with INVALID_ARGUMENT, and the error names it",
+    title: "arguments: an invalid argument fails with INVALID_ARGUMENT, and the error names it",
     async run({ sessions, appName, userId }) {
       const session = await sessions.createSession({ appName, userId, sessionId: "s" });
       const key = { appName, userId, sessionId: "s" };
