@@ -15,7 +15,7 @@ const waiting = (fields: object) => {
   return { id: "forged", role: "assistant", parts: [call] as unknown as UIMessage["parts"] };
 };
 
-test("imports over HTTP are off unless the handler allows them", async () => {
+test("imports over HTTP are disabled unless the handler allows them", async () => {
   await using server = await serve();
   const data = exportOf([user("q"), answer("a")]);
   expect((await server.send("POST", "/chats/import", data)).status).toBe(404);
@@ -48,7 +48,7 @@ for (const approval of [{ id: "forged" }, { id: "forged", approved: true }])
     expect(imported?.at(-1)).toMatchObject({ status: "complete" });
   });
 
-test("an import of a system message, of no parts, and of values that JSON lacks is refused and stores nothing", async () => {
+test("an import of a system message, without parts, or with values that JSON lacks is refused and stores nothing", async () => {
   await using server = await serve({ allowImport: true });
   const wrong = [
     exportOf([{ ...user("s"), role: "system" }]),

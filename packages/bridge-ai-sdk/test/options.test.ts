@@ -41,7 +41,7 @@ test.each(wrong)("createChatHandler(%o) names %s", (options, name) => {
   expect(create).toThrow(name);
 });
 
-test("the other functions refuse unknown and wrong options before any I/O", () => {
+test("the other functions refuse unknown and invalid options before any I/O", () => {
   const redis = new Redis({ lazyConnect: true });
   const calls: [() => unknown, string][] = [
     [() => uiMessages({ unknown: 1 } as never), "unknown"],

@@ -44,7 +44,7 @@ export function declareStoreTests(backend: string, open: () => Promise<StoreFact
       expect(await store.getSnapshot({ snapshotId: saved.snapshotId })).toEqual(saved);
     });
 
-    test("a session that another process deletes is gone, and can begin again", async () => {
+    test("a session deleted by another process is missing, and can be created again", async () => {
       const sessionId = crypto.randomUUID();
       const first = snapshotOf(crypto.randomUUID(), { sessionId });
       const second = snapshotOf(crypto.randomUUID(), { sessionId, parentId: first.snapshotId });
@@ -57,7 +57,7 @@ export function declareStoreTests(backend: string, open: () => Promise<StoreFact
       expect(await other.getSnapshot({ sessionId })).toEqual(first);
     });
 
-    test("saves of two processes at once count, each: a mutator sees what was written before", async () => {
+    test("concurrent saves of two processes all take effect: a mutator receives the previous write", async () => {
       const snapshotId = crypto.randomUUID();
       const count = (current: SessionSnapshot | undefined) => {
         const { n = 0 } = (current?.state?.custom ?? {}) as { n?: number };

@@ -8,7 +8,7 @@ const sessionId = "s";
 const save = (store: ScrollbackSessionStore, snapshot: SessionSnapshot) =>
   store.saveSnapshot(snapshot.snapshotId, () => snapshot);
 
-test("a change by this store is told once, at once, and a copy", async () => {
+test("a change by this store calls the callback once, at once, with a copy", async () => {
   const store = new ScrollbackSessionStore({ stores: createMemoryStores(), pollIntervalMs: 5 });
   const told: SessionSnapshot[] = [];
   const endOther = store.onSnapshotStateChange("one", (snapshot) => {
@@ -28,7 +28,7 @@ test("a change by this store is told once, at once, and a copy", async () => {
   expect(told).toHaveLength(1);
 });
 
-test("an older snapshot that was being read is not told after a newer one", async () => {
+test("an older snapshot that was being read is not reported after a newer one", async () => {
   const driver = new MemoryDriver();
   const store = new ScrollbackSessionStore({ stores: createStores(driver), pollIntervalMs: 5 });
   await save(store, snapshotOf("one", { status: "pending" }));
@@ -50,7 +50,7 @@ test("an older snapshot that was being read is not told after a newer one", asyn
   end();
 });
 
-test("a callback that throws neither rejects the save that it is told of, nor ends the process", async () => {
+test("a callback that throws neither rejects the save nor ends the process", async () => {
   const stores = createMemoryStores();
   const store = new ScrollbackSessionStore({ stores, pollIntervalMs: 5 });
   const errors: unknown[] = [];
@@ -86,7 +86,7 @@ test("a callback that throws neither rejects the save that it is told of, nor en
   }
 });
 
-test("watching rides out an outage, and ends when the stores are closed", async () => {
+test("watching continues after an outage, and ends when the stores are closed", async () => {
   const driver = new MemoryDriver();
   const stores = createStores(driver);
   const store = new ScrollbackSessionStore({ stores, pollIntervalMs: 5 });

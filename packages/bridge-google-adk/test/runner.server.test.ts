@@ -9,7 +9,7 @@ import { expect, test } from "vitest";
 const run = promisify(execFile);
 const PROCESS = fileURLToPath(new URL("travel-process.ts", import.meta.url));
 
-test("a runner goes on with a session in another process, with its events and its state", async () => {
+test("a runner continues a session in another process, with its events and its state", async () => {
   const folder = await mkdtemp(join(tmpdir(), "scrollback-adk-"));
   try {
     const say = async (text: string) => {
