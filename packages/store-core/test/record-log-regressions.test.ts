@@ -94,7 +94,7 @@ test("C12 a message of 1 MiB to a thread that expired long ago is written once",
 });
 
 describe("trimming turns with a leading system message", () => {
-  test("C6 a cold process trims like any other when the newest 65 commits have no messages", async () => {
+  test("C6 a cold process trims like others when the newest 65 commits have no messages", async () => {
     const scene = new Scene();
     const first = scene.open({ maxMessages: 3 });
     await first.store.addMessages([system("s"), user("u1"), user("u2"), user("u3")]);

@@ -40,7 +40,7 @@ describe("what the server's SQLSTATE means", () => {
     expect(classify(reply(code))).toMatchObject({ code: expected });
   });
 
-  test("is left open where nothing is known of it", () => {
+  test("is undefined for unknown errors", () => {
     expect(classify(reply("XX000"))).toBeUndefined();
     // An error of Node has a code of five letters, too.
     expect(classify(Object.assign(new Error("x"), { code: "EPERM" }))).toBeUndefined();
@@ -77,7 +77,7 @@ describe("what pg's own errors mean", () => {
     });
   });
 
-  test("only a connection that was lost at once is replaced at once", () => {
+  test("only a connection that was lost immediately is replaced immediately", () => {
     const reset = Object.assign(new Error("read ECONNRESET"), { code: "ECONNRESET" });
     for (const error of [
       reset,

@@ -56,7 +56,7 @@ describe("what a server's answer means", () => {
     expect(classifyError(answer(message))).toMatchObject(expected);
   });
 
-  test("is left open where nothing is known of it", () => {
+  test("is undefined for unknown errors", () => {
     expect(classifyError(answer("ERR syntax error"))).toBeUndefined();
     expect(classifyError(new TypeError("x is not a function"))).toBeUndefined();
     expect(classifyError("text")).toBeUndefined();
@@ -83,13 +83,13 @@ describe("what a failed connection means", () => {
     failure("self-signed certificate", { code: "DEPTH_ZERO_SELF_SIGNED_CERT" }),
     named("MaxRetriesPerRequestError", { cause: failure("x", { code: "CERT_HAS_EXPIRED" }) }),
     named("ClusterAllFailedError", { lastNodeError: answer("WRONGPASS invalid username-password pair") }),
-  ])("for good: %s", (error) => {
+  ])("permanent: %s", (error) => {
     expect(classifyError(error)).toMatchObject(permanent);
   });
 });
 
 describe("withoutArguments", () => {
-  test("takes what was sent off an error and off the one inside it", () => {
+  test("removes the sent arguments from an error and from its inner error", () => {
     const command = { name: "hello", args: ["3", "AUTH", "default", "secret"] };
     const error = answer("WRONGPASS", { command, lastNodeError: answer("WRONGPASS", { command }) });
     expect(inspect(error, { depth: null })).toContain("secret");
