@@ -30,18 +30,18 @@ beforeAll(async () => {
   console.log(lines.join("\n"));
 }, TIMEOUT_MS + 10_000);
 
-test("a backend that is sound is failed by nothing", () => {
+test("a correct backend passes every test", () => {
   expect([...(failed.get(SOUND) ?? [])], told.get(SOUND)).toEqual([]);
   expect(passed.get(SOUND)?.size, "clauses that passed").toBeGreaterThanOrEqual(22);
 });
 
-test("a backend that is slow is failed by nothing", () => {
+test("a slow backend passes every test", () => {
   expect([...(failed.get(SLOW) ?? [])], told.get(SLOW)).toEqual([]);
   expect([...(passed.get(SLOW) ?? [])].sort()).toEqual(["C11", "C5", "C7"]);
 });
 
 test.each(mutants.map(({ name, breaks }) => [name, breaks] as const))(
-  "a backend that %s is failed by %s",
+  "a backend that %s fails %s",
   (name, breaks) => {
     expect([...(failed.get(name) ?? [])]).toEqual([breaks]);
     // Else it may be that nothing of it works.
@@ -50,7 +50,7 @@ test.each(mutants.map(({ name, breaks }) => [name, breaks] as const))(
 );
 
 test.each(mutants.flatMap(({ name, says }) => (says ? [[name, says] as const] : [])))(
-  "what a backend that %s fails with says %s",
+  "the failure of a backend that %s says %s",
   (name, says) => {
     expect(told.get(name)).toMatch(says);
   },

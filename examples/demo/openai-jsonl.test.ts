@@ -117,7 +117,7 @@ describe("mapping", () => {
     for (const message of messages) expect(modelMessageSchema.safeParse(message).success).toBe(true);
   });
 
-  test("an id may come again in a later turn; empty text beside calls is no part", async () => {
+  test("an id can be reused in a later turn; empty text beside calls adds no part", async () => {
     const messages = await importOf({ ...ask("a"), content: "" }, answer("a"), ask("a"), answer("a"));
     expect(messages).toHaveLength(4);
     expect(messages[0]?.content).toHaveLength(1);
@@ -146,19 +146,19 @@ describe("lines", () => {
     expect(await collect(readConversation(await fileOf("")))).toEqual([]);
   });
 
-  test("a line longer than what is read at once, and characters across the seam", async () => {
+  test("a line longer than one chunk, and characters across chunk boundaries", async () => {
     const long = { role: "user", content: `a${"é".repeat(100_000)}\u2028b` };
     expect(await importOf(long, hi, long)).toStrictEqual([long, hi, long]);
   });
 
-  test("what comes before a bad line is yielded", async () => {
+  test("messages before an invalid line are yielded", async () => {
     const messages = readConversation(await fileOf(`${JSON.stringify(hi)}\nnonsense\n`));
     expect((await messages.next()).value).toStrictEqual(hi);
     await expect(messages.next()).rejects.toThrow("line 2: the line is not valid JSON");
   });
 });
 
-describe("bad records", () => {
+describe("invalid records", () => {
   const user = (content: unknown, more = {}) => ({ role: "user", content, ...more });
   const hi = user("Hi");
   const model = (more: object) => ({ role: "assistant", content: null, ...more });
@@ -260,7 +260,7 @@ describe("bad records", () => {
     });
   });
 
-  test("a file that is not there", async () => {
+  test("a missing file", async () => {
     const file = join(folder, "none.jsonl");
     const error = await collect(readConversation(file)).catch((error: unknown) => error);
     expect(error).toMatchObject({ code: "INVALID_ARGUMENT", cause: { code: "ENOENT" } });
@@ -269,7 +269,7 @@ describe("bad records", () => {
 });
 
 describe("agentBatches", () => {
-  test("what came in, then what the agent did up to its answer", async () => {
+  test("the input, then the agent's messages up to its answer", async () => {
     const say = (role: "system" | "user" | "assistant", content: string) => ({ role, content });
     const records = [
       [say("system", "Be brief."), say("user", "1"), say("user", "2")],

@@ -20,7 +20,7 @@ function anchorsOf(page: string): Set<string> {
   return new Set(headings.map((heading) => slugger.slug(heading)));
 }
 
-test.each(pages)("the anchors in %s are headings, where GitHub shows the pages", (page) => {
+test.each(pages)("the anchors in %s are headings on GitHub", (page) => {
   const wrong = [...proseOf(page).matchAll(/\]\((?!https?:)([^)#\s]*)#([^)\s]+)\)/g)].flatMap(
     ([link, path = "", anchor = ""]) => {
       const target = path === "" ? page : relative(root, join(root, dirname(page), path));
