@@ -180,7 +180,7 @@ describe("the targets", () => {
         results: { ...row.results, Scrollback: loadOf(perSecond, longestMs) },
       }));
     expect(missed({ load: load(500, 10) })).toEqual([
-      "8 connections on 8 threads, commits a second / raw: at least 0.8, 0.5, 8 connections, many threads",
+      "8 connections on 8 threads, commits per second / raw: at least 0.8, 0.5, 8 connections, many threads",
     ]);
     expect(missed({ load: load(300, 10) })).toHaveLength(2);
     expect(missed({ load: load(900, 1_000) })).toEqual([
@@ -232,7 +232,7 @@ describe("the targets of chats", () => {
     ]);
     const tabs = chats.tabs.map((row) => ({ ...row, fewestKept: 39 }));
     expect(missed({ tabs })).toEqual([
-      "messages kept of those that 40 tabs add at once: at least 40, 39, the worst of 2 rounds",
+      "messages kept of those that 40 tabs add concurrently: at least 40, 39, the worst of 2 rounds",
     ]);
   });
 
@@ -336,7 +336,7 @@ describe("the pages", () => {
       /\| append 1 +\| 100,000 \| +1·1·- \| 1\.00 \(2\.00\) \| 1\.10 \(2\.20\) \| 1\.10 \|/,
     );
     expect(text).toContain(
-      "2026-01-01, Node 24, 2 cores; load average 1.0 when it began, 2.0 when it ended\n",
+      "2026-01-01, Node 24, 2 cores; load average 1.0 at the start, 2.0 at the end\n",
     );
     const slow = { ...figures, calls: callsOf(() => 2, 60) };
     expect(report({ ...results, backends: [slow] })).toMatch(
