@@ -335,9 +335,7 @@ describe("the pages", () => {
     expect(text).toMatch(
       /\| append 1 +\| 100,000 \| +1·1·- \| 1\.00 \(2\.00\) \| 1\.10 \(2\.20\) \| 1\.10 \|/,
     );
-    expect(text).toContain(
-      "2026-01-01, Node 24, 2 cores; load average 1.0 at the start, 2.0 at the end\n",
-    );
+    expect(text).toContain("2026-01-01, Node 24, 2 cores; load average 1.0 at the start, 2.0 at the end\n");
     const slow = { ...figures, calls: callsOf(() => 2, 60) };
     expect(report({ ...results, backends: [slow] })).toMatch(
       /append 1 \/ raw: at most 1\.25 +\| 2, append 1 at 10 +\| missed \|/,

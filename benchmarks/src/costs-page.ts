@@ -9,7 +9,8 @@ import { type Column, inDigits, ratioText, table, timingText } from "./table.ts"
 /** The pictures of the page, with their text alternatives. */
 export const pictures = {
   commits: "Commits and reads as a multiple of the time of the raw client, by backend",
-  throughput: "Commits per second as a share of those of the raw client, by backend and number of connections",
+  throughput:
+    "Commits per second as a share of those of the raw client, by backend and number of connections",
   length: "Milliseconds of an append of one message by the length of the thread, by backend",
   cpu: "Processor time of a commit of one message in the client and in the server, raw and Scrollback, by backend",
 } as const;

@@ -168,11 +168,11 @@ describe("a simulation", () => {
     expect(smallest.without).toContain("clock jumps");
     const result = await runSimulation({ ...smallest, isTraced: true });
     expect(result.failure?.rule).toBe("exactly once");
-    const [, told = ""] =
+    const [, printed = ""] =
       /runSimulation\((\{.*),"createDriver":yours\}\) of @scrollback\/conformance/.exec(
         describeFailedRun(smallest, result),
       ) ?? [];
-    const replayed = await runSimulation({ ...JSON.parse(`${told}}`), createDriver: brokenDriver });
+    const replayed = await runSimulation({ ...JSON.parse(`${printed}}`), createDriver: brokenDriver });
     expect(replayed).toMatchObject({ hash: result.hash, failure: { rule: "exactly once" } });
   });
 

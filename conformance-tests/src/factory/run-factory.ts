@@ -81,8 +81,8 @@ export function runFactory<Options>(given: FactoryTestOptions<Options>): void {
           expect(performance.now() - start, "milliseconds to fail").toBeLessThan(AT_ONCE_MS);
           expect(error.retryable).toBe(false);
           expect(error.message).toMatch(says);
-          const told = inspect(error, { depth: null, showHidden: true });
-          for (const hidden of [given.secret, "a private text"]) expect(told).not.toContain(hidden);
+          const shown = inspect(error, { depth: null, showHidden: true });
+          for (const hidden of [given.secret, "a private text"]) expect(shown).not.toContain(hidden);
         }
       });
     }

@@ -230,8 +230,8 @@ export function declareDeaths(test: DeclareLogTest): void {
     clock.time = Date.now();
     await harness.sweep(threadId);
     const kept = (await rowsOf(harness, threadId)).map(({ number }) => number);
-    const lasting = rows.filter(({ expiresAt }) => expiresAt === undefined).map(({ number }) => number);
-    expect(kept).toEqual(lasting);
+    const permanent = rows.filter(({ expiresAt }) => expiresAt === undefined).map(({ number }) => number);
+    expect(kept).toEqual(permanent);
     expect(kept.length).toBeLessThanOrEqual(1 + 64 + 32);
     expect(await textsIn(stores, threadId)).toEqual(["text 158", "text 159", "text 160"]);
     await store.addMessages([user("text 161")]);

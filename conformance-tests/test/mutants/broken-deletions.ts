@@ -154,7 +154,7 @@ export const brokenDeletions: readonly Mutant[] = [
       }),
   },
   {
-    name: "repeats the earlier outcome of an unfinished copy",
+    name: "stores earlier progress of an unfinished copy",
     breaks: "C22",
     driver(driver) {
       const before = new Map<string, string>();

@@ -206,7 +206,7 @@ export const brokenSurroundings: readonly Mutant[] = [
     }),
   },
   {
-    name: "ignores callers that wait for a connection when it closes",
+    name: "leaves callers that wait for a connection pending when it closes",
     breaks: "C14",
     says: /expected a StoreError CLOSED, got a StoreError ABORTED/,
     createHarness: loopback(withPool),

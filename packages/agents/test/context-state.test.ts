@@ -7,66 +7,72 @@ const user = (content: string): ChatMessage => ({ role: "user", content });
 const json = (value: unknown) => JSON.parse(JSON.stringify(value));
 
 describe("threadCreated", () => {
-  const telling = (told: string[]): ContextProvider => ({ threadCreated: async (id) => void told.push(id) });
+  const telling = (reported: string[]): ContextProvider => ({
+    threadCreated: async (id) => void reported.push(id),
+  });
 
   test("is called once, when a new thread gets its store, and not again after a restart", async () => {
-    const told: string[] = [];
-    const agent = new ChatAgent({ model: scripted(() => "x"), contextProviders: [telling(told)] });
+    const reported: string[] = [];
+    const agent = new ChatAgent({ model: scripted(() => "x"), contextProviders: [telling(reported)] });
     const thread = agent.getNewThread();
     await thread.serialize();
-    expect(told).toEqual([]);
+    expect(reported).toEqual([]);
     await agent.run("one", { thread });
     await agent.run("two", { thread });
     const id = thread.messageStore?.threadId;
-    expect(told).toEqual([id]);
+    expect(reported).toEqual([id]);
     const resumed = await agent.deserializeThread(json(await thread.serialize()));
     await agent.run("three", { thread: resumed });
-    expect(told).toEqual([id]);
+    expect(reported).toEqual([id]);
   });
 
   test("is called once for a thread with a store, before its first run, message or serialization", async () => {
     for (const first of ["run", "onNewMessages", "serialize"]) {
-      const told: string[] = [];
-      const agent = new ChatAgent({ model: scripted(() => "x"), contextProviders: [telling(told)] });
+      const reported: string[] = [];
+      const agent = new ChatAgent({ model: scripted(() => "x"), contextProviders: [telling(reported)] });
       const thread = agent.getNewThread({ messageStore: createMemoryStores().open("t") });
       if (first === "onNewMessages") await thread.onNewMessages(user("a"));
       if (first === "serialize") await thread.serialize();
       await Promise.all([1, 2].map(() => agent.run("one", { thread, onConflict: "append" })));
-      expect(told).toEqual(["t"]);
+      expect(reported).toEqual(["t"]);
     }
   });
 
   test("is called before a state with the id is returned, and not by the process that restores it", async () => {
-    const told: string[] = [];
-    const agent = new ChatAgent({ model: scripted(() => "x"), contextProviders: [telling(told)] });
+    const reported: string[] = [];
+    const agent = new ChatAgent({ model: scripted(() => "x"), contextProviders: [telling(reported)] });
     const thread = agent.getNewThread({ messageStore: createMemoryStores().open("t") });
     const state = json(await thread.serialize());
-    expect(told).toEqual(["t"]);
+    expect(reported).toEqual(["t"]);
     await agent.run("one", { thread: await agent.deserializeThread(state) });
-    expect(told).toEqual(["t"]);
+    expect(reported).toEqual(["t"]);
   });
 
   test("is called with the service's id once it exists", async () => {
-    const told: string[] = [];
+    const reported: string[] = [];
     const model = scripted(() => ({ text: "x", metadata: { openai: { responseId: "resp_1" } } }));
-    const agent = new ChatAgent({ model, serviceThread: openaiResponses, contextProviders: [telling(told)] });
+    const agent = new ChatAgent({
+      model,
+      serviceThread: openaiResponses,
+      contextProviders: [telling(reported)],
+    });
     const thread = agent.getNewThread();
     await agent.run("one", { thread });
     await agent.run("two", { thread });
-    expect(told).toEqual(["resp_1"]);
+    expect(reported).toEqual(["resp_1"]);
   });
 
   test("fails the run if it throws, and is called again by the next run", async () => {
-    const told: string[] = [];
+    const reported: string[] = [];
     let broken = true;
     const agent = new ChatAgent({
       model: scripted(() => "x"),
       contextProviders: [
-        telling(told),
+        telling(reported),
         {
           threadCreated: (id) => {
             if (broken) throw new Error("not now");
-            told.push(`second ${id}`);
+            reported.push(`second ${id}`);
           },
         },
       ],
@@ -76,7 +82,7 @@ describe("threadCreated", () => {
     expect(await thread.messageStore?.listMessages()).toEqual([{ role: "user", content: "one" }]);
     broken = false;
     await agent.run("one", { thread });
-    expect(told).toEqual(["t", "second t"]);
+    expect(reported).toEqual(["t", "second t"]);
   });
 });
 

@@ -152,7 +152,7 @@ describe("invoking and invoked", () => {
   test("an error in invoked is reported, undoes nothing, and the other providers are still called", async () => {
     const failure = new Error("no memory");
     const reported: unknown[] = [];
-    let told = 0;
+    let warnings = 0;
     const stores = createMemoryStores();
     const agent = new ChatAgent({
       model: scripted("Hello."),
@@ -166,7 +166,7 @@ describe("invoking and invoked", () => {
             throw failure;
           },
         },
-        { invoked: async () => void told++ },
+        { invoked: async () => void warnings++ },
       ],
     });
     const warned = vi.spyOn(process, "emitWarning").mockImplementation(() => {});
@@ -175,7 +175,7 @@ describe("invoking and invoked", () => {
     expect(warned.mock.calls).toMatchObject([[expect.stringContaining("onError: a listener's"), {}]]);
     warned.mockRestore();
     expect(reported).toEqual([failure, { source: "contextProviders[0].invoked" }]);
-    expect(told).toBe(1);
+    expect(warnings).toBe(1);
     expect(lines(await stores.open("t").listMessages())).toEqual(["user: Hi", "assistant: Hello."]);
   });
 

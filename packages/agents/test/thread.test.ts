@@ -148,9 +148,9 @@ describe("onNewMessages", () => {
 });
 
 test("another agent can run a thread with its existing store and providers", async () => {
-  const told: string[] = [];
+  const reported: string[] = [];
   const provider = (name: string): ContextProvider => ({
-    threadCreated: (id) => void told.push(`${name} created ${id}`),
+    threadCreated: (id) => void reported.push(`${name} created ${id}`),
     invoking: async () => ({ instructions: name }),
   });
   const stores = createMemoryStores();
@@ -166,7 +166,7 @@ test("another agent can run a thread with its existing store and providers", asy
   await agentA.run("two", { thread });
   expect(asked(b)).toEqual(["system: A", "user: one"]);
   expect(await stores.open("t").listMessages()).toHaveLength(4);
-  expect(told).toEqual(["A created t"]);
+  expect(reported).toEqual(["A created t"]);
   await agentB.run("three", { thread: new AgentThread({ messageStore: stores.open("u") }) });
   expect(asked(b), "a thread made without an agent takes those of the first that runs it").toEqual([
     "system: B",

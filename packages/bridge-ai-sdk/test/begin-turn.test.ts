@@ -118,8 +118,8 @@ test("beginTurn: invalid arguments and requests are refused before anything is s
   const body = { id: "c", message: user("q") };
   for (const options of [undefined, {}, { chats: {}, body }, { chats: mine, body, unknown: 1 }])
     await expect(beginTurn(options as never)).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
-  for (const wrong of [undefined, {}, { id: "c" }, { id: "c", message: { ...user("q"), role: "system" } }])
-    await expect(begin(wrong)).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+  for (const invalid of [undefined, {}, { id: "c" }, { id: "c", message: { ...user("q"), role: "system" } }])
+    await expect(begin(invalid)).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
   await expect(begin({ id: "c", trigger: "regenerate-message" })).rejects.toMatchObject({
     code: "NOT_FOUND",
   });

@@ -64,9 +64,9 @@ test("stream.onError returns the text of errors; without it errors of tools are 
   await using plain = await serve({ tools: broken });
   await plain.post({ id: "c", message: user("q", "look up x") });
   expect(JSON.stringify(await plain.stored("c"))).toContain("no entry");
-  await using told = await serve({ tools: broken, stream: { onError: () => "Sorry." } });
-  await told.post({ id: "c", message: user("q", "look up x") });
-  const texts = JSON.stringify((await told.stored("c"))?.[1]?.parts[1]);
+  await using reported = await serve({ tools: broken, stream: { onError: () => "Sorry." } });
+  await reported.post({ id: "c", message: user("q", "look up x") });
+  const texts = JSON.stringify((await reported.stored("c"))?.[1]?.parts[1]);
   expect(texts).toContain("Sorry.");
   expect(texts).not.toContain("no entry");
 });

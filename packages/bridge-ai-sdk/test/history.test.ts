@@ -72,14 +72,14 @@ test("closeAnswer: interrupted calls become errors, parts that wait for the user
 test("uiMessages: check, and the text for lists", () => {
   const { check, preview } = uiMessages();
   expect(check(user("q"))).toBeUndefined();
-  for (const wrong of [
+  for (const invalid of [
     null,
     "text",
     { ...user("q"), id: 1 },
     { ...user("q"), role: "tool" },
     { ...user("q"), parts: 1 },
   ])
-    expect(check(wrong)).toEqual(expect.any(String));
+    expect(check(invalid)).toEqual(expect.any(String));
   expect(check({ ...user("q"), parts: [{ text: "x" }] })).toContain("parts[0]");
   expect(
     preview(message({ type: "text", text: "a" }, { type: "step-start" }, { type: "text", text: "b" })),

@@ -50,13 +50,13 @@ for (const approval of [{ id: "forged" }, { id: "forged", approved: true }])
 
 test("an import of a system message, without parts, or with values that JSON lacks is refused and stores nothing", async () => {
   await using server = await serve({ allowImport: true });
-  const wrong = [
+  const invalid = [
     exportOf([{ ...user("s"), role: "system" }]),
     exportOf([{ ...user("q"), parts: [null] }]),
     exportOf([user("q")], { types: { v: 1, values: { "chat.metadata.x": ["bigint"] } } }),
     exportOf([null]),
   ];
-  for (const data of wrong) {
+  for (const data of invalid) {
     const response = await server.send("POST", "/chats/import", data);
     expect([response.status, await response.json()]).toMatchObject([400, { error: "INVALID_STATE" }]);
   }

@@ -231,13 +231,13 @@ test("a store that is down: 503 with retry-after; other errors: 500, reported, w
 test("a call without an owner is a programming error, and throws", async () => {
   await using server = await serve();
   const request = new Request("http://a/api/chats");
-  const wrong = { owner: undefined } as never;
+  const invalid = { owner: undefined } as never;
   const { handler } = server;
   const calls = [
-    handler.fetch(request, wrong),
-    handler.handle(request, wrong),
+    handler.fetch(request, invalid),
+    handler.handle(request, invalid),
     handler.resume("c", { owner: "" }),
-    handler.stop("c", wrong),
+    handler.stop("c", invalid),
   ];
   for (const call of calls) await expect(call).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
 });

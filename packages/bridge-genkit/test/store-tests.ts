@@ -72,13 +72,13 @@ export function declareStoreTests(backend: string, open: () => Promise<StoreFact
     test("a turn that another process has aborted stays aborted", async () => {
       const pending = snapshotOf(crypto.randomUUID(), { status: "pending" });
       await store.saveSnapshot(pending.snapshotId, () => pending);
-      const told: (string | undefined)[] = [];
-      const end = store.onSnapshotStateChange(pending.snapshotId, ({ status }) => told.push(status));
-      await vi.waitFor(() => expect(told).toEqual(["pending"]));
+      const reported: (string | undefined)[] = [];
+      const end = store.onSnapshotStateChange(pending.snapshotId, ({ status }) => reported.push(status));
+      await vi.waitFor(() => expect(reported).toEqual(["pending"]));
       await other.saveSnapshot(pending.snapshotId, (current) =>
         current ? { ...current, status: "aborted" } : null,
       );
-      await vi.waitFor(() => expect(told).toEqual(["pending", "aborted"]), { timeout: 10_000 });
+      await vi.waitFor(() => expect(reported).toEqual(["pending", "aborted"]), { timeout: 10_000 });
       const finished = await store.saveSnapshot(pending.snapshotId, (current) =>
         current?.status === "aborted" ? null : { ...pending, status: "completed" },
       );
@@ -88,7 +88,7 @@ export function declareStoreTests(backend: string, open: () => Promise<StoreFact
         current ? { ...current, status: "failed" } : null,
       );
       await new Promise((resolve) => setTimeout(resolve, 80));
-      expect(told).toEqual(["pending", "aborted"]);
+      expect(reported).toEqual(["pending", "aborted"]);
     });
   });
 }

@@ -79,11 +79,11 @@ test("a scope's snapshots are invisible in other scopes, with any names", async 
     new ScrollbackSessionStore({ stores }).getSnapshot({ snapshotId: "one" }),
   ])
     expect(await found).toBeUndefined();
-  const told: string[] = [];
-  const end = store.onSnapshotStateChange("one", ({ snapshotId }) => told.push(snapshotId), as("b"));
+  const reported: string[] = [];
+  const end = store.onSnapshotStateChange("one", ({ snapshotId }) => reported.push(snapshotId), as("b"));
   await store.saveSnapshot("one", (current) => current ?? null, as("a"));
   end();
-  expect(told).toEqual([]);
+  expect(reported).toEqual([]);
   await expect(
     new ScrollbackSessionStore({ stores, scope: () => "" }).getSnapshot({ snapshotId: "one" }),
   ).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });

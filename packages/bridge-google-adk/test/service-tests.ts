@@ -26,7 +26,7 @@ export function setting(stateDelta: Record<string, unknown>, fields: Partial<Eve
 /** Three turns of an agent with a tool, each with a service of its own: what the model reads, who says what, and the state. */
 async function tellStory(connect: () => BaseSessionService, userId: string): Promise<unknown[]> {
   const key = { appName: userId, userId, sessionId: "rome" };
-  const told: unknown[] = [];
+  const steps: unknown[] = [];
   for (let turn = 1; turn <= 3; turn++) {
     const sessionService = connect();
     const { agent, model } = travelAgent();
@@ -34,7 +34,7 @@ async function tellStory(connect: () => BaseSessionService, userId: string): Pro
     const runner = new Runner({ appName: key.appName, agent, sessionService });
     const newMessage = { role: "user", parts: [{ text: `question ${turn}` }] };
     for await (const { author, content, partial } of runner.runAsync({ ...key, newMessage }))
-      told.push({ author, partial, texts: content?.parts?.map(({ text }) => text) });
+      steps.push({ author, partial, texts: content?.parts?.map(({ text }) => text) });
     const session = await sessionService.getSession(key);
     const events = session?.events.map(({ author, content }) => ({
       author,
@@ -45,11 +45,11 @@ async function tellStory(connect: () => BaseSessionService, userId: string): Pro
       ]),
     }));
     const { sessions } = await sessionService.listSessions({ appName: key.appName, userId });
-    told.push({ read: model.read, events, state: session?.state, listed: sessions.map(({ id }) => id) });
+    steps.push({ read: model.read, events, state: session?.state, listed: sessions.map(({ id }) => id) });
   }
   await connect().deleteSession(key);
-  told.push(await connect().getSession(key));
-  return told;
+  steps.push(await connect().getSession(key));
+  return steps;
 }
 
 /** Declares what holds on every backend. `open` is called twice: two connections, as two processes have them. */
@@ -77,12 +77,12 @@ export function declareServiceTests(backend: string, open: () => Promise<StoreFa
       const own = new InMemorySessionService();
       const userId = crypto.randomUUID();
       let connected = 0;
-      const told = await tellStory(
+      const steps = await tellStory(
         () => new GoogleAdkSessionService({ stores: factories[connected++ % 2] as StoreFactory }),
         userId,
       );
-      expect(told).toEqual(await tellStory(() => own, userId));
-      expect(told).toHaveLength(16);
+      expect(steps).toEqual(await tellStory(() => own, userId));
+      expect(steps).toHaveLength(16);
     });
 
     test("events are read as ADK created them, including the brand, with times in milliseconds", async () => {

@@ -80,10 +80,10 @@ test("a chain with message history has the same output as with LangChain's own h
       getMessageHistory: (sessionId: string) => open(sessionId),
     });
     const config = { configurable: { sessionId: "ada" } };
-    const said: unknown[] = [];
+    const outputs: unknown[] = [];
     for (const text of ["Hi", "Which tram?"])
-      said.push((await chain.invoke([new HumanMessage(text)], config)).content);
-    return [said, (await open("ada").getMessages()).map((message) => message.toJSON())];
+      outputs.push((await chain.invoke([new HumanMessage(text)], config)).content);
+    return [outputs, (await open("ada").getMessages()).map((message) => message.toJSON())];
   };
   const expected = await run(() => own);
   expect(await run((sessionId) => new ScrollbackChatMessageHistory({ stores, sessionId }))).toEqual(expected);

@@ -175,7 +175,7 @@ test("similar names of threads, namespaces, checkpoints and savers are separate"
 test("invalid ids are refused before any request, and so are stores that trim", async () => {
   const { saver, watched } = connect();
   const checkpoint = emptyCheckpoint();
-  const wrong = [
+  const invalid = [
     () => saver.put({}, checkpoint, metadata, {}),
     () => saver.put(configOf(""), checkpoint, metadata, {}),
     () => saver.put(configOf("\uD800"), checkpoint, metadata, {}),
@@ -192,7 +192,7 @@ test("invalid ids are refused before any request, and so are stores that trim", 
     () => saver.deleteThread(""),
     () => saver.getDeltaChannelHistory({ config: configOf(""), channels: ["a"] }),
   ];
-  for (const call of wrong) await expect(call()).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+  for (const call of invalid) await expect(call()).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
   const serde = { dumpsTyped: () => Promise.reject(new Error("unknown type")), loadsTyped: async () => 0 };
   const refusing = new ScrollbackSaver({ stores: createStores(watched), serde });
   await expect(putValues(refusing, configOf(), "1", { a: 1 })).rejects.toThrow("unknown type");

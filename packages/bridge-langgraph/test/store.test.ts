@@ -201,8 +201,8 @@ test("vector search fails with UNSUPPORTED; invalid names are refused before any
   const store = new ScrollbackStore({ stores: createStores(watched) });
   await expect(store.search(["a"], { query: "trams" })).rejects.toMatchObject({ code: "UNSUPPORTED" });
   await expect(store.put(["a"], "k", { n: 1 }, ["n"])).rejects.toMatchObject({ code: "UNSUPPORTED" });
-  const wrong = [[], [""], ["a.b"], ["a:b"], ["a\0"]];
-  for (const one of wrong) await expect(store.put(one, "k", {})).rejects.toThrow(InvalidNamespaceError);
+  const invalid = [[], [""], ["a.b"], ["a:b"], ["a\0"]];
+  for (const one of invalid) await expect(store.put(one, "k", {})).rejects.toThrow(InvalidNamespaceError);
   await expect(store.put(["langgraph"], "k", {})).rejects.toThrow(InvalidNamespaceError);
   for (const bad of ["", "\uD800", "x".repeat(1_024)])
     await expect(store.put(["a"], bad, {})).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });

@@ -20,8 +20,8 @@ export function declareStoryTests(name: string, openStores: () => Promise<StoreF
         const memorySaver = new MemorySaver();
         const expected = await tellStory(() => memorySaver, durability);
         await using stores = await openStores();
-        const told = await tellStory(() => new ScrollbackSaver({ stores, prefix: durability }), durability);
-        for (const [index, step] of expected.entries()) expect(told[index]).toEqual(step);
+        const story = await tellStory(() => new ScrollbackSaver({ stores, prefix: durability }), durability);
+        for (const [index, step] of expected.entries()) expect(story[index]).toEqual(step);
         const left: string[] = [];
         for await (const { threadId } of stores.iterateThreads({ prefix: `${durability}:` }))
           left.push(threadId);

@@ -38,10 +38,10 @@ export function declareSessionTests(backend: string, open: () => Promise<StoreFa
       const memory = new MemorySession();
       const sessionId = crypto.randomUUID();
       let opened = 0;
-      const told = await tellStory(
+      const story = await tellStory(
         () => new ScrollbackSession({ stores: opened++ % 2 ? stores : others, sessionId }),
       );
-      expect(told).toEqual(await tellStory(() => memory));
+      expect(story).toEqual(await tellStory(() => memory));
     });
 
     test("items are read as they were added, the newest with a limit, and none of other sessions", async () => {

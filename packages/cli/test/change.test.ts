@@ -152,8 +152,8 @@ test("a thread written while rm waits for an answer is skipped, unless it was na
     [["old-1"], "1 deleted"],
   ] as const) {
     await using stores = folder.stores();
-    const asked = run(["rm", folder.url(), ...selection], { isTerminal: true, input: slowly(stores) });
-    expect((await asked).stdout).toContain(outcome);
+    const confirming = run(["rm", folder.url(), ...selection], { isTerminal: true, input: slowly(stores) });
+    expect((await confirming).stdout).toContain(outcome);
   }
 });
 

@@ -34,11 +34,11 @@ describe("a list", () => {
       const page = await directories.page(directory, { ...request, pageToken });
       found.push(...page.entries.map(({ value }) => value));
       pageToken ??= page.nextPageToken;
-      for (const wrong of [{ direction: "asc" as const }, { filterName: "odd" }]) {
+      for (const invalid of [{ direction: "asc" as const }, { filterName: "odd" }]) {
         const again = directories.page(directory, {
           ...request,
           pageToken: page.nextPageToken ?? "x",
-          ...wrong,
+          ...invalid,
         });
         await expect(again).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
       }

@@ -85,10 +85,10 @@ export function declareBeforeListTests(thread: () => TestThread): void {
       [[{ role: "bot", content: "" }], "messages[0]: role"],
     ])(
       "an invalid history from a reducer is refused, and the stored one is unchanged: %j",
-      async (wrong, problem) => {
+      async (invalid, problem) => {
         const { store, stored } = thread();
         await store.addMessages(history("u a u"));
-        const reducer = { reduce: async () => wrong as unknown as ChatMessage[] };
+        const reducer = { reduce: async () => invalid as unknown as ChatMessage[] };
         const { message } = await refusal(() => withReducer(store, reducer, { when }).listMessages());
         expect(message).toContain(problem);
         expect(await stored()).toBe("u0 a1 u2");
@@ -117,8 +117,8 @@ export function declareBeforeListTests(thread: () => TestThread): void {
     test("invalid options of a list are rejected before the reducer runs", async () => {
       const { interrupted, seen } = meanwhile(truncating);
       const reduced = withReducer(thread().store, interrupted, { when });
-      for (const wrong of [{ limit: -1 }, { limit: 0.5 }, { last: 3 }, { signal: {} }]) {
-        const { message } = await refusal(() => reduced.listMessages(wrong as { limit: number }));
+      for (const invalid of [{ limit: -1 }, { limit: 0.5 }, { last: 3 }, { signal: {} }]) {
+        const { message } = await refusal(() => reduced.listMessages(invalid as { limit: number }));
         expect(message).toContain("listMessages: ");
       }
       expect(seen).toEqual([]);

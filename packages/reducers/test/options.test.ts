@@ -29,7 +29,7 @@ const made: Record<string, (options: never) => unknown> = {
 const wrongCounts = [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, "3", null, undefined];
 const wrongThresholds = [-1, 0.5, Number.NaN, "0", null];
 
-const wrong: [string, unknown, string][] = [
+const invalid: [string, unknown, string][] = [
   ...wrongCounts.flatMap((count): [string, unknown, string][] => [
     ["MessageCountingReducer", { targetCount: count }, "targetCount must be a positive integer"],
     ["TruncatingReducer", { targetCount: count }, "targetCount must be a positive integer"],
@@ -71,7 +71,7 @@ const wrong: [string, unknown, string][] = [
   ]),
 ];
 
-test.each(wrong)("%s rejects %j: %s", async (name, options, problem) => {
+test.each(invalid)("%s rejects %j: %s", async (name, options, problem) => {
   const { message } = await refusal(() => made[name]?.(options as never));
   expect(message).toContain(`${name}: `);
   expect(message).toContain(problem);

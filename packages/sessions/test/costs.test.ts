@@ -113,17 +113,17 @@ test("all appends together write notes to the directories at most once per secon
   }
   const seconds = Math.floor((performance.now() - start) / 1_000);
   await sessions.flush();
-  const told = watched.commits.filter((threadId) => threadId.startsWith("sessions:directory"));
+  const notes = watched.commits.filter((threadId) => threadId.startsWith("sessions:directory"));
   // The app's directory and the user's, by the flush, and once more for each second that a busy machine took.
-  expect(told.length).toBeGreaterThanOrEqual(2);
-  expect(told.length).toBeLessThanOrEqual(2 * (1 + seconds));
+  expect(notes.length).toBeGreaterThanOrEqual(2);
+  expect(notes.length).toBeLessThanOrEqual(2 * (1 + seconds));
 });
 
 test("invalid arguments and partial events send no request", async () => {
   const { watched, sessions } = watch();
   const session = await sessions.createSession(key);
   watched.reset();
-  const wrong = [
+  const invalid = [
     sessions.createSession({ appName: "", userId: "ada" }),
     sessions.getSession({ ...key, config: { numRecentEvents: -1 } }),
     sessions.listSessions({ appName: "app", limit: 101 }),
@@ -132,7 +132,7 @@ test("invalid arguments and partial events send no request", async () => {
     sessions.appendEvent({ session, event: setting({ own: () => 1 }) }),
     sessions.appendEvent({ session: { ...session, revision: "1" }, event: setting({}) }),
   ];
-  for (const call of wrong) await expect(call).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+  for (const call of invalid) await expect(call).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
   await sessions.appendEvent({ session, event: setting({ own: 1 }, { partial: true }) });
   expect([...watched.commits, ...watched.reads]).toEqual([]);
 });

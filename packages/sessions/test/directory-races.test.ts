@@ -34,12 +34,12 @@ test.each([0, 1, 2, 3, 4])(
   },
 );
 
-/** A driver that waits before it does what `isMeant` says, once, until it is told to go on. */
+/** A driver that waits before it does what `isMeant` says, once, until `resume` is called. */
 function pausing(driver: MemoryDriver, verb: "commit" | "read", isMeant: (threadId: string) => boolean) {
   const watched = new WatchedDriver(driver);
-  let goOn = () => {};
-  const told = new Promise<void>((resolve) => {
-    goOn = resolve;
+  let resume = () => {};
+  const resumed = new Promise<void>((resolve) => {
+    resume = resolve;
   });
   let reach = () => {};
   const reached = new Promise<void>((resolve) => {
@@ -48,7 +48,7 @@ function pausing(driver: MemoryDriver, verb: "commit" | "read", isMeant: (thread
   const waitOnce = async (threadId: string) => {
     if (!isMeant(threadId)) return;
     reach();
-    await told;
+    await resumed;
   };
   const { commit, read } = watched;
   if (verb === "commit") {
@@ -62,7 +62,7 @@ function pausing(driver: MemoryDriver, verb: "commit" | "read", isMeant: (thread
       return await read.call(watched, request);
     };
   }
-  return { stores: createStores(watched), reached, goOn };
+  return { stores: createStores(watched), reached, resume };
 }
 
 test("a slow compaction does not overwrite a faster one", async () => {
@@ -80,7 +80,7 @@ test("a slow compaction does not overwrite a faster one", async () => {
     }
     await sessions.flush();
     await compact(stores, ofApp);
-    slow.goOn();
+    slow.resume();
     await sorted;
     await expectOrder(stores, times);
     expect((await readDirectory(stores, ofApp)).root.compactions).toBe(2);
@@ -116,7 +116,7 @@ test("a list restarts if a leaf is overwritten during it", async () => {
       await sessions.flush();
       await compact(stores, ofApp);
     }
-    slow.goOn();
+    slow.resume();
     expect((await listed).sessions.map(({ id }) => id)).toEqual(sorted(times, "asc").slice(0, 100));
   });
 });

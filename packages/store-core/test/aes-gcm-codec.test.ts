@@ -198,7 +198,7 @@ describe("aesGcmCodec", () => {
     expect(shown(one)).not.toContain(copy.toString("hex").slice(0, 8));
   });
 
-  const wrong: [string, unknown, string][] = [
+  const invalid: [string, unknown, string][] = [
     ["no options", undefined, "keys"],
     ["null", null, "options"],
     ["keys left out", {}, "keys"],
@@ -212,7 +212,7 @@ describe("aesGcmCodec", () => {
     ["an unknown option", { keys: [oldKey], key: 1 }, "key"],
     ["an invalid codec", { keys: [oldKey], codec: {} }, "codec"],
   ];
-  test.each(wrong)("%s is refused when the codec is created", (_, options, named) => {
+  test.each(invalid)("%s is refused when the codec is created", (_, options, named) => {
     const make = () => aesGcmCodec(options as AesGcmCodecOptions);
     expect(make).toThrow(
       expect.objectContaining({ code: "INVALID_ARGUMENT", message: expect.stringContaining(named) }),

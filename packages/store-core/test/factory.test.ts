@@ -10,7 +10,7 @@ import {
   type StoreOptions,
 } from "../src/index.ts";
 
-const wrong: [string, unknown, string][] = [
+const invalid: [string, unknown, string][] = [
   ["maxMessages of 0", { maxMessages: 0 }, "maxMessages"],
   ["negative maxMessages", { maxMessages: -1 }, "maxMessages"],
   ["fractional maxMessages", { maxMessages: 1.5 }, "maxMessages"],
@@ -25,7 +25,7 @@ const wrong: [string, unknown, string][] = [
   ["options that are not an object", 3, "options"],
 ];
 
-test.each(wrong)("%s is refused when the store is created", (_, options, name) => {
+test.each(invalid)("%s is refused when the store is created", (_, options, name) => {
   expect(() => createMemoryStores(options as StoreOptions)).toThrow(
     expect.objectContaining({ code: "INVALID_ARGUMENT", message: expect.stringContaining(name) }),
   );

@@ -55,11 +55,11 @@ describe("listThreads", () => {
     await createStores(driver).open("sound").commit({ metadata: "title" });
     driver.corrupt = [new StoreError("CORRUPT", 'thread "damaged" cannot be read')];
     await expect(createStores(driver).listThreads()).rejects.toMatchObject({ code: "CORRUPT" });
-    const told: StoreError[] = [];
-    const stores = createStores(driver, { onCorruptRecord: (error) => told.push(error) });
+    const reported: StoreError[] = [];
+    const stores = createStores(driver, { onCorruptRecord: (error) => reported.push(error) });
     const { threads } = await stores.listThreads();
     expect(threads.map(({ threadId }) => threadId)).toEqual(["sound"]);
-    expect(told).toEqual(driver.corrupt);
+    expect(reported).toEqual(driver.corrupt);
   });
 
   test("iterateThreads sends no request after its reader stops", async () => {

@@ -44,7 +44,7 @@ test("kinds: system, user without results, tool results, any other", () => {
   expect(kind({ role: "assistant", content: "" })).toBe("o");
 });
 
-const wrong: [unknown, string][] = [
+const invalid: [unknown, string][] = [
   [null, "must be an object"],
   ["hi", "must be an object"],
   [{ content: "x" }, "role must be"],
@@ -58,7 +58,7 @@ const wrong: [unknown, string][] = [
   [{ role: "tool", content: [{ type: "tool-result", toolCallId: "x" }] }, "content[0].toolName"],
 ];
 
-test.each(wrong)("an invalid message is refused with its path: %j", async (message, problem) => {
+test.each(invalid)("an invalid message is refused with its path: %j", async (message, problem) => {
   const store = createMemoryStores().open();
   const fine = { role: "user", content: "fine" } as const;
   await expect(store.addMessages([fine, message as ChatMessage])).rejects.toMatchObject({

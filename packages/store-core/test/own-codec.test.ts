@@ -5,26 +5,26 @@ describe("a custom codec", () => {
   const message = (role: "system" | "user" | "assistant" | "tool") => ({ role, content: "a" });
 
   test("receives the location of each value and its write", async () => {
-    const told: unknown[] = [];
+    const received: unknown[] = [];
     const codec: Codec = {
       encode: (value, write) => {
-        told.push(write);
+        received.push(write);
         return jsonCodec.encode(value);
       },
       decode: (text, place) => {
-        told.push(place);
+        received.push(place);
         return jsonCodec.decode(text);
       },
     };
     const store = createMemoryStores({ codec }).open("t");
     await store.commit({ append: [message("system"), message("tool")], metadata: 1 }, { operationId: "op" });
-    expect(told.splice(0)).toEqual([
+    expect(received.splice(0)).toEqual([
       { threadId: "t", operationId: "op", kind: "s", index: 0 },
       { threadId: "t", operationId: "op", kind: "t", index: 1 },
       { threadId: "t", operationId: "op", kind: "m", index: 0 },
     ]);
     await store.read();
-    expect(told).toEqual([
+    expect(received).toEqual([
       { threadId: "t", kind: "s" },
       { threadId: "t", kind: "t" },
       { threadId: "t", kind: "m" },

@@ -57,8 +57,8 @@ runFactory({
 describe("options", () => {
   test.each(["dynamodb://key:hunter2@chats", "dynamodb://hunter2@chats?region=eu-central-1"])(
     "the url %o is refused, and the message names the source of credentials",
-    (wrong) => {
-      expect(() => createDynamoStores({ url: wrong })).toThrow(
+    (invalid) => {
+      expect(() => createDynamoStores({ url: invalid })).toThrow(
         expect.objectContaining({
           code: "INVALID_ARGUMENT",
           message: expect.stringMatching(/^(?!.*hunter2).*url must hold no credentials/),

@@ -181,9 +181,9 @@ host;x-amz-security-token'`;
       expect(error).toMatchObject({ code: "UNAVAILABLE", retryable: false });
       expect(error.message).toMatch(message);
       expect(gateway.seen).toHaveLength(1);
-      const told = inspect(error, { depth: null, showHidden: true });
-      expect(told).toContain("httpStatusCode: 400");
-      for (const hidden of [token, secret, content]) expect(told).not.toContain(hidden);
+      const shown = inspect(error, { depth: null, showHidden: true });
+      expect(shown).toContain("httpStatusCode: 400");
+      for (const hidden of [token, secret, content]) expect(shown).not.toContain(hidden);
     }
   });
 
@@ -194,9 +194,9 @@ host;x-amz-security-token'`;
     await store.addMessages([user("1")]);
     gateway.answer = () => refusal("AccessDeniedException");
     const error = await rejection(store.addMessages([user(content)]));
-    const told = inspect(error, { depth: null, showHidden: true });
+    const shown = inspect(error, { depth: null, showHidden: true });
     for (const hidden of [content, Buffer.from(content).toString("base64").slice(4, -4), "Signature="]) {
-      expect(told).not.toContain(hidden);
+      expect(shown).not.toContain(hidden);
     }
   });
 

@@ -95,8 +95,8 @@ test("C20 an invalid cursor, or one of another prefix, is rejected", async () =>
   await using stores = open();
   for (const id of ["a1", "a2", "b1", "b2"]) await stores.open(id).addMessages([user(id)]);
   const { cursor = "" } = await stores.listThreads({ prefix: "a", limit: 1 });
-  const wrong = ["a1", "after.", "after.*", `${cursor}=`, ` ${cursor}`, "after._w", "0", "{}"];
-  for (const attempt of wrong) {
+  const invalid = ["a1", "after.", "after.*", `${cursor}=`, ` ${cursor}`, "after._w", "0", "{}"];
+  for (const attempt of invalid) {
     expect(await failure(stores.listThreads({ cursor: attempt })), attempt).toMatchObject({
       code: "INVALID_ARGUMENT",
     });

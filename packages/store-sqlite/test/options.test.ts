@@ -10,7 +10,7 @@ import { useScratch } from "./scratch.ts";
 const scratch = useScratch();
 
 describe("options", () => {
-  const wrong: [string, unknown, RegExp][] = [
+  const invalid: [string, unknown, RegExp][] = [
     ["nothing", undefined, /give url or client/],
     ["neither url nor client", {}, /give url or client/],
     ["both", { url: "sqlite::memory:", client: new DatabaseSync(":memory:") }, /not both/],
@@ -46,7 +46,7 @@ describe("options", () => {
     ],
     ["an invalid common option", { url: "sqlite::memory:", maxMessages: 0 }, /maxMessages must be/],
   ];
-  test.each(wrong)("%s is refused", (_, options, message) => {
+  test.each(invalid)("%s is refused", (_, options, message) => {
     let error: unknown;
     try {
       createSqliteStores(options as SqliteOptions);

@@ -102,7 +102,7 @@ export const copying: readonly ContractTest[] = [
     async run({ mine }) {
       await mine.create({ id: "c", messages: dialogue("q") });
       const data = JSON.parse(JSON.stringify(await mine.export("c")));
-      const wrong: unknown[] = [
+      const invalid: unknown[] = [
         undefined,
         null,
         "x",
@@ -120,7 +120,7 @@ export const copying: readonly ContractTest[] = [
         { ...data, chat: undefined },
         { ...data, types: { v: 1, values: "?" } },
       ];
-      for (const one of wrong) {
+      for (const one of invalid) {
         await expect(mine.import(one), JSON.stringify(one)).rejects.toMatchObject(
           storeError("INVALID_STATE"),
         );

@@ -137,7 +137,7 @@ export const sharing: readonly ContractTest[] = [
     async run({ sessions, appName, userId }) {
       const session = await sessions.createSession({ appName, userId, sessionId: "s" });
       const key = { appName, userId, sessionId: "s" };
-      const wrong: [() => Promise<unknown>, RegExp][] = [
+      const invalid: [() => Promise<unknown>, RegExp][] = [
         [() => sessions.createSession({ appName: "", userId }), /appName/],
         [() => sessions.createSession({ appName, userId: "" }), /userId/],
         [() => sessions.createSession({ appName, userId: "\ud800" }), /userId/],
@@ -169,7 +169,7 @@ export const sharing: readonly ContractTest[] = [
         [() => sessions.appendEvent({ session, event: setting([] as never) }), /stateDelta/],
         [() => sessions.appendEvent({ session: { ...session, revision: "x" }, event: event() }), /revision/],
       ];
-      for (const [call, name] of wrong)
+      for (const [call, name] of invalid)
         await expect(call()).rejects.toMatchObject(storeError("INVALID_ARGUMENT", name));
       expect(await sessions.getSession(key)).toEqual(session);
     },

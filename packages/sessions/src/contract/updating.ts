@@ -92,7 +92,7 @@ export const updating: readonly ContractTest[] = [
       expect(await sessions.getAppState({ appName })).toEqual({});
       await sessions.createSession({ ...key, title: "Rome" });
       const before = await sessions.getSession(key);
-      const wrong: [object, RegExp][] = [
+      const invalid: [object, RegExp][] = [
         [{ title: "" }, /title/],
         [{ title: "x".repeat(1_025) }, /title/],
         [{ title: 7 }, /title/],
@@ -101,7 +101,7 @@ export const updating: readonly ContractTest[] = [
         [{ name: "Rome" }, /name/],
         [{ sessionId: " " }, /sessionId/],
       ];
-      for (const [fields, name] of wrong) {
+      for (const [fields, name] of invalid) {
         await expect(sessions.updateSession({ ...key, ...fields })).rejects.toMatchObject(
           storeError("INVALID_ARGUMENT", name),
         );
