@@ -40,7 +40,7 @@ test.each([
   ],
   ["only unreleased changes", [one], "## [Unreleased]", "v1.2.0", ["no section"]],
   ["another tag", [one], "## [1.2.0] - 2026-11-22", "v1.2.1", ["the tag is v1.2.1"]],
-  ["nothing wrong", [one], "## [1.2.0] - 2026-11-22", "v1.2.0", []],
+  ["no problem", [one], "## [1.2.0] - 2026-11-22", "v1.2.0", []],
 ] as const)("a release with %s is reported", (_, packages, changelog, tag, expected) => {
   const problems = problemsOf(packages, changelog, tag, false);
   expect(problems).toHaveLength(expected.length);

@@ -161,13 +161,13 @@ describe("unusable arguments are refused before anything starts", () => {
     ["an unknown scheme", ["--store", "nonsense:x"], "demo: openStores: url must begin with"],
     ["a store of one process", ["--store", "memory:"], "give a file like sqlite:chats.db"],
     ["no directory", ["--store", "sqlite:/no/such/directory/chats.db"], "create it first"],
-    ["a server that is not there", ["--store", "redis://:hush@127.0.0.1:1"], "127.0.0.1:1 (ECONNREFUSED)"],
+    ["an unreachable server", ["--store", "redis://:hush@127.0.0.1:1"], "127.0.0.1:1 (ECONNREFUSED)"],
     ["no such file", ["--file", "/no/such/file.jsonl"], "demo: /no/such/file.jsonl: cannot be read"],
-    ["a file of something else", ["--file", "package.json"], "demo: package.json, line 1: "],
+    ["a file of another format", ["--file", "package.json"], "demo: package.json, line 1: "],
     ["an empty file", ["--file", "/dev/null"], "holds no message"],
-    ["a wrong number", ["--max-messages", "0"], "maxMessages must be a positive integer"],
+    ["an invalid number", ["--max-messages", "0"], "maxMessages must be a positive integer"],
     ["an unknown option", ["--stores", "x"], "demo: Unknown option '--stores'\nusage: npm run demo"],
-    ["an argument too many", ["x"], "usage: npm run demo"],
+    ["an extra argument", ["x"], "usage: npm run demo"],
     ["no earlier run", ["--look", "/no/such/folder"], "/no/such/folder holds no state.json"],
   ])("%s", async (_what, args, problem) => {
     const { code, stdout, stderr } = await demo(...args);

@@ -38,9 +38,9 @@ test("without subscribers the channels do not slow down an empty call", async ()
   const subscribed = await measure(100);
   reads.asyncEnd.unsubscribe(listener);
   console.log(
-    `times as long as an empty call: ${unsubscribed.toFixed(2)} unheard, ${subscribed.toFixed(1)} heard`,
+    `times as long as an empty call: ${unsubscribed.toFixed(2)} without a subscriber, ${subscribed.toFixed(1)} with one`,
   );
-  // About 1.1 and 6: what is heard shows that the measurement can tell.
+  // About 1.1 and 6: the second shows that the measurement can detect a difference.
   expect(unsubscribed).toBeLessThan(1.5);
   expect(subscribed).toBeGreaterThan(3);
 });

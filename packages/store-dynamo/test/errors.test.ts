@@ -7,7 +7,7 @@ const failure = (name: string, message = name, more: object = {}): Error =>
 const retryable = { code: "UNAVAILABLE", retryable: true };
 const permanent = { code: "UNAVAILABLE", retryable: false };
 
-describe("what an error means", () => {
+describe("the classification of an error", () => {
   test.each([
     failure("ProvisionedThroughputExceededException"),
     failure("ThrottlingException"),

@@ -22,7 +22,7 @@ const named = (name: string, more: object = {}): Error =>
 const retryable = { code: "UNAVAILABLE", retryable: true };
 const permanent = { code: "UNAVAILABLE", retryable: false };
 
-describe("what a server's answer means", () => {
+describe("the classification of a server's error", () => {
   test.each([
     [10107, "NotWritablePrimary"],
     [189, "PrimarySteppedDown"],
@@ -90,7 +90,7 @@ describe("what a server's answer means", () => {
   });
 });
 
-describe("what the driver's own errors mean", () => {
+describe("the classification of the driver's own errors", () => {
   test.each([
     new MongoNetworkError("connection 1 to localhost:1 closed"),
     new MongoNetworkTimeoutError("connection 1 to localhost:1 timed out"),

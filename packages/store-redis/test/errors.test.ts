@@ -10,7 +10,7 @@ const named = (name: string, more: object = {}): Error =>
 const retryable = { code: "UNAVAILABLE", retryable: true };
 const permanent = { code: "UNAVAILABLE", retryable: false };
 
-describe("what a server's answer means", () => {
+describe("the classification of a server's error", () => {
   test.each([
     ["READONLY You can't write against a read only replica. script: e659, on @user_script:204.", retryable],
     ["LOADING Redis is loading the dataset in memory", retryable],
@@ -63,7 +63,7 @@ describe("what a server's answer means", () => {
   });
 });
 
-describe("what a failed connection means", () => {
+describe("the classification of a failed connection", () => {
   test.each([
     failure("connect ECONNREFUSED 127.0.0.1:1", { code: "ECONNREFUSED", syscall: "connect" }),
     failure("getaddrinfo ENOTFOUND cache", { code: "ENOTFOUND", syscall: "getaddrinfo" }),
