@@ -148,7 +148,7 @@ describe("the state of providers", () => {
     expect(made.map(({ closed }) => closed)).toEqual([1, 0, 0, 1, 1]);
   });
 
-  test("closes with the agent, not with a thread, if all threads share the providers", async () => {
+  test("of providers shared by all threads is closed with the agent, not with a thread", async () => {
     const names = new Names();
     {
       await using agent = new ChatAgent({ model: scripted(() => "x"), contextProviders: [names] });

@@ -110,7 +110,7 @@ describe("invoking and invoked", () => {
     expect(model.doGenerateCalls).toHaveLength(0);
   });
 
-  test("a provider that throws in invoking fails the run; those called before it are invoked with the error", async () => {
+  test("a provider that throws in invoking fails the run; invoked of it and of earlier providers gets the error", async () => {
     const failure = new Error("no context");
     const invocations: unknown[] = [];
     const listen = (name: string): ContextProvider => ({

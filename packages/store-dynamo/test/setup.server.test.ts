@@ -105,7 +105,7 @@ describe("setup", () => {
     },
   );
 
-  test("needs no permission to create if the table exists, and otherwise reports the missing permission", async () => {
+  test("needs no permission to create an existing table, and without it reports a missing table", async () => {
     const { TableName, url } = await ownTable();
     await using gateway = await openGateway((await server).url);
     const allowed = ["Query", "PutItem", "BatchExecuteStatement"];
@@ -123,7 +123,7 @@ describe("setup", () => {
     expect(Count).toBe(0);
   });
 
-  test("only reads, and tests the permissions of stores, if everything exists", async () => {
+  test("sends only reads and trial requests if everything exists", async () => {
     const { TableName, url } = await ownTable();
     await using stores = createDynamoStores({ url });
     await stores.setup();
