@@ -29,7 +29,7 @@ test("a complete run names each backend's server, and prints and writes the matr
   const markdown = await readFile(file, "utf8");
   expect(markdown).toContain(header);
   expect(markdown).toContain("| C1 Order | ✓ 1 ¹ | ✓ 1 ¹ | ✓ 1 ¹ |");
-  expect(markdown).toContain("¹ Some tests left out: threads live in one process");
+  expect(markdown).toContain("¹ Some tests left out: the driver alone keeps the threads");
 });
 
 test("failed tests are shown as failed, and a backend without its server fails", async () => {
