@@ -155,7 +155,7 @@ describe("the targets", () => {
     expect(missed({})).toEqual([]);
   });
 
-  test("are held against the worst figure, which is told", () => {
+  test("are compared with the worst figure, which is reported", () => {
     const slow = callsOf(
       ({ operation, length }) => (operation === "append 1" && length === 1_000 ? 1.3 : 1.1),
       60,
@@ -165,7 +165,7 @@ describe("the targets", () => {
     expect(missed({ calls: read })).toEqual(["read / raw: at most 1.2, 1.21, newest 20 at 10"]);
   });
 
-  test("see work that grows with the thread", () => {
+  test("detect work that grows with the thread", () => {
     const growing = callsOf(({ length }) => (length === 100_000 ? 1.24 : 1.1), 70);
     expect(missed({ calls: growing })).toEqual([
       "read / raw: at most 1.2, 1.24, newest 20 at 100,000",
@@ -173,14 +173,14 @@ describe("the targets", () => {
     ]);
   });
 
-  test("see writers that are slower than raw, and commits that wait for long", () => {
+  test("detect writers slower than raw, and commits that wait long", () => {
     const load = (perSecond: number, longestMs: number) =>
       figures.load.map((row) => ({
         ...row,
         results: { ...row.results, Scrollback: loadOf(perSecond, longestMs) },
       }));
     expect(missed({ load: load(500, 10) })).toEqual([
-      "8 connections on 8 threads, commits a second / raw: at least 0.8, 0.5, 8 connections, many threads",
+      "8 connections on 8 threads, commits per second / raw: at least 0.8, 0.5, 8 connections, many threads",
     ]);
     expect(missed({ load: load(300, 10) })).toHaveLength(2);
     expect(missed({ load: load(900, 1_000) })).toEqual([
@@ -188,7 +188,7 @@ describe("the targets", () => {
     ]);
   });
 
-  test("see another library that is faster, and a batch that leads by too little", () => {
+  test("detect a faster library, and a batch that is not fast enough", () => {
     expect(missed({ calls: callsOf(() => 1.1, 0.9) })).toEqual([
       "batch of 20, LangChain.js / ours: at least 50, 0.82, append 20 at 10, LangChain.js",
       "any call, ours / another library: at most 1.1, 1.22, append 1 at 10, LangChain.js",
@@ -197,7 +197,7 @@ describe("the targets", () => {
     expect(batch).toMatch(/^batch of 20.* 40, append 20/);
   });
 
-  test("are missed by what is no number", () => {
+  test("are missed by NaN", () => {
     const calls = callsOf(() => Number.NaN, 60);
     expect(missed({ calls })).toEqual(expect.arrayContaining([expect.stringContaining("append 1 / raw")]));
   });
@@ -223,7 +223,7 @@ describe("the targets of chats", () => {
     expect(missed({})).toEqual([]);
   });
 
-  test("see a list of more requests, a turn that takes long, and a message that was lost", () => {
+  test("detect a list with more requests, a slow turn, and a lost message", () => {
     expect(missed({ rows: changedRows("list 30", { requests: 2 }) })).toEqual([
       "requests of a list of 30: at most 1, 2, 10,000 chats",
     ]);
@@ -232,11 +232,11 @@ describe("the targets of chats", () => {
     ]);
     const tabs = chats.tabs.map((row) => ({ ...row, fewestKept: 39 }));
     expect(missed({ tabs })).toEqual([
-      "messages kept of those that 40 tabs add at once: at least 40, 39, the worst of 2 rounds",
+      "messages kept of those that 40 tabs add concurrently: at least 40, 39, the worst of 2 rounds",
     ]);
   });
 
-  test("are missed by what was not counted", () => {
+  test("are missed by values that were not counted", () => {
     expect(missed({ rows: changedRows("list 30", { requests: Number.NaN }) })).toHaveLength(1);
   });
 });
@@ -256,7 +256,7 @@ describe("the targets of frameworks", () => {
     expect(missed({})).toEqual([]);
   });
 
-  test("see a turn of more requests, and one that is slower than the framework's own", () => {
+  test("detect a turn with more requests, and one slower than the framework's own", () => {
     expect(missed({ commits: 7 })).toEqual([
       "commits and reads of a LangGraph turn: at most 8, 9, PostgreSQL",
     ]);
@@ -265,7 +265,7 @@ describe("the targets of frameworks", () => {
     ]);
   });
 
-  test("are missed by what was not counted", () => {
+  test("are missed by values that were not counted", () => {
     expect(missed({ commits: Number.NaN })).toHaveLength(1);
   });
 });
@@ -295,14 +295,14 @@ describe("the comparison with the last full run", () => {
     expect(regressions([figures], [broken])).not.toEqual([]);
   });
 
-  test("compares nothing that the full run has not", () => {
+  test("compares only figures that the full run has", () => {
     expect(regressions([], [figures])).toEqual([]);
     expect(regressions([figures], [{ ...figures, key: "redis", calls: callsOf(() => 9, 60) }])).toEqual([]);
   });
 });
 
 describe("the figures", () => {
-  test("a backend's replace its last ones, and those of others stay, in the order of the report", () => {
+  test("a backend's figures replace its last ones, and those of others are kept, in the order of the report", () => {
     const path = join(folder, "results.json");
     expect(loadResults(path)).toBeUndefined();
     saveResults(path, { backends: [{ ...figures, title: "old" }] });
@@ -315,7 +315,7 @@ describe("the figures", () => {
     expect(loadResults(path)).toEqual(all);
   });
 
-  test("a timing is of its calls", () => {
+  test("a timing is that of its calls", () => {
     const times = Array.from({ length: 200 }, (_, index) => 200 - index);
     expect(timingOf(times)).toEqual({
       medianMs: 100.5,
@@ -330,21 +330,19 @@ describe("the figures", () => {
 describe("the pages", () => {
   const results: Results = { backends: [figures], codecs, chats, frameworks };
 
-  test("tell each figure, and what was missed", () => {
+  test("show each figure, and missed targets", () => {
     const text = report(results);
     expect(text).toMatch(
       /\| append 1 +\| 100,000 \| +1·1·- \| 1\.00 \(2\.00\) \| 1\.10 \(2\.20\) \| 1\.10 \|/,
     );
-    expect(text).toContain(
-      "2026-01-01, Node 24, 2 cores; load average 1.0 when it began, 2.0 when it ended\n",
-    );
+    expect(text).toContain("2026-01-01, Node 24, 2 cores; load average 1.0 at the start, 2.0 at the end\n");
     const slow = { ...figures, calls: callsOf(() => 2, 60) };
     expect(report({ ...results, backends: [slow] })).toMatch(
       /append 1 \/ raw: at most 1\.25 +\| 2, append 1 at 10 +\| missed \|/,
     );
   });
 
-  test("tell what chats cost, and how many messages of tabs were kept", () => {
+  test("show the costs of chats, and how many messages of tabs were kept", () => {
     for (const text of [report(results), chatFigures(chats)]) {
       expect(text).toMatch(
         /\| list 30 +\| 10,000 \| +1 \| 0\.500 \(1\.00\) \| +1\.00 \(2\.00\) \| +- \| +500 \|/,
@@ -356,7 +354,7 @@ describe("the pages", () => {
     expect(costsPage(results)).toMatch(/\| Chats +\| requests of a list of 30: at most 1 +\| 1, /);
   });
 
-  test("tell what turns of frameworks cost", () => {
+  test("show the costs of turns of frameworks", () => {
     for (const text of [report(results), frameworkFigures(frameworks)]) {
       expect(text).toMatch(
         /\| ScrollbackSaver \| PostgreSQL \| 4\.00 \(8\.00\) \| 2\.00 \| 900 \| +5\.5 \| +2 \| +8 \| 12,345 \|/,
@@ -370,7 +368,7 @@ describe("the pages", () => {
     );
   });
 
-  test("say when the machine was busy", () => {
+  test("report a busy machine", () => {
     expect(costsPage(results)).toContain("The machine was quiet.");
     const busy = { ...figures, machine: { ...machine, load: [9, 12] } };
     const text = costsPage({ ...results, backends: [busy] });
@@ -389,7 +387,7 @@ describe("the pages", () => {
     expect(drawn([{ ...one, calls: callsOf(() => 3, 60), load: loads(300) }])).not.toBe(svg);
   });
 
-  test("are what the script makes of benchmarks/results.json", async () => {
+  test("are what the script generates from benchmarks/results.json", async () => {
     const last = loadResults(join(root, "benchmarks/results.json"));
     if (!last) throw new Error("there are no results of a full run");
     expect(last.backends.map(({ key }) => key)).toEqual([...backendKeys]);

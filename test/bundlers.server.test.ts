@@ -43,7 +43,7 @@ const bundlers: Record<string, (folder: string) => Promise<string>> = {
   },
 };
 
-describe.each(Object.entries(bundlers))("bundled by %s, where no packages are", (_, bundle) => {
+describe.each(Object.entries(bundlers))("bundled by %s, without installed packages", (_, bundle) => {
   let folder = "";
   let file = "";
   beforeAll(async () => {
@@ -56,11 +56,11 @@ describe.each(Object.entries(bundlers))("bundled by %s, where no packages are", 
     return stdout.trim();
   };
 
-  test("openStores takes the adapter that it is given", async () => {
+  test("openStores uses the given adapter", async () => {
     expect(await outputOf("adapters")).toBe("Hello from a bundle");
   });
 
-  test("openStores says of an adapter that it would have to load how to give it", async () => {
+  test("openStores says how to pass an adapter that it would have to load", async () => {
     expect(await outputOf()).toBe(
       "openStores: @scrollback/store-sqlite was not found; run: npm install @scrollback/store-sqlite; " +
         'or, in a bundled program, give it: openStores(url, { adapters: { "sqlite": createSqliteStores } })',

@@ -111,7 +111,7 @@ test("every block of JavaScript and JSON in README and docs parses", async () =>
   }
 });
 
-test("what a reader is told to run exists: packages to install, scripts of npm, files of the repository", async () => {
+test("documented commands exist: packages to install, npm scripts, files of the repository", async () => {
   const packages = new Set((await Promise.all(manifests.map(manifestOf))).map(({ name }) => name));
   const { scripts } = await manifestOf("package.json");
   const commands = otherBlocks.filter(({ language }) => language === "sh");
@@ -140,7 +140,7 @@ test("README names every package and every script, and counts the clauses", asyn
   expect(readme).toContain(`${Object.keys(clauses).filter((id) => /^C\d+$/.test(id)).length} clauses`);
 });
 
-test("every link between the project's own pages leads somewhere", async () => {
+test("every link between the project's own pages has a target", async () => {
   for (const page of pages) {
     const text = await readFile(join(root, page), "utf8");
     for (const [, target] of text.matchAll(/\]\((?!https?:|#)([^)#\s]+)/g)) {
@@ -149,7 +149,7 @@ test("every link between the project's own pages leads somewhere", async () => {
   }
 });
 
-test("every link to a file of the repository leads to one", async () => {
+test("every link to a file of the repository has a target", async () => {
   const { repository } = await manifestOf("packages/store-core/package.json");
   const home = repository.url.replace(/^git\+|\.git$/g, "");
   const links = (await Promise.all(pages.map((page) => readFile(join(root, page), "utf8")))).flatMap((text) =>
@@ -163,12 +163,12 @@ test("every link to a file of the repository leads to one", async () => {
   expect(paths.filter((path) => !existsSync(join(root, path)))).toEqual([]);
 });
 
-test("the pages hold what is generated into them, as it was generated", async () => {
+test("generated parts of the pages are up to date", async () => {
   await run(bin("node"), ["scripts/pages.ts", "--check"], { cwd: root });
 });
 
 test.each(globSync("docs/generated/matrix*.md", { cwd: root }).sort())(
-  "%s is as new as the suite",
+  "%s is of the current suite",
   async (file) => {
     const declared = Object.entries(clauses).flatMap(([id, clause]) => {
       const names: string[] = [];

@@ -35,7 +35,7 @@ const row = (backend: string, passed: number, failed = 0, fields: Partial<Framew
 });
 
 describe("the results of frameworks", () => {
-  test("count each test once on each backend, and what another run stands for", () => {
+  test("count each test once per backend, and the counts of a nested run", () => {
     const many = testsOf("memory", { suite: "theirs", counts: { passed: 126, failed: 2 } });
     const reports = [
       report(
@@ -61,7 +61,7 @@ describe("the results of frameworks", () => {
     ]);
   });
 
-  test("have what did not run in a file that failed as failed, and nothing of a suite that a filter cut", () => {
+  test("count tests that did not run in a failed file as failed, and omit a suite that a filter cut", () => {
     const reports = [
       report("failed", assertion("a", "skipped", testsOf("Redis"))),
       report(
@@ -73,7 +73,7 @@ describe("the results of frameworks", () => {
     expect(collectResults(reports).rows).toEqual([row("Redis", 0, 1)]);
   });
 
-  test("have what the newest version of a framework came to", () => {
+  test("have the results with the newest version of a framework", () => {
     const newestFramework = { name: "Graph", version: "1.10.0", pinned: "1.2.0" };
     const framework = testsOf("Redis", { version: "1.10.0" });
     const nestedFrameworkTests = ["one", "other", "other"].map((file) => ({
@@ -91,7 +91,7 @@ describe("the results of frameworks", () => {
     expect(frameworkTable(found)).toContain("<br>Graph 1.10.0 is newer than the 1.2.0 of every run.");
   });
 
-  test("replace those of the last run, and leave what was not run; versions that are gone go", () => {
+  test("replace those of the last run, keep those not run, and drop removed versions", () => {
     const last: FrameworkResults = {
       rows: [
         row("memory", 3),
@@ -120,7 +120,7 @@ describe("the results of frameworks", () => {
   });
 });
 
-test("docs/generated/frameworks.json is of the versions that the tests run with", () => {
+test("docs/generated/frameworks.json has the versions that the tests run with", () => {
   const file = join(import.meta.dirname, "../docs/generated/frameworks.json");
   const { rows, newest }: FrameworkResults = JSON.parse(readFileSync(file, "utf8"));
   const frameworks = [aiSdk, claudeAgent, genkit, googleAdk, langGraph, openAiAgents, strands];

@@ -29,7 +29,7 @@ beforeAll(async () => {
 afterAll(() => Promise.all(servers.map((server) => server.stop())));
 
 test.each(sourceMutants.map((mutant) => [titleOf(mutant), mutant.breaks] as const))(
-  "a source in which %s is failed by %s",
+  "a source in which %s fails %s",
   (name) => {
     expect(killers.get(name)).not.toEqual([]);
   },

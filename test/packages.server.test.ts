@@ -67,7 +67,7 @@ afterAll(() => rm(temp, { recursive: true, force: true }));
 const tarball = (name: PackageName) => packed.get(name)?.tarball ?? "missing";
 
 describe.each(Object.keys(folders) as PackageName[])("%s", (name) => {
-  test("holds its code, its types, its sources, README and LICENSE, and nothing else", () => {
+  test("contains only its code, types, sources, README and LICENSE", () => {
     const files = packed.get(name)?.files ?? [];
     for (const needed of ["package.json", "README.md", "LICENSE"]) expect(files).toContain(needed);
     expect(files.some((file) => file.startsWith("dist/") && file.endsWith(".js"))).toBe(true);
@@ -83,12 +83,12 @@ describe.each(Object.keys(folders) as PackageName[])("%s", (name) => {
     }
   });
 
-  test("is clean to publint and are-the-types-wrong", async () => {
+  test("passes publint and are-the-types-wrong", async () => {
     await run(bin("publint"), ["run", tarball(name), "--strict"]);
     await run(bin("attw"), [tarball(name), "--profile", "esm-only", "--no-emoji"]);
   });
 
-  test("says where its sources, its page and its issues are", async () => {
+  test("states the URLs of its sources, its page and its issues", async () => {
     const manifest = JSON.parse(await readFile(join(root, folders[name], "package.json"), "utf8"));
     expect(manifest).toMatchObject({
       repository: { type: "git", url: `git+${repository}.git`, directory: folders[name] },
@@ -97,7 +97,7 @@ describe.each(Object.keys(folders) as PackageName[])("%s", (name) => {
     });
   });
 
-  test("has a README whose links lead somewhere from wherever it is read", async () => {
+  test("has a README whose links work from any site", async () => {
     const readme = await readFile(join(root, folders[name], "README.md"), "utf8");
     const links = [...readme.matchAll(/\]\(([^)\s]+)\)/g)].map((match) => match[1] ?? "");
     expect(links.filter((link) => !/^(https?:\/\/|#)/.test(link))).toEqual([]);
@@ -224,7 +224,7 @@ test.each([
     (url: string) => `dynamodb://chats?region=eu-central-1&endpoint=${url}`,
   ],
 ] as const)(
-  "the tarball for %s works in an empty folder with its client alone",
+  "the tarball for %s works in an empty folder with only its client",
   async (name, adapter, client, urlOf) => {
     await using server = await startServer(name);
     const output = await consume(
@@ -238,7 +238,7 @@ test.each([
   120_000,
 );
 
-test("the agents' tarball works in an empty folder with the AI SDK alone, and names what Mem0Memory needs", async () => {
+test("the agents' tarball works in an empty folder with only the AI SDK, and names the package that Mem0Memory needs", async () => {
   const output = await consume(
     [tarball("@scrollback/store-core"), tarball("@scrollback/agents"), "ai@7"],
     `import { ChatAgent, Mem0Memory } from "@scrollback/agents";

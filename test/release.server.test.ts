@@ -9,7 +9,7 @@ import { packagesInOrder, problemsOf } from "../scripts/release.ts";
 const run = promisify(execFile);
 const root = join(import.meta.dirname, "..");
 
-test("packages come after those that they need", () => {
+test("packages follow their dependencies", () => {
   const names = packagesInOrder().map(({ name }) => name);
   expect(names[0]).toBe("@scrollback/store-core");
   expect(new Set(names).size).toBe(names.length);
@@ -40,8 +40,8 @@ test.each([
   ],
   ["only unreleased changes", [one], "## [Unreleased]", "v1.2.0", ["no section"]],
   ["another tag", [one], "## [1.2.0] - 2026-11-22", "v1.2.1", ["the tag is v1.2.1"]],
-  ["nothing wrong", [one], "## [1.2.0] - 2026-11-22", "v1.2.0", []],
-] as const)("a release with %s is told", (_, packages, changelog, tag, expected) => {
+  ["no problem", [one], "## [1.2.0] - 2026-11-22", "v1.2.0", []],
+] as const)("a release with %s is reported", (_, packages, changelog, tag, expected) => {
   const problems = problemsOf(packages, changelog, tag, false);
   expect(problems).toHaveLength(expected.length);
   expected.forEach((text, index) => {
@@ -49,7 +49,7 @@ test.each([
   });
 });
 
-test("a dry run takes what is unreleased", () => {
+test("a dry run accepts unreleased changes", () => {
   expect(problemsOf([one], "## [Unreleased]", undefined, true)).toEqual([]);
 });
 

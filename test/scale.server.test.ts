@@ -80,19 +80,19 @@ describe("the fit", () => {
   const sizes = [10, 100, 1_000, 10_000, 100_000];
   const pointsOf = (msOf: (size: number) => number) => sizes.map((size) => ({ size, medianMs: msOf(size) }));
 
-  test("is 0 for a flat cost, 1 for one in proportion, between for one between", () => {
+  test("is 0 for a constant cost, 1 for a proportional one, and between 0 and 1 otherwise", () => {
     expect(fitLine(pointsOf(() => 0.3)).slope).toBeCloseTo(0, 12);
     expect(fitLine(pointsOf((size) => 0.002 * size)).slope).toBeCloseTo(1, 12);
     expect(fitLine(pointsOf((size) => 7 * Math.sqrt(size))).slope).toBeCloseTo(0.5, 12);
     expect(fitLine(pointsOf((size) => 9 / size)).slope).toBeCloseTo(-1, 12);
   });
 
-  test("gives the times back at their sizes", () => {
+  test("returns the times at their sizes", () => {
     const line = fitLine(pointsOf((size) => 7 * size ** 0.25));
     for (const size of sizes) expect(timeAt(line, size)).toBeCloseTo(7 * size ** 0.25, 9);
   });
 
-  test("is that of least squares, not of the ends", () => {
+  test("is that of least squares, not of the end points", () => {
     // By hand: x 0, 1, 2, 3 and y 0, 3, 0, 1 have the slope 0 through the mean 1; the ends alone would have 1/3.
     const points = [0, 3, 0, 1].map((y, x) => ({ size: Math.exp(x), medianMs: Math.exp(y) }));
     const line = fitLine(points);
@@ -100,7 +100,7 @@ describe("the fit", () => {
     expect(line.factor).toBeCloseTo(Math.E, 12);
   });
 
-  test("is refused where there is no line", () => {
+  test("is refused for values without a line", () => {
     expect(() => fitLine([])).toThrow(RangeError);
     expect(() => fitLine([{ size: 10, medianMs: 1 }])).toThrow(RangeError);
     expect(() => fitLine(pointsOf(() => 0))).toThrow(RangeError);
@@ -118,7 +118,7 @@ describe("the pictures", () => {
       )
       .map(({ attributes }) => Number(/,([\d.]+)\)$/.exec(attributes.transform ?? "")?.[1]));
 
-  test("a picture is well-formed, shows each size, and says the slopes and the growth", () => {
+  test("a picture is well-formed and shows each size, the slopes and the growth", () => {
     const { tags, texts } = parse(picture(figures));
     const [drawing] = tags;
     expect(drawing?.attributes).toMatchObject({ xmlns: "http://www.w3.org/2000/svg", role: "img" });
@@ -131,7 +131,7 @@ describe("the pictures", () => {
     expect(texts).toEqual(expect.arrayContaining(["resident memory: −2.0 MiB", "heap: +1.0 MiB"]));
   });
 
-  test("what is flat is drawn flat, and what is larger higher up", () => {
+  test("constant values are drawn flat, and larger ones higher", () => {
     const { tags } = parse(picture(figures));
     // A line follows the marks of each operation: first those by length, then those by count.
     const [flat, rising] = [heightsOf(tags, 0), heightsOf(tags, 2 * lengthOperations.length)];
@@ -141,7 +141,7 @@ describe("the pictures", () => {
     expect(new Set(rising).size).toBe(3);
   });
 
-  test("text stays text, whatever it is", () => {
+  test("any text is escaped", () => {
     const title = `</text> & <script> "x" 'y' ]]> &amp; 東京 👩‍🚀`;
     const { tags, texts } = parse(picture({ ...figures, title }));
     expect(texts.some((text) => text.startsWith(title))).toBe(true);
@@ -150,11 +150,11 @@ describe("the pictures", () => {
 });
 
 describe("the figures", () => {
-  test("growth is from the first sample to the last, whatever was between", () => {
+  test("growth is from the first sample to the last, independent of those between", () => {
     expect(growthOf(figures.paging)).toEqual({ heapBytes: 1024 ** 2, rssBytes: -2 * 1024 ** 2 });
   });
 
-  test("a backend's replace its last ones, and those of others stay", () => {
+  test("a backend's figures replace its last ones, and those of others are kept", () => {
     const path = join(folder, "figures.jsonl");
     expect(loadFigures(path)).toEqual([]);
     saveFigures(path, { ...figures, name: "dynamodb" });
@@ -164,7 +164,7 @@ describe("the figures", () => {
     expect(loadFigures(path)).toEqual(all);
   });
 
-  test("the page tells each figure", () => {
+  test("the page shows each figure", () => {
     const text = page([figures]);
     expect(text).toContain("![Cost by length and by count of threads, and memory while paging");
     expect(text).toMatch(/\| +100,000( \| +100 \(200\)){3} \|/);
@@ -172,7 +172,7 @@ describe("the figures", () => {
     expect(text).toMatch(/\| +1,000 \| +31\.0 \| +118\.0 \|\n\| growth \| +\+1\.0 \| +−2\.0 \|/);
   });
 
-  test("docs/reference/scale.md and its pictures are what the script makes of the figures beside them", async () => {
+  test("docs/reference/scale.md and its pictures are what the script generates from the figures", async () => {
     const all = loadFigures(join(root, "docs/reference/scale/figures.jsonl"));
     expect(all.map(({ name }) => name)).toEqual([...backendNames]);
     expect(all.map(({ largest }) => largest)).toEqual(backendNames.map(() => 100_000));
@@ -183,7 +183,7 @@ describe("the figures", () => {
   });
 });
 
-test("a hundredth of it runs on every backend, and writes the page, the figures and well-formed pictures", async () => {
+test("a hundredth of the run works on every backend, and writes the page, the figures and well-formed pictures", async () => {
   const script = join(root, "benchmarks/scale/scale.ts");
   await run("node", ["--expose-gc", script, "--quick", "--to", folder], { cwd: folder });
   const all = loadFigures(join(folder, "scale/figures.jsonl"));

@@ -99,7 +99,7 @@ describe.each(Object.keys(nodes))("with @types/node %s", (node) => {
     })),
   );
   test.each(ways)(
-    "the packages' types are right to TypeScript $compiler, $resolution",
+    "the packages' types are valid for TypeScript $compiler, $resolution",
     async ({ compiler, resolution }) => {
       const module = resolution === "bundler" ? "esnext" : resolution;
       const flags = `--noEmit --strict --target es2022 --lib es2023,esnext.disposable,dom --types node --skipLibCheck false --module ${module} --moduleResolution ${resolution}`;

@@ -16,43 +16,44 @@ import { NEWEST, SAMPLED } from "./run.ts";
 const MEBIBYTE = 1024 ** 2;
 const number = (value: number) => value.toLocaleString("en");
 
-/** The page, written from what was measured. */
+/** The page, generated from the figures. */
 export function page(all: readonly Figures[]): string {
   const largest = number(Math.max(...all.map((figures) => figures.largest)));
   const copied = all.filter(({ areCopies }) => areCopies).map(({ title }) => title);
   return `# Scale
 
-What ${largest} messages in one thread cost, and ${largest} threads. \`npm run scale\` measures it and writes this page; it is no part of
-the tests, which run it with a hundredth of the sizes.
+The costs of ${largest} messages in one thread, and of ${largest} threads. \`npm run scale\` measures them and writes this page. The tests do not
+include it; they run it with a hundredth of the sizes.
 
-## What came out
+## Results
 
-A slope is that of log(time) over log(size), fitted by least squares through the medians: 0 is flat, 1 grows in proportion, and
-+0.05 is 1.6 times the cost at 10,000 times the size. Growth is that of the process from page ${FIRST_SAMPLE} to the last one.
+A slope is that of log(time) over log(size), a least-squares fit of the medians: 0 means constant, 1 proportional, and +0.05
+means 1.6 times the cost at 10,000 times the size. Growth is that of the process from page ${FIRST_SAMPLE} to the last one.
 
 ${summary(all)}
 
-## What was measured
+## Measured operations
 
 - **append**: one message at the end of a thread without \`maxMessages\`. **append, trimming**: the same with \`maxMessages\` at the
-  thread's length, so that each append trims. **newest ${NEWEST}**: \`listMessages({ limit: ${NEWEST} })\`. **opening**: the same by a driver that
-  is made for it, so with connecting (for SQLite, opening the file) and all that a first call has to learn.
-- **By length**: one thread of each length, side by side in one place. A thread of 10 has only 10 messages to give, so its reads are the
-  cheapest, and a second slope leaves it out. A thread that appends have doubled is replaced by a fresh one.
-- **By count**: a place for each count (a file, a database number, a collection, a table), with so many threads of ${TURN} messages in one
-  commit. ${SAMPLED} of them are measured, spread over all.
-- **Paging**: a process of its own reads the longest thread from its end to its beginning by the cursor \`older\`, and compares every message
-  with what was written. Heap and resident memory are sampled after a garbage collection; between samples garbage is left to the engine,
-  so resident memory includes the room that it takes for that.
-- All sizes of an operation are measured interleaved in one run, in random order, so that whatever else the machine does hits all alike.
-  Operations and tables follow each other, so compare sizes, not operations, and trust ratios more than milliseconds. Messages have ${Math.round(meanMessageBytes())} bytes of JSON on average.
-- Threads are filled by commits of 100 messages, the last 60 by single ones, as a conversation adds to them. So 100,000 messages are
-  1,060 commits here; for a record log (MongoDB, DynamoDB, PostgreSQL) that trims, commits count.${
+  thread's length, so that each append trims. **newest ${NEWEST}**: \`listMessages({ limit: ${NEWEST} })\`. **opening**: the same by a new
+  driver, including connecting (for SQLite, opening the file) and the reads of a first call.
+- **By length**: one thread of each length, all in one database. A thread of 10 returns only 10 messages, so its reads are the cheapest,
+  and a second slope excludes it. A thread whose length has doubled by appends is replaced by a new one.
+- **By count**: a separate file, database number, collection or table for each count, with that many threads of ${TURN} messages in one
+  commit. ${SAMPLED} of them are measured, evenly spread.
+- **Paging**: a separate process reads the longest thread from its end to its beginning by the cursor \`older\`, and compares every message
+  with the written one. Heap and resident memory are sampled after a garbage collection. Between samples the engine collects garbage by
+  itself, so resident memory includes uncollected garbage.
+- All sizes of an operation are measured interleaved in one run, in random order, so that other work on the machine affects all
+  equally. Operations and tables are measured one after the other, so compare sizes, not operations; ratios are more reliable than milliseconds.
+  Messages have ${Math.round(meanMessageBytes())} bytes of JSON on average.
+- Threads are filled by commits of 100 messages, the last 60 messages by single commits, as in a conversation. So 100,000 messages are
+  1,060 commits here. For a trimming record log (MongoDB, DynamoDB, PostgreSQL) the number of commits matters, not that of messages.${
     copied.length === 0
       ? ""
-      : ` For the counts, ${new Intl.ListFormat("en").format(copied)} got
-  copies of one thread's row under the other keys, many in a request: single commits would take too long. They lie as a commit leaves
-  them, and those that are measured were read and compared.`
+      : ` For the counts, ${new Intl.ListFormat("en").format(copied)} were
+  filled with copies of one thread's row under the other keys, many per request, as single commits would take too long. The copies are
+  stored as by commits, and the measured ones were read and compared.`
   }
 
 ${all.map(section).join("\n\n")}
@@ -96,7 +97,7 @@ ${versions.map((line) => `- ${line}`).join("\n")}
 
 ![Cost by length and by count of threads, and memory while paging, on ${title}](scale/${name}.svg)
 
-Milliseconds a call: the median, and the 95th percentile in parentheses.
+Milliseconds per call: the median, and the 95th percentile in parentheses.
 
 ${costTable(
   "messages in the thread",
@@ -109,7 +110,7 @@ ${costTable("threads", byCount)}
 ${memoryText(paging)}`;
 }
 
-/** @param fullFrom from which size on a read has as many messages to give as it asks for, where smaller ones have not. */
+/** @param fullFrom The smallest size at which a read returns as many messages as requested. */
 function costTable(of: string, costs: Costs, fullFrom?: number): string {
   const rows: Row[] = sizesOf(costs).map((size) => ({
     label: number(size),
@@ -118,7 +119,7 @@ function costTable(of: string, costs: Costs, fullFrom?: number): string {
   const slopeFrom = (least: number) => (points: readonly Point[]) =>
     slopeText(fitLine(points.filter(({ size }) => size >= least)).slope);
   rows.push({ label: "slope", pick: slopeFrom(0) });
-  if (fullFrom !== undefined) rows.push({ label: `slope from ${fullFrom} on`, pick: slopeFrom(fullFrom) });
+  if (fullFrom !== undefined) rows.push({ label: `slope from ${fullFrom}`, pick: slopeFrom(fullFrom) });
   rows.push({ label: "largest / smallest", pick: overSmallest });
   const columns: Column<Row>[] = [
     { title: of, align: "right", text: ({ label }) => label },

@@ -6,10 +6,11 @@ import { targetTable } from "./report.ts";
 import { lengthsText, peerText, quietText, serverOf, summaryTable } from "./summary.ts";
 import { type Column, inDigits, ratioText, table, timingText } from "./table.ts";
 
-/** The pictures of the page, and what each shows for those who cannot see it. */
+/** The pictures of the page, with their text alternatives. */
 export const pictures = {
   commits: "Commits and reads as a multiple of the time of the raw client, by backend",
-  throughput: "Commits a second as a share of those of the raw client, by backend and number of connections",
+  throughput:
+    "Commits per second as a share of those of the raw client, by backend and number of connections",
   length: "Milliseconds of an append of one message by the length of the thread, by backend",
   cpu: "Processor time of a commit of one message in the client and in the server, raw and Scrollback, by backend",
 } as const;
@@ -21,9 +22,9 @@ export function costsPage(results: Results): string {
   const { backends } = results;
   return `# What a commit costs
 
-This page says what a commit and a read cost beside the raw client of each backend, and why. \`npm run bench\` measures it and writes this
-page; [benchmarks/results.md](../../benchmarks/results.md) has every figure, [benchmarks/README.md](../../benchmarks/README.md) the method, and
-[scale.md](scale.md) what 100,000 threads cost.
+This page compares the cost of a commit and a read with the raw client of each backend, and explains the differences. \`npm run bench\` measures
+the figures and writes this page. [benchmarks/results.md](../../benchmarks/results.md) has every figure,
+[benchmarks/README.md](../../benchmarks/README.md) the method, and [scale.md](scale.md) the costs of 100,000 threads.
 
 ${quietText(results)}
 
@@ -31,14 +32,14 @@ ${quietText(results)}
 | --- | --- | --- |
 ${backends.map((figures) => `| ${serverOf(figures.versions)} | ${lengthsText(figures)} | ${machineText(figures.machine)} |`).join("\n")}
 
-Servers run in containers on the machine of the client. Over a network a round trip takes longer, and the ratios come closer to 1. "FerretDB" speaks MongoDB's protocol over PostgreSQL, and DynamoDB Local keeps its data in memory: times on MongoDB and on AWS
-differ.
+Servers run in containers on the client's machine. Over a network a round trip takes longer, so the ratios are closer to 1. FerretDB
+implements MongoDB's protocol on PostgreSQL, and DynamoDB Local keeps its data in memory: times on MongoDB and on AWS differ.
 
-## Beside the raw client
+## Compared with the raw client
 
-Medians as a multiple of the raw client's, least to most over these lengths of threads, with messages of ${Math.round(meanMessageBytes())} bytes; commits a second as a
-share of the raw client's. The raw client keeps none of the promises: it compares no revision, remembers no operation, and trims in the
-middle of a turn or not at all.
+Medians as a multiple of the raw client's, minimum to maximum over these thread lengths, with messages of ${Math.round(meanMessageBytes())} bytes; commits per second as a
+share of the raw client's. The raw client has none of the guarantees: it compares no revision, remembers no operation, and trims within a
+turn or not at all.
 
 ${summaryTable(backends)}
 
@@ -47,28 +48,28 @@ ${picture("commits")}
 ## What a commit does
 
 **In the client, on every backend.** The store checks the arguments, checks that each message is plain JSON, encodes it, and
-makes an operation id. A digest of the change is made only where the caller gave the operation id: no other change can have an
-id that the store made itself. The first attempt runs outside of the code that retries. Without an observer, observation reads
+creates an operation id. It computes a digest of the change only if the caller passed the operation id: no other change can have an
+id that the store created. The first attempt runs outside the retry code. Without a subscriber, observation reads
 one property.
 
-**Redis.** One \`EVALSHA\` in one round trip, whatever the size of the batch. The script reads the thread's footer and looks the operation up
+**Redis.** One \`EVALSHA\` in one round trip, for any batch size. The script reads the thread's footer and looks up the operation
 (\`LINDEX\`, \`HMGET\`), trims (\`LTRIM\`), appends messages and footer (\`RPUSH\`), and sets the revision and the operation's mark (\`HSET\`). Raw is
-\`RPUSH\` and \`LTRIM\` in a pipeline. The difference is the call of the script, three commands more, and Lua's hash of every byte of each argument.
+\`RPUSH\` and \`LTRIM\` in a pipeline. The difference is the script call, three more commands, and Lua's hash of every byte of each argument.
 See [store-redis.md](store-redis.md#costs).
 
 **MongoDB, DynamoDB, PostgreSQL.** One conditional insert of a row with the messages and a head of about 280 bytes. The head describes the
-thread after the row, so nothing else has to be written. A thread that trims sends one more request at every 32nd commit, which blanks and
-frees old rows; one that keeps many commits also reads heads of old rows from time to time. So a few commits in a hundred take several times as long: they are in the 95th
-and 99th percentiles, not in the median. Raw inserts a row of as many bytes. See [record-log.md](../explanation/record-log.md#costs).
+thread after the row, so nothing else is written. A trimmed thread sends one more request at every 32nd commit, which blanks and
+frees old rows; a thread with many kept commits also reads heads of old rows from time to time. So a few commits in a hundred take several
+times as long: they show in the 95th and 99th percentiles, not in the median. Raw inserts a row of the same size. See [record-log.md](../explanation/record-log.md#costs).
 
-**SQLite.** One transaction: the thread's row is looked up, messages are inserted, old ones deleted, the commit is recorded. An operation is
-looked up only where the caller gave its id, or where an attempt was made before. With \`FULL\` the flush to the disk takes most of the time; with \`NORMAL\` nothing is flushed, and the statements are what is measured.
-\`secure_delete\` is on, so trimmed text is overwritten. See [store-sqlite.md](store-sqlite.md#costs).
+**SQLite.** One transaction looks up the thread's row, inserts messages, deletes old ones and records the commit. It looks up an operation only
+if the caller passed its id, or after a failed attempt. With \`FULL\` the flush to disk takes most of the time. \`NORMAL\` does not flush, so
+the statements take the time. \`secure_delete\` is on, so trimmed text is overwritten. See [store-sqlite.md](store-sqlite.md#costs).
 
 ## Processor time
 
-One connection, commits one after the other, threads of at most 1,000 messages. The client is the process that commits, the server its
-whole container. Time includes the driver of the backend and the event loop.
+One connection commits sequentially to threads of at most 1,000 messages. The client is the committing process, the server its whole
+container. The time includes the backend's driver and the event loop.
 
 ${cpuTable(backends)}
 
@@ -76,54 +77,52 @@ ${picture("cpu")}
 
 ## Many connections
 
-All connections belong to one process and append messages one by one without a pause. Raw and Scrollback write in turn, for half a second
+All connections belong to one process and append messages one by one without a pause. Raw and Scrollback alternate, half a second
 each. "8 on one" means 8 connections that write to one thread.
 
 ${loadTable(backends)}
 
 ${picture("throughput")}
 
-On Redis and SQLite, writers to one thread are ordered by the server or the file. On a record log they compete for the next number: the
-first insert wins, and the others read the winning row and retry, from the second loss on after a random pause. A process that has won
-8 times in succession pauses, too, so that no writer waits for long. So one thread takes fewer
-commits a second than many threads, and some commits wait long. The raw client gives each writer a number of its own, so its writers never
-compete.
+On Redis and SQLite, the server or the file orders the writers of a thread. On a record log they compete for the next number: the first
+insert wins. Other writers read the winning row and retry, after a random pause from the second loss on. A process that wins 8 times in
+succession also pauses, which limits the wait of the others. So one thread has fewer commits per second than many threads, and some commits
+wait long. The raw client assigns a separate number to each writer, so its writers do not compete.
 
 ## Long threads
 
 ${picture("length")}
 
-The thread is at its \`maxMessages\`, so each append trims. On MongoDB, DynamoDB and PostgreSQL each message was committed alone: a thread of
-100,000 messages has 100,000 commits.
+The thread has \`maxMessages\` messages, so each append trims. On MongoDB, DynamoDB and PostgreSQL each message was committed separately: a
+thread of 100,000 messages has 100,000 commits.
 
 ${growthTable(backends)}
 
 ## The first commit
 
-A new connection, with connecting, and its first commit of one message, in milliseconds (95th percentile in parentheses). A record log reads
-the thread's end first: 1 read and 2 inserts for a new thread, up to 2 reads and 1 insert for one that is there. Keep factories; make one for
-all threads.
+The time to connect and to commit one message, in milliseconds (95th percentile in parentheses). A record log first reads the end of the
+thread: 1 read and 2 inserts for a new thread, up to 2 reads and 1 insert for an existing one. Keep factories open, and use one for all threads.
 
 ${coldTable(backends)}
 
 ## Tracing
 
-A commit of one message where OpenTelemetry is switched off (\`OTEL_SDK_DISABLED=true\`), where its API is installed without an SDK, and with an
-SDK that batches spans and drops them. Each runs in a process of its own; they commit in turn.
+A commit of one message with OpenTelemetry disabled (\`OTEL_SDK_DISABLED=true\`), with its API but without an SDK, and with an SDK that
+batches spans and drops them. Each runs in a separate process; the processes commit alternately.
 
 ${tracingTable(backends)}
 
 ## Other libraries
 
-How many times as long as Scrollback's the calls of other libraries take: below 1 they are faster. They keep fewer promises:
-LangChain.js has no batches on Redis, MongoDB and PostgreSQL, reads a whole history for its newest messages, and does not trim. Mastra's memory is measured without semantic recall, on
-threads of up to 1,000 messages.
+Times of calls of other libraries as a multiple of Scrollback's: below 1 they are faster. They have fewer guarantees: LangChain.js has no
+batches on Redis, MongoDB and PostgreSQL, reads a whole history for its newest messages, and does not trim. Mastra's memory is measured
+without semantic recall, on threads of up to 1,000 messages.
 
 ${peerTable(backends)}
 
 ## Targets
 
-What the project set itself, the worst figure of the run for each, and whether it is met. Targets on medians compare all lengths of threads.
+The project's targets, the worst figure of the run for each, and whether it is met. Targets for medians apply to all thread lengths.
 
 ${targetTable(results)}
 `;
@@ -146,7 +145,7 @@ function cpuTable(backends: readonly Figures[]): string {
       ),
     );
   });
-  return `Microseconds a commit of 1 and of 20 messages:\n\n${table<Figures>([first, ...columns], backends)}`;
+  return `Microseconds per commit of 1 and of 20 messages:\n\n${table<Figures>([first, ...columns], backends)}`;
 }
 
 function loadTable(backends: readonly Figures[]): string {

@@ -35,7 +35,7 @@ export interface LoadRow {
 }
 
 export interface Load extends Timing {
-  /** Commits a second that succeeded. */
+  /** Commits per second that succeeded. */
   readonly perSecond: number;
   /** How many commits failed. */
   readonly failures: number;
@@ -58,9 +58,9 @@ export type Tracing = Readonly<Record<TracingMode, Timing & { readonly clientCpu
 export interface Machine {
   readonly cores: number;
   readonly node: string;
-  /** The date when it began. */
+  /** The date of its start. */
   readonly date: string;
-  /** The load average of a minute when it began and when it ended. */
+  /** The load average of a minute at its start and at its end. */
   readonly load: readonly number[];
 }
 

@@ -2,8 +2,8 @@ import type { Machine } from "./figures.ts";
 
 /** When and on what it was measured. */
 export function machineText({ cores, node, date, load }: Machine): string {
-  const loads = load.map((value) => value.toFixed(1)).join(" when it began, ");
-  return `${date}, Node ${node}, ${cores} cores; load average ${loads} when it ended${quietness(load, cores)}`;
+  const loads = load.map((value) => value.toFixed(1)).join(" at the start, ");
+  return `${date}, Node ${node}, ${cores} cores; load average ${loads} at the end${quietness(load, cores)}`;
 }
 
 /** The benchmark itself and its server keep two cores busy. */

@@ -37,7 +37,7 @@ function drawThroughput(backends: readonly Figures[]): string {
       shareOfRaw(load.find((row) => row.connections === connections && row.threads === threads)),
     ),
   }));
-  return drawBars("throughput", "commits a second, as a share of the raw client's", backends, series, 1);
+  return drawBars("throughput", "commits per second, as a share of the raw client's", backends, series, 1);
 }
 
 function drawLength(backends: readonly Figures[]): string {

@@ -8,7 +8,7 @@ import { ROOM } from "./operations.ts";
 import { type Column, inDigits, ratioText, table, timingText } from "./table.ts";
 import { judge, judgeChats, judgeFrameworks } from "./targets.ts";
 
-/** Fewer calls than this are told one by one. */
+/** Cells with fewer calls than this are listed individually. */
 const FEW_CALLS = 50;
 
 const number = (value: number) => Math.round(value).toLocaleString("en");
@@ -28,12 +28,12 @@ export function report(results: Results): string {
 function introduction(): string {
   return `# Benchmark
 
-Milliseconds a call: the median, and the 95th percentile in parentheses. "×raw" is the ratio of the
-medians to the raw client's, of one run with all calls interleaved. "trips" are the round trips of a
+Milliseconds per call: the median, and the 95th percentile in parentheses. "×raw" is the ratio of the
+medians to the raw client's, in one run with all calls interleaved. "trips" are the round trips of a
 call, in the order of the columns. Messages have ${Math.round(meanMessageBytes())} bytes of JSON on average. An append also trims
-its thread to the length in the table and ${ROOM} more; other libraries keep everything, and LangChain.js reads
-everything for the newest 20. How it is measured stands in README.md beside this file. \`npm run bench\` writes
-this page from results.json.`;
+its thread to ${ROOM} messages above the length in the table. Other libraries keep all messages, and LangChain.js reads
+all of them for the newest 20. README.md in this folder describes the method. \`npm run bench\` writes this page
+from results.json.`;
 }
 
 /** All tables of a backend. */
@@ -48,12 +48,12 @@ ${callTable(figures.calls)}
 
 ${callCounts(figures.calls)}
 
-Connections that append without a pause: commits a second, milliseconds of a commit (median, 99th percentile, longest), and
-processor time a commit. "×raw" is the ratio of commits a second: more is better.
+Connections that append without a pause: commits per second, milliseconds per commit (median, 99th percentile, longest), and
+processor time per commit. "×raw" is the ratio of commits per second: higher is better.
 
 ${loadTable(figures.load)}
 
-The first commit on a new connection, with connecting, in milliseconds:
+The first commit on a new connection, including the time to connect, in milliseconds:
 
 ${coldTable(figures.cold)}
 
@@ -62,7 +62,7 @@ A commit of one message with OpenTelemetry, in milliseconds:
 ${tracingTable(figures)}`;
 }
 
-/** A row a call, with a column for each contestant that has figures. */
+/** One row per call, with a column for each contestant that has figures. */
 export function callTable(rows: readonly CallRow[]): string {
   const names = contestantNames.filter((name) => rows.some(({ results }) => results[name]));
   const others = names.filter((name) => name !== "raw");
@@ -89,7 +89,7 @@ function overRaw(results: CallRow["results"], name: ContestantName): string {
   return ratioText(results[name]?.medianMs, results.raw?.medianMs);
 }
 
-/** On how many calls the figures stand. */
+/** The numbers of calls behind the figures. */
 function callCounts(rows: readonly CallRow[]): string {
   const cells = rows.flatMap(({ operation, length, results }) =>
     Object.entries(results).map(([name, { calls }]) => ({
@@ -194,8 +194,8 @@ export function codecSection(codecs: Results["codecs"]): string {
 
 - ${machineText(codecs.machine)}
 
-A thread of 1,000 on SQLite, synchronous NORMAL; "×json" is the ratio of the medians to jsonCodec's, "bytes" what the text of
-a message has on average.
+A thread of 1,000 on SQLite, synchronous NORMAL; "×json" is the ratio of the medians to jsonCodec's, "bytes" the average size of
+an encoded message.
 
 ${codecTable(codecs)}`;
 }
@@ -220,10 +220,10 @@ export function codecTable({ rows }: Results["codecs"]): string {
   );
 }
 
-/** What targets are held against, where it was measured. */
+/** The measured figures that targets are compared with. */
 type Judged = Pick<Results, "backends"> & { [Part in "chats" | "frameworks"]: Results[Part] | undefined };
 
-/** What became of the targets. */
+/** The targets, and whether they are met. */
 export function targetSection(results: Judged): string {
   return `## Targets\n\n${targetTable(results)}`;
 }

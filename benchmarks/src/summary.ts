@@ -6,7 +6,7 @@ import { overRaw, throughput } from "./targets.ts";
 /** Rows of one operation, over all lengths of threads. */
 const rowsOf = ({ calls }: Figures, operation: string) => calls.filter((row) => row.operation === operation);
 
-/** A row a backend: ratios to the raw client, least to most over the lengths of threads. */
+/** One row per backend: ratios to the raw client, minimum to maximum over the thread lengths. */
 export function summaryTable(backends: readonly Figures[]): string {
   const operation = (name: string): Column<Figures> => ({
     title: name,
@@ -66,13 +66,13 @@ ${table<string>(
   rows,
 )}
 
-8 connections commit ${shareText(load, 8, "many")} as many messages a second as raw to 8 threads, and ${shareText(load, 8, "one")} to one thread, where the
+8 connections commit ${shareText(load, 8, "many")} times as many messages per second as raw to 8 threads, and ${shareText(load, 8, "one")} times to one thread, where the
 longest commit took ${Math.round(one?.longestMs ?? Number.NaN)} ms. A commit of one message takes ${cpuText(ours?.clientCpuMicros)} of processor time in the client
 (raw: ${cpuText(raw?.clientCpuMicros)})${
     ours?.serverCpuMicros === undefined
       ? ""
       : ` and ${cpuText(ours.serverCpuMicros)} in the server (raw: ${cpuText(raw?.serverCpuMicros)})`
-  }. [costs.md](costs.md) says where it goes.`;
+  }. [costs.md](costs.md) explains the costs.`;
 }
 
 /** The lengths of the threads that were measured. */
@@ -88,13 +88,13 @@ export function serverOf(versions: readonly string[]): string {
     .replace(" (node:sqlite), WAL, synchronous", ",");
 }
 
-/** Says whether the figures can be trusted. */
+/** States whether the machine was quiet, and so how reliable the figures are. */
 export function quietText({ backends }: Pick<Results, "backends">): string {
   const busy = backends.filter(({ machine }) => !isQuiet(machine));
   const loads = busy.flatMap(({ machine }) => machine.load);
   if (busy.length === 0) return "The machine was quiet.";
-  return `**The machine was busy with other work in this run** (load average ${Math.min(...loads).toFixed(0)} to ${Math.max(...loads).toFixed(0)} on ${busy[0]?.machine.cores} cores). Calls are interleaved, so their ratios hold better than their times,
-but single figures scatter widely: a target that is missed here may be met on a quiet machine, and the other way round.`;
+  return `**The machine was busy with other work in this run** (load average ${Math.min(...loads).toFixed(0)} to ${Math.max(...loads).toFixed(0)} on ${busy[0]?.machine.cores} cores). Calls are interleaved, so ratios are more reliable than times,
+but single figures vary widely: a target missed here can be met on a quiet machine, and vice versa.`;
 }
 
 export function rangeText(values: readonly number[], decimals: number): string {

@@ -27,7 +27,7 @@ interface Targets {
   readonly append1: number;
   readonly append20: number;
   readonly reads: number;
-  /** Commits a second of 8 connections, on threads of their own and on one thread, as a share of raw. */
+  /** Commits per second of 8 connections, on threads of their own and on one thread, as a share of raw. */
   readonly many?: number;
   readonly one?: number;
   /** An append to the longest threads, beside one to the shortest. */
@@ -72,13 +72,13 @@ export function judge({ key, calls, load }: Figures): Verdict[] {
   const eight = (threads: LoadRow["threads"]) =>
     load.filter((row) => row.connections === 8 && row.threads === threads);
   return [
-    atMost("round trips a commit, mean", MEAN_TRIPS, roundTrips(commits)),
+    atMost("round trips per commit, mean", MEAN_TRIPS, roundTrips(commits)),
     atMost("append 1 / raw", targets.append1, overRaw(named("append 1"))),
     atMost("append 20 / raw", targets.append20, overRaw(named("append 20"))),
     atMost("read / raw", targets.reads, overRaw(calls.filter(({ kind }) => kind === "read"))),
     atMost("append at 100,000 / at 10", targets.growth, growth(commits)),
-    atLeast("8 connections on 8 threads, commits a second / raw", targets.many, throughput(eight("many"))),
-    atLeast("8 connections on one thread, commits a second / raw", targets.one, throughput(eight("one"))),
+    atLeast("8 connections on 8 threads, commits per second / raw", targets.many, throughput(eight("many"))),
+    atLeast("8 connections on one thread, commits per second / raw", targets.one, throughput(eight("one"))),
     targets.one === undefined
       ? undefined
       : atMost("8 connections on one thread, longest wait / mean", LONGEST_WAIT, longestWait(eight("one"))),
@@ -103,7 +103,7 @@ export function judgeChats({ rows, tabs }: ChatFigures): Verdict[] {
   const kept = tabs
     .filter(({ name }) => name === "Scrollback")
     .map(({ fewestKept, tabs: count, rounds }) =>
-      atLeast(`messages kept of those that ${count} tabs add at once`, count, [
+      atLeast(`messages kept of those that ${count} tabs add concurrently`, count, [
         { value: fewestKept, where: `the worst of ${rounds} rounds` },
       ]),
     );
@@ -175,7 +175,7 @@ function growth(commits: readonly CallRow[]): Figure[] {
   });
 }
 
-/** Commits a second as a share of the raw client's. */
+/** Commits per second as a share of the raw client's. */
 export function throughput(rows: readonly LoadRow[]): Figure[] {
   return rows.map(({ connections, threads, results: { raw, Scrollback } }) => ({
     value: (Scrollback?.perSecond ?? Number.NaN) / (raw?.perSecond ?? Number.NaN),

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Bulk, overridden } from "../src/bulk.ts";
 
-test("inserts are sent many at a time, in their order, and none is lost", async () => {
+test("inserts are sent in batches, in order, and none is lost", async () => {
   const sent: number[][] = [];
   const bulk = new Bulk<number>(3, async (inserts) => sent.push([...inserts]));
   for (let insert = 1; insert <= 7; insert++) await bulk.add(insert);
@@ -24,7 +24,7 @@ test("an insert that fails is not swallowed", async () => {
   await assert.rejects(bulk.add(2), /refused/);
 });
 
-test("an object keeps its members but for those that are overridden", () => {
+test("an object keeps its members except the overridden ones", () => {
   class Client {
     readonly #name = "private";
     name = () => this.#name;

@@ -37,7 +37,7 @@ const contestants: Readonly<Record<string, () => ChatContestant | Promise<ChatCo
 };
 
 for (const [name, open] of Object.entries(contestants)) {
-  test(`${name}: a turn is in its chat, whole and once, and its chat is the first of the list`, async () => {
+  test(`${name}: a turn is stored whole and once, and its chat is first in the list`, async () => {
     const contestant = await open();
     try {
       await contestant.fill(TABS_OWNER, ["c1", "c2", "c3"]);
@@ -59,7 +59,7 @@ for (const [name, open] of Object.entries(contestants)) {
   });
 }
 
-test("the drafts of a turn are beginnings of its answer", () => {
+test("the drafts of a turn are prefixes of its answer", () => {
   const { question, drafts, answer } = turnOf(3);
   assert.notEqual(question.content, "");
   assert.equal(drafts.length, 2);
@@ -70,7 +70,7 @@ test("the drafts of a turn are beginnings of its answer", () => {
   }
 });
 
-test("requests are counted while the work is under way, and only then", async () => {
+test("requests are counted only during the work", async () => {
   const store = createMemoryStores().open("counted");
   const write = () => store.addMessages([{ role: "user", content: "hello" }]);
   await write();
@@ -97,7 +97,7 @@ function keeping(spoil: (messages: ChatText[]) => ChatText[]): TabContestant {
   };
 }
 
-test("of the messages of tabs, those that are there once and unchanged are kept", async () => {
+test("a tab's message counts as kept if it is stored once and unchanged", async () => {
   const rows = await measureTabs(
     [
       ["all", keeping((messages) => messages)],
@@ -126,7 +126,7 @@ test("of the messages of tabs, those that are there once and unchanged are kept"
   );
 });
 
-test("the recipe of files loses messages of tabs, and ours loses none", async () => {
+test("the file recipe loses messages of concurrent tabs, Scrollback loses none", async () => {
   const ours = scrollbackChats(createSqliteStores({ url: `sqlite:${path("tabs.db")}` }));
   try {
     const [files, chats] = await measureTabs(
@@ -144,7 +144,7 @@ test("the recipe of files loses messages of tabs, and ours loses none", async ()
   }
 });
 
-test("contestants take turns, the first window counts for nothing, and processor time has what is left behind", async () => {
+test("contestants alternate, the first window is discarded, and processor time includes the flush after a call", async () => {
   const order: string[] = [];
   const busy = (ms: number) => {
     for (const end = performance.now() + ms; performance.now() < end; );
@@ -172,7 +172,7 @@ test("contestants take turns, the first window counts for nothing, and processor
   assert.ok(calls * cpuMicros > 30_000, `${calls} calls of ${cpuMicros} µs`);
 });
 
-test("both routes stream every delta, and what one more takes is the difference", async () => {
+test("both routes stream every delta, and the cost of a delta is the difference of the two lengths", async () => {
   await using stores = createSqliteStores({ url: `sqlite:${path("deltas.db")}` });
   const { short, long, plain, handler } = await measureDeltas(stores, { windowMs: 50, windows: 1 }, signal);
   for (const { answers, shortCpuMicros, longCpuMicros, deltaCpuMicros } of [plain, handler]) {

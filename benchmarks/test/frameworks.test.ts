@@ -18,7 +18,7 @@ after(async () => {
 
 for (const contestant of contestants) {
   const { framework, backend, name, isOurs } = contestant;
-  test(`${name} on ${backend}: a thread has its turns, whole and in order, and no others`, async () => {
+  test(`${name} on ${backend}: a thread has its own turns only, whole and in order`, async () => {
     for (const [threadId, turn] of [
       ["a", 0],
       ["b", 7],
@@ -35,7 +35,7 @@ for (const contestant of contestants) {
     assert.equal((await contestant.read("b"))[0], questionOf(7));
   });
 
-  test(`${name} on ${backend}: requests are counted of ours, bytes of what lies at rest`, async () => {
+  test(`${name} on ${backend}: requests are counted for Scrollback, bytes for the data at rest`, async () => {
     const { commits, reads, roundTrips, bytes } = await countTurns(contestant, () => 0);
     assert.equal(roundTrips, undefined);
     assert.equal(bytes !== undefined, backend === "SQLite");
@@ -47,7 +47,7 @@ for (const contestant of contestants) {
   });
 }
 
-test("a contestant that loses a message is found out", async () => {
+test("a contestant that loses a message is detected", async () => {
   const [contestant] = contestants;
   assert.ok(contestant);
   const forgetful = { ...contestant, read: async (id: string) => (await contestant.read(id)).slice(1) };

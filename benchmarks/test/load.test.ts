@@ -55,7 +55,7 @@ function backendThat(take: { raw: number; Scrollback: number }, failing = 0) {
 
 const progress = { signal: AbortSignal.timeout(60_000), report: () => undefined };
 
-test("each number of connections writes to as many threads as it says, and no faster than its commits are", async () => {
+test("each number of connections writes to the stated threads, at most as fast as its commits allow", async () => {
   const { backend, asked } = backendThat({ raw: 10, Scrollback: 40 });
   const rows = await measureLoad(backend, { windowMs: 60, windows: 3 }, progress);
   assert.deepEqual(
@@ -89,7 +89,7 @@ test("each number of connections writes to as many threads as it says, and no fa
   assert.ok(writers.slice(4).every((count) => count === 1));
 });
 
-test("commits that fail are counted apart", async () => {
+test("failed commits are counted separately", async () => {
   const { backend } = backendThat({ raw: 1, Scrollback: 1 }, 4);
   const rows = await measureLoad(backend, { windowMs: 30, windows: 2 }, progress);
   for (const { results } of rows.filter(({ connections }) => connections === 64)) {

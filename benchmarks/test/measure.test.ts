@@ -13,7 +13,7 @@ function cellThatTakes(ms: number, calls: number[] = [], name = 0): Cell {
   return { prepare: () => call, times: [] };
 }
 
-test("calls are interleaved: between two of one cell there is one of each other", async () => {
+test("calls are interleaved: each cell is called once per round", async () => {
   const calls: number[] = [];
   const cells = [0, 1, 2].map((name) => cellThatTakes(1, calls, name));
   await measure(cells, effort, AbortSignal.timeout(10_000));
@@ -27,7 +27,7 @@ test("calls are interleaved: between two of one cell there is one of each other"
   }
 });
 
-test("what is timed is the call alone, not its preparation", async () => {
+test("only the call is timed, not its preparation", async () => {
   const call = () => sleep(1);
   const cell: Cell = {
     prepare() {
@@ -40,7 +40,7 @@ test("what is timed is the call alone, not its preparation", async () => {
   assert.ok(Math.min(...cell.times) < 20);
 });
 
-test("what follows a call is waited for, and not timed", async () => {
+test("the work after a call is awaited and not timed", async () => {
   const open = new Set<number>();
   let calls = 0;
   const cell: Cell = {
@@ -60,14 +60,14 @@ test("what follows a call is waited for, and not timed", async () => {
   assert.equal(open.size, 0);
 });
 
-test("a slow call is measured few times and keeps none of the others from theirs", async () => {
+test("a slow call is measured a few times and does not reduce the samples of others", async () => {
   const [slow, quick] = [cellThatTakes(150), cellThatTakes(1)];
   await measure([slow, quick], effort, AbortSignal.timeout(10_000));
   assert.ok(slow.times.length <= 2 && slow.times.length > 0);
   assert.ok(quick.times.length > 20);
 });
 
-test("an aborted signal ends it", async () => {
+test("an aborted signal ends the measurement", async () => {
   const signal = AbortSignal.abort(new Error("interrupted"));
   await assert.rejects(measure([cellThatTakes(1)], effort, signal), /interrupted/);
 });

@@ -14,7 +14,7 @@ async function startLineServer() {
   return { server, port: (server.address() as AddressInfo).port };
 }
 
-test("a round trip is a wait for a reply, whatever was sent before it", async (context) => {
+test("a wait for a reply is one round trip, with any number of requests before it", async (context) => {
   const { server, port } = await startLineServer();
   const counter = await countRoundTrips({ host: "127.0.0.1", port });
   const client = connect(counter.port, "127.0.0.1");

@@ -23,12 +23,12 @@ test("a percentile is the nearest rank", () => {
   assert.equal(percentile(upTo(1_000), 95), 950);
 });
 
-test("there are no statistics of nothing", () => {
+test("statistics of no values are refused", () => {
   assert.throws(() => median([]), RangeError);
   assert.throws(() => percentile([], 95), RangeError);
 });
 
-test("the values are left in their order", () => {
+test("the order of the values is not changed", () => {
   const values = [3, 1, 2];
   median(values);
   percentile(values, 95);

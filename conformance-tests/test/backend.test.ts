@@ -11,7 +11,7 @@ async function harnessWith(capabilities: Partial<DriverCapabilities>, parts: Par
   return { ...harness, ...parts, driver: wrapDriver(harness.driver, { capabilities: changed }) };
 }
 
-test("a harness must have what its driver's capabilities call for, or tests would be left out unseen", async () => {
+test("a harness without what its driver's capabilities require is refused", async () => {
   const { driver } = await memoryHarness();
   const connect = () => driver;
   const childProcess = { module: new URL(import.meta.url), data: null };

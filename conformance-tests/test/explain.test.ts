@@ -76,7 +76,7 @@ const conflict: Outcome = { kind: "refused", code: "CONFLICT" };
 const never = Number.POSITIVE_INFINITY;
 const history = () => new History();
 
-describe("explained is", () => {
+describe("a valid history", () => {
   test.each<[string, History, ObservedThread?]>([
     ["nothing at all", history()],
     ["one client", history().add(0, 1, "ua", rev(1)).read(2, 3, rev(1), ["ua"]).list(4, 5, "ua")],
@@ -118,7 +118,7 @@ describe("explained is", () => {
         .read(5, 6, rev(3), ["ub"]),
     ],
     [
-      "a retry that tells the first outcome",
+      "a retry that returns the first outcome",
       history()
         .commit(0, 1, { append: ["ua"] }, unknown, { id: "o" })
         .commit(2, 3, { append: ["ua"] }, rev(1), { id: "o" })
@@ -126,7 +126,7 @@ describe("explained is", () => {
         .read(6, 7, rev(1), ["ua"]),
     ],
     [
-      "a pop, whose revision nobody was told",
+      "a pop with an unreported revision",
       history().add(0, 1, "ua", rev(1)).pop(2, 3, "ua").pop(4, 5, null).read(6, 7, rev(2), []),
     ],
     [
@@ -166,7 +166,7 @@ describe("explained is", () => {
       { threadId: "thread", ttlMs: 100 },
     ],
     [
-      "an operation whose id expired with the thread before the store sent it again",
+      "an operation whose id expired with the thread before the retry",
       history()
         .commit(0, 500, { append: ["ua"] }, rev(1, "f"), { id: "o" })
         .read(10, 11, rev(1), ["ua"])
@@ -174,7 +174,7 @@ describe("explained is", () => {
       { threadId: "thread", ttlMs: 100 },
     ],
     [
-      "an unknown commit beside one that does the same but expected that nothing was there",
+      "an unknown commit beside an equal one that expected a missing thread",
       history()
         .commit(0, never, { drop: "all" }, unknown, { expected: null })
         .add(1, 2, "ua", rev(1))
@@ -183,7 +183,7 @@ describe("explained is", () => {
         .read(6, 7, rev(3), ["ub"]),
     ],
     [
-      "a list of what expired before its commit's reply came",
+      "a list of messages that expired before their commit's reply arrived",
       history()
         .add(0, 300, "ua", rev(1))
         .list(50, 51, "ua")
@@ -192,7 +192,7 @@ describe("explained is", () => {
       { threadId: "thread", ttlMs: 100 },
     ],
     [
-      "a commit whose reply came after the thread had expired and come again",
+      "a commit whose reply arrived after the thread had expired and was created again",
       history()
         .add(0, 3_000, "ua", rev(1, "e"))
         .add(1_500, 1_510, "ub", rev(1, "f"))
@@ -201,23 +201,20 @@ describe("explained is", () => {
       { threadId: "thread", ttlMs: 1_000 },
     ],
     [
-      "a read that found a thread expired while a commit was under way that went on with it",
+      "a read that found a thread expired during a commit that continued the thread",
       history().add(0, 1, "ua", rev(1)).add(95, 190, "ub", rev(2)).read(170, 180, null, []),
       { threadId: "thread", ttlMs: 100 },
     ],
     [
-      "a conflict with a commit that nobody saw before it expired",
+      "a conflict with a commit that expired before any read",
       history()
         .commit(0, never, { append: ["ua"] }, unknown)
         .commit(10, 11, { append: ["ub"] }, conflict, { expected: null })
         .read(300, 301, null, []),
       { threadId: "thread", ttlMs: 100 },
     ],
-    [
-      "a commit that happened and was denied when the store sent it again too late",
-      denied(REMEMBERED_OPERATIONS + 2),
-    ],
-    ["an operation whose id was forgotten before it was sent again", forgotten(REMEMBERED_OPERATIONS + 1)],
+    ["an applied commit that was denied when retried too late", denied(REMEMBERED_OPERATIONS + 2)],
+    ["an operation whose id was forgotten before the retry", forgotten(REMEMBERED_OPERATIONS + 1)],
   ])("%s", (_, made, settings) => {
     expect(made.explained(settings)).toEqual([]);
   });
@@ -237,15 +234,11 @@ function denied(others: number): History {
   return made.read(0.1, 0.2, rev(1), ["ua"]);
 }
 
-describe("found is", () => {
+describe("an invalid history is detected", () => {
   test.each<[string, string, History, ObservedThread?]>([
+    ["a commit ordered after a later one", "C1", history().add(0, 1, "ua", rev(2)).add(2, 3, "ub", rev(1))],
     [
-      "a commit behind one that came after it",
-      "C1",
-      history().add(0, 1, "ua", rev(2)).add(2, 3, "ub", rev(1)),
-    ],
-    [
-      "sequence numbers that fall",
+      "decreasing sequence numbers",
       "C1",
       history()
         .commit(0, 1, { append: ["ua", "ub"] }, rev(1))
@@ -264,7 +257,7 @@ describe("found is", () => {
         .read(2, 3, rev(1), ["ua"]),
     ],
     [
-      "a blend of two revisions",
+      "a mix of two revisions",
       "C2",
       history()
         .add(0, 1, "ua", rev(1))
@@ -272,7 +265,7 @@ describe("found is", () => {
         .read(3, 8, rev(2), ["ua", "ub"]),
     ],
     [
-      "a list that was the thread at no time",
+      "a list that never matched the thread",
       "C2",
       history()
         .add(0, 1, "ua", rev(1))
@@ -284,7 +277,7 @@ describe("found is", () => {
       "C3",
       history().add(0, 1, "ua", rev(1)).add(2, 3, "ub", rev(2)).read(4, 5, rev(1), ["ua"]),
     ],
-    ["an empty read of a thread that is there", "C3", history().add(0, 1, "ua", rev(1)).read(2, 3, null, [])],
+    ["an empty read of an existing thread", "C3", history().add(0, 1, "ua", rev(1)).read(2, 3, null, [])],
     [
       "lists that go back in time",
       "C3",
@@ -296,21 +289,21 @@ describe("found is", () => {
       history().add(0, 1, "ua", rev(1)).add(0, 9, "ub", unknown).read(10, 11, rev(2), ["ua", "ua"]),
     ],
     [
-      "a retry that counted again",
+      "a retry that was applied again",
       "C4",
       history()
         .commit(0, 1, { append: ["ua"] }, rev(1), { id: "o" })
         .commit(2, 3, { append: ["ua"] }, rev(2), { id: "o" }),
     ],
-    ["a retry that counted again too soon", "C4", forgotten(REMEMBERED_OPERATIONS)],
+    ["a retry that was applied again too soon", "C4", forgotten(REMEMBERED_OPERATIONS)],
     [
-      "a used operation id that took another change",
+      "a used operation id that accepted another change",
       "C4",
       history()
         .commit(0, 1, { append: ["ua"] }, rev(1), { id: "o" })
         .commit(2, 3, { append: ["ub"] }, rev(2), { id: "o" }),
     ],
-    ["a revision that two commits got", "C5", history().add(0, 9, "ua", rev(1)).add(0, 9, "ub", rev(1))],
+    ["a revision returned by two commits", "C5", history().add(0, 9, "ua", rev(1)).add(0, 9, "ub", rev(1))],
     [
       "two winners of one revision",
       "C5",
@@ -320,7 +313,7 @@ describe("found is", () => {
         .commit(2, 9, { append: ["uc"] }, rev(3), { expected: rev(1) }),
     ],
     [
-      "a conflict that was none",
+      "a conflict without another writer",
       "C5",
       history()
         .add(0, 1, "ua", rev(1))
@@ -328,7 +321,7 @@ describe("found is", () => {
         .read(4, 5, rev(1), ["ua"]),
     ],
     [
-      "a message taken twice",
+      "a message popped twice",
       "C5",
       history().add(0, 1, "ua", rev(1)).pop(2, 3, "ua").pop(2, 3, "ua").read(4, 5, rev(2), []),
     ],
@@ -360,7 +353,7 @@ describe("found is", () => {
         }),
     ],
     [
-      "a page that hides that there is more",
+      "a page without a cursor to existing messages",
       "C7",
       history()
         .add(0, 1, "ua", rev(1))
@@ -372,31 +365,31 @@ describe("found is", () => {
         ),
     ],
     [
-      "a thread that is gone too early",
+      "a thread that expired too early",
       "C11",
       history().add(0, 1, "ua", rev(1)).read(10, 11, null, []),
       { threadId: "thread", ttlMs: 1_000 },
     ],
     [
-      "a read that found a thread expired before the commit began that went on with it",
+      "a read that found a thread expired before the start of a commit that continued it",
       "C1",
       history().add(0, 1, "ua", rev(1)).read(170, 180, null, []).add(181, 190, "ub", rev(2)),
       { threadId: "thread", ttlMs: 100 },
     ],
     [
-      "a read that found a thread expired after the commit that went on with it",
+      "a read that found a thread expired after a commit that continued it",
       "C11",
       history().add(0, 1, "ua", rev(1)).add(95, 165, "ub", rev(2)).read(170, 180, null, []),
       { threadId: "thread", ttlMs: 1_000 },
     ],
     [
-      "a thread that is there too long",
+      "a thread that expired too late",
       "C11",
       history().add(0, 1, "ua", rev(1)).read(1_000, 1_001, rev(1), ["ua"]),
       { threadId: "thread", ttlMs: 100 },
     ],
     [
-      "an expiry that a write did not move",
+      "an expiry that a write did not renew",
       "C11",
       history().add(0, 1, "ua", rev(1)).add(900, 901, "ub", rev(2)).read(1_100, 1_101, null, []),
       { threadId: "thread", ttlMs: 1_000 },
@@ -407,9 +400,9 @@ describe("found is", () => {
       "C17",
       history().add(0, 1, "ua", rev(1)).add(2, 3, "ub", rev(3)).read(4, 5, rev(3), ["ua", "ub"]),
     ],
-    ["a commit that happened and was denied though its id was known", "C17", denied(60)],
+    ["an applied commit that was denied under a remembered id", "C17", denied(60)],
     [
-      "a commit that was refused and happened",
+      "a refused commit that was applied",
       "C17",
       history()
         .add(0, 1, "ua", rev(1))
@@ -429,7 +422,7 @@ describe("found is", () => {
   });
 });
 
-test("many unknown outcomes are explained in time that grows as the history does", () => {
+test("the time to explain many unknown outcomes grows linearly with the history", () => {
   const microseconds = (commits: number) => {
     const made = history();
     const texts: string[] = [];

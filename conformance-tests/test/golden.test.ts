@@ -19,7 +19,7 @@ runGolden({
   },
 });
 
-test("the record log's golden file has what its format can have", () => {
+test("the record log's golden file has every feature of its format", () => {
   const rows: { head: string }[] = Object.values<{ head: string }[]>(stored).flat();
   const keys = new Set(rows.flatMap(({ head }) => Object.keys(JSON.parse(head))));
   // A root, fragments and their upload, a pinned message, metadata, a drop, dead texts and rows, blank rows, an expiry.
@@ -31,7 +31,7 @@ test("the record log's golden file has what its format can have", () => {
 describe("the states of memory stores, format 1", () => {
   const states: GoldenFacts = read("memory-1.json").facts;
 
-  test.each(goldenThreads)("restore the thread $threadId whole", async ({ threadId, entries, metadata }) => {
+  test.each(goldenThreads)("restore the whole thread $threadId", async ({ threadId, entries, metadata }) => {
     const store = createMemoryStores().restore(states[threadId]?.state);
     expect(store.threadId).toBe(threadId);
     const messages = entries.map(([, message]) => message);

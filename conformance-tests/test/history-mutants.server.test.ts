@@ -56,7 +56,7 @@ const mutants: Readonly<Record<string, (driver: Driver) => Driver>> = {
         return { outcome: "committed", revision: revision ?? formatRevision(request.newIncarnation, 1) };
       },
     }),
-  "reads what was there a moment ago": (driver) => {
+  "returns stale reads": (driver) => {
     const last = new Map<string, ThreadView>();
     return wrapDriver(driver, {
       async read(request) {
@@ -68,11 +68,10 @@ const mutants: Readonly<Record<string, (driver: Driver) => Driver>> = {
       },
     });
   },
-  "counts a commit twice when it is sent again": (driver) =>
-    losing(driver, () => ({ operationId: randomUUID() })),
-  "forgets what a commit expected when it is sent again": (driver) =>
+  "applies a retried commit twice": (driver) => losing(driver, () => ({ operationId: randomUUID() })),
+  "ignores the expected revision of a retried commit": (driver) =>
     losing(driver, () => ({ operationId: randomUUID(), expectedRevision: undefined, append: [] })),
-  "acknowledges now and writes later": (driver) =>
+  "acknowledges before it writes": (driver) =>
     wrapDriver(driver, {
       async commit(request) {
         if (request.drop !== 0 || request.expectedRevision !== undefined || Math.random() > 0.1)
@@ -83,7 +82,7 @@ const mutants: Readonly<Record<string, (driver: Driver) => Driver>> = {
         return { outcome: "committed", revision: formatRevision(incarnation, Number(number) + 1) };
       },
     }),
-  "blends two revisions into a read": (driver) =>
+  "mixes two revisions in a read": (driver) =>
     wrapDriver(driver, {
       async read(request) {
         const one = await driver.read(request);
@@ -92,7 +91,7 @@ const mutants: Readonly<Record<string, (driver: Driver) => Driver>> = {
         return { ...other, entries: one.entries };
       },
     }),
-  "gives a revision twice": (driver) =>
+  "returns a revision twice": (driver) =>
     wrapDriver(driver, {
       async commit(request) {
         const outcome = await driver.commit(request);
@@ -134,7 +133,7 @@ const mutants: Readonly<Record<string, (driver: Driver) => Driver>> = {
       return {};
     })(driver);
   },
-  "sets metadata a moment later": (driver) =>
+  "sets metadata in a later step": (driver) =>
     wrapDriver(driver, {
       async commit(request) {
         if (request.metadata === undefined || request.append.length === 0)
@@ -145,7 +144,7 @@ const mutants: Readonly<Record<string, (driver: Driver) => Driver>> = {
         return outcome;
       },
     }),
-  "takes an outage for an empty thread": (driver) =>
+  "reads a thread as empty in an outage": (driver) =>
     wrapDriver(driver, {
       read: async (request) => (Math.random() < 0.05 ? NO_THREAD : await driver.read(request)),
     }),
@@ -167,12 +166,17 @@ async function problemsOf(wrap: (driver: Driver) => Driver): Promise<string[]> {
   );
 }
 
-test.concurrent("a backend that is sound is explained", async () => {
+test.concurrent("the history of a correct backend is explained", async () => {
   expect(await problemsOf((driver) => driver)).toEqual([]);
 });
 
-test.concurrent.each(Object.entries(mutants))("a backend that %s is not explained", async (name, wrap) => {
-  const problems = await problemsOf(wrap);
-  console.log(`a backend that ${name}: ${[...new Set(problems.map((one) => one.split(":")[0]))].join(", ")}`);
-  expect(problems).not.toEqual([]);
-});
+test.concurrent.each(Object.entries(mutants))(
+  "the history of a backend that %s is not explained",
+  async (name, wrap) => {
+    const problems = await problemsOf(wrap);
+    console.log(
+      `a backend that ${name}: ${[...new Set(problems.map((one) => one.split(":")[0]))].join(", ")}`,
+    );
+    expect(problems).not.toEqual([]);
+  },
+);

@@ -25,14 +25,14 @@ async function load(broken: (sound: Driver, isUnderFire: () => boolean) => Parti
 }
 
 describe("a load", () => {
-  test("passes on a sound backend, and tells what it measured", async () => {
+  test("passes on a correct backend, and returns its measurements", async () => {
     const figure = await load(() => ({}));
     expect(figure).toMatchObject({ failed: 0, lost: 0 });
     expect(figure.commits).toBeGreaterThan(20);
     expect(formatLoad(figure)).toMatch(/^\d+ commits, longest call \d\.\d s, back in \d\.\d s$/);
   });
 
-  test("passes where an outage is told as one, whether or not the commit was made", async () => {
+  test("passes if outages fail with UNAVAILABLE, with the commit applied or not", async () => {
     const figure = await load((sound, isUnderFire) => ({
       async commit(request) {
         const chance = isUnderFire() ? Math.random() : 1;
@@ -47,7 +47,7 @@ describe("a load", () => {
   });
 
   const broken: Record<string, [(sound: Driver, isUnderFire: () => boolean) => Partial<Driver>, RegExp]> = {
-    "acknowledges what it lost": [
+    "acknowledges lost commits": [
       (sound, isUnderFire) => ({
         commit: (request) =>
           isUnderFire()
@@ -66,7 +66,7 @@ describe("a load", () => {
       }),
       /none doubled/,
     ],
-    "makes half of a commit": [
+    "applies half of a commit": [
       (sound, isUnderFire) => ({
         commit: (request) =>
           sound.commit(isUnderFire() ? { ...request, append: request.append.slice(0, 2) } : request),
@@ -79,7 +79,7 @@ describe("a load", () => {
       }),
       /extends the one before/,
     ],
-    "says that an outage is for good": [
+    "reports an outage as permanent": [
       (sound, isUnderFire) => ({
         commit: (request) =>
           isUnderFire()

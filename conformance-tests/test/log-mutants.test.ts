@@ -28,7 +28,7 @@ test("a log without a fault passes", () => {
   expect(passed.get(SOUND) ?? []).not.toEqual([]);
 });
 
-test.each(Object.keys(brokenLogs))("a log that %s is found out", (name) => {
+test.each(Object.keys(brokenLogs))("a log that %s is detected", (name) => {
   expect(failed.get(name) ?? []).not.toEqual([]);
   // Else it may be that nothing of it works.
   expect(passed.get(name) ?? []).not.toEqual([]);

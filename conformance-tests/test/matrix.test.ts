@@ -63,7 +63,7 @@ describe("the matrix", () => {
     );
   });
 
-  test("names the suite that it is of by the tests' names, in any order", () => {
+  test("identifies its suite by the tests' names, in any order", () => {
     expect(suiteDigest(["a", "b", "a"])).toBe(suiteDigest(["b", "a"]));
     expect(suiteDigest(["a", "b"])).not.toBe(suiteDigest(["a", "c"]));
     expect(suiteDigest(["a", "b"])).not.toBe(suiteDigest(["a"]));

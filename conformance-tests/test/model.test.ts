@@ -3,6 +3,6 @@ import { test } from "vitest";
 import { compareDrivers } from "../src/model.ts";
 import { PlainDriver } from "./plain-driver.ts";
 
-test("the memory driver gives what the contract's plainest reading gives", async () => {
+test("the memory driver returns what a direct implementation of the contract returns", async () => {
   await compareDrivers(new MemoryDriver(), new PlainDriver(), 500);
 });

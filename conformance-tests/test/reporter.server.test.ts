@@ -21,7 +21,7 @@ const run = (args: readonly string[], env: Record<string, string> = {}) =>
 const node = `Node.js ${process.versions.node}`;
 const header = `| Clause | Gone (${node}) | One (${node}) | Two (${node}) |`;
 
-test("a whole run says where each backend runs, prints the matrix and writes it", async () => {
+test("a complete run names each backend's server, and prints and writes the matrix", async () => {
   const output = await run([]);
   for (const backend of ["One", "Two", "Gone"])
     expect(output).toContain(`conformance: ${backend} runs on ${node}`);
@@ -32,7 +32,7 @@ test("a whole run says where each backend runs, prints the matrix and writes it"
   expect(markdown).toContain("¹ Some tests left out: the driver alone keeps the threads");
 });
 
-test("what failed is shown as failed, and a backend without its server fails", async () => {
+test("failed tests are shown as failed, and a backend without its server fails", async () => {
   const output = await run([], { FIXTURE_FAILS: "1" });
   expect(output).toContain("conformance: One runs on");
   expect(output).not.toContain("conformance: Gone runs on");
@@ -42,7 +42,7 @@ test("what failed is shown as failed, and a backend without its server fails", a
   expect(markdown).toContain("| C12 Size | ✗ 1 of 1 | ✗ 1 of 1 | ✗ 1 of 1 |");
 });
 
-test("a run of some tests leaves the file as it is", async () => {
+test("a partial run does not change the file", async () => {
   await writeFile(file, "as it was");
   const output = await run(["-t", "C12"]);
   expect(output).toMatch(/^C12 Size +✓ 1/m);

@@ -39,12 +39,12 @@ describe("differenceOf", () => {
     ["an own constructor", own("constructor", { a: 1 }), own("constructor", { a: 2 })],
     ["lone surrogates", "\ud800", "\ufffd"],
     ["a prototype and none", Object.create(null), {}],
-  ])("tells apart: %s", (_, actual, expected) => {
+  ])("distinguishes: %s", (_, actual, expected) => {
     expect(differenceOf(actual, expected)).toMatch(/^value/);
     expect(differenceOf({ deep: [actual] }, { deep: [expected] })).toMatch(/^value\['deep'\]\['0'\]/);
   });
 
-  test("finds a structured clone the same", () => {
+  test("treats a structured clone as the same", () => {
     // What structuredClone refuses, or gives back as something else.
     const others = /Buffer|URL|error|without prototype/;
     for (const { what, value } of carriedValues.filter(({ what }) => !others.test(what))) {
@@ -61,7 +61,7 @@ describe("differenceOf", () => {
     ],
     ["URLs", new URL("http://a/"), new URL("http://a/")],
     ["objects with keys in another order", { a: 1, b: 2 }, { b: 2, a: 1 }],
-  ])("finds the same: %s", (_, actual, expected) => {
+  ])("treats as the same: %s", (_, actual, expected) => {
     expect(differenceOf(actual, expected)).toBeUndefined();
   });
 });

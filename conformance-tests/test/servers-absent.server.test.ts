@@ -15,7 +15,7 @@ const waysOut = [
   "as root on Debian",
 ];
 
-test("without an engine, and without the means to install one, the error tells the ways out", async () => {
+test("without a container engine or a way to install one, the error lists the options", async () => {
   vi.mocked(programs.canInstall).mockReturnValue(false);
   vi.mocked(engine.findEngine).mockResolvedValueOnce(undefined);
   const error: unknown = await startServer("redis-7").catch((reason: unknown) => reason);
@@ -24,7 +24,7 @@ test("without an engine, and without the means to install one, the error tells t
   expect(engine.startEngine).not.toHaveBeenCalled();
 });
 
-test("with an engine that cannot pull the image, the error tells its reason and the ways out", async () => {
+test("with an engine that cannot pull the image, the error gives its reason and lists the options", async () => {
   vi.mocked(programs.canInstall).mockReturnValue(false);
   const image = "localhost:1/nothing:here";
   // A suite that no stand-in of this server was built from.

@@ -20,7 +20,7 @@ afterEach(() => {
 });
 
 describe("preparing", () => {
-  test("a second time takes a moment, by two processes too", async () => {
+  test("again takes less than 5 seconds, also in two processes", async () => {
     const start = performance.now();
     const outputs = await Promise.all(
       [1, 2].map(() => run(process.execPath, [prepareProgram, "redis", "valkey"])),
@@ -30,7 +30,7 @@ describe("preparing", () => {
       expect(stderr).toMatch(/^servers: redis runs on \S+\nservers: valkey runs on \S+\n$/);
   });
 
-  test("a server that is not known is told with those that are", async () => {
+  test("an unknown server fails with the names of the known ones", async () => {
     const failed = run(process.execPath, [prepareProgram, "redis", "rediss"]);
     await expect(failed).rejects.toMatchObject({
       code: 1,
@@ -39,7 +39,7 @@ describe("preparing", () => {
   });
 
   // What is locked is the building from packages, which is done where packages can be installed only.
-  test.runIf(canInstall())("is done by one process at a time", async () => {
+  test.runIf(canInstall())("runs in one process at a time", async () => {
     const steps: string[] = [];
     const work = async (name: string): Promise<void> => {
       steps.push(name);
@@ -54,7 +54,7 @@ describe("preparing", () => {
 });
 
 describe("a server given by URL", () => {
-  test("is used as it is, and told by what it answers", async () => {
+  test("is used unchanged, and identified by its reply", async () => {
     await using own = await startServer("redis", { password: "secret" });
     vi.stubEnv("SCROLLBACK_VALKEY_URL", own.url);
     const given = await startServer("valkey");
@@ -80,7 +80,7 @@ describe("a server given by URL", () => {
     ["redis://:hunter2@localhost:1", "does not answer"],
     ["http://:hunter2@localhost", "must be the URL of a server of this kind, such as redis://localhost:6379"],
     [":hunter2", "must be the URL of a server of this kind"],
-  ])("that is wrong or away is an error without its secret: %s", async (url, message) => {
+  ])("that is invalid or unreachable fails without showing its secret: %s", async (url, message) => {
     vi.stubEnv("SCROLLBACK_REDIS_6_2_URL", url);
     const error: unknown = await startServer("redis-6.2").catch((reason: unknown) => reason);
     expect(String(error)).toContain(`SCROLLBACK_REDIS_6_2_URL ${message}`);

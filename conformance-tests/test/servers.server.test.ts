@@ -48,7 +48,7 @@ describe("a server", () => {
     ["redis-7", "Redis", /^7\./],
     ["redis-6.2", "Redis", /^6\.2\./],
     ["valkey", "Valkey", /^9\./],
-  ] as const)("%s starts, and says what it is", async (name, product, version) => {
+  ] as const)("%s starts and reports its product and version", async (name, product, version) => {
     await using server = await startServer(name);
     expect(server).toMatchObject({ name, product, version: expect.stringMatching(version) });
     for (const Client of Object.values(clients)) {
@@ -66,14 +66,14 @@ describe("a server", () => {
     ["postgres", /^PostgreSQL$/],
     ["postgres-15", /^PostgreSQL$/],
     ["pgbouncer", /^PgBouncer$/],
-  ] as const)("%s starts, and says what it is", async (name, product) => {
+  ] as const)("%s starts and reports its product and version", async (name, product) => {
     await using server = await startServer(name);
     expect(server.product).toMatch(product);
     expect(server.version).toMatch(/^\d+\.\d+/);
     expect(await connected(server.port)).toBe(true);
   });
 
-  test("comes back after a crash on the same port with the same files", async () => {
+  test("restarts after a crash on the same port with the same files", async () => {
     await using server = await startServer("redis", {
       args: ["--appendonly", "yes", "--appendfsync", "always"],
     });
@@ -89,7 +89,7 @@ describe("a server", () => {
     expect(await tracked(new Redis(url)).get("kept")).toBe("yes");
   });
 
-  test("answers nothing while it is paused, and goes on afterwards", async () => {
+  test("does not reply while paused, and continues afterwards", async () => {
     await using server = await startServer("redis");
     const client = tracked(new Redis(server.url));
     await client.ping();
@@ -100,7 +100,7 @@ describe("a server", () => {
     expect(await answer).toBe("PONG");
   });
 
-  test("can be removed while it is paused, and more than once", async () => {
+  test("can be removed while paused, and more than once", async () => {
     const server = await startServer("redis");
     await server.pause();
     await server.stop();
@@ -135,7 +135,7 @@ describe("a server", () => {
     expect(error).toMatchObject({ code: "DEPTH_ZERO_SELF_SIGNED_CERT" });
   });
 
-  test("that cannot start is told of with its log, at once", async () => {
+  test("that cannot start fails at once with its log", async () => {
     const start = performance.now();
     await expect(startServer("redis", { args: ["--maxmemory", "plenty"] })).rejects.toThrow(
       "argument must be a memory value",
@@ -153,7 +153,7 @@ describe("a server", () => {
     });
   });
 
-  test("that a process left behind all the same is removed at the next start", async () => {
+  test("that a process left behind is removed at the next start", async () => {
     const engine = await getContainerRuntimeClient();
     const Image = await prepareImage(servers.redis);
     const create = (owner: string) =>
@@ -186,7 +186,7 @@ async function startInChild(): Promise<{ child: ChildProcess; port: number }> {
 }
 
 describe("a cluster", () => {
-  test("is reached from outside, spreads keys over its nodes, and is whole again after a node crashed", async () => {
+  test("is reachable from outside, distributes keys over its nodes, and recovers after a node crash", async () => {
     await using server = await startRedisCluster();
     expect(server).toMatchObject({ product: "Redis", version: expect.stringMatching(/^8\./) });
     for (const [name, Client] of Object.entries(clusterClients)) {
@@ -208,7 +208,7 @@ describe("a cluster", () => {
 });
 
 describe("a sentinel group", () => {
-  test("does a failover that clients follow, on demand and when the master crashes", async () => {
+  test("fails over on demand and when the master crashes, and clients follow", async () => {
     await using server = await startRedisSentinel();
     const [first, second] = server.nodes;
     const followers = Object.values(clients).map((Client) => tracked(new Client(server.connection)));

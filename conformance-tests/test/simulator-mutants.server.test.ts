@@ -28,13 +28,13 @@ test.each(allMutants)("the simulator fails a driver without: $rule", async (muta
   expect(failure, "the same run of the driver as it is").toBeUndefined();
 });
 
-describe("the driver as it is", () => {
+describe("the unchanged driver", () => {
   test.each(Object.entries(scenes))("passes the scene of: %s", async (_, scene) => {
     await expect(new DirectedRun().run(scene)).resolves.toBeUndefined();
   });
 });
 
-test("each rule is switched off once, and each scene is that of a rule", () => {
+test("each rule is switched off once, and each scene belongs to a rule", () => {
   const rules = allMutants.map(({ rule }) => rule);
   expect(rules.filter((rule, index) => rules.indexOf(rule) < index)).toEqual([]);
   const inScenes = allMutants.filter(({ catcher }) => catcher === "its scene");

@@ -9,7 +9,7 @@ import { StoredRows } from "../src/simulator/stored-rows.ts";
 import { brokenDriver } from "./simulator-broken-driver.ts";
 
 describe("the scheduler", () => {
-  test("runs events in the order of their times, and those of the same time in the order they were given", async () => {
+  test("runs events by time, and events of the same time in the order they were added", async () => {
     const scheduler = new Scheduler(100, false);
     const random = new Random("times");
     const given = Array.from({ length: 500 }, (_, index) => ({ time: 100 + random.below(50), index }));
@@ -20,7 +20,7 @@ describe("the scheduler", () => {
     expect(scheduler.now).toBe(Math.max(...given.map(({ time }) => time)));
   });
 
-  test("runs what an event resolved to its next wait before the next event", async () => {
+  test("runs the code resumed by an event up to its next wait before the next event", async () => {
     const scheduler = new Scheduler(0, false);
     const seen: string[] = [];
     const work = async (started: Promise<void>) => {
@@ -60,7 +60,7 @@ describe("the rows of a stream", () => {
     };
   };
 
-  test("are found by ranges and from the end, whatever the order of their inserts", () => {
+  test("are found by range and from the end, inserted in any order", () => {
     const rows = new StoredRows();
     for (const number of [5, 1, 9, 3, 7]) rows.insert(stored(number));
     rows.delete(7);
@@ -70,7 +70,7 @@ describe("the rows of a stream", () => {
     expect(rows.highest).toBe(9);
   });
 
-  test("are amended as the contract says", () => {
+  test("are amended as specified", () => {
     const rows = new StoredRows();
     rows.insert(stored(1, 100));
     rows.insert(stored(2));
@@ -109,7 +109,7 @@ describe("the reference", () => {
   const commit = (before: ThreadState | undefined, change: Partial<Operation>, row: number) =>
     apply(before, operation(change), `e.${row}`, (text, index) => ({ text, spots: [{ row, index }] }));
 
-  test("drops, appends, trims and sets the metadata, and tells what died", () => {
+  test("drops, appends, trims and sets metadata, and reports removed content", () => {
     const text = (name: string, kind: "s" | "u" | "m" = "u") => createText(name, kind);
     const first = commit(
       undefined,
@@ -127,7 +127,7 @@ describe("the reference", () => {
     expect(third.state.bounds).toEqual({ pinned: null, first: 4, next: 4 });
   });
 
-  test("knows a text by any piece of it", () => {
+  test("recognizes a text by any part of it", () => {
     const { record } = createText("o1:0", "u", 500);
     expect(record.length).toBeGreaterThan(490);
     expect(nameOf(record.slice(123, 200))).toBe("o1:0");
@@ -150,7 +150,7 @@ describe("a simulation", () => {
     expect((await runSimulation({ ...options, seed: 6 })).hash).not.toBe(once.hash);
   });
 
-  test("with fewer acts is the beginning of the same run", async () => {
+  test("with fewer acts is a prefix of the same run", async () => {
     const traces = [];
     for (const acts of [20, 60]) {
       const { trace } = await runSimulation({ seed: 8, profile: "calm", acts, isTraced: true });
@@ -159,7 +159,7 @@ describe("a simulation", () => {
     expect(traces[1]?.slice(0, 15)).toEqual(traces[0]?.slice(0, 15));
   });
 
-  test("of a broken driver fails, shrinks and says how to replay it", async () => {
+  test("of a broken driver fails, shrinks and reports how to replay it", async () => {
     const failing = { seed: 1, profile: "steady", createDriver: brokenDriver } as const;
     const { failure } = await runSimulation(failing);
     expect(failure?.rule).toBe("exactly once");
@@ -168,15 +168,15 @@ describe("a simulation", () => {
     expect(smallest.without).toContain("clock jumps");
     const result = await runSimulation({ ...smallest, isTraced: true });
     expect(result.failure?.rule).toBe("exactly once");
-    const [, told = ""] =
+    const [, printed = ""] =
       /runSimulation\((\{.*),"createDriver":yours\}\) of @scrollback\/conformance/.exec(
         describeFailedRun(smallest, result),
       ) ?? [];
-    const replayed = await runSimulation({ ...JSON.parse(`${told}}`), createDriver: brokenDriver });
+    const replayed = await runSimulation({ ...JSON.parse(`${printed}}`), createDriver: brokenDriver });
     expect(replayed).toMatchObject({ hash: result.hash, failure: { rule: "exactly once" } });
   });
 
-  test("is made smaller for a minute, unless more time is given", async () => {
+  test("is shrunk for one minute by default, or for the given time", async () => {
     let now = 0;
     vi.spyOn(performance, "now").mockImplementation(() => (now += 40_000));
     const failing = { seed: 1, profile: "steady", createDriver: brokenDriver } as const;

@@ -33,7 +33,7 @@ const ask = async (text = "", timeoutMs = 5_000) => {
 const start = () => spawnServer({ command: command(), answers: () => ask() });
 
 describe("a spawned server", () => {
-  test("answers once it is started, and keeps its files over a kill", async () => {
+  test("replies once it is started, and keeps its files after a kill", async () => {
     await using server = await start();
     await ask("a");
     await server.kill();
@@ -44,7 +44,7 @@ describe("a spawned server", () => {
     await expect(server.start()).rejects.toThrow("running");
   });
 
-  test("answers nothing while it is paused, nor do the processes below it", async () => {
+  test("does not reply while paused, nor do its child processes", async () => {
     await using server = await start();
     await server.pause();
     // The reply comes from a process below the server, in a session of its own.
@@ -58,7 +58,7 @@ describe("a spawned server", () => {
     await expect(server.pause()).rejects.toThrow("not running");
   });
 
-  test("that does not start tells what it wrote", async () => {
+  test("that does not start fails with its output", async () => {
     const failing = spawnServer({
       command: [process.execPath, "--eval", "console.error('the disk is on fire'); process.exit(3)"],
       answers: () => ask(),

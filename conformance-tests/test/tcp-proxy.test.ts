@@ -60,7 +60,7 @@ async function client(): Promise<{
 /** Long enough for loopback to have delivered what it would. */
 const pause = () => sleep(60);
 
-test("forwards both ways and counts", async () => {
+test("forwards in both directions and counts", async () => {
   const one = await client();
   one.send("hello");
   await one.gets("<hello>");
@@ -70,7 +70,7 @@ test("forwards both ways and counts", async () => {
   expect(proxy.counters).toEqual({ connections: 2, requestBytes: 6, replyBytes: 10, strikes: 0 });
 });
 
-test("passes the end of a stream on, with what came before it", async () => {
+test("forwards the end of a stream after the data before it", async () => {
   const one = await client();
   one.send("bye");
   open[0]?.end();
@@ -87,7 +87,7 @@ test("passes megabytes unchanged", async () => {
   await expect.poll(() => one.got().replace(/[<>]/g, "").length, { timeout: 5_000 }).toBe(text.length);
 });
 
-test("cuts before the request is forwarded, so many times, then passes", async () => {
+test("cuts before the request the given number of times, then passes", async () => {
   proxy.set({ kind: "cut-request", times: 2 });
   for (const attempt of ["a", "b"]) {
     const cut = await client();
@@ -102,7 +102,7 @@ test("cuts before the request is forwarded, so many times, then passes", async (
   expect(proxy.counters.strikes).toBe(2);
 });
 
-test("cuts in the middle of the request", async () => {
+test("cuts during the request", async () => {
   const one = await client();
   one.send("1");
   await one.gets("<1>");
@@ -121,7 +121,7 @@ test("cuts between request and reply", async () => {
   expect(one.got()).toBe("");
 });
 
-test("cuts in the middle of the reply", async () => {
+test("cuts during the reply", async () => {
   const one = await client();
   one.send("1");
   await one.gets("<1>");
@@ -132,7 +132,7 @@ test("cuts in the middle of the reply", async () => {
   expect(one.got()).toBe("<1><hel");
 });
 
-test("loses the reply and stays open, for good on that connection", async () => {
+test("loses all further replies of that connection and keeps it open", async () => {
   const one = await client();
   proxy.set({ kind: "drop-reply", times: 1 });
   one.send("hello");
@@ -150,7 +150,7 @@ test("loses the reply and stays open, for good on that connection", async () => 
 });
 
 test.each(["drop-reply", "cut-reply"] as const)(
-  "%s takes no end of a connection for a reply",
+  "%s does not count the end of a connection as a reply",
   async (kind) => {
     const one = await client();
     proxy.set({ kind, times: 1 });
@@ -164,7 +164,7 @@ test.each(["drop-reply", "cut-reply"] as const)(
   },
 );
 
-test("hangs, and forwards what it held when the mode changes", async () => {
+test("hangs, and forwards the held data when the mode changes", async () => {
   const one = await client();
   proxy.set({ kind: "hang" });
   one.send("a");
@@ -179,7 +179,7 @@ test("hangs, and forwards what it held when the mode changes", async () => {
   await two.gets("<b>");
 });
 
-test("holds replies, lets through what it held, and treats it as the next mode says", async () => {
+test("holds replies, and applies the next mode to the held ones", async () => {
   const one = await client();
   proxy.set({ kind: "hold-reply" });
   one.send("a");
@@ -215,7 +215,7 @@ test("delays replies, and keeps their order when the delay shrinks", async () =>
   expect(performance.now() - start).toBeGreaterThan(118);
 });
 
-test("is down: cuts open connections and new ones, until it is up again", async () => {
+test("down: cuts open and new connections until it is up again", async () => {
   const one = await client();
   one.send("a");
   await one.gets("<a>");
@@ -249,7 +249,7 @@ test("cuts the client when the server cannot be reached", async () => {
   await gone.close();
 });
 
-test("stands before several servers with one mode", async () => {
+test("applies one mode to several servers", async () => {
   const first = await client();
   port = await proxy.forward({ host: "127.0.0.1", port: (server.address() as AddressInfo).port });
   const second = await client();
@@ -258,7 +258,7 @@ test("stands before several servers with one mode", async () => {
   await second.isCut();
 });
 
-test("leaves no socket and no timer when closed, twice is the same as once", async () => {
+test("close leaves no socket and no timer, and a second close does nothing", async () => {
   const one = await client();
   proxy.set({ kind: "delay-reply", ms: 60_000 });
   one.send("a");

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { history, trimmingExamples } from "../src/trimming-examples.ts";
 import { trimmed } from "../src/trimming-oracle.ts";
 
-describe("the oracle agrees with the examples that were worked by hand", () => {
+describe("the oracle agrees with the hand-worked examples", () => {
   test.each(trimmingExamples.map((example) => [example.what, example] as const))("%s", (_, example) => {
     const messages = [
       ...history(example.before),

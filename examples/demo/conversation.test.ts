@@ -56,7 +56,7 @@ describe("the shipped conversation", () => {
     expect(named("tool-result").toSorted()).toEqual(calls.toSorted());
   });
 
-  test("bears pictures that are PNGs", () => {
+  test("contains valid PNG pictures", () => {
     const files = messages.flatMap(filesOf);
     expect(files).toHaveLength(9);
     for (const { data, mediaType } of files) {
@@ -68,14 +68,14 @@ describe("the shipped conversation", () => {
     expect(files.some(({ data }) => (data as Uint8Array).length > 4_000)).toBe(true);
   });
 
-  test("is one that the AI SDK takes", () => {
+  test("is accepted by the AI SDK", () => {
     for (const message of messages) {
       const { success, error } = modelMessageSchema.safeParse(message);
       expect(success, `${JSON.stringify(message)}: ${error}`).toBe(true);
     }
   });
 
-  test("has what long conversations have", () => {
+  test("has the features of a long conversation", () => {
     const text = JSON.stringify(messages);
     for (const piece of [
       "👨‍👩‍👧‍👦",
@@ -99,7 +99,7 @@ describe("the shipped conversation", () => {
     expect(new Set(contents).size).toBeGreaterThan(contents.length * 0.95);
   });
 
-  test("falls into batches, calls and their results together", async () => {
+  test("is split into batches that keep calls and results together", async () => {
     const batches: ChatMessage[][] = [];
     for await (const batch of agentBatches(readConversation(shipped))) batches.push(batch);
     expect(batches.flat()).toStrictEqual(messages);

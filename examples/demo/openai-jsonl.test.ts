@@ -117,7 +117,7 @@ describe("mapping", () => {
     for (const message of messages) expect(modelMessageSchema.safeParse(message).success).toBe(true);
   });
 
-  test("an id may come again in a later turn; empty text beside calls is no part", async () => {
+  test("an id can be reused in a later turn; empty text beside calls adds no part", async () => {
     const messages = await importOf({ ...ask("a"), content: "" }, answer("a"), ask("a"), answer("a"));
     expect(messages).toHaveLength(4);
     expect(messages[0]?.content).toHaveLength(1);
@@ -146,19 +146,19 @@ describe("lines", () => {
     expect(await collect(readConversation(await fileOf("")))).toEqual([]);
   });
 
-  test("a line longer than what is read at once, and characters across the seam", async () => {
+  test("a line longer than one chunk, and characters across chunk boundaries", async () => {
     const long = { role: "user", content: `a${"é".repeat(100_000)}\u2028b` };
     expect(await importOf(long, hi, long)).toStrictEqual([long, hi, long]);
   });
 
-  test("what comes before a bad line is yielded", async () => {
+  test("messages before an invalid line are yielded", async () => {
     const messages = readConversation(await fileOf(`${JSON.stringify(hi)}\nnonsense\n`));
     expect((await messages.next()).value).toStrictEqual(hi);
     await expect(messages.next()).rejects.toThrow("line 2: the line is not valid JSON");
   });
 });
 
-describe("bad records", () => {
+describe("invalid records", () => {
   const user = (content: unknown, more = {}) => ({ role: "user", content, ...more });
   const hi = user("Hi");
   const model = (more: object) => ({ role: "assistant", content: null, ...more });
@@ -173,18 +173,23 @@ describe("bad records", () => {
   const png = (data: string) => user([image(`data:image/png;base64,${data}`)]);
   const url = "content[0].image_url.url";
   const cases: [string, unknown[], number, string][] = [
-    ["no object", [hi, ["role", "user"]], 2, "the line must be a message object"],
+    ["a line that is not an object", [hi, ["role", "user"]], 2, "the line must be a message object"],
     ["no role", [{ content: "Hi" }], 1, 'role must be "system", "developer", "user"'],
     ["unknown role", [hi, { role: "function", content: "1" }], 2, "role must be"],
     ["misspelt role", [ask("a"), { ...answer("a"), role: "tools" }], 2, "tool_call_id belongs to role"],
-    ["wrong content", [hi, hi, user(7)], 3, "content must be a string or a non-empty array of parts"],
+    [
+      "content of another type",
+      [hi, hi, user(7)],
+      3,
+      "content must be a string or a non-empty array of parts",
+    ],
     ["null content", [user(null)], 1, "content must be a string"],
     ["null content of the model", [model({})], 1, "(null only beside tool_calls or a refusal)"],
     ["no parts", [user([])], 1, "content must be a string or a non-empty array of parts"],
-    ["a part that is none", [user(["Hi"])], 1, "content[0] must be an object"],
+    ["a part that is not an object", [user(["Hi"])], 1, "content[0] must be an object"],
     ["unknown part", [user([text("a"), { type: "audio" }])], 1, 'content[1].type must be "text" or'],
     ["inherited part type", [user([{ type: "toString" }])], 1, "content[0].type must be"],
-    ["text that is none", [user([{ type: "text", text: 1 }])], 1, "content[0].text must be a string"],
+    ["text that is not a string", [user([{ type: "text", text: 1 }])], 1, "content[0].text must be a string"],
     ["image of the system", [{ ...png(pixel), role: "system" }], 1, 'content[0].type must be "text", for'],
     ["image without url", [user([image(undefined)])], 1, `${url} must be a non-empty string`],
     [
@@ -215,16 +220,31 @@ describe("bad records", () => {
     ["refusal and content", [model({ content: "a", refusal: "b" })], 1, "set content to null"],
     ["function_call", [model({ function_call: {} })], 1, "write it as tool_calls"],
     ["no tool calls", [calling()], 1, "tool_calls must be an array of calls; leave it out"],
-    ["a call that is none", [calling(call({}), 1)], 1, "tool_calls[1] must be an object"],
+    ["a call that is not an object", [calling(call({}), 1)], 1, "tool_calls[1] must be an object"],
     ["custom call", [calling(call({ type: "custom" }))], 1, 'tool_calls[0].type must be "function"'],
-    ["call of nothing", [calling(call({ function: null }))], 1, "tool_calls[0].function must be an object"],
+    [
+      "call without a function",
+      [calling(call({ function: null }))],
+      1,
+      "tool_calls[0].function must be an object",
+    ],
     ["call without id", [calling(call({ id: "" }))], 1, "tool_calls[0].id must be a non-empty string"],
     ["call without name", [calling(call({ function: { arguments: "{}" } }))], 1, "function.name must be"],
     ["call id twice", [hi, ask("a", "a")], 2, 'tool_calls[1].id "a" is taken'],
     ["arguments as an object", [withArguments({})], 1, "tool_calls[0].function.arguments must be a string"],
-    ["arguments no JSON", [withArguments("{a:1}")], 1, "tool_calls[0].function.arguments is not valid JSON"],
+    [
+      "arguments that are not JSON",
+      [withArguments("{a:1}")],
+      1,
+      "tool_calls[0].function.arguments is not valid JSON",
+    ],
     ["arguments empty", [withArguments("")], 1, 'write the JSON of an object, "{}" for none'],
-    ["arguments no object", [withArguments("[1]")], 1, "tool_calls[0].function.arguments must be an object"],
+    [
+      "arguments that are not an object",
+      [withArguments("[1]")],
+      1,
+      "tool_calls[0].function.arguments must be an object",
+    ],
     [
       "result without id",
       [ask("a"), { role: "tool", content: "1" }],
@@ -260,7 +280,7 @@ describe("bad records", () => {
     });
   });
 
-  test("a file that is not there", async () => {
+  test("a missing file", async () => {
     const file = join(folder, "none.jsonl");
     const error = await collect(readConversation(file)).catch((error: unknown) => error);
     expect(error).toMatchObject({ code: "INVALID_ARGUMENT", cause: { code: "ENOENT" } });
@@ -269,7 +289,7 @@ describe("bad records", () => {
 });
 
 describe("agentBatches", () => {
-  test("what came in, then what the agent did up to its answer", async () => {
+  test("the input, then the agent's messages up to its answer", async () => {
     const say = (role: "system" | "user" | "assistant", content: string) => ({ role, content });
     const records = [
       [say("system", "Be brief."), say("user", "1"), say("user", "2")],

@@ -16,13 +16,13 @@ test("a URL is shown without user, password and parameters", () => {
   }
 });
 
-test("a store that lives in one process is refused", () => {
+test("a store of one process is refused", () => {
   expect(() => checkShared("memory:")).toThrow("give a file like sqlite:chats.db");
   expect(() => checkShared("sqlite::memory:")).toThrow("--store");
   for (const url of ["sqlite:memory.db", "redis://localhost"]) expect(() => checkShared(url)).not.toThrow();
 });
 
-test("where the data lies: a file and its size, or the server", async () => {
+test("the location of the data: a file and its size, or the server", async () => {
   const folder = await mkdtemp(join(tmpdir(), "scrollback-place-"));
   const file = join(folder, "chats.db");
   try {

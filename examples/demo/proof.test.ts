@@ -60,7 +60,7 @@ describe("prove", () => {
     return (await store.read()).entries;
   }
 
-  test("holds for a store that did its job, a repeated batch included", async () => {
+  test("passes for a correct store, including a repeated batch", async () => {
     const stored = await storeOf(...batches);
     expect(failures(stored)).toEqual([]);
     const repeated = [...acknowledged, { batch: 3, wasThere: true }];
@@ -69,7 +69,7 @@ describe("prove", () => {
     expect(last?.finding).toBe("6 of 6 batches acknowledged; repeats that changed nothing: 1");
   });
 
-  test("fails for a doubled batch, also when it was trimmed by then", async () => {
+  test("fails for a doubled batch, also after it was trimmed", async () => {
     for (const [index, batch] of batches.entries()) {
       const stored = await storeOf(...batches.slice(0, index), batch, ...batches.slice(index));
       expect(failures(stored)[0], `batch ${index + 1} doubled`).toContain(
@@ -78,7 +78,7 @@ describe("prove", () => {
     }
   });
 
-  test("fails for a lost batch, also when it would have been trimmed by then", async () => {
+  test("fails for a lost batch, also if it would have been trimmed", async () => {
     for (const index of batches.keys()) {
       const stored = await storeOf(...batches.toSpliced(index, 1));
       expect(failures(stored)[0], `batch ${index + 1} lost`).toContain("lost or doubled");
@@ -114,7 +114,7 @@ describe("prove", () => {
     expect(proof(stored).map(({ holds }) => holds)).toEqual([true, false, true]);
   });
 
-  test("fails for a batch that nobody acknowledged", async () => {
+  test("fails for a batch that was not acknowledged", async () => {
     expect(failures(await storeOf(...batches), acknowledged.slice(1))).toEqual([
       "5 of 6 batches acknowledged; repeats that changed nothing: 0",
     ]);

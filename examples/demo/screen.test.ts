@@ -85,7 +85,7 @@ async function everything(out: Paper) {
 
 describe("width", () => {
   test.each([80, 40, 200, undefined])(
-    "nothing is wider than a terminal of %s columns, or than 80",
+    "no line is wider than a terminal of %s columns, or than 80",
     async (columns) => {
       for (const out of [paper(columns), terminal(columns)]) {
         await everything(out);
@@ -106,7 +106,7 @@ describe("width", () => {
     ]);
   });
 
-  test("wraps between words, hard where there are none, never inside a character", () => {
+  test("wraps between words, in long words between characters, never inside a character", () => {
     expect(wrap("one two  three", 8)).toEqual(["one two", "three"]);
     expect(wrap("exactly8 more", 8)).toEqual(["exactly8", "more"]);
     expect(wrap("abcdefghij", 4)).toEqual(["abcd", "efgh", "ij"]);
@@ -117,20 +117,20 @@ describe("width", () => {
 });
 
 describe("colour", () => {
-  test("on a terminal", async () => {
+  test("colour on a terminal", async () => {
     const out = terminal();
     await everything(out);
     expect(out.text).toContain(`${ESCAPE}[36m`);
   });
 
-  test("none where the stream is no terminal, and no redrawing either", async () => {
+  test("no colour and no redrawing if the stream is not a terminal", async () => {
     const out = paper();
     await everything(out);
     expect(out.text).not.toContain(ESCAPE);
     expect(out.text).not.toContain("\r");
   });
 
-  test("none with NO_COLOR", () => {
+  test("no colour with NO_COLOR", () => {
     vi.stubEnv("NO_COLOR", "1");
     const out = terminal();
     heading(out, "Title");
@@ -174,7 +174,7 @@ test("paragraph and checks", () => {
 });
 
 describe("progress", () => {
-  test("elsewhere than on a terminal: a line a quarter, and the last state", () => {
+  test("without a terminal: one line per quarter, and the last state", () => {
     const out = paper();
     const progress = startProgress(out, "Messages", 100);
     for (let done = 0; done <= 60; done++) progress.update(done, `turn ${done}`);
@@ -193,7 +193,7 @@ describe("progress", () => {
     expect(whole.lines).toHaveLength(6);
   });
 
-  test("on a terminal: one line, drawn over and over, left by its end", () => {
+  test("on a terminal: one line, redrawn, kept at the end", () => {
     vi.stubEnv("NO_COLOR", "1");
     const out = terminal();
     const progress = startProgress(out, "Messages", 10);
@@ -210,7 +210,7 @@ describe("progress", () => {
 });
 
 describe("transcript", () => {
-  test("who speaks, wrapped text, a line for each call, result and file", () => {
+  test("the role, wrapped text, and a line for each call, result and file", () => {
     const out = paper(44);
     const call = { toolCallId: "a", toolName: "stock" };
     transcript(out, [
@@ -254,7 +254,7 @@ describe("transcript", () => {
     ]);
   });
 
-  test("a long message is shown up to maxLines, and says so", () => {
+  test("a long message is cut to maxLines with the number of further lines", () => {
     const out = paper();
     const message: ChatMessage = { role: "user", content: "1\n2\n3\n4\n5" };
     transcript(out, [message], 3);
@@ -272,7 +272,7 @@ describe("transcript", () => {
     ]);
   });
 
-  test("a message cannot steer the terminal", () => {
+  test("a message cannot control the terminal", () => {
     const out = paper();
     const nasty = `${ESCAPE}[2J${ESCAPE}]0;title\u0007 a\u0008\u009b31m\u202eb\u0000`;
     const call = { type: "tool-call", toolCallId: "a", toolName: nasty, input: nasty } as const;

@@ -48,7 +48,7 @@ describe("an agent with memory across restarts", () => {
     expect(await readdir(temp)).toContain("chats.db");
   });
 
-  test("on any URL that is given", async () => {
+  test("on any given URL", async () => {
     await using server = await startServer("redis");
     await conversation(["--store", server.url]);
     expect(await readdir(temp)).toEqual(["thread.json"]);
@@ -98,7 +98,7 @@ describe("an agent with memory across restarts", () => {
   });
 });
 
-test("a context provider of one's own asks, learns, and is restored with its thread", async () => {
+test("a custom context provider asks for facts, keeps them, and is restored with its thread", async () => {
   expect(await example("context-provider")).toBe(
     [
       "user: What is two and two?",
@@ -112,12 +112,12 @@ test("a context provider of one's own asks, learns, and is restored with its thr
   );
 });
 
-test("a store of one's own needs four methods", async () => {
+test("a custom store needs four methods", async () => {
   expect(await example("own-store")).toBe("Your name is Alice.\n4 messages in the file\n");
   expect((await readFile(join(temp, "conversation.jsonl"), "utf8")).split("\n")).toHaveLength(5);
 });
 
-test("a writer and a reviewer agree inside another chat, and both chats go on over restarts", async () => {
+test("a writer and a reviewer agree in a nested chat, and both chats continue after restarts", async () => {
   const said = (topic: string) => [
     `Studio     APPROVED: "The ${topic}. Just go."`,
     `Publisher  Published: The ${topic}. Just go.`,

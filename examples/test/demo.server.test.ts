@@ -72,7 +72,7 @@ function expectDone({ code, stdout, stderr }: Ended) {
 }
 
 describe("on SQLite", () => {
-  test("does what it says, twice, and leaves something to look at", async () => {
+  test("runs as documented, twice, and keeps its data for --look", async () => {
     for (let run = 1; run <= 2; run++) {
       const ended = await demo();
       expectDone(ended);
@@ -92,7 +92,7 @@ describe("on SQLite", () => {
     }
   });
 
-  test("takes another file, another maxMessages and a database that is there", async () => {
+  test("takes another file, another maxMessages and an existing database", async () => {
     const file = join(temp, "other.jsonl");
     const lines = Array.from({ length: 9 }, (_, index) => ({
       role: index % 2 === 0 ? "user" : "assistant",
@@ -109,7 +109,7 @@ describe("on SQLite", () => {
     }
   });
 
-  test("fails when the store holds what it must not hold", async () => {
+  test("fails if the store has an unexpected message", async () => {
     const store = `sqlite:${join(temp, "chats.db")}`;
     const running = demo("--store", store);
     // A third party adds a message while process A is at work.
@@ -130,7 +130,7 @@ describe("on SQLite", () => {
 });
 
 describe("on Redis", () => {
-  test("does what it says, and shows no password", async () => {
+  test("runs as documented, and shows no password", async () => {
     await using server = await startServer("redis", { password: "hush-hush" });
     const ended = await demo("--store", server.url);
     expectDone(ended);
@@ -147,7 +147,7 @@ describe.each([
   ["postgres", (url: string) => url],
   ["dynamodb", (url: string) => `dynamodb://demo?region=eu-central-1&endpoint=${url}`],
 ] as const)("on %s", (name, urlOf) => {
-  test("does what it says, and needs nothing set up", async () => {
+  test("runs as documented without any setup", async () => {
     // What DynamoDB's client signs its requests with, whoever it talks to.
     vi.stubEnv("AWS_ACCESS_KEY_ID", "none");
     vi.stubEnv("AWS_SECRET_ACCESS_KEY", "none");
@@ -156,18 +156,18 @@ describe.each([
   });
 });
 
-describe("what cannot be used is refused before anything starts", () => {
+describe("unusable arguments are refused before anything starts", () => {
   test.each([
     ["an unknown scheme", ["--store", "nonsense:x"], "demo: openStores: url must begin with"],
     ["a store of one process", ["--store", "memory:"], "give a file like sqlite:chats.db"],
     ["no directory", ["--store", "sqlite:/no/such/directory/chats.db"], "create it first"],
-    ["a server that is not there", ["--store", "redis://:hush@127.0.0.1:1"], "127.0.0.1:1 (ECONNREFUSED)"],
+    ["an unreachable server", ["--store", "redis://:hush@127.0.0.1:1"], "127.0.0.1:1 (ECONNREFUSED)"],
     ["no such file", ["--file", "/no/such/file.jsonl"], "demo: /no/such/file.jsonl: cannot be read"],
-    ["a file of something else", ["--file", "package.json"], "demo: package.json, line 1: "],
+    ["a file of another format", ["--file", "package.json"], "demo: package.json, line 1: "],
     ["an empty file", ["--file", "/dev/null"], "holds no message"],
-    ["a wrong number", ["--max-messages", "0"], "maxMessages must be a positive integer"],
+    ["an invalid number", ["--max-messages", "0"], "maxMessages must be a positive integer"],
     ["an unknown option", ["--stores", "x"], "demo: Unknown option '--stores'\nusage: npm run demo"],
-    ["an argument too many", ["x"], "usage: npm run demo"],
+    ["an extra argument", ["x"], "usage: npm run demo"],
     ["no earlier run", ["--look", "/no/such/folder"], "/no/such/folder holds no state.json"],
   ])("%s", async (_what, args, problem) => {
     const { code, stdout, stderr } = await demo(...args);

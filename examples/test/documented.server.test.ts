@@ -56,7 +56,7 @@ async function codeLines(path: string): Promise<number> {
   return code.split("\n").filter((line) => line.trim() !== "").length;
 }
 
-test("build.md says about how many lines of code each file of PostgreSQL's adapter has", async () => {
+test("build.md states the approximate lines of code of each file of PostgreSQL's adapter", async () => {
   const page = await readFile(join(root, "docs/how-to/write-an-adapter/build.md"), "utf8");
   const rows = [...page.matchAll(/^\| `([\w-]+\.ts)` \| [^|]+ \| (\d+) \|/gm)];
   const files = await readdir(join(root, "packages/store-postgres/src"));
@@ -159,7 +159,7 @@ const options = fc.record<StoreOptions>(
   { requiredKeys: [] },
 );
 
-test("the documented driver does as the memory driver does", async () => {
+test("the documented driver behaves as the memory driver", async () => {
   const { commitIn, readIn, deleteIn, listIn } = await documentedCode();
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 40 }), options, async (steps, storeOptions) => {

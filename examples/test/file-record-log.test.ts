@@ -47,7 +47,7 @@ const contents = async () =>
   (await Promise.all((await files()).map((file) => readFile(file, "latin1")))).join("\n");
 
 describe("insert and read", () => {
-  test("returns rows as they were, highest first, across folders of a thousand", async () => {
+  test("returns rows unchanged, highest first, across folders of a thousand", async () => {
     const numbers = [1, 999, 1_000, 1_001, Date.now() * 2048, Number.MAX_SAFE_INTEGER];
     for (const number of numbers)
       expect(await log.insert("a", row(number, ["", "é\n\0", "x"], 5))).toBe(true);
@@ -60,7 +60,7 @@ describe("insert and read", () => {
     expect(await readAll("b")).toEqual([]);
   });
 
-  test("of many inserts of one key one wins, and the others leave nothing behind", async () => {
+  test("one of many concurrent inserts of a key wins, and the others leave no file", async () => {
     const logs = Array.from({ length: 8 }, () => new FileRecordLog(directory));
     const won = await Promise.all(logs.map((other, index) => other.insert("a", row(7, [`by ${index}`]))));
     expect(won.filter(Boolean)).toHaveLength(1);
@@ -68,7 +68,7 @@ describe("insert and read", () => {
     expect(await files()).toHaveLength(2);
   });
 
-  test("a key stays taken, blanked and past its expiry", async () => {
+  test("a key stays taken after blanking and after its expiry", async () => {
     await log.insert("a", row(1, ["x"], 1));
     await log.amend("a", [{ from: 1, to: 2, blank: "all" }]);
     expect(await log.insert("a", row(1))).toBe(false);
@@ -111,7 +111,7 @@ describe("amend", () => {
     expect((await readAll()).map(({ expiresAt }) => expiresAt)).toEqual([undefined, undefined, 99]);
   });
 
-  test("what was blanked is gone from the disk", async () => {
+  test("blanked text is removed from the disk", async () => {
     await log.insert("a", row(1, ["secret one", "kept two", "secret three"]));
     await log.amend("a", [{ from: 1, to: 2, blank: { from: 0, to: 1 } }]);
     await log.amend("a", [{ from: 1, to: 2, blank: { from: 2, to: 3 } }]);
@@ -122,7 +122,7 @@ describe("amend", () => {
     expect(await files(), "the texts' file takes no room any more").toHaveLength(1);
   });
 
-  test("of amendments at the same time none undoes another", async () => {
+  test("concurrent amendments do not undo each other", async () => {
     const texts = Array.from({ length: 40 }, (_, index) => `text ${index}`);
     await log.insert("a", row(1, texts, 1));
     await Promise.all(
@@ -147,7 +147,7 @@ describe("amend", () => {
     expect(await contents()).not.toContain("text");
   });
 
-  test("a text that is blanked in part, or cut short by a blanking under way, is blank", async () => {
+  test("a text that is partly blanked, or cut by an unfinished blanking, is blank", async () => {
     await log.insert("a", row(1, ["one", "two"]));
     const file = await textsFile();
     await writeFile(file, Buffer.from("6fff6574776f", "hex"));
@@ -156,7 +156,7 @@ describe("amend", () => {
     expect((await readAll())[0]?.texts).toEqual(["", ""]);
   });
 
-  test("a change of the expiry that a full disk cut short counts for nothing", async () => {
+  test("a change of the expiry that a full disk cut has no effect", async () => {
     await log.insert("a", row(1, ["x"], 100));
     const change = '\n{"expiresAt":20};';
     for (let length = 1; length < change.length; length++) {
@@ -169,7 +169,7 @@ describe("amend", () => {
 });
 
 describe("streams", () => {
-  test("reads the names in roots, a page after the other, and skips what is none of its own", async () => {
+  test("pages through the names in the roots, and skips foreign files", async () => {
     await writeFile(join(directory, "notes.txt"), "mine");
     const names = ["a", "a/b", "../c", "\0", "💬"];
     for (const name of names) await log.insert(name, row(1));
@@ -193,7 +193,7 @@ describe("streams", () => {
     expect((await log.streams({ prefix: "a", limit: 10, after: undefined })).streams).toEqual(["a/b"]);
   });
 
-  test("an expiry that was amended keeps the name", async () => {
+  test("an amended expiry keeps the name", async () => {
     await log.insert("a", row(1, [], 100));
     await log.amend("a", [{ from: 1, to: 2, expiresAt: 1_000 }]);
     expect(await log.streams({ prefix: "", limit: 10, after: undefined })).toEqual({ streams: ["a"] });
@@ -201,7 +201,7 @@ describe("streams", () => {
 });
 
 describe("sweepFiles", () => {
-  test("deletes what has expired, and frees its keys", async () => {
+  test("deletes expired rows, and frees their keys", async () => {
     await log.insert("a", row(1, ["secret"], 100));
     await log.insert("a", row(2, ["kept"], 100));
     await log.insert("a", row(3, ["kept"]));
@@ -216,7 +216,7 @@ describe("sweepFiles", () => {
     expect(await log.insert("a", row(1))).toBe(true);
   });
 
-  test("deletes what a process left that died in the middle of an insert, once it is an hour old", async () => {
+  test("deletes what a process that died during an insert left, after one hour", async () => {
     await log.insert("a", row(1));
     const before = await files();
     const left = [`${await rowFile()}.other`, `${await rowFile()}.other.row`];
@@ -230,7 +230,7 @@ describe("sweepFiles", () => {
     expect((await files()).sort()).toEqual(before.sort());
   });
 
-  test("touches nothing else in the directory, and can run twice at once", async () => {
+  test("does not change other files in the directory, and can run concurrently", async () => {
     await writeFile(join(directory, "notes.txt"), "mine");
     for (let number = 1; number <= 50; number++) await log.insert("a", row(number, ["x"], 1));
     const swept = await Promise.all([sweepFiles(directory), sweepFiles(directory)]);
@@ -238,7 +238,7 @@ describe("sweepFiles", () => {
     expect(await readdir(directory)).toEqual(["notes.txt"]);
   });
 
-  test("sweeps the rows of a thread that expired long ago, its root last, and the thread begins again", async () => {
+  test("deletes the rows of a long-expired thread, its root last, and the thread can be created again", async () => {
     const stores = createFileStores(directory, { ttlMs: 1 });
     const store = stores.open("chat");
     await store.addMessages([{ role: "user", content: "secret" }]);
@@ -263,7 +263,7 @@ describe("errors", () => {
     return StoreError.is(error) ? error.code : error;
   };
 
-  test("a directory that is not there is an outage, never an empty history", async () => {
+  test("a missing directory is an outage, never an empty history", async () => {
     const store = createFileStores(join(directory, "not mounted")).open("chat");
     const signal = AbortSignal.timeout(50);
     const error = await store.listMessages({ signal }).catch((error: unknown) => error);
@@ -290,7 +290,7 @@ describe("errors", () => {
     expect(await codeOf(createFileStores(directory).open("chat").listMessages())).toBe("CORRUPT");
   });
 
-  test("what stands in the way is named", () => {
+  test("the error names the cause", () => {
     const meaning = (code: string) => log.classifyError(Object.assign(new Error("raw"), { code }));
     expect(meaning("ENOSPC")?.message).toContain("disk is full");
     expect(meaning("EACCES")?.message).toContain("read and write");
@@ -298,7 +298,7 @@ describe("errors", () => {
     expect(log.classifyError("nonsense")).toBeUndefined();
   });
 
-  test("a wrong directory or option is refused at once", () => {
+  test("an invalid directory or option is refused at once", () => {
     expect(() => createFileStores("")).toThrow("createFileStores: directory must be a non-empty string");
     expect(() => createFileStores(directory, { maxMessages: 0 })).toThrow("maxMessages");
   });

@@ -8,7 +8,7 @@ import { expect, test } from "vitest";
 const run = promisify(execFile);
 const program = join(import.meta.dirname, "../genkit.ts");
 
-test("a chat of a Genkit agent goes on in another process", async () => {
+test("a chat of a Genkit agent continues in another process", async () => {
   const folder = await mkdtemp(join(tmpdir(), "scrollback-genkit-"));
   try {
     const said: string[] = [];

@@ -8,7 +8,7 @@ import { expect, test } from "vitest";
 const run = promisify(execFile);
 const program = join(import.meta.dirname, "../langgraph.ts");
 
-test("a LangGraph graph waits in one process and is resumed in another, twice from the same place", async () => {
+test("a LangGraph graph waits in one process and is resumed in another, twice from the same checkpoint", async () => {
   const folder = await mkdtemp(join(tmpdir(), "scrollback-langgraph-"));
   try {
     const inProcess = async () => {

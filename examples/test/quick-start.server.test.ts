@@ -8,7 +8,7 @@ import { expect, test } from "vitest";
 const run = promisify(execFile);
 const program = join(import.meta.dirname, "../quick-start.ts");
 
-test("the quick start runs, and runs again beside what is there", async () => {
+test("the quick start runs, and runs again in the same folder", async () => {
   const folder = await mkdtemp(join(tmpdir(), "scrollback-quick-start-"));
   try {
     for (let round = 0; round < 2; round++) {

@@ -28,7 +28,7 @@ test.each([
   ["tanstack-ai/chat.ts", (turn: number) => `That was your message ${turn}.`],
   ["microsoft-365/agent.ts", (turn: number) => `That was your message ${turn}.`],
   ["llamaindex/chat.ts", () => "Line 4."],
-])("%s goes on in another process", async (program, answer) => {
+])("%s continues in another process", async (program, answer) => {
   await inFolder(async (folder) => {
     for (let turn = 1; turn <= 3; turn++) {
       const roles = Array(turn).fill("user assistant").join(" ");
@@ -37,7 +37,7 @@ test.each([
   });
 });
 
-test("assistant-ui shows the chats and their messages of a server that was killed", async () => {
+test("assistant-ui shows the chats and messages of a killed server", async () => {
   await inFolder(async (folder) => {
     const messages: string[] = [];
     for (let turn = 1; turn <= 3; turn++) {

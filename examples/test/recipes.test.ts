@@ -6,7 +6,7 @@ import { ScrollbackStorage } from "../microsoft-365/storage.ts";
 import { EchoModel } from "../tanstack-ai/echo-model.ts";
 import { history } from "../tanstack-ai/history.ts";
 
-test("TanStack AI: calls of tools and their results are stored before the model is asked again", async () => {
+test("TanStack AI: tool calls and their results are stored before the next model call", async () => {
   await using stores = createMemoryStores();
   const store = stores.open("ada");
   const storedAtCall: string[][] = [];
@@ -42,7 +42,7 @@ test("TanStack AI: calls of tools and their results are stored before the model 
   expect(await ask("And back?")).toBe("That was your message 2.");
 });
 
-test("Microsoft 365: an item has the eTag of its write, and another one conflicts", async () => {
+test("Microsoft 365: an item has the eTag of its write, and another eTag fails with a conflict", async () => {
   await using stores = createMemoryStores();
   const storage = new ScrollbackStorage(stores);
   await storage.write({ a: { n: 1 }, b: { n: 1 } });
@@ -57,7 +57,7 @@ test("Microsoft 365: an item has the eTag of its write, and another one conflict
   await expect(storage.read([])).rejects.toThrow("keys must not be empty");
 });
 
-test("LlamaIndex: a memory begins with what another one added, and clearing it clears the thread", async () => {
+test("LlamaIndex: a memory starts with the messages that another one added, and clearing it clears the thread", async () => {
   await using stores = createMemoryStores();
   const store = stores.open("ada");
   const memory = await StoredMemory.open(store);

@@ -8,7 +8,7 @@ import { expect, test } from "vitest";
 const run = promisify(execFile);
 const program = join(import.meta.dirname, "../sessions.ts");
 
-test("the sessions example runs, and goes on where it was", async () => {
+test("the sessions example runs, and continues its session when run again", async () => {
   const folder = await mkdtemp(join(tmpdir(), "scrollback-sessions-"));
   try {
     for (let visits = 1; visits <= 3; visits++) {

@@ -8,7 +8,7 @@ import { expect, test } from "vitest";
 const run = promisify(execFile);
 const program = join(import.meta.dirname, "../strands.ts");
 
-test("a chat of a Strands agent goes on in another process", async () => {
+test("a chat of a Strands agent continues in another process", async () => {
   const folder = await mkdtemp(join(tmpdir(), "scrollback-strands-"));
   try {
     for (let turn = 1; turn <= 3; turn++) {

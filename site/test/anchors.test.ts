@@ -20,13 +20,13 @@ function anchorsOf(page: string): Set<string> {
   return new Set(headings.map((heading) => slugger.slug(heading)));
 }
 
-test.each(pages)("the anchors in %s are headings, where GitHub shows the pages", (page) => {
-  const wrong = [...proseOf(page).matchAll(/\]\((?!https?:)([^)#\s]*)#([^)\s]+)\)/g)].flatMap(
+test.each(pages)("the anchors in %s are headings on GitHub", (page) => {
+  const invalid = [...proseOf(page).matchAll(/\]\((?!https?:)([^)#\s]*)#([^)\s]+)\)/g)].flatMap(
     ([link, path = "", anchor = ""]) => {
       const target = path === "" ? page : relative(root, join(root, dirname(page), path));
       if (!target.endsWith(".md")) return [];
       return existsSync(join(root, target)) && anchorsOf(target).has(anchor) ? [] : [link];
     },
   );
-  expect(wrong).toEqual([]);
+  expect(invalid).toEqual([]);
 });

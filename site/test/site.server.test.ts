@@ -82,7 +82,7 @@ const faultsOf = (page: Page) =>
     return faults;
   });
 
-test("llms.txt names every page, and each is there as Markdown", () => {
+test("llms.txt lists every page, and each exists as Markdown", () => {
   const list = readFileSync(join(built, "llms.txt"), "utf8");
   const named = [...list.matchAll(/\]\(\/([^)]+)\)/g)].map(([, page]) => page ?? "");
   expect(named).toEqual(navigation.flatMap(({ pages }) => pages.map(([, place]) => `${place}.md`)));
@@ -90,7 +90,7 @@ test("llms.txt names every page, and each is there as Markdown", () => {
   expect(readFileSync(join(built, "llms-full.txt"), "utf8")).toContain("# One atomic commit");
 });
 
-test("every page fits a phone, shows its pictures and loads nothing from elsewhere", async () => {
+test("every page fits a phone, shows its pictures and loads nothing from other sites", async () => {
   const places = globSync("**/*.html", { cwd: built }).map((file) => file.replace(/\.html$/, ""));
   expect(places.length).toBeGreaterThan(navigation.flatMap(({ pages }) => pages).length);
   await using visited = await visit("index", 390);
@@ -133,10 +133,10 @@ describe.each(looks)("at %i px, %s", (width, scheme) => {
   });
 });
 
-describe("by keyboard alone", () => {
+describe("keyboard navigation", () => {
   const focused = (page: Page) => page.evaluate(() => document.activeElement?.textContent?.trim() ?? "");
 
-  test("the first key leads past the navigation, and each link shows when it has the focus", async () => {
+  test("the first key skips the navigation, and each link shows its focus", async () => {
     await using visited = await visit("how-to/choose-a-backend", 1280);
     const { page } = visited;
     await page.keyboard.press("Tab");
@@ -153,7 +153,7 @@ describe("by keyboard alone", () => {
     expect(outline).toBe(true);
   });
 
-  test("search opens, finds a page and goes there", async () => {
+  test("search opens, finds a page and opens it", async () => {
     await using visited = await visit("index", 1280);
     const { page } = visited;
     await page.keyboard.press("Control+k");
@@ -165,7 +165,7 @@ describe("by keyboard alone", () => {
     expect(visited.errors).toEqual([]);
   });
 
-  test("the menu of a narrow window opens, and leads to another page", async () => {
+  test("the menu of a narrow window opens, and links to another page", async () => {
     await using visited = await visit("how-to/choose-a-backend", 390);
     const { page } = visited;
     await page.locator(".VPLocalNav .menu").focus();
@@ -178,7 +178,7 @@ describe("by keyboard alone", () => {
     await page.locator("h1", { hasText: "Compress" }).waitFor();
   });
 
-  test("the theme is switched, and stays", async () => {
+  test("the theme can be switched, and is kept", async () => {
     await using visited = await visit("how-to/choose-a-backend", 1280);
     const { page } = visited;
     await page.locator(".VPNavBar .VPSwitchAppearance").first().focus();

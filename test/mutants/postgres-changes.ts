@@ -3,7 +3,7 @@ import type { Change } from "./change.ts";
 /** Changes to the SQL and the layout of PostgreSQL, below `store-postgres/src/`. */
 export const postgresChanges: readonly Change[] = [
   [
-    "an insert replaces the row that has the key",
+    "an insert replaces the row with the same key",
     "C5",
     "statements.ts",
     "DO NOTHING",
@@ -16,16 +16,16 @@ export const postgresChanges: readonly Change[] = [
     "WHEN c.blank_all THEN NULL",
     "WHEN c.blank_all THEN r.content",
   ],
-  ["NUL is stored as it is", "C9", "row.ts", "`[\\\\0", "`["],
+  ["NUL is stored unchanged", "C9", "row.ts", "`[\\\\0", "`["],
   [
-    "ids in capitals are those in small letters",
+    "ids are case-insensitive",
     "C9",
     "row.ts",
     "return [toText(stream),",
     "return [toText(stream.toLowerCase()),",
   ],
   [
-    "a lost connection is an empty thread",
+    "a lost connection is read as an empty thread",
     "C13",
     "postgres-log.ts",
     "throw withoutValues(error);\n    }\n    await",

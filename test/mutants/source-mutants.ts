@@ -48,7 +48,7 @@ export const sourceMutants: readonly SourceMutant[] = [
       "if (view) return view;",
     ],
     [
-      "cursors are one off",
+      "cursors are off by one",
       "C7",
       "cursor.ts",
       "sequence: number): Cursor {",
@@ -62,13 +62,13 @@ export const sourceMutants: readonly SourceMutant[] = [
       "if (total < 0)",
     ],
     [
-      "closed factories go on",
+      "closed factories continue",
       "C14",
       "store-context.ts",
       "if (this.#shared.closing) throw closedError();",
       "if (!this) throw closedError();",
     ],
-    ["signals are not listened to", "C15", "retry.ts", "if (!signal) return", "if (signal !== null) return"],
+    ["signals are ignored", "C15", "retry.ts", "if (!signal) return", "if (signal !== null) return"],
     [
       "records of any version are read",
       "C16",
@@ -98,13 +98,13 @@ export const sourceMutants: readonly SourceMutant[] = [
       ': JSON.stringify(json).replaceAll(/\\\\ud[89a-f]../gi, "?");',
     ],
     [
-      "exact trimming keeps one too many",
+      "exact trimming keeps one message too many",
       "C6",
       "trimming.ts",
       "first: bounds.next - maxMessages, next",
       "first: bounds.next - maxMessages - 1, next",
     ],
-    ["turns begin at an answer", "C6", "trimming.ts", 'if (kind === "u") return', 'if (kind === "o") return'],
+    ["turns start at an answer", "C6", "trimming.ts", 'if (kind === "u") return', 'if (kind === "o") return'],
     [
       "clear keeps the metadata",
       "C18",
@@ -120,14 +120,14 @@ export const sourceMutants: readonly SourceMutant[] = [
       "if (operations.size < REMEMBERED_OPERATIONS) break;",
     ],
     [
-      "ttlMs is taken for microseconds",
+      "ttlMs is treated as microseconds",
       "C11",
       "memory-driver.ts",
       "at + request.ttlMs;",
       "at + request.ttlMs / 1_000;",
     ],
     [
-      "a batch is put before what was there",
+      "a batch is inserted before existing messages",
       "C1",
       "memory-driver.ts",
       "entries.push({ sequence, record",
@@ -143,7 +143,7 @@ export const sourceMutants: readonly SourceMutant[] = [
       "const view = await this.#read(threadId, range, signal, call).catch(() => ({ revision: null, count: 0, first: 0, last: 0, entries: [] }));\n      return this.#decode(",
     ],
     [
-      "what fails is not tried again",
+      "failed calls are not retried",
       "C4",
       "retry.ts",
       "clock.monotonic() >= end) throw error;",
@@ -166,7 +166,7 @@ export const sourceMutants: readonly SourceMutant[] = [
       "if (!link || link.n <= n - 9) return;",
     ],
     [
-      "dropped messages are read in the place of new ones",
+      "dropped messages are read instead of new ones",
       "Model",
       "read.ts",
       "const to = Math.min(first + kinds.length, low, range.next);",
@@ -174,7 +174,7 @@ export const sourceMutants: readonly SourceMutant[] = [
     ],
     ["a late insert wins", "C17", "memory-log.ts", "if (taken) return taken;", ""],
     [
-      "trimmed texts stay",
+      "trimmed texts are kept",
       "C6",
       "collect.ts",
       'blank: "all" as const })),',
@@ -195,7 +195,7 @@ export const sourceMutants: readonly SourceMutant[] = [
       "return { row: hint.row, low: hint.sequence - 1 };",
     ],
     [
-      "the pieces of a text are joined in reverse",
+      "the fragments of a text are joined in reverse",
       "C12",
       "read.ts",
       "else texts[index - from] += piece;",
@@ -204,7 +204,7 @@ export const sourceMutants: readonly SourceMutant[] = [
   ]),
   ...on("sqlite", "store-sqlite/src/", [
     [
-      "the newest comes first",
+      "the newest message comes first",
       "C1",
       "statements.ts",
       'sequence < ? ORDER BY sequence"',
@@ -218,14 +218,14 @@ export const sourceMutants: readonly SourceMutant[] = [
       "if (!thread) return NO_THREAD;",
     ],
     [
-      "a thread's first commit tells when it was updated",
+      "a thread's updatedAt is that of its first commit",
       "C19",
       "statements.ts",
       "t.created_at AS createdAt, t.expires_at AS expiresAt,\n         c.number, c.updated_at AS updatedAt",
       "t.created_at AS createdAt, t.expires_at AS expiresAt,\n         c.number, t.created_at AS updatedAt",
     ],
     [
-      "a page of a listing begins with the last of the page before",
+      "a page of a listing starts with the last thread of the previous page",
       "C20",
       "list.ts",
       'const except = after === undefined ? "" : toStored(after);',
@@ -239,7 +239,7 @@ export const sourceMutants: readonly SourceMutant[] = [
       "return isAmongBytes ? select(firstBytes, limit) : rows;",
     ],
     [
-      "a deletion deletes whatever revision it expects",
+      "a deletion ignores its expected revision",
       "C21",
       "remove.ts",
       "expectedRevision !== undefined && expectedRevision !== revision",
@@ -254,14 +254,14 @@ export const sourceMutants: readonly SourceMutant[] = [
       "if (metadata === null) statements.findExpired.get(0);",
     ],
     [
-      "trimmed rows stay",
+      "trimmed rows are kept",
       "C6",
       "commit.ts",
       "    statements.deleteMessages.run(key, from, to);\n  }\n  for",
       "    statements.deleteMessages.run(key, from, from);\n  }\n  for",
     ],
     [
-      "any revision is the expected one",
+      "any revision matches the expected one",
       "C5",
       "commit.ts",
       "request.expectedRevision !== undefined && request.expectedRevision !== revision",
@@ -270,7 +270,7 @@ export const sourceMutants: readonly SourceMutant[] = [
   ]),
   ...on("redis", "store-redis/src/", [
     [
-      "ttlMs is taken for seconds",
+      "ttlMs is treated as seconds",
       "C11",
       "scripts/commit.lua",
       "milliseconds() + ttl",
@@ -283,28 +283,28 @@ export const sourceMutants: readonly SourceMutant[] = [
       "resultsOnly, createdAt, string.match(updatedAt, '^%d+')",
       "resultsOnly, string.match(updatedAt, '^%d+'), string.match(updatedAt, '^%d+')",
     ],
-    ["a prefix is a pattern", "C20", "keys.ts", 'start.replace(/[\\\\*?[\\]]/g, "\\\\$&")', "start"],
     [
-      "what a page has no room for is not listed",
+      "a prefix is treated as a pattern",
+      "C20",
+      "keys.ts",
+      'start.replace(/[\\\\*?[\\]]/g, "\\\\$&")',
+      "start",
+    ],
+    [
+      "threads that do not fit on a page are not listed",
       "C20",
       "list.ts",
       "if (rest.length > 0 && this.isFull && mark !== undefined)",
       "if (mark === undefined)",
     ],
     [
-      "a commit that comes again after a deletion is made again",
+      "a commit retried after a deletion is applied again",
       "C21",
       "scripts/commit.lua",
       "if wasDeleted then",
       "if false then",
     ],
-    [
-      "a deletion that comes again deletes again",
-      "C21",
-      "scripts/delete.lua",
-      "if before[1] then",
-      "if false then",
-    ],
+    ["a retried deletion deletes again", "C21", "scripts/delete.lua", "if before[1] then", "if false then"],
     [
       "a deletion leaves the metadata",
       "C21",
@@ -313,7 +313,7 @@ export const sourceMutants: readonly SourceMutant[] = [
       "call('UNLINK', MESSAGES)",
     ],
     [
-      "trimming is one off",
+      "trimming is off by one",
       "C6",
       "scripts/commit.lua",
       "call('LTRIM', MESSAGES, first - listed, kept",
@@ -327,7 +327,7 @@ export const sourceMutants: readonly SourceMutant[] = [
       "if false then",
     ],
     [
-      "any revision is the expected one",
+      "any revision matches the expected one",
       "C5",
       "scripts/commit.lua",
       "if expected ~= 'any' and",
@@ -341,7 +341,7 @@ export const sourceMutants: readonly SourceMutant[] = [
       "local forgotten = commit - 10",
     ],
     [
-      "colons are left out of keys",
+      "colons are omitted from keys",
       "C9",
       "keys.ts",
       "return text.replace(/[%{}]/g, encodeURIComponent);",

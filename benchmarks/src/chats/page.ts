@@ -24,20 +24,20 @@ ${chatTables(figures)}`;
 }
 
 function chatTables({ rows, deltas, tabs }: ChatFigures): string {
-  return `Milliseconds of a call (95th percentile in parentheses), processor time of the process in microseconds, and requests of Scrollback. A turn is
-four writes: the question, the answer twice while it is made, and the whole answer, each turn in another chat. "tables" is written by hand: a
-table of chats with an index, a table of messages, a transaction a write. It keeps no run, and has neither revisions nor operation ids. Mastra's
-memory is \`saveMessages\` and \`listThreads\`; its lists have no newest message.
+  return `Milliseconds per call (95th percentile in parentheses), processor time of the process in microseconds, and requests of Scrollback. A turn is
+four writes: the question, two drafts of the answer, and the whole answer, each turn in another chat. "tables" is hand-written: a table of
+chats with an index, a table of messages, and a transaction per write. It has no runs, revisions or operation ids. Mastra's memory is
+\`saveMessages\` and \`listThreads\`; its lists have no newest message.
 
 ${callTable(rows)}
 
-Processor time of the server for an answer that is streamed as fast as the model gives it, and read to its end: by \`createChatHandler\`,
-which stores it on SQLite and keeps it for late listeners, and by \`streamText\` with \`toUIMessageStreamResponse\`, which keeps nothing. "A delta" is
-the difference of the two answers by their numbers of deltas.
+Processor time of the server for an answer that is streamed as fast as the model generates it, and read to its end: by \`createChatHandler\`,
+which stores it on SQLite and keeps it for late listeners, and by \`streamText\` with \`toUIMessageStreamResponse\`, which stores nothing. "A delta"
+is the difference between the two answers divided by the difference in deltas.
 
 ${deltaTable(deltas)}
 
-${tabs[0]?.tabs} tabs that each add a message to one chat at once, through one server. The AI SDK's recipe reads a JSON file, adds the message and
+${tabs[0]?.tabs} tabs concurrently add one message each to a chat, through one server. The AI SDK's recipe reads a JSON file, adds the message and
 writes the file.
 
 ${tabTable(tabs)}`;

@@ -1,7 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { type ChatContestant, type ChatText, TABS_OWNER } from "./contestant.ts";
 
-/** What one would write by hand: a table of chats with an index of the list, and a table of messages. */
+/** A hand-written store: a table of chats with an index of the list, and a table of messages. */
 export function tables(path: string): ChatContestant {
   const database = new DatabaseSync(path);
   database.exec(`
@@ -47,7 +47,7 @@ export function tables(path: string): ChatContestant {
     commit.run();
     return result;
   };
-  /** Adds a message to a chat, and returns its place. */
+  /** Adds a message to a chat, and returns its sequence number. */
   const append = (chatId: string, message: ChatText): number =>
     transaction(() => {
       const count = Number(countOf.get(chatId)?.count ?? 0) + 1;

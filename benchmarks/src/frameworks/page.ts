@@ -22,15 +22,16 @@ ${turnTables(figures)}`;
 
 function turnTables({ turns, rows }: FrameworkFigures): string {
   const of = (framework: FrameworkRow["framework"]) => rows.filter((row) => row.framework === framework);
-  return `A turn with a model that answers at once, all in one run and in turn: milliseconds (95th percentile in parentheses), the ratio to the median of
-the framework's own class in memory, processor time of the process in microseconds, commits and reads of our stores and round trips to
-the server in a turn after a thread's first, and bytes at rest a turn with indexes and what was replaced and not yet freed. Threads have ${turns} turns.
+  return `A turn with a model that answers immediately, all in one run and alternating: milliseconds (95th percentile in parentheses), the ratio to the
+median of the framework's own class in memory, processor time of the process in microseconds, commits and reads of Scrollback's stores and round
+trips to the server in a turn after a thread's first, and bytes at rest per turn, including indexes and replaced data that is not yet freed.
+Threads have ${turns} turns.
 
 LangGraph: a graph of one node, which is two steps, with \`durability: "sync"\`.
 
 ${turnTable(of("LangGraph"))}
 
-OpenAI Agents SDK: a question, a call of a tool and its result, an answer.
+OpenAI Agents SDK: a question, a tool call with its result, and an answer.
 
 ${turnTable(of("OpenAI Agents SDK"))}`;
 }

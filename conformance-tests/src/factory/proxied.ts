@@ -54,25 +54,28 @@ export function declareProxied<Options>(
   };
 
   describe.concurrent("a server that does not reply", () => {
-    test.each(["drop-reply", "hang"] as const)("%s: calls fail in time, as retryable", async (kind) => {
-      await using scene = await openScene(options);
-      const { proxy, stores } = scene;
-      const store = stores.open();
-      await store.addMessages(numbered(1));
-      proxy.set({ kind });
-      const start = performance.now();
-      const errors = await Promise.all([
-        rejection(store.addMessages(numbered(1, "late")), "UNAVAILABLE"),
-        rejection(store.listMessages(), "UNAVAILABLE"),
-      ]);
-      for (const { retryable } of errors) expect(retryable).toBe(true);
-      expect(performance.now() - start).toBeGreaterThan(3_500);
-      expect(performance.now() - start).toBeLessThan(DEADLINE_MS);
-      proxy.set({ kind: "pass" });
-      expect((await textsIn(store))[0]).toBe("message 1");
-    });
+    test.each(["drop-reply", "hang"] as const)(
+      "%s: calls fail within the timeout, as retryable",
+      async (kind) => {
+        await using scene = await openScene(options);
+        const { proxy, stores } = scene;
+        const store = stores.open();
+        await store.addMessages(numbered(1));
+        proxy.set({ kind });
+        const start = performance.now();
+        const errors = await Promise.all([
+          rejection(store.addMessages(numbered(1, "late")), "UNAVAILABLE"),
+          rejection(store.listMessages(), "UNAVAILABLE"),
+        ]);
+        for (const { retryable } of errors) expect(retryable).toBe(true);
+        expect(performance.now() - start).toBeGreaterThan(3_500);
+        expect(performance.now() - start).toBeLessThan(DEADLINE_MS);
+        proxy.set({ kind: "pass" });
+        expect((await textsIn(store))[0]).toBe("message 1");
+      },
+    );
 
-    test("a lost reply is asked for again, and the commit counts once", async () => {
+    test("a commit whose reply was lost is retried and takes effect once", async () => {
       await using scene = await openScene(options);
       const { proxy, stores } = scene;
       const store = stores.open();
@@ -83,15 +86,13 @@ export function declareProxied<Options>(
       expect(await textsIn(store)).toEqual(["message 1", "message 2"]);
     });
 
-    test("closing ends what is under way at once, as CLOSED", async () => {
+    test("close ends calls in progress at once with CLOSED", async () => {
       await using scene = await openScene(options);
       await expectPromptClose(scene);
     });
 
     if (!handIn) return;
-    test("closing ends what is under way on a client that was handed in, which stays open", async ({
-      expect,
-    }) => {
+    test("close ends calls in progress on a caller's client, which stays open", async ({ expect }) => {
       let handed: HandedIn<Options> | undefined;
       await using scene = await openScene(async (proxy) => {
         handed = await handIn(proxy);

@@ -72,7 +72,7 @@ export function runFactory<Options>(given: FactoryTestOptions<Options>): void {
     if (given.handIn && given.otherSettings)
       declareOtherSettings(given.create, given.handIn, given.otherSettings);
     for (const [title, refusal] of Object.entries(given.refusals ?? {})) {
-      test(`${title}: each call fails at once, says so and shows no secret`, async () => {
+      test(`${title}: every call fails at once, names the reason and shows no secret`, async () => {
         const { options, says } = await refusal();
         await using stores = given.create(options);
         const store = stores.open();
@@ -86,8 +86,8 @@ export function runFactory<Options>(given: FactoryTestOptions<Options>): void {
           expect(performance.now() - start, "milliseconds to fail").toBeLessThan(AT_ONCE_MS);
           expect(error.retryable).toBe(false);
           expect(error.message).toMatch(says);
-          const told = inspect(error, { depth: null, showHidden: true });
-          for (const hidden of [given.secret, "a private text"]) expect(told).not.toContain(hidden);
+          const shown = inspect(error, { depth: null, showHidden: true });
+          for (const hidden of [given.secret, "a private text"]) expect(shown).not.toContain(hidden);
         }
       });
     }
@@ -111,7 +111,7 @@ function declareOptions<Options>(
     return error;
   };
 
-  test("url and client exclude each other, and one is needed", () => {
+  test("exactly one of url and client is required", () => {
     for (const options of [undefined, {}, { url, client: client() }]) {
       expect(refusal(options).message).toContain("either url or client");
     }
@@ -130,7 +130,7 @@ function declareOptions<Options>(
   });
 
   test.each([...wrongUrls, "", 42, null])(
-    "the url %o is refused, saying what it must be and not showing it",
+    "the url %o is refused with the accepted form, and is not shown",
     (one) => {
       const { message, cause } = refusal({ url: one });
       expect(message).toMatch(urlMustRead);
@@ -139,7 +139,7 @@ function declareOptions<Options>(
     },
   );
 
-  test("makes stores without I/O, which may be closed unused", async () => {
+  test("creates stores without I/O, which can be closed unused", async () => {
     const stores = create({ url } as Options);
     expect(await stores.open("a").serialize()).toMatchObject({ threadId: "a" });
     await stores.close();
@@ -164,12 +164,12 @@ function declareOutages<Options>({
       for (const hidden of [secret, "a private text"]) expect(error.message).not.toContain(hidden);
     }
   };
-  describe.concurrent("an outage is told with the server and the root cause", () => {
+  describe.concurrent("an outage is reported with the server and the root cause", () => {
     for (const [title, [options, ...parts]] of Object.entries(outages)) {
       test(title, () => expectOutage(options(), parts));
     }
     if (silent) {
-      test("where a server is silent", async ({ onTestFinished }) => {
+      test("a server that never replies", async ({ onTestFinished }) => {
         const port = await silentPort(onTestFinished);
         await expectOutage(silent(port), [`127.0.0.1:${port}`, /timeout|ETIMEDOUT/]);
       });
@@ -181,7 +181,7 @@ function declareHandedIn<Options>(
   create: (options: Options) => StoreFactory,
   handIn: () => Promise<HandedIn<Options>>,
 ): void {
-  test("a client that was handed in stays open, and serves several factories", async () => {
+  test("a caller's client stays open, and serves several factories", async () => {
     const { options, use, close } = await handIn();
     onTestFinished(async () => void (await close()));
     const [stores, others] = [create(options), create(options)];

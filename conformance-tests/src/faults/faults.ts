@@ -142,8 +142,8 @@ const expiryInBetween: Fault = async (scene) => {
   scene.backend.requireExpiry();
   const ttlMs = 1_000;
   const driver = scene.backend.otherDriver();
-  const [brief, lasting] = [createStores(driver, { ttlMs }), createStores(driver)];
-  const threads = Array.from({ length: scene.rounds(20, 200) }, () => lasting.open());
+  const [brief, permanent] = [createStores(driver, { ttlMs }), createStores(driver)];
+  const threads = Array.from({ length: scene.rounds(20, 200) }, () => permanent.open());
   const outcomes = await Promise.all(
     // Writes between reads stay, so that a slow read on a busy machine still finds them.
     threads.map(async (store) => {

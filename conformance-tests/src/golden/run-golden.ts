@@ -51,7 +51,7 @@ export function runGolden({ name, facts, load }: GoldenOptions): void {
     });
   };
 
-  describe(`what was written by ${name}`, { timeout: 60_000 }, () => {
+  describe(`data written by ${name}`, { timeout: 60_000 }, () => {
     forEach("is read as it was written", async ({ golden, fact, store }) => {
       const { revision, metadata } = await store.read();
       expect(revision, golden.threadId).toBe(revisionOf(golden, fact));
@@ -62,7 +62,7 @@ export function runGolden({ name, facts, load }: GoldenOptions): void {
       expectSame(golden, await store.listMessages({ limit: 2 }), messages.slice(-2));
     });
 
-    forEach("has the times that it was written with", async ({ golden, store }) => {
+    forEach("has the times it was written with", async ({ golden, store }) => {
       const { createdAt, updatedAt, entries } = await store.read();
       if (golden.isExpired) return expect(createdAt, golden.threadId).toBeUndefined();
       const times = golden.changes.map((_, index) => timeOf(index));
@@ -87,7 +87,7 @@ export function runGolden({ name, facts, load }: GoldenOptions): void {
       expect((await store.read()).revision, golden.threadId).toBeNull();
     });
 
-    forEach("is paged by the cursors that were given out", async ({ golden, fact, store }) => {
+    forEach("is paged by cursors returned earlier", async ({ golden, fact, store }) => {
       const { older, newer } = fact;
       if (older !== undefined) {
         const { entries } = await store.read({ before: older });
@@ -101,7 +101,7 @@ export function runGolden({ name, facts, load }: GoldenOptions): void {
       expectSame(golden, entries.map(toPair), [[golden.next.at(-1), nextMessage]]);
     });
 
-    forEach("is restored from the states that were given out", async ({ golden, fact, driver }) => {
+    forEach("is restored from states returned earlier", async ({ golden, fact, driver }) => {
       const restored = createStores(driver).restore(structuredClone(fact.state));
       expect(restored.threadId).toBe(golden.threadId);
       expect(await restored.serialize(), golden.threadId).toEqual(fact.state);
@@ -120,7 +120,7 @@ export function runGolden({ name, facts, load }: GoldenOptions): void {
       expectSame(golden, await entriesOf(store), golden.entries);
     });
 
-    forEach("goes on with the next commit", async ({ golden, fact, store }) => {
+    forEach("continues with the next commit", async ({ golden, fact, store }) => {
       const expectedRevision = revisionOf(golden, fact);
       const revision = await store.addMessages([nextMessage], { expectedRevision });
       expect(fact.revisions).not.toContain(revision);

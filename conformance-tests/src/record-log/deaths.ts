@@ -208,7 +208,7 @@ export function declareDeaths(test: DeclareLogTest): void {
     expect((await textsAtRest(harness, threadId)).length).toBeLessThan(10_000);
   });
 
-  test("dead rows are blanked, freed for 48 hours and deleted, and all others stay", async (harness) => {
+  test("dead rows are blanked, freed for 48 hours and deleted, and all others are kept", async (harness) => {
     const threadId = crypto.randomUUID();
     const clock = new TestClock();
     clock.time -= 40 * DAY;
@@ -230,8 +230,8 @@ export function declareDeaths(test: DeclareLogTest): void {
     clock.time = Date.now();
     await harness.sweep(threadId);
     const kept = (await rowsOf(harness, threadId)).map(({ number }) => number);
-    const lasting = rows.filter(({ expiresAt }) => expiresAt === undefined).map(({ number }) => number);
-    expect(kept).toEqual(lasting);
+    const permanent = rows.filter(({ expiresAt }) => expiresAt === undefined).map(({ number }) => number);
+    expect(kept).toEqual(permanent);
     expect(kept.length).toBeLessThanOrEqual(1 + 64 + 32);
     expect(await textsIn(stores, threadId)).toEqual(["text 158", "text 159", "text 160"]);
     await store.addMessages([user("text 161")]);
@@ -259,7 +259,7 @@ export function declareDeaths(test: DeclareLogTest): void {
     }
   });
 
-  test("a writer that is held up while its key is freed and deleted does not change the thread", async (harness) => {
+  test("a writer paused while its key is freed and deleted does not change the thread", async (harness) => {
     const { threadId, clock, busy, late, release } = await heldUpWriter(harness, {});
     for (let commit = 1; commit <= 160; commit++)
       await busy.open(threadId).addMessages([user(`busy ${commit}`)]);
@@ -282,7 +282,7 @@ export function declareDeaths(test: DeclareLogTest): void {
     await busy.close();
   });
 
-  test("a writer that is held up while its thread expires and begins again adds its message to the new one", async (harness) => {
+  test("a writer paused while its thread expires and is created again appends its message to the new one", async (harness) => {
     const { threadId, clock, busy, late, release } = await heldUpWriter(harness, { ttlMs: DAY });
     clock.time = Date.now();
     await harness.sweep(threadId);

@@ -37,7 +37,7 @@ async function checkExpiries(log: RecordLog, own: string, expected: readonly (nu
 
 /** The tests of what a log keeps of `expiresAt`. */
 export function declareExpiries(test: DeclareLogTest): void {
-  test("returns when a row expires as it was told, or less than a second later, never earlier", async ({
+  test("returns when a row expires: the given time or less than a second later, never earlier", async ({
     connect,
   }) => {
     const log = connect();

@@ -91,7 +91,7 @@ export function declareListing(test: DeclareLogTest): void {
       }
     }));
 
-  test("lists a stream that has a root, and no other", (harness) =>
+  test("lists only streams that have a root", (harness) =>
     withLog(harness, async (log) => {
       const own = newPrefix();
       const day = 24 * 60 * 60 * 1_000;
@@ -122,7 +122,7 @@ export function declareListing(test: DeclareLogTest): void {
       expect((await listAll(log, { prefix: own, limit: 1 })).sort()).toEqual([`${own}gone`, `${own}there`]);
     }));
 
-  test("lists on some page what is there during the whole listing, while others write", (harness) =>
+  test("lists every stream that exists during the whole listing, during concurrent writes", (harness) =>
     withLog(harness, async (log) => {
       const own = newPrefix();
       const numbers = Array.from({ length: 60 }, (_, index) => String(index).padStart(2, "0"));
@@ -147,7 +147,7 @@ export function declareListing(test: DeclareLogTest): void {
       expect(listed.every((stream) => stream.startsWith(own))).toBe(true);
     }));
 
-  test("refuses a cursor that is none of its own", (harness) =>
+  test("refuses a cursor that it did not return", (harness) =>
     withLog(harness, async (log) => {
       const prefix = newPrefix();
       await makeStreams(log, [`${prefix}a`, `${prefix}b`]);

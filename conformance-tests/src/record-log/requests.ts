@@ -52,7 +52,7 @@ export function declareRequests(test: DeclareLogTest): void {
       expect(await count(() => log.amend(absent, wide)), "without rows").toBeLessThanOrEqual(wide.length);
     }));
 
-  test("sends few requests a page of streams, however many streams, rows and roots there are", (harness) =>
+  test("sends few requests for a page of streams, independent of the number of streams, rows and roots", (harness) =>
     withCount(harness, async (log, count) => {
       const own = `${crypto.randomUUID()}/`;
       const names = Array.from({ length: 300 }, (_, index) => `${own}${index}`);

@@ -205,7 +205,7 @@ export function declareVerbs(test: DeclareLogTest): void {
       ]);
     }));
 
-  test("extends only rows that expire at a given time or later, and keeps no row for less long", (harness) =>
+  test("extends only rows that expire at a given time or later, and shortens no expiry", (harness) =>
     withLog(harness, async (log) => {
       const own = newStream();
       const expiries = await withExpiries(log, own, [
@@ -230,7 +230,7 @@ export function declareVerbs(test: DeclareLogTest): void {
       ]);
     }));
 
-  test("leaves the expiry of a freed row to an extension that comes late", (harness) =>
+  test("leaves the expiry of a freed row unchanged by a late extension", (harness) =>
     withLog(harness, async (log) => {
       const own = newStream();
       const expiries = await withExpiries(log, own, [
@@ -248,7 +248,7 @@ export function declareVerbs(test: DeclareLogTest): void {
       expect(await expiries()).toEqual([inDays(2), undefined, inDays(2)]);
     }));
 
-  test("makes all of many amendments of one row that run at the same time", async ({ connect }) => {
+  test("makes all of many concurrent amendments of one row", async ({ connect }) => {
     const own = newStream();
     const logs = Array.from({ length: 4 }, connect);
     const texts = Array.from({ length: 40 }, (_, index) => `text ${index}`);
@@ -269,7 +269,7 @@ export function declareVerbs(test: DeclareLogTest): void {
     for (const log of logs) await log.close();
   });
 
-  test("lets one of many writers insert a row", async ({ connect }) => {
+  test("lets one of many concurrent writers insert a row", async ({ connect }) => {
     const own = newStream();
     const logs = Array.from({ length: 6 }, connect);
     for (let number = TODAY; number < TODAY + 20; number++) {
@@ -284,7 +284,7 @@ export function declareVerbs(test: DeclareLogTest): void {
     for (const one of logs) await one.close();
   });
 
-  test("takes a row of the largest size that it states, with the longest key, and blanks it", (harness) =>
+  test("takes a row of the stated maximum size with the longest key, and blanks it", (harness) =>
     withLog(harness, async (log) => {
       // 1,024 bytes of UTF-8.
       const own = `${"é:%".repeat(255)}${crypto.randomUUID().slice(0, 4)}`;

@@ -16,29 +16,29 @@ export const SOUND = "has no fault";
 
 /** By what each does wrong; `sound` is the log without the fault. */
 export const brokenLogs: Readonly<Record<string, (sound: MemoryRecordLog) => Broken>> = {
-  "says that it inserted where the key was taken": (sound) => ({
+  "reports an insert under a used key": (sound) => ({
     async insert(stream, row) {
       await sound.insert(stream, row);
       return true;
     },
   }),
-  "takes the key of a blank row as free": (sound) => ({
+  "treats the key of a blank row as free": (sound) => ({
     async insert(stream, row) {
       const taken = await sound.insert(stream, row);
       return taken === true || (typeof taken === "object" && taken.texts.join("") === "");
     },
   }),
-  "forgets when a row expires": (sound) => ({
+  "drops the expiry of a row": (sound) => ({
     insert: (stream, { expiresAt: _, ...row }) => sound.insert(stream, row),
   }),
-  "cuts what is nearly as large as a row may be": (sound) => ({
+  "cuts rows close to the maximum size": (sound) => ({
     insert: (stream, row) =>
       sound.insert(stream, { ...row, texts: row.texts.map((text) => text.slice(0, 380 * 1024)) }),
   }),
   "returns the lowest row first": (sound) => ({
     read: async (...asked) => (await sound.read(...readOf(asked))).reverse(),
   }),
-  "returns the row that it is to read below": (sound) => ({
+  "includes the row at the upper bound": (sound) => ({
     read: (stream, below, limit) => sound.read(stream, below + 1, limit),
   }),
   "returns one row less than the limit": (sound) => ({
@@ -46,7 +46,7 @@ export const brokenLogs: Readonly<Record<string, (sound: MemoryRecordLog) => Bro
   }),
   "amends only the first row of a range": (sound) =>
     amending(sound, (one) => ({ ...one, to: Math.min(one.to, one.from + 1) })),
-  "amends the row at the end of a range too": (sound) =>
+  "also amends the row at the end of a range": (sound) =>
     amending(sound, (one) => ({ ...one, to: one.to + 1 })),
   "does not amend the first row of a range": (sound) =>
     amending(sound, (one) => ({ ...one, from: one.from + 1 })),
@@ -66,13 +66,13 @@ export const brokenLogs: Readonly<Record<string, (sound: MemoryRecordLog) => Bro
     })),
   "extends no row to never": (sound) =>
     extending(sound, ({ to, atLeast }) => ({ extend: to === null ? undefined : { to, atLeast } })),
-  "keeps a row for less long when an extension comes late": (sound) =>
+  "shortens the expiry of a row by a late extension": (sound) =>
     extending(sound, ({ to, atLeast }) => (to === null ? { extend: { to, atLeast } } : { expiresAt: to })),
-  "extends the rows that expire before the given time too": (sound) =>
+  "also extends rows that expire before the given time": (sound) =>
     extending(sound, ({ to }) => ({ extend: { to, atLeast: 0 } })),
   "does not extend the rows that expire at the given time": (sound) =>
     extending(sound, ({ to, atLeast }) => ({ extend: { to, atLeast: atLeast + 1 } })),
-  "lets a row expire that never expired": (sound) => ({
+  "sets an expiry on a row without one": (sound) => ({
     async amend(stream, amendments) {
       for (const { from, to, extend } of amendments) {
         const rows = await sound.read(stream, to, Number.POSITIVE_INFINITY);
@@ -84,7 +84,7 @@ export const brokenLogs: Readonly<Record<string, (sound: MemoryRecordLog) => Bro
       await sound.amend(stream, amendments);
     },
   }),
-  "undoes what others amend at the same time": (sound) => ({
+  "undoes concurrent amendments": (sound) => ({
     async amend(stream, amendments) {
       const before = await sound.read(stream, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY);
       await later();
@@ -102,7 +102,7 @@ export const brokenLogs: Readonly<Record<string, (sound: MemoryRecordLog) => Bro
       }
     },
   }),
-  "lets a row expire a part of a second early": (sound) => ({
+  "expires a row a fraction of a second early": (sound) => ({
     insert: (stream, { expiresAt, ...row }) =>
       sound.insert(stream, {
         ...row,
@@ -111,13 +111,13 @@ export const brokenLogs: Readonly<Record<string, (sound: MemoryRecordLog) => Bro
   }),
   "misses the stream after the end of a page": (sound) =>
     listing(sound, ({ next, ...page }) => ({ ...page, next: next && `${next}\u{10ffff}` })),
-  "leaves out the last stream of a page": (sound) =>
+  "omits the last stream of a page": (sound) =>
     listing(sound, ({ streams, next }) => ({ streams: next ? streams.slice(0, -1) : streams, next })),
-  "says on a full page that it is the last one": (sound) => listing(sound, ({ streams }) => ({ streams })),
+  "reports a full page as the last one": (sound) => listing(sound, ({ streams }) => ({ streams })),
   "lists streams of other prefixes": (sound) => ({
     streams: ({ prefix, ...request }) => sound.streams({ prefix: prefix.slice(0, -1), ...request }),
   }),
-  "takes a prefix for a pattern": (sound) => ({
+  "treats a prefix as a pattern": (sound) => ({
     async streams({ prefix, limit, after }) {
       const pattern = new RegExp(`^${prefix.replace(/[^\w%]/g, "\\$&").replace(/[%_]/g, ".*")}`, "s");
       const { streams } = await sound.streams({ prefix: prefix.slice(0, 36), limit: 1_000, after });
@@ -137,7 +137,7 @@ export const brokenLogs: Readonly<Record<string, (sound: MemoryRecordLog) => Bro
       },
     };
   },
-  "takes any cursor": (sound) => ({
+  "accepts any cursor": (sound) => ({
     streams: ({ after, ...request }) =>
       sound.streams({ ...request, after: after?.startsWith(request.prefix) ? after : undefined }),
   }),

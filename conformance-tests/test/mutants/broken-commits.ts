@@ -34,7 +34,7 @@ const recode = (record: string, write: (value: unknown) => string) =>
 /** Drivers that break a promise by what they write. */
 export const brokenCommits: readonly Mutant[] = [
   {
-    name: "turns a batch around",
+    name: "reverses a batch",
     breaks: "C1",
     driver: asking(({ append }) => ({ append: append.toReversed() })),
   },
@@ -55,7 +55,7 @@ export const brokenCommits: readonly Mutant[] = [
       }),
   },
   {
-    name: "adds again what is sent again",
+    name: "applies a retried commit again",
     breaks: "C4",
     driver: asking(() => ({ operationId: randomUUID() })),
   },
@@ -75,7 +75,7 @@ export const brokenCommits: readonly Mutant[] = [
     },
   },
   {
-    name: "takes an operation id for the same change whatever it is",
+    name: "ignores the change under a repeated operation id",
     breaks: "C4",
     driver: asking(() => ({ digest: "always the same" })),
   },
@@ -104,12 +104,12 @@ export const brokenCommits: readonly Mutant[] = [
     driver: asking(() => ({ expectedRevision: undefined })),
   },
   {
-    name: "takes null for any revision",
+    name: "treats null as any revision",
     breaks: "C5",
     driver: asking(({ expectedRevision }) => ({ expectedRevision: expectedRevision ?? undefined })),
   },
   {
-    name: "gives the same revisions again after expiry",
+    name: "repeats revisions after expiry",
     breaks: "C5",
     driver: asking(() => ({ newIncarnation: "incarnation" })),
   },
@@ -162,7 +162,7 @@ export const brokenCommits: readonly Mutant[] = [
     })),
   },
   {
-    name: "carries what JSON carries",
+    name: "preserves only JSON values",
     breaks: "C8",
     driver: asking(({ append }) => ({
       append: append.map((record) =>
@@ -178,19 +178,19 @@ export const brokenCommits: readonly Mutant[] = [
     })),
   },
   {
-    name: "keeps Latin letters only",
+    name: "preserves only Latin letters",
     breaks: "C8",
     driver: asking(({ append }) => ({
       append: append.map((record) => Buffer.from(record, "latin1").toString("latin1")),
     })),
   },
   {
-    name: "takes ttlMs for seconds",
+    name: "treats ttlMs as seconds",
     breaks: "C11",
     driver: asking(({ ttlMs }) => ({ ttlMs: ttlMs && ttlMs * 1_000 })),
   },
   {
-    name: "expires from the first write",
+    name: "counts the expiry from the first write",
     breaks: "C11",
     driver(driver) {
       const ends = new Map<string, number>();
@@ -204,7 +204,7 @@ export const brokenCommits: readonly Mutant[] = [
     },
   },
   {
-    name: "keeps an expiry that is to be removed",
+    name: "does not remove an expiry",
     breaks: "C11",
     driver(driver) {
       const ends = new Map<string, number>();
@@ -263,7 +263,7 @@ export const brokenCommits: readonly Mutant[] = [
       }),
   },
   {
-    name: "keeps metadata over clear",
+    name: "keeps metadata after clear",
     breaks: "C18",
     driver: asking(({ drop, metadata }) => ({
       metadata: drop === "all" ? (metadata ?? undefined) : metadata,

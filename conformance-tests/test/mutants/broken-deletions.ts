@@ -62,7 +62,7 @@ export const brokenDeletions: readonly Mutant[] = [
     },
   },
   {
-    name: "clears a thread that is to be deleted",
+    name: "clears a thread instead of deleting it",
     breaks: "C21",
     driver: (driver) =>
       slowlyForgetting(driver, {
@@ -87,7 +87,7 @@ export const brokenDeletions: readonly Mutant[] = [
       }),
   },
   {
-    name: "gives the revisions of a deleted thread again",
+    name: "repeats the revisions of a deleted thread",
     breaks: "C21",
     driver(driver) {
       const incarnations = new Map<string, string>();
@@ -98,12 +98,12 @@ export const brokenDeletions: readonly Mutant[] = [
     },
   },
   {
-    name: "forgets the operations of a thread with it",
+    name: "forgets a thread's operations on deletion",
     breaks: "C21",
     driver: afterDeletions(({ operationId }, deletions) => ({ operationId: `${operationId} ${deletions}` })),
   },
   {
-    name: "deletes again what a deletion that comes again meets",
+    name: "deletes again on a retried deletion",
     breaks: "C21",
     createHarness: () =>
       loopbackHarness((driver) =>
@@ -132,7 +132,7 @@ export const brokenDeletions: readonly Mutant[] = [
     },
   },
   {
-    name: "leaves something of a deleted thread",
+    name: "leaves data of a deleted thread",
     breaks: "C21",
     async createHarness() {
       const memory = new MemoryDriver();
@@ -143,7 +143,7 @@ export const brokenDeletions: readonly Mutant[] = [
     },
   },
   {
-    name: "takes an expiry without a change for nothing",
+    name: "ignores an expiry without a change",
     breaks: "C21",
     driver: (driver) =>
       slowlyForgetting(driver, {
@@ -154,7 +154,7 @@ export const brokenDeletions: readonly Mutant[] = [
       }),
   },
   {
-    name: "says of an unfinished copy what it said before",
+    name: "stores earlier progress of an unfinished copy",
     breaks: "C22",
     driver(driver) {
       const before = new Map<string, string>();
@@ -168,7 +168,7 @@ export const brokenDeletions: readonly Mutant[] = [
     },
   },
   {
-    name: "compares no revisions while a copy is under way",
+    name: "compares no revisions during a copy",
     breaks: "C22",
     driver: asking((request) =>
       progressIn(request) || isCopy(request) ? { expectedRevision: undefined } : {},
@@ -180,7 +180,7 @@ export const brokenDeletions: readonly Mutant[] = [
     driver: asking((request) => (isCopy(request) ? { operationId: randomUUID() } : {})),
   },
   {
-    name: "gives a copied thread the times of the copy",
+    name: "sets the times of the copy on a copied thread",
     breaks: "C22",
     driver: asking((request) =>
       isCopy(request) || progressIn(request) ? { createdAt: Date.now(), updatedAt: Date.now() } : {},

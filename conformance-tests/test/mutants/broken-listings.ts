@@ -67,7 +67,7 @@ const namespaces: Driver[] = [];
 /** Drivers that break what is promised of times and listings. */
 export const brokenListings: readonly Mutant[] = [
   {
-    name: "gives the times of the reader",
+    name: "returns the reader's times",
     breaks: "C19",
     driver: showing(({ entries }) => ({
       createdAt: Date.now(),
@@ -76,7 +76,7 @@ export const brokenListings: readonly Mutant[] = [
     })),
   },
   {
-    name: "loses the time that a write was given",
+    name: "ignores the given time of a write",
     breaks: "C19",
     driver: asking(({ append }) => ({
       createdAt: Date.now(),
@@ -85,7 +85,7 @@ export const brokenListings: readonly Mutant[] = [
     })),
   },
   {
-    name: "begins a thread anew with each commit",
+    name: "sets createdAt with each commit",
     breaks: "C19",
     driver: showing(({ updatedAt }) => ({ createdAt: updatedAt })),
   },
@@ -98,7 +98,7 @@ export const brokenListings: readonly Mutant[] = [
     }),
   },
   {
-    name: "never tells when a thread expires",
+    name: "omits the expiry of a thread",
     breaks: "C19",
     driver: showing(() => ({ expiresAt: undefined })),
   },
@@ -135,7 +135,7 @@ export const brokenListings: readonly Mutant[] = [
     driver: alsoListing(isGone, false),
   },
   {
-    name: "takes a prefix for a pattern",
+    name: "treats a prefix as a pattern",
     breaks: "C20",
     driver: (driver) =>
       wrapDriver(driver, {
@@ -176,7 +176,7 @@ export const brokenListings: readonly Mutant[] = [
     },
   },
   {
-    name: "lists what it listed a moment ago",
+    name: "returns a stale listing",
     breaks: "C20",
     driver(driver) {
       const seen = new Map<string, { until: number; page: Promise<ThreadListing> }>();
@@ -215,7 +215,7 @@ export const brokenListings: readonly Mutant[] = [
       }),
   },
   {
-    name: "takes a cursor that is none for the beginning",
+    name: "treats an invalid cursor as the beginning",
     breaks: "C20",
     driver: listing(({ cursor }) => (cursor && !/^\d{1,15}$/.test(cursor) ? { cursor: undefined } : {})),
   },
@@ -235,7 +235,7 @@ export const brokenListings: readonly Mutant[] = [
     says: /requests of a page of 5; look at `list` of the driver/,
   },
   {
-    name: "takes an outage for an empty listing",
+    name: "returns an empty listing in an outage",
     breaks: "C20",
     createHarness: () =>
       loopbackHarness((driver) =>

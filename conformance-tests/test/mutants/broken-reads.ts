@@ -28,7 +28,7 @@ export const brokenReads: readonly Mutant[] = [
       }),
   },
   {
-    name: "reads what it read a moment ago",
+    name: "returns a stale read",
     breaks: "C3",
     driver(driver) {
       const seen = new Map<string, { until: number; view: ReturnType<Driver["read"]> }>();
@@ -72,7 +72,7 @@ export const brokenReads: readonly Mutant[] = [
     driver: reading(({ before, after }) => ({ after: before === undefined ? (after ?? 0) : after })),
   },
   {
-    name: "takes a cursor for an offset",
+    name: "treats a cursor as an offset",
     breaks: "C7",
     driver: (driver) =>
       wrapDriver(driver, {
@@ -94,7 +94,7 @@ export const brokenReads: readonly Mutant[] = [
     driver: reading(({ limit }) => ({ limit: Math.min(limit, 1_000) })),
   },
   {
-    name: "takes ids apart at colons",
+    name: "splits ids at colons",
     breaks: "C9",
     driver: (driver) => {
       const name = (threadId: string) => threadId.replaceAll(/:+/g, ":");
@@ -104,7 +104,7 @@ export const brokenReads: readonly Mutant[] = [
     },
   },
   {
-    name: "takes ids for case-insensitive",
+    name: "treats ids as case-insensitive",
     breaks: "C9",
     driver: (driver) =>
       reading(({ threadId }) => ({ threadId: threadId.toLowerCase() }))(
@@ -112,7 +112,7 @@ export const brokenReads: readonly Mutant[] = [
       ),
   },
   {
-    name: "skips what it cannot read",
+    name: "skips unreadable records",
     breaks: "C16",
     driver: (driver) =>
       wrapDriver(driver, {

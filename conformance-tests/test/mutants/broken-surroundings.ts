@@ -72,7 +72,7 @@ const whole = { limit: Number.POSITIVE_INFINITY, before: undefined, after: undef
 /** Backends that break a promise where they meet a network, other processes, what lies at rest, or a state. */
 export const brokenSurroundings: readonly Mutant[] = [
   {
-    name: "takes an outage for an empty history",
+    name: "returns an empty history in an outage",
     breaks: "C13",
     createHarness: loopback((driver) =>
       wrapDriver(driver, {
@@ -81,7 +81,7 @@ export const brokenSurroundings: readonly Mutant[] = [
     ),
   },
   {
-    name: "says the password",
+    name: "shows the password",
     breaks: "C13",
     async createHarness() {
       const secret = "hunter2";
@@ -97,7 +97,7 @@ export const brokenSurroundings: readonly Mutant[] = [
     },
   },
   {
-    name: "gives up at the first cut",
+    name: "fails at the first lost connection",
     breaks: "C4",
     createHarness: loopback((driver) =>
       wrapDriver(driver, {
@@ -109,7 +109,7 @@ export const brokenSurroundings: readonly Mutant[] = [
     ),
   },
   {
-    name: "connects when it is made",
+    name: "connects when it is created",
     breaks: "C14",
     createHarness: loopback((driver) => {
       driver.setup().catch(() => {});
@@ -117,7 +117,7 @@ export const brokenSurroundings: readonly Mutant[] = [
     }),
   },
   {
-    name: "waits for its last reply before it closes",
+    name: "waits for a reply before it closes",
     breaks: "C14",
     createHarness: loopback((driver) => {
       let last: Promise<unknown> = Promise.resolve();
@@ -135,7 +135,7 @@ export const brokenSurroundings: readonly Mutant[] = [
     }),
   },
   {
-    name: "reads the thread before it adds to it",
+    name: "reads the thread before an append",
     breaks: "C12",
     says: /requests of .*roundTrips\.commit; look at `commit`/,
     createHarness: loopback((driver) =>
@@ -151,7 +151,7 @@ export const brokenSurroundings: readonly Mutant[] = [
     ),
   },
   {
-    name: "loads all to give the newest few",
+    name: "loads all messages to return the newest",
     breaks: "C7",
     says: /bytes of replies .*look at the limit that `read`/,
     createHarness: loopback((driver) =>
@@ -165,7 +165,7 @@ export const brokenSurroundings: readonly Mutant[] = [
     ),
   },
   {
-    name: "reads twice for the newest few",
+    name: "reads twice for the newest messages",
     breaks: "C7",
     says: /requests of .*roundTrips\.read; look at `read`/,
     createHarness: loopback((driver) =>
@@ -197,7 +197,7 @@ export const brokenSurroundings: readonly Mutant[] = [
       ),
   },
   {
-    name: "waits without end for a reply that was lost",
+    name: "waits without end for a lost reply",
     breaks: "C13",
     says: /expected a StoreError UNAVAILABLE, got a StoreError ABORTED/,
     createHarness: loopback((driver) => {
@@ -206,13 +206,13 @@ export const brokenSurroundings: readonly Mutant[] = [
     }),
   },
   {
-    name: "forgets who waits for one of its connections when it closes",
+    name: "leaves callers that wait for a connection pending when it closes",
     breaks: "C14",
     says: /expected a StoreError CLOSED, got a StoreError ABORTED/,
     createHarness: loopback(withPool),
   },
   {
-    name: "keeps what clear dropped",
+    name: "keeps content dropped by clear",
     breaks: "C6",
     async createHarness() {
       const harness = await memoryHarness();
@@ -231,7 +231,7 @@ export const brokenSurroundings: readonly Mutant[] = [
     },
   },
   {
-    name: "keeps bytes as lists of numbers",
+    name: "stores bytes as lists of numbers",
     breaks: "C8",
     async createHarness() {
       const harness = await memoryHarness();
@@ -267,7 +267,7 @@ export const brokenSurroundings: readonly Mutant[] = [
     })),
   },
   {
-    name: "leaves the metadata out of a state",
+    name: "omits the metadata from a state",
     breaks: "C10",
     createHarness: memoryThatMoves((driver) => ({
       exportThread(threadId: string) {

@@ -53,7 +53,7 @@ test("axe finds no problem in any state of the page", async () => {
   expect(found).toEqual([]);
 }, 300_000);
 
-test("everything is reached and left by keyboard, and the focus is seen", async () => {
+test("every element is reachable by keyboard, and the focus is visible", async () => {
   const { chat, page } = await tests.visit();
   await chat.send("Count to 3");
   await expect.poll(() => chat.titles()).toEqual(["Counting"]);
@@ -101,7 +101,7 @@ test("everything is reached and left by keyboard, and the focus is seen", async 
   await expect.poll(focused).toBe("Delete all chats");
 });
 
-test("screen readers are told when an answer begins and what it is, once", async () => {
+test("screen readers announce the start and the text of an answer once", async () => {
   const { chat, page } = await tests.visit();
   const live = page.locator("[aria-live=polite]");
   await page.evaluate(() => {
@@ -136,7 +136,7 @@ test("on a narrow screen the chats are a drawer that Escape closes", async () =>
   expect(overflow).toBeLessThanOrEqual(0);
 });
 
-test("the theme is the system's until another one is chosen, which stays", async () => {
+test("the theme is the system's until another one is chosen, and the choice is kept", async () => {
   const { chat, page } = await tests.visit(undefined, { colorScheme: "dark" });
   // Of `lab(…)`, from 0 to 100.
   const lightness = () =>
@@ -151,7 +151,7 @@ test("the theme is the system's until another one is chosen, which stays", async
   await chat.button("Use the dark theme").waitFor();
 });
 
-test("axe finds no problem where something is wrong", async () => {
+test("axe finds no problem in error states", async () => {
   const {
     chat,
     page,
@@ -175,7 +175,7 @@ test("axe finds no problem where something is wrong", async () => {
   expect(found).toEqual([]);
 }, 300_000);
 
-test("chats that cannot be loaded are told, and loaded once they can", async () => {
+test("an error shows that chats cannot be loaded, and they are loaded once that is possible", async () => {
   const { chat, page, expect: allow } = await tests.visit();
   await chat.send("Count to 3");
   allow("503", "404");

@@ -11,7 +11,7 @@ const NUMBERS = Array.from({ length: 60 }, (_, i) => i + 1).join(" ");
 
 const tests = setUpWebChat();
 
-test("a chat is renamed during its answer: the title stays, and the answer is whole", async () => {
+test("a chat is renamed during its answer: the title is kept, and the answer is complete", async () => {
   const { chat } = await tests.visit();
   await chat.send(COUNT, { wait: false });
   await chat.messages.last().getByText("1 2 3").waitFor();
@@ -26,7 +26,7 @@ test("a chat is renamed during its answer: the title stays, and the answer is wh
   expect((await chat.stored())[1]).toMatchObject({ text: NUMBERS, status: "complete" });
 });
 
-test("a chat is deleted during its answer, which ends, and does not come back", async () => {
+test("a chat deleted during its answer ends the answer, and does not reappear", async () => {
   const { chat, page } = await tests.visit();
   await chat.send(COUNT, { wait: false });
   await chat.messages.last().getByText("1 2 3").waitFor();
@@ -42,7 +42,7 @@ test("a chat is deleted during its answer, which ends, and does not come back", 
   await page.getByText("No chats yet.").waitFor();
 });
 
-test("of two tabs that approve at once one is refused, and the tool runs once", async () => {
+test("one of two concurrent approvals is refused, and the tool runs once", async () => {
   const one = await tests.visit();
   await one.chat.send("Delete packing-list.txt");
   await one.page.getByText("Delete packing-list.txt?").waitFor();
@@ -63,7 +63,7 @@ test("of two tabs that approve at once one is refused, and the tool runs once", 
   expect(await readdir(join(tests.folder, ".web-chat/files"))).not.toContain("packing-list.txt");
 });
 
-test("an answer that does not begin can be stopped, and asked for again", async () => {
+test("an answer that does not start can be stopped and requested again", async () => {
   const { chat, page } = await tests.visit();
   await chat.send("Take your time", { wait: false });
   await page.getByText("Waiting for the answer").waitFor();
@@ -78,7 +78,7 @@ test("an answer that does not begin can be stopped, and asked for again", async 
   await page.getByText("No answer came.").waitFor();
 });
 
-test("of a long chat the newest messages are shown, and earlier ones when asked for", async () => {
+test("a long chat shows its newest messages, and earlier ones on request", async () => {
   const { chat, page } = await tests.visit();
   const texts = Array.from({ length: 120 }, (_, i) => `Message ${i + 1}.`);
   await importChats(page, [{ title: "A long chat", activeAt: Date.now(), texts }]);

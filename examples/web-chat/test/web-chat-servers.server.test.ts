@@ -35,7 +35,7 @@ test("a tool is approved after a reload, on the other of two servers, and runs o
   expect(await files()).toContain("draft.txt");
 });
 
-test("an answer that another server makes is followed by what is saved of it", async () => {
+test("an answer that another server generates is shown by its saved text", async () => {
   const other = await tests.start(tests.folder);
   const { chat, page } = await tests.visit();
   await chat.send(COUNT, { wait: false });
@@ -46,7 +46,7 @@ test("an answer that another server makes is followed by what is saved of it", a
   expect(await chat.texts()).toEqual([COUNT, NUMBERS]);
 });
 
-test("with Redis, another server listens to an answer, and stops it", async () => {
+test("with Redis, another server streams an answer, and stops it", async () => {
   await using redis = await startServer("redis");
   const options = { url: redis.url, env: { REDIS_URL: redis.url } };
   const one = await tests.start(tests.folder, options);
@@ -69,7 +69,7 @@ test("with Redis, another server listens to an answer, and stops it", async () =
   expect((await chat.stored())[1]?.status).toBe("stopped");
 });
 
-test("a server that is killed in the middle of an answer is restarted, and the answer made again", async () => {
+test("a server killed during an answer is restarted, and the answer is generated again", async () => {
   const folder = await tests.newFolder();
   const killed = await tests.start(folder);
   const { chat, page, expect: allow } = await tests.visit(killed.url);
@@ -90,7 +90,7 @@ test("a server that is killed in the middle of an answer is restarted, and the a
   expect(await chat.stored()).toHaveLength(2);
 });
 
-test("a server that is asked to end saves what there is of an answer", async () => {
+test("a server that receives SIGTERM saves the partial answer", async () => {
   const folder = await tests.newFolder();
   const ended = await tests.start(folder);
   const { chat, page, expect: allow } = await tests.visit(ended.url);
@@ -104,7 +104,7 @@ test("a server that is asked to end saves what there is of an answer", async () 
   expect((await chat.texts())[1]).toMatch(/^1 2 3 4 5 6 7 8 9 10/);
 });
 
-test("after all chats are deleted, nothing of them is in the files of the database", async () => {
+test("after all chats are deleted, the database files contain none of their text", async () => {
   const folder = await tests.newFolder();
   const server = await tests.start(folder);
   const { chat, page } = await tests.visit(server.url);
@@ -131,7 +131,7 @@ test("after all chats are deleted, nothing of them is in the files of the databa
   expect(await grep(words)).toEqual([]);
 });
 
-test("an owner sees own chats only, and a request without a cookie, or from another site, none", async () => {
+test("owners see only their own chats; a request without a cookie or from another site sees none", async () => {
   const { chat, page } = await tests.visit();
   await chat.send("Count to 3");
   const path = `/api/chats/${chatIdOf(chat)}`;

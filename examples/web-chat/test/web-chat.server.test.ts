@@ -7,7 +7,7 @@ const NUMBERS = Array.from({ length: 60 }, (_, i) => i + 1).join(" ");
 
 const tests = setUpWebChat();
 
-test("a sent message is answered, and edited, made again and branched", async () => {
+test("a message is sent and answered, then edited, answered again and branched", async () => {
   const { chat } = await tests.visit();
   await chat.send("Which tram goes to the harbour?");
   expect((await chat.texts())[1]).toContain("Line 4 goes straight to the harbour.");
@@ -124,7 +124,7 @@ test("a chat in the archive keeps its title and commands above its messages", as
   await expect.poll(() => chat.titles()).toEqual(["Numbers"]);
 });
 
-test("an answer goes on over a reload in its middle, each word once", async () => {
+test("an answer continues after a reload, each word once", async () => {
   const { chat } = await tests.visit();
   await chat.send(COUNT, { wait: false });
   await chat.messages.last().getByText("1 2 3 4 5 6 7 8 9 10").waitFor();
@@ -136,7 +136,7 @@ test("an answer goes on over a reload in its middle, each word once", async () =
   expect((await chat.stored())[1]).toEqual({ role: "assistant", text: NUMBERS, status: "complete" });
 });
 
-test("a stopped answer stays as it was over a reload, and is made again", async () => {
+test("a stopped answer is unchanged after a reload, and can be generated again", async () => {
   const { chat, page } = await tests.visit();
   await chat.send(COUNT, { wait: false });
   await chat.messages.last().getByText("1 2 3 4 5 6 7 8 9 10").waitFor();
@@ -158,7 +158,7 @@ test("a stopped answer stays as it was over a reload, and is made again", async 
   expect(await chat.texts()).toEqual([COUNT, NUMBERS]);
 });
 
-test("a failed answer says so, and is made again", async () => {
+test("a failed answer shows its failure, and can be generated again", async () => {
   const { chat, page } = await tests.visit();
   await chat.send("Please fail");
   await page.getByText("This answer failed.").waitFor();
@@ -186,7 +186,7 @@ test("a question of the assistant is answered after a reload", async () => {
   expect((await chat.stored()).map(({ role }) => role)).toEqual(["user", "assistant", "user", "assistant"]);
 });
 
-test("of two tabs the one that is behind is refused, and goes on once reloaded", async () => {
+test("an outdated tab is refused, and continues after a reload", async () => {
   const one = await tests.visit();
   await one.chat.send("Which tram goes to the harbour?");
   const two = await tests.visit(one.page.url(), { like: one.page });

@@ -43,7 +43,7 @@ describe.each(Object.entries(ways))("%s", (_name, runIt) => {
     expect(await listOf("t")).toEqual(["user: one", "user: in between"]);
   });
 
-  test("of two first runs on a new thread, from two thread objects, one is stored", async () => {
+  test("one of two first runs on a new thread, from two thread objects, is stored", async () => {
     let calls = 0;
     const model = scripted(async () => {
       calls += 1;
@@ -85,7 +85,7 @@ describe.each(Object.entries(ways))("%s", (_name, runIt) => {
     expect(await listOf("t")).toEqual(["user: 5", "assistant: a", "user: 6", "assistant: b"]);
   });
 
-  test('onConflict "append" adds anyway, given to the agent or to the run', async () => {
+  test('onConflict "append" appends despite the conflict, given to the agent or to the run', async () => {
     const model = scripted(async () => {
       await stores.open("t").addMessages([{ role: "user", content: "in between" }]);
       return "late";
@@ -103,7 +103,7 @@ describe.each(Object.entries(ways))("%s", (_name, runIt) => {
     });
   });
 
-  test("what the model sees and the revision of the write belong together, also when another writes meanwhile", async () => {
+  test("the model's input and the revision of the write belong together, also during concurrent writes", async () => {
     const store = stores.open("t");
     let others = 2;
     const busy: ThreadStore = {

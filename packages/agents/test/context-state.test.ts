@@ -7,66 +7,72 @@ const user = (content: string): ChatMessage => ({ role: "user", content });
 const json = (value: unknown) => JSON.parse(JSON.stringify(value));
 
 describe("threadCreated", () => {
-  const telling = (told: string[]): ContextProvider => ({ threadCreated: async (id) => void told.push(id) });
+  const telling = (reported: string[]): ContextProvider => ({
+    threadCreated: async (id) => void reported.push(id),
+  });
 
   test("is called once, when a new thread gets its store, and not again after a restart", async () => {
-    const told: string[] = [];
-    const agent = new ChatAgent({ model: scripted(() => "x"), contextProviders: [telling(told)] });
+    const reported: string[] = [];
+    const agent = new ChatAgent({ model: scripted(() => "x"), contextProviders: [telling(reported)] });
     const thread = agent.getNewThread();
     await thread.serialize();
-    expect(told).toEqual([]);
+    expect(reported).toEqual([]);
     await agent.run("one", { thread });
     await agent.run("two", { thread });
     const id = thread.messageStore?.threadId;
-    expect(told).toEqual([id]);
+    expect(reported).toEqual([id]);
     const resumed = await agent.deserializeThread(json(await thread.serialize()));
     await agent.run("three", { thread: resumed });
-    expect(told).toEqual([id]);
+    expect(reported).toEqual([id]);
   });
 
-  test("is called for a thread that has its store already, whatever is done with it first", async () => {
+  test("is called once for a thread with a store, before its first run, message or serialization", async () => {
     for (const first of ["run", "onNewMessages", "serialize"]) {
-      const told: string[] = [];
-      const agent = new ChatAgent({ model: scripted(() => "x"), contextProviders: [telling(told)] });
+      const reported: string[] = [];
+      const agent = new ChatAgent({ model: scripted(() => "x"), contextProviders: [telling(reported)] });
       const thread = agent.getNewThread({ messageStore: createMemoryStores().open("t") });
       if (first === "onNewMessages") await thread.onNewMessages(user("a"));
       if (first === "serialize") await thread.serialize();
       await Promise.all([1, 2].map(() => agent.run("one", { thread, onConflict: "append" })));
-      expect(told).toEqual(["t"]);
+      expect(reported).toEqual(["t"]);
     }
   });
 
-  test("is called before a state with the id is given out, and not by the process that restores it", async () => {
-    const told: string[] = [];
-    const agent = new ChatAgent({ model: scripted(() => "x"), contextProviders: [telling(told)] });
+  test("is called before a state with the id is returned, and not by the process that restores it", async () => {
+    const reported: string[] = [];
+    const agent = new ChatAgent({ model: scripted(() => "x"), contextProviders: [telling(reported)] });
     const thread = agent.getNewThread({ messageStore: createMemoryStores().open("t") });
     const state = json(await thread.serialize());
-    expect(told).toEqual(["t"]);
+    expect(reported).toEqual(["t"]);
     await agent.run("one", { thread: await agent.deserializeThread(state) });
-    expect(told).toEqual(["t"]);
+    expect(reported).toEqual(["t"]);
   });
 
-  test("is called with the service's id, once there is one", async () => {
-    const told: string[] = [];
+  test("is called with the service's id once it exists", async () => {
+    const reported: string[] = [];
     const model = scripted(() => ({ text: "x", metadata: { openai: { responseId: "resp_1" } } }));
-    const agent = new ChatAgent({ model, serviceThread: openaiResponses, contextProviders: [telling(told)] });
+    const agent = new ChatAgent({
+      model,
+      serviceThread: openaiResponses,
+      contextProviders: [telling(reported)],
+    });
     const thread = agent.getNewThread();
     await agent.run("one", { thread });
     await agent.run("two", { thread });
-    expect(told).toEqual(["resp_1"]);
+    expect(reported).toEqual(["resp_1"]);
   });
 
-  test("one that throws fails the run, and is called again by the next run", async () => {
-    const told: string[] = [];
+  test("fails the run if it throws, and is called again by the next run", async () => {
+    const reported: string[] = [];
     let broken = true;
     const agent = new ChatAgent({
       model: scripted(() => "x"),
       contextProviders: [
-        telling(told),
+        telling(reported),
         {
           threadCreated: (id) => {
             if (broken) throw new Error("not now");
-            told.push(`second ${id}`);
+            reported.push(`second ${id}`);
           },
         },
       ],
@@ -76,11 +82,11 @@ describe("threadCreated", () => {
     expect(await thread.messageStore?.listMessages()).toEqual([{ role: "user", content: "one" }]);
     broken = false;
     await agent.run("one", { thread });
-    expect(told).toEqual(["t", "second t"]);
+    expect(reported).toEqual(["t", "second t"]);
   });
 });
 
-describe("what providers keep", () => {
+describe("the state of providers", () => {
   class Names implements ContextProvider {
     names: string[] = [];
     closed = 0;
@@ -101,7 +107,7 @@ describe("what providers keep", () => {
     }
   }
 
-  test("is kept in the thread's state, and given back in another process", async () => {
+  test("is kept in the thread's state, and restored in another process", async () => {
     const model = scripted(() => "x");
     const agentOf = () =>
       new ChatAgent({ model, contextProviders: [{ close: async () => {} }, new Names()] });
@@ -115,7 +121,7 @@ describe("what providers keep", () => {
     expect(asked(model)[0]).toBe("system: Known: Alice,Bob");
   });
 
-  test("is each thread's own where providers are made by a function, and closed with the thread", async () => {
+  test("is separate for each thread if a function creates the providers, which are closed with the thread", async () => {
     const made: Names[] = [];
     const model = scripted(() => "x");
     const agent = new ChatAgent({
@@ -142,7 +148,7 @@ describe("what providers keep", () => {
     expect(made.map(({ closed }) => closed)).toEqual([1, 0, 0, 1, 1]);
   });
 
-  test("providers that all threads share are closed with the agent, not with a thread", async () => {
+  test("of providers shared by all threads is closed with the agent, not with a thread", async () => {
     const names = new Names();
     {
       await using agent = new ChatAgent({ model: scripted(() => "x"), contextProviders: [names] });
@@ -155,7 +161,7 @@ describe("what providers keep", () => {
     expect(names.closed).toBe(1);
   });
 
-  test("a state that a provider refuses, or of another number of them, is INVALID_STATE", async () => {
+  test("fails with INVALID_STATE if a provider refuses it or the number of providers differs", async () => {
     const agent = new ChatAgent({ model: scripted(), contextProviders: [new Names()] });
     const state = { type: "scrollback.thread", version: 1 };
     const refused = await failureOf(agent.deserializeThread({ ...state, contextStates: [{}] }));
@@ -168,7 +174,7 @@ describe("what providers keep", () => {
     expect(StoreError.is(more, "INVALID_STATE")).toBe(true);
   });
 
-  test("a state that is not JSON is rejected when the thread is serialised", async () => {
+  test("is rejected by serialize if it is not JSON", async () => {
     for (const bad of [10n, () => 1]) {
       const agent = new ChatAgent({
         model: scripted(),

@@ -35,7 +35,7 @@ describe("invoking and invoked", () => {
     ]);
   });
 
-  test("a provider sees what came from outside, and what others injected only where it looks for it", async () => {
+  test("a provider receives the run's messages as messages, and those of other providers only in injected", async () => {
     const seen: unknown[] = [];
     const agent = new ChatAgent({
       model: scripted(weatherCall("Ghent"), "Warm."),
@@ -59,7 +59,7 @@ describe("invoking and invoked", () => {
     ]);
   });
 
-  test("the context says who runs, on which thread, and with which signal", async () => {
+  test("the context has the agent, the thread and the signal of the run", async () => {
     const contexts: InvocationContext[] = [];
     const provider: ContextProvider = { invoking: async (_, context) => void contexts.push(context) };
     const agent = new ChatAgent({
@@ -79,7 +79,7 @@ describe("invoking and invoked", () => {
     expect(contexts[1]).not.toHaveProperty("threadId");
   });
 
-  test("tools that a provider brings really run beside the agent's", async () => {
+  test("tools of a provider run beside the agent's", async () => {
     const model = scripted({ calls: [{ id: "1", name: "clock", input: {} }] }, "It is noon.");
     const agent = new ChatAgent({
       model,
@@ -94,7 +94,7 @@ describe("invoking and invoked", () => {
   test.each([
     ["the agent's", weatherTools().tools, [toolNamed("weather")]],
     ["another provider's", {}, [toolNamed("weather"), toolNamed("weather")]],
-  ])("a tool whose name is %s is an error", async (_whose, tools, provided) => {
+  ])("a tool whose name is %s fails the run", async (_whose, tools, provided) => {
     const model = scripted("never");
     const agent = new ChatAgent({
       model,
@@ -110,7 +110,7 @@ describe("invoking and invoked", () => {
     expect(model.doGenerateCalls).toHaveLength(0);
   });
 
-  test("a provider that throws in invoking fails the run; those asked so far hear of it", async () => {
+  test("a provider that throws in invoking fails the run; invoked of it and of earlier providers gets the error", async () => {
     const failure = new Error("no context");
     const invocations: unknown[] = [];
     const listen = (name: string): ContextProvider => ({
@@ -138,7 +138,7 @@ describe("invoking and invoked", () => {
     expect(await stores.open("t").listMessages()).toEqual([{ role: "user", content: "Hi" }]);
   });
 
-  test("invoked is called after a failure of the model too, with the error and no response", async () => {
+  test("invoked is also called after a failure of the model, with the error and no response", async () => {
     const failure = new Error("out");
     const invocations: Invocation[] = [];
     const agent = new ChatAgent({
@@ -149,10 +149,10 @@ describe("invoking and invoked", () => {
     expect(invocations).toStrictEqual([{ request: [user("Hi")], error: failure }]);
   });
 
-  test("a provider that throws in invoked is reported, undoes nothing, and the others are called too", async () => {
+  test("an error in invoked is reported, undoes nothing, and the other providers are still called", async () => {
     const failure = new Error("no memory");
     const reported: unknown[] = [];
-    let told = 0;
+    let warnings = 0;
     const stores = createMemoryStores();
     const agent = new ChatAgent({
       model: scripted("Hello."),
@@ -166,7 +166,7 @@ describe("invoking and invoked", () => {
             throw failure;
           },
         },
-        { invoked: async () => void told++ },
+        { invoked: async () => void warnings++ },
       ],
     });
     const warned = vi.spyOn(process, "emitWarning").mockImplementation(() => {});
@@ -175,11 +175,11 @@ describe("invoking and invoked", () => {
     expect(warned.mock.calls).toMatchObject([[expect.stringContaining("onError: a listener's"), {}]]);
     warned.mockRestore();
     expect(reported).toEqual([failure, { source: "contextProviders[0].invoked" }]);
-    expect(told).toBe(1);
+    expect(warnings).toBe(1);
     expect(lines(await stores.open("t").listMessages())).toEqual(["user: Hi", "assistant: Hello."]);
   });
 
-  test("by default what is reported is a process warning", async () => {
+  test("errors are reported as process warnings by default", async () => {
     const agent = new ChatAgent({
       model: scripted("Hello."),
       contextProviders: [{ invoking: async (_, context) => context.report(new Error("half a memory")) }],
@@ -197,7 +197,7 @@ describe("invoking and invoked", () => {
     [{ instructions: 5 }, "instructions must be a string"],
     [{ messages: "text" }, "messages must be an array"],
     [{ messages: [{ role: "robot", content: "x" }] }, "messages[0]: role must be"],
-  ])("what a provider must not return fails the run: %o", async (returned, problem) => {
+  ])("an invalid result of a provider fails the run: %o", async (returned, problem) => {
     const agent = new ChatAgent({
       model: scripted("never"),
       contextProviders: [{ invoking: async () => returned as never }],

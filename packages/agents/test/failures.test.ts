@@ -33,7 +33,7 @@ describe.each(Object.entries(ways))("%s", (_name, runIt) => {
     expect(await listOf("t")).toEqual([...kept, "user: Again", "assistant: Fine now."]);
   });
 
-  test("a provider's answer that ends in an error is a failed run", async () => {
+  test("an answer that ends with an error of the model fails the run", async () => {
     const model = scripted("partial");
     model.doGenerate = async () => ({
       content: [{ type: "text", text: "partial" }],
@@ -61,7 +61,7 @@ describe.each(Object.entries(ways))("%s", (_name, runIt) => {
     expect(await listOf("t")).toEqual(["user: Hello"]);
   });
 
-  test("a cancelled run rejects with ABORTED at once, also when nobody listens, and stores no answer", async () => {
+  test("a cancelled run rejects with ABORTED at once, also if the model ignores its signal, and stores no answer", async () => {
     const never = scripted(() => new Promise<never>(() => {}));
     const agent = new ChatAgent({ model: never });
     const thread = agent.getNewThread({ messageStore: stores.open("t") });
@@ -106,7 +106,7 @@ describe.each(Object.entries(ways))("%s", (_name, runIt) => {
     expect(await listOf("t")).toEqual(["user: go"]);
   });
 
-  test("so does one that was approved", async () => {
+  test("an approved tool that continues after its run was cancelled causes no write", async () => {
     const weather = weatherTools();
     const abort = new AbortController();
     let end = () => {};

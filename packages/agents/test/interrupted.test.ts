@@ -23,7 +23,7 @@ const out = new Error("the model is out");
 describe.each(both)('%s, persist "%s"', (way, persist) => {
   const runIt = ways[way as keyof typeof ways];
 
-  test("the input is stored before the model is asked", async () => {
+  test("the input is stored before the model is called", async () => {
     const seen: string[][] = [];
     const model = scripted(async () => {
       seen.push(await listOf("t"));
@@ -37,7 +37,7 @@ describe.each(both)('%s, persist "%s"', (way, persist) => {
     expect(await listOf("t")).toHaveLength(4);
   });
 
-  test("a failing model loses neither the input nor the steps that were finished", async () => {
+  test("a failing model loses neither the input nor finished steps", async () => {
     const model = scripted(weatherCall("Ghent"), weatherCall("Bruges"), { error: out });
     const agent = new ChatAgent({ model, tools: weatherTools().tools, persist });
     const thread = agent.getNewThread({ messageStore: stores.open("t") });
@@ -51,7 +51,7 @@ describe.each(both)('%s, persist "%s"', (way, persist) => {
     ]);
   });
 
-  test("a run that is tried again doubles nothing, and its tools do not run again", async () => {
+  test("a retried run doubles nothing, and its tools do not run again", async () => {
     const weather = weatherTools();
     const model = scripted({ error: out }, weatherCall("Ghent"), { error: out }, "21 degrees.");
     const agent = new ChatAgent({
@@ -82,7 +82,7 @@ describe.each(both)('%s, persist "%s"', (way, persist) => {
     ]);
   });
 
-  test("an approval whose run failed is tried again, in one exchange", async () => {
+  test("an approval whose run failed is retried in one exchange", async () => {
     const weather = weatherTools();
     const model = scripted(weatherCall("Ghent"), { error: out }, "21 degrees.");
     const agent = new ChatAgent({
@@ -119,7 +119,7 @@ describe.each(both)('%s, persist "%s"', (way, persist) => {
     ]);
   });
 
-  test("the same words again, in a new turn or under another id, are another message", async () => {
+  test("the same text in a new turn or under another id is another message", async () => {
     const model = scripted("Yes?", "Yes!", { error: out }, "Once more.");
     const agent = new ChatAgent({ model, persist });
     const thread = agent.getNewThread({ messageStore: stores.open("t") });
@@ -147,7 +147,7 @@ describe.each(both)('%s, persist "%s"', (way, persist) => {
     expect(await listOf("t")).toEqual(["user: Hi", "assistant: Hello."]);
   });
 
-  test("a provider that fails, and an abort, lose no input either", async () => {
+  test("a failing provider and an abort lose no input", async () => {
     const agent = new ChatAgent({ model: scripted(() => new Promise<never>(() => {})), persist });
     const thread = agent.getNewThread({ messageStore: stores.open("t") });
     const abort = new AbortController();
@@ -171,7 +171,7 @@ describe.each(both)('%s, persist "%s"', (way, persist) => {
     expect(await listOf("u")).toEqual(["user: Hi"]);
   });
 
-  test("a store that fails keeps the model from being asked", async () => {
+  test("the model is not called if the store fails", async () => {
     const driver = new WatchedDriver();
     const model = scripted("Never.");
     const agent = new ChatAgent({ model, persist });
@@ -184,7 +184,7 @@ describe.each(both)('%s, persist "%s"', (way, persist) => {
     expect(asked(model)).toEqual([]);
   });
 
-  test("a write that fails after a failed run is reported, and the run rejects with its own error", async () => {
+  test("a failed write after a failed run is reported, and the run rejects with its own error", async () => {
     const errors: unknown[] = [];
     const driver = new WatchedDriver();
     const agent = new ChatAgent({
@@ -204,7 +204,7 @@ describe.each(both)('%s, persist "%s"', (way, persist) => {
   });
 });
 
-describe.each(Object.entries(ways))("%s that is aborted while it stores", (_name, runIt) => {
+describe.each(Object.entries(ways))("%s that is aborted during a write", (_name, runIt) => {
   /** A store whose nth write takes a while, and aborts the run when it begins. */
   function slowAt(nth: number, abort: AbortController) {
     const driver = new WatchedDriver();
@@ -220,7 +220,7 @@ describe.each(Object.entries(ways))("%s that is aborted while it stores", (_name
     return createStores(driver);
   }
 
-  test.each([1, 2])("its write %i is finished, and nothing is stored twice", async (nth) => {
+  test.each([1, 2])("finishes its write %i, and stores nothing twice", async (nth) => {
     const abort = new AbortController();
     stores = slowAt(nth, abort);
     const agent = new ChatAgent({
@@ -238,7 +238,7 @@ describe.each(Object.entries(ways))("%s that is aborted while it stores", (_name
     expect(await listOf("t")).toEqual(nth === 1 ? all.slice(0, 1) : all);
   });
 
-  test("before it has begun to, nothing is stored", async () => {
+  test("stores nothing if aborted before the write", async () => {
     const abort = new AbortController();
     const driver = new WatchedDriver();
     const read = driver.read.bind(driver);

@@ -37,7 +37,7 @@ describe("a failure", () => {
     }
   });
 
-  test("of the network is one too", async () => {
+  test("of the network is reported and fails no run", async () => {
     const quiet = [vi.spyOn(console, "error"), vi.spyOn(console, "warn")];
     for (const spy of quiet) spy.mockImplementation(() => {});
     const gone = await Mem0Server.start();
@@ -52,7 +52,7 @@ describe("a failure", () => {
     for (const spy of quiet) spy.mockRestore();
   });
 
-  test('of a search fails the run with onFailure "throw"; that of a save is reported all the same', async () => {
+  test('of a search fails the run with onFailure "throw"; one of a save is still reported', async () => {
     const { agent, model } = agentWith(memoryOf({ onFailure: "throw" }));
     mem0.server.failWith = 503;
     expect(await failureOf(agent.run("Hi"))).toMatchObject({ code: "UNAVAILABLE" });
@@ -71,7 +71,7 @@ describe("a failure", () => {
 });
 
 describe("the client", () => {
-  test("can be one of yours, which is never closed", async () => {
+  test("can be the caller's, which is never closed", async () => {
     const close = vi.fn();
     const client = Object.assign(new MemoryClient({ apiKey, host: mem0.server.url }), { close });
     const memory = new Mem0Memory({ client, userId: "alice" });
@@ -85,7 +85,7 @@ describe("the client", () => {
     );
   });
 
-  test("that it created itself is released when it is closed, and not created again", async () => {
+  test("that Mem0Memory created is released by close, and not created again", async () => {
     const memory = memoryOf({});
     const { agent } = agentWith(memory);
     await agent.run("I like tea.");

@@ -15,8 +15,8 @@ const header = "## Memories\nConsider the following memories when answering user
 const mem0 = useMem0();
 const { memoryOf, agentWith } = mem0;
 
-describe("what is remembered", () => {
-  test("in one thread is known in another, as one message before the input, and stored in none", async () => {
+describe("a memory", () => {
+  test("of one thread is known in another, as one message before the input, and is stored in neither", async () => {
     const { agent, model } = agentWith(memoryOf({}));
     await agent.run("I like green tea.", { thread: agent.getNewThread() });
     await agent.run("My green bike is new.", { thread: agent.getNewThread() });
@@ -30,7 +30,7 @@ describe("what is remembered", () => {
     expect(mem0.reported).toEqual([]);
   });
 
-  test("is the text that a user, the model and the application wrote; no tool's messages and nothing blank", async () => {
+  test("is the text of user, model and application messages, without tool messages and blank ones", async () => {
     const model = scripted(weatherCall("Ghent"), "21 degrees.");
     const { agent } = agentWith(memoryOf({}), model);
     await agent.run([
@@ -57,7 +57,7 @@ describe("what is remembered", () => {
     ]);
   });
 
-  test("of a run that failed is nothing", async () => {
+  test("is not created by a failed run", async () => {
     const { agent } = agentWith(memoryOf({}), scripted({ error: new Error("out") }));
     await failureOf(agent.run("I like tea."));
     expect(mem0.server.added).toEqual([]);
@@ -79,14 +79,14 @@ describe("a search", () => {
     expect(mem0.server.searches.map(({ query }) => query)).toEqual(["one", "two\nthree"]);
   });
 
-  test("is not made for a blank query", async () => {
+  test("is not sent for a blank query", async () => {
     const { agent, model } = agentWith(memoryOf({}));
     await agent.run(" \n ");
     expect(mem0.server.searches).toEqual([]);
     expect(model.doGenerateCalls).toHaveLength(1);
   });
 
-  test("may be answered by a plain list", async () => {
+  test("accepts a plain list as the reply", async () => {
     mem0.server.answersLists = true;
     const { agent, model } = agentWith(memoryOf({}));
     await agent.run("I like green tea.");
@@ -94,13 +94,13 @@ describe("a search", () => {
     expect(asked(model)[0]).toBe(`user: ${header}\nI like green tea.`);
   });
 
-  test("that finds nothing injects nothing", async () => {
+  test("without results injects nothing", async () => {
     const { agent, model } = agentWith(memoryOf({}));
     await agent.run("Which tea is green?");
     expect(asked(model)).toEqual(["user: Which tea is green?"]);
   });
 
-  test("puts what it finds under the header that was given", async () => {
+  test("puts its results under the given header", async () => {
     const { agent, model } = agentWith(memoryOf({ header: "You know:" }));
     await agent.run("I like green tea.");
     await agent.run("Which tea is green?");
@@ -115,8 +115,8 @@ describe("a search", () => {
   });
 });
 
-describe("whose memories", () => {
-  test("at least one id is needed when it is used, else the run fails", async () => {
+describe("scopes", () => {
+  test("a run without any id fails", async () => {
     const memory = new Mem0Memory({ apiKey, host: mem0.server.url });
     const { agent, model } = agentWith(memory);
     expect(await failureOf(agent.run("Hi"))).toMatchObject({
@@ -136,7 +136,7 @@ describe("whose memories", () => {
       { user_id: "u", agent_id: "a", app_id: "p", run_id: "t" },
       [{ user_id: "u" }, { app_id: "p" }, { run_id: "t" }],
     ],
-  ])("%o is saved under %o and searched for by %o", async (ids, saved, filters) => {
+  ])("%o saves with %o and searches by %o", async (ids, saved, filters) => {
     const { agent, model } = agentWith(new Mem0Memory({ apiKey, host: mem0.server.url, ...ids }));
     await agent.run("I like green tea.");
     await agent.run("Which tea is green?");
@@ -146,7 +146,7 @@ describe("whose memories", () => {
     expect(asked(model)[0]).toContain("I like green tea.");
   });
 
-  test("what one user said is not found for another through an agent that both talk to", async () => {
+  test("memories of one user are not found for another user of the same agent", async () => {
     const agentId = "concierge";
     await agentWith(memoryOf({ userId: "alice", agentId })).agent.run("My green safe opens with 1234.");
     const { agent, model } = agentWith(memoryOf({ userId: "bob", agentId }));
@@ -158,7 +158,7 @@ describe("whose memories", () => {
 describe("scopeToThread", () => {
   const scoped = () => new Mem0Memory({ apiKey, host: mem0.server.url, scopeToThread: true });
 
-  test("keeps memories in the thread, also over a restart", async () => {
+  test("keeps memories in the thread, also after a restart", async () => {
     const stores = createMemoryStores();
     const { agent } = agentWith(scoped());
     const thread = agent.getNewThread({ messageStore: stores.open("t1") });
@@ -173,7 +173,7 @@ describe("scopeToThread", () => {
     expect(asked(elsewhere)).toEqual(["user: Which tea is green?"]);
   });
 
-  test("is of one thread at a time: a run on another fails, new or restored", async () => {
+  test("serves one thread: a run on another, new or restored, fails", async () => {
     const stores = createMemoryStores();
     const { agent } = agentWith(scoped());
     const thread = agent.getNewThread({ messageStore: stores.open("t1") });
@@ -191,7 +191,7 @@ describe("scopeToThread", () => {
     });
   });
 
-  test("is each thread's own where providers are made by a function", async () => {
+  test("is separate for each thread if a function creates the providers", async () => {
     const stores = createMemoryStores();
     const { agent } = agentWith(scoped);
     for (const id of ["t1", "t2"]) {

@@ -69,7 +69,7 @@ const modelMessage = fc
   .map((message) => structuredClone(message) as ModelMessage);
 
 describe("ModelMessage and ChatMessage", () => {
-  test("any message of the AI SDK comes back from a store exactly as it went in", async () => {
+  test("any message of the AI SDK is read from a store exactly as it was written", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(modelMessage, { minLength: 1, maxLength: 5 }), async (messages) => {
         const store = createMemoryStores().open();
@@ -80,7 +80,7 @@ describe("ModelMessage and ChatMessage", () => {
     );
   });
 
-  test("what only a ChatMessage has does not go to the model", () => {
+  test("fields that only a ChatMessage has are not sent to the model", () => {
     const message: ChatMessage = {
       id: "1",
       role: "user",
@@ -95,7 +95,7 @@ describe("ModelMessage and ChatMessage", () => {
     ]);
   });
 
-  test("parts that no model takes are left out, and messages of nothing else", () => {
+  test("parts that models do not accept are omitted, and messages with only such parts", () => {
     const chart = { type: "chart", points: [1] } as never;
     expect(
       toModelMessages([
@@ -126,7 +126,7 @@ describe("ModelMessage and ChatMessage", () => {
     [{ code: 404 }, true, { type: "error-json", value: { code: 404 } }],
     [undefined, undefined, { type: "json", value: null }],
     [{ type: "json", value: 1 }, undefined, { type: "json", value: 1 }],
-  ])("a tool's result %o (error: %o) takes the AI SDK's form", (value, isError, expected) => {
+  ])("a tool's result %o (error: %o) is converted to the AI SDK's form", (value, isError, expected) => {
     const ids = { type: "tool-result" as const, toolCallId: "1", toolName: "t" };
     const result = { ...ids, output: value, ...(isError !== undefined && { isError }) };
     expect(toModelMessages([{ role: "tool", content: [result] }])).toStrictEqual([

@@ -13,7 +13,7 @@ beforeEach(async () => {
 });
 afterEach(() => server[Symbol.asyncDispose]());
 
-test("a thread that OpenAI keeps continues by its id alone, streaming or not, and after a restart", async () => {
+test("a thread stored by OpenAI continues by its id, streaming or not, and after a restart", async () => {
   const thread = agent.getNewThread();
   expect((await agent.run("one", { thread })).text).toBe("I know 1 inputs.");
   const parts = await partsOf(agent.runStream("two", { thread }));
@@ -30,7 +30,7 @@ test("a thread that OpenAI keeps continues by its id alone, streaming or not, an
   ]);
 });
 
-test("an id that OpenAI does not know fails the run, and the thread keeps it", async () => {
+test("an id unknown to OpenAI fails the run, and the thread keeps it", async () => {
   const thread = agent.getNewThread({ serviceThreadId: "resp_gone" });
   expect(String(await failureOf(agent.run("one", { thread })))).toContain("Previous response not found");
   expect(thread.serviceThreadId).toBe("resp_gone");

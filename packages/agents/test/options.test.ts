@@ -6,7 +6,7 @@ import { failureOf, scripted } from "./models.ts";
 const model = scripted();
 const stores = createMemoryStores();
 
-describe("bad input is INVALID_ARGUMENT that names the field", () => {
+describe("invalid input fails with INVALID_ARGUMENT naming the field", () => {
   test.each([
     [undefined, "ChatAgent: model must be a language model"],
     [{}, "ChatAgent: model must be a language model"],
@@ -64,7 +64,7 @@ describe("bad input is INVALID_ARGUMENT that names the field", () => {
     expect((await agent.run("Hi", { thread })).text).toBe("Hello.");
   });
 
-  test("a message that no store can carry fails the run and stores nothing", async () => {
+  test("a message that cannot be stored fails the run and stores nothing", async () => {
     const agent = new ChatAgent({ model: scripted("Hello.") });
     const messageStore = stores.open();
     const thread = agent.getNewThread({ messageStore });

@@ -6,7 +6,7 @@ import { asked, failureOf, lines, scripted } from "./models.ts";
 const user = (content: string): ChatMessage => ({ role: "user", content });
 const json = (value: unknown) => JSON.parse(JSON.stringify(value));
 
-describe("a custom store of the four methods alone", () => {
+describe("a custom store with only the four methods", () => {
   class ListStore implements ThreadStore {
     messages: ChatMessage[] = [];
     broken: Error | undefined;
@@ -51,7 +51,7 @@ describe("a custom store of the four methods alone", () => {
     await first;
   });
 
-  test("without revisions a write from elsewhere is not noticed", async () => {
+  test("without revisions a write by another process is not detected", async () => {
     const store = new ListStore();
     const model = scripted(() => {
       store.messages.push(user("in between"));
@@ -73,7 +73,7 @@ describe("a custom store of the four methods alone", () => {
     expect(await failureOf(agent.deserializeThread(state))).toMatchObject(expected);
   });
 
-  test("what it fails with is wrapped with its cause", async () => {
+  test("its errors are wrapped as the cause", async () => {
     const store = new ListStore();
     store.broken = new Error("disk on fire");
     const agent = new ChatAgent({ model: scripted("x") });

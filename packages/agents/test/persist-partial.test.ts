@@ -32,7 +32,7 @@ describe("persistPartial", () => {
   }
 
   test.each(persistModes)(
-    'keeps the text that was read of a stopped step, marked (persist "%s")',
+    'keeps the text that was received of a stopped step, marked (persist "%s")',
     async (persist) => {
       const model = scripted(
         { calls: [{ id: "c", name: "weather", input: { city: "Ghent" } }], text: "Let me see. " },
@@ -71,7 +71,7 @@ describe("persistPartial", () => {
     expect(await listOf("t")).toEqual(["user: Tell me", "assistant: Once upon "]);
   });
 
-  test("without it, and without any text, there is no such message", async () => {
+  test("stores no such message without the option or without text", async () => {
     const agent = new ChatAgent({ model: scripted("It is warm today.", { error: out }) });
     const thread = agent.getNewThread({ messageStore: stores.open("t") });
     await stopAt(agent, 2, { thread });
@@ -80,7 +80,7 @@ describe("persistPartial", () => {
     expect(await listOf("t")).toEqual(["user: Tell me"]);
   });
 
-  test("the model sees it after a further message; a retried run answers again", async () => {
+  test("sends the partial text to the model after a further message; a retried run answers again", async () => {
     const model = scripted("It is warm today.", "It is cold today.", "Because of the wind.", "Really.");
     const agent = new ChatAgent({ model, persistPartial: true });
     const thread = agent.getNewThread({ messageStore: stores.open("t") });
@@ -99,7 +99,7 @@ describe("persistPartial", () => {
     ]);
   });
 
-  test("is kept of an answer that a provider ended with an error", async () => {
+  test("keeps the text of an answer that the model ended with an error", async () => {
     const model = scripted("partial");
     const generate = model.doGenerate;
     model.doGenerate = async (call) => ({

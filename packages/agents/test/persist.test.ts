@@ -110,7 +110,7 @@ describe.each(Object.entries(ways))("%s", (_name, runIt) => {
     expect(calls).toBe(2);
   });
 
-  test('persist "eachStep" waits with a step whose tool call is open until its result is there', async () => {
+  test('persist "eachStep" stores a step with an open tool call once its result exists', async () => {
     const seen: number[] = [];
     const next = async () => {
       const call = seen.push((await stores.open("t").listMessages()).length);
@@ -144,7 +144,7 @@ describe.each(Object.entries(ways))("%s", (_name, runIt) => {
   });
 });
 
-test("a save whose reply is lost is retried under one operation id and never doubles the turn", async () => {
+test("a save whose reply is lost is retried under one operation id and does not double the turn", async () => {
   const driver = new WatchedDriver();
   stores = createStores(driver);
   const agent = new ChatAgent({ model: scripted("Hello.", "Bye.") });

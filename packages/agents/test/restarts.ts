@@ -54,7 +54,7 @@ export function describeRestarts(backend: string, urlOf: () => string): void {
       return lines(await stores.restore((state as ThreadState).storeState).listMessages());
     }
 
-    test("a process that is killed in the middle of a turn has stored its input, and the next one answers it", async () => {
+    test("a process killed during a turn has stored its input, and the next one answers it", async () => {
       const { state } = await turn({ url, ...begin });
       const doomed = new AgentProcess({
         url,
@@ -69,7 +69,7 @@ export function describeRestarts(backend: string, urlOf: () => string): void {
       expect(again.stored).toEqual([...firstTurn, "user: And in Bruges?", "assistant: 20 degrees."]);
     });
 
-    test('with persist "eachStep" the steps that were whole are kept, and the next process goes on from them', async () => {
+    test('with persist "eachStep" complete steps are kept, and the next process continues from them', async () => {
       const { state } = await turn({ url, ...begin });
       const doomed = new AgentProcess({
         url,
@@ -87,7 +87,7 @@ export function describeRestarts(backend: string, urlOf: () => string): void {
       expect(resumed.stored).toEqual([...kept, "assistant: 20 degrees."]);
     });
 
-    test("of two processes with concurrent runs on one thread exactly one is answered; the other fails with CONFLICT", async () => {
+    test("exactly one of two processes with concurrent runs on a thread is answered; the other fails with CONFLICT", async () => {
       const { state } = await turn({ url, ...begin });
       const run = (name: string) =>
         new AgentProcess({ url, state, input: name, answers: [`to ${name}`], waitAt: 1 });
@@ -124,7 +124,7 @@ export function describeRestarts(backend: string, urlOf: () => string): void {
       expect(after).toEqual(["user: A", "user: B", ...order.flatMap(answerTo)]);
     });
 
-    test("the state does not grow with the history, and holds no word of it and no secret", async () => {
+    test("the state does not grow with the history, and contains no text of it and no secret", async () => {
       const first = await turn({ url, ...begin });
       const size = JSON.stringify(first.state).length;
       let state = first.state;
@@ -136,7 +136,7 @@ export function describeRestarts(backend: string, urlOf: () => string): void {
       expect(JSON.stringify(state)).not.toContain(new URL(url).host || "no host in this URL");
     });
 
-    test("to restore a thread writes nothing", async () => {
+    test("restoring a thread writes nothing", async () => {
       const { state } = await turn({ url, ...begin });
       await using stores = await openStores(url);
       const store = stores.restore((state as ThreadState).storeState);

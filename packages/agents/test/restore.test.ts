@@ -13,7 +13,7 @@ import { ways } from "./ways.ts";
 const json = (value: unknown) => JSON.parse(JSON.stringify(value));
 
 describe("serialize", () => {
-  test("a thread that was never used is its type and version", async () => {
+  test("returns only type and version for an unused thread", async () => {
     expect(await new ChatAgent({ model: scripted() }).getNewThread().serialize()).toStrictEqual({
       type: "scrollback.thread",
       version: 1,
@@ -42,7 +42,7 @@ describe("serialize", () => {
     });
   });
 
-  test("in memory it holds the messages and restores whole in another process' agent, once", async () => {
+  test("includes the messages of a thread in memory, which another process restores once", async () => {
     const agent = new ChatAgent({ model: scripted("Hello, Alice.") });
     const thread = agent.getNewThread();
     await agent.run("I am Alice.", { thread });
@@ -72,7 +72,7 @@ describe("deserializeThread", () => {
     return createStores(proxied);
   }
 
-  test("a restored thread reads the very same history, and nothing is added again", async () => {
+  test("a restored thread reads the same history, and nothing is added again", async () => {
     const stores = persistentStores();
     const agent = new ChatAgent({ model: scripted("Hello.", "Again."), stores });
     const thread = agent.getNewThread();
@@ -100,7 +100,7 @@ describe("deserializeThread", () => {
     expect(size).toBeLessThan(300);
   });
 
-  test("a function that makes stores is given the saved state, and alone applies it", async () => {
+  test("a function that creates stores receives the saved state, and only it applies the state", async () => {
     const stores = persistentStores();
     const given: (StoreState | undefined)[] = [];
     const agent = new ChatAgent({
@@ -118,7 +118,7 @@ describe("deserializeThread", () => {
     expect(await resumed.messageStore?.listMessages()).toHaveLength(2);
   });
 
-  test("a store that is given takes the state by its updateFromState", async () => {
+  test("a given store applies the state by its updateFromState", async () => {
     const stores = persistentStores();
     const agent = new ChatAgent({ model: scripted("Hello.") });
     const thread = agent.getNewThread({ messageStore: stores.open("t") });
@@ -136,7 +136,11 @@ describe("deserializeThread", () => {
     ["a text", "{}", "must be an object"],
     ["another type", { type: "scrollback.store", version: 1 }, "type must be"],
     ["another version", { type: "scrollback.thread", version: 2 }, "version must be 1"],
-    ["a wrong id", { type: "scrollback.thread", version: 1, serviceThreadId: 5 }, "serviceThreadId must be"],
+    [
+      "an invalid id",
+      { type: "scrollback.thread", version: 1, serviceThreadId: 5 },
+      "serviceThreadId must be",
+    ],
     ["no store state", { type: "scrollback.thread", version: 1, storeState: null }, "storeState must be"],
     [
       "a store state of something else",
@@ -152,19 +156,19 @@ describe("deserializeThread", () => {
       },
       'backend must be "memory"',
     ],
-    ["wrong context states", { type: "scrollback.thread", version: 1, contextStates: {} }, "contextStates"],
+    ["invalid context states", { type: "scrollback.thread", version: 1, contextStates: {} }, "contextStates"],
     [
       "states of others",
       { type: "scrollback.thread", version: 1, contextStates: [1] },
       "has 1 states, but 0",
     ],
-  ])("%s is INVALID_STATE", async (_what, state, problem) => {
+  ])("%s fails with INVALID_STATE", async (_what, state, problem) => {
     const error = await failureOf(new ChatAgent({ model: scripted() }).deserializeThread(state));
     expect(error).toMatchObject({ code: "INVALID_STATE", message: expect.stringContaining(problem) });
   });
 
   test.each(["1u0000000001000null", "1u00000000010007", '1u0000000001000{"role":"user"}'])(
-    "a record that is no message (%s) is INVALID_STATE",
+    "a record that is not a message (%s) fails with INVALID_STATE",
     async (record) => {
       const agent = new ChatAgent({ model: scripted("Hello.", "Never asked.") });
       const thread = agent.getNewThread();
@@ -181,7 +185,7 @@ describe("deserializeThread", () => {
     },
   );
 
-  test("a failing store is wrapped with its cause, and nothing of its text is shown", async () => {
+  test("an error of a store is wrapped as the cause, and its text is not shown", async () => {
     const failure = new Error("connect redis://:hunter2@host");
     const agent = new ChatAgent({
       model: scripted(),

@@ -28,7 +28,7 @@ describe.each(Object.entries(ways))("%s with the id of a thread", (_name, runIt)
     expect(closed, "providers of the thread are closed with the run").toHaveLength(2);
   });
 
-  test("of two concurrent runs one is rejected before its model is called", async () => {
+  test("rejects one of two concurrent runs before its model is called", async () => {
     let calls = 0;
     const model = scripted(async () => {
       calls += 1;

@@ -39,7 +39,7 @@ describe.each(Object.entries(ways))("%s", (_name, runIt) => {
     ]);
   });
 
-  test("to the model go, in order: all instructions, history, providers' messages, the input", async () => {
+  test("the model receives, in order: all instructions, history, providers' messages, the input", async () => {
     const model = scripted("first", "second");
     const provider = (name: string): ContextProvider => ({
       invoking: async () => ({
@@ -88,7 +88,7 @@ describe.each(Object.entries(ways))("%s", (_name, runIt) => {
     expect(driver.commits.map((commit) => commit.append.length)).toEqual([1, 3]);
   });
 
-  test("a turn with tool calls goes back to the model exactly as the AI SDK itself would send it", async () => {
+  test("a turn with tool calls is sent to the model exactly as the AI SDK sends it", async () => {
     const script = () => scripted(weatherCall("Ghent"), "21 degrees.", "You asked about Ghent.");
     const ours = script();
     const agent = new ChatAgent({ model: ours, stores, tools: weatherTools().tools });
@@ -107,7 +107,7 @@ describe.each(Object.entries(ways))("%s", (_name, runIt) => {
     expect(prompts(ours)).toHaveLength(3);
   });
 
-  test("a run is at most maxSteps long, and ends on a whole exchange", async () => {
+  test("a run has at most maxSteps steps, and ends with a whole exchange", async () => {
     let calls = 0;
     const model = scripted(() => weatherCall("Ghent", `call-${++calls}`));
     const agent = new ChatAgent({ model, tools: weatherTools().tools, maxSteps: 3 });
@@ -117,7 +117,7 @@ describe.each(Object.entries(ways))("%s", (_name, runIt) => {
     expect((await listOf("t")).at(-1)).toBe("tool: [tool-result]");
   });
 
-  test("without a thread nothing is kept", async () => {
+  test("without a thread nothing is stored", async () => {
     const model = scripted("one", "two");
     const opened: unknown[] = [];
     const agent = new ChatAgent({
@@ -133,7 +133,7 @@ describe.each(Object.entries(ways))("%s", (_name, runIt) => {
     expect(opened).toEqual([]);
   });
 
-  test("system messages in the history and in the input reach the model in their place", async () => {
+  test("system messages in the history and the input reach the model at their position", async () => {
     await stores.open("t").addMessages([
       { role: "system", content: "The user is a guest." },
       { role: "user", content: "Hi" },
@@ -166,7 +166,7 @@ describe.each(Object.entries(ways))("%s", (_name, runIt) => {
     expect((await listOf("t")).at(-1)).toBe("assistant: 21 degrees.");
   });
 
-  test("a reducer shortens what the model sees, and nothing else", async () => {
+  test("a reducer shortens only the model's input", async () => {
     const model = scripted("a", "b", "c");
     const given: unknown[] = [];
     const agent = new ChatAgent({
@@ -197,7 +197,7 @@ function approvalIn(messages: readonly ChatMessage[]): string {
 }
 
 describe("run", () => {
-  test("returns the text of the last step, the response's messages, why it ended and what it cost", async () => {
+  test("returns the text of the last step, the response's messages, the finish reason and the usage", async () => {
     const model = scripted(weatherCall("Ghent"), "21 degrees.");
     const agent = new ChatAgent({ model, tools: weatherTools().tools });
     const thread = agent.getNewThread({ messageStore: stores.open("t") });
@@ -245,7 +245,7 @@ describe("run", () => {
     ]);
   });
 
-  test("a tool that needs approval waits over a restart, and its exchange reaches the model in one piece", async () => {
+  test("a tool that needs approval waits across a restart, and its exchange reaches the model in one piece", async () => {
     const weather = weatherTools();
     const model = scripted(weatherCall("Ghent"), "21 degrees.");
     const agent = new ChatAgent({

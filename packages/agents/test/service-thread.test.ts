@@ -7,7 +7,7 @@ const response = (id: string, text = "Hello.") => ({ text, metadata: { openai: {
 const optionsOf = (model: ReturnType<typeof scripted>) =>
   [...model.doGenerateCalls, ...model.doStreamCalls].map((call) => call.providerOptions);
 
-describe("a thread that the provider keeps", () => {
+describe("a thread stored by the provider", () => {
   test("gets its id from the first run, sends it with the next, and takes the new one", async () => {
     const model = scripted(response("resp_1"), response("resp_2"), response("resp_3"));
     const agent = new ChatAgent({ model, serviceThread: openaiResponses });
@@ -39,22 +39,18 @@ describe("a thread that the provider keeps", () => {
     expect(resumed.serviceThreadId).toBe("resp_2");
   });
 
-  test.each(["run", "runStream"] as const)(
-    "a %s that should have returned an id and did not is an error",
-    async (way) => {
-      const agent = new ChatAgent({ model: scripted("Hello."), serviceThread: openaiResponses });
-      const thread = agent.getNewThread({ serviceThreadId: "resp_1" });
-      const running =
-        way === "run" ? agent.run("Hi", { thread }) : partsOf(agent.runStream("Hi", { thread }));
-      expect(await failureOf(running)).toMatchObject({
-        code: "UNSUPPORTED",
-        message: expect.stringContaining("serviceThread.receive"),
-      });
-      expect(thread.serviceThreadId).toBe("resp_1");
-    },
-  );
+  test.each(["run", "runStream"] as const)("a %s without the expected id fails", async (way) => {
+    const agent = new ChatAgent({ model: scripted("Hello."), serviceThread: openaiResponses });
+    const thread = agent.getNewThread({ serviceThreadId: "resp_1" });
+    const running = way === "run" ? agent.run("Hi", { thread }) : partsOf(agent.runStream("Hi", { thread }));
+    expect(await failureOf(running)).toMatchObject({
+      code: "UNSUPPORTED",
+      message: expect.stringContaining("serviceThread.receive"),
+    });
+    expect(thread.serviceThreadId).toBe("resp_1");
+  });
 
-  test("an agent that cannot continue it fails with a clear error", async () => {
+  test("fails with a clear error in an agent that cannot continue it", async () => {
     const model = scripted("never");
     const thread = new AgentThread({ serviceThreadId: "resp_1" });
     expect(await failureOf(new ChatAgent({ model }).run("Hi", { thread }))).toMatchObject({
@@ -64,7 +60,7 @@ describe("a thread that the provider keeps", () => {
     expect(model.doGenerateCalls).toHaveLength(0);
   });
 
-  test("a thread that has a store stays with it", async () => {
+  test("keeps its store if it has one", async () => {
     const model = scripted(response("resp_1"));
     const agent = new ChatAgent({ model, serviceThread: openaiResponses });
     const messageStore = createMemoryStores().open("t");

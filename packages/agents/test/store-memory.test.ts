@@ -45,7 +45,7 @@ describe("StoreMemory", () => {
     expect(asked(model)[0]).toBe("user: Known:\ntea");
   });
 
-  test("many that remember at once lose and double nothing", async () => {
+  test("concurrent writers lose and double no fact", async () => {
     const driver = new WatchedDriver();
     const stores = createStores(driver);
     const agents = Array.from(
@@ -63,7 +63,7 @@ describe("StoreMemory", () => {
     expect(facts.sort()).toEqual(["common", ...agents.map((_, index) => `fact ${index}`)]);
   });
 
-  test("a model can say what to remember: one fact a line, asked with the prompt", async () => {
+  test("a model can extract the facts: one per line, requested by the prompt", async () => {
     const stores = createMemoryStores();
     const extractor = scripted("- Alice likes tea.\n\n  * Alice is 30.\nAlice likes tea.\n", "", "");
     const memory = new StoreMemory({
@@ -86,7 +86,7 @@ describe("StoreMemory", () => {
     expect(prompts(extractor)).toHaveLength(3);
   });
 
-  test("of a run that failed nothing is remembered", async () => {
+  test("a failed run stores no fact", async () => {
     const stores = createMemoryStores();
     const memory = new StoreMemory({ stores, userId: "u", extract });
     const agent = new ChatAgent({ model: scripted({ error: new Error("out") }), contextProviders: [memory] });
@@ -94,7 +94,7 @@ describe("StoreMemory", () => {
     expect(await memory.facts()).toEqual([]);
   });
 
-  test("a failed read or save is reported and fails no run, unless a failed read is to", async () => {
+  test('a failed read or save is reported and fails no run, except a failed read with onFailure "throw"', async () => {
     const stores = createMemoryStores();
     const memory = new StoreMemory({ stores, userId: "u", extract });
     const strict = new StoreMemory({ stores, userId: "u", extract, onFailure: "throw" });

@@ -11,7 +11,7 @@ beforeEach(() => {
 const listOf = async (threadId: string) => lines(await stores.open(threadId).listMessages());
 
 describe("runStream", () => {
-  test("gives the parts of the AI SDK's full stream", async () => {
+  test("yields the parts of the AI SDK's full stream", async () => {
     const agent = new ChatAgent({
       model: scripted(weatherCall("Ghent"), "It is warm."),
       tools: weatherTools().tools,
@@ -44,7 +44,7 @@ describe("runStream", () => {
     expect(await listOf("t")).toEqual(["user: Hi", "assistant: Hello there."]);
   });
 
-  test("a reader that stops early has cancelled the run: the model is stopped, providers hear ABORTED, no answer is stored", async () => {
+  test("a reader that stops early cancels the run: the model is stopped, providers get ABORTED, no answer is stored", async () => {
     const model = scripted("Hello there, a long answer.", "Again.");
     const outcomes: unknown[] = [];
     const agent = new ChatAgent({
@@ -61,7 +61,7 @@ describe("runStream", () => {
     expect(await listOf("t")).toEqual(["user: Hi", "user: Hi again", "assistant: Again."]);
   });
 
-  test("begins with the first part that is asked for", async () => {
+  test("starts when the first part is requested", async () => {
     const model = scripted("x");
     const agent = new ChatAgent({ model });
     const thread = agent.getNewThread();

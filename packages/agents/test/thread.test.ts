@@ -6,7 +6,7 @@ import { asked, failureOf, lines, scripted } from "./models.ts";
 const user = (content: string): ChatMessage => ({ role: "user", content });
 const place = { code: "INVALID_STATE", message: expect.stringContaining("does not move") };
 
-describe("a thread's history is in one place", () => {
+describe("a thread's history has one location", () => {
   const store = createMemoryStores().open("t");
 
   test("a store together with a service thread id is rejected by the constructor, an agent and a saved state", async () => {
@@ -21,7 +21,7 @@ describe("a thread's history is in one place", () => {
     });
   });
 
-  test("a thread does not switch, and stays as it was", async () => {
+  test("a thread does not switch its location, and is not changed by the attempt", async () => {
     const service = new AgentThread({ serviceThreadId: "s" });
     expect(
       await failureOf(() => {
@@ -54,7 +54,7 @@ describe("a thread's history is in one place", () => {
     }
   });
 
-  test("isInitialized when either is set", () => {
+  test("isInitialized is true if either is set", () => {
     expect(new AgentThread().isInitialized).toBe(false);
     expect(new AgentThread({ serviceThreadId: "s" }).isInitialized).toBe(true);
     expect(new AgentThread({ messageStore: store }).isInitialized).toBe(true);
@@ -66,12 +66,12 @@ describe("a thread's history is in one place", () => {
     [{ stores: 1 }, "stores must be a store factory or a function"],
     [{ contextProviders: [1] }, "contextProviders [0] must be an object"],
     [{ store }, 'unknown option "store"'],
-  ])("wrong options are refused: %o", async (options, problem) => {
+  ])("invalid options are refused: %o", async (options, problem) => {
     const error = await failureOf(() => new AgentThread(options as never));
     expect(error).toMatchObject({ code: "INVALID_ARGUMENT", message: expect.stringContaining(problem) });
   });
 
-  test("a wrong value is rejected by the setters too", async () => {
+  test("the setters also reject an invalid value", async () => {
     const thread = new AgentThread();
     const set = (key: "serviceThreadId" | "messageStore", value: unknown) =>
       failureOf(() => Object.assign(thread, { [key]: value }));
@@ -116,7 +116,7 @@ describe("onNewMessages", () => {
     expect(lines((await thread.messageStore?.listMessages()) ?? [])).toEqual(["user: a"]);
   });
 
-  test("makes one store, however many first messages come at once", async () => {
+  test("creates one store for concurrent first messages", async () => {
     let made = 0;
     const stores = createMemoryStores();
     const slow = async () => {
@@ -140,17 +140,17 @@ describe("onNewMessages", () => {
     expect(thread.isInitialized).toBe(false);
   });
 
-  test("an operation id makes it once only", async () => {
+  test("adds messages once under an operation id", async () => {
     const thread = new AgentThread();
     for (let time = 0; time < 2; time++) await thread.onNewMessages(user("a"), { operationId: "once" });
     expect(await thread.messageStore?.listMessages()).toHaveLength(1);
   });
 });
 
-test("a thread of one agent may be run by another, with the store and the providers that it has", async () => {
-  const told: string[] = [];
+test("another agent can run a thread with its existing store and providers", async () => {
+  const reported: string[] = [];
   const provider = (name: string): ContextProvider => ({
-    threadCreated: (id) => void told.push(`${name} created ${id}`),
+    threadCreated: (id) => void reported.push(`${name} created ${id}`),
     invoking: async () => ({ instructions: name }),
   });
   const stores = createMemoryStores();
@@ -166,7 +166,7 @@ test("a thread of one agent may be run by another, with the store and the provid
   await agentA.run("two", { thread });
   expect(asked(b)).toEqual(["system: A", "user: one"]);
   expect(await stores.open("t").listMessages()).toHaveLength(4);
-  expect(told).toEqual(["A created t"]);
+  expect(reported).toEqual(["A created t"]);
   await agentB.run("three", { thread: new AgentThread({ messageStore: stores.open("u") }) });
   expect(asked(b), "a thread made without an agent takes those of the first that runs it").toEqual([
     "system: B",

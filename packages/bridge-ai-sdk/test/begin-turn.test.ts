@@ -45,7 +45,7 @@ function setUp({ delayMs = 0 } = {}) {
   return { mine, model, tools, errors, begin, answer };
 }
 
-test("beginTurn: the message is stored before the model is called, the answer while it is streamed and at its end", async () => {
+test("beginTurn: the message is stored before the model call, the answer during the stream and at its end", async () => {
   const { mine, begin, answer, errors } = setUp();
   const turn = await begin({ id: "c", message: user("q", "say hello"), mood: "calm" });
   expect((await mine.read("c"))?.entries.map(({ message }) => message)).toEqual([user("q", "say hello")]);
@@ -113,13 +113,13 @@ test("beginTurn: a history that cannot be converted releases the lease", async (
   await turn.run.end({ status: "failed" });
 });
 
-test("beginTurn: bad arguments and requests are refused before anything is stored", async () => {
+test("beginTurn: invalid arguments and requests are refused before anything is stored", async () => {
   const { mine, begin } = setUp();
   const body = { id: "c", message: user("q") };
   for (const options of [undefined, {}, { chats: {}, body }, { chats: mine, body, unknown: 1 }])
     await expect(beginTurn(options as never)).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
-  for (const wrong of [undefined, {}, { id: "c" }, { id: "c", message: { ...user("q"), role: "system" } }])
-    await expect(begin(wrong)).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+  for (const invalid of [undefined, {}, { id: "c" }, { id: "c", message: { ...user("q"), role: "system" } }])
+    await expect(begin(invalid)).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
   await expect(begin({ id: "c", trigger: "regenerate-message" })).rejects.toMatchObject({
     code: "NOT_FOUND",
   });

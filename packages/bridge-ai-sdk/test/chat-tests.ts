@@ -38,7 +38,7 @@ export function declareChatTests(backend: string, open: () => Promise<StoreFacto
       };
     };
 
-    test("a chat goes on where another server has left it: what a tab shows is what is stored", async () => {
+    test("a chat continues on another server: a tab shows the stored messages", async () => {
       await using servers = await twoServers();
       const { one, other, chatId } = servers;
       const first = openTab(one.url, chatId);
@@ -54,7 +54,7 @@ export function declareChatTests(backend: string, open: () => Promise<StoreFacto
       expect([...one.errors, ...other.errors]).toEqual([]);
     });
 
-    test("a tab that is opened in the middle sees each word once, and a list has the chat", async () => {
+    test("a tab opened during an answer shows each word once, and the list has the chat", async () => {
       await using servers = await twoServers();
       const { one, other, chatId } = servers;
       const first = openTab(one.url, chatId);
@@ -71,7 +71,7 @@ export function declareChatTests(backend: string, open: () => Promise<StoreFacto
       expect(chats.map(({ id }) => id)).toContain(chatId);
     });
 
-    test("an approval that is given on another server: the tool runs once, and the answer is stored", async () => {
+    test("an approval given on another server: the tool runs once, and the answer is stored", async () => {
       await using servers = await twoServers();
       const { one, other, chatId } = servers;
       await openTab(one.url, chatId).sendMessage({ text: "delete a.txt" });
@@ -85,7 +85,7 @@ export function declareChatTests(backend: string, open: () => Promise<StoreFacto
       expect(await one.stored(chatId)).toEqual(tab.plain);
     });
 
-    test("two messages at once: one is answered, the other is refused", async () => {
+    test("two concurrent messages: one is answered, the other is refused", async () => {
       await using servers = await twoServers();
       const { one, other, chatId } = servers;
       const posted = await Promise.all(
@@ -98,7 +98,7 @@ export function declareChatTests(backend: string, open: () => Promise<StoreFacto
       expect(stored?.map(({ role }) => role)).toEqual(["user", "assistant"]);
     });
 
-    test("a chat that another server deletes is gone, from the list too", async () => {
+    test("a chat deleted by another server is missing, also from the list", async () => {
       await using servers = await twoServers();
       const { one, other, chatId } = servers;
       await other.post({ id: chatId, message: user("q", "say hello") });

@@ -6,7 +6,7 @@ import { chats, everyday, optional } from "../../../conformance-tests/test/fixtu
 import { expectChecked, expectKept, linesOf } from "../../../conformance-tests/test/fixtures/conversions.ts";
 import { fromModelMessages, fromUIMessages, toModelMessages, toUIMessages } from "../src/index.ts";
 
-test("messages come back from model messages as they were, but for what is named", () => {
+test("converting to model messages and back preserves messages, except the reported losses", () => {
   fc.assert(
     fc.property(chats, (given) => {
       const { messages, lost } = toModelMessages(given);
@@ -19,7 +19,7 @@ test("messages come back from model messages as they were, but for what is named
   );
 });
 
-test("messages come back from UI messages as they were, but for what is named", async () => {
+test("converting to UI messages and back preserves messages, except the reported losses", async () => {
   await fc.assert(
     fc.asyncProperty(chats, async (given) => {
       const { messages, lost } = toUIMessages(given, { idOf: () => "made" });
@@ -155,7 +155,7 @@ const uiMessages = fc.array(
   { maxLength: 4 },
 ) as fc.Arbitrary<unknown> as fc.Arbitrary<UIMessage[]>;
 
-test("UI messages come back as they were, but for what is named", () => {
+test("converting from UI messages and back preserves them, except the reported losses", () => {
   fc.assert(
     fc.property(uiMessages, (given) => {
       const { messages, lost } = fromUIMessages(given);
@@ -185,7 +185,7 @@ function canonicalUI(messages: readonly Record<string, unknown>[]): unknown {
 const hasPart = (parts: Record<string, unknown>[]) => parts.some(({ type }) => type !== "step-start");
 const nextIsPart = ([, next]: Record<string, unknown>[]) => next !== undefined && next.type !== "step-start";
 
-test("an everyday conversation loses what is in the documentation, and no more", () => {
+test("a typical conversation loses only what is documented", () => {
   expect(linesOf(toModelMessages(everyday).lost)).toEqual([
     ...["1 id dropped", "1 authorName dropped", "1 createdAt dropped", "1 metadata dropped"],
     ...["3 id dropped", "4 id dropped"],
@@ -197,7 +197,7 @@ test("an everyday conversation loses what is in the documentation, and no more",
   ]);
 });
 
-test("values that are not messages are INVALID_ARGUMENT, and unknown parts are named", () => {
+test("values that are not messages fail with INVALID_ARGUMENT, and unknown parts are reported", () => {
   for (const convert of [toModelMessages, fromModelMessages, toUIMessages, fromUIMessages])
     expectChecked(convert);
 });

@@ -23,7 +23,7 @@ async function counted() {
   return { ...server, driver };
 }
 
-test("requests of a turn: a read, the question, a commit for each step, the answer; none of them grows with the chat", async () => {
+test("requests of a turn: a read, the question, a commit for each step, the answer; independent of chat length", async () => {
   await using server = await counted();
   const { driver } = server;
   const turn = async (body: object) => {

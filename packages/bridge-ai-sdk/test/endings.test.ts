@@ -29,7 +29,7 @@ test("a model that is down: the question is stored, the client gets no error det
   expect(await server.stored("c")).toEqual(tab.plain);
 });
 
-test("a model that fails at once leaves an empty answer in the tab; the next message is accepted", async () => {
+test("a model that fails immediately leaves an empty answer in the tab; the next message is accepted", async () => {
   await using server = await serve();
   const tab = openTab(server.url, "c");
   await tab.sendMessage({ text: "crash" });
@@ -64,9 +64,9 @@ test("stream.onError returns the text of errors; without it errors of tools are 
   await using plain = await serve({ tools: broken });
   await plain.post({ id: "c", message: user("q", "look up x") });
   expect(JSON.stringify(await plain.stored("c"))).toContain("no entry");
-  await using told = await serve({ tools: broken, stream: { onError: () => "Sorry." } });
-  await told.post({ id: "c", message: user("q", "look up x") });
-  const texts = JSON.stringify((await told.stored("c"))?.[1]?.parts[1]);
+  await using reported = await serve({ tools: broken, stream: { onError: () => "Sorry." } });
+  await reported.post({ id: "c", message: user("q", "look up x") });
+  const texts = JSON.stringify((await reported.stored("c"))?.[1]?.parts[1]);
   expect(texts).toContain("Sorry.");
   expect(texts).not.toContain("no entry");
 });
@@ -91,7 +91,7 @@ test("stop: the answer so far is stored when the request returns, and the chat c
   expect(server.errors).toEqual([]);
 });
 
-test("stop of a run that is not the running one stops nothing", async () => {
+test("stop with the id of another run stops nothing", async () => {
   await using server = await serve({ model: slow() });
   const answered = server.post({ id: "c", message: user("q", `say ${words(10)}`) });
   await until(async () => (await server.mine.get("c"))?.run);
@@ -116,7 +116,7 @@ test("a model that hangs and ignores its signal: stop works, and the lease is re
   expect(await scripted.stored("c")).toEqual([user("q", "hang")]);
 });
 
-test("a tool that is interrupted by stop is stored as one that may have run, and no provider refuses the history", async () => {
+test("a tool interrupted by stop is stored as one that may have run, and providers accept the history", async () => {
   const tools = scriptedTools({ deleted: [] }, { lookUpMs: 100_000 });
   await using server = await serve({ tools });
   const answered = server.post({ id: "c", message: user("q", "look up x") });
@@ -162,7 +162,7 @@ test("closing a tab neither stops nor delays an answer", async () => {
   expect(server.errors).toEqual([]);
 });
 
-test("an answer is stored while it is made", async () => {
+test("an answer is stored while it is generated", async () => {
   await using server = await serve({ model: slow() });
   const answered = server.post({ id: "c", message: user("q", `say ${words(50)}`) });
   const partial = await until(async () => {
@@ -252,7 +252,7 @@ test("an end that fails temporarily is retried: the whole answer is stored", asy
   expect(textOf(page?.entries.at(-1)?.message)).toBe(`${words(12)} `);
 });
 
-test("an answer that is too large for the store: its beginning is stored as failed, the client gets an error, and the chat is free", async () => {
+test("an answer too large for the store: its beginning is stored as failed, the client gets an error, and the lease is released", async () => {
   const text = "\u0001".repeat(3 * 1_024 * 1_024);
   await using server = await serve({
     generate: ({ messages }) =>

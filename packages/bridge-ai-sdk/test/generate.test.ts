@@ -19,7 +19,7 @@ test("generate returns chunks: the answer has the run's id, also without a start
   expect(await server.stored("c")).toEqual(tab.plain);
 });
 
-test("generate: a stream that breaks, or has chunks in the wrong order, ends with an error", async () => {
+test("generate: a broken stream, or one with chunks out of order, ends with an error", async () => {
   const errors = [
     () =>
       new ReadableStream({

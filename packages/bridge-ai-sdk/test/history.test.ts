@@ -20,7 +20,7 @@ const client = (state: string, fields: object = {}) => ({
   input: { question: "x" },
 });
 
-test("closeAnswer: interrupted calls are errors, parts that wait for the user stay, and the SDK accepts the rest", async () => {
+test("closeAnswer: interrupted calls become errors, parts that wait for the user are kept, and the SDK accepts the result", async () => {
   const { closeAnswer } = uiMessages({ tools });
   const error = { state: "output-error", errorText: "Interrupted; it may have run." };
   const approval = { id: "x", approved: true };
@@ -72,14 +72,14 @@ test("closeAnswer: interrupted calls are errors, parts that wait for the user st
 test("uiMessages: check, and the text for lists", () => {
   const { check, preview } = uiMessages();
   expect(check(user("q"))).toBeUndefined();
-  for (const wrong of [
+  for (const invalid of [
     null,
     "text",
     { ...user("q"), id: 1 },
     { ...user("q"), role: "tool" },
     { ...user("q"), parts: 1 },
   ])
-    expect(check(wrong)).toEqual(expect.any(String));
+    expect(check(invalid)).toEqual(expect.any(String));
   expect(check({ ...user("q"), parts: [{ text: "x" }] })).toContain("parts[0]");
   expect(
     preview(message({ type: "text", text: "a" }, { type: "step-start" }, { type: "text", text: "b" })),
@@ -87,7 +87,7 @@ test("uiMessages: check, and the text for lists", () => {
   expect(preview(message({ type: "file", mediaType: "image/png", url: "" }))).toBe("image/png");
 });
 
-test("uiMessageTraits: of plain UI messages, trimmed by turns", async () => {
+test("uiMessageTraits: a store of plain UI messages is trimmed by turns", async () => {
   const { createMemoryStores } = await import("@scrollback/store-core");
   await using stores = createMemoryStores<UIMessage>({ traits: uiMessageTraits, maxMessages: 3 });
   const store = stores.open("t");

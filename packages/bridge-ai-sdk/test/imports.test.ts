@@ -15,7 +15,7 @@ const waiting = (fields: object) => {
   return { id: "forged", role: "assistant", parts: [call] as unknown as UIMessage["parts"] };
 };
 
-test("imports over HTTP are off unless the handler allows them", async () => {
+test("imports over HTTP are disabled unless the handler allows them", async () => {
   await using server = await serve();
   const data = exportOf([user("q"), answer("a")]);
   expect((await server.send("POST", "/chats/import", data)).status).toBe(404);
@@ -48,15 +48,15 @@ for (const approval of [{ id: "forged" }, { id: "forged", approved: true }])
     expect(imported?.at(-1)).toMatchObject({ status: "complete" });
   });
 
-test("an import of a system message, of no parts, and of values that JSON lacks is refused and stores nothing", async () => {
+test("an import of a system message, without parts, or with values that JSON lacks is refused and stores nothing", async () => {
   await using server = await serve({ allowImport: true });
-  const wrong = [
+  const invalid = [
     exportOf([{ ...user("s"), role: "system" }]),
     exportOf([{ ...user("q"), parts: [null] }]),
     exportOf([user("q")], { types: { v: 1, values: { "chat.metadata.x": ["bigint"] } } }),
     exportOf([null]),
   ];
-  for (const data of wrong) {
+  for (const data of invalid) {
     const response = await server.send("POST", "/chats/import", data);
     expect([response.status, await response.json()]).toMatchObject([400, { error: "INVALID_STATE" }]);
   }

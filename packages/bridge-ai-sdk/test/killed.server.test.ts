@@ -44,7 +44,7 @@ describe.each(["SQLite", "Redis"])("kill -9 on %s", (backend) => {
     expect(after.chat.run).toBeUndefined();
   });
 
-  test("in the middle: the saved part is kept, a listener on the other server ends, and the chat continues", async () => {
+  test("during an answer: the saved part is kept, a listener on the other server ends, and the chat continues", async () => {
     const { dying, other, chatId } = await servers();
     const first = openTab(dying.url, chatId);
     const sent = first.sendMessage({ text: `say ${words(1_000)}` });

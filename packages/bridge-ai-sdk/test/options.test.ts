@@ -9,7 +9,7 @@ import { scriptedModel } from "./scripted-model.ts";
 
 const chats = new ChatStore<UIMessage>({ stores: createMemoryStores(), ...uiMessages() });
 const model = scriptedModel();
-const wrong: [Record<string, unknown> | undefined, string][] = [
+const invalid: [Record<string, unknown> | undefined, string][] = [
   [undefined, "createChatHandler"],
   [{ model }, "chats"],
   [{ chats: {}, model }, "chats"],
@@ -35,13 +35,13 @@ const wrong: [Record<string, unknown> | undefined, string][] = [
   [{ chats, model, unknown: 1 }, "unknown"],
 ];
 
-test.each(wrong)("createChatHandler(%o) names %s", (options, name) => {
+test.each(invalid)("createChatHandler(%o) names %s", (options, name) => {
   const create = () => createChatHandler(options as never);
   expect(create).toThrow(expect.objectContaining({ code: "INVALID_ARGUMENT" }));
   expect(create).toThrow(name);
 });
 
-test("the other functions refuse unknown and wrong options before any I/O", () => {
+test("the other functions refuse unknown and invalid options before any I/O", () => {
   const redis = new Redis({ lazyConnect: true });
   const calls: [() => unknown, string][] = [
     [() => uiMessages({ unknown: 1 } as never), "unknown"],

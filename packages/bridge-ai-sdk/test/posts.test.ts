@@ -40,7 +40,7 @@ test("a new message is stored before the model is called", async () => {
   expect(stored).toEqual([user("q")]);
 });
 
-test("regenerate: drops the given or the last answer, and makes one with a new id", async () => {
+test("regenerate: drops the given or the last answer, and generates one with a new id", async () => {
   await using server = await withChat();
   const regenerate = async (fields: object) =>
     await server.post({ id: "c", trigger: "regenerate-message", ...fields });
@@ -57,7 +57,7 @@ test("regenerate: drops the given or the last answer, and makes one with a new i
   expect(await regenerate({ id: "none" })).toMatchObject({ status: 404 });
 });
 
-test("edit: replaces a message of the user, and drops all messages after it; the id stays unless another is given", async () => {
+test("edit: replaces a message of the user, and drops all later messages; the id is kept unless another is given", async () => {
   await using server = await withChat();
   await server.post({ id: "c", messageId: "q2", message: user("q2", "say edited") });
   expect(await server.texts()).toEqual(["q1", "a1", "say edited", "edited "]);
@@ -88,14 +88,14 @@ test("the last stored message with the same content is answered, as after a fail
   expect(await server.ids()).toEqual(["q1", "a1", "q2", "a2", "q3", expect.any(String)]);
 });
 
-test("a message that is stored at another place, or is answered, is refused and changes nothing", async () => {
+test("a message stored at another position or already answered is refused and changes nothing", async () => {
   await using server = await withChat();
   for (const message of [user("q1"), user("q2"), user("q1", "other text")])
     expect(await server.post({ id: "c", message })).toMatchObject({ status: 409, error: "CONFLICT" });
   expect(await server.stored("c")).toEqual(server.messages);
 });
 
-test("a message that is sent twice while it is answered gets the same stream", async () => {
+test("a message sent twice during its answer gets the same stream", async () => {
   await using server = await serve({ model: scriptedModel({ delayMs: 20 }) });
   const body = { id: "c", message: user("q", "say one two three four five"), parentId: null };
   const [first, second] = await Promise.all([
@@ -108,7 +108,7 @@ test("a message that is sent twice while it is answered gets the same stream", a
   expect(await server.stored("c")).toHaveLength(2);
 });
 
-test("an edit, or another text under the same id, while the message is answered is refused, not given the old answer", async () => {
+test("an edit or another text under the same id during the answer is refused", async () => {
   await using server = await serve({ model: scriptedModel({ delayMs: 20 }) });
   const first = server.post({ id: "c", message: user("q", `say ${"word ".repeat(40)}`) });
   await until(async () => (await server.mine.get("c"))?.run);
@@ -123,7 +123,7 @@ test("an edit, or another text under the same id, while the message is answered 
   expect(textIn((await server.post(edit)).chunks)).toBe(textIn((await answered).chunks));
 });
 
-test("while an answer is made, another message is refused; with whileRunning: stop, it stops that answer", async () => {
+test("another message during an answer is refused; with whileRunning: stop, it stops that answer", async () => {
   const model = scriptedModel({ delayMs: 20 });
   await using strict = await serve({ model });
   const long = user("q", `say ${"word ".repeat(100)}`);
@@ -236,7 +236,7 @@ test("a file with a URL that models cannot read is refused", async () => {
   expect(textIn((await server.post({ id: "c", message })).chunks)).toBe("ok ");
 });
 
-test("40 tabs that post at once lose nothing: in a chat each, all are answered; in one chat, one after the other", async () => {
+test("40 concurrent tabs lose nothing: with a chat each, all are answered; in one chat, one after the other", async () => {
   await using server = await serve();
   const numbers = Array.from({ length: 40 }, (_, index) => index);
   await Promise.all(

@@ -38,7 +38,7 @@ async function textOf(stream: ReadableStream<string> | undefined): Promise<strin
   return texts.join("");
 }
 
-test("an answer is resumed from its beginning by others, by many, and not after it has ended", async () => {
+test("many other listeners resume an answer from its beginning, until it has ended", async () => {
   const prefix = randomUUID();
   const [one, other] = [await connect(prefix), await connect(prefix)];
   const { readable, writer } = written();
@@ -124,7 +124,7 @@ test("a dead producer: nothing to resume, within about a second", async () => {
   expect(Date.now() - begun).toBeLessThan(10_000);
 });
 
-test("without Redis, answers are still made, stored and stopped, and the error is reported", async () => {
+test("without Redis, answers are still generated, stored and stopped, and the error is reported", async () => {
   const { streams, errors } = await connect(undefined, { url: "redis://127.0.0.1:1" });
   await using server = await serve({ model: scriptedModel({ delayMs: 10 }), streams });
   const { status, chunks } = await server.post({ id: "c", message: user("q", "say one two") });

@@ -9,7 +9,7 @@ const slow = () => scriptedModel({ delayMs: 20 });
 const text = "say one two three four five six seven eight nine ten";
 const whole = "one two three four five six seven eight nine ten ";
 
-test("a tab that is opened in the middle sees each word once", async () => {
+test("a tab opened during an answer shows each word once", async () => {
   await using server = await serve({ model: slow() });
   const first = openTab(server.url, "c");
   const sent = first.sendMessage({ text });
@@ -48,7 +48,7 @@ test("no chat, no answer, an old answer: 204", async () => {
   expect((await fetch(`${old.url}/api/chat/c/stream`)).status).toBe(204);
 });
 
-test("an answer that has just ended is replayed whole: complete, failed and stopped", async () => {
+test("an answer that has just ended is replayed as a whole: complete, failed and stopped", async () => {
   await using server = await serve({ model: slow() });
   const loaded = openTab(server.url, "c", { messages: [user("q", "say hello")] });
   await server.post({ id: "c", message: user("q", "say hello") });
@@ -92,7 +92,7 @@ test("an answer that continues after an approval: a late tab has the earlier par
   expect(late.plain).toEqual(await server.stored("c"));
 });
 
-test("a whole answer of every kind of part is replayed as it is stored", async () => {
+test("an answer with every kind of part is replayed as it is stored", async () => {
   const meta = { provider: { key: "value" } };
   const approval = {
     id: "x",
@@ -184,7 +184,7 @@ test("an answer that a busy server publishes late is resumed", async () => {
   await answered;
 });
 
-test("in-process streams: an answer that does not fit the memory is made and stored, but not resumed", async () => {
+test("in-process streams: an answer larger than the memory limit is generated and stored, but not resumed", async () => {
   await using server = await serve({ model: slow(), streams: inProcessStreams({ maxBytes: 600 }) });
   const answered = server.post({ id: "c", message: user("q", `say ${"long ".repeat(150)}`) });
   await until(async () => /assistant.{150}/.test(await server.newest("c")));

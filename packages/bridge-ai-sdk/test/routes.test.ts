@@ -103,7 +103,7 @@ test("changes, forks, exports, imports and deletes", async () => {
   expect((await server.json("DELETE", "/chats/none")).status).toBe(204);
 });
 
-test("another owner sees and changes nothing", async () => {
+test("another owner reads and changes nothing", async () => {
   await using server = await withChats();
   const headers = { "x-user": "eve", "content-type": "application/json" };
   const asEve = async (method: string, path: string, body?: object) =>
@@ -152,7 +152,7 @@ test("unknown paths and methods", async () => {
   expect((await fetch(`${server.url}/elsewhere`)).status).toBe(404);
 });
 
-test("bad requests are refused before anything is stored, and name the part", async () => {
+test("invalid requests are refused before anything is stored, naming the field", async () => {
   await using server = await serve({ maxMessageBytes: 2_000 });
   const message = user("q");
   const bodies: [unknown, string][] = [
@@ -231,18 +231,18 @@ test("a store that is down: 503 with retry-after; other errors: 500, reported, w
 test("a call without an owner is a programming error, and throws", async () => {
   await using server = await serve();
   const request = new Request("http://a/api/chats");
-  const wrong = { owner: undefined } as never;
+  const invalid = { owner: undefined } as never;
   const { handler } = server;
   const calls = [
-    handler.fetch(request, wrong),
-    handler.handle(request, wrong),
+    handler.fetch(request, invalid),
+    handler.handle(request, invalid),
     handler.resume("c", { owner: "" }),
-    handler.stop("c", wrong),
+    handler.stop("c", invalid),
   ];
   for (const call of calls) await expect(call).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
 });
 
-test("ids of forks and runs of other types, methods and hosts that are not valid: 400", async () => {
+test("invalid ids of forks and runs, methods and hosts: 400", async () => {
   await using server = await withChats();
   expect((await server.json("POST", "/chats/a/fork", { id: ".." })).status).toBe(400);
   expect((await server.json("POST", "/chat/a/stop", { runId: 5 })).status).toBe(400);

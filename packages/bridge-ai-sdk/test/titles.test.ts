@@ -6,7 +6,7 @@ import { answer, serve, until, user } from "./serve.ts";
 
 const say = (text: string, id = "q") => ({ id: "c", message: user(id, text) });
 
-test("the title is the beginning of the first text, without a model too", async () => {
+test("the title is the beginning of the first text, also without a model", async () => {
   await using server = await serve();
   await server.post(say(`  ${"long words \n ".repeat(20)}`));
   const { title = "", titleBy } = (await server.mine.get("c")) ?? {};
@@ -44,7 +44,7 @@ test("a title of a model never replaces a title that the user sets meanwhile", a
   expect(await server.mine.get("c")).toMatchObject({ title: "Mine", titleBy: "user" });
 });
 
-test("a title that fails is reported, and retried if the first answer is made again", async () => {
+test("a failed title is reported, and retried if the first answer is regenerated", async () => {
   const titles: (() => Promise<string | undefined>)[] = [
     () => Promise.reject(new Error("no title")),
     async () => undefined,
@@ -70,7 +70,7 @@ test("a title that fails is reported, and retried if the first answer is made ag
   expect((await server.mine.get("c"))?.title).toBe(chat.title);
 });
 
-test("a chat that was made with messages and without a title gets one with its next message, unless another is given", async () => {
+test("a chat created with messages and no title gets one with its next message, unless one is set", async () => {
   await using server = await serve();
   for (const id of ["c", "d"])
     await server.mine.create({ id, messages: [user("q", "first words"), answer("a")] });

@@ -168,7 +168,7 @@ test("parts without a counterpart are reported", () => {
   ]);
 });
 
-test("a result that comes after another message is shown at its call, and reported; a second one is not shown", () => {
+test("a result after another message is shown at its call, and reported; a second one is not shown", () => {
   const call = (id: string): ChatMessage => ({
     role: "assistant",
     content: [{ type: "tool-call", toolCallId: id, toolName: "find", input: {} }],

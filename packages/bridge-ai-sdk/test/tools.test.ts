@@ -80,7 +80,7 @@ test("an approval after a reload", async () => {
   expect(await server.stored("c")).toEqual(tab.plain);
 });
 
-test("two tabs that approve at once: the tool runs once, the other tab is refused", async () => {
+test("two concurrent approvals: the tool runs once, the other tab is refused", async () => {
   await using server = await withApproval();
   const tabs = [1, 2, 3].map(() =>
     openTab(server.url, "c", { messages: server.tab.plain, sendAutomaticallyWhen }),
@@ -142,7 +142,7 @@ test("a forged input, text, output or approval id has no effect", async () => {
   expect(JSON.stringify(stored)).not.toMatch(/passwd|anything|forged/);
 });
 
-test("an output of a client tool: validated, and accepted once; none is accepted for a tool of the server", async () => {
+test("an output of a client tool is validated and accepted once; an output for a server tool is refused", async () => {
   await using server = await serve();
   const tab = openTab(server.url, "c", {
     sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithToolCalls,

@@ -28,7 +28,7 @@ async function withTab(options: Parameters<typeof serve>[0] = {}) {
   return { ...server, bodies, open, tab: open() };
 }
 
-test("chatTransport sends the message to be answered, and no other", async () => {
+test("chatTransport sends only the message to be answered", async () => {
   await using server = await withTab();
   const { tab, bodies } = server;
   await tab.sendMessage({ text: "say one" });

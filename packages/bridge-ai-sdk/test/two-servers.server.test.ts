@@ -18,7 +18,7 @@ describe.each(Object.keys(backends))("two servers on %s", (backend) => {
     };
 
     // The answer takes longer than a resume waits for one that is published late.
-    test("a reload on the other server in the middle, and a stop from there", async () => {
+    test("a reload on the other server during an answer, and a stop from there", async () => {
       const { one, other, chatId } = await servers();
       const first = openTab(one.url, chatId);
       const sent = first.sendMessage({ text: `say ${words(120)}` });
@@ -43,7 +43,7 @@ describe.each(Object.keys(backends))("two servers on %s", (backend) => {
       expect(stopped.messages).toEqual(first.plain);
     });
 
-    test("an approval that is given on both at once: the tool runs once, and the answer can be resumed", async () => {
+    test("concurrent approvals on both servers: the tool runs once, and the answer can be resumed", async () => {
       const { one, other, log, chatId } = await servers();
       await openTab(one.url, chatId).sendMessage({ text: "delete a.txt" });
       const { messages } = await loaded(other.url, chatId);
@@ -67,7 +67,7 @@ describe.each(Object.keys(backends))("two servers on %s", (backend) => {
       if (isShared) expect(late.plain).toEqual(stored);
     });
 
-    test("two messages at once: one is answered, the other is refused", async () => {
+    test("two concurrent messages: one is answered, the other is refused", async () => {
       const { one, other, chatId } = await servers();
       const responses = await Promise.all(
         [one, other].map(({ url }, index) =>

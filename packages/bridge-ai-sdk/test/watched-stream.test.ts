@@ -17,7 +17,7 @@ function setUp(isRunning: () => Promise<boolean>) {
 
 const KEEP_ALIVE = ": keep-alive\n\n";
 
-test("chunks are forwarded, and keep-alives are sent while the answer is being made or the store is down", async () => {
+test("chunks are forwarded, and keep-alives are sent while the answer is generated or the store is down", async () => {
   const answers = [async () => true, () => Promise.reject(new Error("down")), async () => true];
   const { writer, texts, done } = setUp(async () => (await answers.shift()?.()) ?? false);
   await writer.write("a");
@@ -28,7 +28,7 @@ test("chunks are forwarded, and keep-alives are sent while the answer is being m
   expect(texts).toEqual(["a", KEEP_ALIVE, KEEP_ALIVE, KEEP_ALIVE, "b"]);
 });
 
-test("a producer that died: the stream ends with an error when the run is found ended twice", async () => {
+test("a dead producer: the stream ends with an error once the run is found ended twice", async () => {
   const { texts, done } = setUp(async () => false);
   await vi.advanceTimersByTimeAsync(10_100);
   await done;

@@ -50,7 +50,7 @@ async function writeSession(sessionId: string): Promise<void> {
   await writeFile(join(subagents, "agent-a1.jsonl"), text);
 }
 
-test("the SDK takes the store, by its types", async () => {
+test("the SDK's types accept the store", async () => {
   const program = `
     import { foldSessionSummary, type SessionStore } from "@anthropic-ai/claude-agent-sdk";
     import { ScrollbackSessionStore } from "@scrollback/bridge-claude-agent";
@@ -73,7 +73,7 @@ test("the SDK takes the store, by its types", async () => {
   expect(stdout).toBe("");
 });
 
-test("a session that the SDK imports on one host is listed and read on another, and once, however often it was imported", async () => {
+test("a session that the SDK imports on one host is listed and read on another, once after any number of imports", async () => {
   const sessionId = crypto.randomUUID();
   await writeSession(sessionId);
   const expected = "Which tram?: user, assistant";

@@ -33,7 +33,7 @@ export function declareStoreTests(backend: string, open: () => Promise<StoreFact
       await other?.flush();
       for (const stores of factories) await stores.close();
     });
-    test("entries are loaded as they were appended, in order; a transcript that is not there is null", async () => {
+    test("entries are loaded as they were appended, in order; a missing transcript is null", async () => {
       const key = newKey();
       expect(await store.load(key)).toBeNull();
       await store.append(key, []);
@@ -51,7 +51,7 @@ export function declareStoreTests(backend: string, open: () => Promise<StoreFact
       expect(await other.load(key)).toEqual(texts.map((text) => entry(text, text)));
     });
 
-    test("an entry is stored once by its uuid, whoever appends it; others each time", async () => {
+    test("an entry with a uuid is stored once, appended by any process; entries without one each time", async () => {
       const key = newKey();
       const batches = Array.from({ length: 4 }, (_, batch) =>
         Array.from({ length: 5 }, (_, index) => entry(`${batch}`, `${batch * 3 + index}`)),
@@ -68,7 +68,7 @@ export function declareStoreTests(backend: string, open: () => Promise<StoreFact
       expect((await store.load(key))?.slice(15)).toEqual(Array(4).fill(untitled));
     });
 
-    test("projects, sessions and subpaths do not meet, and lists have main transcripts alone", async () => {
+    test("projects, sessions and subpaths are separate, and lists have only main transcripts", async () => {
       const { projectKey } = newKey();
       const keys: SessionKey[] = [
         { projectKey, sessionId: "a" },
@@ -94,7 +94,7 @@ export function declareStoreTests(backend: string, open: () => Promise<StoreFact
       expect(await other.listSessions(crypto.randomUUID())).toEqual([]);
     });
 
-    test("a deletion takes a session with its subagents, or one of those, and leaves nothing", async () => {
+    test("a deletion removes a session with its subagents, or one subagent, and leaves nothing", async () => {
       const key = newKey();
       const { projectKey, sessionId } = key;
       const subpaths = ["one", "two"].map((subpath) => ({ ...key, subpath }));

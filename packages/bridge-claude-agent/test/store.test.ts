@@ -45,7 +45,7 @@ test("a retry after a lost reply stores no entry twice", async () => {
   expect((await store.load(key))?.map(({ uuid }) => uuid)).toEqual(["a", "b", "c"]);
 });
 
-test("a transcript of any length is known after one read: appends are one commit, and replays one read", async () => {
+test("one read loads a transcript of any length: appends are one commit, and replays one read", async () => {
   const { driver, calls } = watchedDriver();
   const stores = createStores(driver);
   const first = new ScrollbackSessionStore({ stores });
@@ -68,7 +68,7 @@ test("a transcript of any length is known after one read: appends are one commit
   expect(await first.load(key)).toHaveLength(1_503);
 });
 
-test("entries that are appended again after a deletion are stored again, whoever deleted them", async () => {
+test("entries appended again after a deletion by any process are stored again", async () => {
   const stores = createMemoryStores();
   const [store, other] = [1, 2].map(() => new ScrollbackSessionStore({ stores })) as [
     ScrollbackSessionStore,
@@ -94,7 +94,7 @@ test("entries that are appended again after a deletion are stored again, whoever
   for (const one of [store, other]) await one.flush();
 });
 
-test("a deletion by another process leaves no name, also when the writer's notes come later", async () => {
+test("a deletion by another process leaves no name, also if the writer's notes arrive later", async () => {
   const stores = createMemoryStores();
   for (const isNoted of [false, true]) {
     const [writer, deleter] = [1, 2].map(() => new ScrollbackSessionStore({ stores })) as [
@@ -128,7 +128,7 @@ test("entries whose uuid is null are entries without a uuid", async () => {
   expect(loaded).toEqual([...entries, ...entries, ...entries, ...entries]);
 });
 
-test("entries are stored as they are at the call", async () => {
+test("entries are stored as they are when append is called", async () => {
   const store = new ScrollbackSessionStore({ stores: createMemoryStores() });
   const first = store.append(key, [entry("1", "a")]);
   const changing = { type: "x", uuid: "b", message: { content: "at the call" } };
@@ -143,7 +143,7 @@ test("entries are stored as they are at the call", async () => {
   await store.flush();
 });
 
-test("summaries are folded in the same commit, and are what folding all entries gives", async () => {
+test("summaries are folded in the same commit, and equal a fold of all entries", async () => {
   const stores = createMemoryStores();
   const fold: FoldSessionSummary = (previous, { sessionId, subpath }, entries, { mtime = -1 } = {}) => {
     expect(subpath).toBeUndefined();
@@ -182,7 +182,7 @@ test("summaries are folded in the same commit, and are what folding all entries 
   expect(new ScrollbackSessionStore({ stores }).listSessionSummaries).toBeUndefined();
 });
 
-test("lists of flushed sessions are one read, and mtimes never go back", async () => {
+test("a list of flushed sessions is one read, and mtimes never decrease", async () => {
   const { driver, calls } = watchedDriver();
   const store = new ScrollbackSessionStore({ stores: createStores(driver) });
   const now = vi.spyOn(Date, "now");
@@ -204,7 +204,7 @@ test("lists of flushed sessions are one read, and mtimes never go back", async (
   expect(calls).toEqual(["read claude:sessions:p"]);
 });
 
-test("more transcripts than are kept in memory keep their order and their uuids", async () => {
+test("more transcripts than memory caches keep their order and their uuids", async () => {
   const store = new ScrollbackSessionStore({ stores: createMemoryStores() });
   const keys = Array.from({ length: 40 }, (_, index) => ({ projectKey: "p", sessionId: `${index}` }));
   const uuids = ["a", "b", "a", "c"];
@@ -213,7 +213,7 @@ test("more transcripts than are kept in memory keep their order and their uuids"
   await store.flush();
 });
 
-test("bad input is refused before any I/O", async () => {
+test("invalid input is refused before any I/O", async () => {
   const stores = createMemoryStores();
   for (const options of [
     undefined,

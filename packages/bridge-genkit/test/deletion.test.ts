@@ -34,7 +34,7 @@ async function pair() {
   return { store, other, before, threads };
 }
 
-test("a new snapshot that is written after its session was deleted is in the session, and is deleted with it", async () => {
+test("a new snapshot written after the deletion of its session is in the session, and is deleted with it", async () => {
   const { store, other, before, threads } = await pair();
   before("commit", "genkit:snapshot:two", () => other.deleteSession(sessionId));
   await store.saveSnapshot("two", () => two);
@@ -43,7 +43,7 @@ test("a new snapshot that is written after its session was deleted is in the ses
   expect(await threads()).toEqual([]);
 });
 
-test("a known snapshot that was deleted before its update is in the session where the mutator makes it again", async () => {
+test("a known snapshot deleted before its update is in the session if the mutator returns it", async () => {
   const { store, other, before, threads } = await pair();
   before("commit", "genkit:snapshot:one", () => other.deleteSession(sessionId));
   await store.saveSnapshot("one", (current) => (current ? { ...current, status: "aborted" } : one));

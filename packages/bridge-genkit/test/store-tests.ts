@@ -44,7 +44,7 @@ export function declareStoreTests(backend: string, open: () => Promise<StoreFact
       expect(await store.getSnapshot({ snapshotId: saved.snapshotId })).toEqual(saved);
     });
 
-    test("a session that another process deletes is gone, and can begin again", async () => {
+    test("a session deleted by another process is missing, and can be created again", async () => {
       const sessionId = crypto.randomUUID();
       const first = snapshotOf(crypto.randomUUID(), { sessionId });
       const second = snapshotOf(crypto.randomUUID(), { sessionId, parentId: first.snapshotId });
@@ -57,7 +57,7 @@ export function declareStoreTests(backend: string, open: () => Promise<StoreFact
       expect(await other.getSnapshot({ sessionId })).toEqual(first);
     });
 
-    test("saves of two processes at once count, each: a mutator sees what was written before", async () => {
+    test("concurrent saves of two processes all take effect: a mutator receives the previous write", async () => {
       const snapshotId = crypto.randomUUID();
       const count = (current: SessionSnapshot | undefined) => {
         const { n = 0 } = (current?.state?.custom ?? {}) as { n?: number };
@@ -72,13 +72,13 @@ export function declareStoreTests(backend: string, open: () => Promise<StoreFact
     test("a turn that another process has aborted stays aborted", async () => {
       const pending = snapshotOf(crypto.randomUUID(), { status: "pending" });
       await store.saveSnapshot(pending.snapshotId, () => pending);
-      const told: (string | undefined)[] = [];
-      const end = store.onSnapshotStateChange(pending.snapshotId, ({ status }) => told.push(status));
-      await vi.waitFor(() => expect(told).toEqual(["pending"]));
+      const reported: (string | undefined)[] = [];
+      const end = store.onSnapshotStateChange(pending.snapshotId, ({ status }) => reported.push(status));
+      await vi.waitFor(() => expect(reported).toEqual(["pending"]));
       await other.saveSnapshot(pending.snapshotId, (current) =>
         current ? { ...current, status: "aborted" } : null,
       );
-      await vi.waitFor(() => expect(told).toEqual(["pending", "aborted"]), { timeout: 10_000 });
+      await vi.waitFor(() => expect(reported).toEqual(["pending", "aborted"]), { timeout: 10_000 });
       const finished = await store.saveSnapshot(pending.snapshotId, (current) =>
         current?.status === "aborted" ? null : { ...pending, status: "completed" },
       );
@@ -88,7 +88,7 @@ export function declareStoreTests(backend: string, open: () => Promise<StoreFact
         current ? { ...current, status: "failed" } : null,
       );
       await new Promise((resolve) => setTimeout(resolve, 80));
-      expect(told).toEqual(["pending", "aborted"]);
+      expect(reported).toEqual(["pending", "aborted"]);
     });
   });
 }

@@ -23,7 +23,7 @@ const sessionId = "s";
 const save = (store: ScrollbackSessionStore, snapshot: SessionSnapshot) =>
   store.saveSnapshot(snapshot.snapshotId, () => snapshot);
 
-test("the newest of several leaves is a session's snapshot, or several are refused", async () => {
+test("a session's snapshot is the newest of its leaves, or several leaves are refused", async () => {
   const stores = createMemoryStores();
   const store = new ScrollbackSessionStore({ stores });
   const strict = new ScrollbackSessionStore({ stores, rejectBranchingSessions: true });
@@ -58,7 +58,7 @@ test("a process that dies between the note and the snapshot leaves the session a
   for (const one of [store, strict]) expect((await one.getSnapshot({ sessionId }))?.snapshotId).toBe("two");
 });
 
-test("a snapshot that moves to another session is no longer in the first one", async () => {
+test("a snapshot saved for another session is removed from the first one", async () => {
   const store = new ScrollbackSessionStore({ stores: createMemoryStores() });
   await save(store, snapshotOf("one", { sessionId }));
   await save(store, snapshotOf("one", { state: { sessionId: "t" } }));
@@ -66,7 +66,7 @@ test("a snapshot that moves to another session is no longer in the first one", a
   expect((await store.getSnapshot({ sessionId: "t" }))?.snapshotId).toBe("one");
 });
 
-test("a scope's snapshots are unknown in others, whatever their names", async () => {
+test("a scope's snapshots are invisible in other scopes, with any names", async () => {
   const stores = createMemoryStores();
   const store = new ScrollbackSessionStore({ stores, scope: (context) => String(context?.auth?.tenant) });
   const as = (tenant: string) => ({ context: { auth: { tenant } } });
@@ -79,17 +79,17 @@ test("a scope's snapshots are unknown in others, whatever their names", async ()
     new ScrollbackSessionStore({ stores }).getSnapshot({ snapshotId: "one" }),
   ])
     expect(await found).toBeUndefined();
-  const told: string[] = [];
-  const end = store.onSnapshotStateChange("one", ({ snapshotId }) => told.push(snapshotId), as("b"));
+  const reported: string[] = [];
+  const end = store.onSnapshotStateChange("one", ({ snapshotId }) => reported.push(snapshotId), as("b"));
   await store.saveSnapshot("one", (current) => current ?? null, as("a"));
   end();
-  expect(told).toEqual([]);
+  expect(reported).toEqual([]);
   await expect(
     new ScrollbackSessionStore({ stores, scope: () => "" }).getSnapshot({ snapshotId: "one" }),
   ).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
 });
 
-test("a lookup shortens the log of a session to its leaves, also where none of its notes came last", async () => {
+test("a lookup trims a session's log to its leaves, also if no leaf was noted last", async () => {
   const stores = createMemoryStores();
   const store = new ScrollbackSessionStore({ stores });
   let parentId: string | undefined;
@@ -118,7 +118,7 @@ test("a lookup shortens the log of a session to its leaves, also where none of i
   await expect(strict.getSnapshot({ sessionId })).rejects.toMatchObject({ status: "FAILED_PRECONDITION" });
 });
 
-test("a lookup gives its answer where it may not write, and leaves a log of many leaves as it is", async () => {
+test("a lookup succeeds without write access, and does not rewrite a log of many leaves", async () => {
   const driver = new MemoryDriver();
   const store = new ScrollbackSessionStore({ stores: createStores(driver) });
   for (let turn = 0; turn < 80; turn++)
@@ -139,7 +139,7 @@ test("a lookup gives its answer where it may not write, and leaves a log of many
   expect((await store.getSnapshot({ sessionId }))?.snapshotId).toBe("turn 79");
 });
 
-test("with ttlMs, a session lives as long as the snapshot that was written last, and older ones expire", async () => {
+test("with ttlMs, a session expires with its last written snapshot, and older snapshots expire before", async () => {
   let now = 1_000;
   const driver = new MemoryDriver({ clock: { wall: () => now } });
   const stores = createStores(driver, { ttlMs: 1_000 });
@@ -178,7 +178,7 @@ test("a save of a known snapshot is one read and one commit, a new one also note
   ]);
 });
 
-test("a session is deleted with all its snapshots, also those that its log names no more", async () => {
+test("a session is deleted with all its snapshots, also those trimmed from its log", async () => {
   const driver = new MemoryDriver();
   const store = new ScrollbackSessionStore({ stores: createStores(driver) });
   let parentId: string | undefined;
@@ -233,7 +233,7 @@ test("a mutator that throws changes nothing, and values that cannot be stored ar
   expect((await store.getSnapshot({ snapshotId: "one" }))?.state?.custom).toEqual({ x: 1 });
 });
 
-test("bad input is refused before any I/O", async () => {
+test("invalid input is refused before any I/O", async () => {
   const stores = createMemoryStores();
   for (const options of [
     undefined,

@@ -8,27 +8,27 @@ const sessionId = "s";
 const save = (store: ScrollbackSessionStore, snapshot: SessionSnapshot) =>
   store.saveSnapshot(snapshot.snapshotId, () => snapshot);
 
-test("a change by this store is told once, at once, and a copy", async () => {
+test("a change by this store calls the callback once, at once, with a copy", async () => {
   const store = new ScrollbackSessionStore({ stores: createMemoryStores(), pollIntervalMs: 5 });
-  const told: SessionSnapshot[] = [];
+  const reported: SessionSnapshot[] = [];
   const endOther = store.onSnapshotStateChange("one", (snapshot) => {
     snapshot.status = "failed";
   });
-  const end = store.onSnapshotStateChange("one", (snapshot) => told.push(snapshot));
+  const end = store.onSnapshotStateChange("one", (snapshot) => reported.push(snapshot));
   const saved = snapshotOf("one", { state: { custom: { n: 1 } } });
   await save(store, saved);
-  expect(told).toEqual([saved]);
-  Object.assign(told[0]?.state ?? {}, { custom: null });
+  expect(reported).toEqual([saved]);
+  Object.assign(reported[0]?.state ?? {}, { custom: null });
   await new Promise((resolve) => setTimeout(resolve, 40));
-  expect(told).toHaveLength(1);
+  expect(reported).toHaveLength(1);
   expect(await store.getSnapshot({ snapshotId: "one" })).toEqual(saved);
   end();
   endOther();
   await save(store, snapshotOf("one"));
-  expect(told).toHaveLength(1);
+  expect(reported).toHaveLength(1);
 });
 
-test("an older snapshot that was being read is not told after a newer one", async () => {
+test("an older snapshot that was being read is not reported after a newer one", async () => {
   const driver = new MemoryDriver();
   const store = new ScrollbackSessionStore({ stores: createStores(driver), pollIntervalMs: 5 });
   await save(store, snapshotOf("one", { status: "pending" }));
@@ -40,17 +40,17 @@ test("an older snapshot that was being read is not told after a newer one", asyn
     if (request.limit !== 0 && reads++ === 0) await reply.promise;
     return view;
   };
-  const told: (string | undefined)[] = [];
-  const end = store.onSnapshotStateChange("one", ({ status }) => told.push(status));
+  const reported: (string | undefined)[] = [];
+  const end = store.onSnapshotStateChange("one", ({ status }) => reported.push(status));
   await vi.waitFor(() => expect(reads).toBe(1));
   await store.saveSnapshot("one", (current) => (current ? { ...current, status: "aborted" } : null));
   reply.resolve();
   await new Promise((resolve) => setTimeout(resolve, 30));
-  expect(told).toEqual(["aborted"]);
+  expect(reported).toEqual(["aborted"]);
   end();
 });
 
-test("a callback that throws neither rejects the save that it is told of, nor ends the process", async () => {
+test("a callback that throws neither rejects the save nor ends the process", async () => {
   const stores = createMemoryStores();
   const store = new ScrollbackSessionStore({ stores, pollIntervalMs: 5 });
   const errors: unknown[] = [];
@@ -67,8 +67,8 @@ test("a callback that throws neither rejects the save that it is told of, nor en
   };
   let mutations = 0;
   const ends = [store, watching].map((one) => one.onSnapshotStateChange("one", failing));
-  const told: string[] = [];
-  ends.push(watching.onSnapshotStateChange("one", ({ snapshotId }) => told.push(snapshotId)));
+  const reported: string[] = [];
+  ends.push(watching.onSnapshotStateChange("one", ({ snapshotId }) => reported.push(snapshotId)));
   try {
     const saved = await store.saveSnapshot("one", () => {
       mutations++;
@@ -76,7 +76,7 @@ test("a callback that throws neither rejects the save that it is told of, nor en
     });
     expect([saved, mutations]).toEqual(["one", 1]);
     // The other store polls.
-    await vi.waitFor(() => expect(told).toEqual(["one"]), { timeout: 5_000 });
+    await vi.waitFor(() => expect(reported).toEqual(["one"]), { timeout: 5_000 });
     await new Promise((resolve) => setTimeout(resolve, 30));
     expect(errors).toEqual([expect.objectContaining({ message: "the callback failed" })]);
     expect(unhandled).toEqual([]);
@@ -86,7 +86,7 @@ test("a callback that throws neither rejects the save that it is told of, nor en
   }
 });
 
-test("watching rides out an outage, and ends when the stores are closed", async () => {
+test("watching continues after an outage, and ends when the stores are closed", async () => {
   const driver = new MemoryDriver();
   const stores = createStores(driver);
   const store = new ScrollbackSessionStore({ stores, pollIntervalMs: 5 });
@@ -96,12 +96,12 @@ test("watching rides out an outage, and ends when the stores are closed", async 
     failures++;
     throw new StoreError("UNAVAILABLE", "no backend");
   };
-  const told: SessionSnapshot[] = [];
-  store.onSnapshotStateChange("one", (snapshot) => told.push(snapshot));
+  const reported: SessionSnapshot[] = [];
+  store.onSnapshotStateChange("one", (snapshot) => reported.push(snapshot));
   await vi.waitFor(() => expect(failures).toBeGreaterThan(0));
   driver.read = read;
   await save(new ScrollbackSessionStore({ stores }), snapshotOf("one"));
-  await vi.waitFor(() => expect(told).toHaveLength(1), { timeout: 5_000 });
+  await vi.waitFor(() => expect(reported).toHaveLength(1), { timeout: 5_000 });
   const timers = vi.spyOn(globalThis, "clearInterval");
   await stores.close();
   await vi.waitFor(() => expect(timers).toHaveBeenCalled());

@@ -80,7 +80,7 @@ function own(session: AdkSession): Session {
   return Object.assign(session as never, { revision: "none" });
 }
 
-test("for information: where ADK's own in-memory service differs from the contract of sessions", async () => {
+test("for information: differences between ADK's in-memory service and the contract of sessions", async () => {
   const differing: string[] = [];
   for (const { title, run } of sessionContract) {
     const service = new AdkService();

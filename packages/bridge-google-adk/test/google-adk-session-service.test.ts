@@ -13,7 +13,7 @@ function open() {
   return { service: new GoogleAdkSessionService({ stores: createMemoryStores() }) };
 }
 
-test("it is one of ADK's session services, and gives undefined for a session that is not there", async () => {
+test("it is an ADK session service, and returns undefined for a missing session", async () => {
   const { service } = open();
   expect(service).toBeInstanceOf(BaseSessionService);
   expect(await service.getSession(key)).toBeUndefined();
@@ -27,7 +27,7 @@ test("it is one of ADK's session services, and gives undefined for a session tha
   });
 });
 
-test("a value that was set in the live session since the delta was made is not put back", async () => {
+test("a value set in the live session after the delta was created is not overwritten", async () => {
   const { service } = open();
   const session = await service.createSession(key);
   const [older, newer] = [{}, {}];
@@ -40,7 +40,7 @@ test("a value that was set in the live session since the delta was made is not p
   expect(session.state.step).toBe(2);
 });
 
-test("a partial event is returned and nothing else", async () => {
+test("a partial event is only returned", async () => {
   const { service } = open();
   const session = await service.createSession(key);
   const piece = setting({ n: 1 }, { partial: true });
@@ -49,7 +49,7 @@ test("a partial event is returned and nothing else", async () => {
   expect((await service.getSession(key))?.state).toEqual({});
 });
 
-test("lists in pages as ADK counts them, over more sessions than one page of the store has", async () => {
+test("lists pages with ADK's page numbers, over more sessions than one page of the store has", async () => {
   const { service } = open();
   for (let n = 0; n < 130; n++) {
     const session = await service.createSession({

@@ -9,7 +9,7 @@ import { expect, test } from "vitest";
 const run = promisify(execFile);
 const PROCESS = fileURLToPath(new URL("travel-process.ts", import.meta.url));
 
-test("a runner goes on with a session in another process, with its events and its state", async () => {
+test("a runner continues a session in another process, with its events and its state", async () => {
   const folder = await mkdtemp(join(tmpdir(), "scrollback-adk-"));
   try {
     const say = async (text: string) => {
@@ -23,14 +23,14 @@ test("a runner goes on with a session in another process, with its events and it
       "model: Line 4, every ten minutes.",
     ];
     for (let round = 1; round <= 3; round++) {
-      const told = await say(`question ${round}`);
+      const output = await say(`question ${round}`);
       const before = Array.from({ length: round - 1 }, (_, n) => turn(`question ${n + 1}`)).flat();
-      expect(told.answers).toEqual(["Line 4, every ten minutes."]);
-      expect(told.read).toEqual(
+      expect(output.answers).toEqual(["Line 4, every ten minutes."]);
+      expect(output.read).toEqual(
         [1, 3].map((length) => [...before, ...turn(`question ${round}`).slice(0, length)]),
       );
-      expect(told.authors).toEqual(Array(round).fill(["user", "guide", "guide", "guide"]).flat());
-      expect(told.state).toEqual({ uses: round, "user:uses": round, "app:uses": round });
+      expect(output.authors).toEqual(Array(round).fill(["user", "guide", "guide", "guide"]).flat());
+      expect(output.state).toEqual({ uses: round, "user:uses": round, "app:uses": round });
     }
   } finally {
     await rm(folder, { recursive: true });

@@ -26,7 +26,7 @@ export function setting(stateDelta: Record<string, unknown>, fields: Partial<Eve
 /** Three turns of an agent with a tool, each with a service of its own: what the model reads, who says what, and the state. */
 async function tellStory(connect: () => BaseSessionService, userId: string): Promise<unknown[]> {
   const key = { appName: userId, userId, sessionId: "rome" };
-  const told: unknown[] = [];
+  const steps: unknown[] = [];
   for (let turn = 1; turn <= 3; turn++) {
     const sessionService = connect();
     const { agent, model } = travelAgent();
@@ -34,7 +34,7 @@ async function tellStory(connect: () => BaseSessionService, userId: string): Pro
     const runner = new Runner({ appName: key.appName, agent, sessionService });
     const newMessage = { role: "user", parts: [{ text: `question ${turn}` }] };
     for await (const { author, content, partial } of runner.runAsync({ ...key, newMessage }))
-      told.push({ author, partial, texts: content?.parts?.map(({ text }) => text) });
+      steps.push({ author, partial, texts: content?.parts?.map(({ text }) => text) });
     const session = await sessionService.getSession(key);
     const events = session?.events.map(({ author, content }) => ({
       author,
@@ -45,11 +45,11 @@ async function tellStory(connect: () => BaseSessionService, userId: string): Pro
       ]),
     }));
     const { sessions } = await sessionService.listSessions({ appName: key.appName, userId });
-    told.push({ read: model.read, events, state: session?.state, listed: sessions.map(({ id }) => id) });
+    steps.push({ read: model.read, events, state: session?.state, listed: sessions.map(({ id }) => id) });
   }
   await connect().deleteSession(key);
-  told.push(await connect().getSession(key));
-  return told;
+  steps.push(await connect().getSession(key));
+  return steps;
 }
 
 /** Declares what holds on every backend. `open` is called twice: two connections, as two processes have them. */
@@ -73,19 +73,19 @@ export function declareServiceTests(backend: string, open: () => Promise<StoreFa
       return { service, other, key };
     };
 
-    test("turns of an agent with a tool are what they are with ADK's own service, each with a new service", async () => {
+    test("turns of an agent with a tool equal those with ADK's service, with a new service for each turn", async () => {
       const own = new InMemorySessionService();
       const userId = crypto.randomUUID();
       let connected = 0;
-      const told = await tellStory(
+      const steps = await tellStory(
         () => new GoogleAdkSessionService({ stores: factories[connected++ % 2] as StoreFactory }),
         userId,
       );
-      expect(told).toEqual(await tellStory(() => own, userId));
-      expect(told).toHaveLength(16);
+      expect(steps).toEqual(await tellStory(() => own, userId));
+      expect(steps).toHaveLength(16);
     });
 
-    test("events come back as ADK made them, brand included, and times are in milliseconds", async () => {
+    test("events are read as ADK created them, including the brand, with times in milliseconds", async () => {
       const { service, other, key } = newSession();
       const before = Date.now();
       const session = await service.createSession({ ...key, state: { "user:language": "nl" } });
@@ -121,7 +121,7 @@ export function declareServiceTests(backend: string, open: () => Promise<StoreFa
       expect((await other.getSession({ ...key, config: { numRecentEvents: 1 } }))?.events).toHaveLength(1);
     });
 
-    test("an event whose id is there takes that one's place, in the session and in the store", async () => {
+    test("an event with an existing id replaces that event, in the session and in the store", async () => {
       const { service, other, key } = newSession();
       const session = await service.createSession(key);
       const first = setting({ n: 1 }, { content: { parts: [{ text: "draft" }] } });
@@ -137,7 +137,7 @@ export function declareServiceTests(backend: string, open: () => Promise<StoreFa
       expect(read?.state).toEqual({ n: 2, m: 1 });
     });
 
-    test("a stale session is brought up to date, and the event goes behind the newest", async () => {
+    test("a stale session is updated, and the event is appended after the newest", async () => {
       const { service, other, key } = newSession();
       const session = await service.createSession(key);
       const stale = await other.getSession(key);
@@ -157,7 +157,7 @@ export function declareServiceTests(backend: string, open: () => Promise<StoreFa
       expect((await other.getSession(key))?.state).toEqual({ a: 1, b: 1, c: 1, "app:a": 1 });
     });
 
-    test("events that are appended at once through one session are there once each, in the session and in the store", async () => {
+    test("concurrent appends through one session store each event once, in the session and in the store", async () => {
       const { service, other, key } = newSession();
       const session = await service.createSession(key);
       const events = Array.from({ length: 12 }, (_, n) => setting({ [`k${n}`]: n, [`app:${n}`]: n }));
@@ -170,7 +170,7 @@ export function declareServiceTests(backend: string, open: () => Promise<StoreFa
       expect(Object.keys(session.state)).toHaveLength(24);
     });
 
-    test("what ADK asks at once is done once: a session is made once, a missing one is NOT_FOUND, a taken one CONFLICT", async () => {
+    test("concurrent creations create a session once; a missing session fails with NOT_FOUND, an existing one with CONFLICT", async () => {
       const { service, other, key } = newSession();
       const made = await Promise.all(
         [service, other, service, other].map((one) => one.getOrCreateSession(key)),

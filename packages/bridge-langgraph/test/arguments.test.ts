@@ -109,19 +109,22 @@ const calls: readonly (readonly [name: string, named: string, call: Call])[] = [
   ],
 ];
 
-test.each(calls)("%s is INVALID_ARGUMENT, names the argument and sends nothing", async (_, named, call) => {
-  const on = open();
-  const error = await Promise.resolve(call(on)).then(
-    () => undefined,
-    (cause: unknown) => cause,
-  );
-  expect(error).toMatchObject({ name: "StoreError", code: "INVALID_ARGUMENT" });
-  expect((error as Error).message.startsWith(named), (error as Error).message).toBe(true);
-  const { commits, reads, deletions } = on.watched;
-  expect([commits, reads, deletions]).toEqual([[], [], []]);
-});
+test.each(calls)(
+  "%s fails with INVALID_ARGUMENT, names the argument and sends nothing",
+  async (_, named, call) => {
+    const on = open();
+    const error = await Promise.resolve(call(on)).then(
+      () => undefined,
+      (cause: unknown) => cause,
+    );
+    expect(error).toMatchObject({ name: "StoreError", code: "INVALID_ARGUMENT" });
+    expect((error as Error).message.startsWith(named), (error as Error).message).toBe(true);
+    const { commits, reads, deletions } = on.watched;
+    expect([commits, reads, deletions]).toEqual([[], [], []]);
+  },
+);
 
-test("a stored message that LangChain does not restore is CORRUPT", async () => {
+test("a stored message that LangChain cannot restore fails with CORRUPT", async () => {
   const stores = createStores(new MemoryDriver());
   const other = new ScrollbackChatMessageHistory({ stores, sessionId: "h" });
   await stores

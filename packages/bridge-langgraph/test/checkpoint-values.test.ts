@@ -13,7 +13,7 @@ function connect(driver = new MemoryDriver()) {
 }
 
 describe("values", () => {
-  test("of the branches of a fork differ, though their versions are the same", async () => {
+  test("of the branches of a fork differ under equal versions", async () => {
     const { saver } = connect();
     const root = await putValues(saver, configOf(), "1", { answer: "none", topic: "tram" });
     const first = await putValues(saver, root, "2", { answer: "first" }, { answer: 2 });
@@ -32,7 +32,7 @@ describe("values", () => {
     expect(await valuesOf(saver, second)).toEqual({ answer: "second" });
   });
 
-  test("of a copy are its own, and what is said to be written is, whatever its version", async () => {
+  test("of a copy are its own, and values listed in newVersions are written, with any version", async () => {
     const { saver } = connect();
     const root = await putValues(saver, configOf(), "1", { a: 1, b: 1 });
     await putValues(saver, root, "2", { a: 2, b: 1 }, { a: 2, b: 1 });
@@ -50,7 +50,7 @@ describe("values", () => {
     expect(await valuesOf(saver, await saver.put(configOf(), first, metadata, {}))).toEqual({ a: 1 });
   });
 
-  test("of every kind come back as LangGraph's serializer has them", async () => {
+  test("of every kind are read as LangGraph's serializer returns them", async () => {
     const { saver } = connect();
     const values = {
       "": "empty name",
@@ -130,7 +130,7 @@ describe("values", () => {
     expect(await valuesOf(connect(driver).saver, configOf())).toEqual({ long, n: 20 });
   });
 
-  test("that the config's parent should have are stored where the parent is not there", async () => {
+  test("that belong to the config's parent are stored if the parent is missing", async () => {
     const { saver } = connect();
     const checkpoint = {
       ...emptyCheckpoint(),
@@ -152,7 +152,7 @@ describe("values", () => {
     await expect(listed(saver.list(configOf()))).rejects.toMatchObject({ code: "CORRUPT" });
   });
 
-  test("go through a serializer of one's own, which may encrypt", async () => {
+  test("use a custom serializer, which can encrypt", async () => {
     const turn = (bytes: Uint8Array) => bytes.map((byte) => byte ^ 0xff);
     const plain = new MemorySaver().serde;
     const serde: typeof plain = {

@@ -46,7 +46,7 @@ test("a turn of two steps is 5 commits and 4 reads, in a process that knows the 
   }
 });
 
-test("with messages of 300 KB a turn is one commit more for each of the two checkpoints that change them", async () => {
+test("with messages of 300 KB a turn needs one more commit for each of the two checkpoints that change them", async () => {
   const { driver, saver } = watch();
   const options = { configurable: { thread_id: "t" }, durability: "sync" as const };
   await chat(saver).invoke({ messages: ["x".repeat(300_000)] }, options);
@@ -59,7 +59,7 @@ test("with messages of 300 KB a turn is one commit more for each of the two chec
   }
 });
 
-test("the latest checkpoint is two reads, one by id one read more for each fourfold distance from the end", async () => {
+test("the latest checkpoint is two reads, one by id one more read for each fourfold distance from the end", async () => {
   const { driver, saver } = watch();
   let config = configOf();
   for (let n = 1_000; n < 2_000; n++) config = await putValues(saver, config, `${n}`, { n });
@@ -91,7 +91,7 @@ test("a list of ten is the log and the attachments of each", async () => {
   expect(watched.reads).toHaveLength(12);
 });
 
-test("a deletion is one request for each checkpoint, and nine more", async () => {
+test("a deletion is one request per checkpoint, and nine more", async () => {
   const { driver, saver } = watch();
   let config = configOf();
   for (let n = 100; n < 200; n++) config = await putValues(saver, config, `${n}`, { n });

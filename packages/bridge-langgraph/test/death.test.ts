@@ -77,7 +77,7 @@ test("a process that dies between any two requests leaves a call done or not don
   }
 });
 
-test("a deletion that was cut is finished by the next one", async () => {
+test("the next deletion completes an interrupted one", async () => {
   for (let writes = 0, isDead = true; isDead; writes++) {
     const driver = new MemoryDriver();
     const first = new ScrollbackSaver({ stores: createStores(driver) });

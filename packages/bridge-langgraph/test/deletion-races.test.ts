@@ -26,7 +26,7 @@ const putWrites = (id: string) => (saver: ScrollbackSaver) =>
 
 const scenarios: Readonly<Record<string, Scenario>> = {
   "the first put of a thread": { before: async () => {}, during: put("1") },
-  "a put to a thread that runs": { before: put("1"), during: put("2", "1") },
+  "a put to a running thread": { before: put("1"), during: put("2", "1") },
   "the first put of a namespace": { before: put("1"), during: put("2", undefined, "child") },
   "writes of a checkpoint": { before: put("1"), during: putWrites("1") },
   "writes before their checkpoint": { before: put("1"), during: putWrites("2") },
@@ -113,7 +113,7 @@ async function interleave(scenario: Scenario, isWriterFirst: boolean, first: num
 for (const [title, scenario] of Object.entries(scenarios)) {
   for (const isWriterFirst of [true, false]) {
     const order = isWriterFirst ? "inside it" : "around it";
-    test(`${title}, and a deletion ${order}, at any two requests: the thread is deletable, or nothing of it is stored`, async () => {
+    test(`${title} and a deletion ${order}, paused at any two requests: the thread can be deleted, or nothing of it is stored`, async () => {
       let pairs = 0;
       for (let first = 0, isStoppedA = true; isStoppedA; first++) {
         for (let second = 0, isStoppedB = true; isStoppedB; second++) {

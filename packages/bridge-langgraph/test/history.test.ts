@@ -45,7 +45,7 @@ const messages: BaseMessage[] = [
   }),
 ];
 
-test("messages of every type come back as they were added", async () => {
+test("messages of every type are read as they were added", async () => {
   const stores = createMemoryStores();
   const history = new ScrollbackChatMessageHistory({ stores, sessionId: "a:b" });
   expect(await history.getMessages()).toEqual([]);
@@ -66,7 +66,7 @@ test("messages of every type come back as they were added", async () => {
   expect(await threadIds(stores)).toEqual([]);
 });
 
-test("a chain with message history says what it says with LangChain's own", async () => {
+test("a chain with message history has the same output as with LangChain's own history", async () => {
   const stores = createMemoryStores();
   const own = new InMemoryChatMessageHistory();
   const run = async (
@@ -80,16 +80,16 @@ test("a chain with message history says what it says with LangChain's own", asyn
       getMessageHistory: (sessionId: string) => open(sessionId),
     });
     const config = { configurable: { sessionId: "ada" } };
-    const said: unknown[] = [];
+    const outputs: unknown[] = [];
     for (const text of ["Hi", "Which tram?"])
-      said.push((await chain.invoke([new HumanMessage(text)], config)).content);
-    return [said, (await open("ada").getMessages()).map((message) => message.toJSON())];
+      outputs.push((await chain.invoke([new HumanMessage(text)], config)).content);
+    return [outputs, (await open("ada").getMessages()).map((message) => message.toJSON())];
   };
   const expected = await run(() => own);
   expect(await run((sessionId) => new ScrollbackChatMessageHistory({ stores, sessionId }))).toEqual(expected);
 });
 
-test("a history costs a commit for each addition and a read, and is trimmed by turns", async () => {
+test("a history takes one commit per addition and one read, and is trimmed by turns", async () => {
   const watched = new WatchedDriver(new MemoryDriver());
   const stores = createStores(watched, { maxMessages: 4 });
   const history = new ScrollbackChatMessageHistory({ stores, sessionId: "s" });
@@ -105,7 +105,7 @@ test("a history costs a commit for each addition and a read, and is trimmed by t
   expect(watched.reads).toHaveLength(1);
 });
 
-test("wrong options are refused", () => {
+test("invalid options are refused", () => {
   const stores = createMemoryStores();
   for (const options of [
     undefined,

@@ -40,11 +40,11 @@ async function expectWhole(url: string): Promise<void> {
   expect(await threadIds(stores)).toEqual(["langgraph:threads"]);
 }
 
-test("processes that are killed at any moment lose no checkpoint and no write, on SQLite", async () => {
+test("processes killed at any moment lose no checkpoint and no write, on SQLite", async () => {
   await expectWhole(scratchUrl());
 }, 240_000);
 
-test("processes that are killed at any moment lose no checkpoint and no write, on Redis", async () => {
+test("processes killed at any moment lose no checkpoint and no write, on Redis", async () => {
   await using server = await startServer("redis");
   await expectWhole(server.url);
 }, 240_000);

@@ -19,7 +19,7 @@ import {
 } from "../../../conformance-tests/test/fixtures/conversions.ts";
 import { fromLangChainMessages, toLangChainMessages } from "../src/messages.ts";
 
-test("messages come back from LangChain's messages as they were, but for what is named", () => {
+test("converting to LangChain messages and back preserves messages, except the reported losses", () => {
   fc.assert(
     fc.property(chats, (given) => {
       const { messages, lost } = toLangChainMessages(given);
@@ -99,7 +99,7 @@ const langChainMessages = fc.array(
   { maxLength: 4 },
 );
 
-test("LangChain's messages come back as they were, but for what is named", () => {
+test("converting from LangChain messages and back preserves them, except the reported losses", () => {
   fc.assert(
     fc.property(langChainMessages, (given) => {
       const { messages, lost } = fromLangChainMessages(given as BaseMessage[]);
@@ -162,14 +162,14 @@ function canonicalBlock(block: Record<string, unknown>): unknown {
   return { type, mimeType, ...more, ...(hasMetadata && { metadata }) };
 }
 
-test("an everyday conversation loses what is in the documentation, and no more", () => {
+test("a typical conversation loses only what is documented", () => {
   expect(linesOf(toLangChainMessages(everyday).lost)).toEqual([
     ...["1 createdAt dropped", "1 metadata dropped", "1 content[0].providerOptions dropped"],
     "3 content[0].output changed",
   ]);
 });
 
-test("values that are not messages are INVALID_ARGUMENT, and unknown blocks are named", () => {
+test("values that are not messages fail with INVALID_ARGUMENT, and unknown blocks are reported", () => {
   const blocks = fc
     .array(
       fc.oneof(

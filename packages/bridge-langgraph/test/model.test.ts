@@ -41,7 +41,7 @@ const command = fc.oneof(
 );
 
 /** Two savers are told the same, and then read alike. */
-test("a saver holds what LangGraph's own holds after any sequence of calls", async () => {
+test("a saver has the same content as LangGraph's own after any sequence of calls", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(command, { maxLength: 40 }), async (commands) => {
       const own = new MemorySaver();

@@ -11,7 +11,7 @@ function connect(driver = new MemoryDriver()) {
 }
 
 describe("pending writes", () => {
-  test("are in the order of task path, task and index, by code point, however they came", async () => {
+  test("are ordered by task path, task and index, by code point, independent of arrival", async () => {
     const { saver } = connect();
     const config = await putValues(saver, configOf(), "1", {});
     const calls: [taskId: string, taskPath: string | undefined, channels: string[]][] = [
@@ -66,7 +66,7 @@ describe("pending writes", () => {
     ]);
   });
 
-  test("may come before their checkpoint, from another process, and are deleted though it never comes", async () => {
+  test("can precede their checkpoint, from another process, and are deleted also if it never arrives", async () => {
     const { saver, driver } = connect();
     const config = configOf("t", "1");
     await connect(driver).saver.putWrites(config, [["a", 1]], "task");
@@ -88,7 +88,7 @@ describe("pending writes", () => {
     expect(await stores.open("langgraph:threads").listMessages()).toEqual([]);
   });
 
-  test("that are none write nothing", async () => {
+  test("that are empty write nothing", async () => {
     const { saver, watched } = connect();
     await saver.putWrites(configOf("t", "1"), [], "task");
     expect([...watched.commits, ...watched.reads]).toEqual([]);

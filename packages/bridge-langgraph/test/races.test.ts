@@ -9,7 +9,7 @@ import { expect, test } from "vitest";
 import { ScrollbackSaver } from "../src/index.ts";
 import { configOf, listed, listedIds, putValues, threadIds, valuesOf } from "./checkpoints.ts";
 
-test("savers that write to one thread at once lose nothing", async () => {
+test("concurrent savers of one thread lose nothing", async () => {
   const stores = createMemoryStores();
   const savers = Array.from({ length: 6 }, () => new ScrollbackSaver({ stores }));
   const expected = new Map<string, unknown>();
@@ -37,7 +37,7 @@ test("savers that write to one thread at once lose nothing", async () => {
   expect(await threadIds(stores)).toEqual(["langgraph:threads"]);
 });
 
-test("threads that are made at once are all listed, and each once", async () => {
+test("concurrently created threads are all listed, each once", async () => {
   const stores = createMemoryStores();
   const savers = Array.from({ length: 3 }, () => new ScrollbackSaver({ stores }));
   const made = savers.flatMap((saver, which) =>
@@ -48,7 +48,7 @@ test("threads that are made at once are all listed, and each once", async () => 
   for (const saver of savers) await saver.flush();
 });
 
-test("a thread that is deleted while it runs begins anew with all values, and is deleted by the next call", async () => {
+test("a thread deleted while it runs is created again with all values, and is deleted by the next call", async () => {
   const stores = createMemoryStores();
   const [runner, other] = [new ScrollbackSaver({ stores }), new ScrollbackSaver({ stores })];
   const long = "x".repeat(100_000);
@@ -72,7 +72,7 @@ test("a thread that is deleted while it runs begins anew with all values, and is
   expect(await threadIds(stores)).toEqual(["langgraph:threads"]);
 });
 
-test("deletions and writes of one thread at once leave what was written last, readable", async () => {
+test("after concurrent deletions and writes of one thread, the last written checkpoint is readable", async () => {
   const stores = createMemoryStores();
   const savers = Array.from({ length: 3 }, () => new ScrollbackSaver({ stores }));
   for (let round = 10; round < 40; round++) {

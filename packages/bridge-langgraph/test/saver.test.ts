@@ -12,7 +12,7 @@ function connect(driver = new MemoryDriver()) {
 }
 
 describe("lists", () => {
-  test("have the highest id first over all namespaces, whatever the order of the writes", async () => {
+  test("have the highest id first across all namespaces, for any order of writes", async () => {
     const { saver, driver } = connect();
     const ids = ["05", "01", "09", "03", "07"];
     for (const id of ids)
@@ -36,7 +36,7 @@ describe("lists", () => {
     }
   });
 
-  test("take before, filter, limit and a checkpoint id, and thread_ts for checkpoint_id", async () => {
+  test("accept before, filter, limit and a checkpoint id, and thread_ts for checkpoint_id", async () => {
     const { saver } = connect();
     for (let n = 10; n < 60; n++) {
       const checkpoint = { ...emptyCheckpoint(), id: `${n}` };
@@ -70,7 +70,7 @@ describe("lists", () => {
   });
 });
 
-test("the history of delta channels is that of LangGraph's own walk", async () => {
+test("the history of delta channels equals that of LangGraph's own walk", async () => {
   const { saver, driver } = connect();
   const walk = BaseCheckpointSaver.prototype.getDeltaChannelHistory;
   let config = configOf();
@@ -127,7 +127,7 @@ test("a checkpoint of an old version has the sends of its parent", async () => {
   expect((await saver.getTuple(parent))?.checkpoint.channel_values).toEqual({});
 });
 
-test("names of threads, namespaces, checkpoints and savers never meet", async () => {
+test("similar names of threads, namespaces, checkpoints and savers are separate", async () => {
   const driver = new MemoryDriver();
   const stores = createStores(driver);
   const names = [
@@ -172,10 +172,10 @@ test("names of threads, namespaces, checkpoints and savers never meet", async ()
   expect(await listed(second.list({}))).toHaveLength(places.length / 2);
 });
 
-test("what cannot be an id is refused before any request, and so are stores that cut", async () => {
+test("invalid ids are refused before any request, and so are stores that trim", async () => {
   const { saver, watched } = connect();
   const checkpoint = emptyCheckpoint();
-  const wrong = [
+  const invalid = [
     () => saver.put({}, checkpoint, metadata, {}),
     () => saver.put(configOf(""), checkpoint, metadata, {}),
     () => saver.put(configOf("\uD800"), checkpoint, metadata, {}),
@@ -192,7 +192,7 @@ test("what cannot be an id is refused before any request, and so are stores that
     () => saver.deleteThread(""),
     () => saver.getDeltaChannelHistory({ config: configOf(""), channels: ["a"] }),
   ];
-  for (const call of wrong) await expect(call()).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+  for (const call of invalid) await expect(call()).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
   const serde = { dumpsTyped: () => Promise.reject(new Error("unknown type")), loadsTyped: async () => 0 };
   const refusing = new ScrollbackSaver({ stores: createStores(watched), serde });
   await expect(putValues(refusing, configOf(), "1", { a: 1 })).rejects.toThrow("unknown type");
@@ -218,7 +218,7 @@ test("what cannot be an id is refused before any request, and so are stores that
   }
 });
 
-test("the stores stay open, and serializing the saver shows nothing of them", async () => {
+test("the stores stay open, and serializing the saver does not show them", async () => {
   const stores = createMemoryStores();
   {
     await using saver = new ScrollbackSaver({ stores });

@@ -38,7 +38,7 @@ const command = fc.oneof(
 const shown = (items: readonly SearchItem[]) =>
   items.map((item) => JSON.stringify([item.namespace, item.key, item.value])).sort();
 
-test("a store holds what LangGraph's own holds after any sequence of calls", async () => {
+test("a store has the same content as LangGraph's own after any sequence of calls", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(command, { maxLength: 30 }),
@@ -104,7 +104,7 @@ test("searches and lists have pages, in one order", async () => {
   expect(await store.listNamespaces({ maxDepth: 1 })).toEqual([["docs"]]);
 });
 
-test("an item keeps the time of its creation, and is a copy", async () => {
+test("an item keeps its creation time, and is a copy", async () => {
   const store = new ScrollbackStore({ stores: createMemoryStores() });
   const before = Date.now();
   await store.put(["a"], "k", { n: 1, at: new Date(5), all: new Map([[1, 2]]) });
@@ -121,7 +121,7 @@ test("an item keeps the time of its creation, and is a copy", async () => {
   expect(second?.updatedAt.getTime()).toBeGreaterThan(Number(first?.updatedAt));
 });
 
-test("a batch reads before it writes, and the last write of an item counts", async () => {
+test("a batch reads before it writes, and the last write of an item is stored", async () => {
   const store = new ScrollbackStore({ stores: createMemoryStores() });
   await store.put(["a"], "k", { n: 1 });
   const results = await store.batch([
@@ -139,7 +139,7 @@ test("a batch reads before it writes, and the last write of an item counts", asy
   expect((await store.get(["a"], "k"))?.value).toEqual({ n: 3 });
 });
 
-test("processes that put and delete the same items agree with each other, and lists have what there is", async () => {
+test("processes that put and delete the same items read the same values, and lists match the items", async () => {
   const stores = createMemoryStores();
   const all = Array.from({ length: 4 }, () => new ScrollbackStore({ stores }));
   await Promise.all(
@@ -161,7 +161,7 @@ test("processes that put and delete the same items agree with each other, and li
   expect((await threadIds(stores)).filter((id) => id.startsWith("langgraph-store:item:"))).toEqual([]);
 });
 
-test("an item that is deleted while it is updated is made anew, and listed", async () => {
+test("an item deleted during its update is created again, and listed", async () => {
   const driver = new MemoryDriver();
   const watched = new WatchedDriver(driver);
   const store = new ScrollbackStore({ stores: createStores(watched) });
@@ -173,7 +173,7 @@ test("an item that is deleted while it is updated is made anew, and listed", asy
   for (const one of [store, other]) expect(shown(await one.search(["a"]))).toEqual(['[["a"],"k",{"n":2}]']);
 });
 
-test("an update is a read and a commit; a creation tells the directory; a search reads the items it looks at", async () => {
+test("an update is a read and a commit; a creation also writes to the directory; a search reads the items it tests", async () => {
   const watched = new WatchedDriver(new MemoryDriver());
   const store = new ScrollbackStore({ stores: createStores(watched) });
   const costOf = async (call: () => Promise<unknown>) => {
@@ -196,13 +196,13 @@ test("an update is a read and a commit; a creation tells the directory; a search
   expect(await costOf(() => store.delete(["a"], "1"))).toEqual({ reads: 1, commits: 0, deletions: 0 });
 });
 
-test("there are no vectors, which the store says; wrong names are refused before any request", async () => {
+test("vector search fails with UNSUPPORTED; invalid names are refused before any request", async () => {
   const watched = new WatchedDriver(new MemoryDriver());
   const store = new ScrollbackStore({ stores: createStores(watched) });
   await expect(store.search(["a"], { query: "trams" })).rejects.toMatchObject({ code: "UNSUPPORTED" });
   await expect(store.put(["a"], "k", { n: 1 }, ["n"])).rejects.toMatchObject({ code: "UNSUPPORTED" });
-  const wrong = [[], [""], ["a.b"], ["a:b"], ["a\0"]];
-  for (const one of wrong) await expect(store.put(one, "k", {})).rejects.toThrow(InvalidNamespaceError);
+  const invalid = [[], [""], ["a.b"], ["a:b"], ["a\0"]];
+  for (const one of invalid) await expect(store.put(one, "k", {})).rejects.toThrow(InvalidNamespaceError);
   await expect(store.put(["langgraph"], "k", {})).rejects.toThrow(InvalidNamespaceError);
   for (const bad of ["", "\uD800", "x".repeat(1_024)])
     await expect(store.put(["a"], bad, {})).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
@@ -218,7 +218,7 @@ test("there are no vectors, which the store says; wrong names are refused before
     );
 });
 
-test("a graph remembers over threads", async () => {
+test("a graph remembers across threads", async () => {
   const stores = createMemoryStores();
   const State = Annotation.Root({ name: Annotation<string>, known: Annotation<unknown[]> });
   const graph = () =>

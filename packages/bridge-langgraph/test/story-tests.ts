@@ -15,13 +15,13 @@ const durabilities: Durability[] = ["sync", "async", "exit"];
 export function declareStoryTests(name: string, openStores: () => Promise<StoreFactory>): void {
   describe(`on ${name}`, countedTests(framework, name), () => {
     test.each(durabilities)(
-      "a story is LangGraph's own, step for step, with durability %s",
+      "a story equals LangGraph's own, step by step, with durability %s",
       async (durability) => {
         const memorySaver = new MemorySaver();
         const expected = await tellStory(() => memorySaver, durability);
         await using stores = await openStores();
-        const told = await tellStory(() => new ScrollbackSaver({ stores, prefix: durability }), durability);
-        for (const [index, step] of expected.entries()) expect(told[index]).toEqual(step);
+        const story = await tellStory(() => new ScrollbackSaver({ stores, prefix: durability }), durability);
+        for (const [index, step] of expected.entries()) expect(story[index]).toEqual(step);
         const left: string[] = [];
         for await (const { threadId } of stores.iterateThreads({ prefix: `${durability}:` }))
           left.push(threadId);
@@ -30,7 +30,7 @@ export function declareStoryTests(name: string, openStores: () => Promise<StoreF
     );
 
     test(
-      "a value of 17 MiB is stored, and clients that write at once lose nothing",
+      "a value of 17 MiB is stored, and concurrent clients lose nothing",
       async () => {
         await using stores = await openStores();
         await using others = await openStores();

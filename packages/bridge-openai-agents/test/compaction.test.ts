@@ -54,7 +54,7 @@ function guide() {
   return { agent: new Agent({ name: "guide", model }), model };
 }
 
-test("a run compacts a long history in one commit, and the next one reads what was compacted", async () => {
+test("a run compacts a long history in one commit, and the next one reads the compacted history", async () => {
   const { stores, commits } = watchedStores();
   const { client, requests } = openAi();
   const options = {
@@ -78,7 +78,7 @@ test("a run compacts a long history in one commit, and the next one reads what w
   expect(model.lastCall?.request.input).toEqual([compaction, expect.objectContaining({ role: "user" })]);
 });
 
-test("the SDK's own compaction session leaves an empty history in between, which this test sees", async () => {
+test("the SDK's own compaction session leaves an empty history in between, which this test detects", async () => {
   const { stores, commits } = watchedStores();
   const underlyingSession = new ScrollbackSession({ stores });
   await underlyingSession.addItems([user("1"), assistant("2")]);
@@ -87,7 +87,7 @@ test("the SDK's own compaction session leaves an empty history in between, which
   expect(commits.map(({ left }) => left)).toEqual([2, 0, 1]);
 });
 
-test("what another process adds while OpenAI compacts is kept, with all that was there", async () => {
+test("items added by another process during compaction are kept, with the whole history", async () => {
   const { stores } = watchedStores();
   const other = new ScrollbackSession({ stores, sessionId: "s" });
   const { client, requests } = openAi(() => other.addItems([user("from elsewhere")]));
@@ -108,7 +108,7 @@ test("what another process adds while OpenAI compacts is kept, with all that was
   expect(await other.getItems()).toHaveLength(4);
 });
 
-test("a run that others wrote into does not compact: its model has not seen all of the history", async () => {
+test("a run with concurrent writers does not compact: its model did not receive the whole history", async () => {
   const { stores } = watchedStores();
   const other = new ScrollbackSession({ stores, sessionId: "s" });
   const { client, requests } = openAi();
@@ -138,7 +138,7 @@ test("a run that others wrote into does not compact: its model has not seen all 
   expect(await other.getItems()).toEqual([compaction, user("2")]);
 });
 
-test("an append that failed takes the receipt away", async () => {
+test("a failed append discards the response id for compaction", async () => {
   const { stores, driver } = watchedStores();
   const { client, requests } = openAi();
   const session = new ScrollbackCompactionSession({ stores, client, shouldTriggerCompaction: () => true });
@@ -156,7 +156,7 @@ test("an append that failed takes the receipt away", async () => {
   expect(requests).toHaveLength(0);
 });
 
-test("by hand, a response id is used while the history is what it was then, and never for a longer one", async () => {
+test("explicit compaction uses a response id only while the history is unchanged", async () => {
   const { stores } = watchedStores();
   const { client, requests } = openAi();
   const session = new ScrollbackCompactionSession({
@@ -177,7 +177,7 @@ test("by hand, a response id is used while the history is what it was then, and 
   expect(requests.at(-1)?.input).toHaveLength(3);
 });
 
-test("options are those of both, and wrong ones are refused when the session is made", () => {
+test("the options of both sessions are accepted, and invalid ones are refused by the constructor", () => {
   const { stores } = watchedStores();
   const { client } = openAi();
   expect(() => new ScrollbackCompactionSession({ stores, client, model: "claude-4" })).toThrow(
@@ -186,7 +186,7 @@ test("options are those of both, and wrong ones are refused when the session is 
   expect(() => new ScrollbackCompactionSession({ client } as never)).toThrow(StoreError);
 });
 
-test("bad options are refused before any I/O", () => {
+test("invalid options are refused before any I/O", () => {
   const { stores } = watchedStores();
   const { client } = openAi();
   const valid = { stores, client, model: "gpt-5.6" };

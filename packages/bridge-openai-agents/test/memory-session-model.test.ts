@@ -54,7 +54,7 @@ async function outcomeOf(session: MemorySession | ScrollbackSession, one: Step):
   }
 }
 
-test("any steps have the outcomes that they have with MemorySession, errors included", async () => {
+test("any steps have the same outcomes as with MemorySession, including errors", async () => {
   const stores = createMemoryStores();
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 12 }), async (steps) => {

@@ -5,7 +5,7 @@ import { chats, everyday, optional } from "../../../conformance-tests/test/fixtu
 import { expectChecked, expectKept, linesOf } from "../../../conformance-tests/test/fixtures/conversions.ts";
 import { fromAgentItems, toAgentItems } from "../src/messages.ts";
 
-test("messages come back from items as they were, but for what is named", () => {
+test("converting to items and back preserves messages, except the reported losses", () => {
   fc.assert(
     fc.property(chats, (given) => {
       const { messages, lost } = toAgentItems(given);
@@ -115,7 +115,7 @@ const item = fc.oneof(
   ),
 ) as fc.Arbitrary<unknown> as fc.Arbitrary<AgentInputItem>;
 
-test("items come back as they were, but for what is named", () => {
+test("converting from items and back preserves them, except the reported losses", () => {
   fc.assert(
     fc.property(fc.array(item, { maxLength: 5 }), (given) => {
       const { messages, lost } = fromAgentItems(given);
@@ -155,7 +155,7 @@ function canonicalItems(items: readonly Record<string, unknown>[]): unknown {
   return made;
 }
 
-test("an everyday conversation loses what is in the documentation, and no more", () => {
+test("a typical conversation loses only what is documented", () => {
   expect(linesOf(toAgentItems(everyday).lost)).toEqual([
     ...["1 authorName dropped", "1 createdAt dropped", "1 metadata dropped"],
     ...["1 content[0].providerOptions dropped", "1 content[2].mediaType changed", "1 id dropped"],
@@ -163,6 +163,6 @@ test("an everyday conversation loses what is in the documentation, and no more",
   ]);
 });
 
-test("values that are not items are INVALID_ARGUMENT, and unknown content is named", () => {
+test("values that are not items fail with INVALID_ARGUMENT, and unknown content is reported", () => {
   for (const convert of [toAgentItems, fromAgentItems]) expectChecked(convert);
 });

@@ -34,17 +34,17 @@ export function declareSessionTests(backend: string, open: () => Promise<StoreFa
       ] as const;
     };
 
-    test("a chat with approvals is what it is with MemorySession, step by step, with new objects for each step", async () => {
+    test("a chat with approvals equals one with MemorySession, step by step, with new objects for each step", async () => {
       const memory = new MemorySession();
       const sessionId = crypto.randomUUID();
       let opened = 0;
-      const told = await tellStory(
+      const story = await tellStory(
         () => new ScrollbackSession({ stores: opened++ % 2 ? stores : others, sessionId }),
       );
-      expect(told).toEqual(await tellStory(() => memory));
+      expect(story).toEqual(await tellStory(() => memory));
     });
 
-    test("items come back as they were, the newest with a limit, and none of other sessions", async () => {
+    test("items are read as they were added, the newest with a limit, and none of other sessions", async () => {
       const [session, other] = twoSessions();
       const items = [
         user("one"),
@@ -66,7 +66,7 @@ export function declareSessionTests(backend: string, open: () => Promise<StoreFa
       expect(await other.popItem()).toBeUndefined();
     });
 
-    test("a session whose thread is deleted begins again, with no memory of its transactions", async () => {
+    test("a session with a deleted thread starts empty, without the outcomes of its transactions", async () => {
       const [session, other] = twoSessions();
       const args = { operationId: "o", transaction: { type: "append_items" as const, items: [user("one")] } };
       await session.applyHistoryTransaction(args);
@@ -76,7 +76,7 @@ export function declareSessionTests(backend: string, open: () => Promise<StoreFa
       expect(await session.getItems()).toEqual([user("one")]);
     });
 
-    test("of racing transactions with one id one counts, with other ids all do, and pops differ", async () => {
+    test("one of several racing transactions with one id takes effect, with other ids all do, and pops differ", async () => {
       const pair = twoSessions();
       const append = (operationId: string, text: string) => (_: unknown, index: number) =>
         pair[index % 2]?.applyHistoryTransaction({

@@ -23,7 +23,7 @@ async function outcomeOf(session: MemorySession | ScrollbackSession, one: Step):
   }
 }
 
-test("transactions are read once, compared by structure, and refused where MemorySession refuses them", async () => {
+test("transactions are read once, compared by structure, and refused if MemorySession refuses them", async () => {
   const append = (providerData: Record<string, unknown>) =>
     ({
       type: "append_items",
@@ -71,7 +71,7 @@ test("transactions are read once, compared by structure, and refused where Memor
   }
 });
 
-test("arguments that cannot be read are refused as MemorySession refuses them", async () => {
+test("unreadable arguments are refused as by MemorySession", async () => {
   const throwing = Object.defineProperty({ operationId: "o" }, "transaction", {
     get() {
       throw new Error("secret");
@@ -86,7 +86,7 @@ test("arguments that cannot be read are refused as MemorySession refuses them", 
   }
 });
 
-test("what the caller changes after a call changes nothing", async () => {
+test("changes of the arguments after a call have no effect", async () => {
   const session = new ScrollbackSession({ stores: createMemoryStores() });
   const items: AgentInputItem[] = [call("1")];
   const args: SessionHistoryTransactionArgs = {
@@ -135,7 +135,7 @@ test("the newest 512 transactions are remembered, in 32 KiB", async () => {
   expect(await session.getItems()).toHaveLength(514);
 });
 
-test("a change of a function call writes no item before it, and none twice where some are corrupt", async () => {
+test("a change of a function call rewrites no earlier item, and doubles none if some are corrupt", async () => {
   const driver = new MemoryDriver();
   const written: number[] = [];
   const commit = driver.commit.bind(driver);
@@ -169,7 +169,7 @@ test("a change of a function call writes no item before it, and none twice where
   ]);
 });
 
-test("a change of a function call leaves what others add meanwhile", async () => {
+test("a change of a function call keeps items that others add meanwhile", async () => {
   const driver = new MemoryDriver();
   const stores = createStores(driver);
   const session = new ScrollbackSession({ stores, sessionId: "s" });
@@ -186,7 +186,7 @@ test("a change of a function call leaves what others add meanwhile", async () =>
   expect(await session.getItems()).toEqual([call("1", "x"), user("1"), user("2")]);
 });
 
-test("a chat costs a read and one or two commits a run", async () => {
+test("a chat takes a read and one or two commits per run", async () => {
   const driver = new MemoryDriver();
   const calls = { commit: 0, read: 0 };
   const { commit, read } = { commit: driver.commit.bind(driver), read: driver.read.bind(driver) };
@@ -208,7 +208,7 @@ test("a chat costs a read and one or two commits a run", async () => {
   expect({ ...calls, read: calls.read - steps.length }).toEqual({ commit: 7, read: 5 });
 });
 
-test("a session whose stores trim keeps calls and results together, and goes on", async () => {
+test("a session whose stores trim keeps calls and results together, and continues", async () => {
   const stores = createMemoryStores({ maxMessages: 4 });
   const session = new ScrollbackSession({ stores });
   await session.addItems([user("1"), call("a"), result("a"), assistant("2")]);
@@ -222,7 +222,7 @@ test("a session whose stores trim keeps calls and results together, and goes on"
   expect(steps.at(-1)?.output).toBe("Then not.");
 });
 
-test("bad input is refused before any I/O", async () => {
+test("invalid input is refused before any I/O", async () => {
   const open = createMemoryStores();
   for (const options of [
     undefined,
@@ -247,7 +247,7 @@ test("bad input is refused before any I/O", async () => {
   );
 });
 
-test("the stores stay open, and say so when they were closed", async () => {
+test("the stores stay open, and calls fail with CLOSED after they are closed", async () => {
   const stores = createMemoryStores();
   const session = new ScrollbackSession({ stores });
   await session.addItems([user("a")]);
@@ -257,7 +257,7 @@ test("the stores stay open, and say so when they were closed", async () => {
   await expect(session.getItems()).rejects.toMatchObject({ code: "CLOSED" });
 });
 
-test("ids that differ have threads that differ", () => {
+test("different ids have different threads", () => {
   const stores = createMemoryStores();
   const ids = ["a", "a:b", "a%3Ab", "A", "ä", "x".repeat(300), "x".repeat(301), "#"];
   const threads = ids.map((sessionId) => new ScrollbackSession({ stores, sessionId }).threadId);

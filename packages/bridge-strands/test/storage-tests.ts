@@ -31,7 +31,7 @@ export function declareStorageTests(backend: string, open: () => Promise<StoreFa
       for (const stores of factories) await stores.close();
     });
 
-    test("bytes are read as they were written last, by any process, each under its own key", async () => {
+    test("every key returns the bytes that any process wrote last", async () => {
       const root = crypto.randomUUID();
       const keys = ["a", "a/b", "a:b", "a/b/c", "a//b", "ä", " "].map((key) => `${root}/${key}`);
       for (const key of keys) {
@@ -49,7 +49,7 @@ export function declareStorageTests(backend: string, open: () => Promise<StoreFa
       expect(textOf(await other.read(keys[0] ?? ""))).toBe("again");
     });
 
-    test("lists have the full keys of a prefix, sorted, also while they are written", async () => {
+    test("lists have the full keys of a prefix, sorted, also during writes", async () => {
       const root = crypto.randomUUID();
       const names = ["x", "s/2/b", "s/2/a/deep", "s/10/a", "s/2/B", "t/1/a"].map((name) => `${root}/${name}`);
       await Promise.all(names.map((key, index) => (index % 2 ? storage : other).write(key, bytes("x"))));
@@ -63,7 +63,7 @@ export function declareStorageTests(backend: string, open: () => Promise<StoreFa
       expect(await storage.list("")).toEqual(expect.arrayContaining(names));
     });
 
-    test("a key that another process deletes is gone, and can be made again", async () => {
+    test("a key deleted by another process is missing, and can be created again", async () => {
       const root = crypto.randomUUID();
       const keys = [`${root}/s/1`, `${root}/s/2`];
       for (const key of keys) await storage.write(key, bytes("x"));
@@ -76,7 +76,7 @@ export function declareStorageTests(backend: string, open: () => Promise<StoreFa
       expect(await other.list(`${root}/`)).toEqual([keys[0]]);
     });
 
-    test("an agent goes on with its session in another process", async () => {
+    test("an agent continues its session in another process", async () => {
       const sessionId = crypto.randomUUID();
       const turn = async (one: ScrollbackStorage) => {
         const scoped: Storage = one;

@@ -28,7 +28,7 @@ const step = fc.oneof(
   fc.record({ kind: fc.constant("flush" as const), key }),
 );
 
-test("any steps of two processes have the outcomes that they have with InMemoryStorage", async () => {
+test("any steps of two processes have the same outcomes as with InMemoryStorage", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(fc.tuple(step, fc.boolean()), { maxLength: 20 }), async (steps) => {
       const stores = createMemoryStores();
@@ -51,7 +51,7 @@ test("any steps of two processes have the outcomes that they have with InMemoryS
   );
 });
 
-test("a session that is deleted leaves no value and no name", async () => {
+test("a deleted session leaves no value and no name", async () => {
   const stores = createMemoryStores();
   const storage = new ScrollbackStorage({ stores });
   for (const sessionId of ["ada", "bob"]) {
@@ -72,7 +72,7 @@ test("a session that is deleted leaves no value and no name", async () => {
   expect(groups).not.toContain("session/ada");
 });
 
-test("a deletion by another process leaves no name, also when the writer's notes come later", async () => {
+test("a deletion by another process leaves no name, also if the writer's notes arrive later", async () => {
   const stores = createMemoryStores();
   for (const isNoted of [false, true]) {
     const [writer, deleter] = [1, 2].map(() => new ScrollbackStorage({ stores })) as [
@@ -92,7 +92,7 @@ test("a deletion by another process leaves no name, also when the writer's notes
   }
 });
 
-test("a key that two processes make at once is one key, and goes as one", async () => {
+test("a key that two processes create concurrently is listed once, and one deletion removes it", async () => {
   const stores = createMemoryStores();
   const pair = [1, 2].map(() => new ScrollbackStorage({ stores }));
   for (let round = 0; round < 5; round++) {
@@ -108,7 +108,7 @@ test("a key that two processes make at once is one key, and goes as one", async 
   }
 });
 
-test("values of many megabytes are one commit, and one that is too large changes nothing", async () => {
+test("a value of several megabytes is one commit, and a value that is too large changes nothing", async () => {
   const stores = createMemoryStores();
   const storage = new ScrollbackStorage({ stores });
   const large = new Uint8Array(20 * 1_024 ** 2).map((_, index) => index % 251);
@@ -125,7 +125,7 @@ test("values of many megabytes are one commit, and one that is too large changes
   expect(await storage.read("large")).toEqual(new Uint8Array([1]));
 });
 
-test("a write over a known value is one commit and a mark every 30 seconds; a listed one is one read", async () => {
+test("a write over a known value is one commit and a mark every 30 seconds; a list is one read", async () => {
   const driver = new MemoryDriver();
   const calls: string[] = [];
   for (const name of ["commit", "read"] as const) {
@@ -149,7 +149,7 @@ test("a write over a known value is one commit and a mark every 30 seconds; a li
   expect(calls).toEqual(["read strands:keys:s%2F1%2F"]);
 });
 
-test("a process that dies while it makes a key lists what is there", async () => {
+test("after a process died while creating a key, other processes list the key", async () => {
   const driver = new MemoryDriver();
   const stores = createStores(driver);
   const dying = new ScrollbackStorage({ stores });
@@ -167,7 +167,7 @@ test("a process that dies while it makes a key lists what is there", async () =>
   expect(await new ScrollbackStorage({ stores }).list("")).toEqual(["s/1/a"]);
 });
 
-test("bad input is refused before any I/O, and bytes are copied", async () => {
+test("invalid input is refused before any I/O, and bytes are copied", async () => {
   const stores = createMemoryStores();
   for (const options of [
     undefined,

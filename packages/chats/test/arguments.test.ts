@@ -8,54 +8,57 @@ const driver = new CountingDriver();
 const chats = new ChatStore({ stores: createStores(driver) });
 const mine = chats.of("ada");
 /** What a caller without types may give. */
-const wrong = (value: unknown) => value as never;
+const invalid = (value: unknown) => value as never;
 
 const calls: [string, () => Promise<unknown>][] = [
   ["no id", () => mine.get("")],
   ["an id past 1,024 bytes", () => mine.get("x".repeat(1_025))],
-  ["an unknown option", () => mine.get("c", wrong({ limit: 1 }))],
+  ["an unknown option", () => mine.get("c", invalid({ limit: 1 }))],
   ["a limit of -1", () => mine.read("c", { limit: -1 })],
   ["a limit of 0 for a list", () => mine.list({ limit: 0 })],
   ["a limit of 1,001 for a list", () => mine.list({ limit: 1_001 })],
-  ["an unknown filter", () => mine.list(wrong({ title: "x" }))],
-  ["a label that is an object", () => mine.create({ labels: wrong({ a: {} }) })],
+  ["an unknown filter", () => mine.list(invalid({ title: "x" }))],
+  ["a label that is an object", () => mine.create({ labels: invalid({ a: {} }) })],
   ["a label that is not finite", () => mine.create({ labels: { a: Number.NaN } })],
-  ["an unknown field", () => mine.create(wrong({ name: "x" }))],
-  ["metadata that is a Map", () => mine.create({ metadata: wrong(new Map()) })],
+  ["an unknown field", () => mine.create(invalid({ name: "x" }))],
+  ["metadata that is a Map", () => mine.create({ metadata: invalid(new Map()) })],
   ["metadata that cannot be stored", () => mine.create({ metadata: { a: () => 1 } })],
   ["a title of another's without a title", () => mine.update("c", { titleBy: "model" })],
-  ["a patch that is a string", () => mine.update("c", wrong("title"))],
+  ["a patch that is a string", () => mine.update("c", invalid("title"))],
   ["an operation id that is empty", () => mine.touch("c", { operationId: "" })],
-  ["an expected revision for a new chat", () => mine.create({}, wrong({ expectedRevision: "r" }))],
-  ["a message without an id", () => mine.append("c", [wrong({ role: "user" })])],
+  ["an expected revision for a new chat", () => mine.create({}, invalid({ expectedRevision: "r" }))],
+  ["a message without an id", () => mine.append("c", [invalid({ role: "user" })])],
   ["a message with an id past 256 bytes", () => mine.append("c", [message("x".repeat(257))])],
-  ["a message of an unknown role", () => mine.upsert("c", wrong({ id: "m", role: "robot" }))],
-  ["messages that are none", () => mine.append("c", wrong("hello"))],
-  ["an unknown status", () => mine.upsert("c", message("m"), { status: wrong("done") })],
-  ["an after that is a number", () => mine.append("c", [message("m")], { after: wrong(1) })],
-  ["no message id", () => mine.edit("c", wrong(undefined), message("m"))],
-  ["a cut of both", () => mine.truncate("c", wrong({ from: "a", behind: "b" }))],
-  ["a cut of neither", () => mine.truncate("c", wrong({}))],
-  ["a change of a run of no kind", () => mine.begin("c", wrong({}))],
-  ["a change of a run of two kinds", () => mine.begin("c", wrong({ nothing: true, append: [] }))],
-  ["a change of a run with something more", () => mine.begin("c", wrong({ nothing: true, message: 1 }))],
-  ["a replacement that is no function", () => mine.begin("c", wrong({ replace: "m", with: message("m") }))],
-  ["an edit of a run without a message", () => mine.begin("c", wrong({ edit: "m" }))],
-  ["an unknown whileRunning", () => mine.begin("c", { nothing: true }, { whileRunning: wrong("wait") })],
+  ["a message of an unknown role", () => mine.upsert("c", invalid({ id: "m", role: "robot" }))],
+  ["messages that are not messages", () => mine.append("c", invalid("hello"))],
+  ["an unknown status", () => mine.upsert("c", message("m"), { status: invalid("done") })],
+  ["an after that is a number", () => mine.append("c", [message("m")], { after: invalid(1) })],
+  ["no message id", () => mine.edit("c", invalid(undefined), message("m"))],
+  ["a truncate with both from and behind", () => mine.truncate("c", invalid({ from: "a", behind: "b" }))],
+  ["a truncate without from and behind", () => mine.truncate("c", invalid({}))],
+  ["a change of a run without a kind", () => mine.begin("c", invalid({}))],
+  ["a change of a run with two kinds", () => mine.begin("c", invalid({ nothing: true, append: [] }))],
+  ["a change of a run with a further field", () => mine.begin("c", invalid({ nothing: true, message: 1 }))],
+  [
+    "a replacement that is not a function",
+    () => mine.begin("c", invalid({ replace: "m", with: message("m") })),
+  ],
+  ["an edit of a run without a message", () => mine.begin("c", invalid({ edit: "m" }))],
+  ["an unknown whileRunning", () => mine.begin("c", { nothing: true }, { whileRunning: invalid("wait") })],
   ["a run id that is empty", () => mine.stop("c", "")],
-  ["a fork at a number", () => mine.fork("c", { at: wrong(1) })],
-  ["an unknown option of an import", () => mine.import({}, wrong({ title: "x" }))],
+  ["a fork at a number", () => mine.fork("c", { at: invalid(1) })],
+  ["an unknown option of an import", () => mine.import({}, invalid({ title: "x" }))],
   ["a follow of every 0 ms", async () => mine.follow("c", { everyMs: 0 })],
-  ["a signal that is none", () => mine.touch("c", { signal: wrong({}) })],
+  ["a signal that is not an AbortSignal", () => mine.touch("c", { signal: invalid({}) })],
 ];
 
-test.each(calls)("%s is INVALID_ARGUMENT before any request", async (_name, call) => {
+test.each(calls)("%s fails with INVALID_ARGUMENT before any request", async (_name, call) => {
   driver.take();
   await expect(call()).rejects.toMatchObject(storeError("INVALID_ARGUMENT"));
   expect(driver.take()).toEqual([]);
 });
 
-test("a message that the store's own check refuses is INVALID_ARGUMENT, and errors hold no text of it", async () => {
+test("a message that the store's check refuses fails with INVALID_ARGUMENT, and the error has no text of it", async () => {
   const strict = new ChatStore({
     stores: createMemoryStores(),
     check: (one) => ("parts" in Object(one) ? undefined : "must have parts"),
@@ -66,7 +69,7 @@ test("a message that the store's own check refuses is INVALID_ARGUMENT, and erro
   );
 });
 
-test("stores that trim, and wrong options, are refused", () => {
+test("stores that trim and invalid options are refused", () => {
   const stores = createMemoryStores({ maxMessages: 10 });
   const refused = [
     { stores },
@@ -77,7 +80,7 @@ test("stores that trim, and wrong options, are refused", () => {
     undefined,
   ];
   for (const options of refused) {
-    expect(() => new ChatStore(wrong(options))).toThrow(
+    expect(() => new ChatStore(invalid(options))).toThrow(
       expect.objectContaining(storeError("INVALID_ARGUMENT")),
     );
   }

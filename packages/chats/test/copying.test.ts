@@ -36,7 +36,7 @@ async function setUp() {
 
 const fork = { id: "copy", operationId: "op" };
 
-test("the times of a fork are the same", async () => {
+test("a fork has the times of its source", async () => {
   const { driver } = await setUp();
   let time = 2_000_000;
   const mine = new ChatStore({ stores: createStores(driver), now: () => time++ }).of("ada");
@@ -44,7 +44,7 @@ test("the times of a fork are the same", async () => {
   expect([updatedAt, activeAt]).toEqual([createdAt, createdAt]);
 });
 
-test("messages that do not fit one commit are copied in several", async () => {
+test("messages too large for one commit are copied in several", async () => {
   const { mine } = await setUp();
   const made = await mine.fork("c", fork);
   expect(made).toMatchObject({ messageCount: 23, lastMessage: { id: "m22" } });
@@ -53,7 +53,7 @@ test("messages that do not fit one commit are copied in several", async () => {
   expect(await mine.fork("c", fork)).toEqual(made);
 });
 
-test("a fork and an import without an operation id are copied in several commits too", async () => {
+test("a fork and an import without an operation id are also copied in several commits", async () => {
   const { mine } = await setUp();
   const { id } = await mine.fork("c");
   expect(await textsIn(mine as never, id)).toEqual(ids);
@@ -64,7 +64,7 @@ test("a fork and an import without an operation id are copied in several commits
 });
 
 for (const commits of [1, 2, 4, 7]) {
-  test(`a copy that dies after ${commits} of its commits is seen by nobody, and the same call finishes it`, async () => {
+  test(`a copy that dies after ${commits} commits is visible to no reader, and the same call completes it`, async () => {
     const { driver, connect, mine } = await setUp();
     driver.commitsLeft = commits;
     await expect(mine.fork("c", fork)).rejects.toThrow();
@@ -82,7 +82,7 @@ for (const commits of [1, 2, 4, 7]) {
   });
 }
 
-test("a copy starts over where the source has changed meanwhile", async () => {
+test("a copy restarts if the source changed during it", async () => {
   const { driver, connect, mine } = await setUp();
   driver.commitsLeft = 3;
   await expect(mine.fork("c", fork)).rejects.toThrow();
@@ -93,7 +93,7 @@ test("a copy starts over where the source has changed meanwhile", async () => {
   expect(await textsIn(theirs as never, "copy")).toEqual(["m0", "changed"]);
 });
 
-test("a copy that was given up is removed by a list after an hour", async () => {
+test("an abandoned copy is removed by a list after an hour", async () => {
   const { driver, connect, mine, wait } = await setUp();
   driver.commitsLeft = 2;
   await expect(mine.fork("c", fork)).rejects.toThrow();

@@ -42,7 +42,7 @@ describe("requests", () => {
     expect(driver.take()).toEqual([READ]);
   });
 
-  test("each write: a read and a commit, and a mark only at first", async () => {
+  test("each write: a read and a commit, and a mark for the first", async () => {
     const { driver, connect } = setUp();
     await connect().mine.create({ id: "c", messages: dialogue("q", "a", "q2", "a2") });
     const { mine } = connect();
@@ -64,7 +64,7 @@ describe("requests", () => {
     }
   });
 
-  test("a message further back: one read more for each doubling", async () => {
+  test("a message further back: one more read for each doubling of the distance", async () => {
     const { driver, mine } = setUp();
     await mine.create({ id: "c", messages: dialogue(...ids(600)) });
     driver.take();
@@ -81,7 +81,7 @@ describe("requests", () => {
     }
   });
 
-  test("the notes of writes follow together, within a second", async () => {
+  test("the notes of several writes are one request within a second", async () => {
     const { driver, chats, mine } = setUp();
     for (const id of ids(5)) await mine.create({ id });
     driver.take();
@@ -128,7 +128,7 @@ describe("requests", () => {
     expect(driver.take()).toEqual([COMMIT]);
   });
 
-  test("a beat with nothing new: a read, and a commit before the lease is over", async () => {
+  test("a beat without changes: a read, and a commit before the lease ends", async () => {
     const driver = new CountingDriver();
     let time = 1_000_000;
     const stores = createStores(driver);
@@ -148,7 +148,7 @@ describe("requests", () => {
     expect(driver.take().filter((one) => one.endsWith("chat"))).toEqual([]);
   });
 
-  test("follow: one read each time, one more for a change, one at once for a write of this process", async () => {
+  test("follow: one read per interval, one more for a change, one at once for a write of this process", async () => {
     const { driver, connect, mine } = setUp();
     await mine.create({ id: "c", messages: dialogue(...ids(100)) });
     const controller = new AbortController();
@@ -172,7 +172,7 @@ describe("requests", () => {
     controller.abort();
   });
 
-  test("list: one read, and at once one for each chat that is being written", async () => {
+  test("list: one read, then one concurrent read for each chat with a write in progress", async () => {
     const { driver, connect, chats, mine } = setUp();
     for (const id of ids(5)) await mine.create({ id });
     await chats.flush();
@@ -186,7 +186,7 @@ describe("requests", () => {
     expect(driver.take()).toEqual(["read directory", READ, READ]);
   });
 
-  test("list: the newest chats are one read, however many there are; pages further back read leaves", async () => {
+  test("list: the newest chats are one read for any number of chats; older pages read leaves", async () => {
     vi.restoreAllMocks();
     const { driver, connect, chats, mine } = setUp();
     // Each note has a chance to start the compaction into leaves: with 600 of them it has run.

@@ -23,46 +23,43 @@ const backends: Record<string, () => Promise<string>> = {
   PostgreSQL: () => serverUrl("PostgreSQL"),
 };
 
-test.each(Object.keys(backends))(
-  "a writer that is killed at any moment loses nothing, on %s",
-  async (backend) => {
-    const url = (await backends[backend]?.()) ?? "";
-    await using stores = await openStores(url);
-    await stores.setup();
-    for (let round = 0; round < ROUNDS; round++) {
-      const chatId = `chat-${round}`;
-      const acknowledged = await writeAndKill({ program, args: [url, chatId], withinMs: 100 });
-      // A request that the server took before the kill may take effect after it.
-      await sleep(250);
-      // Half of the newest answer is kept by its run, which nobody has ended.
-      await using chats = new ChatStore<ContractMessage>({ stores, leaseMs: 1_000, beatMs: 5 });
-      const mine = chats.of("ada");
-      const page = await mine.read(chatId);
-      const ids = page?.entries.map((entry) => entry.message.id) ?? [];
-      expect(ids.slice(0, acknowledged.length)).toEqual(acknowledged);
-      expect(ids.length - acknowledged.length).toBeLessThanOrEqual(1);
-      expect(new Set(ids).size).toBe(ids.length);
-      for (const entry of page?.entries.slice(0, -1) ?? [])
-        expect(entry).toMatchObject({
-          status: "complete",
-          message: { content: expect.not.stringMatching("half") },
-        });
-      expect(page?.chat.messageCount).toBe(ids.length);
+test.each(Object.keys(backends))("a writer killed at any moment loses nothing, on %s", async (backend) => {
+  const url = (await backends[backend]?.()) ?? "";
+  await using stores = await openStores(url);
+  await stores.setup();
+  for (let round = 0; round < ROUNDS; round++) {
+    const chatId = `chat-${round}`;
+    const acknowledged = await writeAndKill({ program, args: [url, chatId], withinMs: 100 });
+    // A request that the server took before the kill may take effect after it.
+    await sleep(250);
+    // Half of the newest answer is kept by its run, which nobody has ended.
+    await using chats = new ChatStore<ContractMessage>({ stores, leaseMs: 1_000, beatMs: 5 });
+    const mine = chats.of("ada");
+    const page = await mine.read(chatId);
+    const ids = page?.entries.map((entry) => entry.message.id) ?? [];
+    expect(ids.slice(0, acknowledged.length)).toEqual(acknowledged);
+    expect(ids.length - acknowledged.length).toBeLessThanOrEqual(1);
+    expect(new Set(ids).size).toBe(ids.length);
+    for (const entry of page?.entries.slice(0, -1) ?? [])
+      expect(entry).toMatchObject({
+        status: "complete",
+        message: { content: expect.not.stringMatching("half") },
+      });
+    expect(page?.chat.messageCount).toBe(ids.length);
 
-      const { chats: listed } = await mine.list();
-      expect(listed.map(({ id }) => id)).toEqual(
-        Array.from({ length: round + 1 }, (_, index) => `chat-${round - index}`),
-      );
-      expect(listed[0]).toMatchObject({ messageCount: ids.length, lastMessage: { id: ids.at(-1) } });
+    const { chats: listed } = await mine.list();
+    expect(listed.map(({ id }) => id)).toEqual(
+      Array.from({ length: round + 1 }, (_, index) => `chat-${round - index}`),
+    );
+    expect(listed[0]).toMatchObject({ messageCount: ids.length, lastMessage: { id: ids.at(-1) } });
 
-      // The next turn takes over from the dead one.
-      await expect
-        .poll(async () => (await mine.get(chatId))?.run?.state !== "running", { timeout: 10_000 })
-        .toBe(true);
-      const run = await mine.begin(chatId, { append: [message("next")] }, { messageId: "answer" });
-      await run.end({ message: message("answer", "assistant", "whole"), status: "complete" });
-      expect((await textsIn(mine, chatId)).slice(-2)).toEqual(["next", "whole"]);
-      expect((await mine.read(chatId))?.entries.filter(({ status }) => status === "partial")).toEqual([]);
-    }
-  },
-);
+    // The next turn takes over from the dead one.
+    await expect
+      .poll(async () => (await mine.get(chatId))?.run?.state !== "running", { timeout: 10_000 })
+      .toBe(true);
+    const run = await mine.begin(chatId, { append: [message("next")] }, { messageId: "answer" });
+    await run.end({ message: message("answer", "assistant", "whole"), status: "complete" });
+    expect((await textsIn(mine, chatId)).slice(-2)).toEqual(["next", "whole"]);
+    expect((await mine.read(chatId))?.entries.filter(({ status }) => status === "partial")).toEqual([]);
+  }
+});

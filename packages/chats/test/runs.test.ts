@@ -32,7 +32,7 @@ for (const [name, drop] of Object.entries(drops))
     expect(await textsIn(mine as never, "c")).toEqual(texts);
   });
 
-test("appends and upserts leave a run as it is", async () => {
+test("appends and upserts do not end a run", async () => {
   const { mine, run } = await withRun();
   await mine.upsert("c", message("q", "user", "other"));
   await mine.append("c", [message("later")]);
@@ -40,7 +40,7 @@ test("appends and upserts leave a run as it is", async () => {
   expect(await textsIn(mine as never, "c")).toEqual(["q0", "a0", "other", "later", "a"]);
 });
 
-test("a message with the id of the coming answer is refused, not overwritten", async () => {
+test("a message with the id of the pending answer is refused, not overwritten", async () => {
   const { mine, run } = await withRun();
   await expect(mine.append("c", [message("a")])).rejects.toMatchObject(storeError("CONFLICT", /new id/));
   await run.end({ message: answer("a"), status: "complete" });

@@ -20,7 +20,7 @@ test("a chat is one thread, the owner's directory another", async () => {
   expect((await stores.open("chats:directory:a%3Ab").read()).count).toBe(1);
 });
 
-test("times do not fall where a clock goes back", async () => {
+test("times do not decrease when a clock goes back", async () => {
   let time = 1_000;
   const chats = new ChatStore({ stores: createStores(new CountingDriver()), now: () => time });
   const mine = chats.of("ada");
@@ -34,7 +34,7 @@ test("times do not fall where a clock goes back", async () => {
   expect(await mine.update("c", { title: "T" })).toMatchObject({ updatedAt: 1_000 });
 });
 
-test("a chat expires after its last write, in lists too", async () => {
+test("a chat expires ttlMs after its last write, also in lists", async () => {
   let time = 1_000_000;
   const stores = createStores(new CountingDriver(), { ttlMs: 60_000 });
   const chats = new ChatStore({ stores, now: () => time });
@@ -45,7 +45,7 @@ test("a chat expires after its last write, in lists too", async () => {
   expect((await chats.of("ada").list()).chats).toHaveLength(0);
 });
 
-test("a message that cannot be read is passed over where the factory says so, and blocks changes before the end", async () => {
+test("an unreadable message is skipped with onCorruptRecord, and blocks changes before the end", async () => {
   const driver = new CountingDriver();
   const broken = {
     encode: (value: unknown) => (JSON.stringify(value).includes("broken") ? "?" : JSON.stringify(value)),
@@ -61,7 +61,7 @@ test("a message that cannot be read is passed over where the factory says so, an
   await expect(mine.edit("c", "q2", message("x"))).rejects.toMatchObject(storeError("CORRUPT"));
 });
 
-test("a newer format is UNSUPPORTED, a foreign thread CORRUPT", async () => {
+test("a newer format fails with UNSUPPORTED, a foreign thread with CORRUPT", async () => {
   const stores = createStores(new CountingDriver());
   const mine = new ChatStore({ stores }).of("ada");
   await stores.open("chats:chat:ada:new").commit({ metadata: { version: 2 } });

@@ -93,7 +93,7 @@ const total = THREADS + hostileIds.length + 2;
 describe.each(
   backends.slice(1).map(({ name }, index) => ({ name, from: backends[index]?.name ?? "sqlite" })),
 )("$name", ({ name, from }) => {
-  test(`copies from ${from}, goes on after a kill, and holds the same`, async () => {
+  test(`copies from ${from}, continues after a kill, and has the same content`, async () => {
     const args = ["copy", argumentOf(from), argumentOf(name)];
     const killed = project.start([...args, "--json"]);
     await killed.until(async () => killed.stdout.split("\n").length > total / 3);
@@ -165,7 +165,7 @@ describe.each(
   });
 });
 
-test("what was copied through all backends is what was there", async () => {
+test("threads copied through all backends are unchanged", async () => {
   const last = backends.at(-1)?.name ?? "sqlite";
   const back = await project.run(["copy", argumentOf(last), argumentOf("sqlite"), "--verify"]);
   expect(back).toMatchObject({
@@ -174,7 +174,7 @@ test("what was copied through all backends is what was there", async () => {
   });
 });
 
-test("a server that is gone has its exit code, and no secret is shown", async () => {
+test("an unreachable server has its exit code, and no secret is shown", async () => {
   const gone: string[] = [];
   for (const server of running) {
     // A server that was given by URL is not ours to kill.

@@ -27,7 +27,7 @@ test.each([
   [["--prefix", "old-"], ["new-1"]],
   [["--older-than", "30d"], ["new-1"]],
   [["--all"], []],
-])("rm deletes what is selected: %j", async (args, left) => {
+])("rm deletes the selected threads: %j", async (args, left) => {
   using folder = new Folder();
   await fill(folder);
   const { code, stdout } = await run(["rm", folder.url(), "--yes", ...args]);
@@ -44,7 +44,7 @@ test("rm --dry-run only lists", async () => {
   expect(await idsIn(folder)).toHaveLength(3);
 });
 
-test("rm and expire need to be told which threads", async () => {
+test("rm and expire require a selection", async () => {
   using folder = new Folder();
   await fill(folder);
   const message = "scrollback: say which threads, by ids, --prefix, --older-than and the like; or --all\n";
@@ -56,30 +56,20 @@ test("rm and expire need to be told which threads", async () => {
   });
 });
 
-test.each(["rm", "expire"])(
-  "%s refuses a filter that is empty, as of a variable that is not set",
-  async (command) => {
-    using folder = new Folder();
-    await fill(folder);
-    const args = command === "rm" ? [] : ["--ttl", "1d"];
-    for (const name of [
-      "--prefix",
-      "--id",
-      "--ids-from",
-      "--older-than",
-      "--min-messages",
-      "--larger-than",
-    ]) {
-      const { code, stdout, stderr } = await run([command, folder.url(), name, "", "--yes", ...args]);
-      expect({ code, stdout }, name).toEqual({ code: 2, stdout: "" });
-      expect(stderr).toContain(`'${name} <`);
-    }
-    expect((await run([command, folder.url(), "", "--yes", ...args])).code).toBe(2);
-    expect(await idsIn(folder)).toHaveLength(3);
-  },
-);
+test.each(["rm", "expire"])("%s refuses an empty filter, as from an unset variable", async (command) => {
+  using folder = new Folder();
+  await fill(folder);
+  const args = command === "rm" ? [] : ["--ttl", "1d"];
+  for (const name of ["--prefix", "--id", "--ids-from", "--older-than", "--min-messages", "--larger-than"]) {
+    const { code, stdout, stderr } = await run([command, folder.url(), name, "", "--yes", ...args]);
+    expect({ code, stdout }, name).toEqual({ code: 2, stdout: "" });
+    expect(stderr).toContain(`'${name} <`);
+  }
+  expect((await run([command, folder.url(), "", "--yes", ...args])).code).toBe(2);
+  expect(await idsIn(folder)).toHaveLength(3);
+});
 
-test("rm asks on a terminal, and takes only yes for yes", async () => {
+test("rm asks on a terminal, and accepts only yes", async () => {
   using folder = new Folder();
   await fill(folder);
   const args = ["rm", folder.url(), "old-1"];
@@ -92,7 +82,7 @@ test("rm asks on a terminal, and takes only yes for yes", async () => {
   expect(await idsIn(folder)).toHaveLength(2);
 });
 
-test("the end of input, as of Ctrl-D, is a no", async () => {
+test("the end of input, as by Ctrl-D, means no", async () => {
   using folder = new Folder();
   await fill(folder);
   const { code, stderr } = await run(["rm", folder.url(), "old-1"], { isTerminal: true, input: "\u0004" });
@@ -101,7 +91,7 @@ test("the end of input, as of Ctrl-D, is a no", async () => {
   expect(await idsIn(folder)).toHaveLength(3);
 });
 
-test("rm does not delete unasked where there is no terminal", async () => {
+test("rm does not delete without a terminal or --yes", async () => {
   using folder = new Folder();
   await fill(folder);
   for (const isTerminal of [false, true]) {
@@ -116,7 +106,7 @@ test("rm does not delete unasked where there is no terminal", async () => {
   expect(await idsIn(folder)).toHaveLength(3);
 });
 
-test("rm names threads that are not there, and deletes the others", async () => {
+test("rm names missing threads, and deletes the others", async () => {
   using folder = new Folder();
   await fill(folder);
   const { code, stderr } = await run(["rm", folder.url(), "--yes", "none", "old-1"]);
@@ -125,7 +115,7 @@ test("rm names threads that are not there, and deletes the others", async () => 
   expect(await idsIn(folder)).toEqual(["new-1", "old-2"]);
 });
 
-test("rm by id erases what is left of an expired thread, when it was asked to", async () => {
+test("rm by id erases the remains of an expired thread once confirmed", async () => {
   using folder = new Folder();
   await using stores = folder.stores();
   for (const id of ["gone", "gone-too"])
@@ -145,7 +135,7 @@ test("rm by id erases what is left of an expired thread, when it was asked to", 
   expect(left()).toBe(false);
 });
 
-test("rm deletes threads whose content cannot be read", async () => {
+test("rm deletes threads with unreadable content", async () => {
   using folder = new Folder();
   await fill(folder);
   const env = { SCROLLBACK_CODEC: "aes-gcm", SCROLLBACK_KEYS: `k:${Buffer.alloc(32).toString("base64")}` };
@@ -154,7 +144,7 @@ test("rm deletes threads whose content cannot be read", async () => {
   expect(await idsIn(folder)).toEqual([]);
 });
 
-test("a thread that was written to while rm asked is left alone, unless it was named", async () => {
+test("a thread written while rm waits for an answer is skipped, unless it was named", async () => {
   using folder = new Folder();
   await fill(folder);
   for (const [selection, outcome] of [
@@ -162,8 +152,8 @@ test("a thread that was written to while rm asked is left alone, unless it was n
     [["old-1"], "1 deleted"],
   ] as const) {
     await using stores = folder.stores();
-    const asked = run(["rm", folder.url(), ...selection], { isTerminal: true, input: slowly(stores) });
-    expect((await asked).stdout).toContain(outcome);
+    const confirming = run(["rm", folder.url(), ...selection], { isTerminal: true, input: slowly(stores) });
+    expect((await confirming).stdout).toContain(outcome);
   }
 });
 
@@ -178,7 +168,7 @@ function slowly(stores: ReturnType<Folder["stores"]>): AsyncIterable<string> {
   };
 }
 
-test("rm --json tells of each thread", async () => {
+test("rm --json reports each thread", async () => {
   using folder = new Folder();
   await fill(folder);
   const lines = jsonLines((await run(["rm", folder.url(), "old-1", "--yes", "--json"])).stdout);

@@ -37,7 +37,7 @@ test("copy copies messages, times and metadata, once", async () => {
   expect(again.at(-1)).toMatchObject({ summary: { messages: 0, outcomes: { "there already": 5 } } });
 });
 
-test("copy back and forth ends with what was there", async () => {
+test("copying back and forth preserves the threads", async () => {
   using folder = new Folder();
   await fill(folder, 3);
   await run(["copy", folder.url(), folder.url("b")]);
@@ -48,7 +48,7 @@ test("copy back and forth ends with what was there", async () => {
   });
 });
 
-test("copy leaves a thread with other content alone, and copies the rest", async () => {
+test("copy skips a target thread with other content, and copies the rest", async () => {
   using folder = new Folder();
   await fill(folder, 3);
   await using target = folder.stores("b");
@@ -60,7 +60,7 @@ test("copy leaves a thread with other content alone, and copies the rest", async
   expect(await target.open("chat-1").listMessages()).toEqual([text("other")]);
 });
 
-test("copy says which threads were written to after they were copied", async () => {
+test("copy names the threads that were written after they were copied", async () => {
   using folder = new Folder();
   await fill(folder, 3);
   await run(["copy", folder.url(), folder.url("b")]);
@@ -113,7 +113,7 @@ test("copy copies a long thread in several commits", async () => {
   });
 });
 
-test("an aborted copy says how to go on, and the same command does", async () => {
+test("an aborted copy says how to continue, and the same command continues it", async () => {
   using folder = new Folder();
   await fill(folder, 60);
   const controller = new AbortController();
@@ -128,7 +128,7 @@ test("an aborted copy says how to go on, and the same command does", async () =>
   expect((await run(["copy", folder.url(), folder.url("b"), "--verify"])).code).toBe(0);
 });
 
-test("a copy that was stopped within a thread names it and how far it is", async () => {
+test("a copy stopped within a thread names the thread and its progress", async () => {
   using folder = new Folder();
   await using stores = folder.stores();
   await using target = folder.stores("b");
@@ -157,7 +157,7 @@ test("a copy that was stopped within a thread names it and how far it is", async
   expect((await run(["copy", folder.url(), folder.url("b"), "--verify"])).code).toBe(0);
 });
 
-test("copy decrypts and encrypts as the environment says, and shows no key", async () => {
+test("copy decrypts and encrypts as the environment specifies, and shows no key", async () => {
   using folder = new Folder();
   const [one, two] = [randomBytes(32).toString("base64"), randomBytes(32).toString("base64")];
   await fill(folder, 2);
@@ -175,7 +175,7 @@ test("copy decrypts and encrypts as the environment says, and shows no key", asy
   }
 });
 
-test("threads of messages of other types are copied whole", async () => {
+test("threads with messages of other types are copied completely", async () => {
   using folder = new Folder();
   await using stores = folder
     .stores()

@@ -14,14 +14,14 @@ async function written(codec: Codec | undefined): Promise<string> {
   return JSON.stringify(await store.serialize());
 }
 
-test("the codec is what the environment names", async () => {
+test("the codec is the one that the environment names", async () => {
   expect(await written(codecOf("source", {}))).toContain("tram tram");
   expect(await written(codecOf("source", { SCROLLBACK_CODEC: "gzip" }))).toContain("^g");
   const env = { SCROLLBACK_CODEC: "aes-gcm+gzip", SCROLLBACK_KEYS: `new:${key}, old:${other}` };
   expect(await written(codecOf("source", env))).toContain("#new:");
 });
 
-test("a target has the source's codec unless it has one of its own", async () => {
+test("a target has the source's codec unless it has its own", async () => {
   const env = { SCROLLBACK_CODEC: "aes-gcm", SCROLLBACK_KEYS: `k:${key}` };
   expect(await written(codecOf("target", env))).toContain("#k:");
   expect(await written(codecOf("target", { ...env, SCROLLBACK_TARGET_CODEC: "json" }))).toContain(
@@ -37,7 +37,7 @@ test.each([
   [{ SCROLLBACK_CODEC: "aes-gcm" }, "SCROLLBACK_KEYS must be ID:BASE64"],
   [{ SCROLLBACK_CODEC: "aes-gcm", SCROLLBACK_KEYS: "k:c2hvcnQ=" }, "32 bytes"],
   [{ SCROLLBACK_TARGET_KEYS: `k:${key}` }, "SCROLLBACK_TARGET_KEYS needs SCROLLBACK_TARGET_CODEC"],
-])("wrong settings are refused, and no key is shown: %#", (env, message) => {
+])("invalid settings are refused, and no key is shown: %#", (env, message) => {
   expect(() => codecOf("target", env)).toThrow(message);
   expect(() => codecOf("target", env)).not.toThrow(key);
 });
@@ -55,7 +55,7 @@ test("URLs are shown without user, password and query", () => {
   expect(shownUrl("dynamodb://chats?secretAccessKey=x")).toBe("dynamodb://chats");
 });
 
-test("text of others loses passwords, as they are and decoded, and keys", () => {
+test("passwords, as written and decoded, and keys are removed from foreign text", () => {
   const url = "mongodb://u:s%40cret@host/db?authMechanismProperties=AWS_SESSION_TOKEN:tok";
   const text = `cannot connect to ${url}: wrong password s@cret, key ${key}, see redis://x:y@z`;
   const redacted = redact(text, [url], [key]);

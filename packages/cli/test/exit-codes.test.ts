@@ -2,7 +2,7 @@ import { StoreError } from "@scrollback/store-core";
 import { expect, test } from "vitest";
 import { CommandError, exitCodeOf, exitCodes, Interruption, worse } from "../src/exit-codes.ts";
 
-test("where several exit codes apply the documented one is given", () => {
+test("the documented exit code is returned if several apply", () => {
   const order = [6, 1, 2, 4, 5, 3, 0];
   for (const [index, code] of order.entries()) {
     for (const later of order.slice(index)) {

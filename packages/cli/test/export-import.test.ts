@@ -32,7 +32,7 @@ async function fill(folder: Folder): Promise<void> {
   await stores.open("titled").commit({ metadata: { title: "no messages" } });
 }
 
-test("what is exported and imported is what was there", async () => {
+test("export and import preserve the threads", async () => {
   using folder = new Folder();
   await fill(folder);
   const file = folder.file("all.jsonl");
@@ -53,7 +53,7 @@ test("what is exported and imported is what was there", async () => {
   expect(Math.abs(expiresAt - Date.now() - 86_400_000)).toBeLessThan(60_000);
 });
 
-test("an import goes on where it was stopped, within a thread too", async () => {
+test("an import continues where it was stopped, also within a thread", async () => {
   using folder = new Folder();
   await fill(folder);
   const file = folder.file("all.jsonl");
@@ -90,7 +90,7 @@ test("import --verify does not compare a thread that has expired since the expor
   );
 });
 
-test("standard output holds the lines alone", async () => {
+test("standard output has only the lines", async () => {
   using folder = new Folder();
   await fill(folder);
   const { stdout } = await run(["export", folder.url(), "--id", "rich"]);
@@ -101,7 +101,7 @@ test("standard output holds the lines alone", async () => {
   expect(lines[2]).toEqual({ type: "end", messages: 1 });
 });
 
-test("the file is complete or not there, and for its owner alone", async () => {
+test("the file is complete or missing, and only its owner can read it", async () => {
   using folder = new Folder();
   await fill(folder);
   const signal = AbortSignal.abort(new Error("stopped"));
@@ -118,7 +118,7 @@ test("the file is complete or not there, and for its owner alone", async () => {
   });
 });
 
-test("OpenAI's format goes out and comes in", async () => {
+test("OpenAI's format is exported and imported", async () => {
   using folder = new Folder();
   await using stores = folder.stores();
   await stores.open("chat").addMessages([

@@ -36,7 +36,7 @@ test.each([
     ["--id", "admin", "--id", "user-2"],
     ["admin", "user-2"],
   ],
-])("ls lists the threads that are selected: %j", async (args, ids) => {
+])("ls lists the selected threads: %j", async (args, ids) => {
   using folder = new Folder();
   await fill(folder);
   const { code, stdout, stderr } = await run(["ls", folder.url(), "--json", ...args]);
@@ -44,7 +44,7 @@ test.each([
   expect({ code, stderr, ids: listed.sort() }).toEqual({ code: 0, stderr: "", ids });
 });
 
-test("ls --json gives a thread as the API does", async () => {
+test("ls --json prints a thread as the API returns it", async () => {
   using folder = new Folder();
   await fill(folder);
   const { stdout } = await run(["ls", folder.url(), "--json", "--id", "admin"]);
@@ -76,21 +76,21 @@ test("ls shows a table, thread ids last", async () => {
   );
 });
 
-test("ls lists as many threads as it is told", async () => {
+test("ls lists at most the given number of threads", async () => {
   using folder = new Folder();
   await fill(folder);
   expect(jsonLines((await run(["ls", folder.url(), "--json", "--limit", "2"])).stdout)).toHaveLength(2);
 });
 
-test("ls takes ids of a file, as it writes them, and names those that are not there", async () => {
+test("ls reads ids from a file as it writes them, and names missing ones", async () => {
   using folder = new Folder();
   await fill(folder);
   const input = `{"threadId":"user-1"}\n"none\\u001b"\n\n"admin"\n`;
   const { code, stdout, stderr } = await run(["ls", folder.url(), "--json", "--ids-from", "-"], { input });
   expect(jsonLines(stdout).map(({ threadId }) => threadId)).toEqual(["user-1", "admin"]);
   expect({ code, stderr }).toEqual({ code: 3, stderr: "not found: $'none\\x1b'\n" });
-  const wrong = await run(["ls", folder.url(), "--ids-from", "-"], { input: `"admin"\n7\n` });
-  expect(wrong).toMatchObject({ code: 4, stderr: expect.stringContaining("-:2: not a JSON string") });
+  const invalid = await run(["ls", folder.url(), "--ids-from", "-"], { input: `"admin"\n7\n` });
+  expect(invalid).toMatchObject({ code: 4, stderr: expect.stringContaining("-:2: not a JSON string") });
 });
 
 test("show pages from the newest messages to the oldest", async () => {
@@ -108,7 +108,7 @@ test("show pages from the newest messages to the oldest", async () => {
   expect(contents).toEqual(Array.from({ length: 45 }, (_, index) => `m${index}`));
 });
 
-test("show --json gives a page with cursors", async () => {
+test("show --json prints a page with cursors", async () => {
   using folder = new Folder();
   await fill(folder);
   const { stdout } = await run(["show", folder.url(), "user-2", "--limit", "1", "--json"]);
@@ -124,7 +124,7 @@ test("show --json gives a page with cursors", async () => {
   });
 });
 
-test("show writes a transcript that can be read", async () => {
+test("show prints a readable transcript", async () => {
   using folder = new Folder();
   await using stores = folder.stores();
   const createdAt = Date.UTC(2026, 10, 22);
@@ -186,7 +186,7 @@ test("messages of other types are shown as values", async () => {
   expect(stdout).toMatch(/^message #1 .*\n {2}\{"event":"begin\\u001b\[31m"\}$/m);
 });
 
-test("a thread that is not there has its exit code", async () => {
+test("a missing thread has its exit code", async () => {
   using folder = new Folder();
   await run(["setup", folder.url()]);
   expect(await run(["show", folder.url(), "none"])).toEqual({

@@ -42,7 +42,7 @@ const conversation: ChatMessage[] = [
   },
 ];
 
-test("what OpenAI's format carries comes back the same", () => {
+test("content that OpenAI's format supports is preserved", () => {
   const { messages, leftOut } = toOpenAi(conversation);
   expect(leftOut.size).toBe(0);
   expect(fromOpenAi(JSON.parse(JSON.stringify(messages)))).toEqual(conversation);
@@ -89,7 +89,7 @@ test("a message with several results becomes several, and bytes become base64", 
   ]);
 });
 
-test("what OpenAI's format does not carry is counted", () => {
+test("content that OpenAI's format does not support is counted", () => {
   const { messages, leftOut } = toOpenAi([
     {
       role: "assistant",
@@ -126,6 +126,6 @@ test.each([
     [{ role: "tool", tool_call_id: "x", content: "" }],
     "messages[0].tool_call_id must be the id of a tool call that came before",
   ],
-])("a wrong message is named: %#", (messages, problem) => {
+])("an invalid message is named: %#", (messages, problem) => {
   expect(() => fromOpenAi(messages)).toThrow(problem);
 });

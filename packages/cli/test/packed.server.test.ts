@@ -30,7 +30,7 @@ test("the package has few dependencies", async () => {
   expect(stdout.trim().split("\n").length).toBeLessThan(25);
 });
 
-test("an adapter that is not installed is named with its command, and no part of the URL", async () => {
+test("a missing adapter is named with its install command, and no part of the URL is shown", async () => {
   const { code, stderr } = await project.run(["ls", "redis://:hunter2@127.0.0.1"]);
   expect(code).toBe(2);
   expect(stderr).toContain(
@@ -39,7 +39,7 @@ test("an adapter that is not installed is named with its command, and no part of
   expect(stderr).not.toContain("hunter2");
 });
 
-test("another Node.js than it needs is told in a sentence", async () => {
+test("an unsupported Node.js version is reported in one sentence", async () => {
   const old = join(project.path, "node_modules/old-node.mjs");
   await writeFile(
     old,
@@ -58,7 +58,7 @@ test("another Node.js than it needs is told in a sentence", async () => {
   });
 });
 
-test("Ctrl-C leaves everything whole and says how to go on; the same command goes on", async () => {
+test("Ctrl-C leaves no partial data and says how to continue; the same command continues", async () => {
   await fill("many.db", 1_500);
   const args = ["copy", "sqlite:many.db", "sqlite:copied.db"];
   const running = project.start(args);
@@ -84,7 +84,7 @@ async function hasThreads(name: string, count: number): Promise<boolean> {
   return threads.length === count;
 }
 
-test("a reader that goes away ends the command quietly", async () => {
+test("a closed pipe ends the command silently", async () => {
   await fill("many.db", 1_500);
   const { stdout, stderr } = await run(
     "bash",
@@ -122,7 +122,7 @@ describe.runIf(process.platform === "linux")("on a terminal", () => {
     expect(shown.stdout).toContain("\u001b[36muser\u001b[39m");
   });
 
-  test("long work shows a bar", async () => {
+  test("a long operation shows a progress bar", async () => {
     await fill("bar.db", 8_000);
     const { stdout } = await onTerminal("copy sqlite:bar.db sqlite:bar-copied.db --concurrency 1");
     expect(stdout).toMatch(/\u2588.*copying [\d,]+ of 8,000 threads, \d+%, [\d,]+\/s, .+ left/);

@@ -35,7 +35,7 @@ test("a terminal shows a bar with rate and time left, which notes do not break",
   expect(text).toContain("\r\u001b[Ka note\n");
 });
 
-test("elsewhere there is a line every five seconds", async () => {
+test("without a terminal there is a line every five seconds", async () => {
   const { text } = await shown(false);
   expect(text).not.toContain("\u001b");
   expect(text.split("\n").filter((line) => line.startsWith("copying"))).toEqual([
@@ -46,7 +46,7 @@ test("elsewhere there is a line every five seconds", async () => {
   ]);
 });
 
-test("one thread is one thread, and no rate is shown before a thread is done", async () => {
+test("one thread is singular, and no rate is shown before a thread is done", async () => {
   const notes = new Collector(false);
   const progress = new Progress(new Output(new Collector(false), notes), {
     label: "copying",
@@ -59,7 +59,7 @@ test("one thread is one thread, and no rate is shown before a thread is done", a
   expect(notes.text.split("\n")[0]).toBe("copying 0 of 1 thread, 50%, 1s left");
 });
 
-test("work that takes less than a second shows nothing", async () => {
+test("an operation of less than a second shows nothing", async () => {
   const notes = new Collector(true);
   const progress = new Progress(new Output(new Collector(true), notes), {
     label: "copying",

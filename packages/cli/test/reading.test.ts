@@ -16,7 +16,7 @@ function contextOf(): CommandContext {
   return new CommandContext({ args: [], env: {}, stdin: new PassThrough(), stdout, stderr, signal });
 }
 
-test("a thread that a listing gives twice is selected once", async () => {
+test("a thread that a listing returns twice is selected once", async () => {
   await using stores = createMemoryStores();
   for (const id of ["a", "b"]) await stores.open(id).addMessages([text(id)]);
   const twice: StoreFactory<unknown> = {
@@ -31,7 +31,7 @@ test("a thread that a listing gives twice is selected once", async () => {
   expect(ids).toEqual(["a", "b"]);
 });
 
-test("pages end where the thread ended at the first read", async () => {
+test("pages end at the end of the thread as of the first read", async () => {
   await using stores = createMemoryStores();
   const store = stores.open("long");
   await store.addMessages(Array.from({ length: 1_200 }, (_, index) => text(`${index}`)));
@@ -43,7 +43,7 @@ test("pages end where the thread ended at the first read", async () => {
   expect(contents).toEqual(Array.from({ length: 1_200 }, (_, index) => `${index}`));
 });
 
-test("output waits for a reader that is slower", async () => {
+test("output waits for a slower reader", async () => {
   let waiting = 0;
   let most = 0;
   const slow = new Writable({
@@ -62,7 +62,7 @@ test("output waits for a reader that is slower", async () => {
   expect(most).toBeLessThanOrEqual(42);
 });
 
-test("factories of two installations are refused with the way out", async () => {
+test("factories of two installations are refused with the fix", async () => {
   await using source = createMemoryStores();
   await using target = createMemoryStores();
   await source.open("a").addMessages([text("x")]);

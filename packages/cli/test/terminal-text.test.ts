@@ -13,7 +13,7 @@ const anyText = fc.string({
   ),
 });
 
-test("no id, line or JSON holds a character that a terminal acts upon", () => {
+test("no id, line or JSON contains a terminal control character", () => {
   fc.assert(
     fc.property(anyText, (text) => {
       expect(printableId(text)).not.toMatch(acts);
@@ -32,12 +32,12 @@ test("JSON stays the same value", () => {
   );
 });
 
-test("ids that no shell acts upon stay as they are", () => {
+test("ids without shell metacharacters are unchanged", () => {
   for (const id of ["chat-1", "naïve", "用户", "user@example.com:a/b.c,d+e_f%g"])
     expect(printableId(id)).toBe(id);
 });
 
-test("two ids are never shown alike", () => {
+test("different ids are shown differently", () => {
   fc.assert(
     fc.property(anyText, anyText, (one, other) => {
       fc.pre(one !== other);
@@ -75,7 +75,7 @@ const hostile = [
   "x\u00e9\u0007f",
 ];
 
-test.each(["C", "C.UTF-8"])("Bash takes an id back in the locale %s", (locale) => {
+test.each(["C", "C.UTF-8"])("Bash reads an id back in the locale %s", (locale) => {
   for (const id of hostile) {
     const shown = printableId(id);
     expect(shown).toMatch(/^\$'/);
@@ -87,7 +87,7 @@ test.each(["C", "C.UTF-8"])("Bash takes an id back in the locale %s", (locale) =
   }
 });
 
-test("Bash takes any id back", () => {
+test("Bash reads any id back", () => {
   fc.assert(
     fc.property(
       fc.array(
@@ -106,7 +106,7 @@ test("Bash takes any id back", () => {
   );
 });
 
-test("an id with NUL is JSON, which an argument cannot be taken for", () => {
+test("an id with NUL is shown as JSON, which an argument cannot be mistaken for", () => {
   for (const id of ["nul\0x", "\0$(echo x)`echo x`\"'\\!é\u{1f642}"]) {
     const shown = printableId(id);
     expect(JSON.parse(shown)).toBe(id);

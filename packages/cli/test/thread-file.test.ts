@@ -27,7 +27,7 @@ function replaced(index: number, line: string): string[] {
   return lines.map((one, at) => (at === index ? line : one));
 }
 
-test("a thread whose first line is wrong is one problem, and those after it are checked", async () => {
+test("a thread with an invalid first line is one problem, and later threads are checked", async () => {
   const header = `{"type":"thread","version":2,"threadId":"b"}`;
   const repeated = lines.map((line, index) => (index === 2 ? "{" : line));
   const { code, problems } = await problemsOf([
@@ -52,7 +52,7 @@ test("a thread whose first line is wrong is one problem, and those after it are 
   expect((await problemsOf(["{", ...lines.slice(1), ...lines])).problems).toHaveLength(2);
 });
 
-test("right lines are imported", async () => {
+test("valid lines are imported", async () => {
   expect(await problemsOf(lines)).toEqual({ code: 0, problems: [""], threads: 1 });
 });
 
@@ -96,7 +96,7 @@ test.each([
   ],
   [lines.slice(0, 3), "in:3: the file ends before the thread of line 1 does"],
   [[...lines, ...lines], "in:5: threadId is that of line 1, too"],
-])("a wrong line is named, and nothing is imported: %#", async (given, problem) => {
+])("an invalid line is named, and nothing is imported: %#", async (given, problem) => {
   const { code, problems, threads } = await problemsOf(given);
   expect(problems).toContain(problem);
   expect(problems.at(-1)).toMatch(/wrong; nothing was imported$/);
@@ -110,7 +110,7 @@ test("a thread that was skipped is not imported", async () => {
   expect(await problemsOf([...skipped, ...other])).toMatchObject({ code: 0, threads: 1 });
 });
 
-test("wrong lines of OpenAI's format are named", async () => {
+test("invalid lines of OpenAI's format are named", async () => {
   const given = [
     `{"messages":[]}`,
     `{"threadId":"a","messages":[{"role":"user"}]}`,
@@ -125,7 +125,7 @@ test("wrong lines of OpenAI's format are named", async () => {
   ]);
 });
 
-test("no more than 20 wrong lines are named", async () => {
+test("at most 20 invalid lines are named", async () => {
   const { problems } = await problemsOf(Array.from({ length: 50 }, () => "{"));
   expect(problems).toHaveLength(21);
 });
@@ -138,7 +138,7 @@ test("a file is checked without being imported", async () => {
   expect((await run(["ls", folder.url(), "--json"])).stdout).toBe("");
 });
 
-test("a file comes by standard input", async () => {
+test("a file is read from standard input", async () => {
   using folder = new Folder();
   const { code } = await run(["import", folder.url(), "-"], { input: lines.join("\n") });
   expect(code).toBe(0);
@@ -151,7 +151,7 @@ test("a file comes by standard input", async () => {
   });
 });
 
-test("a file that is not there is wrong usage", async () => {
+test("a missing file is a usage error", async () => {
   using folder = new Folder();
   const { code, stderr } = await run(["import", folder.url(), folder.file("none")]);
   expect({ code, stderr }).toEqual({ code: 2, stderr: "scrollback: the file cannot be read (ENOENT)\n" });

@@ -24,7 +24,7 @@ test.each([
   [["show", "memory:", ""], "threadId must be a non-empty string"],
   [["show", "memory:", "a", "--before", "x"], "before must be a cursor"],
   [["export", "memory:", "--format", "xml"], "Allowed choices are jsonl, openai"],
-])("wrong usage is named and has its exit code: %j", async (args, message) => {
+])("a usage error is named and has its exit code: %j", async (args, message) => {
   const { code, stdout, stderr } = await run(args);
   expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
   expect(stderr).toContain(message);
@@ -39,7 +39,7 @@ test.each([
   ["rm", "--all", "--yes"],
   ["expire", "a", "--never", "--yes"],
   ["copy", "memory:"],
-])("a SQLite file that is not there is named, and not made: %s", async (command, ...args) => {
+])("a missing SQLite file is named, and not created: %s", async (command, ...args) => {
   using folder = new Folder();
   const { code, stderr } = await run([command, folder.url(), ...args]);
   expect({ code, stderr }).toEqual({
@@ -49,7 +49,7 @@ test.each([
   expect(readdirSync(folder.path)).toEqual([]);
 });
 
-test("copy refuses a target that is its source", async () => {
+test("copy refuses its source as the target", async () => {
   using folder = new Folder();
   await run(["setup", folder.url()]);
   symlinkSync(folder.file("chats.db"), folder.file("link.db"));
@@ -68,7 +68,7 @@ test("copy refuses a target that is its source", async () => {
   expect((await run(["copy", "redis://a.test/1", "redis://a.test/1"])).code).toBe(2);
 });
 
-test("no password is shown, wherever a URL is wrong", async () => {
+test("no password is shown for any invalid URL", async () => {
   const url = "redis://ada:hunter2@127.0.0.1:1/?x=hunter2";
   const all = await Promise.all([
     run([url]),
@@ -96,7 +96,7 @@ test("help and version go to standard output", async () => {
   expect(await run(["--version"])).toEqual({ code: 0, stdout: "0.1.0\n", stderr: "" });
 });
 
-test("setup says that a backend is ready", async () => {
+test("setup reports that a backend is ready", async () => {
   using folder = new Folder();
   expect(await run(["setup", folder.url()])).toEqual({
     code: 0,
@@ -106,7 +106,7 @@ test("setup says that a backend is ready", async () => {
   expect((await run(["setup", folder.url(), "--json"])).stdout).toBe(`{"backend":"sqlite","ready":true}\n`);
 });
 
-test("a size asked of a backend that tells none is refused", async () => {
+test("a size is refused for a backend that reports none", async () => {
   using folder = new Folder();
   await using stores = folder.stores();
   await stores.open("a").addMessages([{ role: "user", content: "x" }]);
@@ -118,7 +118,7 @@ test("a size asked of a backend that tells none is refused", async () => {
 });
 
 test.each([["ls", "--json"], ["export"], ["verify", "--json"]])(
-  "a reader that goes away ends the command quietly: %s",
+  "a closed pipe ends the command silently: %s",
   async (command, ...options) => {
     using folder = new Folder();
     await using stores = folder.stores();

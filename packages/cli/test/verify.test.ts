@@ -16,7 +16,7 @@ async function fill(folder: Folder): Promise<void> {
   await others.open("worse").commit({ append: [text("b")], metadata: { title: "tram ".repeat(50) } });
 }
 
-test("verify names each record that cannot be read, with its sequence number", async () => {
+test("verify names each unreadable record with its sequence number", async () => {
   using folder = new Folder();
   await fill(folder);
   const { code, stdout, stderr } = await run(["verify", folder.url()]);
@@ -35,7 +35,7 @@ test("verify names each record that cannot be read, with its sequence number", a
   expect((await run(["verify", folder.url()], { env: { SCROLLBACK_CODEC: "gzip" } })).code).toBe(0);
 });
 
-test("copy and export leave such threads out, or take what can be read", async () => {
+test("copy and export skip such threads, or take their readable messages", async () => {
   using folder = new Folder();
   await fill(folder);
   const strict = await run(["copy", folder.url(), folder.url("b")]);
@@ -50,7 +50,7 @@ test("copy and export leave such threads out, or take what can be read", async (
   expect(exported).toMatchObject({ code: 4, stderr: expect.stringContaining("2 exported in part") });
 });
 
-test("an export with a thread that breaks off can be imported without it", async () => {
+test("an export with an incomplete thread can be imported without it", async () => {
   using folder = new Folder();
   await using stores = folder.stores();
   await using others = folder.stores("chats", { codec: gzipCodec() });
@@ -67,7 +67,7 @@ test("an export with a thread that breaks off can be imported without it", async
   });
 });
 
-test("ls lists what can be listed, and tells of the rest", async () => {
+test("ls lists the readable threads, and reports the others", async () => {
   using folder = new Folder();
   await fill(folder);
   const { code, stdout, stderr } = await run(["ls", folder.url(), "--json"]);

@@ -34,11 +34,11 @@ describe("a list", () => {
       const page = await directories.page(directory, { ...request, pageToken });
       found.push(...page.entries.map(({ value }) => value));
       pageToken ??= page.nextPageToken;
-      for (const wrong of [{ direction: "asc" as const }, { filterName: "odd" }]) {
+      for (const invalid of [{ direction: "asc" as const }, { filterName: "odd" }]) {
         const again = directories.page(directory, {
           ...request,
           pageToken: page.nextPageToken ?? "x",
-          ...wrong,
+          ...invalid,
         });
         await expect(again).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
       }
@@ -48,7 +48,7 @@ describe("a list", () => {
     expect(new Set(found).size).toBe(20);
   });
 
-  test("leaves out what has expired", async () => {
+  test("omits expired members", async () => {
     const { directories, read } = setUp();
     for (const [key, expiresAt] of [
       ["gone", 1_000],
@@ -66,7 +66,7 @@ describe("a list", () => {
 });
 
 describe("a failed write", () => {
-  test("that wrote nothing leaves the entry as it is; one whose outcome is unknown makes lists read the member", async () => {
+  test("that wrote nothing does not change the entry; one with an unknown outcome makes lists read the member", async () => {
     const { directories, write, list, reads } = setUp();
     await write("a", 1);
     await directories.flush();
@@ -90,7 +90,7 @@ describe("a failed write", () => {
 });
 
 describe("remove and purge", () => {
-  test("leave nothing of the member at rest, neither in notes nor in any leaf", async () => {
+  test("leave no data of the member at rest, neither in notes nor in any leaf", async () => {
     const { directories, driver, stores, write, remove, list } = setUp({ sizes });
     for (let n = 0; n < 20; n++) await write(`m${n}`, n);
     await write("victim", 7.5, SECRET);
@@ -119,7 +119,7 @@ describe("remove and purge", () => {
     expect(await list({ direction: "asc" })).toHaveLength(20);
   });
 
-  test("a removed member can be made again, and late notes of the old one do not bring it back", async () => {
+  test("allow a removed member to be created again, and ignore late notes of the old one", async () => {
     const { stores, directories, heads, read } = setUp();
     const slow = new MarkedDirectories<string>({ stores, leafThread });
     const head = { incarnation: "first", version: 1, order: 1, value: "first" };
@@ -139,7 +139,7 @@ describe("remove and purge", () => {
     expect(await values()).toEqual(["second"]);
   });
 
-  test("find a member that another process has moved without a note so far", async () => {
+  test("find a member that another process moved without a note so far", async () => {
     const { stores, directories, heads, write, remove, list } = setUp({ sizes });
     for (let n = 0; n < 40; n++) await write(`m${n}`, n);
     await directories.flush();
@@ -157,7 +157,7 @@ describe("remove and purge", () => {
     expect(await list()).not.toContain("m3");
   });
 
-  test("that come at once are done together", async () => {
+  test("are batched if concurrent", async () => {
     const { driver, directories, write, remove, list } = setUp({ sizes });
     for (let n = 0; n < 60; n++) await write(`m${n}`, n);
     await directories.flush();
@@ -169,7 +169,7 @@ describe("remove and purge", () => {
     expect(await list()).toHaveLength(20);
   });
 
-  test("a directory without members is deleted, one with members or open marks is not", async () => {
+  test("delete a directory without members, but not one with members or open marks", async () => {
     const { directories, stores, write, remove } = setUp({ sizes });
     expect(await directories.removeDirectory(directory)).toBe(true);
     for (let n = 0; n < 9; n++) await write(`m${n}`, n);
@@ -201,7 +201,7 @@ test("members without a thread are noted, moved and purged", async () => {
   expect(await list()).not.toContain("moved");
 });
 
-test("bad input is refused before any I/O", async () => {
+test("invalid input is refused before any I/O", async () => {
   const stores = createMemoryStores();
   const make = (options: object) => () => new MarkedDirectories(options as never);
   expect(make({ stores: createMemoryStores({ maxMessages: 9 }), leafThread })).toThrow(/maxMessages/);

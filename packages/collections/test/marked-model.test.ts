@@ -22,7 +22,7 @@ async function firstProblem(worlds: number, suspends: boolean, semantics: Partia
 }
 
 test(
-  "no list has a stale, missing, doubled or removed entry, whatever processes do, where they die",
+  "no list has a stale, missing, doubled or removed entry, with processes that die at any moment",
   async () => {
     const { seed, problem, counts } = await firstProblem(WORLDS, false);
     expect({ seed, problem }).toEqual({ seed: undefined, problem: undefined });
@@ -33,7 +33,7 @@ test(
 );
 
 test(
-  "no list lacks an acknowledged write when processes are suspended for minutes in the middle of one",
+  "no list misses an acknowledged write when processes are suspended for minutes during one",
   async () => {
     const { seed, problem } = await firstProblem(WORLDS, true);
     expect({ seed, problem }).toEqual({ seed: undefined, problem: undefined });
@@ -43,10 +43,10 @@ test(
 
 test.each<[string, Partial<MarkSemantics>]>([
   ["marks after the write", { marksFirst: false }],
-  ["lets every entry count", { counts: () => true }],
+  ["trusts every entry", { counts: () => true }],
   ["closes the marks of all incarnations at the end of one", { closes: () => true }],
 ])(
-  "a directory that %s is caught",
+  "a directory that %s is detected",
   async (_name, semantics) => {
     const { problem } = await firstProblem(WORLDS, false, semantics);
     expect(problem).toBeDefined();

@@ -5,7 +5,7 @@ import { directory, setUp, sizes } from "./marked-scene.ts";
 describe("requests", () => {
   withoutChance();
 
-  test("a mark serves the writes of 30 s; what they wrote follows in one note", async () => {
+  test("one mark covers the writes of 30 s, and one note records them", async () => {
     const { driver, directories, write } = setUp();
     for (let n = 0; n < 10; n++) await write("a", n);
     expect(driver.take()).toEqual(["commit d"]);
@@ -16,7 +16,7 @@ describe("requests", () => {
     expect(driver.take()).toEqual(["commit d"]);
   });
 
-  test("what was written follows within a second, and the mark is closed after 30", async () => {
+  test("a note follows within a second, and the mark is closed after 30", async () => {
     vi.useFakeTimers();
     try {
       const { driver, directories, write, list, reads } = setUp();
@@ -35,7 +35,7 @@ describe("requests", () => {
     }
   });
 
-  test("a list is one read where nothing is being written, and reads only what is", async () => {
+  test("a list is one read, and one more for each member with a write in progress", async () => {
     const { driver, directories, write, list, reads } = setUp();
     for (let n = 0; n < 30; n++) await write(`m${n}`, n);
     await directories.flush();
@@ -49,7 +49,7 @@ describe("requests", () => {
     expect(reads.sort()).toEqual(["m7", "m9"]);
   });
 
-  test("a process that writes to many members at once leaves few for lists to read", async () => {
+  test("a process that writes to many members leaves few of them for lists to read", async () => {
     const { driver, directories, write, list, reads } = setUp();
     for (let n = 0; n < 500; n++) await write(`m${String(n).padStart(3, "0")}`, n);
     driver.take();
@@ -61,7 +61,7 @@ describe("requests", () => {
     expect(await list()).toHaveLength(600);
   });
 
-  test("a page of a sorted directory reads the leaves that it lies in", async () => {
+  test("a page of a sorted directory reads only its leaves", async () => {
     const { driver, directories, write, read } = setUp({ sizes });
     for (let n = 0; n < 80; n++) await write(`m${String(n).padStart(2, "0")}`, n);
     await directories.flush();

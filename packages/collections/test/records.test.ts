@@ -9,7 +9,7 @@ describe.each([
   ["memory", () => createMemoryStores()],
   ["SQLite", () => createSqliteStores({ url: "sqlite::memory:" })],
 ])("records in %s", (_backend, open) => {
-  test("are read as they were set, each by its own key", async () => {
+  test("are read by their keys as they were set", async () => {
     const records = new Records({ stores: open(), prefix: "r" });
     const value = {
       at: new Date(5),
@@ -24,7 +24,7 @@ describe.each([
     expect(await records.get(["a", "b", "c"])).toBeUndefined();
   });
 
-  test("are written by compare-and-set: of two writers one wins, and null means that there is none", async () => {
+  test("are written by compare-and-set: one of two writers wins, and null means a missing record", async () => {
     const records = new Records<number>({ stores: open(), prefix: "r" });
     const first = await records.set(["k"], 1, { expectedRevision: null });
     await expect(records.set(["k"], 2, { expectedRevision: null })).rejects.toMatchObject({
@@ -46,7 +46,7 @@ describe.each([
     await expect(records.set(["k"], 2, { operationId: "o" })).rejects.toMatchObject({ code: "CONFLICT" });
   });
 
-  test("hold values that are larger than a message, and smaller ones again", async () => {
+  test("store values larger than a message, and smaller ones again", async () => {
     const records = new Records<unknown>({ stores: open(), prefix: "r" });
     // Each character takes two code units, so that pieces end in the middle of one unless they are cut with care.
     const text = `x${"\u{1F642}".repeat(5 * MIB)}`;
@@ -61,7 +61,7 @@ describe.each([
   });
 });
 
-test("records are deleted, by compare-and-set too, and can be made again", async () => {
+test("records are deleted, also by compare-and-set, and can be created again", async () => {
   const records = new Records<number>({ stores: createMemoryStores(), prefix: "r" });
   const first = await records.set(["k"], 1);
   const second = await records.set(["k"], 2);
@@ -75,7 +75,7 @@ test("records are deleted, by compare-and-set too, and can be made again", async
   expect((await records.get(["k"]))?.value).toBe(3);
 });
 
-test("bad input is refused before any I/O", async () => {
+test("invalid input is refused before any I/O", async () => {
   const stores = createMemoryStores();
   const make = (options: object) => () => new Records(options as never);
   expect(make({ stores: createMemoryStores({ maxMessages: 9 }), prefix: "r" })).toThrow(/maxMessages/);
@@ -100,7 +100,7 @@ test("bad input is refused before any I/O", async () => {
   await expect(open.set(["k"], () => 1)).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
 });
 
-test("keys of any length and character have threads of their own", () => {
+test("keys of any length and with any characters have separate threads", () => {
   const records = new Records({ stores: createMemoryStores(), prefix: "r" });
   const long = "x".repeat(250);
   const keys = [["a", "b"], ["a:b"], ["a#b"], ["ä"], [long], [long, "x"], Array(9).fill("y".repeat(110))];

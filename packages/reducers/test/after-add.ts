@@ -58,7 +58,7 @@ export function declareAfterAddTests(thread: () => TestThread, stores: () => Sto
       expect(await stored()).toBe("a1 u2");
     });
 
-    test("when another writer came between, it starts over on the newer history", async () => {
+    test("when another writer commits in between, it restarts on the newer history", async () => {
       const { store, other } = thread();
       const { interrupted, seen } = meanwhile(merging, () => other.addMessages([user("5")]));
       const reduced = withReducer(store, interrupted, { when });
@@ -68,7 +68,7 @@ export function declareAfterAddTests(thread: () => TestThread, stores: () => Sto
       expect((await other.read()).revision).toBe(revision);
     });
 
-    test("no message is lost to a reduction, or doubled, by any number of writers", async () => {
+    test("no reduction loses or doubles a message, with any number of writers", async () => {
       const { store, other } = thread();
       const writers = [store, other, stores().open(store.threadId)].map((one) =>
         withReducer(one, merging, { when }),
@@ -91,7 +91,7 @@ export function declareAfterAddTests(thread: () => TestThread, stores: () => Sto
       }
     });
 
-    test("when the reducer fails, the add stands, and the error goes to onError", async () => {
+    test("when the reducer fails, the add is kept, and the error is passed to onError", async () => {
       const { store, stored } = thread();
       const failure = new Error("no summary today");
       const onError = vi.fn();
@@ -102,7 +102,7 @@ export function declareAfterAddTests(thread: () => TestThread, stores: () => Sto
       expect((await store.read()).revision).toBe(revision);
     });
 
-    test("so it does when a signal is aborted while the reducer runs", async () => {
+    test("when a signal is aborted during the reducer, the add is kept, and the error is passed to onError", async () => {
       const { store, stored } = thread();
       const controller = new AbortController();
       const onError = vi.fn();
@@ -135,7 +135,7 @@ export function declareAfterAddTests(thread: () => TestThread, stores: () => Sto
       }
     });
 
-    test("what onError throws rejects the call; the add stands all the same", async () => {
+    test("an error of onError rejects the call; the add is kept", async () => {
       const { store, stored } = thread();
       const failure = new Error("no summary today");
       const onError = (error: unknown) => {

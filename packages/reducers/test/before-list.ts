@@ -40,7 +40,7 @@ export function declareBeforeListTests(thread: () => TestThread): void {
       }
     });
 
-    test("a thread that is not there stays so", async () => {
+    test("a missing thread is not created", async () => {
       const { store } = thread();
       expect(await withReducer(store, truncating, { when }).listMessages()).toEqual([]);
       expect((await store.read()).revision).toBeNull();
@@ -53,7 +53,7 @@ export function declareBeforeListTests(thread: () => TestThread): void {
       expect(await store.read()).toMatchObject({ metadata: { title: "Trip" }, entries: { length: 2 } });
     });
 
-    test("when another writer came between, it starts over on the newer history", async () => {
+    test("when another writer commits in between, it restarts on the newer history", async () => {
       const { store, other } = thread();
       await store.addMessages([user("1"), user("2"), user("3"), user("4")]);
       const { interrupted, seen } = meanwhile(
@@ -68,7 +68,7 @@ export function declareBeforeListTests(thread: () => TestThread): void {
       expect(await other.listMessages()).toEqual(listed);
     });
 
-    test("when the reducer fails, the list rejects with its error and the stored history is as it was", async () => {
+    test("when the reducer fails, the list rejects with its error and the stored history is unchanged", async () => {
       const { store, stored } = thread();
       const revision = await store.addMessages(history("u a u"));
       const failure = new Error("no summary today");
@@ -83,16 +83,19 @@ export function declareBeforeListTests(thread: () => TestThread): void {
     test.each([
       [undefined, "result of reducer.reduce() must be an array of messages"],
       [[{ role: "bot", content: "" }], "messages[0]: role"],
-    ])("what is no history is refused, and the stored one is as it was: %j", async (wrong, problem) => {
-      const { store, stored } = thread();
-      await store.addMessages(history("u a u"));
-      const reducer = { reduce: async () => wrong as unknown as ChatMessage[] };
-      const { message } = await refusal(() => withReducer(store, reducer, { when }).listMessages());
-      expect(message).toContain(problem);
-      expect(await stored()).toBe("u0 a1 u2");
-    });
+    ])(
+      "an invalid history from a reducer is refused, and the stored one is unchanged: %j",
+      async (invalid, problem) => {
+        const { store, stored } = thread();
+        await store.addMessages(history("u a u"));
+        const reducer = { reduce: async () => invalid as unknown as ChatMessage[] };
+        const { message } = await refusal(() => withReducer(store, reducer, { when }).listMessages());
+        expect(message).toContain(problem);
+        expect(await stored()).toBe("u0 a1 u2");
+      },
+    );
 
-    test("a signal reaches the reducer, and an abort rejects and leaves the stored history as it was", async () => {
+    test("a signal reaches the reducer, and an abort rejects and does not change the stored history", async () => {
       const { store, stored } = thread();
       await store.addMessages(history("u a u"));
       const controller = new AbortController();
@@ -111,11 +114,11 @@ export function declareBeforeListTests(thread: () => TestThread): void {
       expect(await stored()).toBe("u0 a1 u2");
     });
 
-    test("wrong options of a list are rejected before the reducer runs", async () => {
+    test("invalid options of a list are rejected before the reducer runs", async () => {
       const { interrupted, seen } = meanwhile(truncating);
       const reduced = withReducer(thread().store, interrupted, { when });
-      for (const wrong of [{ limit: -1 }, { limit: 0.5 }, { last: 3 }, { signal: {} }]) {
-        const { message } = await refusal(() => reduced.listMessages(wrong as { limit: number }));
+      for (const invalid of [{ limit: -1 }, { limit: 0.5 }, { last: 3 }, { signal: {} }]) {
+        const { message } = await refusal(() => reduced.listMessages(invalid as { limit: number }));
         expect(message).toContain("listMessages: ");
       }
       expect(seen).toEqual([]);

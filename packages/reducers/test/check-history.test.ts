@@ -27,7 +27,7 @@ test.each([
   "u q:x r:x Y:x a",
   "u c:x Q:x y:x r:x a",
   "u q:x,z y:x r:x y:z r:z a",
-])("a sound history has no problem: %j", (letters) => {
+])("a valid history has no problem: %j", (letters) => {
   expect(found(letters)).toEqual([]);
 });
 
@@ -59,7 +59,7 @@ test.each([
 
 describe("forRequest", () => {
   test.each(["", "s", "u", "s u", "u c:x r:x", "u c:x R:x", "u q:x y:x r:x"])(
-    "%j may be sent to a model",
+    "%j can be sent to a model",
     (letters) => {
       expect(found(letters, { forRequest: true })).toEqual([]);
     },
@@ -71,17 +71,17 @@ describe("forRequest", () => {
     ["u c:x", ["1 unanswered-tool-call", "1 ends-with"]],
     ["u c:x,y r:x", ["1 unanswered-tool-call"]],
     ["u q:x y:x", ["1 unanswered-tool-call"]],
-  ])("%j may not, also where it is a sound history", (letters, problems) => {
+  ])("%j cannot be sent to a model, even if it is a valid history", (letters, problems) => {
     expect(found(letters, { forRequest: true })).toEqual(problems);
   });
 
-  test("is false where it is left out", () => {
+  test("is false by default", () => {
     expect(found("u c:x")).toEqual([]);
     expect(found("u c:x", { forRequest: false })).toEqual([]);
   });
 });
 
-test("a problem says what is wrong in a sentence, without the text of messages", () => {
+test("a problem is described in one sentence, without the text of messages", () => {
   const secret = { role: "assistant", content: "hunter2" } as const;
   const all = [
     ...checkHistory([secret, { role: "system", content: "hunter2" }, ...history("c:hunter2 a r:hunter2")]),
@@ -102,7 +102,7 @@ test.each([
   [[undefined], undefined, "messages[0]: must be an object"],
   [[], { forRequest: 1 }, "forRequest must be true or false"],
   [[], { forModel: true }, `unknown option "forModel"`],
-])("bad input is refused, naming it: %j %j", async (messages, options, problem) => {
+])("invalid input is refused by name: %j %j", async (messages, options, problem) => {
   const call = () => checkHistory(messages as ChatMessage[], options as { forRequest?: boolean });
   expect(call).toThrow(StoreError);
   expect((await refusal(call)).message).toContain(problem);

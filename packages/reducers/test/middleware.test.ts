@@ -67,7 +67,7 @@ const ways = [
 ];
 
 describe.each(ways)("reducingMiddleware in $name", ({ ask, promptsOf }) => {
-  test("gives the model the reduced history, and leaves the caller's whole", async () => {
+  test("sends the reduced history to the model, and does not change the caller's", async () => {
     const model = saying("six");
     const messages = structuredClone(chat);
     const reducer = new TruncatingReducer({ targetCount: 3 });
@@ -77,7 +77,7 @@ describe.each(ways)("reducingMiddleware in $name", ({ ask, promptsOf }) => {
     expect(messages).toEqual(chat);
   });
 
-  test("passes on what the reducer kept as it was", async () => {
+  test("passes on kept messages unchanged", async () => {
     const model = saying("seen it");
     const file = { type: "file", mediaType: "image/png", data: new Uint8Array([1, 2]) } as const;
     const providerOptions = { mock: { cached: true } };
@@ -107,7 +107,7 @@ describe.each(ways)("reducingMiddleware in $name", ({ ask, promptsOf }) => {
     ]);
   });
 
-  test("gives the model a summary as text, and asks for what is new only", async () => {
+  test("sends a summary as text to the model, and summarises only new messages", async () => {
     const model = saying("answer");
     const { model: summarizes, requests } = summarizer();
     const reducer = new SummarizingReducer({ model: summarizes, targetCount: 1 });
@@ -135,7 +135,7 @@ describe.each(ways)("reducingMiddleware in $name", ({ ask, promptsOf }) => {
     ]);
   });
 
-  test("brings messages that a reducer made into the shape of a prompt", async () => {
+  test("converts messages that a reducer created to prompt messages", async () => {
     const model = saying("answer");
     const providerOptions = { mock: { cached: true } };
     const made: ChatMessage[] = [
@@ -166,7 +166,7 @@ describe.each(ways)("reducingMiddleware in $name", ({ ask, promptsOf }) => {
     ]);
   });
 
-  test("hands the call's abort signal to the reducer", async () => {
+  test("passes the call's abort signal to the reducer", async () => {
     const signals: unknown[] = [];
     const reducer: ChatReducer = {
       reduce: async (messages, options) => {
@@ -180,7 +180,7 @@ describe.each(ways)("reducingMiddleware in $name", ({ ask, promptsOf }) => {
     expect((signals[0] as AbortSignal).aborted).toBe(false);
   });
 
-  test("fails the call with the reducer's error, and does not ask the model", async () => {
+  test("fails the call with the reducer's error, and does not call the model", async () => {
     const failure = new Error("no summary today");
     const model = saying("six");
     const reducer = { reduce: () => Promise.reject(failure) };
@@ -191,7 +191,7 @@ describe.each(ways)("reducingMiddleware in $name", ({ ask, promptsOf }) => {
   test.each([
     [undefined, "messages must be an array"],
     [[{ role: "bot", content: "" }], "messages[0]: role"],
-  ])("refuses what is no history from a reducer: %j", async (reduced, problem) => {
+  ])("refuses an invalid history from a reducer: %j", async (reduced, problem) => {
     const reducer = { reduce: async () => reduced as unknown as ChatMessage[] };
     const error = await refusal(() => ask({ model: wrapped(saying("six"), reducer), messages: chat }));
     expect(error.message).toContain("reducingMiddleware: what reducer.reduce returned");
@@ -199,7 +199,7 @@ describe.each(ways)("reducingMiddleware in $name", ({ ask, promptsOf }) => {
   });
 });
 
-test("an abort of the call stops a reduction that is under way", async () => {
+test("aborts a reduction in progress with the call", async () => {
   const controller = new AbortController();
   const model = saying("six");
   const reducer = new SummarizingReducer({ model: () => new Promise(() => undefined), targetCount: 1 });

@@ -29,7 +29,7 @@ const made: Record<string, (options: never) => unknown> = {
 const wrongCounts = [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, "3", null, undefined];
 const wrongThresholds = [-1, 0.5, Number.NaN, "0", null];
 
-const wrong: [string, unknown, string][] = [
+const invalid: [string, unknown, string][] = [
   ...wrongCounts.flatMap((count): [string, unknown, string][] => [
     ["MessageCountingReducer", { targetCount: count }, "targetCount must be a positive integer"],
     ["TruncatingReducer", { targetCount: count }, "targetCount must be a positive integer"],
@@ -71,7 +71,7 @@ const wrong: [string, unknown, string][] = [
   ]),
 ];
 
-test.each(wrong)("%s rejects %j: %s", async (name, options, problem) => {
+test.each(invalid)("%s rejects %j: %s", async (name, options, problem) => {
   const { message } = await refusal(() => made[name]?.(options as never));
   expect(message).toContain(`${name}: `);
   expect(message).toContain(problem);
@@ -83,7 +83,7 @@ test.each([
   ["SummarizingReducer", { targetCount: 1, threshold: 0, model: "openai/gpt-5", onFailure: "keep" }],
   ["TokenBudgetReducer", { maxTokens: 1, countTokens }],
   ["withReducer", { when: "afterAdd", onError: undefined }],
-])("%s takes %j", (name, options) => {
+])("%s accepts %j", (name, options) => {
   expect(made[name]?.(options as never)).toBeDefined();
 });
 
@@ -98,7 +98,7 @@ test.each([undefined, null, {}, { reduce: true }])("%j is not a reducer", async 
 });
 
 test.each([undefined, null, {}, { addMessages() {}, listMessages() {} }])(
-  "%j is no store",
+  "%j is not a store",
   async (wrongStore) => {
     const { message } = await refusal(() => withReducer(wrongStore as never, reducer, { when: "afterAdd" }));
     expect(message).toContain("withReducer: store must");
@@ -121,13 +121,13 @@ describe.each(reducers)("%s.reduce", (name, one) => {
     [[{ role: "user", content: [{ type: "text" }] }], undefined, "messages[0]: content[0].text"],
     [[], { signal: "stop" }, "signal must be an AbortSignal"],
     [[], { limit: 3 }, `unknown option "limit"`],
-  ])("refuses bad input, naming it: %j %j", async (messages, options, problem) => {
+  ])("refuses invalid input by name: %j %j", async (messages, options, problem) => {
     const { message } = await refusal(() => one.reduce(messages as never, options as never));
     expect(message).toContain(`${name}.reduce: `);
     expect(message).toContain(problem);
   });
 
-  test("rejects with ABORTED and the reason, where the signal is aborted already", async () => {
+  test("rejects with ABORTED and the reason if the signal is already aborted", async () => {
     const reason = new Error("enough");
     const aborted = { signal: AbortSignal.abort(reason) };
     const error = await refusal(() => one.reduce(history("u a u a u"), aborted), "ABORTED");

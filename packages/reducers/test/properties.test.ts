@@ -148,7 +148,7 @@ function without(list: readonly string[], other: readonly string[]): string[] {
 describe.each(subjects)("$name", ({ reducer, newest, startsAnywhere, keepsTheEnd }) => {
   const histories = fc.oneof(anyHistory, soundHistory);
 
-  test("returns no problem that its input did not have", async () => {
+  test("adds no problem to the history", async () => {
     await fc.assert(
       fc.asyncProperty(histories, reducer, async (messages, one) => {
         const reduced = await one.reduce(messages);
@@ -161,7 +161,7 @@ describe.each(subjects)("$name", ({ reducer, newest, startsAnywhere, keepsTheEnd
     );
   });
 
-  test("never loses the newest message", async () => {
+  test("keeps the newest message", async () => {
     await fc.assert(
       fc.asyncProperty(histories, reducer, async (messages, one) => {
         const last = newest(messages);
@@ -214,7 +214,7 @@ test("TruncatingReducer keeps at least the newest targetCount, the first system 
   );
 });
 
-test("SummarizingReducer gives no problem, and keeps the newest, also of what it remembers", async () => {
+test("SummarizingReducer adds no problem and keeps the newest message, also with remembered summaries", async () => {
   const lengths = fc.array(fc.nat(16), { minLength: 2, maxLength: 8 });
   await fc.assert(
     fc.asyncProperty(soundHistory, lengths, target, threshold, async (all, cuts, targetCount, more) => {
@@ -234,7 +234,7 @@ test("SummarizingReducer gives no problem, and keeps the newest, also of what it
   );
 });
 
-test("TokenBudgetReducer fits, begins at a user's question, and would not with one turn more", async () => {
+test("TokenBudgetReducer keeps as many turns as fit, starting at a user's question", async () => {
   await fc.assert(
     fc.asyncProperty(soundOf(toolUse), target, async (sound, maxTokens) => {
       const messages = messagesOf(sound);
@@ -256,7 +256,7 @@ test("TokenBudgetReducer fits, begins at a user's question, and would not with o
   );
 });
 
-test('what "turns" trimming leaves of a sound history has no problem, when the newest turn fits', async () => {
+test('"turns" trimming of a valid history leaves no problem if the newest turn fits', async () => {
   let trimmed = 0;
   await fc.assert(
     fc.asyncProperty(soundOf(toolUse), fc.nat(12), fc.boolean(), async (sound, room, atOnce) => {

@@ -25,7 +25,7 @@ export function declareReducedStoreTests(
     declareBeforeListTests(thread);
     declareAfterAddTests(thread, () => stores);
 
-    test("each reducer's result is stored and read as it was made", async () => {
+    test("each reducer's result is stored and read unchanged", async () => {
       const { model, requests } = summarizer();
       const messages = history("s u c:x r:x a u q:y Y:y r:y a u a");
       const reducers = [
@@ -42,7 +42,7 @@ export function declareReducedStoreTests(
       expect(requests).toHaveLength(1);
     });
 
-    test("a summary that was stored is folded into the next one, and only what is new is sent", async () => {
+    test("a stored summary is folded into the next one, and only new messages are sent", async () => {
       const { store } = thread();
       const { model, requests } = summarizer();
       // A reducer of its own for every add, as after restarts.

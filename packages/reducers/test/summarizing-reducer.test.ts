@@ -57,14 +57,14 @@ test.each([
   ["u a c:x r:x u a a", 1, 3, "u0 a1", "[summary 1] u4 a5 a6", "back to a question"],
   ["u a q:x Y:x r:x a a", 1, 4, "u0 a1 a5", "[summary 1] a6", "an approval is no question"],
 ])(
-  "%s, targetCount %i, threshold %i: of %s makes %s (%s)",
+  "%s, targetCount %i, threshold %i: summarises %s into %s (%s)",
   async (letters, target, threshold, asked, reduced) => {
     expect(await summarized(letters, target, threshold)).toEqual({ asked, reduced });
     if (threshold === 0) expect(await summarized(letters, target)).toEqual({ asked, reduced });
   },
 );
 
-test("the tool content before a cut is covered too: it does not come back when the history grows", async () => {
+test("tool content before a cut is also covered: it does not reappear when the history grows", async () => {
   const { model, requests } = summarizer();
   const reducer = new SummarizingReducer({ model, targetCount: 1 });
   await reducer.reduce(history("u c:x r:x a u"));
@@ -72,7 +72,7 @@ test("the tool content before a cut is covered too: it does not come back when t
   expect(requests.map(({ messages }) => idsOf(messages))).toEqual(["u0 a3", "[summary 1] u4"]);
 });
 
-test("where only tool content would be summarised, it is left out and the model not asked", async () => {
+test("tool content without other messages to summarise is dropped without a model call", async () => {
   // The earlier summary ends right before an exchange, as it does when another reducer made it.
   const reduced = await summarized("m c:x r:x u a u", 1);
   expect(reduced).toEqual({ asked: "m0 u3 a4", reduced: "[summary 1] u5" });
@@ -81,7 +81,7 @@ test("where only tool content would be summarised, it is left out and the model 
 });
 
 describe("the request", () => {
-  test("asks for at most five sentences, both sides, what is needed to go on, and nothing else", async () => {
+  test("asks for at most five sentences about both sides and the information needed to continue", async () => {
     const { model, requests } = summarizer();
     await new SummarizingReducer({ model, targetCount: 1 }).reduce(history("u a u"));
     expect(requests[0]?.instructions).toBe(SUMMARY_INSTRUCTIONS);
@@ -98,14 +98,14 @@ describe("the request", () => {
     expect(SUMMARY_INSTRUCTIONS).toMatch(/not criticise, speculate or comment/);
   });
 
-  test("has the instructions that were given instead", async () => {
+  test("uses the given instructions instead", async () => {
     const { model, requests } = summarizer();
     const instructions = "Zwei Sätze.";
     await new SummarizingReducer({ model, targetCount: 1, instructions }).reduce(history("u a u"));
     expect(requests[0]?.instructions).toBe(instructions);
   });
 
-  test("gives a function the messages themselves, and the signal", async () => {
+  test("passes the original messages and the signal to a function", async () => {
     const messages = history("u a u");
     const { signal } = new AbortController();
     const calls: [SummaryRequest, { signal: AbortSignal | undefined }][] = [];
@@ -118,7 +118,7 @@ describe("the request", () => {
     expect(calls[0]?.[1].signal).toBe(signal);
   });
 
-  test("goes to a language model as a system message, the messages, and a last word", async () => {
+  test("is sent to a language model as a system message, the messages, and a final user message", async () => {
     const model = saying("they met");
     const reduced = await new SummarizingReducer({ model, targetCount: 1 }).reduce(history("m u a u"));
     expect(idsOf(reduced)).toBe("[they met] u3");
@@ -132,7 +132,7 @@ describe("the request", () => {
     ]);
   });
 
-  test("leaves to a language model what the AI SDK takes: text, files and images, no reasoning, no unknown parts", async () => {
+  test("sends only parts that the AI SDK accepts: text, files and images, no reasoning, no unknown parts", async () => {
     const model = saying("they met");
     const file = { type: "file", mediaType: "text/plain", data: "aGk=" } as const;
     const chart = { type: "chart", points: [1] };
@@ -165,7 +165,7 @@ describe("the summary", () => {
     });
   });
 
-  test("is recognised in a history that kept it, and folded into the next one", async () => {
+  test("is recognised in a history that has it, and folded into the next one", async () => {
     const { model, requests } = summarizer();
     const store = createMemoryStores().open();
     await store.replaceMessages(
@@ -180,20 +180,20 @@ describe("the summary", () => {
     expect(requests.map(({ messages }) => idsOf(messages))).toEqual(["u1 a2", "[summary 1] u3 [a4]"]);
   });
 
-  test("stays in its place where there is nothing to summarise now", async () => {
+  test("keeps its position if there is nothing to summarise", async () => {
     expect(await summarized("s m u a", 2)).toEqual({ asked: "nothing", reduced: "s0 m1 u2 a3" });
   });
 
-  test("stands for what comes before it, also where that is still there", async () => {
+  test("replaces the messages before it, also if they are still in the history", async () => {
     expect(await summarized("s u a m u a", 2)).toEqual({ asked: "nothing", reduced: "s0 m3 u4 a5" });
     expect(await summarized("u a m u a u", 1)).toEqual({ asked: "m2 u3 a4", reduced: "[summary 1] u5" });
   });
 
-  test("of several the last one counts", async () => {
+  test("is the last one of several", async () => {
     expect(await summarized("u m a m u a u", 1)).toEqual({ asked: "m3 u4 a5", reduced: "[summary 1] u6" });
   });
 
-  test("is not any other message with metadata", async () => {
+  test("is not confused with other messages with metadata", async () => {
     const { model, requests } = summarizer();
     const metadata = [null, "scrollback.summary", {}, { type: "summary" }, ["type"]];
     const messages: ChatMessage[] = metadata.map((one) => ({ ...assistant("a"), metadata: one }));

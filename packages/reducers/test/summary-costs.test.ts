@@ -9,8 +9,8 @@ import { linesOf, saying, summarizer } from "./models.ts";
 const chat = (turns: number): ChatMessage[] =>
   Array.from({ length: turns }, (_, turn) => [user(`question ${turn}`), assistant(`answer ${turn}`)]).flat();
 
-describe("a caller that comes with the full history each time", () => {
-  test("pays one call a reduction, and for each message once", async () => {
+describe("a caller that passes the full history each time", () => {
+  test("makes one model call per reduction, and sends each message once", async () => {
     const model = saying("the story so far");
     const reducer = new SummarizingReducer({ model, targetCount: 4, threshold: 4 });
     const turns = 40;
@@ -37,7 +37,7 @@ describe("a caller that comes with the full history each time", () => {
     expect(asked).toEqual(linesOf(chat(turns)).slice(0, asked.length));
   });
 
-  test("gets the same summary for the same history, without a call", async () => {
+  test("gets the same summary for the same history, without a model call", async () => {
     const { model, requests } = summarizer();
     const reducer = new SummarizingReducer({ model, targetCount: 2 });
     const first = await reducer.reduce(chat(3));
@@ -71,7 +71,7 @@ describe("a caller that comes with the full history each time", () => {
     expect(requests.map(({ messages }) => messages)).toEqual(others.map((messages) => messages.slice(0, -1)));
   });
 
-  test("that took messages back is not answered with what covers them", async () => {
+  test("does not get a summary of messages that it removed", async () => {
     const { model, requests } = summarizer();
     const reducer = new SummarizingReducer({ model, targetCount: 2 });
     await reducer.reduce(chat(2));
@@ -89,7 +89,7 @@ describe("a caller that comes with the full history each time", () => {
     expect(reduced.slice(1)).toEqual(chat(4).slice(-2));
   });
 
-  test("pays for nothing new where the history is a kept summary and more", async () => {
+  test("sends no summarised message again if the history is a kept summary and more", async () => {
     const { model, requests } = summarizer();
     const reducer = new SummarizingReducer({ model, targetCount: 1 });
     const kept = history("m u a u");
@@ -102,7 +102,7 @@ describe("a caller that comes with the full history each time", () => {
   });
 });
 
-test("messages that no codec can encode are summarised again each time, and nothing fails", async () => {
+test("messages that cannot be encoded are summarised again each time, without an error", async () => {
   const { model, requests } = summarizer();
   const reducer = new SummarizingReducer({ model, targetCount: 1 });
   const odd = [{ type: "chart", draw: () => undefined }] as unknown as ChatMessage["content"];
@@ -112,7 +112,7 @@ test("messages that no codec can encode are summarised again each time, and noth
   expect(requests).toHaveLength(2);
 });
 
-test("what is remembered is bounded: the newest ones, by their last use", async () => {
+test("the number of remembered summaries is bounded, by last use", async () => {
   const { model, requests } = summarizer();
   const reducer = new SummarizingReducer({ model, targetCount: 1 });
   const reduce = (name: string) => reducer.reduce([user(name), user("last")]);

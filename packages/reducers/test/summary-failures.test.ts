@@ -12,7 +12,7 @@ describe("failure", () => {
   const failing = () => Promise.reject(failure);
   const messages = history("s u a s u");
 
-  test("of the model is the reducer's, as it is", async () => {
+  test("of the model rejects the reduction with the same error", async () => {
     const reducer = new SummarizingReducer({ model: failing, targetCount: 1 });
     expect(await rejection(reducer.reduce(messages))).toBe(failure);
     const throwing = new SummarizingReducer({ model: failing, targetCount: 1, onFailure: "throw" });
@@ -21,7 +21,7 @@ describe("failure", () => {
     expect(await rejection(new SummarizingReducer({ model, targetCount: 1 }).reduce(messages))).toBe(failure);
   });
 
-  test("of a language model that was tried again is its last one", { timeout: 30_000 }, async () => {
+  test("of a retried language model is its last error", { timeout: 30_000 }, async () => {
     let calls = 0;
     const overloaded = () =>
       new APICallError({
@@ -36,14 +36,14 @@ describe("failure", () => {
     expect(APICallError.isInstance(error) && error.message).toBe("overloaded 3");
   });
 
-  test('with "keep" gives the input back, unreduced', async () => {
+  test('with "keep" returns the input unreduced', async () => {
     const reducer = new SummarizingReducer({ model: failing, targetCount: 1, onFailure: "keep" });
     const reduced = await reducer.reduce(messages);
     expect(reduced).toEqual(messages);
     expect(reduced).not.toBe(messages);
   });
 
-  test.each(["", "  \n\t "])("an empty summary is one: %j", async (empty) => {
+  test.each(["", "  \n\t "])("includes an empty summary: %j", async (empty) => {
     for (const model of [async () => empty, saying(empty)]) {
       const reducer = new SummarizingReducer({ model, targetCount: 1 });
       const error = await refusal(() => reducer.reduce(messages), "UNAVAILABLE");
@@ -54,7 +54,7 @@ describe("failure", () => {
     }
   });
 
-  test("an answer that is not text is a failure", async () => {
+  test("includes an answer that is not text", async () => {
     const model = async () => ({ text: "they met" }) as unknown as string;
     const error = await refusal(() => new SummarizingReducer({ model, targetCount: 1 }).reduce(messages));
     expect(error.message).toContain("result of model must be a string");
@@ -62,7 +62,7 @@ describe("failure", () => {
     expect(await keeping.reduce(messages)).toEqual(messages);
   });
 
-  test("is forgotten: the next reduction asks again", async () => {
+  test("is not remembered: the next reduction calls the model again", async () => {
     let calls = 0;
     const model = async () => (++calls === 1 ? "" : "they met");
     const reducer = new SummarizingReducer({ model, targetCount: 1, onFailure: "keep" });
@@ -101,7 +101,7 @@ describe("cancellation", () => {
     },
   );
 
-  test("rejects promptly, also where the model never heeds it", async () => {
+  test("rejects promptly, also if the model ignores it", async () => {
     const model = () => new Promise<string>(() => undefined);
     const reducer = new SummarizingReducer({ model, targetCount: 1, onFailure: "keep" });
     const controller = new AbortController();
@@ -110,7 +110,7 @@ describe("cancellation", () => {
     expect((await call).code).toBe("ABORTED");
   });
 
-  test("rejects also where there is nothing to summarise", async () => {
+  test("rejects also if there is nothing to summarise", async () => {
     const reducer = new SummarizingReducer({ model: async () => "", targetCount: 9 });
     await refusal(() => reducer.reduce(messages, { signal: AbortSignal.abort() }), "ABORTED");
   });

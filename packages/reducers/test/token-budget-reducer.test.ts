@@ -45,17 +45,17 @@ test.each([
   ["u a u a a", 2, "the newest turn"],
   ["s u", 1, "the newest turn with the system message"],
   ["c:x r:x", 1, "the newest exchange"],
-])("TOO_LARGE where it does not fit: %s, %i tokens (%s)", async (letters, maxTokens) => {
+])("fails with TOO_LARGE over the budget: %s, %i tokens (%s)", async (letters, maxTokens) => {
   const { message } = await refusal(() => fitted(letters, maxTokens), "TOO_LARGE");
   expect(message).toContain("maxTokens");
 });
 
-test("TOO_LARGE where the system message alone does not fit", async () => {
+test("fails with TOO_LARGE if the system message alone is over the budget", async () => {
   const reducer = new TokenBudgetReducer({ maxTokens: 5, countTokens: () => 6 });
   expect((await refusal(() => reducer.reduce(history("s")), "TOO_LARGE")).message).toContain("maxTokens");
 });
 
-test("countTokens may be async, and gets the messages that would be kept", async () => {
+test("countTokens can be async, and receives the messages that would be kept", async () => {
   const asked: string[] = [];
   const reducer = new TokenBudgetReducer({
     maxTokens: 10,
@@ -87,7 +87,7 @@ test("countTokens is called O(log n) times", async () => {
   }
 });
 
-test("countTokens is never asked what nothing costs", async () => {
+test("countTokens is not called for an empty list", async () => {
   const countTokens = vi.fn(() => 1);
   const reducer = new TokenBudgetReducer({ maxTokens: 5, countTokens });
   expect(await reducer.reduce([])).toEqual([]);
@@ -102,7 +102,7 @@ test.each([undefined, null, Number.NaN, -1, "12", {}])("a count of %j is rejecte
   );
 });
 
-test("an error of countTokens is the reducer's", async () => {
+test("an error of countTokens rejects the reduction", async () => {
   const failure = new Error("no tokenizer");
   const reducer = new TokenBudgetReducer({ maxTokens: 5, countTokens: () => Promise.reject(failure) });
   expect(await rejection(reducer.reduce(history("u")))).toBe(failure);

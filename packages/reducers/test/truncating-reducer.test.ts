@@ -70,9 +70,12 @@ test.each([
   ["u a u a c:x r:x a", 2, 3, "u2 a3 c4 r5 a6", "and up to threshold, moved for an exchange or not"],
   ["u a u Y:x a a", 2, 1, "a4 a5", "an approval is no user's question"],
   ["u a c:x u r:x a a", 1, 4, "a6", "and none from where an exchange would be cut"],
-])("then to the nearest user message: %s, %i, %i: %s (%s)", async (letters, target, threshold, expected) => {
-  expect(await truncated(letters, target, threshold)).toBe(expected);
-});
+])(
+  "the start then moves to the nearest user message: %s, %i, %i: %s (%s)",
+  async (letters, target, threshold, expected) => {
+    expect(await truncated(letters, target, threshold)).toBe(expected);
+  },
+);
 
 test("its settings are readable and immutable", () => {
   const { settings } = new TruncatingReducer({ targetCount: 3 });

@@ -8,7 +8,7 @@ import {
   TruncatingReducer,
 } from "../src/index.ts";
 
-test("reducers that only leave messages out give back the type that they were given", () => {
+test("reducers that only drop messages return the type they receive", () => {
   const kept: ChatReducer<ModelMessage>[] = [
     new MessageCountingReducer({ targetCount: 1 }),
     new TruncatingReducer({ targetCount: 1 }),

@@ -11,7 +11,7 @@ declareReducedStoreTests("SQLite", () => createSqliteStores({ url: "sqlite::memo
 
 const firstOnly: ChatReducer = { reduce: async (messages) => messages.slice(0, 1) };
 
-test("after 100 attempts in vain it is CONFLICT, and nothing is lost", async () => {
+test("after 100 failed attempts it rejects with CONFLICT, and nothing is lost", async () => {
   const stores = createMemoryStores();
   const store = stores.open("busy");
   await store.addMessages([user("1"), user("2")]);
@@ -51,7 +51,7 @@ function watched(store: MessageStore, others: Partial<MessageStore> = {}) {
   return { store: proxy, calls };
 }
 
-test("a list costs a read, and a commit where something changed", async () => {
+test("a list takes a read, and a commit if something changed", async () => {
   const { store, calls } = watched(createMemoryStores().open());
   const reduced = withReducer(store, firstOnly, { when: "beforeList" });
   await reduced.addMessages([user("1"), user("2")]);
@@ -60,7 +60,7 @@ test("a list costs a read, and a commit where something changed", async () => {
   expect(calls).toEqual(["addMessages", "read", "replaceMessages", "read"]);
 });
 
-test("an add costs a read more, and a commit where something changed", async () => {
+test("an add takes one more read, and a commit if something changed", async () => {
   const { store, calls } = watched(createMemoryStores().open());
   const reduced = withReducer(store, firstOnly, { when: "afterAdd" });
   await reduced.addMessages([user("1")]);
@@ -86,7 +86,7 @@ test("a store's own trimming works together with a reducer", async () => {
   expect((await store.listMessages()).map(({ content }) => content)).toEqual(["2", "3", "again"]);
 });
 
-test("a store of another message type takes a reducer of that type", async () => {
+test("a store of another message type accepts a reducer of that type", async () => {
   interface Line {
     from: "bot" | "human";
     text: string;

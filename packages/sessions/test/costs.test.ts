@@ -20,7 +20,7 @@ function watch(driver = new MemoryDriver()) {
   return { watched, driver, sessions: new SessionService({ stores: createStores(watched) }) };
 }
 
-test("an append is one commit, and one each for the app and the user that it sets something for", async () => {
+test("an append is one commit, and one more each for the app and the user state it sets", async () => {
   const { watched, sessions } = watch();
   const session = await sessions.createSession(key);
   const costs: [Record<string, unknown>, string[]][] = [
@@ -54,7 +54,7 @@ test("an append through a session that another process has read costs the same a
   expect(other.watched.reads).toEqual([]);
 });
 
-test("what an append costs depends neither on the events there are nor on other sessions", async () => {
+test("the cost of an append is independent of existing events and of other sessions", async () => {
   const { watched, sessions } = watch();
   const session = await sessions.createSession(key);
   for (let n = 0; n < 300; n++)
@@ -67,7 +67,7 @@ test("what an append costs depends neither on the events there are nor on other 
   expect(watched.reads).toEqual([]);
 });
 
-test("a get is three reads at once, which load the newest events alone when only those are asked for", async () => {
+test("a get is three concurrent reads, which load only the requested newest events", async () => {
   const { driver, sessions } = watch();
   const session = await sessions.createSession(key);
   for (let n = 0; n < 50; n++)
@@ -88,7 +88,7 @@ test("a get is three reads at once, which load the newest events alone when only
   }
 });
 
-test("a page of a large directory reads one thread for each session of it, and a few more", async () => {
+test("a page of a large directory reads one thread for each of its sessions, and a few more", async () => {
   vi.restoreAllMocks();
   const { driver, sessions } = watch();
   for (let n = 0; n < 1_000; n++) await sessions.createSession({ appName: "app", userId: `user-${n % 3}` });
@@ -102,7 +102,7 @@ test("a page of a large directory reads one thread for each session of it, and a
   expect(watched.commits).toEqual([]);
 });
 
-test("all appends together note to the directories at most once per second", async () => {
+test("all appends together write notes to the directories at most once per second", async () => {
   const { watched, sessions } = watch();
   const session = await sessions.createSession(key);
   watched.reset();
@@ -113,17 +113,17 @@ test("all appends together note to the directories at most once per second", asy
   }
   const seconds = Math.floor((performance.now() - start) / 1_000);
   await sessions.flush();
-  const told = watched.commits.filter((threadId) => threadId.startsWith("sessions:directory"));
+  const notes = watched.commits.filter((threadId) => threadId.startsWith("sessions:directory"));
   // The app's directory and the user's, by the flush, and once more for each second that a busy machine took.
-  expect(told.length).toBeGreaterThanOrEqual(2);
-  expect(told.length).toBeLessThanOrEqual(2 * (1 + seconds));
+  expect(notes.length).toBeGreaterThanOrEqual(2);
+  expect(notes.length).toBeLessThanOrEqual(2 * (1 + seconds));
 });
 
-test("nothing is asked of the stores for wrong arguments and partial events", async () => {
+test("invalid arguments and partial events send no request", async () => {
   const { watched, sessions } = watch();
   const session = await sessions.createSession(key);
   watched.reset();
-  const wrong = [
+  const invalid = [
     sessions.createSession({ appName: "", userId: "ada" }),
     sessions.getSession({ ...key, config: { numRecentEvents: -1 } }),
     sessions.listSessions({ appName: "app", limit: 101 }),
@@ -132,7 +132,7 @@ test("nothing is asked of the stores for wrong arguments and partial events", as
     sessions.appendEvent({ session, event: setting({ own: () => 1 }) }),
     sessions.appendEvent({ session: { ...session, revision: "1" }, event: setting({}) }),
   ];
-  for (const call of wrong) await expect(call).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+  for (const call of invalid) await expect(call).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
   await sessions.appendEvent({ session, event: setting({ own: 1 }, { partial: true }) });
   expect([...watched.commits, ...watched.reads]).toEqual([]);
 });

@@ -11,7 +11,7 @@ const ahead = (hours: number): SessionClock => ({
   wall: () => systemClock.wall() + hours * 3_600_000,
 });
 
-test("a session is listed whose creation took longer than an entry without a session is kept", async () => {
+test("a session is listed if its creation took longer than entries without a session are kept", async () => {
   const driver = new MemoryDriver();
   const slow = createStores(driver);
   const stores = createStores(driver);

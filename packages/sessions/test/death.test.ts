@@ -75,7 +75,7 @@ describe.each(Object.keys(rescues))("a process dies while it appends, then: %s",
   );
 
   test.each([1, 2])(
-    "after %i commits a value that was set since is not overwritten, the others are set",
+    "after %i commits a value set since is not overwritten, and the others are set",
     async (commits) => {
       const driver = new MemoryDriver();
       const sessions = serviceOn(driver);
@@ -99,7 +99,7 @@ describe.each(Object.keys(rescues))("a process dies while it appends, then: %s",
     },
   );
 
-  test("a value that was set before is replaced, also when the dead one had not seen it", async () => {
+  test("an earlier value is replaced, also if the dead process had not read it", async () => {
     const driver = new MemoryDriver();
     const sessions = serviceOn(driver);
     const older = structuredClone(await sessions.createSession(key));
@@ -120,7 +120,7 @@ describe.each(Object.keys(rescues))("a process dies while it appends, then: %s",
   });
 });
 
-test("a process that is only slow does not undo what was set since it was finished for it", async () => {
+test("a slow process does not undo values set after its append was completed by another process", async () => {
   const driver = new MemoryDriver();
   const sessions = serviceOn(driver);
   await sessions.createSession(key);
@@ -148,7 +148,7 @@ test("a process that is only slow does not undo what was set since it was finish
   expect(await sessions.getUserState(ada)).toEqual({ x: "later" });
 });
 
-test("what is finished does not come back after any number of other writes", async () => {
+test("a completed delta is not applied again after any number of other writes", async () => {
   const driver = new MemoryDriver();
   const sessions = serviceOn(driver);
   const session = await sessions.createSession(key);
@@ -160,7 +160,7 @@ test("what is finished does not come back after any number of other writes", asy
   expect(await sessions.getAppState(app)).toEqual({ x: 99 });
 });
 
-test("values stand in the order in which they were appended, though a process' clock is an hour off", async () => {
+test("values have the order of their appends, with a process' clock one hour off", async () => {
   const driver = new MemoryDriver();
   const realNow = Date.now;
   try {
@@ -188,7 +188,7 @@ test("values stand in the order in which they were appended, though a process' c
   }
 });
 
-test("what a dead process had for the app and the user is theirs, also when its session is deleted", async () => {
+test("a dead process' delta for the app and the user is applied, also if its session is deleted", async () => {
   const driver = new MemoryDriver();
   const sessions = serviceOn(driver);
   await sessions.createSession(key);
@@ -204,7 +204,7 @@ test("what a dead process had for the app and the user is theirs, also when its 
 
 describe("a process dies while it creates a session", () => {
   test.each([0, 1, 2, 3, 4, 5])(
-    "after %i commits it is there whole or not at all, and can be made",
+    "after %i commits it exists completely or not at all, and can be created",
     async (commits) => {
       const driver = new MemoryDriver();
       const state = { own: 1, "app:a": 1, "user:u": 1 };
@@ -226,7 +226,7 @@ describe("a process dies while it creates a session", () => {
 });
 
 describe("a process dies while it updates a session", () => {
-  test.each([0, 1, 2, 3, 4])("after %i commits all of it is set or nothing", async (commits) => {
+  test.each([0, 1, 2, 3, 4])("after %i commits all of the update is set or nothing", async (commits) => {
     const driver = new MemoryDriver();
     const sessions = serviceOn(driver);
     await sessions.createSession({ ...key, title: "Before" });
@@ -243,7 +243,7 @@ describe("a process dies while it updates a session", () => {
     expect(await sessions.getAppState(app)).toEqual(isSet ? { n: 1 } : {});
   });
 
-  test("what a dead process had for the app and the user is theirs, also when the session is updated next", async () => {
+  test("a dead process' delta for the app and the user is applied, also if the session is updated next", async () => {
     const driver = new MemoryDriver();
     const sessions = serviceOn(driver);
     await sessions.createSession(key);
@@ -260,7 +260,7 @@ describe("a process dies while it updates a session", () => {
 
 describe("a process dies while it deletes a session", () => {
   test.each([0, 1, 2, 3])(
-    "after %i commits it is there whole or not at all, and can be made again",
+    "after %i commits it exists completely or not at all, and can be created again",
     async (commits) => {
       const driver = new MemoryDriver();
       const sessions = serviceOn(driver);

@@ -2,7 +2,7 @@ import { createMemoryStores } from "@scrollback/store-core";
 import { expect, test } from "vitest";
 import { SessionService } from "../src/index.ts";
 
-test("a deleted session leaves no own thread", async () => {
+test("a deleted session leaves no thread of its own", async () => {
   const stores = createMemoryStores();
   const service = new SessionService({ stores });
   const key = { appName: "app", userId: "ada", sessionId: "secret-1" };

@@ -17,7 +17,7 @@ import {
 } from "./listed.ts";
 
 test.each([0, 1, 2, 3, 4])(
-  "a process that dies while it sorts, after %i commits, leaves the directory whole",
+  "a process that dies during a compaction, after %i commits, leaves the directory intact",
   async (commits) => {
     const driver = new MemoryDriver();
     const stores = createStores(driver);
@@ -34,12 +34,12 @@ test.each([0, 1, 2, 3, 4])(
   },
 );
 
-/** A driver that waits before it does what `isMeant` says, once, until it is told to go on. */
+/** A driver that waits before it does what `isMeant` says, once, until `resume` is called. */
 function pausing(driver: MemoryDriver, verb: "commit" | "read", isMeant: (threadId: string) => boolean) {
   const watched = new WatchedDriver(driver);
-  let goOn = () => {};
-  const told = new Promise<void>((resolve) => {
-    goOn = resolve;
+  let resume = () => {};
+  const resumed = new Promise<void>((resolve) => {
+    resume = resolve;
   });
   let reach = () => {};
   const reached = new Promise<void>((resolve) => {
@@ -48,7 +48,7 @@ function pausing(driver: MemoryDriver, verb: "commit" | "read", isMeant: (thread
   const waitOnce = async (threadId: string) => {
     if (!isMeant(threadId)) return;
     reach();
-    await told;
+    await resumed;
   };
   const { commit, read } = watched;
   if (verb === "commit") {
@@ -62,10 +62,10 @@ function pausing(driver: MemoryDriver, verb: "commit" | "read", isMeant: (thread
       return await read.call(watched, request);
     };
   }
-  return { stores: createStores(watched), reached, goOn };
+  return { stores: createStores(watched), reached, resume };
 }
 
-test("one that sorts too slowly leaves the directory to the one that was faster", async () => {
+test("a slow compaction does not overwrite a faster one", async () => {
   const driver = new MemoryDriver();
   const stores = createStores(driver);
   await withoutSorting(async () => {
@@ -80,14 +80,14 @@ test("one that sorts too slowly leaves the directory to the one that was faster"
     }
     await sessions.flush();
     await compact(stores, ofApp);
-    slow.goOn();
+    slow.resume();
     await sorted;
     await expectOrder(stores, times);
     expect((await readDirectory(stores, ofApp)).root.compactions).toBe(2);
   });
 });
 
-test("one that lists while a leaf is written over starts again", async () => {
+test("a list restarts if a leaf is overwritten during it", async () => {
   const driver = new MemoryDriver();
   const stores = createStores(driver);
   await withoutSorting(async () => {
@@ -116,12 +116,12 @@ test("one that lists while a leaf is written over starts again", async () => {
       await sessions.flush();
       await compact(stores, ofApp);
     }
-    slow.goOn();
+    slow.resume();
     expect((await listed).sessions.map(({ id }) => id)).toEqual(sorted(times, "asc").slice(0, 100));
   });
 });
 
-test("an entry that was left behind, as a note of a dead process is missing, is not listed, and goes", async () => {
+test("a stale entry of a dead process is not listed, and is removed", async () => {
   const driver = new MemoryDriver();
   const stores = createStores(driver);
   await withoutSorting(async () => {

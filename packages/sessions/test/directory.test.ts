@@ -17,7 +17,7 @@ import {
   withoutSorting,
 } from "./listed.ts";
 
-test("any history of creations, moves and deletions is listed in order, on pages of any size, before and after sorting", async () => {
+test("any history of creations, moves and deletions is listed in order, with pages of any size, before and after a compaction", async () => {
   const step = fc.record({
     kind: fc.constantFrom("create", "move", "move", "delete", "sort"),
     session: fc.nat(150),
@@ -59,7 +59,7 @@ test("any history of creations, moves and deletions is listed in order, on pages
   );
 });
 
-test("a note that is written after a newer one was sorted in does not take the session back", async () => {
+test("a note written after a compaction of a newer one does not move the session back", async () => {
   const stores = createMemoryStores();
   const second = new SessionService({ stores });
   const times = await withoutSorting(async () => {
@@ -100,7 +100,7 @@ test("a late note of a deleted session does not move a new session of that id", 
   await expectOrder(stores, times);
 });
 
-test("sessions of one time come by id, though they lie in several leaves", async () => {
+test("sessions with equal times are ordered by id, across several leaves", async () => {
   const stores = createMemoryStores();
   const { times } = await withoutSorting(() => filled(stores, 700, (n) => (n % 7 === 0 ? n : 5)));
   await compact(stores, ofApp);
@@ -108,7 +108,7 @@ test("sessions of one time come by id, though they lie in several leaves", async
   expect((await readDirectory(stores, ofApp)).root.leaves.length).toBeGreaterThan(1);
 });
 
-test("leaves stay few and full with any moves", async () => {
+test("the number of leaves stays small with any moves", async () => {
   const stores = createMemoryStores();
   const { sessions, times } = await filled(stores, 600, (n) => n);
   for (let n = 0; n < 2_000; n++) {
@@ -126,7 +126,7 @@ test("leaves stay few and full with any moves", async () => {
   expect(notes.length).toBeLessThan(128);
 });
 
-test("many services that create at once lose no session, and sort at the same time", async () => {
+test("concurrent creations and compactions of many services lose no session", async () => {
   const stores = createMemoryStores();
   const services = Array.from({ length: 6 }, () => new SessionService({ stores }));
   await Promise.all(
@@ -143,7 +143,7 @@ test("many services that create at once lose no session, and sort at the same ti
 });
 
 describe("in a directory of more than 64 sessions", () => {
-  test("a service's own lists are in the right order at once, and other services' lists after a flush", async () => {
+  test("a service's own lists are in order at once, other services' lists after a flush", async () => {
     const stores = createMemoryStores();
     const { sessions, times } = await filled(stores, 300, (n) => n);
     await move(sessions, nameOf(7), 9_000);
@@ -155,7 +155,7 @@ describe("in a directory of more than 64 sessions", () => {
     await expectOrder(stores, times);
   });
 
-  test("others see it within a second or so, without a flush", async () => {
+  test("other services' lists are in order within about a second, without a flush", async () => {
     const stores = createMemoryStores();
     const { sessions } = await filled(stores, 100, (n) => n);
     await move(sessions, nameOf(7), 9_000);
@@ -163,7 +163,7 @@ describe("in a directory of more than 64 sessions", () => {
     await expect.poll(async () => (await idsOf(reader))[0], { timeout: 5_000 }).toBe(nameOf(7));
   });
 
-  test("a session whose move was never noted is listed once, with its true time, and then stands where it belongs", async () => {
+  test("a session whose move was not noted is listed once, with its current time, and later in order", async () => {
     const driver = new MemoryDriver();
     const stores = createStores(driver);
     const { times } = await filled(stores, 300, (n) => n);
@@ -187,7 +187,7 @@ describe("in a directory of more than 64 sessions", () => {
     expect(await idsOf(new SessionService({ stores }))).toEqual(sorted(times, "desc"));
   });
 
-  test("a failed creation of a session that is there leaves it where it stands", async () => {
+  test("a failed creation of an existing session does not move it", async () => {
     const stores = createMemoryStores();
     const { sessions, times } = await filled(stores, 200, (n) => n);
     const again = sessions.createSession({ ...app, userId: "ada", sessionId: nameOf(5) });
@@ -197,7 +197,7 @@ describe("in a directory of more than 64 sessions", () => {
   });
 });
 
-test("an entry without a session is skipped, and gone from the directory an hour later", async () => {
+test("an entry without a session is skipped, and removed from the directory an hour later", async () => {
   const driver = new MemoryDriver();
   const stores = createStores(driver);
   const dying = new WatchedDriver(driver);

@@ -59,21 +59,24 @@ const cases = Object.entries(formats).flatMap(([name, { threadId, met }]) =>
 describe.each([
   { written: "by a newer version", code: "UNSUPPORTED", said: /version 2.*reads up to 1.*upgrade/ },
   { written: "by something else", code: "CORRUPT", said: /not a Scrollback/ },
-])("what was written $written", ({ code, said }) => {
-  test.each(cases)("$name: $call says so, and leaves it as it is", async ({ threadId, call }) => {
-    const store = stores.open(threadId);
-    const { metadata } = await store.read();
-    const foreign = code === "UNSUPPORTED" ? { ...Object(metadata), version: 2 } : { own: 1 };
-    await store.commit({ metadata: foreign });
-    const before = await store.read();
-    await expect(calls[call]()).rejects.toMatchObject({ code, message: expect.stringMatching(said) });
-    const { entries, metadata: after } = await store.read();
-    expect(after).toEqual(before.metadata);
-    if (threadId !== directory) expect(entries).toEqual(before.entries);
-  });
+])("data written $written", ({ code, said }) => {
+  test.each(cases)(
+    "$name: $call fails with the reason, and does not change it",
+    async ({ threadId, call }) => {
+      const store = stores.open(threadId);
+      const { metadata } = await store.read();
+      const foreign = code === "UNSUPPORTED" ? { ...Object(metadata), version: 2 } : { own: 1 };
+      await store.commit({ metadata: foreign });
+      const before = await store.read();
+      await expect(calls[call]()).rejects.toMatchObject({ code, message: expect.stringMatching(said) });
+      const { entries, metadata: after } = await store.read();
+      expect(after).toEqual(before.metadata);
+      if (threadId !== directory) expect(entries).toEqual(before.entries);
+    },
+  );
 });
 
-test("the notes of a directory of a newer version are not sorted in", async () => {
+test("the notes of a directory of a newer version are not compacted", async () => {
   const store = stores.open(directory);
   const { metadata } = await store.read();
   await store.commit({ metadata: { ...Object(metadata), version: 2 } });

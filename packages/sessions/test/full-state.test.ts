@@ -46,7 +46,7 @@ describe.each(["app", "user"])("the state of the %s", (scope) => {
     await expectUsable(() => serviceOn(driver));
   });
 
-  test("is weighed as it is now, not as a process remembers it", async () => {
+  test("is measured as it is stored, not as a process remembers it", async () => {
     const driver = new MemoryDriver();
     const [one, two] = [serviceOn(driver), serviceOn(driver)];
     const session = await one.createSession(key);
@@ -57,7 +57,7 @@ describe.each(["app", "user"])("the state of the %s", (scope) => {
     expect((await one.getSession({ ...ada, sessionId: "b" }))?.events).toEqual([]);
   });
 
-  test("that others have made smaller has room again, also where a process remembers it full", async () => {
+  test("has room again after another process reduced it, also if this process remembers it as full", async () => {
     const driver = new MemoryDriver();
     const [one, two] = [serviceOn(driver), serviceOn(driver)];
     const session = await one.createSession(key);
@@ -70,7 +70,7 @@ describe.each(["app", "user"])("the state of the %s", (scope) => {
     ).resolves.toBeDefined();
   });
 
-  test("is weighed as the codec encodes it", async () => {
+  test("is measured as the codec encodes it", async () => {
     const driver = new MemoryDriver();
     const codec = aesGcmCodec({ keys: [{ id: "k", key: new Uint8Array(32).fill(7) }] });
     const make = () => new SessionService({ stores: createStores(driver, { codec }) });
@@ -84,7 +84,7 @@ describe.each(["app", "user"])("the state of the %s", (scope) => {
     await expectUsable(make);
   });
 
-  test("can be made smaller when it is past its limit", async () => {
+  test("can be reduced when it is over its limit", async () => {
     const driver = new MemoryDriver();
     const services = Array.from({ length: 20 }, () => serviceOn(driver));
     const sessions = await Promise.all(
@@ -113,7 +113,7 @@ describe.each(["app", "user"])("the state of the %s", (scope) => {
   });
 });
 
-describe("two processes that fill the state of the app at the same moment", () => {
+describe("two processes that fill the state of the app concurrently", () => {
   /** Two sessions, each with an event that had room when it was weighed; what the two appends came to. */
   async function fillTogether(driver: MemoryDriver) {
     let arrived = 0;
@@ -145,7 +145,7 @@ describe("two processes that fill the state of the app at the same moment", () =
     return await Promise.allSettled(appends);
   }
 
-  test("say which of them came too late, and nothing fails after it", async () => {
+  test("reject the later one, and later calls succeed", async () => {
     const driver = new MemoryDriver();
     const [first, second] = await fillTogether(driver);
     expect(second).toMatchObject({ status: "fulfilled" });
@@ -157,7 +157,7 @@ describe("two processes that fill the state of the app at the same moment", () =
     expect(Object.keys(await serviceOn(driver).getAppState(app))).toEqual(["second"]);
   });
 
-  test("what came too late is set when there is room again, while its event is the newest", async () => {
+  test("apply the rejected value when there is room again, while its event is the newest", async () => {
     const driver = new MemoryDriver();
     await fillTogether(driver);
     const service = serviceOn(driver);
@@ -168,7 +168,7 @@ describe("two processes that fill the state of the app at the same moment", () =
   });
 });
 
-test("a rejected event can be made smaller and appended with the same id", async () => {
+test("a rejected event can be reduced and appended with the same id", async () => {
   const sessions = serviceOn(new MemoryDriver());
   const session: Session = await sessions.createSession(key);
   const refused = setting({ "app:a": "x".repeat(300_000) }, { id: "one" });

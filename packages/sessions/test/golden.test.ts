@@ -31,7 +31,7 @@ describe("sessions of format 1", () => {
   /** As it was given out. */
   const given = () => structuredClone(facts.session) as Session;
 
-  test("are read and listed as they were, and what a dead process had left is finished", async () => {
+  test("are read and listed unchanged, and a dead process' append is completed", async () => {
     expect(await factsOf(sessions)).toEqual(facts);
     const read = await sessions.getSession(rome);
     expect(read?.events).toEqual(
@@ -40,7 +40,7 @@ describe("sessions of format 1", () => {
     expect(read?.state["user:since"]).toEqual(new Date(0));
   });
 
-  test("are paged from the tokens that were given out", async () => {
+  test("are paged from tokens returned earlier", async () => {
     for (const [order, ids] of [
       ["desc", facts.behindNewest],
       ["asc", facts.behindOldest],
@@ -51,7 +51,7 @@ describe("sessions of format 1", () => {
     }
   });
 
-  test("are appended to through the sessions that were given out, and their events are known", async () => {
+  test("accept appends through session objects returned earlier, and recognise their events", async () => {
     const session = given();
     for (const one of events) await sessions.appendEvent({ session, event: structuredClone(one) });
     expect(session.events).toHaveLength(5);
@@ -61,7 +61,7 @@ describe("sessions of format 1", () => {
     expect(read?.state).toMatchObject({ own: 5, "app:new": 1, "app:pending": 2, "user:pending": 3 });
   });
 
-  test("are deleted and made again, and the directory is sorted again", async () => {
+  test("are deleted and created again, and the directory is compacted again", async () => {
     await sessions.deleteSession(rome);
     for (let n = 0; n < 128; n++) {
       const session = await sessions.createSession({ ...app, userId: "new" });

@@ -37,11 +37,11 @@ async function expectWhole(url: string): Promise<void> {
   expect(times).toEqual([...times].sort((a, b) => b - a));
 }
 
-test("writers that are killed at any moment lose no event and no delta, on SQLite", async () => {
+test("writers killed at any moment lose no event and no delta, on SQLite", async () => {
   await expectWhole(scratchUrl());
 });
 
-test("writers that are killed at any moment lose no event and no delta, on Redis", async () => {
+test("writers killed at any moment lose no event and no delta, on Redis", async () => {
   await using server = await startServer("redis");
   await expectWhole(server.url);
 });

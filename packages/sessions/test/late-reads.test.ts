@@ -27,7 +27,7 @@ class SlowReads extends MemoryDriver {
   }
 }
 
-test("an old read of the app's state that comes back late hides nothing that was set meanwhile", async () => {
+test("a late reply to an old read of the app's state does not hide newer values", async () => {
   const driver = new SlowReads();
   const service = new SessionService({ stores: createStores(driver) });
   const user = { appName: "app", userId: "ada" };

@@ -18,7 +18,7 @@ describe("the service", () => {
     expect(make({ stores, now: 1 })).toThrow(/now/);
   });
 
-  test("with ttlMs an expired session is a missing one, and can be made again", async () => {
+  test("with ttlMs an expired session counts as missing, and can be created again", async () => {
     vi.useFakeTimers({ toFake: ["Date"] });
     try {
       const sessions = new SessionService({ stores: createMemoryStores({ ttlMs: 1_000 }) });
@@ -40,12 +40,12 @@ describe("the service", () => {
     }
   });
 
-  test("now says when a session was created", async () => {
+  test("now sets the creation time of a session", async () => {
     const sessions = new SessionService({ stores: createMemoryStores(), now: () => 42 });
     expect((await sessions.createSession(key)).lastUpdateTime).toBe(42);
   });
 
-  test("errors are StoreErrors, also when the stores are closed", async () => {
+  test("errors are StoreErrors, also after the stores are closed", async () => {
     const stores = createMemoryStores();
     const sessions = new SessionService({ stores });
     const session = await sessions.createSession(key);
@@ -65,7 +65,7 @@ describe("the service", () => {
     }
   });
 
-  test("an append whose second commit failed is finished when it is tried again, and counts once", async () => {
+  test("an append whose second commit failed is completed by a retry, and takes effect once", async () => {
     const watched = new WatchedDriver(new MemoryDriver());
     const sessions = new SessionService({ stores: createStores(watched) });
     const session = await sessions.createSession(key);
@@ -85,7 +85,7 @@ describe("the service", () => {
     expect((await sessions.getSession(key))?.events).toHaveLength(2);
   });
 
-  test("with usedEventId replace an event takes the place of the one that has its id, and its delta is applied", async () => {
+  test('with usedEventId "replace" an event replaces the one with its id, and its delta is applied', async () => {
     const stores = createMemoryStores();
     const sessions = new SessionService({ stores, usedEventId: "replace" });
     const session = await sessions.createSession(key);
@@ -110,7 +110,7 @@ describe("the service", () => {
     expect(await reader.getSession(key)).toEqual(other);
   });
 
-  test("events that are appended at once through one session object are all there, once each", async () => {
+  test("concurrent appends through one session object store each event once", async () => {
     const stores = createMemoryStores();
     const sessions = new SessionService({ stores, staleWriter: "reload" });
     const session = await sessions.createSession(key);
@@ -124,7 +124,7 @@ describe("the service", () => {
     await new SessionService({ stores }).appendEvent({ session, event: event() });
   });
 
-  test("an event that the passed session holds is known, however long ago it was appended", async () => {
+  test("an event in the passed session is recognised, appended at any time before", async () => {
     const sessions = new SessionService({ stores: createMemoryStores() });
     const session = await sessions.createSession(key);
     const first = setting({ n: 1 });
@@ -152,7 +152,7 @@ describe("State", () => {
     expect(state.toRecord()).toEqual({ a: 1, b: 3, c: null });
   });
 
-  test("writes are pending, and say so", () => {
+  test("writes are pending, and hasDelta returns true", () => {
     const value = {};
     const delta = {};
     const state = new State(value, delta);

@@ -2,7 +2,7 @@ import { runScenarioTests } from "@scrollback/conformance";
 import { run } from "./simulation/run.ts";
 
 runScenarioTests({
-  title: "a hundred thousand steps of sessions under every fault lose, double and hide nothing",
+  title: "100,000 steps of sessions under every fault lose, double and hide nothing",
   run,
   module: "packages/sessions/test/simulation/run.ts",
   acts: 60,

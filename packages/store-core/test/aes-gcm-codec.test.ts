@@ -39,7 +39,7 @@ describe("aesGcmCodec", () => {
     ["over gzip", aesGcmCodec({ keys: [oldKey], codec: gzipCodec() })],
     ["under gzip", gzipCodec({ codec })],
   ];
-  test.each(codecs)("%s gives back what it was given, in any place", (_, one) => {
+  test.each(codecs)("%s returns the encoded value, for any write", (_, one) => {
     const place = fc.record({
       threadId: fc.string({ minLength: 1, unit: "grapheme" }),
       kind: fc.constantFrom("s", "u", "o", "t", "m"),
@@ -61,7 +61,7 @@ describe("aesGcmCodec", () => {
     );
   });
 
-  test("writes the same for the same write, and otherwise never the same", () => {
+  test("encodes the same write identically, and different writes differently", () => {
     const text = codec.encode(message, write);
     expect(codec.encode(message, write)).toBe(text);
     const others = [
@@ -76,7 +76,7 @@ describe("aesGcmCodec", () => {
     expect(new Set(nonces).size).toBe(nonces.length);
   });
 
-  test("bytes cost 4/3 of their size, compressed below or not", () => {
+  test("bytes take 4/3 of their size, with or without compression below", () => {
     const bytes = randomBytes(300_000);
     for (const [what, one] of codecs.slice(0, 2)) {
       expect(one.encode({ data: bytes }, write).length, what).toBeLessThan(400_000 + 1_000);
@@ -87,14 +87,14 @@ describe("aesGcmCodec", () => {
     );
   });
 
-  test("3 MiB of text or bytes fit what every backend takes", () => {
+  test("3 MiB of text or bytes fit the limit of every backend", () => {
     const size = 3 * 1024 ** 2;
     for (const content of ["é ".repeat(size / 3), [{ type: "file", data: randomBytes(size) }]]) {
       expect(codec.encode({ role: "user", content }, write).length).toBeLessThan(4 * 1024 ** 2 + 1_000);
     }
   });
 
-  test("old records stay readable after a rotation, and new ones bear the newest key", async () => {
+  test("old records stay readable after a rotation, and new ones use the newest key", async () => {
     const driver = new MemoryDriver();
     const open = (...keys: AesGcmCodecOptions["keys"]) =>
       createStores(driver, { codec: aesGcmCodec({ keys }) }).open("t");
@@ -121,7 +121,7 @@ describe("aesGcmCodec", () => {
     expect((await onlyNew.read()).entries).toHaveLength(2);
   });
 
-  test("a repeated write is known again, and is a conflict once the key was rotated", async () => {
+  test("a repeated write is recognised, and fails with CONFLICT after a key rotation", async () => {
     const driver = new MemoryDriver();
     const open = (...keys: AesGcmCodecOptions["keys"]) =>
       createStores(driver, { codec: aesGcmCodec({ keys }) }).open("t");
@@ -134,7 +134,7 @@ describe("aesGcmCodec", () => {
     expect(await open(oldKey).listMessages()).toHaveLength(2);
   });
 
-  test("a wrong key, another thread, another kind or any change is refused and shows nothing", () => {
+  test("a record with another key, thread or kind, or with any change, is refused and not shown", () => {
     const text = codec.encode(message, write);
     const impostor = aesGcmCodec({ keys: [{ id: oldKey.id, key: newKey.key }] });
     const refusals = [
@@ -166,7 +166,7 @@ describe("aesGcmCodec", () => {
     }
   });
 
-  test("what is not encrypted is refused, so that nobody plants it", () => {
+  test("unencrypted text is refused", () => {
     for (const text of [
       jsonCodec.encode(message),
       "#",
@@ -180,7 +180,7 @@ describe("aesGcmCodec", () => {
     }
   });
 
-  test("what the codec below says of the text is kept back", () => {
+  test("errors of the inner codec are not shown", () => {
     const odd: Codec = { encode: () => `{"${secret}`, decode: (text) => JSON.parse(text) };
     const text = aesGcmCodec({ keys: [oldKey], codec: odd }).encode(1, write);
     const error = refusal(() => codec.decode(text, write));
@@ -188,7 +188,7 @@ describe("aesGcmCodec", () => {
     expect(() => odd.decode(`{"${secret}`, write)).toThrow();
   });
 
-  test("a key may be changed or cleared once the codec was made, and the codec shows none", () => {
+  test("a key can be changed or cleared after the codec is created, and the codec shows no key", () => {
     const key = randomBytes(32);
     const copy = Buffer.from(key);
     const one = aesGcmCodec({ keys: [{ id: "a", key }] });
@@ -198,7 +198,7 @@ describe("aesGcmCodec", () => {
     expect(shown(one)).not.toContain(copy.toString("hex").slice(0, 8));
   });
 
-  const wrong: [string, unknown, string][] = [
+  const invalid: [string, unknown, string][] = [
     ["no options", undefined, "keys"],
     ["null", null, "options"],
     ["keys left out", {}, "keys"],
@@ -208,11 +208,11 @@ describe("aesGcmCodec", () => {
     ["the same id twice", { keys: [oldKey, { ...newKey, id: oldKey.id }] }, "keys [1].id"],
     ["a key of 16 bytes", { keys: [oldKey, { id: "a", key: randomBytes(16) }] }, "keys [1].key"],
     ["a key as text", { keys: [{ id: "a", key: secret.padEnd(32) }] }, "keys [0].key"],
-    ["a key that is no object", { keys: [null] }, "keys [0].id"],
+    ["a key that is not an object", { keys: [null] }, "keys [0].id"],
     ["an unknown option", { keys: [oldKey], key: 1 }, "key"],
-    ["a wrong codec", { keys: [oldKey], codec: {} }, "codec"],
+    ["an invalid codec", { keys: [oldKey], codec: {} }, "codec"],
   ];
-  test.each(wrong)("%s is refused when it is made", (_, options, named) => {
+  test.each(invalid)("%s is refused when the codec is created", (_, options, named) => {
     const make = () => aesGcmCodec(options as AesGcmCodecOptions);
     expect(make).toThrow(
       expect.objectContaining({ code: "INVALID_ARGUMENT", message: expect.stringContaining(named) }),

@@ -41,7 +41,7 @@ function busyStores(): { stores: StoreFactory; store: MessageStore; stop: () => 
 test.each([
   ["popMessage", (store: MessageStore) => store.popMessage()],
   ["expire", (store: MessageStore) => store.expire(60_000)],
-])("C4 %s is done soon while four writers of the same factory commit without a pause", async (_, call) => {
+])("C4 %s completes soon while four writers of the same factory commit without a pause", async (_, call) => {
   const { store, stop } = busyStores();
   await sleep(20);
   const began = performance.now();
@@ -51,7 +51,7 @@ test.each([
   expect(took).toBeLessThan(2_000);
 });
 
-test("writers go on when the call that they wait for is aborted, or the factory closed", async () => {
+test("writers continue after an abort of the call that they wait for, and end when the factory closes", async () => {
   const { stores, store, stop } = busyStores();
   await sleep(20);
   const abort = new AbortController();

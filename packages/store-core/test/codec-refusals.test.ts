@@ -59,7 +59,7 @@ describe("C8 the codec refuses, naming the place", () => {
     }
   });
 
-  test("values in each other whose paths would make quadratic text", () => {
+  test("nested values whose paths would need quadratic text", () => {
     const nest = (depth: number, key: string) => {
       let value: Record<string, unknown> = {};
       for (let level = 0; level < depth; level++) value = { [key]: value, at: new Date(level) };

@@ -47,14 +47,14 @@ const carried: Record<string, unknown> = {
   "lone surrogates": { "\ud800": "\udc00", s: "a\ud83d", t: ["\ud83d\ude00"] },
 };
 
-describe("C8 the codec carries", () => {
+describe("C8 the codec preserves", () => {
   for (const [name, value] of Object.entries(carried)) {
     test(name, () => {
       expect(roundTrip(value)).toStrictEqual(value);
     });
   }
 
-  test("anything that JSON does, as that very JSON", () => {
+  test("anything that JSON supports, as the same JSON", () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         const json = JSON.stringify(value);
@@ -85,7 +85,7 @@ describe("C8 the codec carries", () => {
     );
   });
 
-  test("errors, with a code, and the errors of an AggregateError, and nothing else that clients hang on them", () => {
+  test("errors with code and the errors of an AggregateError, without other properties", () => {
     const failed = Object.assign(new Error("refused"), {
       code: "ECONNREFUSED",
       headers: { token: "hunter2" },
@@ -119,7 +119,7 @@ describe("C8 the codec carries", () => {
     expect(jsonCodec.encode(other)).toBe(jsonCodec.encode(new Error("x")));
   });
 
-  test("errors, with name, message and cause, absent staying absent", () => {
+  test("errors with name, message and cause; an absent cause stays absent", () => {
     const decoded = roundTrip(new RangeError("far", { cause: { code: 1n } })) as Error;
     expect(decoded).toBeInstanceOf(Error);
     expect([decoded.name, decoded.message, decoded.cause]).toEqual(["RangeError", "far", { code: 1n }]);
@@ -158,7 +158,7 @@ describe("C8 a property whose value is undefined", () => {
     id: undefined,
   };
 
-  test("is listed beside the others, in JSON that anything reads", () => {
+  test("is listed beside the others, in plain JSON", () => {
     const text = jsonCodec.encode(message);
     expect(text).toBe(
       '{"role":"assistant","content":[' +
@@ -189,7 +189,7 @@ describe("C8 a property whose value is undefined", () => {
     ["within __proto__", Object.fromEntries([["__proto__", { a: undefined }]])],
     ["beside a key of the list's name", { "~undefined": ["a"], b: undefined, c: { "~undefined": [] } }],
     ["beside text of the list's name", { "~undefined ": '"~undefined":["a"]', b: '{"~undefined":["c"]}' }],
-  ])("comes back %s", (_, value) => {
+  ])("is decoded %s", (_, value) => {
     const decoded = roundTrip(value);
     expect(isDeepStrictEqual(decoded, value)).toBe(true);
     expect(jsonCodec.encode(decoded)).toBe(jsonCodec.encode(value));
@@ -200,7 +200,7 @@ describe("C8 a property whose value is undefined", () => {
     '{"~undefined":[1]}',
     '{"a":1,"~undefined":["a"]}',
     '{"~undefined":{"length":1e9}}',
-  ])("is not taken from %s", (text) => {
+  ])("is not read from %s", (text) => {
     expect(() => jsonCodec.decode(text)).toThrow(TypeError);
   });
 
@@ -211,15 +211,15 @@ describe("C8 a property whose value is undefined", () => {
   });
 });
 
-describe("keys that JSON writes with an escape", () => {
-  test("V8 may read them wrongly, which is why the codec never writes one", () => {
+describe("keys that JSON escapes", () => {
+  test("are decoded correctly, although V8 can misread them", () => {
     // nodejs/node#63785. Whichever way this Node answers, the codec's own answer is right.
     JSON.parse('{"k":1,"a":2}');
     jsonCodec.decode(jsonCodec.encode({ k: 1, a: 2 }));
     expect(roundTrip({ k: 1, "\n": 2 })).toStrictEqual({ k: 1, "\n": 2 });
   });
 
-  test("none is ever written", () => {
+  test("are never written by the codec", () => {
     const key = fc.oneof(
       fc.string({ unit: "binary", maxLength: 3 }),
       fc.constantFrom("a.b", "\\", '"', "\u0000", "\ud800"),
@@ -238,7 +238,7 @@ describe("keys that JSON writes with an escape", () => {
   });
 });
 
-test("decoding what was tampered with neither pollutes nor crashes", () => {
+test("decoding modified text neither pollutes prototypes nor crashes", () => {
   const attacks = [
     '~{"json":{"a":1},"meta":{"values":{"__proto__.x":["Date"]},"v":1}}',
     '~{"json":[["__proto__",{"polluted":1}]],"meta":{"values":[["custom","entries"]],"v":1}}',

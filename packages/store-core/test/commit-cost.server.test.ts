@@ -45,7 +45,7 @@ async function costOf(messages: number): Promise<number> {
   return Math.min(...commit) / Math.min(...json);
 }
 
-test("what store-core adds to a commit stays within a few times JSON.stringify of the messages", async () => {
+test("the overhead of store-core on a commit is at most a few times JSON.stringify of the messages", async () => {
   const one = await costOf(1);
   const twenty = await costOf(20);
   console.log(`times JSON.stringify: ${one.toFixed(2)} for 1 message, ${twenty.toFixed(2)} for 20`);

@@ -20,12 +20,12 @@ describe.each([...models, ["a slow server", slow] as const])(
   (_, model) => {
     const tripMs = model.travelMs + model.serviceMs;
 
-    test("one alone makes nearly a commit in each round trip", async () => {
+    test("one writer makes nearly one commit per round trip", async () => {
       const { commitsPerSecond } = await contend(1, 1, model, INSERTS * tripMs);
       expect((commitsPerSecond * tripMs) / 1_000).toBeGreaterThan(0.9);
     });
 
-    test.each([2, 8])("%i together lose few races, and none of them starves", async (writers) => {
+    test.each([2, 8])("%i writers lose few races, and none starves", async (writers) => {
       const { commitsPerSecond, requestsPerCommit, longestMs, fewest } = await contend(
         1,
         writers,

@@ -12,7 +12,7 @@ import {
   urlOfFile,
 } from "../src/index.ts";
 
-test("losses: a whole takes the place of what is inside of it; nothing made is the whole message", () => {
+test("losses: the loss of a value replaces those inside it; a message that is not converted is one loss", () => {
   const losses = new MessageLosses(2);
   losses.unread("content[0]", { a: 1, b: undefined, "odd key": null });
   losses.changed("content[01]");
@@ -29,7 +29,7 @@ test("losses: a whole takes the place of what is inside of it; nothing made is t
   expect(losses.found(false)).toEqual([{ index: 2, path: "", effect: "dropped" }]);
 });
 
-test("what is not an array of messages is INVALID_ARGUMENT, by index", () => {
+test("values that are not an array of messages fail with INVALID_ARGUMENT and the index", () => {
   expect(() => checkMessages("convert", new Array(1))).toThrow(
     "convert: messages[0] must be an object with a role and content",
   );
@@ -37,7 +37,7 @@ test("what is not an array of messages is INVALID_ARGUMENT, by index", () => {
   checkMessages("convert", [{ role: "user", content: [{ type: "later" }] }]);
 });
 
-test("plain JSON: what JSON carries is the same, the rest is named", () => {
+test("plain JSON: values that JSON supports are unchanged, and others are reported", () => {
   const same = { a: [1, "x", null, { b: true, c: undefined }], ["__proto__"]: 1 };
   expect(plainJson(same)).toEqual({
     value: { a: [1, "x", null, { b: true }], ["__proto__"]: 1 },
@@ -64,7 +64,7 @@ test("plain JSON: what JSON carries is the same, the rest is named", () => {
   expect(plainJson(deep).isChanged).toBe(true);
 });
 
-test("parsed JSON says where a number lost digits", () => {
+test("parsed JSON reports numbers that lost digits", () => {
   expect(parseJson('{"a":1.0,"b":158466092300409000}')).toEqual({
     value: { a: 1, b: 158466092300409000 },
     isExact: true,
@@ -74,7 +74,7 @@ test("parsed JSON says where a number lost digits", () => {
   expect(parseJson("{")).toBe(undefined);
 });
 
-test("files: every form of the content, and none for what is no content", () => {
+test("files: every form of content is converted, and other values are not", () => {
   const png = "image/png";
   for (const content of [
     new Uint8Array([0, 0, 0]),
@@ -114,7 +114,7 @@ test("files: every form of the content, and none for what is no content", () => 
   expect(fileContent({ type: "url", url: "https://a.test/b" })).toBe("https://a.test/b");
 });
 
-test("outputs of tools: forms, values in none, and errors", () => {
+test("outputs of tools: the AI SDK's forms, plain values, and errors", () => {
   const formOf = (output: unknown, isError?: boolean) => toolOutput({ output, isError }).output;
   expect(formOf("8")).toEqual({ type: "text", value: "8" });
   expect(formOf({ type: "text", value: 8 })).toEqual({ type: "json", value: { type: "text", value: 8 } });

@@ -3,7 +3,7 @@ import { createMemoryStores, formatCursor } from "../src/index.ts";
 
 const text = (content: string) => ({ role: "user" as const, content });
 
-test("a copy expires as the call says, else as the target's settings say", async () => {
+test("a copy has the ttlMs of the call, otherwise that of the target's settings", async () => {
   await using source = createMemoryStores();
   await using target = createMemoryStores({ ttlMs: 1_000_000 });
   await source.open("a").addMessages([text("x")]);
@@ -15,7 +15,7 @@ test("a copy expires as the call says, else as the target's settings say", async
   await expect(source.copyThread("a", "b", { ttlMs: 0 })).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
 });
 
-test("after the cursor of 0 a thread is read from its beginning", async () => {
+test("reading after the cursor of 0 starts at the beginning of the thread", async () => {
   await using stores = createMemoryStores();
   const store = stores.open("a");
   const revision = await store.addMessages(["1", "2", "3"].map(text));
@@ -23,7 +23,7 @@ test("after the cursor of 0 a thread is read from its beginning", async () => {
   expect(entries.map(({ message }) => message.content)).toEqual(["1", "2"]);
 });
 
-test("a long copy gives the event loop its turns, so that it can be aborted", async () => {
+test("a long copy yields to the event loop, so it can be aborted", async () => {
   await using stores = createMemoryStores();
   await stores.open("long").addMessages(Array.from({ length: 20_000 }, (_, index) => text(`${index}`)));
   const controller = new AbortController();
@@ -34,7 +34,7 @@ test("a long copy gives the event loop its turns, so that it can be aborted", as
   expect((await stores.open("copy").read({ limit: 0 })).count).toBe(20_000);
 });
 
-test.each([1, 1_200])("a copy of %i messages that was deleted is made again", async (count) => {
+test.each([1, 1_200])("a deleted copy of %i messages is made again", async (count) => {
   await using stores = createMemoryStores();
   await stores
     .open("a")
@@ -47,7 +47,7 @@ test.each([1, 1_200])("a copy of %i messages that was deleted is made again", as
   }
 });
 
-test("what was written in the place of a deleted copy is not taken for the copy", async () => {
+test("a thread written in place of a deleted copy is not mistaken for the copy", async () => {
   await using stores = createMemoryStores();
   await stores.open("a").addMessages([text("a")]);
   await stores.copyThread("a", "b");
@@ -59,7 +59,7 @@ test("what was written in the place of a deleted copy is not taken for the copy"
 });
 
 test.each([undefined, 700])(
-  "the same copy by several at once is made once, and each call succeeds, upTo %s",
+  "the same copy by several concurrent calls is made once, and each call succeeds, upTo %s",
   async (upTo) => {
     await using stores = createMemoryStores();
     const revision = await stores
@@ -82,7 +82,7 @@ test.each([undefined, 700])(
   },
 );
 
-test("a copy whose target is deleted or written to meanwhile is CONFLICT, and says which", async () => {
+test("a copy whose target is deleted or written during it fails with CONFLICT and the reason", async () => {
   await using stores = createMemoryStores();
   await stores.open("long").addMessages(Array.from({ length: 2_000 }, (_, index) => text(`${index}`)));
   let change: Promise<unknown> | undefined;

@@ -18,12 +18,12 @@ async function begin(made: StoreFactory): Promise<void> {
   await expect(made.copyThread("from", "to", { onProgress })).rejects.toThrow("stopped");
 }
 
-describe("copyThread does not go on", () => {
+describe("copyThread does not continue", () => {
   test.each([
     ["added to", (made: StoreFactory) => made.open("to").addMessages([user("another's")])],
     ["shortened", (made: StoreFactory) => made.open("to").popMessage()],
     ["given an expiry", (made: StoreFactory) => made.open("to").expire(60_000)],
-  ])("where the unfinished copy was %s", async (_, change) => {
+  ])("if the unfinished copy was %s", async (_, change) => {
     const made = await stores();
     await begin(made);
     await change(made);
@@ -44,7 +44,7 @@ describe("copyThread does not go on", () => {
       (made: StoreFactory) =>
         made.open("from", { maxMessages: 100, trimming: "exact" }).addMessages([user("last")]),
     ],
-  ])("where the thread to copy was %s meanwhile", async (_, change) => {
+  ])("if the source was %s during the copy", async (_, change) => {
     const made = await stores();
     let changed: Promise<unknown> | undefined;
     const onProgress = () => {
@@ -54,7 +54,7 @@ describe("copyThread does not go on", () => {
     await changed;
   });
 
-  test("where the thread to copy is a copy that is not finished", async () => {
+  test("if the source is an unfinished copy", async () => {
     const made = await stores();
     await begin(made);
     await expect(made.copyThread("to", "third")).rejects.toMatchObject(CONFLICT);
@@ -71,7 +71,7 @@ describe("copyThread does not go on", () => {
   });
 });
 
-test("what is remembered of a thread that is deleted again and again is forgotten after 10 s", async () => {
+test("remembered operations of a repeatedly deleted thread are forgotten after 10 s", async () => {
   let now = 1_000_000;
   const driver = new MemoryDriver({ clock: { wall: () => now } });
   const made = createStores(driver);
@@ -93,7 +93,7 @@ test("what is remembered of a thread that is deleted again and again is forgotte
   expect((await store.read()).count, "the oldest is not").toBe(1);
 });
 
-test("options that are inherited are refused", async () => {
+test("inherited options are refused", async () => {
   const store = createMemoryStores().open("t");
   const options = Object.create({ createdAt: -5 });
   await expect(store.addMessages([user("a")], options)).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });

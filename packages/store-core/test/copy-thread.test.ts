@@ -34,7 +34,7 @@ const textsOf = async (stores: StoreFactory, threadId = "to") =>
   (await stores.open(threadId).listMessages()).map(({ content }) => content);
 
 describe("copyThread", () => {
-  test("makes one commit of what fits one, under an operation id that stands for the copy", async () => {
+  test("makes one commit if the messages fit, under an operation id derived from the copy", async () => {
     const driver = new WatchedDriver();
     const stores = createStores(driver);
     await threadOf(stores, 500);
@@ -52,7 +52,7 @@ describe("copyThread", () => {
     expect(copy?.metadata).not.toContain(PROGRESS);
   });
 
-  test("makes several of what does not, each at the revision of the one before, and the last without progress", async () => {
+  test("makes several commits otherwise, each at the revision of the previous one, and the last without progress", async () => {
     const driver = new WatchedDriver(200);
     const stores = createStores(driver);
     for (let from = 0; from < 3; from++) await threadOf(stores, 200);
@@ -71,7 +71,7 @@ describe("copyThread", () => {
     expect(page).toMatchObject({ revision, count: 600, metadata: { title: "kept" }, createdAt: 1_000 });
   });
 
-  test("a target's own metadata of that key is no progress of this copy", async () => {
+  test("does not take the target's own metadata under that key for its progress", async () => {
     const stores = createMemoryStores();
     await threadOf(stores, 3);
     const after = (await stores.open("from").read()).newer;
@@ -84,7 +84,7 @@ describe("copyThread", () => {
     }
   });
 
-  test("a message that fits no commit of the target is TOO_LARGE, and those before it stay for the same call", async () => {
+  test("fails with TOO_LARGE for a message that fits no commit of the target, and keeps earlier ones for a repeated call", async () => {
     const source = createMemoryStores();
     for (const text of ["a", "b", "x".repeat(2_000), "c"])
       await source.open("from").addMessages([user(text)]);
@@ -99,7 +99,7 @@ describe("copyThread", () => {
     expect(await textsOf(target)).toHaveLength(4);
   });
 
-  test("upTo of another incarnation is refused, and of this one no message behind it is copied", async () => {
+  test("refuses upTo of another incarnation, and copies no message behind it", async () => {
     const stores = createMemoryStores();
     await threadOf(stores, 3);
     const old = (await stores.open("from").read()).newer;
@@ -114,7 +114,7 @@ describe("copyThread", () => {
     expect(await textsOf(stores, "branch")).toEqual(["1", "2", "3"]);
   });
 
-  test("what onProgress throws rejects the call, and the commit before it stands", async () => {
+  test("rejects with an error of onProgress, and keeps the commit before it", async () => {
     const stores = createStores(new WatchedDriver(2));
     for (let number = 1; number <= 5; number++) await stores.open("from").addMessages([user(`${number}`)]);
     const stopped = new Error("stopped");

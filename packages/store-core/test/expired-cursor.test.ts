@@ -62,7 +62,7 @@ test.each(["older", "newer"] as const)(
   },
 );
 
-test("C7 a thread that expires and begins anew while a trimmed read is under way is read from its beginning", async () => {
+test("C7 a thread that expires and is created again during a trimmed read is read from its beginning", async () => {
   const trimmed = createStores(driver, { maxMessages: 4 }).open("t");
   const { newer = "" } = await store.read({ limit: 2 });
   const { read } = driver;

@@ -10,7 +10,7 @@ import {
   type StoreOptions,
 } from "../src/index.ts";
 
-const wrong: [string, unknown, string][] = [
+const invalid: [string, unknown, string][] = [
   ["maxMessages of 0", { maxMessages: 0 }, "maxMessages"],
   ["negative maxMessages", { maxMessages: -1 }, "maxMessages"],
   ["fractional maxMessages", { maxMessages: 1.5 }, "maxMessages"],
@@ -20,46 +20,43 @@ const wrong: [string, unknown, string][] = [
   ["ttlMs of 0", { ttlMs: 0 }, "ttlMs"],
   ["a codec without decode", { codec: { encode: () => "" } }, "codec"],
   ["traits without role", { traits: {} }, "traits"],
-  ["onCorruptRecord that is no function", { onCorruptRecord: true }, "onCorruptRecord"],
+  ["onCorruptRecord that is not a function", { onCorruptRecord: true }, "onCorruptRecord"],
   ["an unknown option", { maxMessage: 3 }, "maxMessage"],
-  ["options that are no object", 3, "options"],
+  ["options that are not an object", 3, "options"],
 ];
 
-test.each(wrong)("%s is refused when the store is made", (_, options, name) => {
+test.each(invalid)("%s is refused when the store is created", (_, options, name) => {
   expect(() => createMemoryStores(options as StoreOptions)).toThrow(
     expect.objectContaining({ code: "INVALID_ARGUMENT", message: expect.stringContaining(name) }),
   );
 });
 
-test("an option that is undefined counts as left out", () => {
+test("an undefined option counts as omitted", () => {
   const options = { maxMessages: undefined } as unknown as StoreOptions;
   expect(createMemoryStores(options).settings).toEqual({ backend: "memory" });
 });
 
-test("settings are what was given, frozen", () => {
+test("settings are the given ones, frozen", () => {
   const { settings } = createMemoryStores({ maxMessages: 5, ttlMs: 1_000 });
   expect(settings).toEqual({ backend: "memory", maxMessages: 5, ttlMs: 1_000 });
   expect(Object.isFrozen(settings)).toBe(true);
 });
 
-test.each([1, 2])(
-  "metadataSize is to the byte what a codec makes of metadata (%i times its JSON)",
-  async (times) => {
-    const codec: Codec = {
-      encode: (value) => JSON.stringify(value).repeat(times),
-      decode: (text) => JSON.parse(text.slice(0, text.length / times)),
-    };
-    const stores = createMemoryStores({ codec });
-    const largest = "x".repeat((256 * 1024 - stores.metadataSize("")) / times);
-    expect(stores.metadataSize(largest)).toBe(256 * 1024);
-    await stores.open("t").commit({ metadata: largest });
-    await expect(stores.open("t").commit({ metadata: `${largest}x` })).rejects.toMatchObject({
-      code: "TOO_LARGE",
-    });
-  },
-);
+test.each([1, 2])("metadataSize is the exact size of encoded metadata (%i times its JSON)", async (times) => {
+  const codec: Codec = {
+    encode: (value) => JSON.stringify(value).repeat(times),
+    decode: (text) => JSON.parse(text.slice(0, text.length / times)),
+  };
+  const stores = createMemoryStores({ codec });
+  const largest = "x".repeat((256 * 1024 - stores.metadataSize("")) / times);
+  expect(stores.metadataSize(largest)).toBe(256 * 1024);
+  await stores.open("t").commit({ metadata: largest });
+  await expect(stores.open("t").commit({ metadata: `${largest}x` })).rejects.toMatchObject({
+    code: "TOO_LARGE",
+  });
+});
 
-test("withTraits gives the same threads for messages of another type, and closes with the first", async () => {
+test("withTraits returns a factory of the same threads for another message type, and closes with the first", async () => {
   const stores = createMemoryStores({ ttlMs: 5_000, codec: gzipCodec() });
   const traits: MessageTraits<{ by: "user" | "assistant" }> = {
     role: (message) => message.by,
@@ -82,13 +79,13 @@ test("withTraits gives the same threads for messages of another type, and closes
   expect(() => stores.withTraits(traits)).toThrow(expect.objectContaining({ code: "CLOSED" }));
 });
 
-test("metadataSize refuses what cannot be stored", () => {
+test("metadataSize refuses values that cannot be stored", () => {
   expect(() => createMemoryStores().metadataSize(() => 1)).toThrow(
     expect.objectContaining({ code: "INVALID_ARGUMENT" }),
   );
 });
 
-test("a thread id left out is a UUID of version 7, rising with time", async () => {
+test("an omitted thread id becomes a UUID of version 7, increasing with time", async () => {
   const stores = createMemoryStores();
   const first = stores.open().threadId;
   expect(first).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
@@ -96,7 +93,7 @@ test("a thread id left out is a UUID of version 7, rising with time", async () =
   expect(stores.open().threadId > first).toBe(true);
 });
 
-test("a ttl that the driver cannot honour is refused before any I/O", () => {
+test("a ttlMs that the driver does not support is refused before any I/O", () => {
   const driver = new MemoryDriver();
   Object.defineProperty(driver, "capabilities", { value: { ...driver.capabilities, expiry: false } });
   expect(() => createStores(driver, { ttlMs: 5 })).toThrow(expect.objectContaining({ code: "UNSUPPORTED" }));
@@ -104,7 +101,7 @@ test("a ttl that the driver cannot honour is refused before any I/O", () => {
   expect(() => createStores(driver).restore(saved)).toThrow(expect.objectContaining({ code: "UNSUPPORTED" }));
 });
 
-test("openStores picks by scheme and says what to install", async () => {
+test("openStores selects the adapter by scheme and names the package to install", async () => {
   const stores = await openStores("memory:", { maxMessages: 2 });
   expect(stores.settings).toEqual({ backend: "memory", maxMessages: 2 });
   await expect(openStores("ftp://x")).rejects.toMatchObject({

@@ -44,7 +44,7 @@ const values: Record<string, (size: number) => unknown> = {
   "long bytes": (size) => new Uint8Array(size * 400),
 };
 
-test.each(Object.entries(values))("C8 %s costs as much as it is long", async (_, make) => {
+test.each(Object.entries(values))("C8 the cost of %s grows linearly with its length", async (_, make) => {
   const both = async (size: number) => jsonCodec.decode(jsonCodec.encode(make(size)));
   expect(await growth(SIZES, both)).toBeLessThan(MOST_TIMES);
 });
@@ -54,14 +54,17 @@ const stores = {
   "the record log": () => createStores(new RecordLogDriver(new MemoryRecordLog()), { maxMessages: 100_000 }),
 };
 
-test.each(Object.entries(stores))("C12 a batch over %s costs as much as it is long", async (_, make) => {
-  const batch = async (size: number) => {
-    const store = make().open();
-    await store.addMessages(many(size, (index) => ({ role: "assistant", content: `${index}` })));
-    await store.listMessages();
-  };
-  expect(await growth(BATCHES, batch)).toBeLessThan(MOST_TIMES);
-});
+test.each(Object.entries(stores))(
+  "C12 the cost of a batch over %s grows linearly with its length",
+  async (_, make) => {
+    const batch = async (size: number) => {
+      const store = make().open();
+      await store.addMessages(many(size, (index) => ({ role: "assistant", content: `${index}` })));
+      await store.listMessages();
+    };
+    expect(await growth(BATCHES, batch)).toBeLessThan(MOST_TIMES);
+  },
+);
 
 test.each(
   Object.entries({
@@ -69,17 +72,20 @@ test.each(
     "the record log": (maxMessages: number) =>
       createStores(new RecordLogDriver(new MemoryRecordLog()), { maxMessages }),
   }),
-)("C6 trimming over %s costs as much as there is to look at, where no turn begins", async (_, make) => {
-  const prepared = new Map<number, ReturnType<ReturnType<typeof make>["open"]>>();
-  for (const size of [300, 1_200]) {
-    const store = make(size).open();
-    prepared.set(size, store);
-    for (let number = 0; number < size; number++)
-      await store.addMessages([{ role: "assistant", content: "a" }]);
-  }
-  const trim = async (size: number) => {
-    for (let round = 0; round < 5; round++)
-      await prepared.get(size)?.addMessages([{ role: "tool", content: "t" } as never]);
-  };
-  expect(await growth([300, 1_200], trim)).toBeLessThan(MOST_TIMES);
-});
+)(
+  "C6 the cost of trimming over %s grows linearly with the messages in which no turn begins",
+  async (_, make) => {
+    const prepared = new Map<number, ReturnType<ReturnType<typeof make>["open"]>>();
+    for (const size of [300, 1_200]) {
+      const store = make(size).open();
+      prepared.set(size, store);
+      for (let number = 0; number < size; number++)
+        await store.addMessages([{ role: "assistant", content: "a" }]);
+    }
+    const trim = async (size: number) => {
+      for (let round = 0; round < 5; round++)
+        await prepared.get(size)?.addMessages([{ role: "tool", content: "t" } as never]);
+    };
+    expect(await growth([300, 1_200], trim)).toBeLessThan(MOST_TIMES);
+  },
+);

@@ -116,7 +116,7 @@ function damaged(text: string, how: Damage): string {
   return JSON.stringify({ ...JSON.parse(text), [how.field]: how.value });
 }
 
-test("the thread that is damaged has all fields of heads", async () => {
+test("the damaged thread has all fields of heads", async () => {
   const keys = rowsOf(await richThread()).flatMap(({ head }) => Object.keys(JSON.parse(head)));
   const rare = ["closed", "spent"];
   for (const [name, { key }] of Object.entries(headFields)) {
@@ -125,7 +125,7 @@ test("the thread that is damaged has all fields of heads", async () => {
 });
 
 describe("C16 a log in which a head is damaged", () => {
-  test("is read, or is CORRUPT, at once, and nothing loops over the numbers that it claims", async () => {
+  test("is read or fails with CORRUPT at once, and claimed numbers cause no long loop", async () => {
     const log = await richThread();
     const rows = rowsOf(log);
     await fc.assert(
@@ -168,7 +168,7 @@ describe("C16 a log in which a head is damaged", () => {
   };
   const over = (log: RecordLog, options = {}) => createStores(new RecordLogDriver(log), options).open("t");
 
-  test("is CORRUPT with the sequence number of the message of its row, and the rest can be read", async () => {
+  test("fails with CORRUPT and the sequence number of the row's message, and other messages can be read", async () => {
     const broken = (await five())(3);
     await expect(over(broken).read()).rejects.toMatchObject({ code: "CORRUPT", sequence: 3 });
     const reported: (number | undefined)[] = [];
@@ -178,19 +178,19 @@ describe("C16 a log in which a head is damaged", () => {
     expect((await over(broken).listMessages({ limit: 2 })).map(({ content }) => content)).toEqual(["4", "5"]);
   });
 
-  test("is CORRUPT where it is the newest row, which alone describes the thread", async () => {
+  test("fails with CORRUPT if the damaged row is the newest, which describes the thread", async () => {
     const broken = (await five())(5);
     for (const options of [{}, { onCorruptRecord: () => {} }]) {
       await expect(over(broken, options).read()).rejects.toMatchObject({ code: "CORRUPT" });
     }
   });
 
-  test("refuses commits: an operation id may be lost that comes again", async () => {
+  test("refuses commits, as a repeated operation id may be lost", async () => {
     const broken = (await five())(3);
     await expect(over(broken).addMessages([user("6")])).rejects.toMatchObject({ code: "CORRUPT" });
   });
 
-  test("never shows what was dropped, nor a message as another", async () => {
+  test("never returns a dropped message, nor a message at another number", async () => {
     const step = fc.oneof(
       fc.record({ add: fc.integer({ min: 1, max: 3 }) }),
       fc.record({

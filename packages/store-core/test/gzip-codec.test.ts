@@ -12,7 +12,7 @@ const zipped = (bytes: string | Buffer) => `^g${gzipSync(bytes).toString("base64
 const plain: Codec = { encode: (value) => String(value), decode: (text) => text };
 
 describe("gzipCodec", () => {
-  test("gives back what it was given", () => {
+  test("returns the encoded value", () => {
     const value = fc.oneof(fc.jsonValue(), fc.array(fc.lorem({ maxCount: 60 }), { maxLength: 5 }));
     fc.assert(
       fc.property(value, (given) => {
@@ -24,27 +24,27 @@ describe("gzipCodec", () => {
     );
   });
 
-  test("makes long text much shorter, the same each time", () => {
+  test("makes long text much shorter, and encodes deterministically", () => {
     const text = codec.encode(prose, write);
     expect(text).toMatch(/^\^g[\w+/]+=*$/);
     expect(text.length).toBeLessThan(prose.length / 4);
     expect(codec.encode(prose, write)).toBe(text);
   });
 
-  test("leaves alone what would not get shorter", () => {
+  test("does not compress text that would not get shorter", () => {
     for (const value of ["yes", { role: "user", content: "a".repeat(90) }, randomBytes(1_000)]) {
       expect(codec.encode(value, write)).toBe(jsonCodec.encode(value));
     }
   });
 
-  test("keeps text that looks like its own apart", () => {
+  test("distinguishes plain text that looks compressed", () => {
     const over = gzipCodec({ codec: plain });
     for (const text of ["^", "^g", "^p^", `^g${"a".repeat(500)}`, zipped("inner"), `${"^".repeat(300)}é`]) {
       expect(over.decode(over.encode(text, write), write)).toBe(text);
     }
   });
 
-  test("reads what was written before it was switched on", async () => {
+  test("reads records written without it", async () => {
     const before = createMemoryStores();
     await before.open("t").addMessages([{ role: "user", content: prose }]);
     const state = await before.open("t").serialize();
@@ -53,7 +53,7 @@ describe("gzipCodec", () => {
     expect((await store.listMessages()).map(({ content }) => content)).toEqual([prose, prose]);
   });
 
-  test("hands the inner codec the place", () => {
+  test("passes the location to the inner codec", () => {
     const places: unknown[] = [];
     const inner: Codec = {
       encode: (_, place) => {
@@ -67,7 +67,7 @@ describe("gzipCodec", () => {
     expect(places).toEqual([write, { threadId: "t", kind: "s" }]);
   });
 
-  test("stops at maxBytes, however well it was compressed", () => {
+  test("stops at maxBytes, at any compression ratio", () => {
     const small = gzipCodec({ codec: plain, maxBytes: 1_000 });
     expect(small.decode(small.encode("é".repeat(500), write), write)).toBe("é".repeat(500));
     expect(() => small.encode("é".repeat(501), write)).toThrow(
@@ -80,7 +80,7 @@ describe("gzipCodec", () => {
     expect(() => small.decode(zipped("a".repeat(1_001)), write)).toThrow(tooLarge);
   });
 
-  test("a bomb is CORRUPT, and never unpacked", async () => {
+  test("a compression bomb fails with CORRUPT, and is not unpacked", async () => {
     const bomb = zipped(Buffer.alloc(512 * 1024 ** 2, "a"));
     const before = process.memoryUsage.rss();
     const store = createMemoryStores({ codec: { ...codec, encode: () => bomb } }).open("t");
@@ -89,7 +89,7 @@ describe("gzipCodec", () => {
     expect(process.memoryUsage.rss() - before).toBeLessThan(200 * 1024 ** 2);
   });
 
-  test("a message that is too large before compression is TOO_LARGE, and names the message", async () => {
+  test("a message too large before compression fails with TOO_LARGE naming the message", async () => {
     const store = createMemoryStores({ codec: gzipCodec({ maxBytes: 1_000 }) }).open("t");
     const content = "a".repeat(2_000);
     await expect(store.addMessages([{ role: "user", content }])).rejects.toMatchObject({
@@ -110,7 +110,7 @@ describe("gzipCodec", () => {
     ["maxBytes", { maxBytes: 0 }],
     ["codec", { codec: {} }],
     ["level", { level: 9 }],
-  ])("a wrong %s is refused when it is made", (name, options) => {
+  ])("an invalid %s is refused when the codec is created", (name, options) => {
     expect(() => gzipCodec(options as GzipCodecOptions)).toThrow(
       expect.objectContaining({ code: "INVALID_ARGUMENT", message: expect.stringContaining(name) }),
     );

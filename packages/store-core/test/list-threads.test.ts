@@ -20,7 +20,7 @@ class WatchedDriver extends MemoryDriver {
 }
 
 describe("listThreads", () => {
-  test("asks the driver for 100 threads of any id where nothing else is said", async () => {
+  test("requests 100 threads with any id from the driver by default", async () => {
     const driver = new WatchedDriver();
     const stores = createStores(driver);
     await stores.listThreads();
@@ -40,7 +40,7 @@ describe("listThreads", () => {
     ["cursor must be a non-empty string", { cursor: "" }],
     ["signal", { signal: {} }],
     ['unknown option "order"', { order: "newest" }],
-  ])("%s is said before the driver is asked", async (problem, options) => {
+  ])("%s fails before any request to the driver", async (problem, options) => {
     const driver = new WatchedDriver();
     const stores = createStores(driver);
     const refused = { code: "INVALID_ARGUMENT", message: expect.stringContaining(problem) };
@@ -50,19 +50,19 @@ describe("listThreads", () => {
     expect(driver.requests).toEqual([]);
   });
 
-  test("a thread that the driver cannot list is CORRUPT, or told to onCorruptRecord", async () => {
+  test("a thread that the driver cannot list fails with CORRUPT, or is passed to onCorruptRecord", async () => {
     const driver = new WatchedDriver();
     await createStores(driver).open("sound").commit({ metadata: "title" });
     driver.corrupt = [new StoreError("CORRUPT", 'thread "damaged" cannot be read')];
     await expect(createStores(driver).listThreads()).rejects.toMatchObject({ code: "CORRUPT" });
-    const told: StoreError[] = [];
-    const stores = createStores(driver, { onCorruptRecord: (error) => told.push(error) });
+    const reported: StoreError[] = [];
+    const stores = createStores(driver, { onCorruptRecord: (error) => reported.push(error) });
     const { threads } = await stores.listThreads();
     expect(threads.map(({ threadId }) => threadId)).toEqual(["sound"]);
-    expect(told).toEqual(driver.corrupt);
+    expect(reported).toEqual(driver.corrupt);
   });
 
-  test("iterateThreads stops to ask when nobody takes more", async () => {
+  test("iterateThreads sends no request after its reader stops", async () => {
     const driver = new WatchedDriver();
     const stores = createStores(driver);
     for (let thread = 0; thread < 9; thread++) await stores.open(`${thread}`).commit({ metadata: thread });
@@ -72,7 +72,7 @@ describe("listThreads", () => {
 });
 
 describe("open with settings", () => {
-  test("they win over the factory's; undefined counts as left out", async () => {
+  test("they take precedence over the factory's; undefined counts as omitted", async () => {
     const stores = createMemoryStores({ maxMessages: 9, ttlMs: 5_000 });
     const open = (settings?: object) => stores.open("t", settings).serialize();
     expect(await open()).toMatchObject({ maxMessages: 9, ttlMs: 5_000 });
@@ -99,7 +99,7 @@ describe("open with settings", () => {
     );
   });
 
-  test("ttlMs is UNSUPPORTED where threads cannot expire", async () => {
+  test("ttlMs fails with UNSUPPORTED if threads cannot expire", async () => {
     const driver = new MemoryDriver();
     Object.assign(driver, { capabilities: { ...driver.capabilities, expiry: false } });
     const stores = createStores(driver);

@@ -2,7 +2,7 @@ import type { ModelMessage } from "ai";
 import { expect, expectTypeOf, test } from "vitest";
 import { type ChatMessage, chatMessageTraits, createMemoryStores, kindOf, type Part } from "../src/index.ts";
 
-test("the AI SDK's messages are ChatMessages, and a list of them is stored as it is", async () => {
+test("the AI SDK's messages are ChatMessages, and a list of them is stored unchanged", async () => {
   expectTypeOf<ModelMessage>().toExtend<ChatMessage>();
   const messages: ModelMessage[] = [
     { role: "system", content: "Be brief." },
@@ -20,13 +20,13 @@ test("the AI SDK's messages are ChatMessages, and a list of them is stored as it
   expect(await store.listMessages()).toStrictEqual(messages);
 });
 
-test("a part narrows by its type, and others can be added", () => {
+test("a part narrows by its type, and other types can be added", () => {
   const textOf = (part: Part) =>
     part.type === "text" ? part.text : part.type === "tool-call" ? part.toolName : "";
   expect(textOf({ type: "text", text: "hi" })).toBe("hi");
 });
 
-test("parts of unknown types pass through untouched", async () => {
+test("parts of unknown types are stored unchanged", async () => {
   const store = createMemoryStores().open();
   const message = { role: "user", content: [{ type: "hologram", beam: 7 }] } as unknown as ChatMessage;
   await store.addMessages([message]);
@@ -44,7 +44,7 @@ test("kinds: system, user without results, tool results, any other", () => {
   expect(kind({ role: "assistant", content: "" })).toBe("o");
 });
 
-const wrong: [unknown, string][] = [
+const invalid: [unknown, string][] = [
   [null, "must be an object"],
   ["hi", "must be an object"],
   [{ content: "x" }, "role must be"],
@@ -58,7 +58,7 @@ const wrong: [unknown, string][] = [
   [{ role: "tool", content: [{ type: "tool-result", toolCallId: "x" }] }, "content[0].toolName"],
 ];
 
-test.each(wrong)("a wrong message is refused, naming its place: %j", async (message, problem) => {
+test.each(invalid)("an invalid message is refused with its path: %j", async (message, problem) => {
   const store = createMemoryStores().open();
   const fine = { role: "user", content: "fine" } as const;
   await expect(store.addMessages([fine, message as ChatMessage])).rejects.toMatchObject({
@@ -68,7 +68,7 @@ test.each(wrong)("a wrong message is refused, naming its place: %j", async (mess
   expect(await store.listMessages()).toEqual([]);
 });
 
-test("other messages plug in by their traits", async () => {
+test("other message types are supported through their traits", async () => {
   interface Line {
     from: "bot" | "human" | "rules";
     text: string;

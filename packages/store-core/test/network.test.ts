@@ -6,7 +6,7 @@ const failure = (properties: object, options?: ErrorOptions): Error =>
 const table = errorTable("etcd");
 
 describe("an error table", () => {
-  test("classifies what failed by how long it lasts, under the backend's name", () => {
+  test("classifies failures as retryable or permanent, under the backend's name", () => {
     expect(table.retryable("it starts")).toEqual({
       code: "UNAVAILABLE",
       message: "etcd: it starts",
@@ -37,7 +37,7 @@ describe("an error table", () => {
     }
   });
 
-  test("finds the reason among those of an AggregateError", () => {
+  test("finds the reason in an AggregateError", () => {
     const refused = failure({ code: "ECONNREFUSED", syscall: "connect", address: "::1", port: 1 });
     expect(table.network(new AggregateError([refused]))?.message).toBe(
       "etcd: could not reach ::1:1 (ECONNREFUSED)",
@@ -49,7 +49,7 @@ describe("an error table", () => {
     "CERT_HAS_EXPIRED",
     "ERR_TLS_CERT_ALTNAME_INVALID",
     "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
-  ])("%s is a refused certificate, however deep it is found, and is not retried", (code) => {
+  ])("%s is a refused certificate at any depth of the cause, and is not retried", (code) => {
     for (const error of [failure({ code }), failure({ code: "ECONNRESET" }, { cause: failure({ code }) })]) {
       expect(table.network(error)).toEqual({
         code: "UNAVAILABLE",
@@ -59,7 +59,7 @@ describe("an error table", () => {
     }
   });
 
-  test("leaves all else open", () => {
+  test("returns undefined for all other errors", () => {
     const self = failure({ code: "EPERM" });
     self.cause = self;
     for (const error of [
@@ -95,15 +95,15 @@ describe("the option url", () => {
     "etcd:",
     7,
     null,
-  ])("%o is refused, and never shown", (url) => {
+  ])("%o is refused and not shown", (url) => {
     expect(check(url)).toBe("must read etcd://[user:password@]host[:port]");
   });
 
-  test("is refused with a message of the adapter's own where there is one", () => {
+  test("is refused with the adapter's message if it has one", () => {
     expect(check("etcd://host?hunter2")).toBe("must have no parameters");
   });
 
-  test("and client exclude each other, and one is needed", () => {
+  test("and client exclude each other, and one is required", () => {
     const client = { name: "given" };
     const from = (given: { url?: string | undefined; client?: object | undefined }) =>
       clientFrom("createEtcdStores", given, (url) => ({ name: `opened for ${url}` }));
@@ -123,7 +123,7 @@ describe("pending calls", () => {
     await expect(calls.run(() => Promise.reject(new Error("raw")))).rejects.toThrow("raw");
   });
 
-  test("without a reply fail after their time", async () => {
+  test("fail after their timeout without a reply", async () => {
     vi.useFakeTimers();
     try {
       const call = new PendingCalls().run(forever, 4_000);
@@ -137,7 +137,7 @@ describe("pending calls", () => {
     }
   });
 
-  test("are CLOSED as soon as the driver closes, and so are later ones, which send nothing", async () => {
+  test("fail with CLOSED as soon as the driver closes, and so do later ones, which send nothing", async () => {
     const calls = new PendingCalls();
     const waiting = [calls.run(forever), calls.run(forever, 10_000)];
     const outcomes = Promise.allSettled(waiting);
@@ -160,14 +160,14 @@ describe("pending calls", () => {
     expect(disconnected, "closed once").toBe(1);
   });
 
-  test("let close succeed where the client fails to say goodbye", async () => {
+  test("let close succeed if the client's farewell fails", async () => {
     await new PendingCalls().close(() => Promise.reject(new Error("the connection was lost")));
     await new PendingCalls().close(() => {
       throw new Error("the client is closed");
     });
   });
 
-  test("do not keep close waiting for a client that hangs", async () => {
+  test("do not make close wait for a hanging client", async () => {
     const calls = new PendingCalls();
     // The deadline does not keep a process alive; something else must here.
     const alive = setInterval(() => {}, 100);

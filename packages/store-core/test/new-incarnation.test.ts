@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test, vi } from "vitest";
 import { createStores, type Driver, MemoryDriver } from "../src/index.ts";
 
-test("C5 a commit that is sent again after its thread expired makes no revision that was there before", async () => {
+test("C5 a commit sent again after its thread expired repeats no revision", async () => {
   vi.useFakeTimers({ toFake: ["Date"] });
   onTestFinished(() => void vi.useRealTimers());
   const driver: Driver = new MemoryDriver();

@@ -18,7 +18,7 @@ function losingTheFirstReply() {
   return { driver, requests };
 }
 
-test("C4 an operation is new only where the store made its id, and only the first time", async () => {
+test("C4 an operation is new only on the first attempt under the store's own id", async () => {
   const own = losingTheFirstReply();
   const store = createStores(own.driver).open();
   await store.addMessages([hello]);
@@ -30,7 +30,7 @@ test("C4 an operation is new only where the store made its id, and only the firs
   expect(given.requests.map(({ isNewOperation }) => isNewOperation)).toEqual([false, false]);
 });
 
-test("C4 the digest tells changes apart under a caller's id, and is a constant under an id of the store's own", async () => {
+test("C4 the digest distinguishes changes under a caller's id, and is constant under the store's own id", async () => {
   const digests: string[] = [];
   const driver: Driver = new MemoryDriver();
   const { commit } = driver;

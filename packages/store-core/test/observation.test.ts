@@ -51,7 +51,7 @@ const hello = { role: "user", content: "hello, secret harbour" } as const;
 const endsOf = (published: Published[]) =>
   published.filter(({ event }) => event.endsWith("asyncEnd")).map(({ copy }) => copy);
 
-test("where nobody listens, nothing is made and the driver is not asked", async () => {
+test("without subscribers nothing is created and the driver is not accessed", async () => {
   // First of all tests here: making stores may bring OpenTelemetry, which listens.
   const untouchable = new Proxy({} as Driver, {
     get: (_, name) => {
@@ -70,7 +70,7 @@ test("where nobody listens, nothing is made and the driver is not asked", async 
 });
 
 describe("the channels", () => {
-  test("publish one object a call, from start to asyncEnd", async () => {
+  test("publish one object per call, from start to asyncEnd", async () => {
     const published = listen();
     await createStores(new MemoryDriver()).open("t").addMessages([hello]);
     expect(published.map(({ event }) => event)).toEqual([
@@ -92,7 +92,7 @@ describe("the channels", () => {
     });
   });
 
-  test("tell which method it was, and count messages and bytes as they are encoded", async () => {
+  test("name the method, and count messages and encoded bytes", async () => {
     const driver = new MemoryDriver();
     const store = createStores(driver).open("t");
     const published = listen();
@@ -123,7 +123,7 @@ describe("the channels", () => {
     ]);
   });
 
-  test("hold no message and no metadata, not as a result either", async () => {
+  test("contain no message and no metadata, nor as a result", async () => {
     const store = createStores(new MemoryDriver()).open("t");
     const published = listen();
     await store.commit({ append: [hello], metadata: { title: "secret title" } });
@@ -134,7 +134,7 @@ describe("the channels", () => {
     expect(inspect(published, { depth: 10, showHidden: true })).not.toContain("secret");
   });
 
-  test("tell of a call that fails, and nothing of one that was refused before any I/O", async () => {
+  test("report a failed call, and no call refused before any I/O", async () => {
     const store = createStores(new MemoryDriver()).open("t");
     await store.addMessages([hello]);
     const published = listen();
@@ -147,7 +147,7 @@ describe("the channels", () => {
     expect(published).toEqual([]);
   });
 
-  test("tell of a record that cannot be read, as of a read that fails", async () => {
+  test("report an unreadable record as a failed read", async () => {
     const driver = new MemoryDriver();
     const refuse = { encode: () => "x", decode: () => JSON.parse("x") };
     const store = createStores(driver, { codec: refuse }).open("t");
@@ -159,7 +159,7 @@ describe("the channels", () => {
     expect(endsOf(published)).toMatchObject([corrupt, corrupt]);
   });
 
-  test("tell of each retry, and of where the driver keeps threads", async () => {
+  test("report each retry, and the driver's target", async () => {
     const memory = new MemoryDriver();
     let failures = 2;
     const target = { collection: "chats", namespace: "app" };

@@ -12,7 +12,7 @@ interface Note {
 }
 const traits: MessageTraits<Note> = { role: () => "user", toolCalls: () => [], toolResults: () => [] };
 
-test("adapters of others open their schemes, and come before those that are loaded", async () => {
+test("given adapters open their schemes, and take precedence over loaded ones", async () => {
   const asked: object[] = [];
   const adapter = (options: { url: string }): StoreFactory => {
     asked.push(options);
@@ -26,7 +26,7 @@ test("adapters of others open their schemes, and come before those that are load
   }
 });
 
-test("a scheme that no adapter has is refused with those that there are", async () => {
+test("an unknown scheme is refused with the list of known ones", async () => {
   const adapters = { postgres: () => createMemoryStores() };
   for (const url of ["mysql://host", "constructor:", "postgres", "toString:"]) {
     await expect(openStores(url, { adapters })).rejects.toMatchObject({
@@ -46,7 +46,7 @@ test.each([[[]], [3], [{ "postgres:": createMemoryStores }], [{ postgres: "pg" }
   },
 );
 
-test("messages that are no ChatMessage need traits", async () => {
+test("messages that are not ChatMessages need traits", async () => {
   // @ts-expect-error: traits are missing
   createMemoryStores<Note>();
   // @ts-expect-error: traits are missing

@@ -63,11 +63,11 @@ async function outcome(environment: NodeJS.ProcessEnv = {}): Promise<unknown> {
 
 const works = { calls: ["addMessages 1"], contents: ["one", "two"] };
 
-test("where @opentelemetry/api is not installed nobody listens, and stores and channels work", async () => {
+test("without @opentelemetry/api there is no subscriber, and stores and channels work", async () => {
   expect(await outcome()).toEqual({ isInstalled: false, isHeard: false, ...works });
 });
 
-test("where it cannot be loaded they work, too", async () => {
+test("stores and channels work if @opentelemetry/api cannot be loaded", async () => {
   const broken = join(modules(), "@opentelemetry/api");
   await mkdir(broken, { recursive: true });
   await writeFile(join(broken, "index.js"), `throw new Error("broken");`);
@@ -75,7 +75,7 @@ test("where it cannot be loaded they work, too", async () => {
   await rm(broken, { recursive: true });
 });
 
-test("where it is installed, nothing listens until a tracer provider is registered, and never if it is disabled", async () => {
+test("with @opentelemetry/api there is a subscriber once a tracer provider is registered, and none if it is disabled", async () => {
   await link("@opentelemetry/api");
   expect(await outcome()).toEqual({ isInstalled: true, isHeard: false, ...works });
   const provided = { SCROLLBACK_PROVIDER: "1" };

@@ -86,7 +86,7 @@ function driverOf(
   };
 }
 
-test("a commit and a read are a span each, by the semantic conventions for databases", async () => {
+test("a commit and a read create one span each, by the semantic conventions for databases", async () => {
   const target = { collection: "chats", namespace: "app", server: { address: "db.example", port: 6379 } };
   const store = createStores(driverOf({ backend: "mongodb", target })).open("t");
   await store.addMessages([hello, hello]);
@@ -133,20 +133,20 @@ test.each([
   ["postgres", DB_SYSTEM_NAME_VALUE_POSTGRESQL],
   ["sqlite", DB_SYSTEM_NAME_VALUE_SQLITE],
   ["memory", "memory"],
-])("%s has the name that the conventions give it", async (backend, system) => {
+])("%s has its name in the conventions", async (backend, system) => {
   await createStores(driverOf({ backend })).open("t").listMessages();
   expect(spans()[0]?.attributes[ATTR_DB_SYSTEM_NAME]).toBe(system);
   expect(spans()[0]?.name).toBe("read");
 });
 
-test("a database without collections gives the name", async () => {
+test("a span is named after the database if it has no collections", async () => {
   await createStores(driverOf({ target: { namespace: "3" } }))
     .open("t")
     .listMessages();
   expect(spans()[0]?.name).toBe("read 3");
 });
 
-test("what fails has the error's code as its type, and nothing that names the thread", async () => {
+test("a failed span has the error's code as its type, and does not name the thread", async () => {
   const store = createStores(driverOf({})).open("private-thread");
   await store.addMessages([hello]);
   exporter.reset();
@@ -170,7 +170,7 @@ test("retries are events", async () => {
   expect(spans()[0]?.status.code).toBe(SpanStatusCode.UNSET);
 });
 
-test("no span holds a message, metadata, a thread id or an operation id", async () => {
+test("no span contains a message, metadata, a thread id or an operation id", async () => {
   const store = createStores(driverOf({ target: { collection: "chats" } })).open("private-thread");
   const operationId = "private-operation";
   await store.commit({ append: [hello], metadata: { title: "secret title" } }, { operationId });
@@ -184,7 +184,7 @@ test("no span holds a message, metadata, a thread id or an operation id", async 
   }
 });
 
-test("a span is a child of the caller's, and the parent of what the backend's client makes, also side by side", async () => {
+test("a span is a child of the caller's and the parent of the client's, also in concurrent calls", async () => {
   const tracer = trace.getTracer("test");
   const during = async () => {
     await sleep(Math.random() * 5);
@@ -218,7 +218,7 @@ test("a span is a child of the caller's, and the parent of what the backend's cl
   }
 });
 
-test("a subscriber of a start can add to the span, which is the active one", async () => {
+test("a subscriber of start can add attributes to the active span", async () => {
   const commits = tracingChannel<object, StoreCall>("scrollback:commit");
   const addThread = (call: unknown) => {
     trace.getActiveSpan()?.setAttribute("app.thread", (call as StoreCall).threadId);
@@ -240,7 +240,7 @@ test("a processor that throws breaks no call", async () => {
   await sleep(1);
 });
 
-test("any number of factories make one span a call", async () => {
+test("several factories create one span per call", async () => {
   for (let factory = 0; factory < 5; factory++) createMemoryStores();
   await createMemoryStores().open("t").addMessages([hello]);
   expect(spans()).toHaveLength(1);

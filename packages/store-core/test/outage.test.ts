@@ -38,7 +38,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-test("C13 a short outage is ridden out, by writes under one operation id", async () => {
+test("C13 calls during a short outage succeed after it, writes under one operation id", async () => {
   const ids: string[] = [];
   const { driver, state } = failing((calls) => (calls < 4 ? retryable : undefined));
   const { commit } = driver;
@@ -53,7 +53,7 @@ test("C13 a short outage is ridden out, by writes under one operation id", async
   expect(await store.listMessages()).toEqual([hello]);
 });
 
-test("C13 an outage that lasts is UNAVAILABLE after about five seconds, with the raw error as cause", async () => {
+test("C13 a long outage fails with UNAVAILABLE after about 5 s, with the raw error as cause", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "performance", "Date"] });
   const { driver, raw } = failing(() => retryable);
   const outcome = createStores(driver)
@@ -68,26 +68,26 @@ test("C13 an outage that lasts is UNAVAILABLE after about five seconds, with the
   expect(performance.now() - start).toBeGreaterThanOrEqual(5_000);
 });
 
-test("C13 what is not retryable is tried once", async () => {
+test("C13 a call with a permanent error is tried once", async () => {
   const { driver, state } = failing(() => permanent);
   await expect(createStores(driver).open().addMessages([hello])).rejects.toMatchObject({ retryable: false });
   expect(state.calls).toBe(1);
 });
 
-test("C13 an error that the driver does not know is UNAVAILABLE and tried once", async () => {
+test("C13 an unknown error fails with UNAVAILABLE and is tried once", async () => {
   const { driver, state, raw } = failing(() => permanent);
   driver.classifyError = () => undefined;
   await expect(createStores(driver).open().read()).rejects.toMatchObject({ code: "UNAVAILABLE", cause: raw });
   expect(state.calls).toBe(1);
 });
 
-test("C14 setup rides out a short outage, and asks the backend where the driver has nothing to set up", async () => {
+test("C14 setup during a short outage succeeds after it, and sends a request if there is nothing to set up", async () => {
   const { driver, state } = failing((calls) => (calls < 4 ? retryable : undefined));
   await createStores(driver).setup();
   expect(state.calls).toBe(4);
 });
 
-test("C14 setup fails at once where the backend refuses, and writes nothing where it does not", async () => {
+test("C14 setup fails at once if the backend refuses, and writes nothing otherwise", async () => {
   const refusing = failing(() => permanent);
   await expect(createStores(refusing.driver).setup()).rejects.toMatchObject(permanent);
   expect(refusing.state.calls).toBe(1);
@@ -103,7 +103,7 @@ test("C14 setup fails at once where the backend refuses, and writes nothing wher
   expect(outcomes).toEqual([{ outcome: "revision-conflict", revision: null }]);
 });
 
-test("C14 a call that is under way when the factory closes ends as CLOSED", async () => {
+test("C14 a call in progress when the factory closes fails with CLOSED", async () => {
   const { driver } = failing(() => retryable);
   const stores = createStores(driver);
   const call = stores.open().listMessages();

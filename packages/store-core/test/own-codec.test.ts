@@ -1,30 +1,30 @@
 import { describe, expect, test } from "vitest";
 import { type Codec, createMemoryStores, jsonCodec, StoreError } from "../src/index.ts";
 
-describe("a codec of one's own", () => {
+describe("a custom codec", () => {
   const message = (role: "system" | "user" | "assistant" | "tool") => ({ role, content: "a" });
 
-  test("is told of each value where it belongs and which write it comes from", async () => {
-    const told: unknown[] = [];
+  test("receives the location of each value and its write", async () => {
+    const received: unknown[] = [];
     const codec: Codec = {
       encode: (value, write) => {
-        told.push(write);
+        received.push(write);
         return jsonCodec.encode(value);
       },
       decode: (text, place) => {
-        told.push(place);
+        received.push(place);
         return jsonCodec.decode(text);
       },
     };
     const store = createMemoryStores({ codec }).open("t");
     await store.commit({ append: [message("system"), message("tool")], metadata: 1 }, { operationId: "op" });
-    expect(told.splice(0)).toEqual([
+    expect(received.splice(0)).toEqual([
       { threadId: "t", operationId: "op", kind: "s", index: 0 },
       { threadId: "t", operationId: "op", kind: "t", index: 1 },
       { threadId: "t", operationId: "op", kind: "m", index: 0 },
     ]);
     await store.read();
-    expect(told).toEqual([
+    expect(received).toEqual([
       { threadId: "t", kind: "s" },
       { threadId: "t", kind: "t" },
       { threadId: "t", kind: "m" },
@@ -34,18 +34,21 @@ describe("a codec of one's own", () => {
   test.each([
     ["TOO_LARGE", "TOO_LARGE"],
     ["CORRUPT", "INVALID_ARGUMENT"],
-  ] as const)("that throws %s at a write makes it %s, with what it says", async (code, expected) => {
-    const refuse = (): never => {
-      throw new StoreError(code, "too much");
-    };
-    const store = createMemoryStores({ codec: { ...jsonCodec, encode: refuse } }).open();
-    await expect(store.addMessages([message("user")])).rejects.toMatchObject({
-      code: expected,
-      message: "messages[0]: too much",
-    });
-  });
+  ] as const)(
+    "that throws %s during a write rejects the write with %s and its message",
+    async (code, expected) => {
+      const refuse = (): never => {
+        throw new StoreError(code, "too much");
+      };
+      const store = createMemoryStores({ codec: { ...jsonCodec, encode: refuse } }).open();
+      await expect(store.addMessages([message("user")])).rejects.toMatchObject({
+        code: expected,
+        message: "messages[0]: too much",
+      });
+    },
+  );
 
-  test("that throws a StoreError at a read says in the CORRUPT error what is wrong", async () => {
+  test("that throws a StoreError during a read adds its message to the CORRUPT error", async () => {
     const refuse = (): never => {
       throw new StoreError("CORRUPT", "it is torn");
     };

@@ -49,8 +49,8 @@ const head: fc.Arbitrary<Head> = fc
     };
   });
 
-describe("what a head tells of the messages that its row holds", () => {
-  test("is the same whether the whole head is read or only that", () => {
+describe("a head's description of the messages in its row", () => {
+  test("is the same if the whole head is read or only its part", () => {
     fc.assert(
       fc.property(head, (written) => {
         const text = encodeHead(written);

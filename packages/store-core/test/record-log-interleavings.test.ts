@@ -103,7 +103,7 @@ for (const [name, { ttlMs, isUnknown, play }] of Object.entries(meanwhile)) {
   });
 }
 
-test("a commit whose reply comes after days keeps its message, which others have read meanwhile", async () => {
+test("a commit whose reply arrives days later keeps its message, which others have read meanwhile", async () => {
   const { open, wait } = uniformScene();
   const [late, other] = [open(), open()];
   await other.store.addMessages([user("before")]);
@@ -131,7 +131,7 @@ test("a commit whose reply comes after days keeps its message, which others have
   expect(await contentsOf(open().store)).toEqual(all);
 });
 
-test("a commit that dies between any two requests is whole or absent, and later commits blank what it left", async () => {
+test("a commit that dies between any two requests is whole or absent, and later commits blank its remains", async () => {
   const big = (mark: string) => [
     user(`${mark}${"x".repeat(150_000)}`),
     user(`${mark} small`),
@@ -178,7 +178,7 @@ test("a commit whose fragments are freed while it is paused inserts them again",
   expect((await contentsOf(open().store))[201]).toBe("y".repeat(150_000));
 });
 
-test("a read is one revision, also when a commit removes what it was about to read", async () => {
+test("a read returns one revision, also if a concurrent commit removes rows before they are read", async () => {
   const { open } = uniformScene();
   const [reader, writer] = [open(), open()];
   await addEach(writer.store, 600, "m");

@@ -157,7 +157,7 @@ async function play(
   }
 }
 
-test("the record log does what the memory driver does, whatever the order, sizes, waits and sweeps", async () => {
+test("the record log behaves as the memory driver, for any order, sizes, waits and sweeps", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(command, { maxLength: 90, size: "max" }),
@@ -171,7 +171,7 @@ test("the record log does what the memory driver does, whatever the order, sizes
   );
 }, 120_000);
 
-test("what no reader sees any more is gone from the rows within 64 commits", async () => {
+test("text that no reader can see is removed from the rows within 64 commits", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(command, { maxLength: 60, size: "max" }),

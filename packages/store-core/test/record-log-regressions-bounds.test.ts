@@ -135,7 +135,7 @@ describe("the work of a commit", () => {
     return best;
   }
 
-  test("C12 does not grow with the commits that are kept", async () => {
+  test("C12 is independent of the number of kept commits", async () => {
     await cpuPerCommit(100);
     const [few, many] = [await cpuPerCommit(100), await cpuPerCommit(5_000)];
     expect(many / few, `${few} and ${many} microseconds`).toBeLessThan(3);
@@ -154,7 +154,7 @@ describe("the work of a commit", () => {
     ).toBeLessThanOrEqual(200);
   });
 
-  test("C12 is one amendment request every 32 commits, with large messages too", async () => {
+  test("C12 is one amendment request every 32 commits, also with large messages", async () => {
     const { log, store } = new Scene(MAX_ROW_BYTES).open({ maxMessages: 5, ttlMs: 30 * DAY });
     for (let index = 0; index < 128; index++) {
       await store.addMessages([user(index % 2 ? `${index}` : `${index}`.padEnd(100_000))]);
@@ -163,7 +163,7 @@ describe("the work of a commit", () => {
   });
 });
 
-test("C2 a thread that expired a million times keeps what is written to it next", async () => {
+test("C2 a thread that expired a million times keeps its next messages", async () => {
   const ROOT = 2 ** 20 - 1;
   let now = 1.7e12;
   const clock = { wall: () => now, monotonic: () => now, sleep: async () => {} };
@@ -195,7 +195,7 @@ test("C2 a thread that expired a million times keeps what is written to it next"
   expect(entries.map(({ record }) => record)).toEqual(["1uone", "1utwo"]);
 });
 
-test("C12 an operation id that takes six bytes a character in JSON has room in the row", () => {
+test("C12 an operation id of six JSON bytes per character fits in the row", () => {
   const texts = ["x".repeat(MAX_ROW_BYTES - 16 * 1024 - 18)];
   expect(fitsRow(texts, MAX_ROW_BYTES, "i".repeat(1_024))).toBe(true);
   expect(fitsRow(texts, MAX_ROW_BYTES, "\u0001".repeat(1_024))).toBe(false);

@@ -18,13 +18,13 @@ describe("a process whose clock is 24 hours behind", () => {
     return { revisions, kept: await contentsOf(scene.open().store) };
   }
 
-  test("C17 never makes another process lose an acknowledged commit", async () => {
+  test("C17 does not lose an acknowledged commit of another process", async () => {
     const { kept } = await writeBesideSlowClock();
     expect(kept.at(-1)).toBe("last");
     expect(kept).toHaveLength(10);
   });
 
-  test("C5 never makes a revision come twice", async () => {
+  test("C5 does not repeat a revision", async () => {
     const { revisions } = await writeBesideSlowClock();
     expect(revisions.filter((revision, index) => revisions.indexOf(revision) < index)).toEqual([]);
   });
@@ -61,7 +61,7 @@ describe("a process that is paused for three days", () => {
     }
   }
 
-  test("C17 hides no message when its insert arrives on a key that was freed", async () => {
+  test("C17 hides no message when its insert arrives on a freed key", async () => {
     const scene = new Scene();
     const [paused, other] = [scene.open(), scene.open()];
     const added = await addEach(paused.store, 10, "first ");
@@ -104,7 +104,7 @@ describe("a process that is paused for three days", () => {
   });
 });
 
-test("C17 a refusal that arrives days late is not taken for the end of the thread", async () => {
+test("C17 a refused insert that arrives days late is not taken for the end of the thread", async () => {
   const scene = new Scene();
   const options = { maxMessages: 3 };
   const [paused, other] = [scene.open(options), scene.open(options)];

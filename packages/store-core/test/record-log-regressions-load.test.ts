@@ -37,7 +37,7 @@ function gated(
 
 const operationIn = ({ head }: LogRow): string | undefined => JSON.parse(head).o;
 
-test("C4 400 commits at once whose first replies are all lost are made once each", async () => {
+test("C4 400 concurrent commits whose first replies are all lost take effect once each", async () => {
   const seen = new Set<string>();
   const log = gated(new MemoryRecordLog(), {
     after: (_, row) => {
@@ -52,7 +52,7 @@ test("C4 400 commits at once whose first replies are all lost are made once each
   expect(await store.listMessages()).toHaveLength(400);
 });
 
-test("C4 a commit whose reply is lost is made once though 1,000 other threads come in between", async () => {
+test("C4 a commit whose reply is lost takes effect once, also after writes to 1,000 other threads", async () => {
   const rows = new MemoryRecordLog();
   const others = createStores(new RecordLogDriver(rows));
   let isLost = false;
@@ -74,7 +74,7 @@ test("C4 a commit whose reply is lost is made once though 1,000 other threads co
   expect(found).toHaveLength(1);
 });
 
-test("C15 a commit that hangs and was aborted does not hold up the next one", async () => {
+test("C15 a hanging commit that was aborted does not block the next one", async () => {
   let hangs = false;
   const log = gated(new MemoryRecordLog(), {
     before: async () => {

@@ -63,16 +63,18 @@ test("C11 all messages stay while stores with a ttl of 30 days and of 7 days wri
 
 test("C11 a large message stays when a store without ttl commits between its fragments", async () => {
   const scene = new Scene(64 * 1024);
-  const [expiring, lasting] = [scene.open({ ttlMs: 7 * DAY }), scene.open()];
+  const [expiring, permanent] = [scene.open({ ttlMs: 7 * DAY }), scene.open()];
   const large = "large ".repeat(100_000);
   await expiring.store.addMessages([user("first")]);
   let inserts = 0;
   expiring.log.before = (request) =>
-    request.verb === "insert" && ++inserts === 5 ? lasting.store.addMessages([user("meanwhile")]) : undefined;
+    request.verb === "insert" && ++inserts === 5
+      ? permanent.store.addMessages([user("meanwhile")])
+      : undefined;
   await expiring.store.addMessages([user(large)]);
-  await lasting.store.addMessages([user("last")]);
+  await permanent.store.addMessages([user("last")]);
   scene.wait(60 * DAY);
-  expect(await contentsOf(lasting.store)).toEqual(["first", "meanwhile", large, "last"]);
+  expect(await contentsOf(permanent.store)).toEqual(["first", "meanwhile", large, "last"]);
 });
 
 test("C12 a message of 1 MiB to a thread that expired long ago is written once", async () => {
@@ -94,7 +96,7 @@ test("C12 a message of 1 MiB to a thread that expired long ago is written once",
 });
 
 describe("trimming turns with a leading system message", () => {
-  test("C6 a cold process trims like any other when the newest 65 commits have no messages", async () => {
+  test("C6 a cold process trims like others when the newest 65 commits have no messages", async () => {
     const scene = new Scene();
     const first = scene.open({ maxMessages: 3 });
     await first.store.addMessages([system("s"), user("u1"), user("u2"), user("u3")]);

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { addEach, contentsOf, uniformScene, user, verbsOf } from "./record-log-scenes.ts";
 
-test("a whole read of small commits takes few requests, one of large commits asks for few rows at once", async () => {
+test("reading a whole thread takes few requests for small commits, and few rows per request for large commits", async () => {
   const asked = async (commits: number, content: string) => {
     const { open } = uniformScene();
     const { store } = open();
@@ -21,7 +21,7 @@ test("a whole read of small commits takes few requests, one of large commits ask
   expect(Math.max(...large)).toBeLessThanOrEqual(260);
 });
 
-test("a commit is one insert, a read of the newest few one read, a first write one read more", async () => {
+test("a commit is one insert, reading the newest messages is one read, and a first write one read more", async () => {
   const { open } = uniformScene();
   const a = open();
   await addEach(a.store, 200, "a");
@@ -34,7 +34,7 @@ test("a commit is one insert, a read of the newest few one read, a first write o
   expect(verbsOf(b.log)).toEqual(["read", "insert", "read"]);
 });
 
-test("a first write to a thread that trims is one read more, and a second one past 64 kept commits", async () => {
+test("a first write to a trimmed thread is one read more, and two with over 64 kept commits", async () => {
   for (const [maxMessages, reads] of [
     [40, 1],
     [200, 2],
@@ -51,7 +51,7 @@ test("a first write to a thread that trims is one read more, and a second one pa
   }
 });
 
-test("a writer that was overtaken once goes on from the row that won, without a read", async () => {
+test("a writer that lost one race continues from the winning row without a read", async () => {
   const { open } = uniformScene();
   const [a, b] = [open(), open()];
   await addEach(a.store, 3, "a");
@@ -66,7 +66,7 @@ test("a writer that was overtaken once goes on from the row that won, without a 
   expect(await contentsOf(b.store)).toEqual(["a0", "a1", "a2", "b0", "b1", "b2", "c0", "d0"]);
 });
 
-test("a writer that catches up reads the newest few rows, however long the thread is", async () => {
+test("a writer that catches up reads only the newest rows, at any thread length", async () => {
   const { open } = uniformScene();
   const [a, b] = [open(), open()];
   await addEach(a.store, 200, "a");
@@ -86,7 +86,7 @@ test("a writer that catches up reads the newest few rows, however long the threa
   expect(await contentsOf(a.store)).toHaveLength(200 + 3 + 1 + 30 + 1);
 });
 
-test("a thread that is trimmed costs one amendment every 32 commits", async () => {
+test("a trimmed thread takes one amendment every 32 commits", async () => {
   const { open } = uniformScene({ maxMessages: 10 });
   const { log, store } = open();
   await addEach(store, 20, "a");
@@ -97,7 +97,7 @@ test("a thread that is trimmed costs one amendment every 32 commits", async () =
   expect(log.count("read")).toBe(0);
 });
 
-test("an append to a long thread sends what an append to a short one does", async () => {
+test("an append to a long thread sends the same requests as one to a short thread", async () => {
   const { open } = uniformScene();
   const { log, store } = open();
   for (let batch = 0; batch < 50; batch++) {
@@ -110,7 +110,7 @@ test("an append to a long thread sends what an append to a short one does", asyn
   expect(sizes).toBe(5_001);
 });
 
-test("pages of a long thread are read from where the last one ended", async () => {
+test("a page of a long thread is read from the end of the previous page", async () => {
   const { open } = uniformScene();
   const { log, store } = open();
   await addEach(store, 3_000, "m");

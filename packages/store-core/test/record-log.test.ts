@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { createStores, MemoryRecordLog, REMEMBERED_OPERATIONS, RecordLogDriver } from "../src/index.ts";
 import { addEach, contentsOf, DAY, THREAD, uniformScene, user } from "./record-log-scenes.ts";
 
-test("a row of a newer format version is CORRUPT and says what to upgrade", async () => {
+test("a row of a newer format version fails with CORRUPT and says what to upgrade", async () => {
   const log = new MemoryRecordLog();
   await log.insert("t", { number: Date.now() * 2048, head: '{"v":2}', texts: [] });
   const store = createStores(new RecordLogDriver(log)).open("t");
@@ -14,7 +14,7 @@ test("a row of a newer format version is CORRUPT and says what to upgrade", asyn
   await expect(store.addMessages([user("x")])).rejects.toMatchObject({ code: "CORRUPT" });
 });
 
-test("metadata of a newer format version is CORRUPT and says what to upgrade", async () => {
+test("metadata of a newer format version fails with CORRUPT and says what to upgrade", async () => {
   const log = new MemoryRecordLog();
   const store = createStores(new RecordLogDriver(log)).open("t");
   await store.commit({ append: [user("x")], metadata: { title: "x" } });
@@ -27,7 +27,7 @@ test("metadata of a newer format version is CORRUPT and says what to upgrade", a
   expect(await store.listMessages()).toEqual([user("x")]);
 });
 
-test("a thread that is written to is kept for longer than its first rows were to be kept", async () => {
+test("a thread with new writes is kept longer than the expiry of its first rows", async () => {
   const { open, wait, log } = uniformScene({ ttlMs: 2 * DAY, maxRowBytes: 64 * 1024 });
   const { store } = open();
   await store.commit({
@@ -53,7 +53,7 @@ test("a thread that is written to is kept for longer than its first rows were to
   expect(log.rowsOf(THREAD)).toEqual([]);
 });
 
-test("a commit under way is not lost when its acknowledgement is", async () => {
+test("a commit whose acknowledgement is lost is not lost", async () => {
   const { open } = uniformScene();
   const { log, store } = open();
   await store.addMessages([user("a")]);
@@ -72,7 +72,7 @@ test("a commit under way is not lost when its acknowledgement is", async () => {
 test.each([
   ["fails after its insert", () => Promise.reject(new Error("cut"))],
   ["is told that its key is taken, by its own row", () => Promise.resolve(false)],
-])("a commit that %s counts once, however many others come in between", async (_, answer) => {
+])("a commit that %s takes effect once, after any number of other commits", async (_, answer) => {
   const { log, open } = uniformScene();
   const { log: gated, store } = open();
   await store.addMessages([user("a")]);
@@ -93,7 +93,7 @@ test.each([
   expect((await contentsOf(store)).at(-1)).toBe("again");
 });
 
-test("a commit while its thread expires goes on with it or meets a conflict, and never begins another", async () => {
+test("a commit during the expiry of its thread continues the thread or fails with CONFLICT, and creates no new thread", async () => {
   const ttlMs = 1_000;
   for (let step = 50; step < ttlMs; step += 50) {
     let [now, isTicking] = [Date.now(), false];
@@ -113,7 +113,7 @@ test("a commit while its thread expires goes on with it or meets a conflict, and
   }
 });
 
-test("what a clear dropped is gone when it returns, also when it failed after its insert and is repeated", async () => {
+test("dropped text is removed when clear returns, also if clear failed after its insert and is repeated", async () => {
   const { log, open } = uniformScene();
   const { log: gated, store } = open();
   await addEach(store, 5, "secret");

@@ -10,7 +10,7 @@ function conflicting() {
   return { attempt, made: () => made };
 }
 
-test("an abort in a pause between two attempts is ABORTED, at once and without another attempt", async () => {
+test("an abort during a pause between two attempts rejects with ABORTED at once, without another attempt", async () => {
   const { attempt, made } = conflicting();
   const controller = new AbortController();
   const retried = retryOnConflict(

@@ -77,7 +77,7 @@ describe.each([
     expect(requests).toBe(1);
   });
 
-  test("makes as few requests as it can where nobody writes", async () => {
+  test("makes the minimum number of requests without concurrent writers", async () => {
     await list(createStores(driver, { maxMessages: 5 }).open("t"));
     expect(requests).toBe(wanted === 5 ? 1 : 3);
     requests = 0;

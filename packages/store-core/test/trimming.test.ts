@@ -32,7 +32,7 @@ const anyBounds = fc
     kindAt: (sequence) => (isPinned && sequence === 1 && first > 1 ? "s" : (list[sequence - first] ?? "o")),
   }));
 
-test("what trimming keeps fits, is newest, and begins where a turn begins", () => {
+test("trimming keeps the newest messages that fit, starting at the beginning of a turn", () => {
   fc.assert(
     fc.property(
       anyBounds,
@@ -61,7 +61,7 @@ test("what trimming keeps fits, is newest, and begins where a turn begins", () =
   );
 });
 
-test("trimming what is trimmed changes nothing", () => {
+test("trimming a trimmed thread changes nothing", () => {
   fc.assert(
     fc.property(
       anyBounds,
@@ -75,7 +75,7 @@ test("trimming what is trimmed changes nothing", () => {
   );
 });
 
-test("trimming asks for few kinds: none of a thread that fits, and no more than the turn it begins in", () => {
+test("trimming reads few kinds: none if the thread fits, otherwise at most those of its first kept turn", () => {
   const bounds = { pinned: null, first: 1, next: 10_001 };
   const asked: number[] = [];
   const ask = (kind: MessageKind) => (sequence: number) => {
@@ -88,7 +88,7 @@ test("trimming asks for few kinds: none of a thread that fits, and no more than 
   expect(asked).toEqual([1, 9_901]);
 });
 
-test("a commit drops from the end, then appends, then trims; numbers go on after all were dropped", () => {
+test("a commit drops from the end, then appends, then trims; numbers continue after all were dropped", () => {
   const change = (drop: number | "all", append: number) => ({ drop, append: Array.from({ length: append }) });
   const none = { maxMessages: undefined, trimming: "turns" } as const;
   const kindAt = (): MessageKind => "u";
@@ -107,7 +107,7 @@ test("a commit drops from the end, then appends, then trims; numbers go on after
   });
 });
 
-test("what lies outside of bounds and what lies within make the whole", () => {
+test("the ranges outside of bounds and those within cover all numbers", () => {
   fc.assert(
     fc.property(anyBounds, anyBounds, ({ bounds }, { bounds: other }) => {
       const outside = rangesOutside(bounds, other).flatMap(({ from, to }) =>
@@ -121,7 +121,7 @@ test("what lies outside of bounds and what lies within make the whole", () => {
   );
 });
 
-test("a selection is the newest before, or the first after", () => {
+test("a selection is the newest messages before, or the first after", () => {
   fc.assert(
     fc.property(
       anyBounds,

@@ -11,7 +11,7 @@ const refused = failure("connect ECONNREFUSED 10.0.0.1:6379", {
 const messageOf = (error: unknown, server?: string) => unreachable("db", [{ server, error }]).message;
 
 describe("unreachable", () => {
-  test("is UNAVAILABLE and may be tried again", () => {
+  test("has the code UNAVAILABLE and is retryable", () => {
     expect(unreachable("db", [])).toEqual({
       code: "UNAVAILABLE",
       retryable: true,
@@ -19,11 +19,11 @@ describe("unreachable", () => {
     });
   });
 
-  test("names the server as it was given, and the system's error code", () => {
+  test("names the given server, and the system's error code", () => {
     expect(messageOf(refused, "cache:6379")).toBe("db: could not reach cache:6379 (ECONNREFUSED)");
   });
 
-  test("takes the server from the error where none was given", () => {
+  test("takes the server from the error if none was given", () => {
     expect(messageOf(refused)).toBe("db: could not reach 10.0.0.1:6379 (ECONNREFUSED)");
     const unknown = failure("getaddrinfo ENOTFOUND cache", { code: "ENOTFOUND", hostname: "cache" });
     expect(messageOf(unknown)).toBe("db: could not reach cache (ENOTFOUND)");
@@ -46,7 +46,7 @@ describe("unreachable", () => {
     [failure("x", { cause: failure("x", { code: "deadline_exceeded" }) }), "timeout"],
     [failure("Connection is closed."), "no connection"],
     [undefined, "no connection"],
-  ])("%s has no code of the system: %s", (error, reason) => {
+  ])("%s has no system error code: %s", (error, reason) => {
     expect(messageOf(error, "cache:1")).toBe(`db: could not reach cache:1 (${reason})`);
   });
 
@@ -58,7 +58,7 @@ describe("unreachable", () => {
     expect(message).toBe("db: could not reach a:1 (ECONNREFUSED), b:2 (timeout)");
   });
 
-  test("shows nothing else of an error, and follows a chain that closes", () => {
+  test("shows nothing else of an error, and ends on a cyclic chain of causes", () => {
     const secret = failure("redis://:hunter2@cache failed", { code: "hunter2" });
     secret.cause = secret;
     expect(messageOf(secret, "cache:1")).toBe("db: could not reach cache:1 (no connection)");

@@ -88,7 +88,7 @@ describe("an append", () => {
     ["", {}, 650],
     [" with maxMessages", { maxMessages: 50 }, 620],
     [" with maxMessages and ttlMs", { maxMessages: 50, ttlMs: 7 * DAY }, 560],
-  ])("of text%s costs 1 write unit up to its stated length, and then 2", async (_, options, length) => {
+  ])("of text%s takes 1 write unit up to its stated length, and 2 above it", async (_, options, length) => {
     const store = coldStores(options).open();
     await fill(store, 100, "Hello");
     for (let round = 0; round < 8; round++) {
@@ -97,7 +97,7 @@ describe("an append", () => {
     expect((await unitsOf(() => store.addMessages([user("x".repeat(length + 90))]))).PutItem).toBe(2);
   });
 
-  test("costs 1 write unit and nothing else, at 100,000 messages as at 10", async () => {
+  test("takes 1 write unit and no other request, at 10 and at 100,000 messages", async () => {
     const store = coldStores().open();
     await fill(store, 10, "Hello");
     expect(await unitsOf(() => store.addMessages([user("Hello")]))).toEqual({ PutItem: 1 });
@@ -109,14 +109,14 @@ describe("an append", () => {
     expect(consumed).toEqual([{ action: "PutItem", units: 1 }]);
   });
 
-  test("of twenty messages costs a write unit for each KB of all of them", async () => {
+  test("of 20 messages takes one write unit per KB of their total size", async () => {
     const store = coldStores().open();
     await fill(store, 2, "Hello");
     const twenty = Array.from({ length: 20 }, () => user("x".repeat(475)));
     expect(await unitsOf(() => store.addMessages(twenty))).toEqual({ PutItem: 11 });
   });
 
-  test("by a process that does not know the thread costs the reading of its newest 80 rows more", async () => {
+  test("by a process that does not know the thread also reads its newest 80 rows", async () => {
     const store = coldStores().open();
     await fill(store, 100, "x".repeat(640));
     const cold = coldStores().open(store.threadId);
@@ -130,7 +130,7 @@ describe("an append", () => {
 });
 
 describe("a listing", () => {
-  test("is a query of each shard that ends, and one for each thread, and a first commit writes the index once", async () => {
+  test("is a query for each finished shard and one for each thread; a first commit writes the index once", async () => {
     const prefix = `${crypto.randomUUID()}/`;
     const stores = coldStores();
     const first = await unitsOf(() => stores.open(`${prefix}first`).addMessages([user("Hello")]));
@@ -165,7 +165,7 @@ describe("a listing", () => {
 });
 
 describe("a read", () => {
-  test("costs a read unit for each 4 KB that it reads, in one request under 1 MB", async () => {
+  test("takes a read unit for each 4 KB that it reads, in one request under 1 MB", async () => {
     const store = coldStores().open();
     await fill(store, 60, "x".repeat(640));
     for (const [limit, units] of [
@@ -179,7 +179,7 @@ describe("a read", () => {
     }
   });
 
-  test("goes no further back than its messages, past 1 MB", async () => {
+  test("reads no older rows than its messages need, beyond 1 MB", async () => {
     const store = coldStores().open();
     await fill(store, 12, "x".repeat(250_000));
     consumed = [];
@@ -189,13 +189,13 @@ describe("a read", () => {
   });
 });
 
-describe("what makes room", () => {
+describe("trimming, clearing and expiry", () => {
   test.each([
     [20, 2],
     [50, 1.5],
     [100, 1],
   ])(
-    "trimming to %d messages costs at most %d write units a commit more, in 3 requests at every 32nd",
+    "trimming to %d messages takes at most %d more write units per commit, in 3 requests at every 32nd commit",
     async (maxMessages, units) => {
       const store = coldStores({ maxMessages }).open();
       await fill(store, 200, "Hello");
@@ -218,7 +218,7 @@ describe("what makes room", () => {
     },
   );
 
-  test("a clear costs an update for each commit, 25 in one request, and one query past 100 commits", async () => {
+  test("a clear takes an update for each commit, 25 per request, and one query above 100 commits", async () => {
     const store = coldStores().open();
     await fill(store, 45, "x".repeat(640));
     consumed = [];
@@ -235,7 +235,7 @@ describe("what makes room", () => {
     expect(Query).toBeLessThanOrEqual(31);
   });
 
-  test("a row of a thread that expires is renewed at most once in half of ttlMs", async () => {
+  test("a row of an expiring thread is renewed at most once per half of ttlMs", async () => {
     wall = Date.now();
     const store = coldStores({ ttlMs: 10 * DAY }).open();
     await fill(store, 100, "Hello");

@@ -13,7 +13,7 @@ const server = startServer("dynamodb");
 afterAll(async () => (await server).stop());
 
 describe("the documented table", () => {
-  test("is the one that setup makes, in each form", () => {
+  test("is the one that setup creates, in each form", () => {
     const made = tableDefinition("chats");
     expect(definition).toEqual(made);
     const { TimeToLiveSpecification, ...properties } = template.Resources.Chats.Properties;
@@ -53,7 +53,7 @@ describe("the documented table", () => {
 });
 
 describe("the documented policy", () => {
-  test("lets the stores do all that they do by its first two statements alone", async () => {
+  test("allows every operation of the stores by its first two statements", async () => {
     await using table = await makeTable((await server).url);
     await using gateway = await openGateway((await server).url);
     gateway.answer = (action) =>
@@ -87,7 +87,7 @@ describe("the documented policy", () => {
     expect(policy.List).toEqual(["Query"]);
   });
 
-  test("lets setup make the table by both statements, and asks for no more", async () => {
+  test("allows setup to create the table by both statements, and includes no unused permission", async () => {
     await using gateway = await openGateway((await server).url);
     const allowed = [...(policy.Use ?? []), ...(policy.SetUp ?? [])];
     gateway.answer = (action) =>

@@ -7,7 +7,7 @@ const failure = (name: string, message = name, more: object = {}): Error =>
 const retryable = { code: "UNAVAILABLE", retryable: true };
 const permanent = { code: "UNAVAILABLE", retryable: false };
 
-describe("what an error means", () => {
+describe("the classification of an error", () => {
   test.each([
     failure("ProvisionedThroughputExceededException"),
     failure("ThrottlingException"),
@@ -25,7 +25,7 @@ describe("what an error means", () => {
     failure("Error", "getaddrinfo ENOTFOUND dynamodb", { code: "ENOTFOUND" }),
     failure("Error", "getaddrinfo EAI_AGAIN dynamodb", { code: "EAI_AGAIN" }),
     failure("AggregateError", "", { code: "ECONNREFUSED" }),
-  ])("for a moment: %s", (error) => {
+  ])("retryable: %s", (error) => {
     expect(classifyError(error)).toMatchObject(retryable);
   });
 
@@ -41,7 +41,7 @@ describe("what an error means", () => {
     failure("Error", "Region is missing"),
     failure("Error", "self-signed certificate", { code: "DEPTH_ZERO_SELF_SIGNED_CERT" }),
     failure("Error", "unable to verify the first certificate", { code: "UNABLE_TO_VERIFY_LEAF_SIGNATURE" }),
-  ])("for good: %s", (error) => {
+  ])("permanent: %s", (error) => {
     expect(classifyError(error)).toMatchObject(permanent);
   });
 
@@ -60,7 +60,7 @@ describe("what an error means", () => {
     expect(isRefusal(error)).toBe(false);
   });
 
-  test("of a statement in a batch may be that a condition does not hold, or unknown", () => {
+  test("of a statement in a batch can be a failed condition, or unknown", () => {
     expect(isRefusal(errorOfStatement({ Code: "ConditionalCheckFailed" }))).toBe(true);
     const tooLarge = errorOfStatement({
       Code: "ValidationError",
@@ -71,7 +71,7 @@ describe("what an error means", () => {
     expect(classifyError(errorOfStatement({}))).toMatchObject(retryable);
   });
 
-  test("of a request that is not valid lies in its message", () => {
+  test("of an invalid request depends on its message", () => {
     const invalid = (message: string) => classifyError(failure("ValidationException", message));
     expect(invalid("Item size has exceeded the maximum allowed size")).toMatchObject({ code: "TOO_LARGE" });
     expect(invalid("Item size to update has exceeded the maximum allowed size")).toMatchObject({
@@ -96,7 +96,7 @@ describe("what an error means", () => {
     expect(invalid("Invalid FilterExpression")).toBeUndefined();
   });
 
-  test("is left open where nothing is known of it", () => {
+  test("is undefined for unknown errors", () => {
     expect(
       classifyError(failure("SomethingNew", "?", { $metadata: { httpStatusCode: 400 } })),
     ).toBeUndefined();
@@ -117,7 +117,7 @@ describe("what an error means", () => {
 });
 
 describe("withoutRequest", () => {
-  test("takes off what was signed, and what leads to the request", () => {
+  test("removes the signed content and every reference to the request", () => {
     const body = { req: { headers: { "x-amz-security-token": "hunter2" } } };
     const error = failure(
       "InvalidSignatureException",
@@ -131,7 +131,7 @@ describe("withoutRequest", () => {
     expect(error.stack).toContain("does not match.\n    at ");
   });
 
-  test("leaves other errors as they are", () => {
+  test("does not change other errors", () => {
     const error = failure("ThrottlingException", "Rate exceeded\nfor a table");
     expect(withoutRequest(error)).toBe(error);
     expect(error.message).toBe("Rate exceeded\nfor a table");

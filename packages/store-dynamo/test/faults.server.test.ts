@@ -28,8 +28,8 @@ const textsIn = async (stores: StoreFactory, threadId: string) =>
 /** Text that takes up so much of a row. */
 const noise = (bytes: number) => randomBytes(bytes / 2).toString("hex");
 
-describe.concurrent("a server that never answers", () => {
-  test("a reply that begins and never ends is given up and asked for again", async () => {
+describe.concurrent("a server that never replies", () => {
+  test("a reply that starts and never ends is abandoned, and the request retried", async () => {
     await using gateway = await openGateway((await server).url);
     await using stores = createDynamoStores({ url: table.urlBy(gateway.url) });
     const store = stores.open();
@@ -43,7 +43,7 @@ describe.concurrent("a server that never answers", () => {
     expect(performance.now() - start).toBeLessThan(8_000);
   });
 
-  test("a connection that is never made: the call fails in time, as retryable", async () => {
+  test("a connection that is never established: the call fails within the timeout, as retryable", async () => {
     await using full = await fullListener();
     await using stores = createDynamoStores({ url: table.urlBy(full.url) });
     const start = performance.now();
@@ -107,7 +107,7 @@ describe("a caller's client", () => {
     client.destroy();
   });
 
-  test("and a table by URL are the same to openStores", async () => {
+  test("and a table by URL are equivalent for openStores", async () => {
     await using stores = await openStores(table.url, { maxMessages: 2 });
     expect(stores.settings).toEqual({ backend: "dynamodb", maxMessages: 2 });
     const store = stores.open();
@@ -118,7 +118,7 @@ describe("a caller's client", () => {
 });
 
 describe("thread ids", () => {
-  test("of any characters, up to the longest, are threads of their own", async () => {
+  test("of any characters and any allowed length are separate threads", async () => {
     await using stores = createDynamoStores({ url: table.url });
     const ids = [
       ".",

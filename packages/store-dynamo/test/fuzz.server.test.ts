@@ -47,7 +47,7 @@ const anyDamage = fc.record({
 /** A root has no list of texts. */
 const damage = anyDamage.filter(({ field, row }) => row > 0 || field !== "c[0]");
 
-test("C16 a thread with a damaged item is read or fails with CORRUPT at once, and does not count as a failure of the backend", async () => {
+test("C16 reading a thread with a damaged item succeeds or fails with CORRUPT at once, not with a backend failure", async () => {
   await using table = await makeTable((await server).url);
   const log = new DynamoRecordLog({ client: table.raw, tableName: table.tableName, owned: false });
   await fc.assert(

@@ -5,7 +5,7 @@ import { toItem, toRow, toSeconds } from "../src/item.ts";
 import { shardOf } from "../src/roots.ts";
 
 describe("an item", () => {
-  test("holds a row under names of one letter, its texts as bytes", () => {
+  test("stores a row under names of one letter, its texts as bytes", () => {
     const row = { number: 12, head: '{"v":1}', texts: ["1u{}", "", "ü"], expiresAt: 1_700_000_000_001 };
     expect(toItem("chat-1", row)).toEqual({
       s: { S: "chat-1" },
@@ -17,14 +17,14 @@ describe("an item", () => {
     });
   });
 
-  test("is in the index of roots only where it is a root", () => {
+  test("is in the index of roots only if it is a root", () => {
     expect(toItem("a", { number: FIRST_ROW - 1, head: "h", texts: [] })).toMatchObject({
       r: { S: shardOf("a") },
     });
     expect(toItem("a", { number: FIRST_ROW, head: "h", texts: [] })).not.toHaveProperty("r");
   });
 
-  test("leaves out what is empty", () => {
+  test("omits empty fields", () => {
     const item = toItem("p", { number: 1, head: "", texts: [] });
     expect(Object.keys(item)).toEqual(["s", "n", "r"]);
     expect(toRow(item)).toEqual({ number: 1, head: "", texts: [], expiresAt: undefined });
@@ -38,7 +38,7 @@ describe("an item", () => {
     expect(toRow({ ...item, c: { L: [{ B: bytes }] } }).texts).toEqual(["text"]);
   });
 
-  test("with a text of the wrong type has a blank text in its place", () => {
+  test("with a text of another type has a blank text in its place", () => {
     expect(toRow({ n: { N: "1" }, c: { L: [{ S: "text" }, { NULL: true }] } }).texts).toEqual(["", ""]);
   });
 
@@ -62,7 +62,7 @@ describe("the amendments of a row", () => {
   };
   const key = [{ S: "chat-1" }, { N: "7" }];
 
-  test("are one update where they can be", () => {
+  test("are one update if possible", () => {
     expect(updatesOf({ blank: "all" }, { blank: { from: 0, to: 9 } }, { expiresAt: 1 })).toEqual([
       { Statement: 'UPDATE "chats" SET x=? REMOVE c WHERE s=? AND n=?', Parameters: [{ N: "1" }, ...key] },
     ]);
@@ -81,7 +81,7 @@ describe("the amendments of a row", () => {
     ]);
   });
 
-  test("fit the statements that DynamoDB takes, for the longest name of a table too", () => {
+  test("fit DynamoDB's maximum statement size, also for the longest table name", () => {
     const change = new RowChange();
     change.add({ blank: { from: 9_000, to: 10_000 } });
     const statements = [...change.updates()].map((update) => statementOf("x".repeat(255), "a", 7, update));

@@ -43,7 +43,7 @@ describe("a log", () => {
     expect((await wholeStream(stream)).map((row) => row.expiresAt)).toEqual([undefined, 6_000, 6_000, 6_000]);
   });
 
-  test("reads on past pages of 1 MB, and no further than asked", async () => {
+  test("continues reading after pages of 1 MB, up to the requested rows", async () => {
     const stream = newStream();
     const text = "x".repeat(300 * 1024);
     for (let number = 1; number <= 9; number++)
@@ -83,7 +83,7 @@ describe("a log", () => {
     expect(new Set(rows.map(({ expiresAt }) => expiresAt))).toEqual(new Set([1_000]));
   });
 
-  test("looks up the rows of a wide range by one query", async () => {
+  test("finds the rows of a wide range by one query", async () => {
     const stream = newStream();
     const numbers = [1, TODAY, TODAY + 500, TODAY + 1_000, Number.MAX_SAFE_INTEGER];
     for (const number of numbers) await log.insert(stream, { number, head: "h", texts: ["text"] });
@@ -105,7 +105,7 @@ describe("a log", () => {
     ]);
   });
 
-  test("amends a range of more rows than a request and a page of keys take", async () => {
+  test("amends a range of more rows than a request and a page of keys hold", async () => {
     const stream = newStream();
     const count = 1_200;
     for (let from = 0; from < count; from += 100) {
@@ -122,7 +122,7 @@ describe("a log", () => {
     expect(left).toEqual([2 * count - 2, 0]);
   });
 
-  test("blanks texts of a row by their index, however many", async () => {
+  test("blanks any number of a row's texts by their index", async () => {
     const stream = newStream();
     const texts = Array.from({ length: 2_000 }, (_, index) => `text ${index}`);
     await log.insert(stream, { number: 1, head: "h", texts });

@@ -56,9 +56,9 @@ runFactory({
 
 describe("options", () => {
   test.each(["dynamodb://key:hunter2@chats", "dynamodb://hunter2@chats?region=eu-central-1"])(
-    "the url %o is refused, saying where credentials come from",
-    (wrong) => {
-      expect(() => createDynamoStores({ url: wrong })).toThrow(
+    "the url %o is refused, and the message names the source of credentials",
+    (invalid) => {
+      expect(() => createDynamoStores({ url: invalid })).toThrow(
         expect.objectContaining({
           code: "INVALID_ARGUMENT",
           message: expect.stringMatching(/^(?!.*hunter2).*url must hold no credentials/),
@@ -94,7 +94,7 @@ describe("options", () => {
     expect(parseOptions({ client, tableName: "chats" }).connection).toMatchObject({ tableName: "chats" });
   });
 
-  test("the environment gives the region that a url leaves out", async () => {
+  test("a url without a region uses the environment's", async () => {
     const before = process.env.AWS_REGION;
     process.env.AWS_REGION = "ap-south-1";
     try {

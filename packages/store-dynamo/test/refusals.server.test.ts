@@ -55,21 +55,24 @@ describe.concurrent("a request that is rejected temporarily", () => {
     [refusal("ServiceUnavailable", "Service unavailable", 503)],
   );
 
-  test.each(retryable)("%s: writes and reads are ridden out, and count once", async (_, answer) => {
-    await using gateway = await newGateway();
-    await using stores = storesBehind(gateway);
-    const store = stores.open();
-    await store.addMessages([user("1")]);
-    for (const times of [1, 3]) {
-      refuseFirst(gateway, "PutItem", times, answer);
-      await store.addMessages([user(`after ${times}`)]);
-      refuseFirst(gateway, "Query", times, answer);
-      await store.listMessages();
-    }
-    expect((await store.listMessages()).map(({ content }) => content)).toEqual(["1", "after 1", "after 3"]);
-  });
+  test.each(retryable)(
+    "%s: writes and reads are retried and succeed, writes taking effect once",
+    async (_, answer) => {
+      await using gateway = await newGateway();
+      await using stores = storesBehind(gateway);
+      const store = stores.open();
+      await store.addMessages([user("1")]);
+      for (const times of [1, 3]) {
+        refuseFirst(gateway, "PutItem", times, answer);
+        await store.addMessages([user(`after ${times}`)]);
+        refuseFirst(gateway, "Query", times, answer);
+        await store.listMessages();
+      }
+      expect((await store.listMessages()).map(({ content }) => content)).toEqual(["1", "after 1", "after 3"]);
+    },
+  );
 
-  test.each(retryable)("%s without end is UNAVAILABLE, which may be tried again", async (_, answer) => {
+  test.each(retryable)("%s without end fails with UNAVAILABLE, retryable", async (_, answer) => {
     await using gateway = await newGateway();
     await using stores = storesBehind(gateway);
     const store = stores.open();
@@ -114,7 +117,7 @@ describe.concurrent("a request that is rejected temporarily", () => {
     expect(await rawAccess(table).dump(store.threadId)).not.toContain("secret");
   });
 
-  test("a clear whose statements fail for another reason fails with it, and its repetition completes it", async () => {
+  test("a clear whose statements fail for another reason fails with it, and a repeated clear completes it", async () => {
     await using gateway = await newGateway();
     await using stores = storesBehind(gateway);
     const store = stores.open();
@@ -132,7 +135,7 @@ describe.concurrent("a request that is rejected temporarily", () => {
     expect(await rawAccess(table).dump(store.threadId)).not.toContain("secret");
   });
 
-  test("a clear that fails after its row was inserted is completed by its repetition", async () => {
+  test("a clear that fails after its row was inserted is completed by a repeated clear", async () => {
     await using gateway = await newGateway();
     await using stores = storesBehind(gateway);
     const store = stores.open();
@@ -167,7 +170,7 @@ host;x-amz-security-token'`;
       [refusal("ExpiredTokenException", "The security token is expired"), /expired; renew/],
       [refusal("ResourceNotFoundException", "Requested resource not found"), /run setup\(\)/],
     ),
-  )("%s is UNAVAILABLE at once, and the message says what to do", async (_, answer, message) => {
+  )("%s fails with UNAVAILABLE at once, and the message says what to do", async (_, answer, message) => {
     await using gateway = await newGateway();
     await using stores = storesBehind(gateway);
     const store = stores.open();
@@ -178,26 +181,26 @@ host;x-amz-security-token'`;
       expect(error).toMatchObject({ code: "UNAVAILABLE", retryable: false });
       expect(error.message).toMatch(message);
       expect(gateway.seen).toHaveLength(1);
-      const told = inspect(error, { depth: null, showHidden: true });
-      expect(told).toContain("httpStatusCode: 400");
-      for (const hidden of [token, secret, content]) expect(told).not.toContain(hidden);
+      const shown = inspect(error, { depth: null, showHidden: true });
+      expect(shown).toContain("httpStatusCode: 400");
+      for (const hidden of [token, secret, content]) expect(shown).not.toContain(hidden);
     }
   });
 
-  test("a write's failure holds nothing of what was written", async () => {
+  test("the error of a failed write contains no written content", async () => {
     await using gateway = await newGateway();
     await using stores = storesBehind(gateway);
     const store = stores.open();
     await store.addMessages([user("1")]);
     gateway.answer = () => refusal("AccessDeniedException");
     const error = await rejection(store.addMessages([user(content)]));
-    const told = inspect(error, { depth: null, showHidden: true });
+    const shown = inspect(error, { depth: null, showHidden: true });
     for (const hidden of [content, Buffer.from(content).toString("base64").slice(4, -4), "Signature="]) {
-      expect(told).not.toContain(hidden);
+      expect(shown).not.toContain(hidden);
     }
   });
 
-  test("a table that is not there: the message says how to make it", async () => {
+  test("a missing table: the message says how to create it", async () => {
     await using stores = createDynamoStores({ url: urlOf(newTableName(), (await server).url) });
     const error = await rejection(stores.open().addMessages([user("a")]));
     expect(error).toMatchObject({ code: "UNAVAILABLE", retryable: false });
@@ -206,13 +209,13 @@ host;x-amz-security-token'`;
 
   const bare = { PATH: process.env.PATH, HOME: "/nonexistent", AWS_EC2_METADATA_DISABLED: "true" };
 
-  test("without credentials the message says where they are looked for", async () => {
+  test("without credentials the message names the places searched", async () => {
     const error = await inProcess(["fail", table.url], bare);
     expect(error).toMatchObject({ code: "UNAVAILABLE", retryable: false });
     expect(error).toMatchObject({ message: expect.stringContaining("no credentials were found") });
   });
 
-  test("without a region the message says where to put it", async () => {
+  test("without a region the message says where to set it", async () => {
     const endpoint = encodeURIComponent((await server).url);
     const error = await inProcess(["fail", `dynamodb://table?endpoint=${endpoint}`], {
       ...bare,
@@ -224,7 +227,7 @@ host;x-amz-security-token'`;
     expect(JSON.stringify(error)).not.toContain(secret);
   });
 
-  test("an endpoint at which nobody answers is UNAVAILABLE, which may be tried again", async () => {
+  test("an unreachable endpoint fails with UNAVAILABLE, retryable", async () => {
     await using stores = createDynamoStores({ url: urlOf("table", "http://127.0.0.1:1") });
     const error = await rejection(stores.open().listMessages());
     expect(error).toMatchObject({ code: "UNAVAILABLE", retryable: true });

@@ -32,7 +32,7 @@ const expiring = { AttributeName: "x", TimeToLiveStatus: "ENABLED" };
 const DAY = 24 * 60 * 60 * 1_000;
 
 describe("setup", () => {
-  test("makes the table of the definition, billed by request, that expires items", async () => {
+  test("creates the defined table, billed by request, with expiry of items", async () => {
     const { TableName, url } = await ownTable();
     await using stores = createDynamoStores({ url });
     await stores.setup();
@@ -50,7 +50,7 @@ describe("setup", () => {
     expect(await stores.open("a").listMessages()).toEqual([user("1")]);
   });
 
-  test("can run at once in several processes and in one", async () => {
+  test("can run concurrently in several processes and in one", async () => {
     const { TableName, url } = await ownTable();
     await using stores = createDynamoStores({ url });
     await Promise.all([
@@ -105,7 +105,7 @@ describe("setup", () => {
     },
   );
 
-  test("needs no permission to create an existing table, and reports a missing one", async () => {
+  test("needs no permission to create an existing table, and without it reports a missing table", async () => {
     const { TableName, url } = await ownTable();
     await using gateway = await openGateway((await server).url);
     const allowed = ["Query", "PutItem", "BatchExecuteStatement"];
@@ -123,7 +123,7 @@ describe("setup", () => {
     expect(Count).toBe(0);
   });
 
-  test("only looks, and tries what it would change, where all is there", async () => {
+  test("sends only reads and trial requests if everything exists", async () => {
     const { TableName, url } = await ownTable();
     await using stores = createDynamoStores({ url });
     await stores.setup();
@@ -139,7 +139,7 @@ describe("setup", () => {
     ]);
   });
 
-  test("gives a table that was made without it its expiry, and changes nothing else", async () => {
+  test("enables expiry on a table without it, and changes nothing else", async () => {
     const { TableName, url } = await ownTable();
     const { GlobalSecondaryIndexes: _, AttributeDefinitions, ...definition } = tableDefinition(TableName);
     const own: CreateTableCommandInput = {
@@ -159,7 +159,7 @@ describe("setup", () => {
     expect(made).not.toHaveProperty("GlobalSecondaryIndexes");
   });
 
-  test("a table without the index of roots serves all but a listing, which says what to add", async () => {
+  test("a table without the index of roots supports every call except a listing, whose error says what to add", async () => {
     const { TableName, url } = await ownTable();
     const { GlobalSecondaryIndexes, AttributeDefinitions } = tableDefinition(TableName);
     const [stream, number, shard] = AttributeDefinitions;
@@ -187,7 +187,7 @@ describe("setup", () => {
     await expect.poll(listed, { timeout: 30_000 }).toEqual(["a"]);
   });
 
-  test("lets the server delete what is past its date, and only that", async () => {
+  test("lets the server delete only expired items", async () => {
     const { TableName, url } = await ownTable();
     await using stores = createDynamoStores({ url });
     await stores.setup();
@@ -200,7 +200,7 @@ describe("setup", () => {
     await expect.poll(numbers, { timeout: 30_000, interval: 200 }).toEqual([4, 3]);
   });
 
-  test("lets the server delete rows of threads that are written to before and after, which stay whole", async () => {
+  test("lets the server delete rows of threads written before and after, which stay intact", async () => {
     const { TableName, url } = await ownTable();
     // DynamoDB Local deletes no expired item of a table whose sparse index does not have it.
     await createWithoutIndex(TableName);
@@ -237,7 +237,7 @@ describe("setup", () => {
     expect(await stores.open("expired").listMessages()).toEqual([user("new")]);
   });
 
-  test("is not needed for a table that is there", async () => {
+  test("is not needed for an existing table", async () => {
     await using table = await makeTable((await server).url);
     await using stores = createDynamoStores({ url: table.url });
     await stores.open("a").addMessages([user("1")]);

@@ -9,7 +9,7 @@ const PROCESSES = 4;
 const WRITERS = 4;
 const MESSAGES = 12;
 
-test("16 writers in 4 processes on one thread all succeed, in their order, and nothing is doubled", async () => {
+test("16 writers in 4 processes on one thread all succeed, in order, and nothing is doubled", async () => {
   await using server = await startServer("dynamodb");
   await using table = await makeTable(server.url);
   const start = performance.now();

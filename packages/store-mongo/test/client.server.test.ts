@@ -158,7 +158,7 @@ describe("concerns", () => {
       { level: "majority" },
     ],
     ["local reads", { readConcern: { level: "local" } }, { w: "majority" }, { level: "local" }],
-  ])("of the client win: %s", async (_, options, writes, reads) => {
+  ])("of the client take precedence: %s", async (_, options, writes, reads) => {
     const { storeOptions, sent } = ownClient(options);
     await useStores(storeOptions);
     for (const { name, writeConcern, readConcern } of sent) {
@@ -167,7 +167,7 @@ describe("concerns", () => {
     }
   });
 
-  test("of a URL win, too", async () => {
+  test("of a URL take precedence", async () => {
     const { database, collectionName } = collection;
     const url = new URL(collection.url);
     url.search = "?w=1&readConcernLevel=local&monitorCommands=true";
@@ -183,7 +183,7 @@ describe("concerns", () => {
   test.each([
     [{}, "primary"],
     [{ readPreference: "secondaryPreferred" }, "secondaryPreferred"],
-  ] as const)("a client's read preference is left as it is: %o", (options, mode) => {
+  ] as const)("a client's read preference is not changed: %o", (options, mode) => {
     const made = vi.spyOn(Db.prototype, "collection");
     createMongoStores(ownClient(options).storeOptions);
     expect(made.mock.results.at(-1)?.value.readPreference.mode).toBe(mode);
@@ -213,14 +213,14 @@ describe("a server without sessions", () => {
     return `mongodb://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
   }
 
-  test("serves all of it", async () => {
+  test("supports every operation", async () => {
     const { storeOptions, sent } = ownClient({}, await withoutSessions());
     await useStores(storeOptions);
     expect(namesOf(sent)).toEqual(["createIndexes", "find", "insert", "update"]);
     for (const command of sent) expect(command).not.toHaveProperty("lsid");
   });
 
-  test("and one with sessions is asked for no transaction", async () => {
+  test("is sent no transaction, nor is one with sessions", async () => {
     const { storeOptions, sent } = ownClient();
     await useStores(storeOptions);
     for (const command of sent) {

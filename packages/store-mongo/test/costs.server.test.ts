@@ -58,7 +58,7 @@ describe("a commit", () => {
     expect(Math.abs(many - few)).toBeLessThan(60);
   });
 
-  test("by a process that does not know the thread is one query more", async () => {
+  test("by a process that does not know the thread is one more query", async () => {
     const { stores } = coldStores();
     const store = stores.open();
     for (let message = 0; message < 100; message++) await store.addMessages([user("Hello")]);
@@ -69,7 +69,7 @@ describe("a commit", () => {
     expect(takeNames(cold.sent)).toEqual(["insert"]);
   });
 
-  test("of a thread that trims is one update more at every 32nd", async () => {
+  test("of a trimmed thread is one more update at every 32nd commit", async () => {
     const { stores, sent } = coldStores({ maxMessages: 20 });
     const store = stores.open();
     for (let message = 0; message < 64; message++) await store.addMessages([user("Hello")]);
@@ -81,7 +81,7 @@ describe("a commit", () => {
     expect(names).toHaveLength(66);
   });
 
-  test("past one document is one insert for each fragment, and one more", async () => {
+  test("larger than one document is one insert for each fragment, and one more", async () => {
     const { stores, sent } = coldStores();
     const store = stores.open();
     await store.addMessages([user("Hello")]);
@@ -98,7 +98,7 @@ describe("a document", () => {
   test.each([
     ["", {}, 380],
     [" with trimming and expiry", { maxMessages: 20, ttlMs: 1e8 }, 480],
-  ])("is its texts and at most so many bytes more%s", async (_, options, bytes) => {
+  ])("is its texts and a bounded number of bytes more%s", async (_, options, bytes) => {
     const { stores } = coldStores(options);
     const store = stores.open();
     for (let message = 0; message < 100; message++) await store.addMessages([user("Hello")]);
@@ -130,7 +130,7 @@ describe("a read", () => {
   });
 });
 
-describe("what else there is", () => {
+describe("other operations", () => {
   test("a clear is one insert and one update", async () => {
     const { stores, sent } = coldStores();
     const store = stores.open();
@@ -140,7 +140,7 @@ describe("what else there is", () => {
     expect(takeNames(sent)).toEqual(["insert", "update"]);
   });
 
-  test("a system message far back is one query more, at the same time", async () => {
+  test("a system message far back is one more query, at the same time", async () => {
     const { stores, sent } = coldStores({ maxMessages: 20 });
     const store = stores.open();
     await store.addMessages([{ role: "system", content: "Be brief." }]);

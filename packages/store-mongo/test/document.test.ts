@@ -102,7 +102,7 @@ describe("a document", () => {
     });
   });
 
-  test("holds an expiry past all dates as the last one, and one before all dates as the first", () => {
+  test("stores an expiry after the last date as the last one, and one before the first date as the first", () => {
     const kept = (expiresAt: number) =>
       toRow(toDocument("a", { number: 1, head: "", texts: [], expiresAt })).expiresAt;
     expect(kept(2 ** 54)).toBe(8.64e15);
@@ -113,7 +113,7 @@ describe("a document", () => {
     expect(toRow({ _id: "a:0000000000000001", head: "h" }).texts).toEqual([]);
   });
 
-  test("with a field of the wrong type is a row without it", () => {
+  test("with a field of another type is a row without it", () => {
     const damaged = { _id: "a:0000000000000001", head: 1, texts: ["1u", null, ["text"]], expiresAt: "soon" };
     expect(toRow(damaged)).toEqual({ number: 1, head: "", texts: ["1u", "", ""] });
     expect(toRow({ ...damaged, texts: { 0: "1u" } }).texts).toEqual([]);

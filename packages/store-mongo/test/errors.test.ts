@@ -22,7 +22,7 @@ const named = (name: string, more: object = {}): Error =>
 const retryable = { code: "UNAVAILABLE", retryable: true };
 const permanent = { code: "UNAVAILABLE", retryable: false };
 
-describe("what a server's answer means", () => {
+describe("the classification of a server's error", () => {
   test.each([
     [10107, "NotWritablePrimary"],
     [189, "PrimarySteppedDown"],
@@ -36,7 +36,7 @@ describe("what a server's answer means", () => {
     [64, "WriteConcernTimeout"],
     [13388, "StaleConfig"],
     [462, "IngressRequestRateLimitExceeded"],
-  ])("%i %s: it passes", (code) => {
+  ])("%i %s: retryable", (code) => {
     expect(classifyError(answer(code), true)).toMatchObject(retryable);
   });
 
@@ -47,7 +47,7 @@ describe("what a server's answer means", () => {
     [100, "UnsatisfiableWriteConcern", "write concern"],
     [14031, "OutOfDiskSpace", "disk is full"],
     [121, "DocumentValidationFailure", "validator"],
-  ])("%i %s: it lasts, and the message says what to change", (code, _, text) => {
+  ])("%i %s: permanent, and the message says what to change", (code, _, text) => {
     expect(classifyError(answer(code), true)).toMatchObject({
       ...permanent,
       message: expect.stringContaining(text),
@@ -64,7 +64,7 @@ describe("what a server's answer means", () => {
     expect(classifyError(answer(code), true)).toMatchObject({ code: expected });
   });
 
-  test("of a failed amendment and of an unconfirmed write lies in its code", () => {
+  test("of a failed amendment and of an unconfirmed write depends on its code", () => {
     const bulk = new MongoBulkWriteError({ message: "x", code: 189, writeErrors: [] }, {} as never);
     expect(classifyError(bulk, true)).toMatchObject(retryable);
     const concern = {
@@ -76,7 +76,7 @@ describe("what a server's answer means", () => {
     expect(classifyError(unconfirmed, true)).toMatchObject(retryable);
   });
 
-  test("is that of its labels where nothing is known of its code", () => {
+  test("depends on its labels for an unknown code", () => {
     const error = answer(987_654);
     expect(classifyError(error, true)).toBeUndefined();
     error.addErrorLabel(MongoErrorLabel.RetryableWriteError);
@@ -90,7 +90,7 @@ describe("what a server's answer means", () => {
   });
 });
 
-describe("what the driver's own errors mean", () => {
+describe("the classification of the driver's own errors", () => {
   test.each([
     new MongoNetworkError("connection 1 to localhost:1 closed"),
     new MongoNetworkTimeoutError("connection 1 to localhost:1 timed out"),
@@ -102,7 +102,7 @@ describe("what the driver's own errors mean", () => {
     named("MongoClientClosedError"),
     named("MongoWaitQueueTimeoutError"),
     Object.assign(new Error("querySrv ENOTFOUND"), { code: "ENOTFOUND", syscall: "querySrv" }),
-  ])("%s: it passes", (error) => {
+  ])("%s: retryable", (error) => {
     expect(classifyError(error, true)).toMatchObject(retryable);
     expect(classifyError(error, false)).toMatchObject(retryable);
   });
@@ -126,11 +126,11 @@ describe("what the driver's own errors mean", () => {
     });
   });
 
-  test("a server that is too old is UNSUPPORTED", () => {
+  test("an outdated server is UNSUPPORTED", () => {
     expect(classifyError(new MongoCompatibilityError("x"), true)).toMatchObject({ code: "UNSUPPORTED" });
   });
 
-  test("is left open where nothing is known of it", () => {
+  test("is undefined for unknown errors", () => {
     for (const error of [
       new MongoParseError("x"),
       new MongoError("x"),

@@ -34,7 +34,7 @@ async function proxiedStores(): Promise<{ proxy: TcpProxy; stores: StoreFactory 
 }
 
 describe("a server whose connections are lost", () => {
-  test("is found again by every client, however the connection was lost", async () => {
+  test("is reconnected by every client, after any loss of the connection", async () => {
     const all = await Promise.all(Array.from({ length: 12 }, proxiedStores));
     const threads = all.map(({ stores, proxy }) => ({ proxy, store: stores.open() }));
     for (const { store } of threads) await store.addMessages(users(1));
@@ -71,7 +71,7 @@ runFactory<MongoStoreOptions>({
 });
 
 describe.concurrent("a server that cannot be used", () => {
-  test("because nothing listens there: retryable, with the reason, and later it works", async () => {
+  test("because nothing listens there: retryable, with the reason, and works later", async () => {
     const proxy = new TcpProxy();
     const url = await throughProxy(server.url, proxy);
     proxy.set({ kind: "down" });
@@ -96,7 +96,7 @@ describe.concurrent("a server that cannot be used", () => {
   });
 
   test.each(["SCRAM-SHA-256", "SCRAM-SHA-1"])(
-    "because it refuses the login (%s): at once, and no secret is told",
+    "because it refuses the login (%s): at once, and no secret is shown",
     async (mechanism) => {
       const url = new URL(server.url);
       url.username = "app-user";
@@ -121,7 +121,7 @@ describe.concurrent("a server that cannot be used", () => {
   );
 });
 
-test("a text that failed to be stored stands in no error", async () => {
+test("an error contains no text of a failed write", async () => {
   await using own = await proxiedStores();
   const { proxy, stores } = own;
   const store = stores.open("a");
@@ -135,7 +135,7 @@ test("a text that failed to be stored stands in no error", async () => {
   expect(inspect(error, { depth: 20, showHidden: true, maxStringLength: null })).not.toContain("private");
 });
 
-test("threads whose ids have characters with a meaning to the server never mix", async () => {
+test("ids with special characters of the server are separate threads", async () => {
   const collection = makeCollection(server.url);
   const { url, database, collectionName: name } = collection;
   await using stores = createMongoStores({ url, database, collectionName: name });

@@ -42,7 +42,7 @@ const damage = fc.record({
   index: fc.constantFrom(0, 1, 3),
 });
 
-test("C16 a thread with a damaged document is read or fails with CORRUPT at once, and does not count as a failure of the backend", async () => {
+test("C16 reading a thread with a damaged document succeeds or fails with CORRUPT at once, not with a backend failure", async () => {
   const { url } = await server;
   await using collection = makeCollection(url);
   const { rows, database, collectionName } = collection;

@@ -29,7 +29,7 @@ const newStream = () => crypto.randomUUID();
 const whole = (stream: string) => log.read(stream, Number.POSITIVE_INFINITY, 10_000, false);
 
 describe("a log", () => {
-  test("keeps the row that an insert found, also one past its expiry", async () => {
+  test("keeps the row that an insert found, also an expired one", async () => {
     const stream = newStream();
     const first = { number: 1, head: "first", texts: ["a"], expiresAt: Date.now() - 1_000 };
     expect(await log.insert(stream, first)).toBe(true);
@@ -37,7 +37,7 @@ describe("a log", () => {
     expect(await whole(stream)).toEqual([first]);
   });
 
-  test("reads the rows asked for in one query, and continues past the size of one reply", async () => {
+  test("reads the requested rows in one query, and continues after the size of one reply", async () => {
     const stream = newStream();
     const many = Array.from({ length: 600 }, (_, index) => ({
       _id: keyOf(stream, index + 1),
@@ -76,7 +76,7 @@ describe("a log", () => {
     expect(takeNames(sent)).toEqual(["update"]);
   });
 
-  test("extends only rows that expire in the given range of time, to a time past all dates too", async () => {
+  test("extends only rows that expire in the given range of time, also to a time after the last date", async () => {
     const stream = newStream();
     const now = Date.now();
     for (const [number, expiresAt] of [

@@ -103,7 +103,7 @@ describe("the collection", () => {
     expect(parseOptions({ client, collectionName: "a.b" }).collection.collectionName).toBe("a.b");
   });
 
-  test("gives up in time, unless its URL says otherwise", () => {
+  test("has timeouts, unless its URL sets others", () => {
     const { options } = parseOptions({ url: `${url}/?SOCKETTimeoutMS=9000` }).collection.client;
     expect(options).toMatchObject({
       connectTimeoutMS: 4_000,
@@ -114,7 +114,7 @@ describe("the collection", () => {
   });
 });
 
-test("openStores takes MongoDB's URLs, without I/O", async () => {
+test("openStores accepts MongoDB's URLs, without I/O", async () => {
   await using stores = await openStores("mongodb://localhost/app", { maxMessages: 5 });
   expect(stores.settings).toEqual({ backend: "mongodb", maxMessages: 5 });
   expect(stores.open("a").threadId).toBe("a");

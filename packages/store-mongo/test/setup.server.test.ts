@@ -35,7 +35,7 @@ const rootIndex = { key: { root: 1 }, name: "scrollback_roots", sparse: true };
 const expiryIndex = { key: { expiresAt: 1 }, name: "scrollback_expiry", expireAfterSeconds: 0, sparse: true };
 
 describe("setup", () => {
-  test("makes the index that expires rows and the one of roots, and can run twice", async () => {
+  test("creates the index for expiry and the one of roots, and can run twice", async () => {
     const collection = await ownCollection();
     await using stores = createMongoStores(optionsOf(collection));
     await stores.setup();
@@ -45,7 +45,7 @@ describe("setup", () => {
     expect(indexes.slice(1)).toMatchObject([expiryIndex, rootIndex]);
   });
 
-  test("can run at once in several processes and beside their first writes", async () => {
+  test("can run concurrently in several processes and with their first writes", async () => {
     const collection = await ownCollection();
     await using stores = createMongoStores(optionsOf(collection));
     const jobs = [1, 2, 3].map(() => new ChildJob("setup", collection));
@@ -59,7 +59,7 @@ describe("setup", () => {
     expect(await stores.open("a").listMessages()).toEqual(users(1));
   });
 
-  test("keeps what is there, and is not needed for it", async () => {
+  test("keeps existing threads, and is not needed for them", async () => {
     const collection = await ownCollection();
     await using stores = createMongoStores({ ...optionsOf(collection), ttlMs: HOUR });
     await stores.open("a").addMessages(users(3));
@@ -79,7 +79,7 @@ describe("setup", () => {
   });
 });
 
-test("without setup a listing is the same", async () => {
+test("a listing is the same without setup", async () => {
   const collection = await ownCollection();
   await using stores = createMongoStores(optionsOf(collection));
   for (const id of ["a", "b", "c"]) await stores.open(id).addMessages(users(2));
@@ -134,7 +134,7 @@ describe("expiry", () => {
     for (const { expiresAt } of dated) expect(Number(expiresAt)).toBeGreaterThan(Date.now() + 47 * HOUR);
   });
 
-  test("the server deletes rows past their date, and only those, and the thread stays whole", async () => {
+  test("the server deletes only rows past their date, and the thread stays intact", async () => {
     const collection = await ownCollection();
     // A process of 40 days ago: what it dated has expired by now.
     const past: Clock = {

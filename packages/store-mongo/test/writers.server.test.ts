@@ -26,7 +26,7 @@ function openStores() {
   return createMongoStores({ url, database, collectionName });
 }
 
-test("16 writers in 4 processes on one thread all succeed, in their order, and nothing is doubled", async () => {
+test("16 writers in 4 processes on one thread all succeed, in order, and nothing is doubled", async () => {
   const start = performance.now();
   const jobs = Array.from(
     { length: PROCESSES },
@@ -57,7 +57,7 @@ test("16 writers in 4 processes on one thread all succeed, in their order, and n
   );
 });
 
-test("a process killed 20 times in the middle of its changes leaves whole changes, and all that it acknowledged", async () => {
+test("a process killed 20 times during its writes leaves whole writes, including all that were acknowledged", async () => {
   await using stores = openStores();
   const store = stores.open("killed");
   for (let death = 1; death <= 20; death++) {

@@ -15,7 +15,7 @@ const amendments: fc.Arbitrary<Amendment[]> = fc.array(
   { maxLength: 8 },
 );
 
-test("the ranges of a statement rise and never overlap, and cover what the amendments do", () => {
+test("the ranges of a statement increase, do not overlap, and cover the amendments", () => {
   fc.assert(
     fc.property(amendments, (all) => {
       const statements = planAmend(all);
@@ -34,7 +34,7 @@ test("the ranges of a statement rise and never overlap, and cover what the amend
   );
 });
 
-test("what a commit amends is one statement", () => {
+test("the amendments of a commit are one statement", () => {
   const collection: Amendment[] = [
     { from: 5, to: 6, blank: { from: 0, to: 2 } },
     { from: 5, to: 6, blank: { from: 3, to: 4 } },
@@ -60,7 +60,7 @@ test("what a commit amends is one statement", () => {
   expect(planAmend([])).toEqual([]);
 });
 
-test("of several expiries of a row the last one counts, and an extension starts from it", () => {
+test("the last of several expiries of a row applies, and an extension starts from it", () => {
   const row = { from: 1, to: 2 };
   expect(
     planAmend([

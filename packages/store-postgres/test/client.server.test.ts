@@ -58,7 +58,7 @@ describe("a caller's client", () => {
     },
   });
 
-  test("may lose its connections, which ends no process", async () => {
+  test("can lose its connections without ending the process", async () => {
     await using stores = createPostgresStores({ client: ownPool(), tableName: table.tableName });
     const store = stores.open();
     await store.addMessages(users(1));
@@ -68,7 +68,7 @@ describe("a caller's client", () => {
     await store.addMessages(users(1));
   });
 
-  test("may be a connection, on which requests take turns", async () => {
+  test("can be one connection, on which requests take turns", async () => {
     const client = new Client(table.url);
     await client.connect();
     await using stores = createPostgresStores({ client, tableName: table.tableName });
@@ -91,7 +91,7 @@ describe("a caller's client", () => {
     expect(error.message).toContain("client");
   });
 
-  test("may have another isolation level, and conflicts of it are retried", async () => {
+  test("can have another isolation level, whose conflicts are retried", async () => {
     const client = ownPool({ options: "-c default_transaction_isolation=serializable" });
     await using stores = createPostgresStores({ client, tableName: table.tableName, maxMessages: 9 });
     const store = stores.open();
@@ -101,7 +101,7 @@ describe("a caller's client", () => {
 });
 
 describe("statements", () => {
-  test("are prepared once a connection, under names that are digests of their texts", async () => {
+  test("are prepared once per connection, under digests of their texts", async () => {
     const sent: SentQuery[] = [];
     const client = ownPool({ max: 1, Client: watchedClient(sent) } as PoolConfig);
     await using stores = createPostgresStores({ client, tableName: table.tableName });

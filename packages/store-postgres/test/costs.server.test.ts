@@ -51,7 +51,7 @@ describe("a commit", () => {
     expect(Math.abs((sizes[1] ?? 0) - (sizes[0] ?? 0))).toBeLessThan(60);
   });
 
-  test("is one select more by a process that does not know the thread, and one select and insert more to a new thread", async () => {
+  test("is one more select by a process that does not know the thread, and one more select and insert to a new thread", async () => {
     const { stores, sent } = coldStores();
     const store = stores.open();
     await store.addMessages(hello);
@@ -62,7 +62,7 @@ describe("a commit", () => {
     expect(takeVerbs(cold.sent)).toEqual(["SELECT", "INSERT"]);
   });
 
-  test("that lost to another writer is one select and one insert more", async () => {
+  test("that lost to another writer is one more select and one more insert", async () => {
     const [one, other] = [coldStores(), coldStores()];
     const store = one.stores.open();
     await store.addMessages(hello);
@@ -72,7 +72,7 @@ describe("a commit", () => {
     expect(takeVerbs(one.sent)).toEqual(["INSERT", "SELECT", "INSERT"]);
   });
 
-  test("of a thread that trims is one update more at every 32nd", async () => {
+  test("of a trimmed thread is one more update at every 32nd commit", async () => {
     const { stores, sent } = coldStores({ maxMessages: 20 });
     const store = stores.open();
     for (let message = 0; message < 64; message++) await store.addMessages(hello);
@@ -84,7 +84,7 @@ describe("a commit", () => {
     expect(verbs).toHaveLength(66);
   });
 
-  test("past one row is one insert for each fragment, and one more", async () => {
+  test("larger than one row is one insert for each fragment, and one more", async () => {
     const { stores, sent } = coldStores();
     const store = stores.open();
     await store.addMessages(hello);
@@ -98,7 +98,7 @@ describe("a commit", () => {
 test.each([
   ["", {}, 330],
   [" with trimming and expiry", { maxMessages: 20, ttlMs: 1e8 }, 430],
-])("a commit sends its texts and at most so many bytes more%s", async (_, options, bytes) => {
+])("a commit sends its texts and a bounded number of bytes more%s", async (_, options, bytes) => {
   const { stores, sent } = coldStores(options);
   const store = stores.open();
   for (let message = 0; message < 100; message++) await store.addMessages(hello);

@@ -6,7 +6,7 @@ const reply = (code: string, message = "as the server says it"): DatabaseError =
   Object.assign(new DatabaseError(message, 1, "error"), { code, severity: "ERROR" });
 const classify = (error: unknown, owned = true) => classifyError(error, "db:5432", owned);
 
-describe("what the server's SQLSTATE means", () => {
+describe("the classification of a SQLSTATE", () => {
   test.each(["57P01", "57P03", "53300", "40001", "40P01", "57014", "25006", "08006", "08P01", "57P05"])(
     "%s: retryable",
     (code) => {
@@ -40,7 +40,7 @@ describe("what the server's SQLSTATE means", () => {
     expect(classify(reply(code))).toMatchObject({ code: expected });
   });
 
-  test("is left open where nothing is known of it", () => {
+  test("is undefined for unknown errors", () => {
     expect(classify(reply("XX000"))).toBeUndefined();
     // An error of Node has a code of five letters, too.
     expect(classify(Object.assign(new Error("x"), { code: "EPERM" }))).toBeUndefined();
@@ -62,7 +62,7 @@ describe("what the server's SQLSTATE means", () => {
   });
 });
 
-describe("what pg's own errors mean", () => {
+describe("the classification of pg's own errors", () => {
   test.each([
     "Connection terminated unexpectedly",
     "Connection terminated due to connection timeout",
@@ -77,7 +77,7 @@ describe("what pg's own errors mean", () => {
     });
   });
 
-  test("only a connection that was lost at once is replaced at once", () => {
+  test("only a connection that was lost immediately is replaced immediately", () => {
     const reset = Object.assign(new Error("read ECONNRESET"), { code: "ECONNRESET" });
     for (const error of [
       reset,

@@ -35,7 +35,7 @@ async function versions(stream: string): Promise<string[]> {
 }
 
 describe("a log", () => {
-  test("sends one request a verb", async () => {
+  test("sends one request per verb", async () => {
     const stream = newStream();
     takeVerbs(sent);
     for (let at = 1; at <= 9; at++) await log.insert(stream, { number: at, head: "h", texts: ["a", "b"] });
@@ -52,7 +52,7 @@ describe("a log", () => {
     expect(takeVerbs(sent)).toEqual([]);
   });
 
-  test("blanks texts at any index, also several ranges of a row, and no text that is not there", async () => {
+  test("blanks texts at any index, also several ranges of a row, and no missing text", async () => {
     const stream = newStream();
     const rows = [["a", "b", "c", "d"], ["", "x\0\x1e\x1a", ""], [""], []];
     for (const [index, texts] of rows.entries())
@@ -70,7 +70,7 @@ describe("a log", () => {
     ]);
   });
 
-  test("writes no new version of a row that stays as it is", async () => {
+  test("writes no new version of an unchanged row", async () => {
     const stream = newStream();
     for (let at = 1; at <= 3; at++) await log.insert(stream, { number: at, head: "h", texts: ["a"] });
     const expiry = [{ from: 1, to: 4, blank: "all" as const, expiresAt: 5_000 }];

@@ -62,14 +62,14 @@ describe("the table", () => {
     });
   });
 
-  test("an own pool gives up in time", () => {
+  test("the factory's own pool has timeouts", () => {
     expect(parseOptions({ url }).table.client).toMatchObject({
       options: { connectionTimeoutMillis: 4_000, query_timeout: 4_000 },
     });
   });
 });
 
-test.each(["postgres", "postgresql"])("openStores takes %s://, without I/O", async (scheme) => {
+test.each(["postgres", "postgresql"])("openStores accepts %s://, without I/O", async (scheme) => {
   await using stores = await openStores(`${scheme}://localhost/app`, { maxMessages: 5 });
   expect(stores.settings).toEqual({ backend: "postgres", maxMessages: 5 });
 });
@@ -78,7 +78,7 @@ test.each([
   ["a URL", { url: "postgres://app:hunter2@db:6543/shop" }],
   ["a pool", { client: new Pool({ connectionString: "postgres://app:hunter2@db:6543/shop" }) }],
   ["a client", { client: new Client("postgres://app:hunter2@db:6543/shop") }],
-])("a driver tells where it keeps threads, and no secret: %s", (_, options) => {
+])("a driver's target has the database and the table, and no secret: %s", (_, options) => {
   const { table } = parseOptions({ ...options, tableName: "chats" });
   expect(new RecordLogDriver(new PostgresRecordLog(table)).target).toEqual({
     collection: "chats",

@@ -22,7 +22,7 @@ function stored([_stream, ...columns]: unknown[]): StoredRow {
   return columns.map((value) => (value === null ? null : String(value))) as unknown as StoredRow;
 }
 
-test("a row comes back as it was", () => {
+test("a row is read as it was written", () => {
   fc.assert(
     fc.property(row, (one) => {
       expect(toRow(stored(toValues("s", one)))).toEqual({ ...one, expiresAt: one.expiresAt });
@@ -30,7 +30,7 @@ test("a row comes back as it was", () => {
   );
 });
 
-test("what is stored has no NUL, and no two texts are stored alike", () => {
+test("stored text has no NUL, and different texts are stored differently", () => {
   fc.assert(
     fc.property(text, text, (one, other) => {
       expect(toText(one)).not.toContain("\0");
@@ -41,7 +41,7 @@ test("what is stored has no NUL, and no two texts are stored alike", () => {
   );
 });
 
-test("ordinary text is stored as it is", () => {
+test("ordinary text is stored unchanged", () => {
   const json = JSON.stringify({ content: 'a "quoted" \u0000 line\nü💬' });
   expect(toText(json)).toBe(json);
   expect(toContent(["1u{}", json])).toBe(`1u{}\x1e${json}`);
@@ -55,11 +55,11 @@ test.each([
   [["7", "h", "a\x1a", null], { number: 7, head: "h", texts: ["a\x1a"], expiresAt: undefined }],
   [["7", "\x1ax", null, "12"], { number: 7, head: "\x1ax", texts: [], expiresAt: 12 }],
   [[7n, null, "", 12n], { number: 7, head: "", texts: [""], expiresAt: 12 }],
-])("a damaged row or one of other parsers is read: %o", (columns, expected) => {
+])("a damaged row or one from other parsers is read: %o", (columns, expected) => {
   expect(toRow(columns as unknown as StoredRow)).toEqual(expected);
 });
 
-test("times and numbers out of range become the nearest that are exact", () => {
+test("times and numbers out of range become the nearest exact ones", () => {
   const values = toValues("s", { number: 1, head: "", texts: [], expiresAt: Number.POSITIVE_INFINITY });
   expect(values.at(-1)).toBe(2 ** 53);
   expect(toValues("s", { number: 1, head: "", texts: [], expiresAt: 1.7 }).at(-1)).toBe(1);

@@ -36,7 +36,7 @@ async function newUser(pool: Pool, grants: (user: string) => string): Promise<st
 const optionsOf = ({ url, tableName }: TestTable) => ({ url, tableName });
 
 describe("setup", () => {
-  test("makes the table and its indexes, and can run twice", async () => {
+  test("creates the table and its indexes, and can run twice", async () => {
     const table = await ownTable(() => "");
     await using stores = createPostgresStores(optionsOf(table));
     await stores.setup();
@@ -54,7 +54,7 @@ describe("setup", () => {
     expect(await stores.open("a").listMessages()).toEqual(users(3));
   });
 
-  test("can run at once from several clients", async () => {
+  test("can run concurrently from several clients", async () => {
     const table = await ownTable(() => "");
     const all = Array.from({ length: 6 }, () => createPostgresStores(optionsOf(table)));
     await Promise.all(all.map((stores) => stores.setup()));
@@ -73,7 +73,7 @@ describe("setup", () => {
     expect(error.message).toContain("setup()");
   });
 
-  test("needs no right to create where the table is there, and the stores need three privileges", async () => {
+  test("needs no right to create if the table exists, and the stores need three privileges", async () => {
     const table = await ownTable();
     const grant = (name: string) => `GRANT SELECT, INSERT, UPDATE ON ${table.quoted} TO ${name}`;
     const url = await newUser(table.pool, grant);
@@ -90,7 +90,7 @@ describe("setup", () => {
     expect(await store.listMessages()).toEqual([]);
   });
 
-  test.each(["SELECT", "INSERT", "UPDATE"])("fails where the privilege %s is missing", async (missing) => {
+  test.each(["SELECT", "INSERT", "UPDATE"])("fails if the privilege %s is missing", async (missing) => {
     const table = await ownTable();
     const granted = ["SELECT", "INSERT", "UPDATE"].filter((one) => one !== missing).join(", ");
     const url = await newUser(table.pool, (name) => `GRANT ${granted} ON ${table.quoted} TO ${name}`);
@@ -142,7 +142,7 @@ describe("setup", () => {
     await expect(asSweeper.query(`UPDATE ${table} SET content = ''`)).rejects.toMatchObject(denied);
   });
 
-  test("the documented setting of vacuum is one that the table takes", async () => {
+  test("the table accepts the documented vacuum setting", async () => {
     const table = await ownTable();
     await table.pool.query(VACUUM.replace('"scrollback_messages"', table.quoted));
     const { rows } = await table.pool.query(
@@ -152,7 +152,7 @@ describe("setup", () => {
     expect(rows).toEqual([{ reloptions: ["autovacuum_vacuum_scale_factor=0.02"] }]);
   });
 
-  test("fails where the table is missing and the user may not make it", async () => {
+  test("fails if the table is missing and the user cannot create it", async () => {
     const { pool } = await ownTable(() => "");
     const url = await newUser(pool, () => "");
     await using stores = createPostgresStores({ url, tableName: newTableName() });
@@ -212,7 +212,7 @@ describe("setup", () => {
     await table.pool.end();
   });
 
-  test("partitions by stream serve the stores", async () => {
+  test("supports a table partitioned by stream", async () => {
     const table = await ownTable((name) => partitioned(name));
     await using stores = createPostgresStores({ ...optionsOf(table), maxMessages: 5 });
     await stores.setup();
@@ -249,7 +249,7 @@ test("the documentation has the table and the statement that deletes", () => {
 });
 
 describe("expiry", () => {
-  test("the statement deletes what expired and nothing else", async () => {
+  test("the documented statement deletes only expired rows", async () => {
     const table = await ownTable();
     let now = Date.now();
     const clock: Clock = { wall: () => now, monotonic: () => now, sleep: async () => {} };

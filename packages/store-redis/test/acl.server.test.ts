@@ -52,7 +52,7 @@ describe.each(["redis", "redis-7", "redis-6.2", "valkey"] as const)("on %s", (na
     return `redis://agent:secret@${server.host}:${server.port}`;
   }
 
-  test("the documented permissions are sufficient for everything that stores do", async () => {
+  test("the documented permissions are sufficient for every operation", async () => {
     expect(commands.length).toBeGreaterThan(10);
     await useEverything(await urlOfUser(...commands.map((command) => `+${command}`)), "chats");
     const admin = opened(new Redis(server.url));
@@ -70,7 +70,7 @@ describe.each(["redis", "redis-7", "redis-6.2", "valkey"] as const)("on %s", (na
   });
 
   test.each(commands)(
-    "without %s the first commit of a thread happens whole or not at all",
+    "without %s the first commit of a thread is applied completely or not at all",
     async (missing) => {
       const rest = commands.filter((command) => command !== missing);
       const keyPrefix = `chats:${randomUUID()}`;

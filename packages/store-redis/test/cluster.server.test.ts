@@ -39,7 +39,7 @@ describe.each(majors)("a cluster with $major", ({ Cluster }) => {
   const connect = (options: ConstructorParameters<typeof Cluster>[1] = {}): Cluster =>
     opened(new Cluster(server.startupNodes, { natMap: server.natMap, ...options }));
 
-  test("takes any thread id, and keeps a thread's keys in one slot", async () => {
+  test("accepts any thread id, and keeps a thread's keys in one slot", async () => {
     const client = connect();
     const keyPrefix = `{${randomUUID()}}%`;
     const stores = createRedisStores({ client, keyPrefix, maxMessages: 3, ttlMs: 600_000 });
@@ -64,7 +64,7 @@ describe.each(majors)("a cluster with $major", ({ Cluster }) => {
     expect(slots.size).toBeGreaterThan(hostileIds.length / 2);
   });
 
-  test("connects with the first calls where it is lazy, many at once", async () => {
+  test("connects with the first calls if lazy, also concurrent ones", async () => {
     const stores = createRedisStores({ client: connect({ lazyConnect: true }), keyPrefix: randomUUID() });
     const threads = Array.from({ length: 20 }, () => stores.open());
     await Promise.all(threads.map((store) => store.addMessages(users(2))));
@@ -73,7 +73,7 @@ describe.each(majors)("a cluster with $major", ({ Cluster }) => {
     );
   });
 
-  test("is waited for while it connects where it has no offline queue", async () => {
+  test("makes calls wait while it connects without an offline queue", async () => {
     const client = connect({ lazyConnect: true, enableOfflineQueue: false });
     // A driver tries once; it is the stores that try again.
     const driver = new RedisDriver({ client, keyPrefix: randomUUID(), owned: false });
@@ -86,7 +86,7 @@ describe.each(majors)("a cluster with $major", ({ Cluster }) => {
     expect(await reads()).toHaveLength(20);
   });
 
-  test("may have flushed script caches", async () => {
+  test("can have flushed script caches", async () => {
     const client = connect();
     const stores = createRedisStores({ client, keyPrefix: randomUUID() });
     const threads = Array.from({ length: 12 }, () => stores.open());
@@ -110,7 +110,7 @@ describe.each(majors)("a cluster with $major", ({ Cluster }) => {
     });
   });
 
-  test("needs no more of the ACL than is documented", async () => {
+  test("needs only the documented ACL permissions", async () => {
     for (const node of server.nodes) {
       await node.cli(
         "ACL",
@@ -164,7 +164,7 @@ describe.each(majors)("a cluster with $major", ({ Cluster }) => {
     expect(texts).toEqual(Array.from({ length: written + 1 }, (_, index) => String(index)));
   });
 
-  test("needs no script in the cache of the node to which a thread's slot moves, at any moment", async () => {
+  test("needs no cached script on the node to which a thread's slot moves, at any moment", async () => {
     const client = connect();
     const keyPrefix = randomUUID();
     const store = createRedisStores({ client, keyPrefix }).open();

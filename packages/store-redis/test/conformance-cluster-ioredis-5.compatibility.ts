@@ -7,7 +7,7 @@ import { redisClusterHarnesses } from "./harness.ts";
 
 vi.mock("ioredis", async () => await import("ioredis-5"));
 
-test("ioredis 5 stands in the place of ioredis 6", () => {
+test("ioredis 5 replaces ioredis 6", () => {
   expect(Cluster).toBe(Cluster5);
 });
 

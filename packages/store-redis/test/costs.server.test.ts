@@ -48,7 +48,7 @@ test("the number of commands of a commit is independent of the thread's length",
   expect(await commandsOf(client, () => store.addMessages(users(20)))).toEqual({ ...APPEND, lrange: 2 });
 });
 
-test("a commit behind a pinned system message, a conditional one, one that sets metadata and one that expires take few commands more", async () => {
+test("a commit after a pinned system message, a conditional one, one with metadata and one with expiry take few more commands", async () => {
   const pinned = open({ maxMessages: 10 });
   await pinned.store.addMessages([{ role: "system", content: "Be brief." }, ...users(9)]);
   await pinned.store.addMessages(users(1));
@@ -72,14 +72,14 @@ test("a commit behind a pinned system message, a conditional one, one that sets 
   expect(renewed).toEqual({ ...APPEND, time: 1, pexpireat: 2 });
 });
 
-test("a commit that only removes takes one command more, as the first write of a script must not need memory", async () => {
+test("a commit that only removes takes one more command, as a script's first write must not need memory", async () => {
   const { client, store } = open();
   await store.addMessages(users(5));
   expect(await commandsOf(client, () => store.popMessage())).toMatchObject({ evalsha: 1, ltrim: 2, hset: 1 });
   expect(await commandsOf(client, () => store.clear())).toMatchObject({ evalsha: 1, ltrim: 1, hset: 1 });
 });
 
-test("a read of the newest few is one plain command", async () => {
+test("a read of the newest messages is one plain command", async () => {
   const { client, store } = open();
   await store.addMessages(users(50));
   expect(await commandsOf(client, () => store.listMessages({ limit: 20 }))).toEqual({ lrange: 1 });
@@ -87,7 +87,7 @@ test("a read of the newest few is one plain command", async () => {
   expect(await commandsOf(client, () => store.read({ limit: 20 }))).toEqual({ lrange: 1, hmget: 1 });
 });
 
-test("trimming looks at each message of a long turn once, not again with every commit", async () => {
+test("trimming reads each message of a long turn once, not with every commit", async () => {
   const { client, store } = open({ maxMessages: 300 });
   await store.addMessages([user("go"), ...Array.from({ length: 299 }, () => toolResult)]);
   const first = await commandsOf(client, () => store.addMessages([toolResult]));
@@ -112,7 +112,7 @@ test("trimming behind a pinned system message does not write that message again"
   expect((await store.listMessages())[0]).toMatchObject({ role: "system" });
 });
 
-test("of a batch longer than the thread may be, only what stays is pushed", async () => {
+test("only the kept messages of a batch longer than maxMessages are pushed", async () => {
   const { client, keyPrefix, store } = open({ maxMessages: 3 });
   const batch = users(20_000);
   expect((await commandsOf(client, () => store.addMessages(batch))).rpush).toBe(1);
@@ -134,7 +134,7 @@ test("more messages than one command accepts are rejected before any I/O", async
   await expect(stores.open().addMessages(batch)).rejects.toMatchObject({ code: "TOO_LARGE" });
 });
 
-test("the hash remembers operations as long as they may be sent again, and forgets them a few at a time", async () => {
+test("the hash remembers operations while they can be sent again, and forgets them a few at a time", async () => {
   const { client, keyPrefix, store } = open();
   const { meta } = threadKeys(keyPrefix, "a");
   const write = (operationId: string) => store.addMessages([user("a")], { operationId });
@@ -152,7 +152,7 @@ test("the hash remembers operations as long as they may be sent again, and forge
   expect(await write("first")).not.toBe(first);
 });
 
-test("the hash of a thread that is not so busy stays within what Redis stores compactly", async () => {
+test("the hash of a less busy thread stays within Redis's compact encoding", async () => {
   const { client, keyPrefix, store } = open();
   const { meta } = threadKeys(keyPrefix, "a");
   for (let round = 1; round <= 500; round++) {

@@ -53,7 +53,7 @@ function open() {
 /** What a deletion costs. */
 const DELETE = { evalsha: 1, hmget: 2, lindex: 1, time: 1, hgetall: 1, unlink: 1, hset: 1, pexpireat: 1 };
 
-test("C21 a deletion is one script, however long the thread, and leaves one key for 10 seconds, without content", async () => {
+test("C21 a deletion is one script at any thread length, and leaves one key without content for 10 seconds", async () => {
   const { client, stores, keyPrefix, keys } = open();
   await stores.deleteThread("other");
   await stores
@@ -70,7 +70,7 @@ test("C21 a deletion is one script, however long the thread, and leaves one key 
   await expect.poll(() => client.keys(`${keyPrefix}:*`), { timeout: REMEMBERED_MS + 2_000 }).toEqual([]);
 });
 
-test("C21 a commit that is retried after the deletion of its thread is recognised, also after another thread of that id exists", async () => {
+test("C21 a commit retried after the deletion of its thread is recognised, also if a new thread has the id", async () => {
   const { commit, remove, driver, client, keys } = open();
   const read = {
     threadId: "a",
@@ -102,7 +102,7 @@ test("C21 a commit that is retried after the deletion of its thread is recognise
   expect(await commit("two")).toEqual({ outcome: "committed", revision: "incarnation-four.2" });
 });
 
-test("C21 a retried deletion does not delete a thread that was created since", async () => {
+test("C21 a retried deletion does not delete a thread created since", async () => {
   const { commit, remove, driver } = open();
   await commit("one");
   expect(await remove("delete")).toEqual({ outcome: "deleted" });
@@ -123,7 +123,7 @@ test("C21 a retried deletion does not delete a thread that was created since", a
   expect(await driver.read(read)).toMatchObject({ revision: "incarnation-three.1" });
 });
 
-test("a thread created after a deletion reads the remembered outcomes for 10 seconds; later it costs the same as every thread", async () => {
+test("a thread created after a deletion reads the remembered outcomes for 10 seconds, and later costs the same as others", async () => {
   const { client, commit, remove, keys } = open();
   const append = { evalsha: 1, lindex: 1, hmget: 1, hset: 1, ltrim: 1, rpush: 1 };
   await commit("one");
@@ -140,7 +140,7 @@ test("a thread created after a deletion reads the remembered outcomes for 10 sec
   expect(await commandsOf(client, () => commit("six"))).toEqual(append);
 });
 
-test("a server without memory to spare deletes", async () => {
+test("a deletion succeeds on a server at its memory limit", async () => {
   await using small = await startServer("redis");
   const client = opened(new Redis(small.url));
   const stores = createStores(new RedisDriver({ client, owned: false }));
@@ -151,7 +151,7 @@ test("a server without memory to spare deletes", async () => {
   expect(await client.keys("*")).toEqual(["scrollback:{a}:deleted"]);
 });
 
-test("a thread that lost its hash is deleted; what is another program's or of a newer format is left as it is", async () => {
+test("a thread that lost its hash is deleted; keys of other programs and of newer formats are not changed", async () => {
   const { client, stores, keys } = open();
   await stores.open("a").commit({ append: [user("a")], metadata: "title" });
   await client.unlink(keys.meta);

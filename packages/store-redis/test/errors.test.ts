@@ -10,7 +10,7 @@ const named = (name: string, more: object = {}): Error =>
 const retryable = { code: "UNAVAILABLE", retryable: true };
 const permanent = { code: "UNAVAILABLE", retryable: false };
 
-describe("what a server's answer means", () => {
+describe("the classification of a server's error", () => {
   test.each([
     ["READONLY You can't write against a read only replica. script: e659, on @user_script:204.", retryable],
     ["LOADING Redis is loading the dataset in memory", retryable],
@@ -56,14 +56,14 @@ describe("what a server's answer means", () => {
     expect(classifyError(answer(message))).toMatchObject(expected);
   });
 
-  test("is left open where nothing is known of it", () => {
+  test("is undefined for unknown errors", () => {
     expect(classifyError(answer("ERR syntax error"))).toBeUndefined();
     expect(classifyError(new TypeError("x is not a function"))).toBeUndefined();
     expect(classifyError("text")).toBeUndefined();
   });
 });
 
-describe("what a failed connection means", () => {
+describe("the classification of a failed connection", () => {
   test.each([
     failure("connect ECONNREFUSED 127.0.0.1:1", { code: "ECONNREFUSED", syscall: "connect" }),
     failure("getaddrinfo ENOTFOUND cache", { code: "ENOTFOUND", syscall: "getaddrinfo" }),
@@ -83,13 +83,13 @@ describe("what a failed connection means", () => {
     failure("self-signed certificate", { code: "DEPTH_ZERO_SELF_SIGNED_CERT" }),
     named("MaxRetriesPerRequestError", { cause: failure("x", { code: "CERT_HAS_EXPIRED" }) }),
     named("ClusterAllFailedError", { lastNodeError: answer("WRONGPASS invalid username-password pair") }),
-  ])("for good: %s", (error) => {
+  ])("permanent: %s", (error) => {
     expect(classifyError(error)).toMatchObject(permanent);
   });
 });
 
 describe("withoutArguments", () => {
-  test("takes what was sent off an error and off the one inside it", () => {
+  test("removes the sent arguments from an error and from its inner error", () => {
     const command = { name: "hello", args: ["3", "AUTH", "default", "secret"] };
     const error = answer("WRONGPASS", { command, lastNodeError: answer("WRONGPASS", { command }) });
     expect(inspect(error, { depth: null })).toContain("secret");

@@ -20,8 +20,8 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-describe.each(majors)("a client of $major that sends again by itself", ({ Redis }) => {
-  test("counts a commit once whose reply was lost", async () => {
+describe.each(majors)("a client of $major that resends by itself", ({ Redis }) => {
+  test("applies a commit whose reply was lost once", async () => {
     const { proxy, url } = await throughProxy(server);
     const client = opened(new Redis(url));
     const store = createRedisStores({ client, keyPrefix: randomUUID() }).open();
@@ -34,7 +34,7 @@ describe.each(majors)("a client of $major that sends again by itself", ({ Redis 
     expect(await store.listMessages()).toEqual(["0", "1", "2", "3", "4", "5"].map(user));
   });
 
-  test("has its commits counted once over a crash of the server, whose script cache is then empty", async () => {
+  test("applies commits once across a crash of the server, which empties its script cache", async () => {
     const client: Redis = opened(new Redis(server.url));
     const store = createRedisStores({ client, keyPrefix: randomUUID(), maxMessages: 1_000 }).open();
     const acknowledged: string[] = [];
@@ -62,7 +62,7 @@ describe.each(majors)("a client of $major that sends again by itself", ({ Redis 
 });
 
 describe.each(majors)("an error of $major", ({ Redis }) => {
-  test("carries nothing of what was sent", async () => {
+  test("contains no sent content", async () => {
     const client = opened(new Redis(server.url));
     const keyPrefix = randomUUID();
     const store = createStores(new RedisDriver({ client, keyPrefix, owned: false })).open("a");
@@ -80,7 +80,7 @@ describe.each(majors)("an error of $major", ({ Redis }) => {
   });
 });
 
-test("a read whose two parts are of two revisions is read again as one", async () => {
+test("a read whose two parts have different revisions is repeated as one", async () => {
   const [{ Redis }] = majors as [(typeof majors)[0]];
   const keyPrefix = randomUUID();
   const [client, other] = [opened(new Redis(server.url)), opened(new Redis(server.url))];

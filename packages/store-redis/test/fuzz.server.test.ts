@@ -37,7 +37,7 @@ const damage = fc.oneof(
   fc.record({ record: fc.string() }),
 );
 
-test("C16 a thread with damaged keys is read or fails with CORRUPT at once, and does not count as a failure of the backend", async () => {
+test("C16 reading a thread with damaged keys succeeds or fails with CORRUPT at once, not with a backend failure", async () => {
   const keyPrefix = randomUUID();
   await using strict = createRedisStores({ url: server.url, keyPrefix, maxMessages: 4 });
   await using tolerant = createRedisStores({ url: server.url, keyPrefix, onCorruptRecord: () => undefined });

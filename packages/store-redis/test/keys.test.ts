@@ -49,7 +49,7 @@ describe("keys", () => {
     );
   });
 
-  test("an ordinary id stands in its keys as it is", () => {
+  test("an ordinary id is unchanged in its keys", () => {
     expect(threadKeys("scrollback", "chat-1")).toEqual({
       messages: "scrollback:{chat-1}:messages",
       meta: "scrollback:{chat-1}:meta",
@@ -60,7 +60,7 @@ describe("keys", () => {
 });
 
 describe("a footer", () => {
-  test("says where the thread stands", () => {
+  test("has the thread's revision, bounds and times", () => {
     expect(parseFooter("a", "thread 1 ep_-och 12 5 9 0 1 1 7 8 0 0")).toEqual({
       revision: "ep_-och.12",
       bounds: { pinned: null, first: 5, next: 9 },
@@ -72,7 +72,7 @@ describe("a footer", () => {
     });
   });
 
-  test("of a newer format asks for an upgrade", () => {
+  test("of a newer format fails with the advice to upgrade", () => {
     expect(() => parseFooter("a", "thread 2 e whatever it says")).toThrow(
       expect.objectContaining({
         code: "UNSUPPORTED",

@@ -57,7 +57,7 @@ describe.each(majors)("a caller's client of $major", ({ Redis }) => {
     },
   });
 
-  test("connects with the first call where it is lazy, also with two at once", async () => {
+  test("connects with the first call if lazy, also with two concurrent ones", async () => {
     const client = opened(new Redis(server.url, { lazyConnect: true }));
     const stores = createRedisStores({ client, keyPrefix: randomUUID() });
     expect(client.status).toBe("wait");
@@ -67,7 +67,7 @@ describe.each(majors)("a caller's client of $major", ({ Redis }) => {
     expect(await store.listMessages()).toEqual(users(1));
   });
 
-  test("is waited for while it connects where it has no offline queue", async () => {
+  test("makes calls wait while it connects without an offline queue", async () => {
     const { proxy, url } = await throughProxy(server);
     const client = opened(new Redis(url, { lazyConnect: true, enableOfflineQueue: false }));
     // A driver tries once; it is the stores that try again.
@@ -113,7 +113,7 @@ describe.each(majors)("a caller's client of $major", ({ Redis }) => {
     );
   });
 
-  test("may use automatic pipelining and return numbers as strings", async () => {
+  test("can use automatic pipelining and return numbers as strings", async () => {
     const client = opened(new Redis(server.url, { enableAutoPipelining: true, stringNumbers: true }));
     await client.script("FLUSH");
     const stores = createRedisStores({ client, keyPrefix: randomUUID(), maxMessages: 3 });
@@ -128,7 +128,7 @@ describe.each(majors)("a caller's client of $major", ({ Redis }) => {
     }
   });
 
-  test("reaches only the database that it names", async () => {
+  test("accesses only the database that it names", async () => {
     const keyPrefix = randomUUID();
     const zero = createRedisStores({ client: opened(new Redis(server.url)), keyPrefix });
     for (const options of [

@@ -93,7 +93,7 @@ describe.each(majors)("a cluster with $major", ({ Cluster }) => {
     expect(found).toEqual(filled.ids);
   });
 
-  test("C20 a thread is found whose slot is being moved all the while, and the listing ends", async () => {
+  test("C20 a thread whose slot moves during the whole listing is found, and the listing ends", async () => {
     const filled = await fill();
     const { id, first, port } = await lastThread(filled);
     const move = await beginMove(server, keysOf(filled.keyPrefix, id), port);

@@ -60,7 +60,7 @@ const hostileIds = [
 
 describe.each(majors)("with $major", ({ Redis }) => {
   test.each(["", "client*[a]\\"])(
-    "C20 prefixes and names are text, behind a client's own prefix %o too",
+    "C20 prefixes and names are literal text, also behind a client's own prefix %o",
     async (clientPrefix) => {
       const client = opened(new Redis(server.url, { keyPrefix: clientPrefix }));
       const keyPrefix = `${randomUUID()}*[a-z]?{\\`;
@@ -91,7 +91,7 @@ async function fill(stores: StoreFactory, count: number, name = "thread"): Promi
   return ids.sort();
 }
 
-test("a page is at most 10 steps of a scan and a read of each thread that they find, among many keys of others too", async () => {
+test("a page is at most 10 scan steps and a read of each found thread, also among many foreign keys", async () => {
   const { client, stores } = open();
   await fill(open().stores, 3_000);
   await fill(stores, 30);
@@ -109,7 +109,7 @@ test("a page is at most 10 steps of a scan and a read of each thread that they f
   }
 });
 
-test("C20 a cursor holds while the server's tables grow and shrink, for pages of any size", async () => {
+test("C20 a cursor stays valid while the server's tables grow and shrink, for pages of any size", async () => {
   const { client, stores, keyPrefix } = open();
   const ids = await fill(stores, 200);
   const { stores: others } = open();
@@ -132,7 +132,7 @@ test("C20 a cursor holds while the server's tables grow and shrink, for pages of
   expect(await client.exists(threadKeys(keyPrefix, "thread 1").messages)).toBe(1);
 });
 
-test("C20 a cursor of another process of the server, as after a restart, begins again", async () => {
+test("C20 a cursor of another server process, as after a restart, starts again", async () => {
   const { stores } = open();
   const ids = await fill(stores, 100);
   const { cursor = "" } = await stores.listThreads({ limit: 90 });

@@ -70,7 +70,7 @@ describe("the target of a driver", () => {
     expect(targetOf(client)).toEqual({ namespace: "7", server: { address: "cache", port: 1234 } });
   });
 
-  test("is the database alone behind Sentinel and a socket, and nothing of a cluster", () => {
+  test("is only the database for Sentinel and a socket, and undefined for a cluster", () => {
     const sentinels = [{ host: "sentinel", port: 26_379 }];
     expect(targetOf(new Redis({ sentinels, name: "main", db: 2, lazyConnect }))).toEqual({ namespace: "2" });
     expect(targetOf(new Redis({ path: "/run/redis.sock", lazyConnect }))).toEqual({ namespace: "0" });

@@ -5,7 +5,7 @@ import { declareOwnClientTests } from "./own-client.ts";
 
 vi.mock("ioredis", async () => await import("ioredis-5"));
 
-test("ioredis 5 stands in the place of ioredis 6", () => {
+test("ioredis 5 replaces ioredis 6", () => {
   expect(Redis).toBe(Redis5);
 });
 

@@ -19,7 +19,7 @@ export function declareOwnClientTests(major: string): void {
   });
   afterAll(() => server.stop());
 
-  describe(`a client of our own, of ${major}`, () => {
+  describe(`the factory's own client of ${major}`, () => {
     runFactory<RedisStoreOptions>({
       name: "Redis",
       create: createRedisStores,
@@ -31,7 +31,7 @@ export function declareOwnClientTests(major: string): void {
       },
     });
 
-    test("rides out a restart", async () => {
+    test("reconnects after a restart", async () => {
       await using stores = createRedisStores({ url: server.url, keyPrefix: randomUUID() });
       const store = stores.open();
       await store.addMessages([user("1")]);
@@ -44,7 +44,7 @@ export function declareOwnClientTests(major: string): void {
       expect(await store.listMessages()).toEqual(users(2));
     });
 
-    test("says why it cannot connect, and that it may later", async () => {
+    test("reports why it cannot connect, as retryable", async () => {
       await using stores = createRedisStores({ url: "redis://127.0.0.1:1" });
       const error = await rejection(stores.open().listMessages());
       expect(error).toMatchObject({ code: "UNAVAILABLE", retryable: true });
@@ -84,7 +84,7 @@ export function declareOwnClientTests(major: string): void {
       expect(await zero.open("a").listMessages()).toEqual([user("zero")]);
     });
 
-    test("writes and reads nothing anywhere else where the server has no such database", async () => {
+    test("writes and reads nothing elsewhere if the server lacks that database", async () => {
       const keyPrefix = randomUUID();
       await using zero = createRedisStores({ url: server.url, keyPrefix });
       await zero.open("a").addMessages([user("zero")]);

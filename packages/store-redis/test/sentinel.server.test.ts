@@ -14,7 +14,7 @@ afterEach(() => server.stop());
 
 describe.each(majors)("Sentinel with $major", ({ Redis }) => {
   test.each(["ordered", "after a crash"])(
-    "a failover %s: nothing doubled or out of order, and what a replica confirmed is kept",
+    "a failover %s: nothing is doubled or out of order, and writes confirmed by a replica are kept",
     async (kind) => {
       const client = opened(
         new Redis({ ...server.connection, connectTimeout: 1_000, maxRetriesPerRequest: 1 }),

@@ -21,7 +21,7 @@ describe.each(majors)("TLS with $major", ({ Redis }) => {
   });
 });
 
-test("a certificate of an unknown CA is refused, and the error says so", async () => {
+test("a certificate of an unknown CA is refused, and the error names the reason", async () => {
   await using stores = createRedisStores({ url: server.url });
   await expect(stores.open().listMessages()).rejects.toMatchObject({
     code: "UNAVAILABLE",
@@ -31,7 +31,7 @@ test("a certificate of an unknown CA is refused, and the error says so", async (
 });
 
 describe("a server without TLS", () => {
-  test("is reported at once, and not as a retryable error", async () => {
+  test("is reported at once, as a permanent error", async () => {
     await using plain = await startServer("redis", { password: "hunter2" });
     const url = plain.url.replace("redis:", "rediss:");
     await using stores = createRedisStores({ url });

@@ -46,7 +46,7 @@ describe.each(["redis", "redis-7", "redis-6.2", "valkey"] as const)("%s", (name)
     const connect = (): Redis => opened(new Redis(server.url));
     const fresh = () => ({ client: connect(), keyPrefix: randomUUID() });
 
-    test("every commit, deletion and read comes out as from the memory driver", async () => {
+    test("every commit, deletion and read has the same outcome as with the memory driver", async () => {
       const client = connect();
       await fc.assert(
         fc.asyncProperty(commits, async (changes) => {
@@ -98,25 +98,22 @@ describe.each(["redis", "redis-7", "redis-6.2", "valkey"] as const)("%s", (name)
       );
     });
 
-    test.each(["o", "t"])(
-      "trimming looks anew at numbers that were dropped and given again (%s)",
-      async (kind) => {
-        const both = [new RedisDriver({ ...fresh(), owned: false }), new MemoryDriver()];
-        const steps = [
-          { append: Array.from({ length: 6 }, () => `1${kind}{}`) },
-          { drop: 2, append: [kind === "o" ? "1u{}" : "1o{}", `1${kind}{}`, `1${kind}{}`] },
-        ];
-        for (const [index, step] of steps.entries()) {
-          const request = { ...nothing, operationId: `operation ${index}`, maxMessages: 4, ...step };
-          for (const driver of both) await driver.commit(request);
-        }
-        const [redis, memory] = await Promise.all(both.map((driver) => driver.read(everything)));
-        expect(memory).toMatchObject({ first: 5, last: 7 });
-        expect(redis).toEqual(memory);
-      },
-    );
+    test.each(["o", "t"])("trimming reads reused sequence numbers again (%s)", async (kind) => {
+      const both = [new RedisDriver({ ...fresh(), owned: false }), new MemoryDriver()];
+      const steps = [
+        { append: Array.from({ length: 6 }, () => `1${kind}{}`) },
+        { drop: 2, append: [kind === "o" ? "1u{}" : "1o{}", `1${kind}{}`, `1${kind}{}`] },
+      ];
+      for (const [index, step] of steps.entries()) {
+        const request = { ...nothing, operationId: `operation ${index}`, maxMessages: 4, ...step };
+        for (const driver of both) await driver.commit(request);
+      }
+      const [redis, memory] = await Promise.all(both.map((driver) => driver.read(everything)));
+      expect(memory).toMatchObject({ first: 5, last: 7 });
+      expect(redis).toEqual(memory);
+    });
 
-    test("the operations of the last ten seconds are remembered, and always the newest 64", async () => {
+    test("the operations of the last 10 seconds and the newest 64 are remembered", async () => {
       const { client, keyPrefix } = fresh();
       const driver = new RedisDriver({ client, keyPrefix, owned: false });
       const commit = async (number: number) => {
@@ -132,7 +129,7 @@ describe.each(["redis", "redis-7", "redis-6.2", "valkey"] as const)("%s", (name)
       expect(await commit(176)).toBe("committed");
     });
 
-    test("a script cache that was flushed costs nothing but a round trip", async () => {
+    test("a flushed script cache costs one round trip", async () => {
       const { client, keyPrefix } = fresh();
       const store = createRedisStores({ client, keyPrefix }).open();
       await store.addMessages(users(2));
@@ -143,7 +140,7 @@ describe.each(["redis", "redis-7", "redis-6.2", "valkey"] as const)("%s", (name)
       expect((await store.read({ before: newer })).entries).toHaveLength(6);
     });
 
-    test("a key of another type is refused and left alone", async () => {
+    test("a key of another type is refused and not changed", async () => {
       const { client, keyPrefix } = fresh();
       const store = createRedisStores({ client, keyPrefix }).open();
       const { messages, meta } = threadKeys(keyPrefix, store.threadId);
@@ -166,7 +163,7 @@ describe.each(["redis", "redis-7", "redis-6.2", "valkey"] as const)("%s", (name)
       expect(await client.hgetall(meta)).toEqual({ their: "field" });
     });
 
-    test("a thread of a newer format is refused and left alone", async () => {
+    test("a thread of a newer format is refused and not changed", async () => {
       const { client, keyPrefix } = fresh();
       const store = createRedisStores({ client, keyPrefix }).open();
       await store.addMessages([user("a")]);
@@ -189,7 +186,7 @@ describe.each(["redis", "redis-7", "redis-6.2", "valkey"] as const)("%s", (name)
       expect(await client.lrange(messages, 0, -1)).toEqual(before);
     });
 
-    test("a thread that lost its hash says so, and clear makes it whole", async () => {
+    test("reading a thread that lost its hash reports it, and clear repairs it", async () => {
       const { client, keyPrefix } = fresh();
       const store = createRedisStores({ client, keyPrefix }).open();
       await store.commit({ append: [user("a")], metadata: { title: "lost" } });
@@ -203,7 +200,7 @@ describe.each(["redis", "redis-7", "redis-6.2", "valkey"] as const)("%s", (name)
       expect((await store.read()).entries).toMatchObject([{ message: user("c") }]);
     });
 
-    test("a thread that lost its list starts over, without the operations that its hash remembers", async () => {
+    test("a thread that lost its list starts empty, without the remembered operations of its hash", async () => {
       const { client, keyPrefix } = fresh();
       const store = createRedisStores({ client, keyPrefix }).open();
       await store.commit({ append: [user("a")], metadata: { title: "lost" } }, { operationId: "once" });
@@ -215,7 +212,7 @@ describe.each(["redis", "redis-7", "redis-6.2", "valkey"] as const)("%s", (name)
       expect(page).not.toHaveProperty("metadata");
     });
 
-    test("without memory to spare nothing is added, and what frees memory goes through", async () => {
+    test("at the memory limit appends fail, and calls that free memory succeed", async () => {
       const { client, keyPrefix } = fresh();
       const store = createRedisStores({ client, keyPrefix, maxMessages: 3 }).open();
       await store.addMessages(users(3));
@@ -256,7 +253,7 @@ describe.each(["redis", "redis-7", "redis-6.2", "valkey"] as const)("%s", (name)
       expect(await store.listMessages()).toEqual(users(2));
     });
 
-    test("expiry is set on both keys at once, at the same millisecond, and taken off both", async () => {
+    test("the expiry is set on both keys together, to the same millisecond, and removed from both", async () => {
       const { client, keyPrefix } = fresh();
       const [expiring, lasting] = [
         createRedisStores({ client, keyPrefix, ttlMs: 60_000 }),

@@ -6,7 +6,7 @@ import { failure, useScratch } from "./scratch.ts";
 
 const scratch = useScratch();
 
-test("after a restore, revisions and cursors of the lost time may be given again; a copy of the threads knows none", async () => {
+test("after a restore, lost revisions and cursors can be repeated; copies of the threads have none of them", async () => {
   const backup = `${scratch.path}.backup`;
   const live = createSqliteStores({ url: scratch.url });
   await live.open("a").addMessages([user("before the backup")]);

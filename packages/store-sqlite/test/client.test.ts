@@ -23,7 +23,7 @@ describe("a caller's client", () => {
     client.close();
   });
 
-  test("may have any row format as its default", async () => {
+  test("can have any row format as its default", async () => {
     const client = new DatabaseSync(scratch.path, { readBigInts: true, returnArrays: true });
     await using stores = createSqliteStores({ client, maxMessages: 2 });
     const store = stores.open("a");
@@ -51,7 +51,7 @@ describe("a caller's client", () => {
     client.close();
   });
 
-  test("that was closed since is UNAVAILABLE", async () => {
+  test("that was closed since fails with UNAVAILABLE", async () => {
     const client = new DatabaseSync(scratch.path);
     await using stores = createSqliteStores({ client });
     await stores.open("a").addMessages([user("x")]);
@@ -77,7 +77,7 @@ describe("a caller's client", () => {
     client.close();
   });
 
-  test("gets no commit that was waiting when the factory was closed", async () => {
+  test("receives no commit that was waiting when the factory was closed", async () => {
     const client = new DatabaseSync(scratch.path);
     const stores = createSqliteStores({ client });
     await stores.setup();
@@ -90,7 +90,7 @@ describe("a caller's client", () => {
     client.close();
   });
 
-  test("has tables of other programs, which are not used", async () => {
+  test("can have tables of other programs, which are not used", async () => {
     const client = new DatabaseSync(scratch.path);
     client.exec("CREATE TABLE scrollback_threads (title TEXT)");
     await using stores = createSqliteStores({ client });

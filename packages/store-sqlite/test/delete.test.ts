@@ -21,7 +21,7 @@ const rows = () => tables.map((table) => scratch.query(`SELECT 1 FROM scrollback
 const grep = (word: string): string[] =>
   readdirSync(scratch.directory).filter((name) => readFileSync(join(scratch.directory, name)).includes(word));
 
-test("C21 when a deletion returns, nothing of the thread is in any of the files: content, id and operation ids", async () => {
+test("C21 when a deletion returns, no file contains the thread's content, id or operation ids", async () => {
   await using stores = createSqliteStores({ url: scratch.url });
   await stores.open("other").addMessages(users(50, "kept"));
   const store = stores.open("private-name@example.com");
@@ -41,7 +41,7 @@ test("C21 when a deletion returns, nothing of the thread is in any of the files:
   expect(rows()).toEqual([0, 0, 0, 0]);
 });
 
-test("C21 what an expired thread left behind is removed by the deletion of its id, also where it was written to again", async () => {
+test("C21 deleting an id removes the remains of its expired thread, also if it was written again", async () => {
   vi.useFakeTimers({ toFake: ["Date"] });
   await using stores = createSqliteStores({ url: scratch.url, ttlMs: 1_000 });
   await stores.open("a").commit({ append: users(2_500), metadata: "title" });
@@ -57,7 +57,7 @@ test("C21 what an expired thread left behind is removed by the deletion of its i
   expect(rows()).toEqual([0, 0, 0, 0]);
 });
 
-test("C21 a deletion with a wrong revision deletes nothing", async () => {
+test("C21 a deletion with another revision deletes nothing", async () => {
   await using stores = createSqliteStores({ url: scratch.url });
   const store = stores.open("a");
   const first = await store.addMessages([user("1")]);
@@ -71,7 +71,7 @@ test("C21 a deletion with a wrong revision deletes nothing", async () => {
   expect(await store.addMessages([user("3")], { expectedRevision: null })).not.toBe(first);
 });
 
-test("C21 an operation id of a deleted thread is free at once", async () => {
+test("C21 an operation id of a deleted thread can be used again at once", async () => {
   const driver = connect(scratch.path);
   const commit = (newIncarnation: string) =>
     driver.commit(commitRequest({ operationId: "same", newIncarnation, append: ["1u"] }));
@@ -87,7 +87,7 @@ test("C21 an operation id of a deleted thread is free at once", async () => {
   await driver.close();
 });
 
-test("C21 a thread of 100,000 messages disappears at once for readers, and is removed without blocking the event loop", async () => {
+test("C21 a deleted thread of 100,000 messages disappears for readers at once, and is removed without blocking the event loop", async () => {
   const count = 100_000;
   const left = () => Number(scratch.query("SELECT count(*) AS count FROM scrollback_messages")[0]?.count);
   await using stores = createSqliteStores({ url: scratch.url });

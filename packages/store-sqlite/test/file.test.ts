@@ -40,7 +40,7 @@ describe("the file", () => {
     expect(statSync(`${scratch.path}-wal`).mode & 0o777).toBe(0o660);
   });
 
-  test("in a directory that does not exist is a clear error, and works once the directory is there", async () => {
+  test("in a missing directory is a clear error, and works once the directory exists", async () => {
     const deep = join(scratch.directory, "deep");
     await using stores = createSqliteStores({ url: `sqlite:${deep}/chats.db` });
     const store = stores.open("a");
@@ -140,7 +140,7 @@ describe("the file", () => {
 });
 
 describe("a full disk", () => {
-  test("is a clear error that leaves the thread as it was, and passes once there is space", async () => {
+  test("is a clear error that does not change the thread, and writes succeed once there is space", async () => {
     const client = new DatabaseSync(scratch.path);
     client.exec("PRAGMA journal_mode = WAL");
     await using stores = createSqliteStores({ client });

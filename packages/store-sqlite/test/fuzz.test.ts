@@ -51,7 +51,7 @@ function placeOf(table: string, id: string, isLast: boolean): string {
   return `${thread} AND ${key} = (${end})`;
 }
 
-test("C16 a thread with a damaged row is read or fails with CORRUPT at once, and does not count as a failure of the backend", async () => {
+test("C16 reading a thread with a damaged row succeeds or fails with CORRUPT at once, not with a backend failure", async () => {
   const settings = { maxMessages: 4 };
   const connect = () => new SqliteDriver({ path: scratch.path, synchronous: "normal" }, "scrollback_");
   let threads = 0;

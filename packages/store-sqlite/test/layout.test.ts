@@ -12,8 +12,8 @@ import { commitRequest, failure, useScratch } from "./scratch.ts";
 
 const scratch = useScratch();
 
-describe("what is stored", () => {
-  test("ids and records come back whole, NUL characters too", async () => {
+describe("stored data", () => {
+  test("ids and records are read as they were written, including NUL characters", async () => {
     const driver = connect(scratch.path);
     const ids = ["a", "a\0", "a\0b", "\0", "a%", "A", "é", "e\u0301", "😀", "\u0001\u001f", "'; --"];
     for (const threadId of ids) {
@@ -70,7 +70,7 @@ describe("what is stored", () => {
     expect(scratch.query("SELECT count(*) AS rows FROM scrollback_messages")).toEqual([{ rows: 3 }]);
   });
 
-  test("what clear dropped is in none of the files when it returns", async () => {
+  test("content dropped by clear is in no file when it returns", async () => {
     await using stores = createSqliteStores({ url: scratch.url });
     const store = stores.open("a");
     await stores.open("other").addMessages(users(50, "kept"));

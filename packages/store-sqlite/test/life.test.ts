@@ -53,7 +53,7 @@ describe("the lifecycle of a factory", () => {
 });
 
 describe("expiry", () => {
-  test("an expired thread that is written again starts over and leaves no rows", async () => {
+  test("an expired thread that is written again starts empty, and its old rows are removed", async () => {
     vi.useFakeTimers({ toFake: ["Date"] });
     await using stores = createSqliteStores({ url: scratch.url, ttlMs: 1_000 });
     const store = stores.open("a");
@@ -90,7 +90,7 @@ describe("expiry", () => {
     await brief.close();
   });
 
-  test("a clock that goes back does not bring back what was swept in part", async () => {
+  test("a clock that goes back does not restore a partly swept thread", async () => {
     vi.useFakeTimers({ toFake: ["Date"] });
     const start = Date.now();
     await using brief = createSqliteStores({ url: scratch.url, ttlMs: 1_000 });
@@ -111,7 +111,7 @@ describe("expiry", () => {
       await stores.open("a").commit({ append: users(count), metadata: "title" });
       vi.setSystemTime(Date.now() + 1_001);
     };
-    test("starts over, and its old messages are removed in small steps", async () => {
+    test("starts empty, and its old messages are removed in small steps", async () => {
       await makeExpired();
       await using stores = createSqliteStores({ url: scratch.url });
       const store = stores.open("a");

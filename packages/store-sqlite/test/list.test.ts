@@ -39,7 +39,7 @@ test("C20 a prefix of any characters is literal text, and pages of any size retu
   }
 });
 
-test("C20 threads that stay are listed once while others are written and deleted, also the one that the cursor names", async () => {
+test("C20 existing threads are listed once while others are written and deleted, also the one in the cursor", async () => {
   await using stores = open();
   await using others = open();
   const names = Array.from({ length: 60 }, (_, index) => `${index} ${index % 3 ? "stays" : "goes"}`);
@@ -58,7 +58,7 @@ test("C20 threads that stay are listed once while others are written and deleted
   expect(listed.filter((id) => id.endsWith("stays")).sort()).toEqual(staying.sort());
 });
 
-test("C20 expired threads are never listed, also where thousands of them wait to be removed", async () => {
+test("C20 expired threads are not listed, also while thousands of them wait for removal", async () => {
   vi.useFakeTimers({ toFake: ["Date"] });
   const brief = createStores(connect(scratch.path), { ttlMs: 1_000 });
   await using lasting = open();
@@ -95,8 +95,8 @@ test("C20 an invalid cursor, or one of another prefix, is rejected", async () =>
   await using stores = open();
   for (const id of ["a1", "a2", "b1", "b2"]) await stores.open(id).addMessages([user(id)]);
   const { cursor = "" } = await stores.listThreads({ prefix: "a", limit: 1 });
-  const wrong = ["a1", "after.", "after.*", `${cursor}=`, ` ${cursor}`, "after._w", "0", "{}"];
-  for (const attempt of wrong) {
+  const invalid = ["a1", "after.", "after.*", `${cursor}=`, ` ${cursor}`, "after._w", "0", "{}"];
+  for (const attempt of invalid) {
     expect(await failure(stores.listThreads({ cursor: attempt })), attempt).toMatchObject({
       code: "INVALID_ARGUMENT",
     });
@@ -107,7 +107,7 @@ test("C20 an invalid cursor, or one of another prefix, is rejected", async () =>
   expect((await stores.listThreads({ prefix: "a", cursor })).threads).toMatchObject([{ threadId: "a2" }]);
 });
 
-test("C20 two table prefixes never see each other's threads", async () => {
+test("C20 two table prefixes list separate threads", async () => {
   await using stores = open();
   await using others = open({ tablePrefix: "others_" });
   await stores.open("ours").addMessages([user("a")]);
@@ -132,7 +132,7 @@ test("C16 a thread with a damaged row is reported, and does not hide the others"
   expect(reported).toEqual([expect.stringContaining('"b"'), expect.stringContaining('"c"')]);
 });
 
-test("a page walks the index of ids, and finds the newest commit of each thread by its key", async () => {
+test("a page scans the index of ids, and finds the newest commit of each thread by its key", async () => {
   await using stores = open();
   await stores.setup();
   const raw = new DatabaseSync(scratch.path);

@@ -14,7 +14,7 @@ async function importOn(version: string, name: string): Promise<string> {
 }
 
 test.each(["20.20.2", "22.5.0", "22.12.0"])(
-  "C13 on Node %s an import says in one sentence what is missing",
+  "C13 on Node %s an import reports in one sentence what is missing",
   async (version) => {
     for (const name of ["@scrollback/store-core", "@scrollback/store-sqlite"]) {
       expect(await importOn(version, name)).toBe(
@@ -24,7 +24,7 @@ test.each(["20.20.2", "22.5.0", "22.12.0"])(
   },
 );
 
-test("C13 where Node has no SQLite, the import of the adapter says so, and the core needs none", async () => {
+test("C13 without SQLite in Node the import of the adapter reports it, and the core works", async () => {
   expect(await importOn("22.13.0", "@scrollback/store-core")).toBe("imported");
   expect(await importOn("26.0.0", "@scrollback/store-sqlite")).toBe(
     "store-sqlite: this Node.js has no node:sqlite; it was built or started without it",

@@ -10,7 +10,7 @@ import { useScratch } from "./scratch.ts";
 const scratch = useScratch();
 
 describe("options", () => {
-  const wrong: [string, unknown, RegExp][] = [
+  const invalid: [string, unknown, RegExp][] = [
     ["nothing", undefined, /give url or client/],
     ["neither url nor client", {}, /give url or client/],
     ["both", { url: "sqlite::memory:", client: new DatabaseSync(":memory:") }, /not both/],
@@ -19,8 +19,12 @@ describe("options", () => {
     ["a URL without a path", { url: "sqlite:" }, /url must be like/],
     ["a URL with a host", { url: "sqlite://chats.db" }, /not a host/],
     ["a URL with parameters", { url: "sqlite:chats.db?mode=ro" }, /takes no parameters/],
-    ["a URL that is none", { url: 7 }, /url must be like/],
-    ["a client that is none", { client: { prepare() {}, exec() {} } }, /client must be an open DatabaseSync/],
+    ["a value that is not a URL", { url: 7 }, /url must be like/],
+    [
+      "a value that is not a client",
+      { client: { prepare() {}, exec() {} } },
+      /client must be an open DatabaseSync/,
+    ],
     [
       "a closed client",
       { client: new DatabaseSync(":memory:", { open: false }) },
@@ -40,9 +44,9 @@ describe("options", () => {
       { client: new DatabaseSync(":memory:"), synchronous: "full" },
       /with url only/,
     ],
-    ["a wrong common option", { url: "sqlite::memory:", maxMessages: 0 }, /maxMessages must be/],
+    ["an invalid common option", { url: "sqlite::memory:", maxMessages: 0 }, /maxMessages must be/],
   ];
-  test.each(wrong)("%s is refused", (_, options, message) => {
+  test.each(invalid)("%s is refused", (_, options, message) => {
     let error: unknown;
     try {
       createSqliteStores(options as SqliteOptions);
@@ -52,7 +56,7 @@ describe("options", () => {
     expect(StoreError.is(error, "INVALID_ARGUMENT") && error.message).toMatch(message);
   });
 
-  test("nothing is opened before the first call", async () => {
+  test("no file is opened before the first call", async () => {
     const stores = createSqliteStores({ url: scratch.url });
     const store = stores.open("a");
     stores.restore(await store.serialize());
@@ -105,7 +109,7 @@ describe("options", () => {
 });
 
 describe(":memory:", () => {
-  test("ends with its factory and is shared with none", async () => {
+  test("ends with its factory and is not shared", async () => {
     const one = createSqliteStores({ url: "sqlite::memory:" });
     await using two = createSqliteStores({ url: "sqlite::memory:" });
     await one.open("a").addMessages([user("hello")]);
@@ -117,7 +121,7 @@ describe(":memory:", () => {
     expect(existsSync(":memory:")).toBe(false);
   });
 
-  test("is not shared, as its driver's capabilities say", () => {
+  test('has sharing "driver" in its driver\'s capabilities', () => {
     const sharing = (source: ConstructorParameters<typeof SqliteDriver>[0]) =>
       new SqliteDriver(source, "scrollback_").capabilities.sharing;
     expect(sharing({ path: ":memory:", synchronous: "full" })).toBe("driver");

@@ -53,7 +53,7 @@ async function release(child: ChildProcess): Promise<void> {
   await once(child, "exit");
 }
 
-test("a writer killed 20 times in the middle of its commits leaves whole batches and loses none that it acknowledged", async () => {
+test("a writer killed 20 times during its commits leaves whole batches, including all that were acknowledged", async () => {
   const rounds: { name: string; acknowledged: number }[] = [];
   await using stores = createSqliteStores({ url: scratch.url });
   for (let round = 1; round <= 20; round++) {
@@ -83,7 +83,7 @@ test("a writer killed 20 times in the middle of its commits leaves whole batches
   expect(await stores.open("other").listMessages()).toHaveLength(20);
 });
 
-test("processes that open and close one new file at once lose nothing", async () => {
+test("processes that open and close one new file concurrently lose nothing", async () => {
   const names = ["one", "two", "three", "four"];
   await Promise.all(names.map((name) => succeed(start("reopen", name))));
   await using stores = createSqliteStores({ url: scratch.url });
@@ -95,7 +95,7 @@ test("processes that open and close one new file at once lose nothing", async ()
   }
 });
 
-test("C21 processes that begin and delete one thread at once see it whole or not at all, and leave nothing of it", async () => {
+test("C21 processes that create and delete one thread concurrently read it whole or not at all, and leave nothing of it", async () => {
   await Promise.all(["one", "two", "three"].map((name) => succeed(start("delete", name))));
   await using stores = createSqliteStores({ url: scratch.url });
   expect(await stores.listThreads()).toEqual({ threads: [] });
@@ -124,7 +124,7 @@ test("C21 a process killed while it deletes leaves the thread whole or gone, and
 });
 
 describe("while another process holds the write lock", () => {
-  test("the event loop runs, reads are served, and the commit follows once the lock is free", async () => {
+  test("the event loop runs, reads succeed, and the commit follows once the lock is free", async () => {
     await using stores = createSqliteStores({ url: scratch.url });
     const store = stores.open("thread");
     await store.addMessages([user("before")]);
@@ -151,7 +151,7 @@ describe("while another process holds the write lock", () => {
     expect(longestGap).toBeLessThan(500);
   });
 
-  test("aborted commits reject at once and are not made later, the one that tries and the one in line", async () => {
+  test("aborted commits, retrying and queued, reject at once and are not applied later", async () => {
     await using stores = createSqliteStores({ url: scratch.url });
     const store = stores.open("thread");
     await store.addMessages([user("before")]);
@@ -171,7 +171,7 @@ describe("while another process holds the write lock", () => {
     expect(await store.listMessages()).toEqual([user("before"), user("after")]);
   });
 
-  test("a commit and a first opening give up after 10 seconds, as retryable, and work when tried again", async () => {
+  test("a commit and a first opening fail after 10 seconds, as retryable, and succeed when retried", async () => {
     await using stores = createSqliteStores({ url: scratch.url });
     await stores.open("thread").addMessages([user("before")]);
     await using unprepared = createSqliteStores({ url: scratch.url, tablePrefix: "others_" });
@@ -192,7 +192,7 @@ describe("while another process holds the write lock", () => {
     expect(await unprepared.open("thread").listMessages()).toEqual([user("late")]);
   });
 
-  test("a factory can be closed; the commit that waited is CLOSED and is not made", async () => {
+  test("a factory can be closed; the waiting commit fails with CLOSED and is not applied", async () => {
     const stores = createSqliteStores({ url: scratch.url });
     const store = stores.open("thread");
     await store.addMessages([user("before")]);

@@ -32,7 +32,7 @@ describe("AggregatorAgent", () => {
     expect(await told(chat)).toEqual(["user: Hi", "X: X 1", "Y: Y 1", "B: B 1"]);
   });
 
-  test("nested: only the last message surfaces, under the aggregator's name; the inner chat keeps the whole", async () => {
+  test("nested: only the last message is visible, under the aggregator's name; the inner chat keeps all messages", async () => {
     const chatInside = inner();
     const b = actor("B");
     const chat = new AgentGroupChat({ agents: [team("nested", chatInside), b], maximumIterations: 2 });
@@ -69,7 +69,7 @@ describe("AggregatorAgent", () => {
     expect(await streamed("nested")).toEqual(["Team~ Y 1", "Team: Y 1"]);
   });
 
-  test("what tools do inside stays inside", async () => {
+  test("tool messages stay in the inner chat", async () => {
     const x = actor("X", [[call("1"), result("1"), { role: "assistant", content: "Warm." }]]);
     const chatInside = new AgentGroupChat({ agents: [x] });
     const chat = new AgentGroupChat({ agents: [team("flat", chatInside)] });
@@ -130,7 +130,7 @@ describe("AggregatorAgent", () => {
     expect(await told(restored)).toEqual(["user: Hi", "Team: Y 1", "B: B 1", "Team: Y 1", "B: B 1"]);
   });
 
-  test("a restore that fails behind it takes its inner chat back too, and nothing of a stored one is lost", async () => {
+  test("a restore that fails at a later channel also resets the inner chat, and a stored inner chat loses nothing", async () => {
     for (const isStored of [false, true]) {
       const stores = createMemoryStores();
       const options = () => ({ agents: [actor("X")], ...(isStored && { store: stores.open("inside") }) });
@@ -152,7 +152,7 @@ describe("AggregatorAgent", () => {
     }
   });
 
-  test("with both chats on stores, a restart doubles nothing on either side", async () => {
+  test("with both chats on stores, a restart doubles no message in either chat", async () => {
     const stores = createMemoryStores();
     for (const mode of ["flat", "nested"] as const) {
       const open = () => {
@@ -227,7 +227,7 @@ describe("AggregatorAgent", () => {
     ["flat", "Y 1", ["Y: Y 1"]],
     ["nested", "Y 1", ["Team: Y 1"]],
   ] as const)(
-    "%s: what was said inside when the process ended before %s was kept outside surfaces next",
+    "%s: inner messages are yielded next if the process ended before %s was stored in the outer chat",
     async (mode, text, surfaces) => {
       const drivers = [new WatchedDriver(), new WatchedDriver()] as const;
       const ends = (_agent: ChatParticipant, history: readonly ChatMessage[]) =>
@@ -241,7 +241,7 @@ describe("AggregatorAgent", () => {
     },
   );
 
-  test("what the outer store did not take surfaces next in the same process too", async () => {
+  test("inner messages that the outer store rejected are yielded next, also in the same process", async () => {
     const drivers = [new WatchedDriver(), new WatchedDriver()] as const;
     const { chat } = opened("flat", drivers);
     await chat.addMessages([user("Hi")]);
@@ -250,7 +250,7 @@ describe("AggregatorAgent", () => {
     expect(await told(chat)).toEqual(["user: Hi", "X: X 1", "Y: Y 1", "X: X 2"]);
   });
 
-  test("an inner chat that came to its end says so, unless it resets itself", async () => {
+  test("a completed inner chat without automaticReset fails its next turn", async () => {
     const ended = new AgentGroupChat({ agents: [actor("X")], termination: () => true });
     const chat = new AgentGroupChat({ agents: [team("flat", ended)], maximumIterations: 2 });
     expect(await failureOf(listen(chat.invoke()))).toMatchObject({

@@ -5,7 +5,7 @@ import { failureOf } from "../models.ts";
 import { actor, call, dialogue, listen, OwnChannel, result, told, user } from "./cast.ts";
 
 describe("channels", () => {
-  test("agents hear each other, in one order, each message once", async () => {
+  test("agents receive each other's messages, in one order, each message once", async () => {
     const [a, b, c] = [actor("A"), actor("B", [], { reducer: { reduce: async (m) => [...m] } }), actor("C")];
     const chat = new AgentGroupChat({ agents: [a, b, c], maximumIterations: 6 });
     await chat.addMessages([user("Hi")]);
@@ -153,7 +153,7 @@ describe("queues", () => {
     expect(channel.received).toEqual([["user: 1", "A: A 1"]]);
   });
 
-  test("a batch that failed stays, shows at the next invoke, and is received before what came after it", async () => {
+  test("a failed batch is kept, fails the next invoke, and is received before later ones", async () => {
     const { channel, own, chat } = pair();
     await listen(chat.invoke(own));
     channel.failures = 1;
@@ -169,7 +169,7 @@ describe("queues", () => {
     expect(channel.received).toEqual([["user: 1"], ["user: 2"]]);
   });
 
-  test("a batch that failed is tried again with the next one, and the failure still shows once", async () => {
+  test("a failed batch is retried with the next one, and its failure is reported once", async () => {
     const { channel, own, chat } = pair();
     await listen(chat.invoke(own));
     channel.failures = 1;

@@ -78,7 +78,7 @@ describe("a ChatAgent", () => {
     ]);
   });
 
-  test("asks its model at most maxSteps times in a turn, and the last tool exchange is visible then", async () => {
+  test("calls its model at most maxSteps times in a turn, and then the last tool exchange is visible", async () => {
     const model = scripted(() => weatherCall("Ghent", crypto.randomUUID()));
     const writer = new ChatAgent({ model, name: "W", tools: weatherTools().tools, maxSteps: 2 });
     const chat = new AgentGroupChat({ agents: [writer] });
@@ -126,7 +126,7 @@ describe("a ChatAgent", () => {
     expect(queries).toEqual([["user: 1"], ["user: 2"]]);
   });
 
-  test("its reducer is the channel's: asked once a turn", async () => {
+  test("its reducer is the channel's, and is called once per turn", async () => {
     let reductions = 0;
     const model = scripted("one", "two", "three");
     const reducer = {

@@ -50,7 +50,7 @@ describe("messages", () => {
     expect(messages[1]).toEqual({ role: "user", content: "one", id: expect.any(String) });
   });
 
-  test("what goes in and what comes out is a copy: to change it changes no history", async () => {
+  test("messages are copied in and out: changing them does not change the history", async () => {
     const [a, b] = [actor("A"), actor("B")];
     const chat = new AgentGroupChat({ agents: [a, b], maximumIterations: 2 });
     const mine = { ...user("Hi"), id: "m", authorName: "Ada", metadata: { at: new Date(5) } };
@@ -73,7 +73,7 @@ describe("messages", () => {
     expect(await told(chat)).toEqual(["user: one", "user: two", "user: two"]);
   });
 
-  test("system messages are rejected, and nothing of their batch is added", async () => {
+  test("system messages are rejected with their whole batch", async () => {
     const chat = new AgentGroupChat();
     const error = await failureOf(chat.addMessages([user("Hi"), { role: "system", content: "secret" }]));
     expect(StoreError.is(error, "INVALID_ARGUMENT")).toBe(true);
@@ -82,7 +82,7 @@ describe("messages", () => {
     expect(await chat.getMessages()).toEqual([]);
   });
 
-  test("an agent's system messages enter nothing", async () => {
+  test("an agent's system messages are not added to the history", async () => {
     const a = actor("A", [
       [
         { role: "system", content: "be A" },

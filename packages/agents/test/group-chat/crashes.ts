@@ -85,17 +85,17 @@ export function describeCrashes(backend: string, urlOf: () => string): void {
     if (backend === "memory") return;
 
     test.each([
-      ["before it has said a word", { agent: "Ann", call: 1 }, undefined, ["user: Hi", "user: All"]],
+      ["before its first message", { agent: "Ann", call: 1 }, undefined, ["user: Hi", "user: All"]],
       ["between its tools and its answer", { agent: "Bob", call: 2 }, undefined, twoRounds.slice(0, 5)],
       ["in a later round", { agent: "Cy", call: 2 }, undefined, twoRounds.slice(0, -1)],
       [
-        "after its answer, before the termination was asked",
+        "after its answer, before the termination was called",
         { agent: "Bob", call: 1 },
         "termination",
         twoRounds.slice(0, 6),
       ],
     ] as const)(
-      "killed in the middle of a turn, %s, it goes on with the right speaker, nothing lost, nothing doubled",
+      "killed during a turn, %s, it continues with the right agent and loses and doubles nothing",
       async (_when, waitAt, waitIn, kept) => {
         const threadId = randomUUID();
         await crash({ url, threadId, input, turns: 9, waitAt, ...(waitIn && { waitIn }) });
@@ -108,7 +108,7 @@ export function describeCrashes(backend: string, urlOf: () => string): void {
       },
     );
 
-    test("killed in every turn, it comes to its end all the same", async () => {
+    test("killed in every turn, it still completes", async () => {
       const threadId = randomUUID();
       const doomed: Assignment["waitAt"][] = [
         { agent: "Bob", call: 1 },

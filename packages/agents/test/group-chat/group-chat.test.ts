@@ -32,7 +32,7 @@ describe("invoke", () => {
     expect(chat.isComplete).toBe(false);
   });
 
-  test("a termination of one's own has 99 turns, and reaching the limit is not completion", async () => {
+  test("a custom termination has a limit of 99 turns, and reaching the limit is not completion", async () => {
     let asked = 0;
     const never = () => {
       asked += 1;
@@ -122,7 +122,7 @@ describe("invoke", () => {
     expect(await told(lost)).toEqual(["user: Hi"]);
   });
 
-  test("an agent that failed before it answered is asked again, and no other in its place", async () => {
+  test("an agent that failed before it answered takes the next turn again", async () => {
     const flaky = actor("A", [{ error: new Error("down") }]);
     const chat = new AgentGroupChat({ agents: [flaky, actor("B")] });
     await failureOf(listen(chat.invoke()));
@@ -130,7 +130,7 @@ describe("invoke", () => {
     expect(await listen(chat.invoke())).toEqual(["B: B 1"]);
   });
 
-  test("a reader that stops after an answer: the termination is asked first when the chat is invoked again", async () => {
+  test("after a reader stops at an answer, the next invoke calls the termination first", async () => {
     const chat = new AgentGroupChat({ agents: three(), termination: new RegexTermination("A 1") });
     for await (const _ of chat.invoke()) break;
     expect(chat.isComplete).toBe(false);
@@ -140,7 +140,7 @@ describe("invoke", () => {
 });
 
 describe("selection", () => {
-  test("initialAgent takes the first turn of all, then the selection starts from the beginning", async () => {
+  test("initialAgent takes the first turn, then the selection starts from the beginning", async () => {
     const [a, b, c] = three();
     const chat = new AgentGroupChat({ agents: [a, b, c], initialAgent: c, maximumIterations: 4 });
     await chat.addMessages([user("Hi")]);
@@ -162,7 +162,7 @@ describe("selection", () => {
     expect(await listen(other.invoke()), "it has not spoken in this one").toEqual(["A: A 3"]);
   });
 
-  test("no agents to select from is an error", async () => {
+  test("an empty list of agents fails", async () => {
     const error = await failureOf(listen(new AgentGroupChat().invoke()));
     expect(error).toMatchObject({
       code: "INVALID_STATE",
@@ -173,7 +173,7 @@ describe("selection", () => {
     });
   });
 
-  test("SequentialSelection starts over after reset, and supports a list that becomes shorter", async () => {
+  test("SequentialSelection restarts after reset, and accepts a shorter list", async () => {
     const [a, b, c] = three();
     const selection = new SequentialSelection();
     const next = async (...agents: ChatParticipant[]) => (await selection.next(agents, [])).id;

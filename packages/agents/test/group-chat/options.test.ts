@@ -17,7 +17,7 @@ const model = scripted();
 /** What a caller without types may give. */
 const given = (value: unknown) => value as never;
 
-describe("bad options are rejected by the constructor, by name", () => {
+describe("invalid options are rejected by the constructor, by name", () => {
   test.each<[string, () => unknown, string]>([
     ["no object", () => new AgentGroupChat(given("x")), "AgentGroupChat: options must be an object"],
     ["unknown", () => new AgentGroupChat(given({ agent: a })), 'AgentGroupChat: unknown option "agent"'],
@@ -120,7 +120,7 @@ describe("bad options are rejected by the constructor, by name", () => {
     ],
     ["no patterns", () => new RegexTermination([]), "RegexTermination: patterns must not be empty"],
     ["a pattern", () => new RegexTermination(["ok", given(1)]), "patterns[1] must be a regular expression"],
-    ["a wrong pattern", () => new RegexTermination("("), "patterns[0] must be a regular expression"],
+    ["an invalid pattern", () => new RegexTermination("("), "patterns[0] must be a regular expression"],
     ["no terminations", () => new AggregateTermination([]), "terminations must be a non-empty array"],
     ["a termination", () => new AggregateTermination([given(1)]), "terminations[0] must be a function"],
     [
@@ -134,20 +134,20 @@ describe("bad options are rejected by the constructor, by name", () => {
   });
 });
 
-describe("bad arguments are rejected by name, and change nothing", () => {
+describe("invalid arguments are rejected by name, and change nothing", () => {
   test.each<[string, (one: AgentGroupChat) => Promise<unknown>, string]>([
     [
-      "addMessages of no list",
+      "addMessages without a list",
       (one) => one.addMessages(given(user("secret"))),
       "addMessages: messages must be an array",
     ],
     [
-      "addMessages of no message",
+      "addMessages without a message",
       (one) => one.addMessages([user("x"), given({ role: "x", content: "secret" })]),
       "addMessages: messages[1]: role",
     ],
     [
-      "addMessages of what no store carries",
+      "addMessages with an unstorable value",
       (one) => one.addMessages([{ ...user("secret"), metadata: () => 1 }]),
       "metadata",
     ],
@@ -184,7 +184,7 @@ describe("bad arguments are rejected by name, and change nothing", () => {
       'createChannel of agent "b": result',
     ],
     [
-      "what an agent says",
+      "an agent's message",
       (one) => listen(one.invoke(actor("B", [given([{ role: "x" }])]))),
       'agent "b": message[0]: role',
     ],

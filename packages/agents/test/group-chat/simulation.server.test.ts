@@ -2,7 +2,7 @@ import { runScenarioTests } from "@scrollback/conformance";
 import { run } from "./simulation/run.ts";
 
 runScenarioTests({
-  title: "a hundred thousand steps of a group chat under every fault lose, double and reorder no message",
+  title: "100,000 steps of a group chat under every fault lose, double and reorder no message",
   run,
   module: "packages/agents/test/group-chat/simulation/run.ts",
   acts: 40,

@@ -56,7 +56,7 @@ describe("serialize and restore", () => {
   });
 
   test.each(["1u0000000001000null", "1u00000000010007", '1u0000000001000{"role":"user"}'])(
-    "a record that is no message (%s) is INVALID_STATE",
+    "a record that is not a message (%s) fails with INVALID_STATE",
     async (record) => {
       const state = json(await saved());
       state.history.thread.messages[0] = record;
@@ -69,7 +69,7 @@ describe("serialize and restore", () => {
     },
   );
 
-  test("a restored chat is the same: history, views, next agent, completion", async () => {
+  test("a restored chat has the same history, views, next agent and completion", async () => {
     const chat = fresh();
     await chat.restore(await saved());
     expect(await told(chat)).toEqual(["user: Hi", "A: A 1", "B: B 1", "A: A 2"]);
@@ -82,7 +82,7 @@ describe("serialize and restore", () => {
     expect(again.isComplete).toBe(true);
   });
 
-  test("a channel's own state is kept: what a reducer made of the history is not made again", async () => {
+  test("a channel's state is restored: the history is not reduced again", async () => {
     const settings = { keeps: 1 };
     let reductions = 0;
     const reducer = {
@@ -130,7 +130,7 @@ describe("serialize and restore", () => {
     }
   });
 
-  test("says which participants are missing, and leaves the chat empty", async () => {
+  test("names the missing participants, and leaves the chat empty", async () => {
     const chat = new AgentGroupChat({ agents: [actor("A")] });
     const error = await failureOf(chat.restore(await saved()));
     expect(error).toMatchObject({
@@ -143,7 +143,7 @@ describe("serialize and restore", () => {
     expect(await told(chat)).toHaveLength(4);
   });
 
-  test("a participant of another kind than before counts as missing", async () => {
+  test("a participant of another kind counts as missing", async () => {
     const other = new ChatAgent({ id: "b", name: "B", model: scripted() });
     const chat = new AgentGroupChat({ agents: [actor("A"), other] });
     expect(await failureOf(chat.restore(await saved()))).toMatchObject({
@@ -191,7 +191,7 @@ describe("serialize and restore", () => {
     [{ channels: "x" }, "channels"],
     [{ isComplete: "yes" }, "isComplete"],
     [{ turn: "a" }, "turn"],
-  ])("a foreign state is INVALID_STATE: %j", async (change, field) => {
+  ])("a foreign state fails with INVALID_STATE: %j", async (change, field) => {
     const state = await saved();
     const foreign = change === null || Array.isArray(change) ? change : { ...state, ...change };
     const chat = fresh();

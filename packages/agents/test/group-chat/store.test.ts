@@ -51,7 +51,7 @@ describe("a chat on a store", () => {
     expect(counts).toEqual([3, 4, 5]);
   });
 
-  test("continues from the store alone: history, next agent, channels", async () => {
+  test("restores history, next agent and channels from the store alone", async () => {
     const first = open();
     await first.addMessages([user("Hi")]);
     await listen(first.invoke());
@@ -74,7 +74,7 @@ describe("a chat on a store", () => {
     });
   });
 
-  test("has the last complete message after a crash in a turn, and the same agent continues", async () => {
+  test("keeps the last complete message after a crash in a turn, and the same agent continues", async () => {
     const calls: ChatMessage[] = [call("1"), result("1"), { role: "assistant", content: "Warm." }];
     const before = open();
     await before.addMessages([user("Hi")]);
@@ -110,7 +110,7 @@ describe("a chat on a store", () => {
     expect(await listen(fresh.invoke())).toEqual(["C: C 1"]);
   });
 
-  test("asks the termination that a crash kept from being asked", async () => {
+  test("calls the termination that a crash had prevented", async () => {
     const hung = open({ termination: () => new Promise<boolean>(() => {}) });
     const invocation = hung.invoke();
     await invocation.next();
@@ -121,7 +121,7 @@ describe("a chat on a store", () => {
     expect(restored.isComplete).toBe(true);
   });
 
-  test("a reply that was lost doubles nothing, and loses nothing", async () => {
+  test("a lost reply doubles and loses nothing", async () => {
     const driver = new WatchedDriver();
     const store = createStores(driver).open("t");
     const chat = new AgentGroupChat({ agents: cast(), store, maximumIterations: 3 });
@@ -132,7 +132,7 @@ describe("a chat on a store", () => {
     expect(await store.listMessages()).toHaveLength(4);
   });
 
-  test("a commit with an unknown outcome: the thread is read again", async () => {
+  test("a commit with an unknown outcome reads the thread again", async () => {
     const driver = new WatchedDriver();
     const store = createStores(driver).open("t");
     const chat = new AgentGroupChat({ agents: cast(), store });
@@ -154,7 +154,7 @@ describe("a chat on a store", () => {
     expect(await told(chat, chat.agents[1])).toEqual(["user: Hi", "A: A 1", "user: Go on", "B: B 1"]);
   });
 
-  test("an answer that was not written is generated again by the same agent", async () => {
+  test("an unwritten answer is generated again by the same agent", async () => {
     const driver = new WatchedDriver();
     const chat = new AgentGroupChat({ agents: cast(), store: createStores(driver).open("t") });
     await chat.addMessages([user("Hi")]);
@@ -203,13 +203,13 @@ describe("a chat on a store", () => {
     [{ version: 1, isComplete: false, turn: { agent: "a" } }, "turn"],
     [{ version: 1, isComplete: false, selection: "x" }, "position"],
     ["x", "metadata.groupChat"],
-  ])("metadata that no chat wrote is INVALID_STATE: %j", async (groupChat, field) => {
+  ])("foreign metadata fails with INVALID_STATE: %j", async (groupChat, field) => {
     await stores.open("t").commit({ metadata: { groupChat } });
     const error = await failureOf(open().getMessages());
     expect(error).toMatchObject({ code: "INVALID_STATE", message: expect.stringContaining(field) });
   });
 
-  test("its state holds no message text, and a chat on another thread moves there", async () => {
+  test("its state contains no message text, and restore moves a chat to the state's thread", async () => {
     const sqlLike = createMemoryStores();
     const chat = open();
     await chat.addMessages([user("a secret word")]);
@@ -225,7 +225,7 @@ describe("a chat on a store", () => {
     expect(await listen(moved.invoke())).toEqual(["B: B 1"]);
   });
 
-  test("a thread that no chat wrote is gone on from too, and an aggregator takes it once, over restarts", async () => {
+  test("a thread without a chat's metadata is continued, and an aggregator receives it once, also after restarts", async () => {
     await stores.open("t").addMessages([user("Hi"), { role: "assistant", content: "Hello" }]);
     for (const round of [1, 2]) {
       const chatInside = new AgentGroupChat({ agents: [actor("X")], store: stores.open("inside") });
@@ -249,7 +249,7 @@ describe("a chat on a store", () => {
     expect(await listen(second.invoke())).toEqual(["B: B 1"]);
   });
 
-  test("of two processes on one thread one turn is stored, also when both began it", async () => {
+  test("one turn is stored if two processes on one thread both start it", async () => {
     const held = Promise.withResolvers<void>();
     const slow = (name: string) =>
       actor(name, [], {
@@ -271,7 +271,7 @@ describe("a chat on a store", () => {
     expect(await stores.open("t").listMessages()).toHaveLength(2);
   });
 
-  test("counts as used for restore when the thread holds messages", async () => {
+  test("counts as used for restore if the thread has messages", async () => {
     const chat = open();
     await chat.addMessages([user("Hi")]);
     const state = await chat.serialize();

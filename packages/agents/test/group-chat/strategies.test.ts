@@ -22,7 +22,7 @@ describe("ModelSelection", () => {
       typeof content === "string" ? content : content.map((part) => ("text" in part ? part.text : "")).join(),
     );
 
-  test("gives the model names and history, without blank messages, and takes the name that it answers", async () => {
+  test("sends names and history without blank messages to the model, and selects the answered name", async () => {
     const model = scripted(' "B".\n');
     const selection = new ModelSelection({ model, prompt: "Who is next?" });
     expect((await selection.next(three(), history)).id).toBe("b");
@@ -37,7 +37,7 @@ describe("ModelSelection", () => {
     ]);
   });
 
-  test("gives names only with namesOnly, and what the reducer leaves", async () => {
+  test("sends only names with namesOnly, and the reduced history with a reducer", async () => {
     const model = scripted("A", "A");
     await new ModelSelection({ model, namesOnly: true }).next(three(), history);
     expect(asked(model)[1]).toBe("Agents:\nA\nB\nC\n\nHistory:\nA\nAda");
@@ -59,7 +59,7 @@ describe("ModelSelection", () => {
   test.each([
     ["no result", "  ", "Agent Failure - Strategy unable to determine next agent"],
     ["an unknown name", "Zoe", "Agent Failure - Strategy unable to select next agent"],
-  ])("%s is an error, unless the initial agent is the fallback", async (_what, answer, problem) => {
+  ])("%s fails, unless the initial agent is the fallback", async (_what, answer, problem) => {
     const [a, b, c] = three();
     const chat = (useInitialAgentAsFallback: boolean) =>
       new AgentGroupChat({
@@ -106,11 +106,11 @@ describe("termination", () => {
     ["yesterday", false],
     ["It is not, yes", false],
     ["", false],
-  ])("ModelTermination takes %j for %s", async (answer, ends) => {
+  ])("ModelTermination parses %j as %s", async (answer, ends) => {
     expect(await new ModelTermination({ model: scripted(answer) }).shouldTerminate(a, [])).toBe(ends);
   });
 
-  test("ModelTermination asks with a prompt and the history, and parseResult says what the answer means", async () => {
+  test("ModelTermination sends the prompt and the history, and parseResult interprets the answer", async () => {
     const model = scripted("done");
     const termination = new ModelTermination({
       model,
@@ -122,7 +122,7 @@ describe("termination", () => {
     expect(JSON.stringify(prompts(model))).toContain("Hi");
   });
 
-  test("RegexTermination looks at the last message only, each time from its beginning", async () => {
+  test("RegexTermination tests only the last message, each time from its beginning", async () => {
     const termination = new RegexTermination([/approved/gi, "^done$"]);
     const ends = (...texts: string[]) => termination.shouldTerminate(a, texts.map(user));
     expect(await ends("Approved!")).toBe(true);
@@ -133,7 +133,7 @@ describe("termination", () => {
     expect(await ends()).toBe(false);
   });
 
-  test("AggregateTermination asks all, each in its scope: all must agree, or any", async () => {
+  test("AggregateTermination calls all terminations, each in its scope: all must agree, or any", async () => {
     const asked: number[] = [];
     const says = (answer: boolean, index: number) => () => {
       asked.push(index);

@@ -31,7 +31,7 @@ describe("streaming", () => {
     expect(await told(chat)).toEqual(["user: Hi", "Writer: A fine bicycle.", "B: B 1"]);
   });
 
-  test("a custom participant may stream", async () => {
+  test("a custom participant can stream", async () => {
     const own = actor("Own", [], {
       async *invokeStream() {
         yield { type: "text-delta", text: "Hel" };
@@ -44,7 +44,7 @@ describe("streaming", () => {
     expect(await told(chat)).toEqual(["Own: Hello"]);
   });
 
-  test("a stream that a reader leaves early adds no message, and the model is stopped", async () => {
+  test("a stream that its reader ends early adds no message, and stops the model", async () => {
     const model = scripted("A fine bicycle.", "Again.");
     const writer = new ChatAgent({ model, name: "Writer" });
     const chat = new AgentGroupChat({ agents: [writer, actor("B")] });
@@ -80,7 +80,7 @@ describe("streaming", () => {
 
 describe("cancellation", () => {
   test.each(["invoke", "invokeStream"] as const)(
-    "%s rejects at once with ABORTED, also while an agent hangs",
+    "%s rejects with ABORTED at once, also while an agent hangs",
     async (way) => {
       const hanging: ChatParticipant = {
         id: "h",

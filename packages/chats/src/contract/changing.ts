@@ -7,7 +7,7 @@ const many = (count: number) => Array.from({ length: count }, (_, index) => `m${
 
 export const changing: readonly ContractTest[] = [
   {
-    title: "append: adds at the end, and not again what is there",
+    title: "append: adds at the end, and skips messages that the chat has",
     async run({ mine }) {
       const first = await mine.create({ id: "c", messages: dialogue("q") });
       await sleep(2);
@@ -22,7 +22,7 @@ export const changing: readonly ContractTest[] = [
     },
   },
   {
-    title: "after: a write that expects another last message is CONFLICT",
+    title: "after: a write that expects another last message fails with CONFLICT",
     async run({ mine }) {
       await mine.create({ id: "c" });
       await mine.append("c", [message("q")], { after: null });
@@ -41,7 +41,7 @@ export const changing: readonly ContractTest[] = [
     },
   },
   {
-    title: "after: of two tabs that answer the same message one wins",
+    title: "after: one of two tabs that answer the same message wins",
     async run({ mine, connect, owner }) {
       await mine.create({ id: "c", messages: dialogue("q", "a") });
       const tabs = ["x", "y"].map((id) =>
@@ -58,7 +58,7 @@ export const changing: readonly ContractTest[] = [
     },
   },
   {
-    title: "upsert: takes the place of a message wherever it is, or is appended",
+    title: "upsert: replaces a message at any position, or appends it",
     async run({ mine }) {
       const created = await mine.create({ id: "c", messages: dialogue(...many(150)) });
       await sleep(2);
@@ -82,7 +82,7 @@ export const changing: readonly ContractTest[] = [
     },
   },
   {
-    title: "edit: puts a message in the place of another and drops all behind it",
+    title: "edit: replaces a message and drops all later ones",
     async run({ mine }) {
       await mine.create({ id: "c", messages: dialogue(...many(100)) });
       const chat = await mine.edit("c", "m10", message("other", "user", "new text"));
@@ -115,7 +115,7 @@ export const changing: readonly ContractTest[] = [
     },
   },
   {
-    title: "truncate: knows the last message also where all that was read is dropped",
+    title: "truncate: returns the last message also if all messages that were read are dropped",
     async run({ mine }) {
       await mine.create({ id: "c", messages: dialogue(...many(100)) });
       const chat = await mine.truncate("c", { from: "m36" });
@@ -123,7 +123,8 @@ export const changing: readonly ContractTest[] = [
     },
   },
   {
-    title: "dropAnswer: from an assistant's message, behind a user's, behind the last user's without",
+    title:
+      "dropAnswer: drops from an assistant's message or behind a user's, by default behind the last user's",
     async run({ mine }) {
       await mine.create({ id: "c", messages: dialogue("q1", "a1", "q2", "a2", "q3", "a3") });
       await mine.dropAnswer("c");
@@ -139,7 +140,7 @@ export const changing: readonly ContractTest[] = [
     },
   },
   {
-    title: "messages keep what JSON has not, and lists show their text cut to 160 characters",
+    title: "messages keep values that JSON lacks, and lists show their text cut to 160 characters",
     async run({ mine }) {
       const dated = { ...message("d", "user", "😀".repeat(200)), sentAt: new Date(5) };
       const chat = await mine.create({ id: "c", messages: [dated] });

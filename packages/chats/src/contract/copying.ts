@@ -4,7 +4,7 @@ import { dialogue, listedIds, message, storeError, textsIn } from "./values.ts";
 
 export const copying: readonly ContractTest[] = [
   {
-    title: "fork: a chat of the messages up to one, and the source stays as it is",
+    title: "fork: copies the messages up to a given one, and does not change the source",
     async run({ mine, connect, owner }) {
       const fields = { title: "Rome", labels: { a: 1 }, metadata: { b: [2] } };
       await mine.create({ id: "c", ...fields, pinned: true, messages: dialogue("q", "a", "q2", "a2") });
@@ -33,7 +33,8 @@ export const copying: readonly ContractTest[] = [
     },
   },
   {
-    title: "fork: a missing message or chat is NOT_FOUND, a taken id or another revision CONFLICT",
+    title:
+      "fork: a missing message or chat fails with NOT_FOUND, a used id or another revision with CONFLICT",
     async run({ mine }) {
       const { revision } = await mine.create({ id: "c", messages: dialogue("q") });
       await mine.create({ id: "taken" });
@@ -48,7 +49,7 @@ export const copying: readonly ContractTest[] = [
   },
   {
     title:
-      "fork: happens once under an operation id, also from two processes, and after the source has changed",
+      "fork: takes effect once under an operation id, also from two processes and after the source has changed",
     async run({ mine, connect, owner }) {
       await mine.create({ id: "c", messages: dialogue("q", "a", "q2") });
       const options = { at: "q2", operationId: "op" };
@@ -66,7 +67,7 @@ export const copying: readonly ContractTest[] = [
     },
   },
   {
-    title: "export, import: a chat comes back with its times and what JSON has not, also for another owner",
+    title: "export, import: a chat keeps its times and values that JSON lacks, also for another owner",
     async run({ mine, chats, owner }) {
       const dated = { ...message("d"), sentAt: new Date(5) };
       await mine.create({
@@ -97,11 +98,11 @@ export const copying: readonly ContractTest[] = [
     },
   },
   {
-    title: "import: what is no export is INVALID_STATE, and nothing is written",
+    title: "import: a value that is not an export fails with INVALID_STATE, and nothing is written",
     async run({ mine }) {
       await mine.create({ id: "c", messages: dialogue("q") });
       const data = JSON.parse(JSON.stringify(await mine.export("c")));
-      const wrong: unknown[] = [
+      const invalid: unknown[] = [
         undefined,
         null,
         "x",
@@ -119,7 +120,7 @@ export const copying: readonly ContractTest[] = [
         { ...data, chat: undefined },
         { ...data, types: { v: 1, values: "?" } },
       ];
-      for (const one of wrong) {
+      for (const one of invalid) {
         await expect(mine.import(one), JSON.stringify(one)).rejects.toMatchObject(
           storeError("INVALID_STATE"),
         );

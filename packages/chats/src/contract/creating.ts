@@ -4,7 +4,7 @@ import { dialogue, message, storeError, textsOf } from "./values.ts";
 
 export const creating: readonly ContractTest[] = [
   {
-    title: "create: makes a chat with its fields and messages, which other processes read",
+    title: "create: creates a chat with its fields and messages, which other processes read",
     async run({ mine, connect, owner }) {
       const fields = { title: "Rome", pinned: true, labels: { work: true, kind: "trip", n: 2 } };
       const metadata = { model: "small", since: new Date(7), nested: { deep: [1, undefined] } };
@@ -38,7 +38,7 @@ export const creating: readonly ContractTest[] = [
     },
   },
   {
-    title: "create: an id that is taken is CONFLICT, whoever took it first",
+    title: "create: a used id fails with CONFLICT, used by any process",
     async run({ mine, connect, owner }) {
       await mine.create({ id: "c", title: "First" });
       await expect(connect().of(owner).create({ id: "c" })).rejects.toMatchObject(
@@ -48,7 +48,7 @@ export const creating: readonly ContractTest[] = [
     },
   },
   {
-    title: "create: ids of any characters and of 1,024 bytes are chats of their own",
+    title: "create: ids of any characters and up to 1,024 bytes are separate chats",
     async run({ mine }) {
       const ids = ["a:b", "a%3Ab", "a", "#", "ü/../", "x".repeat(1_024), `${"x".repeat(1_023)}y`];
       for (const id of ids) await mine.create({ id, title: `t-${id.slice(-8)}` });
@@ -58,7 +58,7 @@ export const creating: readonly ContractTest[] = [
     },
   },
   {
-    title: "get, read: nothing where there is no chat, nor for another owner",
+    title: "get, read: return undefined for a missing chat and for another owner's",
     async run({ mine, chats }) {
       await mine.create({ id: "c", messages: [message("secret")] });
       const others = chats.of("bob");
@@ -79,7 +79,7 @@ export const creating: readonly ContractTest[] = [
     },
   },
   {
-    title: "read: pages from the newest back, and each message once",
+    title: "read: pages backwards from the newest, each message once",
     async run({ mine }) {
       const ids = Array.from({ length: 25 }, (_, index) => `m${index}`);
       await mine.create({ id: "c", messages: dialogue(...ids) });

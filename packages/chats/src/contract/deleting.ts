@@ -16,7 +16,7 @@ async function textOf(stores: StoreFactory): Promise<string> {
 
 export const deleting: readonly ContractTest[] = [
   {
-    title: "delete: nothing of the chat can be read or listed, and other chats stay",
+    title: "delete: the chat can no longer be read or listed, and other chats are kept",
     async run({ mine, chats, stores, connect, owner }) {
       await mine.create({ id: "kept", messages: dialogue("q") });
       await mine.create({ id: "chat-id", title: "the-title", messages: [message("m", "user", "the-text")] });
@@ -36,7 +36,7 @@ export const deleting: readonly ContractTest[] = [
     },
   },
   {
-    title: "delete: an id can be used again, and the new chat has nothing of the old one",
+    title: "delete: an id can be used again, and the new chat has no data of the old one",
     async run({ mine, connect, owner }) {
       await mine.create({ id: "c", title: "Old", messages: dialogue("q") }, { operationId: "op" });
       await mine.delete("c");
@@ -47,8 +47,7 @@ export const deleting: readonly ContractTest[] = [
     },
   },
   {
-    title:
-      "delete: a write at the same time either is before it or fails with NOT_FOUND; none brings the chat back",
+    title: "delete: a concurrent write precedes it or fails with NOT_FOUND; none restores the chat",
     async run({ mine, connect, owner }) {
       for (let round = 0; round < 5; round++) {
         const id = `c${round}`;
@@ -70,7 +69,7 @@ export const deleting: readonly ContractTest[] = [
     },
   },
   {
-    title: "deleteAll: deletes archived chats too and the list itself, and no chat of another owner",
+    title: "deleteAll: also deletes archived chats and the list, and no chat of another owner",
     async run({ mine, chats, stores, connect, owner }) {
       for (let index = 0; index < 20; index++) {
         await mine.create({ id: `chat-${index}`, title: "the-title", archived: index % 2 === 0 });
@@ -94,7 +93,7 @@ export const deleting: readonly ContractTest[] = [
     },
   },
   {
-    title: "deleteAll: a chat that is created meanwhile is either deleted or listed",
+    title: "deleteAll: a chat created during the call is either deleted or listed",
     async run({ mine, connect, owner }) {
       for (let index = 0; index < 6; index++) await mine.create({ id: `c${index}` });
       const creator = connect();

@@ -20,7 +20,7 @@ function follow(mine: Trial["mine"], chatId: string, options: { everyMs: number;
 
 export const following: readonly ContractTest[] = [
   {
-    title: "follow: the chat as it is, then each change of this and of other processes, to its end",
+    title: "follow: yields the chat, then each change of this and of other processes, until its deletion",
     async run({ mine, connect, owner }) {
       const ids = Array.from({ length: 100 }, (_, index) => `m${index}`);
       await mine.create({ id: "c", messages: dialogue(...ids) });
@@ -53,7 +53,7 @@ export const following: readonly ContractTest[] = [
     },
   },
   {
-    title: "follow: ends with its signal, and at once where there is no chat",
+    title: "follow: ends with its signal, and at once for a missing chat",
     async run({ mine }) {
       const none = follow(mine, "none", { everyMs: 60_000 });
       await none.done;
@@ -68,7 +68,7 @@ export const following: readonly ContractTest[] = [
     },
   },
   {
-    title: "follow: a chat that is deleted and made again is gone",
+    title: "follow: ends if the chat is deleted, also if it is created again",
     async run({ mine, connect, owner }) {
       await mine.create({ id: "c", messages: dialogue("q") });
       const client = follow(connect().of(owner), "c", { everyMs: 300 });

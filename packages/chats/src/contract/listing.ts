@@ -39,7 +39,7 @@ export const listing: readonly ContractTest[] = [
     },
   },
   {
-    title: "list: pages hold each chat once, also while others change",
+    title: "list: pages have each chat once, also while other chats change",
     async run({ mine, connect, owner }) {
       const ids = Array.from({ length: 30 }, (_, index) => `c${String(index).padStart(2, "0")}`);
       for (const id of ids) await mine.create({ id });

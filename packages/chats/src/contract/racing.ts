@@ -4,7 +4,7 @@ import { dialogue, message, textsIn } from "./values.ts";
 
 export const racing: readonly ContractTest[] = [
   {
-    title: "writers: appends, renames and edits of one chat by many clients at once lose nothing",
+    title: "writers: concurrent appends, renames and edits of one chat by many clients lose nothing",
     async run({ mine, connect, owner }) {
       await mine.create({ id: "c", messages: dialogue("q", "a") });
       const clients = Array.from({ length: 8 }, () => connect().of(owner));

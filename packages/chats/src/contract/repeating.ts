@@ -22,7 +22,7 @@ const writes: Record<string, Write> = {
 export const repeating: readonly ContractTest[] = [
   ...Object.entries(writes).map(
     ([method, write]): ContractTest => ({
-      title: `operation ids: ${method} happens once, also from two processes at once; another call is CONFLICT`,
+      title: `operation ids: ${method} takes effect once, also concurrently in two processes; another call fails with CONFLICT`,
       async run({ mine, connect, owner }) {
         await mine.create({ id: "c", messages: dialogue("q", "a", "q2", "a2") });
         const processes = [mine, connect().of(owner), connect().of(owner)];
@@ -39,7 +39,7 @@ export const repeating: readonly ContractTest[] = [
     }),
   ),
   {
-    title: "operation ids: create makes one chat, with the same id each time",
+    title: "operation ids: create creates one chat, and returns the same id each time",
     async run({ mine, connect, owner }) {
       const chat = { title: "Rome", messages: dialogue("q") };
       const made = await Promise.all(
@@ -54,7 +54,7 @@ export const repeating: readonly ContractTest[] = [
     },
   },
   {
-    title: "operation ids: a write that changed nothing is remembered too",
+    title: "operation ids: a write that changed nothing is also remembered",
     async run({ mine }) {
       const created = await mine.create({ id: "c", messages: dialogue("q") });
       const same = await mine.dropAnswer("c", "q", { operationId: "op" });

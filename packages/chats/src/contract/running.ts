@@ -77,7 +77,7 @@ export const running: readonly ContractTest[] = [
   },
   {
     title:
-      "begin: one of several at once gets the run, the others are CONFLICT, and nothing of theirs is written",
+      "begin: one of several concurrent calls gets the run, the others fail with CONFLICT and write nothing",
     async run({ mine, connect, owner }) {
       await mine.create({ id: "c" });
       const begun = await Promise.allSettled(
@@ -98,7 +98,7 @@ export const running: readonly ContractTest[] = [
     },
   },
   {
-    title: "begin: under one operation id once; in the same process it is the same run",
+    title: "begin: takes effect once under one operation id; the same process gets the same run",
     async run({ mine, connect, owner }) {
       const options = { operationId: "op", messageId: "a" };
       const run = await mine.begin("c", { append: [message("q")] }, options);
@@ -114,7 +114,7 @@ export const running: readonly ContractTest[] = [
     },
   },
   {
-    title: "beats: save what there is of the answer, while others write",
+    title: "beats: save the partial answer during other writes",
     async run({ mine, connect, owner }) {
       const chats = connect(quick);
       const run = await chats.of(owner).begin("c", { append: [message("q")] }, { messageId: "a" });
@@ -138,7 +138,7 @@ export const running: readonly ContractTest[] = [
     },
   },
   {
-    title: "stop: aborts the run in whatever process it is; what there is is saved as stopped",
+    title: "stop: aborts the run in any process, and the partial answer is saved as stopped",
     async run({ mine, connect, owner }) {
       expect(await mine.stop("c")).toBe(false);
       const closeAnswer = (one: ContractMessage) => ({ ...one, content: `${one.content} (closed)` });
@@ -166,7 +166,7 @@ export const running: readonly ContractTest[] = [
     },
   },
   {
-    title: "whileRunning: stop, ends the run that is there, or fences it off after a second",
+    title: "whileRunning: stop ends the current run, or fences it off after a second",
     async run({ mine, connect, owner }) {
       const there = connect(quick).of(owner);
       const first = await there.begin("c", { append: [message("q")] }, { messageId: "a" });
@@ -204,8 +204,7 @@ export const running: readonly ContractTest[] = [
     },
   },
   {
-    title:
-      "a lost run is shown as lost, and the next one takes its place and closes the answer that it saved",
+    title: "a lost run is shown as lost, and the next run replaces it and closes its saved answer",
     async run({ mine, connect, owner }) {
       const run = await mine.begin("c", { append: [message("q")] }, { messageId: "a" });
       run.update(answer("half"));
@@ -235,7 +234,7 @@ export const running: readonly ContractTest[] = [
     },
   },
   {
-    title: "delete, and an edit of the answer away, abort the run, which brings nothing back",
+    title: "delete, and an edit that drops the answer, abort the run, which writes nothing afterwards",
     async run({ mine, connect, owner }) {
       const there = connect(quick).of(owner);
       const edited = await there.begin("c", { append: [message("q")] }, { messageId: "a" });

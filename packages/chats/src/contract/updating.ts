@@ -4,7 +4,7 @@ import { dialogue, storeError, textsIn } from "./values.ts";
 
 export const updating: readonly ContractTest[] = [
   {
-    title: "update: merges by field and key, and touches neither messages nor activeAt",
+    title: "update: merges by field and key, and changes neither messages nor activeAt",
     async run({ mine, connect, owner }) {
       const before = await mine.create({
         id: "c",
@@ -37,7 +37,7 @@ export const updating: readonly ContractTest[] = [
     },
   },
   {
-    title: "update: a title of null is removed, an empty one refused",
+    title: "update: null removes the title, and an empty title is refused",
     async run({ mine }) {
       await mine.create({ id: "c", title: "Old" });
       const updated = await mine.update("c", { title: null });
@@ -47,7 +47,7 @@ export const updating: readonly ContractTest[] = [
     },
   },
   {
-    title: "update: a function gets the chat as it is, and undefined changes nothing",
+    title: "update: a function receives the current chat, and undefined changes nothing",
     async run({ mine, connect, owner }) {
       const chat = await mine.create({ id: "c", metadata: { n: 1 } });
       const same = await mine.update("c", (now) => {
@@ -62,7 +62,7 @@ export const updating: readonly ContractTest[] = [
     },
   },
   {
-    title: "expectedRevision: only if nothing has changed since",
+    title: "expectedRevision: applies only if the chat is unchanged since",
     async run({ mine }) {
       const first = await mine.create({ id: "c" });
       const second = await mine.update("c", { title: "A" }, { expectedRevision: first.revision });
@@ -77,7 +77,7 @@ export const updating: readonly ContractTest[] = [
     },
   },
   {
-    title: "limits: what is too large is TOO_LARGE, and changes nothing",
+    title: "limits: a value over a limit fails with TOO_LARGE and changes nothing",
     async run({ mine }) {
       const chat = await mine.create({ id: "c", title: "t".repeat(512), labels: { a: "x".repeat(500) } });
       const tooLarge = [

@@ -47,7 +47,7 @@ export const appending: readonly ContractTest[] = [
   },
   {
     title:
-      "append: a copy of a session can be appended to, made with JSON or structuredClone; what it holds is not written back",
+      "append: accepts a copy of a session made with JSON or structuredClone, and does not write back its content",
     async run({ sessions, connect, appName, userId }) {
       const state = { when: new Date(7), own: 1 };
       let session: Session = await sessions.createSession({ appName, userId, sessionId: "s", state });
@@ -173,7 +173,7 @@ export const appending: readonly ContractTest[] = [
     },
   },
   {
-    title: "append: of two concurrent stale writers exactly one wins, independent of their timestamps",
+    title: "append: exactly one of two concurrent stale writers wins, independent of their timestamps",
     async run({ connect, appName, userId }) {
       for (let round = 0; round < 5; round++) {
         const sessionId = `s${round}`;

@@ -99,7 +99,7 @@ export const creating: readonly ContractTest[] = [
     },
   },
   {
-    title: "create: of several concurrent creations of one session exactly one succeeds",
+    title: "create: exactly one of several concurrent creations of a session succeeds",
     async run({ connect, appName, userId }) {
       for (let round = 0; round < 5; round++) {
         const sessionId = `race-${round}`;

@@ -30,7 +30,7 @@ async function pages(sessions: ContractService, request: ListSessionsRequest): P
 
 export const listing: readonly ContractTest[] = [
   {
-    title: "list: newest update first, or last with order asc; ties by id; by another service too",
+    title: "list: newest update first, or last with order asc; ties by id; also from another service",
     async run({ sessions, connect, appName, userId }) {
       await make(sessions, appName, userId, { b: 30, d: 10, a: 30, c: 40.5, e: 30 });
       for (const service of [sessions, connect()]) {
@@ -114,7 +114,7 @@ export const listing: readonly ContractTest[] = [
     },
   },
   {
-    title: "list: without a user the sessions of all users of the app, with one only that user's",
+    title: "list: without a user the sessions of all users of the app, otherwise only that user's",
     async run({ sessions, appName }) {
       await make(sessions, appName, "ada", { one: 1, two: 4 });
       await make(sessions, appName, "bob", { one: 3, three: 2 });

@@ -28,7 +28,7 @@ export const scoping: readonly ContractTest[] = [
     },
   },
   {
-    title: "state: values replace, they are not merged; null is stored as null, a boolean stays one",
+    title: "state: values are replaced, not merged; null and booleans are stored as they are",
     async run({ sessions, connect, appName, userId }) {
       const session = await sessions.createSession({ appName, userId, sessionId: "s" });
       const first: Values = {};
@@ -88,7 +88,7 @@ export const scoping: readonly ContractTest[] = [
     },
   },
   {
-    title: "state: dates survive in every scope",
+    title: "state: dates are preserved in every scope",
     async run({ sessions, connect, appName, userId }) {
       const state = { at: new Date(1), "app:at": new Date(2), "user:at": { deep: [new Date(3)] } };
       const session = await sessions.createSession({ appName, userId, sessionId: "s", state });
@@ -100,7 +100,7 @@ export const scoping: readonly ContractTest[] = [
     },
   },
   {
-    title: "state: what cannot be stored is INVALID_ARGUMENT before anything is written",
+    title: "state: a value that cannot be stored fails with INVALID_ARGUMENT before any write",
     async run({ sessions, appName, userId }) {
       const session = await sessions.createSession({ appName, userId, sessionId: "s" });
       for (const bad of [() => 1, Symbol("x"), new (class Custom {})()]) {
@@ -119,7 +119,7 @@ export const scoping: readonly ContractTest[] = [
     },
   },
   {
-    title: "state: a state that does not fit is TOO_LARGE and changes nothing",
+    title: "state: a state over its limit fails with TOO_LARGE and changes nothing",
     async run({ sessions, appName, userId }) {
       const session = await sessions.createSession({ appName, userId, sessionId: "s" });
       const large = "x".repeat(300_000);
@@ -136,7 +136,7 @@ export const scoping: readonly ContractTest[] = [
   },
   {
     title:
-      "state: a state that outgrows its limit little by little is TOO_LARGE, and the event is not stored",
+      "state: a state that slowly grows over its limit fails with TOO_LARGE, and the event is not stored",
     async run({ sessions, connect, appName, userId }) {
       const session = await sessions.createSession({ appName, userId, sessionId: "s" });
       const half = "x".repeat(150_000);

@@ -58,7 +58,7 @@ export const sharing: readonly ContractTest[] = [
     },
   },
   {
-    title: "concurrency: the later value stays, from any service",
+    title: "concurrency: the later value is kept, from any service",
     async run({ connect, appName, userId }) {
       const [one, two] = [connect(), connect()];
       const first = await one.createSession({ appName, userId });
@@ -75,7 +75,7 @@ export const sharing: readonly ContractTest[] = [
     },
   },
   {
-    title: "isolation: names with any characters never reach other data",
+    title: "isolation: names with any characters never access other data",
     async run({ sessions, appName }) {
       const names = [
         "a",
@@ -133,11 +133,11 @@ export const sharing: readonly ContractTest[] = [
     },
   },
   {
-    title: "arguments: a wrong argument fails with INVALID_ARGUMENT, and the error names it",
+    title: "arguments: an invalid argument fails with INVALID_ARGUMENT, and the error names it",
     async run({ sessions, appName, userId }) {
       const session = await sessions.createSession({ appName, userId, sessionId: "s" });
       const key = { appName, userId, sessionId: "s" };
-      const wrong: [() => Promise<unknown>, RegExp][] = [
+      const invalid: [() => Promise<unknown>, RegExp][] = [
         [() => sessions.createSession({ appName: "", userId }), /appName/],
         [() => sessions.createSession({ appName, userId: "" }), /userId/],
         [() => sessions.createSession({ appName, userId: "\ud800" }), /userId/],
@@ -169,7 +169,7 @@ export const sharing: readonly ContractTest[] = [
         [() => sessions.appendEvent({ session, event: setting([] as never) }), /stateDelta/],
         [() => sessions.appendEvent({ session: { ...session, revision: "x" }, event: event() }), /revision/],
       ];
-      for (const [call, name] of wrong)
+      for (const [call, name] of invalid)
         await expect(call()).rejects.toMatchObject(storeError("INVALID_ARGUMENT", name));
       expect(await sessions.getSession(key)).toEqual(session);
     },

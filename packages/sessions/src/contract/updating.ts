@@ -22,7 +22,7 @@ export const updating: readonly ContractTest[] = [
     },
   },
   {
-    title: "update: omitted fields stay, and null removes the title",
+    title: "update: omitted fields are kept, and null removes the title",
     async run({ sessions, connect, appName, userId }) {
       const key = { appName, userId, sessionId: "s" };
       const session = await sessions.createSession({ ...key, title: "First", state: { own: 1 } });
@@ -60,7 +60,7 @@ export const updating: readonly ContractTest[] = [
     },
   },
   {
-    title: "update: many updates and appends at once lose nothing",
+    title: "update: concurrent updates and appends lose nothing",
     async run({ connect, appName, userId }) {
       const key = { appName, userId, sessionId: "s" };
       const created = await connect().createSession(key);
@@ -82,7 +82,7 @@ export const updating: readonly ContractTest[] = [
   },
   {
     title:
-      "update: of a session that is not there is NOT_FOUND, wrong arguments are INVALID_ARGUMENT, and nothing changes",
+      "update: fails with NOT_FOUND for a missing session and INVALID_ARGUMENT for invalid arguments, and changes nothing",
     async run({ sessions, appName, userId }) {
       const key = { appName, userId, sessionId: "s" };
       await expect(
@@ -92,7 +92,7 @@ export const updating: readonly ContractTest[] = [
       expect(await sessions.getAppState({ appName })).toEqual({});
       await sessions.createSession({ ...key, title: "Rome" });
       const before = await sessions.getSession(key);
-      const wrong: [object, RegExp][] = [
+      const invalid: [object, RegExp][] = [
         [{ title: "" }, /title/],
         [{ title: "x".repeat(1_025) }, /title/],
         [{ title: 7 }, /title/],
@@ -101,7 +101,7 @@ export const updating: readonly ContractTest[] = [
         [{ name: "Rome" }, /name/],
         [{ sessionId: " " }, /sessionId/],
       ];
-      for (const [fields, name] of wrong) {
+      for (const [fields, name] of invalid) {
         await expect(sessions.updateSession({ ...key, ...fields })).rejects.toMatchObject(
           storeError("INVALID_ARGUMENT", name),
         );

@@ -13,12 +13,12 @@ export const EXPIRY_MARGIN_MS = 72 * HOUR;
 /** The time after which a freed key may be reused. */
 export const FREED_MS = 48 * HOUR;
 /** The maximum time between planning and inserting a root. */
-export const ROOT_LIFE_MS = 30 * DAY;
+export const ROOT_EXPIRY_MS = 30 * DAY;
 /**
  * The time after which the keys of a deleted thread may be reused: every root that was planned before has been inserted
  * by then.
  */
-export const DELETED_MS = ROOT_LIFE_MS + 6 * DAY;
+export const DELETED_MS = ROOT_EXPIRY_MS + 6 * DAY;
 /** The minimum reserve of a raised expiry, so that raises are rare. */
 export const RAISE_AHEAD_MS = DAY;
 
@@ -34,7 +34,7 @@ export function finite(time: number): number | undefined {
 
 /** The time from which the backend may delete a row, as set at its insert. */
 export function expiryOf({ number, keptUntil }: Pick<Head, "number" | "keptUntil">): number | undefined {
-  return keptUntil !== undefined && number < FIRST_ROW ? finite(keptUntil + ROOT_LIFE_MS) : keptUntil;
+  return keptUntil !== undefined && number < FIRST_ROW ? finite(keptUntil + ROOT_EXPIRY_MS) : keptUntil;
 }
 
 /** Whether a row was freed: only then does a row expire earlier than its head says. */

@@ -24,7 +24,7 @@ import {
   isFreed,
   never,
   RAISE_AHEAD_MS,
-  ROOT_LIFE_MS,
+  ROOT_EXPIRY_MS,
   SOLID_MARGIN_MS,
 } from "./expiry.ts";
 import type { Fragment, Upload } from "./field-types.ts";
@@ -297,7 +297,7 @@ export class CommitWriter {
   /** A root that is about to be deleted is kept, so that the next root's number is certainly new. */
   async #keepRoot({ number, token }: Head, expiresAt: number | undefined, now: number): Promise<void> {
     if (expiresAt === undefined || now <= expiresAt - SOLID_MARGIN_MS) return;
-    const until = now + ROOT_LIFE_MS;
+    const until = now + ROOT_EXPIRY_MS;
     await this.#amend([{ from: number, to: number + 1, extend: { to: until, atLeast: 0 } }]);
     const [row] = await this.#log.read(this.#stream, FIRST_ROW, 1, true);
     const isKept = row && decodeHeadIfSound(row)?.token === token && never(row.expiresAt) >= until;
@@ -337,7 +337,7 @@ export class CommitWriter {
       {
         from: raised.root,
         to: raised.root + 1,
-        extend: { to: nullable(until + ROOT_LIFE_MS), atLeast: 0 },
+        extend: { to: nullable(until + ROOT_EXPIRY_MS), atLeast: 0 },
       },
     ]);
     this.#startOverUnlessRecent(this.#began);
