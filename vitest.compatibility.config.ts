@@ -4,6 +4,8 @@ import { defineConfig } from "vitest/config";
 /** The suite on what else an adapter supports, beside what every run covers: older servers, other clients, newer frameworks. Never cached. */
 export default defineConfig({
   test: {
+    // A second, the default, is too short on a busy machine.
+    expect: { poll: { timeout: 30_000 } },
     include: ["**/test/**/*.compatibility.ts"],
     exclude: ["**/node_modules/**", "**/dist/**", "benchmarks/**", ".results/**"],
     maxWorkers: 2,

@@ -147,10 +147,7 @@ describe("a server", () => {
     const { child, port } = await startInChild();
     expect(await connected(port)).toBe(true);
     child.kill("SIGKILL");
-    await vi.waitFor(async () => expect(await connected(port)).toBe(false), {
-      timeout: 20_000,
-      interval: 50,
-    });
+    await expect.poll(() => connected(port)).toBe(false);
   });
 
   test("that a process left behind is removed at the next start", async () => {

@@ -1,6 +1,6 @@
 import type { SessionSnapshot } from "@genkit-ai/ai/session";
 import type { StoreFactory } from "@scrollback/store-core";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { countedTests } from "../../../conformance-tests/test/fixtures/framework-tests.ts";
 import { ScrollbackSessionStore } from "../src/index.ts";
 import { framework } from "./framework.ts";
@@ -74,11 +74,11 @@ export function declareStoreTests(backend: string, open: () => Promise<StoreFact
       await store.saveSnapshot(pending.snapshotId, () => pending);
       const reported: (string | undefined)[] = [];
       const end = store.onSnapshotStateChange(pending.snapshotId, ({ status }) => reported.push(status));
-      await vi.waitFor(() => expect(reported).toEqual(["pending"]));
+      await expect.poll(() => reported).toEqual(["pending"]);
       await other.saveSnapshot(pending.snapshotId, (current) =>
         current ? { ...current, status: "aborted" } : null,
       );
-      await vi.waitFor(() => expect(reported).toEqual(["pending", "aborted"]), { timeout: 10_000 });
+      await expect.poll(() => reported).toEqual(["pending", "aborted"]);
       const finished = await store.saveSnapshot(pending.snapshotId, (current) =>
         current?.status === "aborted" ? null : { ...pending, status: "completed" },
       );

@@ -42,7 +42,7 @@ test("an older snapshot that was being read is not reported after a newer one", 
   };
   const reported: (string | undefined)[] = [];
   const end = store.onSnapshotStateChange("one", ({ status }) => reported.push(status));
-  await vi.waitFor(() => expect(reads).toBe(1));
+  await expect.poll(() => reads).toBe(1);
   await store.saveSnapshot("one", (current) => (current ? { ...current, status: "aborted" } : null));
   reply.resolve();
   await new Promise((resolve) => setTimeout(resolve, 30));
@@ -76,7 +76,7 @@ test("a callback that throws neither rejects the save nor ends the process", asy
     });
     expect([saved, mutations]).toEqual(["one", 1]);
     // The other store polls.
-    await vi.waitFor(() => expect(reported).toEqual(["one"]), { timeout: 5_000 });
+    await expect.poll(() => reported).toEqual(["one"]);
     await new Promise((resolve) => setTimeout(resolve, 30));
     expect(errors).toEqual([expect.objectContaining({ message: "the callback failed" })]);
     expect(unhandled).toEqual([]);
@@ -98,12 +98,12 @@ test("watching continues after an outage, and ends when the stores are closed", 
   };
   const reported: SessionSnapshot[] = [];
   store.onSnapshotStateChange("one", (snapshot) => reported.push(snapshot));
-  await vi.waitFor(() => expect(failures).toBeGreaterThan(0));
+  await expect.poll(() => failures).toBeGreaterThan(0);
   driver.read = read;
   await save(new ScrollbackSessionStore({ stores }), snapshotOf("one"));
-  await vi.waitFor(() => expect(reported).toHaveLength(1), { timeout: 5_000 });
+  await expect.poll(() => reported).toHaveLength(1);
   const timers = vi.spyOn(globalThis, "clearInterval");
   await stores.close();
-  await vi.waitFor(() => expect(timers).toHaveBeenCalled());
+  await expect.poll(() => timers.mock.calls.length).toBeGreaterThan(0);
   timers.mockRestore();
 });
