@@ -58,6 +58,8 @@ async function visit(place: string, width: number, colorScheme: "light" | "dark"
     colorScheme,
     reducedMotion: "reduce",
   });
+  // Node.js makes the requests: Chromium cancels its own whenever a network of the machine changes, as containers start.
+  await context.route(`${site.url}/**`, async (route) => route.fulfill({ response: await route.fetch() }));
   const page = await context.newPage();
   const errors: string[] = [];
   page.on("console", (message) => void (message.type() === "error" && errors.push(message.text())));
@@ -65,7 +67,12 @@ async function visit(place: string, width: number, colorScheme: "light" | "dark"
   page.on("request", (request) => void (request.url().startsWith(site.url) || errors.push(request.url())));
   await page.goto(`${site.url}/${place}.html`);
   await hydrated(page);
-  return { page, errors, [Symbol.asyncDispose]: () => context.close() };
+  const close = async () => {
+    // The page may still be loading the pages that it links to.
+    await context.unrouteAll({ behavior: "ignoreErrors" });
+    await context.close();
+  };
+  return { page, errors, [Symbol.asyncDispose]: close };
 }
 
 /** What is wider than the page, and which pictures do not show. */

@@ -91,13 +91,15 @@ export const atomicCommit: Clause = {
       const store = backend.stores().open(threadId);
       for (let death = 0; death < 2; death++) {
         const writer = `writer${death}`;
-        const before = (await store.listMessages()).length;
         const job = { threadId, writer, batches: 10_000, batchSize: 40 };
         const client = runInProcess("append", job);
         await expect.poll(() => client.progress.length, { timeout: 20_000, interval: 2 }).toBeGreaterThan(3);
         await sleep(Math.random() * 20);
         await client.kill();
-        const added = batchesOf((await textsIn(store)).slice(before), job.batchSize);
+        // A slow server may apply the last commit of the previous writer after that writer has died.
+        const added = batchesOf(await textsIn(store), job.batchSize).filter((batch) =>
+          batch.startsWith(writer),
+        );
         expect(added.slice(0, client.progress.length)).toEqual(client.progress);
         // The one that was under way may have arrived.
         expect(added.length - client.progress.length).toBeLessThanOrEqual(1);

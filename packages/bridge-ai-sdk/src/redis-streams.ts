@@ -63,9 +63,7 @@ export function redisStreams(options: RedisStreamsOptions): ChatStreams {
         .catch(onError);
     },
     async resume(runId) {
-      // Rejects if the process that makes the answer does not reply.
-      const stream = await context.resumeExistingStream(runId).catch(() => undefined);
-      return stream ?? undefined;
+      return (await context.resumeExistingStream(runId)) ?? undefined;
     },
     async stop(runId) {
       await reported(redis.publish(stopChannel(runId), "stop"));

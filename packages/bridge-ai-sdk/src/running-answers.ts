@@ -10,8 +10,10 @@ import { watchedStream } from "./watched-stream.ts";
 const REPLAY_MS = 10_000;
 /** A run is published shortly after it begins; on a busy server, seconds later. */
 const PUBLISH_MS = 2_000;
-/** The server that makes an answer may be too busy to reply to the first request for it. */
+/** An answer that is no longer published has ended, and its end is being saved. */
 const REQUESTS = 3;
+/** The server that makes an answer may be too busy to reply: a request for a stream is repeated for this time. */
+const REPLY_MS = 10_000;
 const LOOK_MS = 50;
 
 /** The running answer of a chat from its beginning, or an answer that has just ended; else 204. */
@@ -20,17 +22,23 @@ export async function resumedAnswer<UI extends UIMessage>(
   chatId: string,
   streams: ChatStreams,
 ): Promise<Response> {
+  const end = performance.now() + REPLY_MS;
   for (let requests = 1; ; requests++) {
     const page = await chats.read(chatId, { limit: 1 });
     const run = page?.chat.run;
     if (run?.state !== "running") return run ? noContent() : endedAnswer(page?.entries.at(-1));
-    const stream = await streams.resume(run.id);
+    let isSilent = false;
+    const stream = await streams.resume(run.id).catch(() => {
+      isSilent = true;
+      return undefined;
+    });
     if (stream) {
       const watched = watchedStream(stream, () => isRunning(chats, chatId, run));
       return streamResponse(watched, run.id);
     }
     const isYoung = Date.now() - run.startedAt < PUBLISH_MS;
-    if (!isYoung && requests >= REQUESTS && (await isRunning(chats, chatId, run))) return noContent();
+    const isLast = isSilent ? performance.now() >= end : !isYoung && requests >= REQUESTS;
+    if (isLast && (await isRunning(chats, chatId, run))) return noContent();
     await sleep(LOOK_MS);
   }
 }

@@ -2,7 +2,11 @@
 export interface ChatStreams {
   /** Reads `stream` to its end, even without listeners. */
   publish(runId: string, stream: ReadableStream<string>): void;
-  /** A running answer from its beginning; undefined if there is none. */
+  /**
+   * A running answer from its beginning; undefined if there is none.
+   *
+   * @throws any error if the process that makes the answer does not reply. The handler then asks again for 10 s.
+   */
   resume(runId: string): Promise<ReadableStream<string> | undefined>;
   /** Asks the process that makes the answer to stop. */
   stop(runId: string): Promise<void>;

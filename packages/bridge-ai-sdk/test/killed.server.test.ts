@@ -52,7 +52,7 @@ describe.each(["SQLite", "Redis"])("kill -9 on %s", (backend) => {
     const { messages } = await loaded(other.url, chatId);
     const late = openTab(other.url, chatId, { messages });
     const resumed = late.resumeStream();
-    await until(() => late.lastText.includes("w6"));
+    await until(() => late.status === "streaming" && late.lastText.includes("w6"));
     await dying.kill();
     await sent;
     await resumed;

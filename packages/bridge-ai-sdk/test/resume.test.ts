@@ -184,6 +184,25 @@ test("an answer that a busy server publishes late is resumed", async () => {
   await answered;
 });
 
+test("an answer is resumed although its busy server does not reply for 2.5 s", async () => {
+  const streams = inProcessStreams();
+  let silentUntil = Number.POSITIVE_INFINITY;
+  const busy = {
+    ...streams,
+    resume: async (runId: string) => {
+      if (performance.now() < silentUntil) throw new Error("no reply");
+      return await streams.resume(runId);
+    },
+  };
+  await using server = await serve({ model: slow(), streams: busy });
+  const answered = server.post({ id: "c", message: user("q", `say ${"long ".repeat(150)}`) });
+  await until(async () => (await server.mine.get("c"))?.run);
+  silentUntil = performance.now() + 2_500;
+  const resumed = await fetch(`${server.url}/api/chat/c/stream`);
+  expect(textIn((await read(resumed)).chunks).match(/long/g)).toHaveLength(150);
+  await answered;
+});
+
 test("in-process streams: an answer larger than the memory limit is generated and stored, but not resumed", async () => {
   await using server = await serve({ model: slow(), streams: inProcessStreams({ maxBytes: 600 }) });
   const answered = server.post({ id: "c", message: user("q", `say ${"long ".repeat(150)}`) });

@@ -4,6 +4,7 @@ import { IconButton } from "../controls/IconButton.tsx";
 import { DownIcon } from "../controls/icons.tsx";
 import { Message } from "../message/Message.tsx";
 import { textOf } from "../message/text-of.ts";
+import { useKeptPosition } from "../state/use-kept-position.ts";
 import { useStickToEnd } from "../state/use-stick-to-end.ts";
 import { Announcer } from "./Announcer.tsx";
 import { Composer } from "./Composer.tsx";
@@ -36,6 +37,7 @@ export function Conversation({
   const conversation = useConversation(chatId, stored, { changed: onChanged });
   const { messages, statuses, isAnswering, isLost, trouble, older } = conversation;
   const { scroller, content, isAtEnd, goToEnd } = useStickToEnd();
+  const keepPosition = useKeptPosition(scroller, content);
   const [text, setText] = useState(draft);
   const field = useRef<HTMLTextAreaElement>(null);
   const focusField = () => field.current?.focus();
@@ -62,10 +64,8 @@ export function Conversation({
     }
   };
   const loadOlder = async () => {
-    const before = scroller.current?.scrollHeight ?? 0;
+    keepPosition();
     await conversation.loadOlder().catch(() => onFailed("The earlier messages could not be loaded."));
-    // The messages that are on the screen stay where they are.
-    requestAnimationFrame(() => scroller.current?.scrollBy({ top: scroller.current.scrollHeight - before }));
   };
 
   const last = messages.at(-1);
