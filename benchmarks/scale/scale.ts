@@ -51,14 +51,14 @@ async function measure(name: BackendName, signal: AbortSignal): Promise<Figures>
     const seconds = ((performance.now() - begin) / 1_000).toFixed(0);
     process.stderr.write(`${name}, ${seconds} s: ${progress}\n`);
   };
-  // Disposed rather than closed in the end, so that a failure to remove hides no failure to measure.
+  // Disposed here rather than closed at the end, so that a failed cleanup does not hide a failed measurement.
   await using backend = await openBackend(name);
   const figures = await run(backend, options.quick ? quick : thorough, { signal, report });
   report("removing what was written");
   return figures;
 }
 
-/** The page and a picture a backend. */
+/** The page, and one picture per backend. */
 function write(all: readonly Figures[]): void {
   if (all.length === 0) throw new Error(`there are no figures in ${figuresPath()} to write a page from`);
   for (const figures of all) writeFileSync(join(folder(), "scale", `${figures.name}.svg`), picture(figures));
@@ -66,12 +66,12 @@ function write(all: readonly Figures[]): void {
 }
 
 function folder(): string {
-  // npm runs this in its own folder, and INIT_CWD is where the user is.
+  // npm runs this in the folder of the package; INIT_CWD is the user's folder.
   if (options.to !== undefined) return resolve(process.env.INIT_CWD ?? ".", options.to);
   return fileURLToPath(new URL("../../docs/reference/", import.meta.url));
 }
 
-/** A line of JSON a backend. */
+/** One line of JSON per backend. */
 function figuresPath(): string {
   return join(folder(), "scale", "figures.jsonl");
 }

@@ -27,7 +27,7 @@ import { type Plan, quick, run, runCompared, thorough } from "./run.ts";
 const CODECS = "codecs";
 const CHATS = "chats";
 const FRAMEWORKS = "frameworks";
-/** What is worse by chance on a busy machine is better the next time. */
+/** A ratio that is worse by chance on a busy machine is better in a later attempt. */
 const CHECK_ATTEMPTS = 3;
 const parts = [...backendKeys, CODECS, CHATS, FRAMEWORKS] as const;
 const usage = `npm run bench [-- options]
@@ -51,7 +51,7 @@ const { values: options } = parseArgs({
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const RESULTS = fileURLToPath(new URL("../results.json", import.meta.url));
 
-// What it would find is in the repository for tests alone; what tracing costs is measured in processes of its own.
+// It would find the OpenTelemetry of the repository's tests. The cost of tracing is measured in separate processes.
 process.env.OTEL_SDK_DISABLED = "true";
 
 if (options.help) process.stdout.write(usage);
@@ -78,7 +78,7 @@ async function bench(): Promise<void> {
       const figures = await measureBackend(key, run, interrupted.signal);
       measured.push(figures);
       process.stdout.write(`${section(figures)}\n\n`);
-      // At once, so that a failure later on costs nothing of this.
+      // Saved at once, so that a later failure does not lose it.
       if (!options.quick) saveResults(RESULTS, { backends: [figures] });
     } catch (error) {
       interrupted.signal.throwIfAborted();
@@ -114,7 +114,7 @@ async function bench(): Promise<void> {
   if (!options.quick && !options.check) render();
 }
 
-/** @param measure what is measured of it. */
+/** @param measure the measurement to run on the backend. */
 async function measureBackend<T>(key: BackendKey, measure: Measure<T>, signal: AbortSignal): Promise<T> {
   const report = reporter(key);
   const backend = await backends[key].open();
@@ -125,7 +125,7 @@ async function measureBackend<T>(key: BackendKey, measure: Measure<T>, signal: A
   }
 }
 
-/** Tells what is being done, and since when. */
+/** Prints the current step and the time since the start. */
 function reporter(part: string): Progress["report"] {
   const begin = performance.now();
   return (progress) => {
@@ -136,7 +136,7 @@ function reporter(part: string): Progress["report"] {
 
 type Measure<T> = (backend: Backend, plan: Plan, progress: Progress) => Promise<T>;
 
-/** Fails for what is worse than in the last full run each time that it is measured. */
+/** Fails for ratios that are worse than in the last full run in every attempt. */
 async function check(last: Results | undefined, key: BackendKey, signal: AbortSignal): Promise<void> {
   if (!last) throw new Error(`there is no full run in ${RESULTS} to compare with`);
   const measure = async () => regressions(last.backends, [await measureBackend(key, runCompared, signal)]);

@@ -1,12 +1,12 @@
 import type { Machine } from "./figures.ts";
 
-/** When and on what it was measured. */
+/** The date and machine of the measurement. */
 export function machineText({ cores, node, date, load }: Machine): string {
   const loads = load.map((value) => value.toFixed(1)).join(" at the start, ");
   return `${date}, Node ${node}, ${cores} cores; load average ${loads} at the end${quietness(load, cores)}`;
 }
 
-/** The benchmark itself and its server keep two cores busy. */
+/** The load of the benchmark itself and its server, which keep two cores busy. */
 function quietness(load: readonly number[], cores: number): string {
   return isQuiet({ load, cores }) ? "" : ": the machine was busy with other work";
 }
