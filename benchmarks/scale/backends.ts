@@ -226,6 +226,6 @@ async function onPostgres<T>(location: Location, use: (client: Client) => Promis
 /** The version of a client that an adapter loads, which may differ from the one installed here. */
 function versionUsedBy(adapter: string, client: string): string {
   const manifest = findPackageJSON(client, import.meta.resolve(adapter));
-  if (manifest === undefined) throw new Error(`${adapter} finds no ${client}`);
+  if (manifest === undefined) throw new Error(`${adapter} cannot find ${client}`);
   return JSON.parse(readFileSync(manifest, "utf8")).version;
 }

@@ -41,7 +41,7 @@ export async function pageThrough(job: PagingJob, signal: AbortSignal): Promise<
   });
   const received = once(child, "message").then(([paging]) => paging as Paging);
   const ended = once(child, "exit").then(([code]) => {
-    if (code !== 0) throw new Error(`the process that pages ended with ${code}`);
+    if (code !== 0) throw new Error(`the paging process ended with ${code}`);
   });
   const [paging] = await Promise.all([received, ended]);
   return paging;

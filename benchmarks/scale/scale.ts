@@ -33,7 +33,8 @@ else await scale();
 async function scale(): Promise<void> {
   if (!globalThis.gc) throw new Error("node must run with --expose-gc; start it by npm run scale");
   const chosen = backendNames.filter((name) => options.only === undefined || name === options.only);
-  if (chosen.length === 0) throw new Error(`--only: "${options.only}" is none of ${backendNames.join(", ")}`);
+  if (chosen.length === 0)
+    throw new Error(`--only: "${options.only}" is not one of ${backendNames.join(", ")}`);
   const interrupted = new AbortController();
   process.once("SIGINT", () => interrupted.abort(new Error("interrupted")));
   for (const name of chosen) {
@@ -60,7 +61,7 @@ async function measure(name: BackendName, signal: AbortSignal): Promise<Figures>
 
 /** The page, and one picture per backend. */
 function write(all: readonly Figures[]): void {
-  if (all.length === 0) throw new Error(`there are no figures in ${figuresPath()} to write a page from`);
+  if (all.length === 0) throw new Error(`${figuresPath()} has no figures for the page`);
   for (const figures of all) writeFileSync(join(folder(), "scale", `${figures.name}.svg`), picture(figures));
   writeFileSync(join(folder(), "scale.md"), page(all));
 }

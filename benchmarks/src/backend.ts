@@ -74,7 +74,7 @@ export interface Backend {
   readonly title: string;
   /** Products and versions, server first. */
   readonly versions: readonly string[];
-  /** What the raw client does for a commit and for a read, in words. */
+  /** A description of the raw client's commit and read. */
   readonly baseline: string;
   readonly location: Location;
   readonly connect: Connects;

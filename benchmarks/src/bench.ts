@@ -51,7 +51,7 @@ const { values: options } = parseArgs({
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const RESULTS = fileURLToPath(new URL("../results.json", import.meta.url));
 
-// It would find the OpenTelemetry of the repository's tests. The cost of tracing is measured in separate processes.
+// Otherwise the stores would find the OpenTelemetry of the repository's tests. Separate processes measure the cost of tracing.
 process.env.OTEL_SDK_DISABLED = "true";
 
 if (options.help) process.stdout.write(usage);
@@ -63,7 +63,7 @@ async function bench(): Promise<void> {
   if (options.redis !== undefined) process.env.SCROLLBACK_REDIS_URL = options.redis;
   const chosen: readonly string[] = options.only ?? parts;
   const unknown = chosen.find((name) => !parts.some((part) => part === name));
-  if (unknown !== undefined) throw new Error(`--only: "${unknown}" is none of ${parts.join(", ")}`);
+  if (unknown !== undefined) throw new Error(`--only: "${unknown}" is not one of ${parts.join(", ")}`);
   const interrupted = new AbortController();
   process.once("SIGINT", () => interrupted.abort(new Error("interrupted")));
   const last = loadResults(RESULTS);
@@ -138,7 +138,7 @@ type Measure<T> = (backend: Backend, plan: Plan, progress: Progress) => Promise<
 
 /** Fails for ratios that are worse than in the last full run in every attempt. */
 async function check(last: Results | undefined, key: BackendKey, signal: AbortSignal): Promise<void> {
-  if (!last) throw new Error(`there is no full run in ${RESULTS} to compare with`);
+  if (!last) throw new Error(`${RESULTS} has no full run to compare with`);
   const measure = async () => regressions(last.backends, [await measureBackend(key, runCompared, signal)]);
   let found = await measure();
   for (let attempt = 1; attempt < CHECK_ATTEMPTS && found.length > 0; attempt++) {

@@ -62,5 +62,5 @@ function toBaseMessage({ role, content }: ChatMessage): BaseMessage {
       tool_calls: [{ id, name, args: input as Record<string, unknown>, type: "tool_call" }],
     });
   }
-  throw new TypeError("the conversation has no such messages");
+  throw new TypeError("the conversation must not have such messages");
 }

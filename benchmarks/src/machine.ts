@@ -6,7 +6,7 @@ export function machineText({ cores, node, date, load }: Machine): string {
   return `${date}, Node ${node}, ${cores} cores; load average ${loads} at the end${quietness(load, cores)}`;
 }
 
-/** The load of the benchmark itself and its server, which keep two cores busy. */
+/** The benchmark itself and its server keep two cores busy. */
 function quietness(load: readonly number[], cores: number): string {
   return isQuiet({ load, cores }) ? "" : ": the machine was busy with other work";
 }

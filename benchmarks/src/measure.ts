@@ -8,7 +8,7 @@ export interface Cell {
   prepare(): Call;
   /** Cleans up after each call, outside of the measured time. */
   finish?(): Promise<void>;
-  /** How long each measured call took, in milliseconds. */
+  /** The time of each measured call, in milliseconds. */
   readonly times: number[];
 }
 

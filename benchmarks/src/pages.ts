@@ -54,6 +54,6 @@ export function pagesOf(root: string, results: Results): Map<string, string> {
 /** Puts a text between the marks of a page. */
 function insert(page: string, text: string): string {
   const marked = /<!-- figures -->.*<!-- end of figures -->/s;
-  if (!marked.test(page)) throw new Error("a page has no place for figures");
+  if (!marked.test(page)) throw new Error("a page has no marks for figures");
   return page.replace(marked, () => `<!-- figures -->\n\n${text}\n\n<!-- end of figures -->`);
 }

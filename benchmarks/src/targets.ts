@@ -32,7 +32,7 @@ interface Targets {
   readonly one?: number;
   /** An append to the longest threads, relative to one to the shortest. */
   readonly growth: number;
-  /** The factor by which a batch of 20 takes LangChain.js longer. */
+  /** The minimum ratio of LangChain.js' time for a batch of 20 to Scrollback's. */
   readonly batchLead?: number;
 }
 

@@ -50,7 +50,7 @@ export async function measureTracing(
       signal,
     });
     const ended = once(child, "exit").then(([code]) => {
-      throw new Error(`a process that writes ended with ${code}`);
+      throw new Error(`a writing process ended with ${code}`);
     });
     // It also ends when all work is done.
     ended.catch(() => undefined);

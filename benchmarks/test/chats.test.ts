@@ -82,7 +82,7 @@ test("requests are counted only during the work", async () => {
   assert.equal(count, 2);
   assert.equal(await countRequests(async () => undefined), 0);
   for (const name of ["scrollback:commit", "scrollback:read"]) {
-    assert.equal(tracingChannel(name).start.hasSubscribers, false, "what is timed is not observed");
+    assert.equal(tracingChannel(name).start.hasSubscribers, false, "nothing observes the timed calls");
   }
 });
 

@@ -85,7 +85,7 @@ test("each number of connections writes to the stated threads, at most as fast a
   assert.equal(asked.open, 2 * (1 + 1 + 8 + 8 + 64 + 64));
   assert.equal(asked.closed, asked.open);
   const writers = [...asked.threads.values()].toSorted((one, other) => other - one);
-  assert.deepEqual(writers.slice(0, 4), [64, 64, 8, 8], "on one thread all write to the same");
+  assert.deepEqual(writers.slice(0, 4), [64, 64, 8, 8], "all connections write to the same thread");
   assert.ok(writers.slice(4).every((count) => count === 1));
 });
 

@@ -31,7 +31,7 @@ export function batchesOf(reading: readonly string[], batchSize: number): string
 /** Asserts that the final thread has every batch of every writer once and whole, and each writer's batches in order. */
 export function checkFinal(final: readonly string[], written: Written): void {
   const batches = batchesOf(final, written.batchSize);
-  expect(final.length, "messages in the end").toBe(totalOf(written));
+  expect(final.length, "messages at the end").toBe(totalOf(written));
   for (const writer of written.writers) {
     const own = batches.filter((batch) => batch.startsWith(`${writer}/`));
     expect(own).toEqual(Array.from({ length: written.batches }, (_, batch) => `${writer}/${batch}`));

@@ -22,7 +22,7 @@ export interface FaultResult {
   readonly outcome: { readonly figure: string } | "failed" | { readonly leftOut: string };
 }
 
-/** Clauses by backends, as text: the input of {@link formatMatrix} and {@link toMarkdown}. */
+/** Clauses by backends, as text: the content of {@link formatMatrix} and {@link toMarkdown}. */
 interface Matrix {
   readonly header: readonly string[];
   readonly rows: readonly (readonly string[])[];

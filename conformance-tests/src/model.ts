@@ -101,7 +101,7 @@ class Side {
   async run(command: Command): Promise<Outcome> {
     const store = this.#stores[command.thread]?.[command.store];
     const factory = this.#factories[command.store];
-    if (!store || !factory) throw new Error("there is no such store");
+    if (!store || !factory) throw new Error("the store does not exist");
     try {
       return { value: await this.#do(store, factory, command) };
     } catch (error) {
@@ -224,7 +224,7 @@ export async function compareDrivers(subject: Driver, reference: Driver, runs: n
           .join("\n")}\n`;
       expect(await mine.run(one), story()).toStrictEqual(expected);
     }
-    expect(await mine.everything(), "in the end").toStrictEqual(await other.everything());
+    expect(await mine.everything(), "at the end").toStrictEqual(await other.everything());
   });
   await checkProperty(property, runs);
 }

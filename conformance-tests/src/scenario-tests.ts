@@ -9,7 +9,7 @@ const TIMEOUT_MS = 60_000;
 
 /** The options of {@link runScenarioTests}. */
 export interface ScenarioTestOptions {
-  /** What a hundred thousand steps show: the title of the test. */
+  /** The title of the test of a hundred thousand steps. */
   readonly title: string;
   readonly run: Run;
   /** The module that exports `run`, relative to the root of the repository, to replay a failed run. */

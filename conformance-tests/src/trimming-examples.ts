@@ -12,8 +12,9 @@ const letters: Record<string, (number: number) => ChatMessage> = {
 };
 
 /**
- * A history in short form, numbered from `from`: s system, u user, a assistant, c assistant with a tool call, t tool result, r
- * tool result in a user message, p a tool message with an approval only.
+ * A history in short form, numbered from `from`:
+ * s system, u user, a assistant, c assistant with a tool call, t tool result, r tool result in a user message,
+ * p a tool message with an approval only.
  */
 export function history(short: string, from = 1): ChatMessage[] {
   return [...short.replaceAll(" ", "")].flatMap((letter, index) => letters[letter]?.(from + index) ?? []);

@@ -25,7 +25,7 @@ test.each(allMutants)("the simulator fails a driver without: $rule", async (muta
   expect(found.rule).not.toBe("crash");
   if (!found.options) return;
   const { failure } = await runSimulation(found.options);
-  expect(failure, "the same run of the driver as it is").toBeUndefined();
+  expect(failure, "the same run of the unchanged driver").toBeUndefined();
 });
 
 describe("the unchanged driver", () => {

@@ -54,6 +54,6 @@ async function cpuMicros(server: RunningServer): Promise<number> {
     "cat /sys/fs/cgroup/cpu.stat 2>/dev/null || echo usage_nsec $(cat /sys/fs/cgroup/cpuacct/cpuacct.usage)";
   const text = await server.exec(["sh", "-c", script]);
   const [, unit, count] = /^usage_(u|n)sec (\d+)/m.exec(text) ?? [];
-  if (count === undefined) throw new Error(`no processor time of ${server.product} to be read: ${text}`);
+  if (count === undefined) throw new Error(`cannot read the processor time of ${server.product}: ${text}`);
   return unit === "n" ? Number(count) / 1_000 : Number(count);
 }

@@ -13,7 +13,7 @@ export async function identifyMongo(endpoint: Endpoint): Promise<ServerInfo> {
   const ferret = stringAfter("\\x03ferretdb\\0.{4}\\x02version");
   if (ferret !== undefined) return { product: "FerretDB", version: ferret.replace(/^v/, "") };
   const version = stringAfter("\\x02version");
-  if (version === undefined) throw new Error(`the server tells no version: ${stringAfter("\\x02errmsg")}`);
+  if (version === undefined) throw new Error(`the server reports no version: ${stringAfter("\\x02errmsg")}`);
   return { product: "MongoDB", version };
 }
 

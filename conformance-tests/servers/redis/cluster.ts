@@ -46,7 +46,7 @@ export async function startRedisCluster(
     for (const node of nodes) {
       await retryFor(20_000, async () => {
         const info = await node.cli("CLUSTER", "INFO");
-        if (!info.includes("cluster_state:ok")) throw new Error(`the cluster is not whole:\n${info}`);
+        if (!info.includes("cluster_state:ok")) throw new Error(`the cluster is incomplete:\n${info}`);
       });
     }
   };

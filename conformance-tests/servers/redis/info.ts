@@ -12,7 +12,7 @@ export async function identifyRedis(endpoint: Endpoint): Promise<ServerInfo> {
   if (field("loading") === "1") throw new Error("the server is loading its data");
   const valkey = field("valkey_version");
   const version = valkey ?? field("redis_version");
-  if (version === undefined) throw new Error("the server's INFO names no version");
+  if (version === undefined) throw new Error("the server's INFO contains no version");
   return { product: valkey === undefined ? "Redis" : "Valkey", version };
 }
 

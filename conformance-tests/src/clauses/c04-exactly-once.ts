@@ -256,7 +256,7 @@ export const exactlyOnce: Clause = {
       for (const afterBytes of [0, 10]) {
         proxy.set({ kind: "cut-request", afterBytes, times: 1 });
         await store.addMessages([user(`cut after ${afterBytes}`)]);
-        expect(proxy.mode.kind, "the cut struck").toBe("pass");
+        expect(proxy.mode.kind, "the cut occurred").toBe("pass");
       }
       expect(await textsIn(store)).toEqual(["message 1", "cut after 0", "cut after 10"]);
     });

@@ -167,13 +167,13 @@ export const trimming: Clause = {
           expect(paged).toStrictEqual(expected);
         }
       }
-      expect(await store.listMessages(), "reads trim nothing").toStrictEqual(messages);
+      expect(await store.listMessages(), "reads do not trim the thread").toStrictEqual(messages);
       const lowered = backend.stores({ maxMessages: 4 }).restore(await store.serialize());
       await lowered.addMessages([user("10")]);
       const left = trimmed([...messages, user("10")], 4, "turns");
       expect(await store.listMessages()).toStrictEqual(left);
       await reopened(backend, store, { maxMessages: 50 }).addMessages([assistant("11")]);
-      expect(await store.listMessages(), "a higher one brings nothing back").toStrictEqual([
+      expect(await store.listMessages(), "a higher limit restores nothing").toStrictEqual([
         ...left,
         assistant("11"),
       ]);
@@ -228,7 +228,7 @@ export const trimming: Clause = {
         const dump = await backend.harness.raw.dump(store.threadId);
         expect(
           secrets.filter((secret) => dump.includes(secret)),
-          `left of "${mode}"`,
+          `not removed with "${mode}"`,
         ).toEqual([]);
       }
     });
@@ -246,7 +246,7 @@ export const trimming: Clause = {
         const after = await dump();
         expect(
           secrets.filter((secret) => after.includes(secret)),
-          `left by ${drop}`,
+          `not removed by ${drop}`,
         ).toEqual([]);
         expect(after.includes("secret title"), "metadata").toBe(drop === "replaceMessages");
       }

@@ -98,7 +98,7 @@ export const errors: Clause = {
       expect(proxy.counters.strikes, "replies lost").toBeGreaterThan(1);
       proxy.set({ kind: "pass" });
       const sound = backend.stores().open(threadId);
-      expect(await textsIn(sound), "the request had arrived, and was made once").toEqual(["message 1", "2"]);
+      expect(await textsIn(sound), "the request arrived and took effect once").toEqual(["message 1", "2"]);
       await sound.addMessages([user("2")], { operationId });
       expect(await textsIn(sound)).toEqual(["message 1", "2"]);
     });

@@ -91,7 +91,7 @@ export const cancellation: Clause = {
       const seen = new Set(batchesOf(await textsIn(store), 5));
       expect(
         acknowledged.filter((batch) => !seen.has(batch)),
-        "acknowledged and not there",
+        "acknowledged but missing",
       ).toEqual([]);
     });
 

@@ -46,7 +46,7 @@ async function corruptThread(backend: Backend, record: string) {
 async function newestRecord(backend: Backend, threadId: string) {
   const range = { limit: 1, before: undefined, after: undefined, metadata: false, signal: undefined };
   const [newest] = (await backend.driver.read({ ...range, threadId })).entries;
-  if (!newest) throw new Error(`there is nothing in ${threadId}`);
+  if (!newest) throw new Error(`${threadId} is empty`);
   return newest;
 }
 

@@ -107,7 +107,7 @@ export const listingCalls: Clause["declare"] = (test) => {
     await listAll(stores, { prefix });
     proxy.set({ kind: "cut-reply", times: 1 });
     expect(await listIds(stores, { prefix, limit: 3 })).toEqual(ids);
-    expect(proxy.mode.kind, "the cut struck").toBe("pass");
+    expect(proxy.mode.kind, "the cut occurred").toBe("pass");
     proxy.set({ kind: "down" });
     await rejection(stores.listThreads({ prefix }), "UNAVAILABLE");
   });

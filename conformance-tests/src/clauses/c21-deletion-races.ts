@@ -229,11 +229,11 @@ export const deletionRaces: Clause["declare"] = (test) => {
     const before = written.filter(({ ended }) => ended < last.began).map(({ text }) => text);
     expect(
       inTime.filter((text) => !left.includes(text)),
-      "acknowledged after the last deletion, and lost",
+      "acknowledged after the last deletion, but lost",
     ).toEqual([]);
     expect(
       left.filter((text) => before.includes(text)),
-      "deleted, and there again",
+      "deleted, but visible again",
     ).toEqual([]);
     // The remaining messages of each writer are its last ones: nothing of the new thread is lost.
     for (const name of names) {

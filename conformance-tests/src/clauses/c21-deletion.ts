@@ -56,7 +56,7 @@ export const deletion: Clause = {
         await make(backend, store, secret);
         await backend.stores().deleteThread(store.threadId);
         await expectGone(backend, store.threadId, [secret]).catch((cause) => {
-          throw new Error(`of ${what} something is left`, { cause });
+          throw new Error(`content of ${what} remains`, { cause });
         });
       }
     });
@@ -86,7 +86,7 @@ export const deletion: Clause = {
       for (const { what, threadId } of made) {
         const dump = () => backend.harness.raw.dump(threadId);
         // A backend that forgets within a second may not have finished.
-        await expect.poll(dump, { timeout: 1_000, message: `what is left of ${what}` }).toBe("");
+        await expect.poll(dump, { timeout: 1_000, message: `the remains of ${what}` }).toBe("");
       }
     });
 

@@ -26,7 +26,7 @@ export const history: Clause = {
           thread,
         ),
       );
-      expect(problems.slice(0, 5), `what nothing explains; seed ${seed}, log ${log}`).toEqual([]);
+      expect(problems.slice(0, 5), `unexplained observations; seed ${seed}, log ${log}`).toEqual([]);
       expect(observations.length, "observations").toBeGreaterThan(100);
       await rm(dirname(log), { recursive: true });
     });

@@ -79,7 +79,7 @@ function after(requests: number, verb?: Verb): (sent: Verb) => boolean {
   return (next) => (verb === undefined || next === verb) && sent++ >= requests;
 }
 
-/** Random text that takes up this number of bytes of a row. */
+/** Tests that need fragments are skipped for larger rows. */
 const noise = (bytes: number) => randomBytes(Math.ceil(bytes / 2)).toString("hex");
 
 /** A test that needs fragments ignores rows larger than this. */
@@ -196,7 +196,7 @@ export function declareDeaths(test: DeclareLogTest): void {
     const inserts = await insertsOf(harness, (stores, threadId) =>
       stores.open(threadId).addMessages(large.map(user)),
     );
-    expect(inserts, "of a root, fragments and the commit").toBeGreaterThan(3);
+    expect(inserts, "inserts of a root, fragments and the commit").toBeGreaterThan(3);
     const threadId = crypto.randomUUID();
     await others.open(threadId).addMessages(prepared.map(user));
     // The thread already has a root. Only the insert of the commit remains.

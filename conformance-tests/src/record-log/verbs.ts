@@ -106,7 +106,7 @@ async function compare(log: RecordLog, todo: typeof steps extends fc.Arbitrary<i
       const expected = await memory.insert(own, step.row);
       expect(inserted === true, "whether the row is inserted").toBe(expected === true);
       if (typeof inserted !== "boolean" && typeof expected !== "boolean") {
-        expect(comparable(inserted), "the row that was there").toEqual(comparable(expected));
+        expect(comparable(inserted), "the existing row").toEqual(comparable(expected));
       }
     } else if (step.kind === "amend") {
       await log.amend(own, step.amendments);

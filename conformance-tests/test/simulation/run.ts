@@ -125,7 +125,7 @@ class StoreScenario implements Scenario {
     const since = last ? this.#history.filter(({ at }) => at > last.at).length : 0;
     if (last && !hasExpired && since < REMEMBERED_OPERATIONS)
       this.#fail("C4", `${id} was committed as ${last.revision} and as ${revision}`);
-    if (this.#revisions.has(revision)) this.#fail("C5", `${revision} was given again`);
+    if (this.#revisions.has(revision)) this.#fail("C5", `${revision} was reused`);
     this.#revisions.add(revision);
     const { expectedRevision, change } = operation;
     if (expectedRevision !== undefined && expectedRevision !== before.revision)
@@ -210,7 +210,7 @@ class StoreScenario implements Scenario {
       if (ended.error.code === "CONFLICT") {
         const isRight = this.#during(when).every(({ revision }) => revision === expectedRevision);
         if (expectedRevision === undefined || isRight)
-          this.#fail("C5", `${id} was refused at what it expects`);
+          this.#fail("C5", `${id} was refused at the revision that it expects`);
         return;
       }
       await this.#world.sleep(client, random.next() * 3_000);

@@ -334,5 +334,5 @@ async function expectDamageFound(commit: Promise<unknown>): Promise<void> {
     if (error instanceof SimulationFailure && StoreError.is(error.cause, "CORRUPT")) return;
     throw error;
   }
-  throw new SimulationFailure("damage", "a commit went on where a row of the thread is another one");
+  throw new SimulationFailure("damage", "a commit continued although a row was replaced");
 }
