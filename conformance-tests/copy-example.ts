@@ -1,6 +1,6 @@
 /**
- * A part of the build: it puts the examples of docs/how-to/write-an-adapter and their harnesses into the package, as they are in
- * the repository, so that the author of an adapter who has only the package can copy one that passes the suite.
+ * A part of the build: copies the examples of docs/how-to/write-an-adapter and their harnesses unchanged into the package, so
+ * that an adapter's author who has only the package can start from one that passes the suite.
  */
 import { cpSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";

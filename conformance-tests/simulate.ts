@@ -138,7 +138,7 @@ async function show(options: SimulationOptions): Promise<void> {
 function faultsOf(names: string): Fault[] {
   return names.split(",").map((name) => {
     const fault = faults.find((one) => one === name);
-    if (!fault) throw new RangeError(`--without must be of ${faults.join(", ")}`);
+    if (!fault) throw new RangeError(`--without must be a list of: ${faults.join(", ")}`);
     return fault;
   });
 }

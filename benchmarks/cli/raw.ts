@@ -10,15 +10,15 @@ import { Redis } from "ioredis";
 import { MongoClient } from "mongodb";
 import { Pool } from "pg";
 
-/** What one would write by hand: threads as rows of text, by the raw client, with none of the promises. */
+/** The equivalent written by hand: threads as rows of text, through the raw client, without the promises. */
 export interface RawThreads extends AsyncDisposable {
   write(threadId: string, messages: readonly string[]): Promise<void>;
   read(threadId: string): Promise<string[]>;
-  /** The threads with the numbers of their messages. */
+  /** The threads, each with the numbers of its messages. */
   list(): Promise<Map<string, number>>;
 }
 
-/** A raw client's threads at a place. */
+/** The threads of a raw client at a location. */
 export type OpenRaw = (url: string) => Promise<RawThreads>;
 
 export const openRaw: Readonly<Record<string, OpenRaw>> = {

@@ -1,6 +1,7 @@
 /**
- * `node cli/threads.ts [--threads 2000] [--only redis]`: how many threads a second the commands `ls`, `copy` and `verify` do, in this
- * process, beside a loop over the raw client that does the same without the promises. Prints a table for README.md.
+ * `node cli/threads.ts [--threads 2000] [--only redis]`: measures how many threads per second the commands `ls`, `copy` and
+ * `verify` process in this process, compared with a loop over the raw client that does the same without the promises. Prints a
+ * table for README.md.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -19,7 +20,7 @@ const { values } = parseArgs({
 });
 const THREADS = Number(values.threads);
 const ROUNDS = 3;
-/** As many threads at once as the commands work on. */
+/** The number of threads that the commands process at once. */
 const CONCURRENCY = 8;
 const MESSAGES = [
   { role: "user" as const, content: "Which tram goes to the harbour, and when does the last one leave?" },
@@ -33,7 +34,7 @@ process.env.AWS_ACCESS_KEY_ID ??= "none";
 process.env.AWS_SECRET_ACCESS_KEY ??= "none";
 const folder = mkdtempSync(join(tmpdir(), "scrollback-cli-bench-"));
 
-/** The place number so-many of a backend: a file, database or table of its own. */
+/** Returns the location with this number: a separate file, database or table. */
 type Places = (place: number) => Promise<string>;
 
 const backends: Readonly<Record<string, () => Promise<{ places: Places; stop(): Promise<void> }>>> = {
@@ -76,7 +77,7 @@ const backends: Readonly<Record<string, () => Promise<{ places: Places; stop(): 
   },
 };
 
-/** Runs a command and gives what it printed. */
+/** Runs a command and returns its output. */
 async function cli(...args: string[]): Promise<string> {
   let printed = "";
   const collect = () =>
@@ -93,7 +94,7 @@ async function cli(...args: string[]): Promise<string> {
   return printed;
 }
 
-/** Calls a function for each of some items, so many at once. */
+/** Calls a function for each item, a limited number at once. */
 async function forEach<T>(items: Iterable<T>, call: (item: T) => Promise<unknown>): Promise<void> {
   const iterator = items[Symbol.iterator]();
   const worker = async () => {
@@ -117,7 +118,7 @@ async function fill(url: string, raw: RawThreads): Promise<void> {
   );
 }
 
-/** Threads a second. */
+/** Threads per second. */
 async function rate(work: () => Promise<unknown>): Promise<number> {
   const start = performance.now();
   await work();

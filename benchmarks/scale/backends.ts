@@ -22,7 +22,7 @@ import {
   redisUrlOf,
 } from "./connect.ts";
 
-/** What is measured on. */
+/** The backend to measure. */
 export interface Backend extends AsyncDisposable {
   readonly name: BackendName;
   readonly title: string;
@@ -30,23 +30,23 @@ export interface Backend extends AsyncDisposable {
   readonly versions: readonly string[];
   location(space: number): Location;
   /**
-   * Puts copies of a thread of one commit beside it, many in a request, as they would lie if they had been written. Absent
-   * where commits one by one are quick enough.
+   * Inserts copies of a one-commit thread, many in a request, with the same rows as regular writes. Absent where single commits
+   * are fast enough.
    */
   copyThread?(location: Location, from: string, to: readonly string[]): Promise<void>;
-  /** Removes what was written and ends what was started. */
+  /** Removes what was written and stops what was started. */
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** Beside the benchmark rather than in the system's folder for such, which may lie in memory. */
+/** A folder of the benchmark, because the system's temporary folder may be in memory. */
 const FOLDER = fileURLToPath(new URL("../.results/", import.meta.url));
-/** What BatchWriteItem takes at most. */
+/** The maximum number of items of a BatchWriteItem request. */
 const BATCH_WRITE = 25;
 const BATCHES_AT_ONCE = 4;
 
 type Remote = Exclude<BackendName, "sqlite">;
 
-/** How the remote backends differ. */
+/** The differences of the remote backends. */
 interface Kind {
   readonly adapter: string;
   /** The client's package. */
@@ -77,7 +77,7 @@ const kinds: Readonly<Record<Remote, Kind>> = {
     copyThread: (location, from, to) =>
       onMongo(location, async (client) => {
         const rows = client.db(MONGO_DATABASE).collection<{ _id: string }>(containerOf(location));
-        // The keys are the thread's id, a colon and a number. A semicolon follows the colon.
+        // The keys are the thread's id, a colon and a number. The semicolon is the character after the colon.
         const found = await rows.find({ _id: { $gte: `${from}:`, $lt: `${from};` } }).toArray();
         if (found.length === 0) throw new Error(`no thread ${from} to copy`);
         await rows.insertMany(
@@ -156,7 +156,7 @@ const kinds: Readonly<Record<Remote, Kind>> = {
   },
 };
 
-/** A backend, on a server that is started for it and ends with it. */
+/** A backend on a server that is started for it and stopped with it. */
 export async function openBackend(name: BackendName): Promise<Backend> {
   return name === "sqlite" ? openSqlite() : await openServer(name);
 }
@@ -223,9 +223,9 @@ async function onPostgres<T>(location: Location, use: (client: Client) => Promis
   }
 }
 
-/** The version of a client that an adapter loads, which need not be the one that is installed here. */
+/** The version of a client that an adapter loads, which may differ from the one installed here. */
 function versionUsedBy(adapter: string, client: string): string {
   const manifest = findPackageJSON(client, import.meta.resolve(adapter));
-  if (manifest === undefined) throw new Error(`${adapter} finds no ${client}`);
+  if (manifest === undefined) throw new Error(`${adapter} cannot find ${client}`);
   return JSON.parse(readFileSync(manifest, "utf8")).version;
 }

@@ -11,18 +11,18 @@ import { createSqliteStores } from "@scrollback/store-sqlite";
 export const backendNames = ["sqlite", "redis", "mongodb", "dynamodb", "postgres"] as const;
 export type BackendName = (typeof backendNames)[number];
 
-/** Where threads lie, as plain data that another process can be given. */
+/** The location of threads, as plain data that can be passed to another process. */
 export interface Location {
   readonly backend: BackendName;
-  /** The server's; for SQLite a folder. */
+  /** The server's URL; for SQLite a folder. */
   readonly url: string;
-  /** What one run names its own: keys, collections or tables. */
+  /** The prefix of one run's keys, collections or tables. */
   readonly run: string;
-  /** A file, a database number, a collection or a table of its own for each: threads of one do not weigh on another. */
+  /** Each space has a separate file, database number, collection or table, so threads of one space do not slow down another. */
   readonly space: number;
 }
 
-/** A driver that knows nothing yet, and whoever it connects by. */
+/** The stores of a driver without cached state, with their connection. */
 export interface Connection {
   readonly stores: StoreFactory;
   close(): Promise<void>;
@@ -35,7 +35,7 @@ export function containerOf({ run, space }: Location): string {
   return `${run}-${space}`;
 }
 
-/** A Redis server keeps the keys of each database number in a table of their own. */
+/** A Redis server keeps the keys of each database number in a separate table. */
 export function redisUrlOf({ url, space }: Location): string {
   const used = new URL(url);
   used.pathname = `/${space}`;
@@ -52,9 +52,9 @@ export function dynamoClient(url: string): DynamoDBClient {
 }
 
 /**
- * A fresh driver for a location. Nothing is sent before the first call of a store.
+ * A new driver for a location. Sends nothing before the first call of a store.
  *
- * @param isFilling whether it is to write much, and to lose it all in a power cut: nothing that is measured.
+ * @param isFilling whether it writes much data that a power cut may lose; never set for what is measured.
  */
 export function connect(location: Location, isFilling = false): Connection {
   if (location.backend === "dynamodb") {

@@ -3,19 +3,22 @@ import { messagesFrom } from "../src/messages.ts";
 import type { Backend } from "./backends.ts";
 import { connect, type Location } from "./connect.ts";
 
-/** The messages of a thread among many: one turn, in one commit. */
+/** The number of messages of each of many threads: one turn, in one commit. */
 export const TURN = 4;
 
-/** Not more, so that a page of a log is a commit or two. */
+/** Small, so that a page of a log is one or two commits. */
 const FILLED_AT_ONCE = 100;
-/** A thread's end, as a conversation adds to it: backends that keep a commit in one piece read no more than they need. */
+/**
+ * The end of a thread, in single commits as in a conversation: backends that store a commit in one piece read no more than
+ * needed.
+ */
 const ADDED_SINGLY = 60;
 const THREADS_AT_ONCE = 32;
 const COPIED_AT_ONCE = 1_000;
 
 export type Progress = (progress: string) => void;
 
-/** Fills the threads of these lengths, all at once. */
+/** Fills the threads to these lengths, in parallel. */
 export async function fillThreads(
   location: Location,
   threads: readonly { readonly threadId: string; readonly length: number }[],
@@ -32,7 +35,7 @@ export async function fillThreads(
   }
 }
 
-/** Fills a thread as a conversation that was brought in, and then went on, has done. */
+/** Fills a thread like a conversation that was imported and then continued. */
 export async function fillThread(
   stores: StoreFactory,
   threadId: string,
@@ -48,7 +51,7 @@ export async function fillThread(
   for (const message of messagesFrom(length - singly, singly)) await store.addMessages([message]);
 }
 
-/** Lays down so many threads of one turn: the first is written, the others as well or as copies of it. */
+/** Makes `count` threads of one turn: writes the first one, then writes the others or copies the first. */
 export async function layThreads(
   { copyThread }: Backend,
   location: Location,

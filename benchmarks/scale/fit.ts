@@ -1,11 +1,11 @@
 import { median, percentile } from "../src/statistics.ts";
 
-/** What a call costs at one size. */
+/** The cost of a call at one size. */
 export interface Point {
   readonly size: number;
   readonly medianMs: number;
   readonly percentile95Ms: number;
-  /** On how many measured calls that stands. */
+  /** The number of measured calls. */
   readonly calls: number;
 }
 
@@ -22,7 +22,7 @@ export function pointOf(size: number, times: readonly number[]): Point {
 /**
  * The line of least squares through the logarithms of sizes and median times. A slope near 0 is flat, 1 grows in proportion.
  *
- * @throws RangeError where there are fewer than two different sizes, or where a size or time is not above 0.
+ * @throws RangeError for fewer than two different sizes, or a size or time that is not above 0.
  */
 export function fitLine(points: readonly Pick<Point, "size" | "medianMs">[]): Fit {
   const logs = points.map(({ size, medianMs }) => ({ x: Math.log(size), y: Math.log(medianMs) }));

@@ -1,11 +1,11 @@
-/** Started by `paging.ts`: reads a thread page by page to its beginning, and sends what that took. */
+/** Started by `paging.ts`: reads a thread page by page to its beginning, and sends the measurements. */
 import { deepStrictEqual, strictEqual } from "node:assert/strict";
 import { messagesFrom } from "../src/messages.ts";
 import { median } from "../src/statistics.ts";
 import { connect } from "./connect.ts";
 import { FIRST_SAMPLE, type MemorySample, type Paging, type PagingJob } from "./paging.ts";
 
-/** How many samples there are about. */
+/** The approximate number of samples. */
 const SAMPLES = 40;
 
 const { location, threadId, length, pageSize }: PagingJob = JSON.parse(process.argv[2] ?? "");
@@ -23,7 +23,7 @@ for (let page = 1; page <= pages; page++) {
   const { entries, older } = await store.read({ limit: pageSize, ...(before !== undefined && { before }) });
   times.push(performance.now() - begin);
   left -= entries.length;
-  // Any page with a message missing, doubled or out of place would differ.
+  // A missing, duplicated or misplaced message would make the page differ.
   deepStrictEqual(
     entries.map(({ message }) => message),
     messagesFrom(left, entries.length),

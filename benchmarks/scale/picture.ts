@@ -17,11 +17,11 @@ interface Chart {
   readonly y: string;
   readonly scale: "log" | "value";
   readonly series: readonly Series[];
-  /** The names of the series that the legend tells. */
+  /** The names of the series in the legend. */
   readonly legend: readonly string[];
 }
 
-/** A backend's picture: the costs by length and by count, and memory while paging, side by side. */
+/** A backend's picture: the costs by length, the costs by count, and the memory while paging. */
 export function picture(figures: Figures): string {
   const charts = [
     costChart("By the length of a thread", "messages in the thread", figures.byLength),
@@ -74,7 +74,7 @@ const lookOf: Readonly<Record<OperationName, { readonly color: string; readonly 
   "append, trimming": { color: "#8a3a9e", symbol: "diamond" },
 };
 
-/** The median of each size, and the line that is fitted to them. */
+/** The median of each size, and the line fitted to them. */
 function costChart(title: string, x: string, costs: Costs): Chart {
   const drawn = costs.map(({ operation, points }) => {
     const line = fitLine(points);
@@ -129,12 +129,12 @@ function memoryChart(paging: Paging): Chart {
   };
 }
 
-/** With its sign, as growth and shrinking are told apart by it alone. */
+/** With its sign, because only the sign distinguishes growth from shrinking. */
 export function slopeText(slope: number): string {
   return signed(slope, 3);
 }
 
-/** Bytes as a growth in MiB. */
+/** A growth in bytes, as MiB. */
 export function mebibytes(bytes: number): string {
   return signed(bytes / MEBIBYTE, 1);
 }

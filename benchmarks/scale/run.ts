@@ -16,9 +16,9 @@ import { fillThread, fillThreads, layThreads, type Progress, TURN, threadIdOf } 
 import { pointOf } from "./fit.ts";
 import { pageThrough } from "./paging.ts";
 
-/** How far a run goes. */
+/** The extent of a run. */
 export interface Plan {
-  /** Of threads, in messages, and how many threads there are; rising. */
+  /** Thread lengths in messages, and numbers of threads; ascending. */
   readonly sizes: readonly number[];
   readonly pageSize: number;
   readonly effort: Effort;
@@ -38,17 +38,17 @@ export const quick: Plan = {
 };
 
 export const NEWEST = 20;
-/** How many of a location's threads are measured, spread over all of them. */
+/** The number of measured threads of a location, spread over all of its threads. */
 export const SAMPLED = 10;
 
-/** Threads that stand for one size. */
+/** The threads that represent one size. */
 interface Subject {
   readonly size: number;
   readonly location: Location;
   readonly threadIds: readonly string[];
-  /** How many messages each has. */
+  /** The number of messages of each thread. */
   readonly length: number;
-  /** Whether a thread that appends have doubled is replaced by a fresh one. */
+  /** Whether a thread is replaced by a new one when appends have doubled its length. */
   readonly keepsLength: boolean;
 }
 
@@ -56,11 +56,11 @@ interface Subject {
 interface Thread {
   store: MessageStore;
   threadId: string;
-  /** Where in the conversation what is appended next begins. */
+  /** The position in the conversation of the next appended message. */
   position: number;
 }
 
-/** Measures one backend: threads of every length, then locations of every count of threads. */
+/** Measures one backend: threads of every length, then locations with every count of threads. */
 export async function run(
   backend: Backend,
   { sizes, pageSize, effort }: Plan,
@@ -121,7 +121,10 @@ export async function run(
   };
 }
 
-/** All sizes of one operation side by side, from the last operation to the first: reads while threads have exactly their lengths. */
+/**
+ * Measures all sizes of each operation side by side, from the last operation to the first: reads run while threads have exactly
+ * their lengths.
+ */
 async function measureCosts(
   subjects: readonly Subject[],
   operations: readonly OperationName[],
@@ -213,7 +216,7 @@ function appendCell(
   };
 }
 
-/** Each append has the oldest messages trimmed away, as the thread is at its `maxMessages`. */
+/** Each append trims the oldest message, because the thread is at its `maxMessages`. */
 function trimmingCell({ location, length }: Subject, stores: StoreFactory, next: () => Thread): Cell {
   const state = { type: "scrollback.store", version: 1, backend: location.backend, maxMessages: length };
   return {

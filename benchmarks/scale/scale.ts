@@ -33,7 +33,8 @@ else await scale();
 async function scale(): Promise<void> {
   if (!globalThis.gc) throw new Error("node must run with --expose-gc; start it by npm run scale");
   const chosen = backendNames.filter((name) => options.only === undefined || name === options.only);
-  if (chosen.length === 0) throw new Error(`--only: "${options.only}" is none of ${backendNames.join(", ")}`);
+  if (chosen.length === 0)
+    throw new Error(`--only: "${options.only}" is not one of ${backendNames.join(", ")}`);
   const interrupted = new AbortController();
   process.once("SIGINT", () => interrupted.abort(new Error("interrupted")));
   for (const name of chosen) {
@@ -51,27 +52,27 @@ async function measure(name: BackendName, signal: AbortSignal): Promise<Figures>
     const seconds = ((performance.now() - begin) / 1_000).toFixed(0);
     process.stderr.write(`${name}, ${seconds} s: ${progress}\n`);
   };
-  // Disposed rather than closed in the end, so that a failure to remove hides no failure to measure.
+  // Disposed here rather than closed at the end, so that a failed cleanup does not hide a failed measurement.
   await using backend = await openBackend(name);
   const figures = await run(backend, options.quick ? quick : thorough, { signal, report });
   report("removing what was written");
   return figures;
 }
 
-/** The page and a picture a backend. */
+/** The page, and one picture per backend. */
 function write(all: readonly Figures[]): void {
-  if (all.length === 0) throw new Error(`there are no figures in ${figuresPath()} to write a page from`);
+  if (all.length === 0) throw new Error(`${figuresPath()} has no figures for the page`);
   for (const figures of all) writeFileSync(join(folder(), "scale", `${figures.name}.svg`), picture(figures));
   writeFileSync(join(folder(), "scale.md"), page(all));
 }
 
 function folder(): string {
-  // npm runs this in its own folder, and INIT_CWD is where the user is.
+  // npm runs this in the folder of the package; INIT_CWD is the user's folder.
   if (options.to !== undefined) return resolve(process.env.INIT_CWD ?? ".", options.to);
   return fileURLToPath(new URL("../../docs/reference/", import.meta.url));
 }
 
-/** A line of JSON a backend. */
+/** One line of JSON per backend. */
 function figuresPath(): string {
   return join(folder(), "scale", "figures.jsonl");
 }

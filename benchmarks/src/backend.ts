@@ -1,9 +1,9 @@
 import type { ChatMessage } from "@scrollback/store-core";
 
-/** One call, ready to be made and timed. */
+/** One prepared call, to be timed. */
 export type Call = () => Promise<unknown>;
 
-/** A thread as one contestant keeps it. Each method prepares a call, so that only what the call itself does is timed. */
+/** A thread of one contestant. Each method prepares a call, so that only the call itself is timed. */
 export interface Thread {
   append(messages: readonly ChatMessage[]): Call;
   /** Resolves to the newest messages, oldest first. */
@@ -12,33 +12,35 @@ export interface Thread {
   all(): () => Promise<unknown[]>;
 }
 
-/** One way to keep threads in a backend, on a connection of its own. */
+/** One way to keep threads in a backend, with its own connection. */
 export interface Contestant {
-  /** The longest thread that it can hold, or that is measured; absent for any. Longer ones are left out. */
+  /** The longest thread that it can store or that is measured for it; absent without a limit. Longer threads are left out. */
   readonly longest?: number;
-  /** Writes a thread's messages quickly. They lie as single commits leave them, unless the backend keeps no commits apart. */
+  /**
+   * Writes a thread's messages fast. The stored rows are those of single commits, unless the backend does not keep commits apart.
+   */
   fill(threadId: string, messages: readonly ChatMessage[]): Promise<unknown>;
-  /** A filled thread that from now on keeps at most `maxMessages`, where the library can. */
+  /** Opens a filled thread that keeps at most `maxMessages` from now on, if the library can limit it. */
   open(threadId: string, maxMessages: number): Thread;
-  /** What `newest` and `all` give for these messages. */
+  /** The result of `newest` and `all` for these messages. */
   expected(messages: readonly ChatMessage[]): unknown[];
   close(): Promise<unknown>;
 }
 
-/** Where a backend's threads lie, as plain data that another process can be given. */
+/** The location of a backend's threads, as plain data that can be passed to another process. */
 export interface Location {
   readonly product: string;
   readonly version: string;
-  /** Of the server, or the path of a folder. */
+  /** The URL of the server, or the path of a folder. */
   readonly url: string;
-  /** What one run names its own: keys, collections or tables. Small letters and digits. */
+  /** The prefix of one run's keys, collections or tables. Lowercase letters and digits. */
   readonly run: string;
 }
 
-/** Opens a connection of its own to the server or folder of a URL. */
+/** Opens a separate connection to the server or folder of a URL. */
 export type Connect = (url: string) => Promise<Contestant>;
 
-/** Who is compared, in the order of the table's columns. */
+/** The contestants, in the order of the table's columns. */
 export const contestantNames = [
   "raw",
   "Scrollback",
@@ -48,14 +50,14 @@ export const contestantNames = [
 ] as const;
 export type ContestantName = (typeof contestantNames)[number];
 
-/** The libraries that ours is compared with. */
+/** The libraries that Scrollback is compared with. */
 export const peerNames = contestantNames.filter((name) => name !== "raw" && name !== "Scrollback");
 
-/** The raw client and ours everywhere, other libraries where they apply. */
+/** The raw client and Scrollback on every backend, other libraries where they support it. */
 export type Connects = Readonly<Record<"raw" | "Scrollback", Connect>> &
   Readonly<Partial<Record<ContestantName, Connect>>>;
 
-/** What every backend's figures are named by, in the order of the report. */
+/** The keys of the backends' figures, in the order of the report. */
 export const backendKeys = [
   "redis",
   "mongodb",
@@ -66,22 +68,23 @@ export const backendKeys = [
 ] as const;
 export type BackendKey = (typeof backendKeys)[number];
 
-/**
- * What is measured on. To add a backend, write its file in `backends/` and name it here and in `backends/index.ts`.
- */
+/** The backend to measure. To add a backend, write its file in `backends/` and add its name here and in `backends/index.ts`. */
 export interface Backend {
   readonly key: BackendKey;
   readonly title: string;
   /** Products and versions, server first. */
   readonly versions: readonly string[];
-  /** In words, what the raw client does for a commit and for a read. */
+  /** A description of the raw client's commit and read. */
   readonly baseline: string;
   readonly location: Location;
   readonly connect: Connects;
-  /** The same server through a proxy that counts round trips. Absent where there is no network. */
+  /** The same server through a proxy that counts round trips. Absent without a network. */
   readonly counted?: { readonly url: string; roundTrips(): number };
-  /** The processor time that the server has taken so far, in microseconds. Absent where there is no server, or none to look into. */
+  /**
+   * The processor time that the server has used so far, in microseconds. Absent without a server whose processor time can be
+   * read.
+   */
   readonly serverCpu?: () => Promise<number>;
-  /** Removes what was written and ends what was started. */
+  /** Removes what was written and stops what was started. */
   close(): Promise<void>;
 }

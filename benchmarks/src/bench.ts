@@ -27,7 +27,7 @@ import { type Plan, quick, run, runCompared, thorough } from "./run.ts";
 const CODECS = "codecs";
 const CHATS = "chats";
 const FRAMEWORKS = "frameworks";
-/** What is worse by chance on a busy machine is better the next time. */
+/** A ratio that is worse by chance on a busy machine is better in a later attempt. */
 const CHECK_ATTEMPTS = 3;
 const parts = [...backendKeys, CODECS, CHATS, FRAMEWORKS] as const;
 const usage = `npm run bench [-- options]
@@ -51,7 +51,7 @@ const { values: options } = parseArgs({
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const RESULTS = fileURLToPath(new URL("../results.json", import.meta.url));
 
-// What it would find is in the repository for tests alone; what tracing costs is measured in processes of its own.
+// Otherwise the stores would find the OpenTelemetry of the repository's tests. Separate processes measure the cost of tracing.
 process.env.OTEL_SDK_DISABLED = "true";
 
 if (options.help) process.stdout.write(usage);
@@ -63,7 +63,7 @@ async function bench(): Promise<void> {
   if (options.redis !== undefined) process.env.SCROLLBACK_REDIS_URL = options.redis;
   const chosen: readonly string[] = options.only ?? parts;
   const unknown = chosen.find((name) => !parts.some((part) => part === name));
-  if (unknown !== undefined) throw new Error(`--only: "${unknown}" is none of ${parts.join(", ")}`);
+  if (unknown !== undefined) throw new Error(`--only: "${unknown}" is not one of ${parts.join(", ")}`);
   const interrupted = new AbortController();
   process.once("SIGINT", () => interrupted.abort(new Error("interrupted")));
   const last = loadResults(RESULTS);
@@ -78,7 +78,7 @@ async function bench(): Promise<void> {
       const figures = await measureBackend(key, run, interrupted.signal);
       measured.push(figures);
       process.stdout.write(`${section(figures)}\n\n`);
-      // At once, so that a failure later on costs nothing of this.
+      // Saved at once, so that a later failure does not lose it.
       if (!options.quick) saveResults(RESULTS, { backends: [figures] });
     } catch (error) {
       interrupted.signal.throwIfAborted();
@@ -114,7 +114,7 @@ async function bench(): Promise<void> {
   if (!options.quick && !options.check) render();
 }
 
-/** @param measure what is measured of it. */
+/** @param measure the measurement to run on the backend. */
 async function measureBackend<T>(key: BackendKey, measure: Measure<T>, signal: AbortSignal): Promise<T> {
   const report = reporter(key);
   const backend = await backends[key].open();
@@ -125,7 +125,7 @@ async function measureBackend<T>(key: BackendKey, measure: Measure<T>, signal: A
   }
 }
 
-/** Tells what is being done, and since when. */
+/** Prints the current step and the time since the start. */
 function reporter(part: string): Progress["report"] {
   const begin = performance.now();
   return (progress) => {
@@ -136,9 +136,9 @@ function reporter(part: string): Progress["report"] {
 
 type Measure<T> = (backend: Backend, plan: Plan, progress: Progress) => Promise<T>;
 
-/** Fails for what is worse than in the last full run each time that it is measured. */
+/** Fails for ratios that are worse than in the last full run in every attempt. */
 async function check(last: Results | undefined, key: BackendKey, signal: AbortSignal): Promise<void> {
-  if (!last) throw new Error(`there is no full run in ${RESULTS} to compare with`);
+  if (!last) throw new Error(`${RESULTS} has no full run to compare with`);
   const measure = async () => regressions(last.backends, [await measureBackend(key, runCompared, signal)]);
   let found = await measure();
   for (let attempt = 1; attempt < CHECK_ATTEMPTS && found.length > 0; attempt++) {

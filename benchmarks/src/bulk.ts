@@ -4,7 +4,7 @@ export class Bulk<Insert> {
   readonly #sendAll: (inserts: readonly Insert[]) => Promise<unknown>;
   #waiting: Insert[] = [];
 
-  /** @param most how many inserts wait at most. */
+  /** @param most the maximum number of waiting inserts. */
   constructor(most: number, sendAll: (inserts: readonly Insert[]) => Promise<unknown>) {
     this.#most = most;
     this.#sendAll = sendAll;
@@ -21,20 +21,20 @@ export class Bulk<Insert> {
     if (inserts.length > 0) await this.#sendAll(inserts);
   }
 
-  /** @throws Error where inserts wait: what else is sent would not see them. */
+  /** @throws Error if inserts are waiting: another request would not see them. */
   assertFlushed(): void {
     if (this.#waiting.length > 0)
       throw new Error("a thread is being filled: nothing but inserts is expected");
   }
 }
 
-/** The same object, but for some of its members. */
+/** The same object, with some of its members replaced. */
 export function overridden<T extends object>(target: T, members: Readonly<Record<PropertyKey, unknown>>): T {
   return new Proxy(target, {
     get(object, key) {
       if (Object.hasOwn(members, key)) return members[key];
       const value: unknown = Reflect.get(object, key, object);
-      // Bound, as private fields are not to be had through a proxy.
+      // Bound, because private fields are not accessible through a proxy.
       return typeof value === "function" ? value.bind(object) : value;
     },
   });

@@ -13,15 +13,15 @@ import { type Cell, type Effort, measure } from "./measure.ts";
 import { messagesFrom } from "./messages.ts";
 import { type Operation, operations, ROOM } from "./operations.ts";
 
-/** A thread and who keeps it. */
+/** A thread and its contestant. */
 interface Entry {
   readonly name: ContestantName;
   readonly contestant: Contestant;
   readonly length: number;
   readonly thread: Thread;
-  /** The thread again, through the counted connection. */
+  /** The same thread through the counted connection. */
   readonly counted: Thread | undefined;
-  /** Where in the conversation what is appended next begins. */
+  /** The position in the conversation of the next appended message. */
   position: number;
 }
 
@@ -30,13 +30,13 @@ export interface Progress {
   report(progress: string): void;
 }
 
-/** Longer threads take minutes to read, and are checked at their end. */
+/** Longer threads take minutes to read, so only their end is checked. */
 const READ_WHOLE = 10_000;
-/** So many calls are counted. A commit of ours in 32 may take a request more, so that many are. */
+/** The number of calls to count. One in 32 commits of Scrollback may take one more request, so 32 are counted. */
 const countedCalls = ({ name }: Entry, { kind }: Operation) =>
   name === "Scrollback" && kind === "commit" ? 32 : 2;
 
-/** Measures single calls: fills the threads, reads, writes, and checks that all did what they were timed for. */
+/** Measures single calls: fills the threads, reads, writes, and checks that all calls had their effect. */
 export async function measureCalls(
   backend: Backend,
   lengths: readonly number[],
@@ -89,7 +89,7 @@ interface Contestants extends AsyncDisposable {
   readonly all: ReadonlyMap<ContestantName, Contestant>;
 }
 
-/** Every contestant on a connection of its own; none without a URL. */
+/** Every contestant on a separate connection; none without a URL. */
 async function connectAll({ connect }: Backend, url: string | undefined): Promise<Contestants> {
   const all = new Map<ContestantName, Contestant>();
   for (const name of contestantNames) {
@@ -148,7 +148,7 @@ async function countRoundTrips(
 ): Promise<number | undefined> {
   const { counted } = entry;
   if (!backend.counted || !counted) return undefined;
-  // The first call on a connection may have more to send than those that follow.
+  // The first call on a connection may send more than later calls.
   await operation.prepare(counted, take(entry, operation.appended))();
   const before = backend.counted.roundTrips();
   const calls = countedCalls(entry, operation);

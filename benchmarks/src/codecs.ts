@@ -23,11 +23,11 @@ interface Row {
   readonly name: string;
   readonly appends: Cell;
   readonly reads: Cell;
-  /** What a message's text has on average. */
+  /** The average size of a message's text. */
   readonly bytes: number;
 }
 
-/** What the codecs of store-core cost on SQLite, side by side. */
+/** The costs of store-core's codecs on SQLite, side by side. */
 export async function measureCodecs(effort: Effort, signal: AbortSignal): Promise<Results["codecs"]> {
   const machineUntilNow = watchMachine();
   mkdirSync(FOLDER, { recursive: true });

@@ -8,7 +8,7 @@ import { ROOM } from "./operations.ts";
 
 const KNOWN_LENGTH = 1_000;
 
-/** Measures first commits of one message: connecting, and all that the first call on a connection has to learn. */
+/** Measures first commits of one message: connecting, and everything that the first call on a connection must learn. */
 export async function measureCold(
   backend: Backend,
   effort: Effort,

@@ -11,12 +11,12 @@ export interface Regression {
 }
 
 /**
- * By how much a ratio may be worse than in the last full run. Wide, as a quick run on a busy machine scatters: what is to be
- * found is a second request, a lost fast path or work that grows with the thread, not a few per cent.
+ * The allowed factor between a ratio and that of the last full run. Wide, because quick runs on a busy machine vary: the check
+ * must find a second request, a lost fast path or work that grows with the thread, not a few per cent.
  */
 export const MARGIN = 1.8;
 
-/** Holds the ratios of a quick run against those of the last full run. What the full run did not measure is left out. */
+/** Compares the ratios of a quick run with those of the last full run. Leaves out what the full run did not measure. */
 export function regressions(last: readonly Compared[], now: readonly Compared[]): Regression[] {
   return now.flatMap((figures) => {
     const { key } = figures;
@@ -34,7 +34,7 @@ function times({ calls }: Compared): Ratios {
   return new Map(overRaw(calls).map(({ value, where }) => [where, value]));
 }
 
-/** Writers on one thread, and 64 at once, wait for each other by chance: a quick run has too few commits to tell. */
+/** Leaves out writers on one thread and 64 connections, which wait for each other by chance: a quick run has too few commits. */
 function shares({ load }: Compared): Ratios {
   const rows = load.filter(({ threads, connections }) => threads === "many" && connections === 8);
   return new Map(throughput(rows).map(({ value, where }) => [where, value]));

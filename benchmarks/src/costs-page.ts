@@ -17,7 +17,7 @@ export const pictures = {
 
 const picture = (name: keyof typeof pictures) => `![${pictures[name]}](costs/${name}.svg)`;
 
-/** docs/reference/costs.md, written from what was measured. */
+/** docs/reference/costs.md, generated from the measurements. */
 export function costsPage(results: Results): string {
   const { backends } = results;
   return `# What a commit costs
@@ -233,7 +233,7 @@ function tracingTable(backends: readonly Figures[]): string {
   return table<Figures>([first, ...columns], backends);
 }
 
-/** How long the calls of other libraries take, by backend. */
+/** The call times of other libraries, by backend. */
 export function peerTable(backends: readonly Figures[]): string {
   const rows = backends.flatMap((figures) =>
     peerNames

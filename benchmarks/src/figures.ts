@@ -3,13 +3,13 @@ import { availableParallelism, loadavg } from "node:os";
 import { type BackendKey, backendKeys, type ContestantName } from "./backend.ts";
 import { median, percentile } from "./statistics.ts";
 
-/** How long the calls of one contestant took, in milliseconds. */
+/** The times of one contestant's calls, in milliseconds. */
 export interface Timing {
   readonly medianMs: number;
   readonly percentile95Ms: number;
   readonly percentile99Ms: number;
   readonly longestMs: number;
-  /** On how many measured calls that stands. */
+  /** The number of measured calls. */
   readonly calls: number;
 }
 
@@ -20,31 +20,31 @@ export interface CallRow {
   readonly operation: string;
   readonly kind: "commit" | "read";
   readonly length: number;
-  /** Round trips are a call's, and absent where there is no network. */
+  /** Round trips are per call, and absent without a network. */
   readonly results: PerContestant<Timing & { readonly roundTrips?: number }>;
 }
 
 /** Many connections that append without a pause. */
 export interface LoadRow {
   readonly connections: number;
-  /** Whether all write to one thread, or each to one of its own. */
+  /** Whether all connections write to one thread, or each to a separate one. */
   readonly threads: "one" | "many";
-  /** How many messages a commit has. */
+  /** The number of messages of a commit. */
   readonly batch: number;
   readonly results: PerContestant<Load>;
 }
 
 export interface Load extends Timing {
-  /** Commits per second that succeeded. */
+  /** Successful commits per second. */
   readonly perSecond: number;
-  /** How many commits failed. */
+  /** The number of failed commits. */
   readonly failures: number;
-  /** Processor time a commit, of the process that writes and of the server, in microseconds. */
+  /** Processor time per commit, of the writing process and of the server, in microseconds. */
   readonly clientCpuMicros: number;
   readonly serverCpuMicros?: number;
 }
 
-/** The first commit on a new connection, with connecting. */
+/** The first commit on a new connection, including connecting. */
 export interface ColdRow {
   readonly thread: "new" | "known";
   readonly results: PerContestant<Timing>;
@@ -54,17 +54,17 @@ export interface ColdRow {
 export type TracingMode = "off" | "api" | "sdk";
 export type Tracing = Readonly<Record<TracingMode, Timing & { readonly clientCpuMicros: number }>>;
 
-/** The machine, and what else it had to do. */
+/** The machine and its load. */
 export interface Machine {
   readonly cores: number;
   readonly node: string;
-  /** The date of its start. */
+  /** The date of the start. */
   readonly date: string;
-  /** The load average of a minute at its start and at its end. */
+  /** The one-minute load average at the start and at the end. */
   readonly load: readonly number[];
 }
 
-/** All that was measured on one backend. */
+/** All measurements of one backend. */
 export interface Figures {
   readonly key: BackendKey;
   readonly title: string;
@@ -77,40 +77,40 @@ export interface Figures {
   readonly tracing: Tracing;
 }
 
-/** What a codec costs. */
+/** The cost of a codec. */
 export interface CodecRow {
   readonly name: string;
   readonly appends: Timing;
   readonly reads: Timing;
-  /** What a message's text has on average. */
+  /** The average size of a message's text. */
   readonly bytes: number;
 }
 
 /** One operation on the chats of an owner. */
 export interface ChatRow {
   readonly operation: "list 30" | "store a turn";
-  /** How many chats the owner has. */
+  /** The number of chats of the owner. */
   readonly chats: number;
-  /** Processor time and requests are a call's. The raw client has tables that were written by hand. */
+  /** Processor time and requests are per call. The raw client uses hand-written tables. */
   readonly results: PerContestant<Timing & { readonly cpuMicros: number; readonly requests?: number }>;
 }
 
-/** What a streamed answer takes of the processors. */
+/** The processor time of a streamed answer. */
 export interface DeltaFigures {
-  /** How many deltas the two answers have that were measured. */
+  /** The numbers of deltas of the two measured answers. */
   readonly short: number;
   readonly long: number;
-  /** The AI SDK alone, and with chats that are stored. */
+  /** The AI SDK alone, and with stored chats. */
   readonly plain: DeltaCost;
   readonly handler: DeltaCost;
 }
 
 export interface DeltaCost {
-  /** On how many long answers that stands. */
+  /** The number of measured long answers. */
   readonly answers: number;
   readonly shortCpuMicros: number;
   readonly longCpuMicros: number;
-  /** Of one delta more. */
+  /** Of one additional delta. */
   readonly deltaCpuMicros: number;
 }
 
@@ -119,14 +119,14 @@ export interface TabsRow {
   readonly name: string;
   readonly tabs: number;
   readonly rounds: number;
-  /** How many of the messages the chat has then, in the worst round and in the best. */
+  /** The number of these messages that the chat has at the end, in the worst round and in the best. */
   readonly fewestKept: number;
   readonly mostKept: number;
-  /** Until all of them had been answered. */
+  /** The time until all tabs have a response. */
   readonly medianMs: number;
 }
 
-/** What chats cost. */
+/** The costs of chats. */
 export interface ChatFigures {
   readonly machine: Machine;
   readonly versions: readonly string[];
@@ -138,36 +138,36 @@ export interface ChatFigures {
 /** A framework whose turns are measured. */
 export type FrameworkName = "LangGraph" | "OpenAI Agents SDK";
 
-/** Where the state of its agents is kept. */
+/** The backend that stores the state of its agents. */
 export type FrameworkBackend = "memory" | "SQLite" | "PostgreSQL";
 
-/** A turn of an agent on one class that keeps its state. */
+/** A turn of an agent, with one class that stores its state. */
 export interface FrameworkRow extends Timing {
   readonly framework: FrameworkName;
   readonly backend: FrameworkBackend;
-  /** The class. */
+  /** The name of the class. */
   readonly name: string;
   readonly isOurs: boolean;
   readonly cpuMicros: number;
-  /** Of our stores, in a turn that is not its thread's first. */
+  /** Of Scrollback's stores, in a turn that is not the first of its thread. */
   readonly commits?: number;
   readonly reads?: number;
-  /** To the server. Absent where there is none. */
+  /** Round trips to the server. Absent without a server. */
   readonly roundTrips?: number;
-  /** What a turn leaves at rest, on average of a thread. Absent in memory. */
+  /** The bytes that a turn adds at rest, averaged over a thread. Absent in memory. */
   readonly bytes?: number;
 }
 
-/** What turns of other frameworks cost. */
+/** The costs of other frameworks' turns. */
 export interface FrameworkFigures {
   readonly machine: Machine;
   readonly versions: readonly string[];
-  /** How many turns the threads have. */
+  /** The number of turns of the threads. */
   readonly turns: number;
   readonly rows: readonly FrameworkRow[];
 }
 
-/** What the last full run came to. The pages are made from it. */
+/** The results of the last full run. The pages are generated from it. */
 export interface Results {
   readonly backends: readonly Figures[];
   readonly codecs: { readonly machine: Machine; readonly rows: readonly CodecRow[] };
@@ -185,12 +185,12 @@ export function timingOf(times: readonly number[]): Timing {
   };
 }
 
-/** With five digits, which are more than a figure is worth. */
+/** Rounded to five digits, more than a figure's precision. */
 export function rounded(value: number): number {
   return Number(value.toPrecision(5));
 }
 
-/** Starts to look at the machine. The function that it gives tells what it was like until then. */
+/** Starts to observe the machine. The returned function reports its state since then. */
 export function watchMachine(): () => Machine {
   const date = new Date().toISOString().slice(0, 10);
   const before = loadavg()[0] ?? Number.NaN;
@@ -202,12 +202,12 @@ export function watchMachine(): () => Machine {
   });
 }
 
-/** The results in a file; undefined where there is none. */
+/** The results in a file; undefined if the file does not exist. */
 export function loadResults(path: string): Results | undefined {
   return existsSync(path) ? JSON.parse(readFileSync(path, "utf8")) : undefined;
 }
 
-/** Saves what was measured in place of what is there of the same, and gives all there is. */
+/** Replaces the figures of the measured parts in the file, and returns all results. */
 export function saveResults(path: string, measured: Partial<Results>): Partial<Results> {
   const before: Partial<Results> = loadResults(path) ?? {};
   const fresh = measured.backends ?? [];

@@ -2,13 +2,13 @@ import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langcha
 import type { ChatMessage } from "@scrollback/store-core";
 import type { Contestant } from "./backend.ts";
 
-/** What all histories of LangChain.js have. */
+/** The common methods of all LangChain.js histories. */
 export interface History {
   addMessages(messages: BaseMessage[]): Promise<void>;
   getMessages(): Promise<BaseMessage[]>;
 }
 
-/** A history of LangChain.js, which keeps everything and reads everything. */
+/** A LangChain.js history, which keeps all messages and reads all messages. */
 export function langChain(
   historyOf: (sessionId: string) => History,
   own: Pick<Contestant, "close"> & Partial<Pick<Contestant, "fill" | "longest">>,
@@ -31,12 +31,12 @@ export function langChain(
   };
 }
 
-/** The same messages as LangChain.js has them. */
+/** The same messages in the form of LangChain.js. */
 export function toLangChain(messages: readonly ChatMessage[]): BaseMessage[] {
   return messages.map(toBaseMessage);
 }
 
-/** The same messages as text alone, for a history that holds nothing else. */
+/** The same messages as text only, for a history that cannot store anything else. */
 export function toLangChainTexts(messages: readonly ChatMessage[]): BaseMessage[] {
   return messages.map(({ role, content }) => {
     const text = typeof content === "string" ? content : JSON.stringify(content);
@@ -62,5 +62,5 @@ function toBaseMessage({ role, content }: ChatMessage): BaseMessage {
       tool_calls: [{ id, name, args: input as Record<string, unknown>, type: "tool_call" }],
     });
   }
-  throw new TypeError("the conversation has no such messages");
+  throw new TypeError("the conversation must not have such messages");
 }

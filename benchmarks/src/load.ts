@@ -5,13 +5,13 @@ import { type Load, type LoadRow, rounded, timingOf } from "./figures.ts";
 import { messagesFrom } from "./messages.ts";
 import { seededRandom, shuffled } from "./random.ts";
 
-/** How long each contestant writes at a time, and how often. */
+/** The length and the number of each contestant's time windows. */
 export interface LoadEffort {
   readonly windowMs: number;
   readonly windows: number;
 }
 
-/** What is measured, in the order of the report. One connection alone tells what a commit takes of the processors. */
+/** The measured setups, in the order of the report. A single connection shows the processor time of a commit. */
 const setups = [
   { connections: 1, threads: "one", batch: 1 },
   { connections: 1, threads: "one", batch: 20 },
@@ -21,13 +21,13 @@ const setups = [
   { connections: 64, threads: "one", batch: 1 },
 ] as const satisfies Omit<LoadRow, "results">[];
 
-/** Who writes. Other libraries are left out, as many writers tear their threads apart. */
+/** The writers. Other libraries are left out, because many writers corrupt their threads. */
 const writers = ["raw", "Scrollback"] as const;
 
-/** Threads are trimmed to that. */
+/** The length to which threads are trimmed. */
 const MAX_MESSAGES = 1_000;
 
-/** Connections of one contestant that write to their threads, and what came of it. */
+/** Connections of one contestant that write to their threads, and their results. */
 interface Team {
   readonly name: (typeof writers)[number];
   readonly contestants: readonly Contestant[];
@@ -40,7 +40,7 @@ interface Team {
   position: number;
 }
 
-/** Measures many writers in this process. Contestants write in turn, a window of time each, in random order. */
+/** Measures many writers in this process. Contestants write in turn, one time window each, in random order. */
 export async function measureLoad(
   backend: Backend,
   effort: LoadEffort,
@@ -54,10 +54,10 @@ export async function measureLoad(
     try {
       for (const name of writers) teams.push(await assemble(backend, name, setup));
       const random = seededRandom(1);
-      // The first window warms up: connections, caches, threads that are full.
+      // The first window warms up connections and caches, and fills the threads.
       for (const team of teams) await write(team, batch, effort.windowMs);
       for (const team of teams) Object.assign(team, { failures: 0 }).times.length = 0;
-      // Fewer windows where commits take longer than a window: each ends when its last commit does.
+      // Fewer windows if commits take longer than a window: each window ends when its last commit does.
       const enough = effort.windows * effort.windowMs;
       for (let waiting: Team[] = teams; waiting.length > 0; ) {
         for (const team of shuffled(waiting, random))
@@ -98,7 +98,7 @@ async function assemble(
   };
 }
 
-/** All threads of a team are appended to for a while, each one commit after the other. */
+/** Appends to all threads of a team for a while, one commit after the other on each. */
 async function write(team: Team, batch: number, windowMs: number): Promise<void> {
   const end = performance.now() + windowMs;
   await Promise.all(

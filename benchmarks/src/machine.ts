@@ -1,6 +1,6 @@
 import type { Machine } from "./figures.ts";
 
-/** When and on what it was measured. */
+/** The date and machine of the measurement. */
 export function machineText({ cores, node, date, load }: Machine): string {
   const loads = load.map((value) => value.toFixed(1)).join(" at the start, ");
   return `${date}, Node ${node}, ${cores} cores; load average ${loads} at the end${quietness(load, cores)}`;

@@ -7,7 +7,7 @@ import type { Contestant } from "./backend.ts";
 
 const RESOURCE = "benchmark";
 
-/** Mastra's memory over one of its stores, without semantic recall and working memory. It keeps everything. */
+/** Mastra's memory over one of its stores, without semantic recall and working memory. It keeps all messages. */
 export async function mastra(
   storage: MastraCompositeStore,
   close: () => Promise<unknown>,
@@ -16,7 +16,7 @@ export async function mastra(
   const options = { semanticRecall: false, workingMemory: { enabled: false }, generateTitle: false };
   const memory = new Memory({ storage, options });
   let time = Date.now();
-  /** It orders messages by their time, so no two have the same. Calls and results of tools are texts here. */
+  /** It orders messages by their time, so no two messages have the same time. Tool calls and tool results are texts here. */
   const toMessages = (threadId: string, messages: readonly ChatMessage[]): MastraDBMessage[] =>
     messages.map((message) => ({
       id: randomUUID(),

@@ -6,27 +6,27 @@ import { seededRandom, shuffled } from "./random.ts";
 export interface Cell {
   /** Prepares the next call. */
   prepare(): Call;
-  /** Tidies up after each call, outside of what is timed. */
+  /** Cleans up after each call, outside of the measured time. */
   finish?(): Promise<void>;
-  /** How long each measured call took, in milliseconds. */
+  /** The time of each measured call, in milliseconds. */
   readonly times: number[];
 }
 
 export interface Effort {
-  /** For how long the calls of one operation are repeated, slow calls aside. */
+  /** The time for which the calls of one operation are repeated, without slow calls. */
   readonly measuredMs: number;
   readonly warmUpMs: number;
-  /** How often a slow call is measured. */
+  /** The number of measurements of a slow call. */
   readonly slowCalls: number;
 }
 
-/** A call that takes longer is slow, and measured only a few times, spread over the whole measurement. */
+/** A call that takes longer is slow, and is measured only a few times, spread over the whole measurement. */
 const SLOW_MS = 100;
 const TRIAL_CALLS = 3;
 
 /**
- * Measures cells side by side: in every iteration each of them once, in random order, so that whatever else the machine does
- * meanwhile, and what one call leaves behind for the next (caches, garbage), hits all alike.
+ * Measures cells side by side: each iteration runs each of them once, in random order. So other load of the machine, and the
+ * effects of one call on the next (caches, garbage), affect all cells equally.
  */
 export async function measure(cells: readonly Cell[], effort: Effort, signal: AbortSignal): Promise<void> {
   const random = seededRandom(1);
@@ -52,7 +52,7 @@ export async function measure(cells: readonly Cell[], effort: Effort, signal: Ab
     for (const cell of slow) {
       if (cell.times.length >= slowCallsDue) continue;
       cell.times.push(await time(cell));
-      // What it loaded is not for the others to clear away.
+      // Other cells must not clear its garbage.
       globalThis.gc?.();
     }
   }
@@ -67,7 +67,7 @@ async function time(cell: Cell): Promise<number> {
   return took;
 }
 
-/** Calls that need no I/O would never let the event loop turn, nor an interrupt through. */
+/** Without this, calls that need no I/O would block the event loop and interrupts. */
 async function takeBreath(signal: AbortSignal): Promise<void> {
   await setImmediate();
   signal.throwIfAborted();

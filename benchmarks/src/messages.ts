@@ -6,7 +6,7 @@ const words =
     " ",
   );
 
-/** One of an agent's turns: a question, a tool call, its result, an answer. Every fifth text is not plain ASCII. */
+/** One of an agent's turns: a question, a tool call, its result, an answer. Every fifth text has characters outside ASCII. */
 function makeTurn(random: Random, turn: number): ChatMessage[] {
   const upTo = (end: number) => Math.floor(random() * end);
   const text = (from: number, to: number) => {
@@ -38,10 +38,10 @@ function makeTurn(random: Random, turn: number): ChatMessage[] {
 }
 
 const random = seededRandom(1);
-/** What all measurements write and read, the same in every run. */
+/** The messages that all measurements write and read, the same in every run. */
 const conversation = Array.from({ length: 1_000 }, (_, turn) => makeTurn(random, turn)).flat();
 
-/** So many messages of the conversation from a position on; where it ends it begins again. */
+/** `count` messages of the conversation from a position on; after its end it starts over. */
 export function messagesFrom(position: number, count: number): ChatMessage[] {
   return Array.from(
     { length: count },

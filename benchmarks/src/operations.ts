@@ -1,18 +1,18 @@
 import type { ChatMessage } from "@scrollback/store-core";
 import type { Call, Thread } from "./backend.ts";
 
-/** How many messages the threads hold in a full run. */
+/** The thread lengths of a full run, in messages. */
 export const threadLengths = [10, 1_000, 100_000] as const;
 
-/** Room for a batch above a thread's length: threads are trimmed to that, so that they stay as long as they are said to be. */
+/** Threads are trimmed to their length plus this room for a batch, so that they keep their stated length. */
 export const ROOM = 20;
 
 export interface Operation {
   readonly name: string;
   readonly kind: "commit" | "read";
-  /** On threads of which lengths it is measured; absent for all. */
+  /** The thread lengths for which it is measured; absent for all. */
   readonly lengths?: readonly number[];
-  /** How many messages it appends. */
+  /** The number of messages that it appends. */
   readonly appended: number;
   /** @param messages as many as it appends. */
   prepare(thread: Thread, messages: readonly ChatMessage[]): Call;
@@ -42,5 +42,5 @@ const all: Operation = {
   prepare: (thread) => thread.all(),
 };
 
-/** In the order in which they are measured: the reads while the threads still have exactly their lengths. */
+/** In the order of measurement: reads run while the threads still have exactly their lengths. */
 export const operations: readonly Operation[] = [newest20, all, append(1), append(20)];

@@ -9,7 +9,7 @@ import { machineText } from "./machine.ts";
 import { codecTable, report } from "./report.ts";
 import { figuresOf, quietText } from "./summary.ts";
 
-/** Pages that have the figures of backends between their marks. */
+/** Pages with the figures of backends between their marks. */
 const backendPages: Readonly<Record<string, readonly BackendKey[]>> = {
   "docs/reference/store-redis.md": ["redis"],
   "docs/reference/store-mongo.md": ["mongodb"],
@@ -18,7 +18,7 @@ const backendPages: Readonly<Record<string, readonly BackendKey[]>> = {
   "docs/reference/store-sqlite.md": ["sqlite-full", "sqlite-normal"],
 };
 
-/** Every page that is written from the results, by its path below the root: whole, or between the marks that it has. */
+/** Every page that is generated from the results, by its path below the root: whole, or between its marks. */
 export function pagesOf(root: string, results: Results): Map<string, string> {
   const textOf = (path: string) => readFileSync(join(root, path), "utf8");
   const pages = new Map([
@@ -54,6 +54,6 @@ export function pagesOf(root: string, results: Results): Map<string, string> {
 /** Puts a text between the marks of a page. */
 function insert(page: string, text: string): string {
   const marked = /<!-- figures -->.*<!-- end of figures -->/s;
-  if (!marked.test(page)) throw new Error("a page has no place for figures");
+  if (!marked.test(page)) throw new Error("a page has no marks for figures");
   return page.replace(marked, () => `<!-- figures -->\n\n${text}\n\n<!-- end of figures -->`);
 }

@@ -16,7 +16,7 @@ export const draw: Readonly<Record<keyof typeof pictures, (backends: readonly Fi
 function drawRatios(backends: readonly Figures[]): string {
   const series = ["append 1", "append 20", "newest 20", "all"].map((operation) => ({
     name: operation,
-    // At 1,000 messages, a length that every operation has.
+    // At 1,000 messages, a length at which every operation is measured.
     values: backends.map(({ calls }) =>
       overRaw(calls.find((row) => row.operation === operation && row.length === 1_000)),
     ),
@@ -83,7 +83,7 @@ interface Series {
   readonly values: readonly (number | undefined)[];
 }
 
-/** Bars side by side for each backend, and a line at the raw client's. */
+/** Bars side by side for each backend, and a line at the raw client's value. */
 function drawBars(
   picture: keyof typeof pictures,
   title: string,
@@ -117,7 +117,7 @@ function drawBars(
   });
 }
 
-/** What all charts have. */
+/** The common options of all charts. */
 function frame(title: string): EChartsOption {
   return {
     title: { text: title, left: 16, top: 8, textStyle: { fontSize: 14 } },

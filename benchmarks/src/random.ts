@@ -1,4 +1,4 @@
-/** Gives the next number, from 0 up to but not including 1. */
+/** Returns the next number, from 0 up to but not including 1. */
 export type Random = () => number;
 
 /** The same numbers for the same seed, on every machine (mulberry32). */

@@ -104,7 +104,7 @@ function callCounts(rows: readonly CallRow[]): string {
   return `Measured calls: ${[...range, ...few.map(({ calls, where }) => `${where}: ${calls}`)].join("; ")}.`;
 }
 
-/** A row for each number of connections, raw and ours side by side. */
+/** A row for each number of connections, with raw and Scrollback side by side. */
 export function loadTable(rows: readonly LoadRow[]): string {
   const hasServer = rows.some(({ results }) => results.raw?.serverCpuMicros !== undefined);
   const hasFailures = rows.some(({ results }) => Object.values(results).some(({ failures }) => failures > 0));
@@ -188,7 +188,7 @@ export function tracingTable({ tracing }: Pick<Figures, "tracing">): string {
   );
 }
 
-/** What the codecs cost. */
+/** The costs of the codecs. */
 export function codecSection(codecs: Results["codecs"]): string {
   return `## Codecs
 

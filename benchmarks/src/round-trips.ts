@@ -1,17 +1,17 @@
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
-/** A proxy on 127.0.0.1 that counts the round trips of what passes through it. */
+/** A proxy on 127.0.0.1 that counts the round trips of its traffic. */
 export interface RoundTripCounter {
   readonly port: number;
-  /** How many there were so far, on all connections. */
+  /** The number of round trips so far, on all connections. */
   count(): number;
   close(): Promise<void>;
 }
 
 /**
- * Starts to count. A round trip begins with bytes of a request that are the first on their connection or come after
- * bytes of a reply: as long as nothing has come back, whatever else is sent (a pipeline, the rest of a large request) belongs to
- * the same one. So it counts how often a client waited for the network, not how many commands it sent.
+ * Starts to count. A round trip begins with request bytes that are the first on their connection or that follow bytes of a reply.
+ * All later request bytes before the next reply (a pipeline, the rest of a large request) belong to the same round trip. So it
+ * counts how often a client waited for the network, not how many commands it sent.
  */
 export async function countRoundTrips(target: { host: string; port: number }): Promise<RoundTripCounter> {
   const sockets = new Set<Socket>();

@@ -8,9 +8,9 @@ import type { Effort } from "./measure.ts";
 import { threadLengths } from "./operations.ts";
 import { measureTracing } from "./tracing.ts";
 
-/** How long each part of a run takes. */
+/** The duration of each part of a run. */
 export interface Plan {
-  /** How many messages the threads of single calls hold. */
+  /** The thread lengths of single calls, in messages. */
   readonly lengths: readonly number[];
   readonly calls: Effort;
   readonly load: LoadEffort;
@@ -20,7 +20,7 @@ export interface Plan {
   readonly frameworks: LoadEffort;
 }
 
-/** About three minutes a backend. */
+/** About three minutes per backend. */
 export const thorough: Plan = {
   lengths: threadLengths,
   calls: { warmUpMs: 2_000, measuredMs: 12_000, slowCalls: 10 },
@@ -31,7 +31,7 @@ export const thorough: Plan = {
   frameworks: { windowMs: 500, windows: 12 },
 };
 
-/** About half a minute a backend. */
+/** About half a minute per backend. */
 export const quick: Plan = {
   lengths: threadLengths.slice(0, -1),
   calls: { warmUpMs: 200, measuredMs: 1_000, slowCalls: 1 },
@@ -42,10 +42,10 @@ export const quick: Plan = {
   frameworks: { windowMs: 150, windows: 2 },
 };
 
-/** What a quick run is compared by. */
+/** The figures that a quick run is compared by. */
 export type Compared = Pick<Figures, "key" | "calls" | "load">;
 
-/** Measures what is compared with the last full run, and no more. */
+/** Measures only the figures that are compared with the last full run. */
 export async function runCompared(backend: Backend, plan: Plan, progress: Progress): Promise<Compared> {
   const calls = await measureCalls(backend, plan.lengths, plan.calls, progress);
   return { key: backend.key, calls, load: await measureLoad(backend, plan.load, progress) };

@@ -4,9 +4,9 @@ import type { Contestant } from "./backend.ts";
 const FILLED_AT_ONCE = 1_000;
 
 /**
- * Ours, the same on every backend.
+ * Scrollback, the same on every backend.
  *
- * @param close ends the client too.
+ * @param close also ends the client.
  */
 export function scrollback(stores: StoreFactory, backend: string, close: () => Promise<unknown>): Contestant {
   return {
@@ -16,7 +16,7 @@ export function scrollback(stores: StoreFactory, backend: string, close: () => P
       }
     },
     open(threadId, maxMessages) {
-      // Restored rather than opened, as maxMessages differs from thread to thread.
+      // Restored rather than opened, because maxMessages differs between threads.
       const state = { type: "scrollback.store", version: 1, backend, threadId, maxMessages };
       const store = stores.restore(state);
       return {
@@ -30,14 +30,14 @@ export function scrollback(stores: StoreFactory, backend: string, close: () => P
   };
 }
 
-/** Opens stores whose client sends inserts in bulk; `flush` sends what waits. */
+/** Opens stores whose client sends inserts in bulk; `flush` sends the waiting inserts. */
 export type OpenInBulk = () => Promise<{
   stores: StoreFactory;
   flush(): Promise<void>;
   close(): Promise<void>;
 }>;
 
-/** Ours on a record log, where threads are filled by commits of one message each. */
+/** Scrollback on a record log, where threads are filled by commits of one message each. */
 export function scrollbackLog(contestant: Contestant, openInBulk: OpenInBulk): Contestant {
   return {
     ...contestant,

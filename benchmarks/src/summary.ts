@@ -3,7 +3,7 @@ import { isQuiet, machineText } from "./machine.ts";
 import { type Column, inDigits, table } from "./table.ts";
 import { overRaw, throughput } from "./targets.ts";
 
-/** Rows of one operation, over all lengths of threads. */
+/** The rows of one operation, over all thread lengths. */
 const rowsOf = ({ calls }: Figures, operation: string) => calls.filter((row) => row.operation === operation);
 
 /** One row per backend: ratios to the raw client, minimum to maximum over the thread lengths. */
@@ -75,20 +75,20 @@ longest commit took ${Math.round(one?.longestMs ?? Number.NaN)} ms. A commit of 
   }. [costs.md](costs.md) explains the costs.`;
 }
 
-/** The lengths of the threads that were measured. */
+/** The measured thread lengths. */
 export function lengthsText({ calls }: Figures): string {
   const lengths = [...new Set(calls.map(({ length }) => length))].sort((one, other) => one - other);
   return lengths.map((length) => length.toLocaleString("en")).join(", ");
 }
 
-/** The server, or what is in its place, with its version. */
+/** The server or its equivalent, with its version. */
 export function serverOf(versions: readonly string[]): string {
   return (versions[0] ?? "")
     .replace(", synchronous_commit on", "")
     .replace(" (node:sqlite), WAL, synchronous", ",");
 }
 
-/** States whether the machine was quiet, and so how reliable the figures are. */
+/** States whether the machine was idle, and so how reliable the figures are. */
 export function quietText({ backends }: Pick<Results, "backends">): string {
   const busy = backends.filter(({ machine }) => !isQuiet(machine));
   const loads = busy.flatMap(({ machine }) => machine.load);
@@ -115,7 +115,7 @@ function cpuText(micros: number | undefined): string {
   return micros === undefined ? "-" : `${micros.toFixed(0)} µs`;
 }
 
-/** How many times as long a library's calls take as ours, least to most. */
+/** The ratios of a library's call times to Scrollback's, minimum and maximum. */
 export function peerText(rows: readonly CallRow[], peer: keyof CallRow["results"]): string {
   const values = rows.flatMap(({ results }) => {
     const [theirs, ours] = [results[peer], results.Scrollback];

@@ -1,13 +1,13 @@
 import { type EChartsOption, format, init } from "echarts";
 
 const FONT = "system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif";
-/** Told apart by the colour-blind too. */
+/** Distinguishable for colour-blind readers. */
 const COLOURS = ["#0058a3", "#b84300", "#00734f", "#8a3a9e", "#59636e", "#7a5c00"];
 
 /**
  * Draws a picture as SVG, the same text for the same options.
  *
- * @param title what it shows, for those who cannot see it.
+ * @param title the text alternative.
  */
 export function drawSvg(
   title: string,
@@ -17,7 +17,7 @@ export function drawSvg(
   const chart = init(null, null, { renderer: "svg", ssr: true, ...size });
   chart.setOption({
     animation: false,
-    // It brings its own paper, to be readable on dark pages.
+    // The picture has its own background, to be readable on dark pages.
     backgroundColor: "#ffffff",
     color: COLOURS,
     textStyle: { fontFamily: FONT },
@@ -25,7 +25,7 @@ export function drawSvg(
   });
   const svg = chart.renderToSVGString();
   chart.dispose();
-  // Styles of what the pointer is over are of no use in a picture, and their names count all charts of the process.
+  // Hover styles have no use in a picture, and their names depend on the number of charts of the process.
   const text = svg
     .replace(/<style.*?<\/style>\s*/s, "")
     .replace(/ class="zr\d+-cls-\d+"/g, "")

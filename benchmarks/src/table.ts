@@ -6,7 +6,7 @@ export interface Column<Item> {
   text(item: Item): string;
 }
 
-/** A Markdown table whose source is aligned too. */
+/** A Markdown table with an aligned source. */
 export function table<Item>(columns: readonly Column<Item>[], items: readonly Item[]): string {
   const laidOut = columns.map(({ title, align, text }) => {
     const cells = [title, ...items.map(text)];
@@ -22,7 +22,7 @@ export function table<Item>(columns: readonly Column<Item>[], items: readonly It
   return lines.join("\n");
 }
 
-/** A number with three digits that count, but below 1 with `decimals` decimals. */
+/** A number with three significant digits, but below 1 with `decimals` decimals. */
 export function inDigits(value: number, decimals: number): string {
   return value.toFixed(value >= 100 ? 0 : value >= 10 ? 1 : value >= 1 ? 2 : decimals);
 }
@@ -33,7 +33,7 @@ export function timingText(timing: Timing | undefined): string {
   return `${inDigits(timing.medianMs, 3)} (${inDigits(timing.percentile95Ms, 3)})`;
 }
 
-/** A ratio, or a dash where one of the two is missing. */
+/** A ratio, or a dash if one of the two is missing. */
 export function ratioText(value: number | undefined, base: number | undefined): string {
   return value === undefined || base === undefined ? "-" : inDigits(value / base, 2);
 }

@@ -9,10 +9,10 @@ import type {
   LoadRow,
 } from "./figures.ts";
 
-/** One target held against what was measured. */
+/** One target compared with the measurements. */
 export interface Verdict {
   readonly target: string;
-  /** The worst figure for it, and where that was. */
+  /** The worst figure for it, and its position. */
   readonly worst: string;
   readonly met: boolean;
 }
@@ -22,17 +22,17 @@ interface Figure {
   readonly where: string;
 }
 
-/** What a backend is to reach. Ratios are of medians to the raw client's, unless a name says otherwise. */
+/** The targets of a backend. Ratios are of medians to the raw client's, unless a name states otherwise. */
 interface Targets {
   readonly append1: number;
   readonly append20: number;
   readonly reads: number;
-  /** Commits per second of 8 connections, on threads of their own and on one thread, as a share of raw. */
+  /** Commits per second of 8 connections, on separate threads and on one thread, as a share of raw. */
   readonly many?: number;
   readonly one?: number;
-  /** An append to the longest threads, beside one to the shortest. */
+  /** An append to the longest threads, relative to one to the shortest. */
   readonly growth: number;
-  /** How many times longer a batch of 20 takes LangChain.js. */
+  /** The minimum ratio of LangChain.js' time for a batch of 20 to Scrollback's. */
   readonly batchLead?: number;
 }
 
@@ -47,21 +47,21 @@ const targetsOf: Readonly<Record<BackendKey, Targets>> = {
   "sqlite-normal": { append1: 1.6, append20: 1.6, reads: 1.2, growth: 1.1 },
 };
 
-/** How many times longer than the mean a commit may wait at most, where 8 connections write to one thread: it waits its turn. */
+/** The longest wait of a commit relative to the mean, where 8 connections write to one thread: each commit waits for its turn. */
 const LONGEST_WAIT = 50;
-/** One a commit, and one more at every 32nd that trims. */
+/** One per commit, and one more at every 32nd, which trims. */
 const MEAN_TRIPS = 1.1;
-/** No slower than other libraries, but for the noise. */
+/** No slower than other libraries, with a tolerance for noise. */
 const PEER_MARGIN = 1.1;
 
-/** Of a list of chats, in the steady state. */
+/** For a list of chats, in the steady state. */
 const LIST_REQUESTS = 1;
-/** Processor time that storing a turn takes on SQLite, in milliseconds. */
+/** The processor time of storing a turn on SQLite, in milliseconds. */
 const TURN_CPU_MS = 5;
 
-/** Of a turn of two steps: five calls that write, the messages apart, and the newest checkpoint with its pending writes. */
+/** For a turn of two steps: five writing calls, the messages separately, and the newest checkpoint with its pending writes. */
 const LANGGRAPH_REQUESTS = 8;
-/** Of a turn with a call of a tool. */
+/** For a turn with a tool call. */
 const OPENAI_AGENTS_REQUESTS = 2;
 
 /** Every target that applies to a backend. */
@@ -158,7 +158,7 @@ function roundTrips(rows: readonly CallRow[]): Figure[] {
   });
 }
 
-/** How many times as long as the raw client's the calls took. */
+/** The ratios of call times to the raw client's. */
 export function overRaw(rows: readonly CallRow[]): Figure[] {
   return rows.map((row) => ({
     value: medianOf(row, "Scrollback") / medianOf(row, "raw"),
@@ -185,7 +185,7 @@ export function throughput(rows: readonly LoadRow[]): Figure[] {
 
 function longestWait(rows: readonly LoadRow[]): Figure[] {
   return rows.map(({ connections, results: { Scrollback } }) => ({
-    // By Little's law, the mean wait is the writers over their throughput.
+    // By Little's law, the mean wait is the number of writers over their throughput.
     value:
       ((Scrollback?.longestMs ?? Number.NaN) * (Scrollback?.perSecond ?? Number.NaN)) / (1_000 * connections),
     where: `${Math.round(Scrollback?.longestMs ?? Number.NaN)} ms`,
@@ -224,7 +224,7 @@ function atLeast(what: string, limit: number | undefined, figures: readonly Figu
   return verdictOf(`${what}: at least ${limit}`, figures, (value) => limit - value);
 }
 
-/** @param excess by how much a value misses the target; 0 or less meets it. */
+/** @param excess the amount by which a value misses the target; 0 or less meets it. */
 function verdictOf(
   target: string,
   figures: readonly Figure[],

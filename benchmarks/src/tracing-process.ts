@@ -1,4 +1,4 @@
-/** Started by `tracing.ts`: appends to a thread for as long as each message of the parent says, and sends what that took. */
+/** Started by `tracing.ts`: appends to a thread for the time in each message of the parent, and sends the measurements. */
 import { randomUUID } from "node:crypto";
 import { context, trace } from "@opentelemetry/api";
 import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
@@ -11,7 +11,7 @@ const MAX_MESSAGES = 1_000;
 
 const { key, location, mode }: TracingJob = JSON.parse(process.argv[2] ?? "");
 if (mode === "sdk") {
-  // Batched as an application has it; where the spans would go, they are dropped.
+  // Batched as in an application; the exporter discards the spans.
   const exporter = {
     export: (_: unknown, done: (result: { code: number }) => void) => done({ code: 0 }),
     shutdown: async () => undefined,

@@ -7,14 +7,14 @@ import { rounded, type Tracing, type TracingMode, timingOf } from "./figures.ts"
 import type { LoadEffort } from "./load.ts";
 import { seededRandom, shuffled } from "./random.ts";
 
-/** What a process that writes is told. */
+/** The job of a writing process. */
 export interface TracingJob {
   readonly key: Backend["key"];
   readonly location: Location;
   readonly mode: TracingMode;
 }
 
-/** What it answers after each window of time. */
+/** Its reply after each time window. */
 export interface TracingAnswer {
   readonly times: readonly number[];
   readonly cpuMicros: number;
@@ -32,8 +32,8 @@ interface Writer {
 }
 
 /**
- * Measures what OpenTelemetry costs a commit of one message. A process looks for OpenTelemetry once, so each mode has a
- * process of its own; they write in turn, a window of time each.
+ * Measures the cost of OpenTelemetry for a commit of one message. A process looks for OpenTelemetry once, so each mode has a
+ * separate process; they write in turn, one time window each.
  */
 export async function measureTracing(
   { key, location }: Backend,
@@ -50,9 +50,9 @@ export async function measureTracing(
       signal,
     });
     const ended = once(child, "exit").then(([code]) => {
-      throw new Error(`a process that writes ended with ${code}`);
+      throw new Error(`a writing process ended with ${code}`);
     });
-    // It ends when all is done, too.
+    // It also ends when all work is done.
     ended.catch(() => undefined);
     return { mode, child, ended, times: [], cpuMicros: 0 };
   });

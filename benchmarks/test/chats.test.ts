@@ -23,7 +23,7 @@ import { measureTabs } from "../src/chats/tabs.ts";
 import { turnOf } from "../src/chats/turns.ts";
 import { measureInTurn } from "../src/chats/windows.ts";
 
-// As the benchmark has it: nobody else observes the stores.
+// As in the benchmark: nothing else observes the stores.
 process.env.OTEL_SDK_DISABLED = "true";
 const folder = mkdtempSync(join(tmpdir(), "scrollback-bench-chats-"));
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -82,11 +82,11 @@ test("requests are counted only during the work", async () => {
   assert.equal(count, 2);
   assert.equal(await countRequests(async () => undefined), 0);
   for (const name of ["scrollback:commit", "scrollback:read"]) {
-    assert.equal(tracingChannel(name).start.hasSubscribers, false, "what is timed is not observed");
+    assert.equal(tracingChannel(name).start.hasSubscribers, false, "nothing observes the timed calls");
   }
 });
 
-/** Keeps all messages, and then does to them what is asked for. */
+/** Keeps all messages, and then changes them as requested. */
 function keeping(spoil: (messages: ChatText[]) => ChatText[]): TabContestant {
   const chats = new Map<string, ChatText[]>();
   return {
@@ -168,7 +168,7 @@ test("contestants alternate, the first window is discarded, and processor time i
   }
   assert.equal(results["in the call"].calls, 3);
   const { calls, cpuMicros } = results["behind it"];
-  // Less than it took, as others have the processors meanwhile.
+  // Less than the elapsed time, because other processes use the processors too.
   assert.ok(calls * cpuMicros > 30_000, `${calls} calls of ${cpuMicros} µs`);
 });
 

@@ -7,7 +7,7 @@ import { answerTo, questionOf, TOOL_RESULT } from "../src/frameworks/contestant.
 import { localContestants } from "../src/frameworks/contestants.ts";
 import { countTurns } from "../src/frameworks/measure.ts";
 
-// As the benchmark has it: nobody else observes the stores.
+// As in the benchmark: nothing else observes the stores.
 process.env.OTEL_SDK_DISABLED = "true";
 const folder = mkdtempSync(join(tmpdir(), "scrollback-bench-frameworks-"));
 const contestants = localContestants(folder);

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Backend, Contestant } from "../src/backend.ts";
 import { measureLoad } from "../src/load.ts";
 
-/** A backend whose appends take so long and fail so often, and what was asked of it. */
+/** A backend with a set append time and failure rate, and the counts of its calls. */
 function backendThat(take: { raw: number; Scrollback: number }, failing = 0) {
   const asked = {
     open: 0,
@@ -72,7 +72,7 @@ test("each number of connections writes to the stated threads, at most as fast a
   for (const { connections, results } of rows) {
     const { raw, Scrollback } = results;
     assert.ok(raw && Scrollback);
-    // No more than what each connection can do, however busy the machine is.
+    // At most what each connection can do, independent of the load of the machine.
     assert.ok(raw.perSecond <= (1_000 / 9) * connections);
     assert.ok(Scrollback.perSecond <= (1_000 / 39) * connections);
     assert.ok(Scrollback.medianMs >= 39 && Scrollback.percentile99Ms <= Scrollback.longestMs);
@@ -85,7 +85,7 @@ test("each number of connections writes to the stated threads, at most as fast a
   assert.equal(asked.open, 2 * (1 + 1 + 8 + 8 + 64 + 64));
   assert.equal(asked.closed, asked.open);
   const writers = [...asked.threads.values()].toSorted((one, other) => other - one);
-  assert.deepEqual(writers.slice(0, 4), [64, 64, 8, 8], "on one thread all write to the same");
+  assert.deepEqual(writers.slice(0, 4), [64, 64, 8, 8], "all connections write to the same thread");
   assert.ok(writers.slice(4).every((count) => count === 1));
 });
 

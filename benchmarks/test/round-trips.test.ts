@@ -35,15 +35,15 @@ test("a wait for a reply is one round trip, with any number of requests before i
 
   client.write("two\nthree\nfour\n");
   await lines(3);
-  assert.equal(counter.count(), 2, "a pipeline is one");
+  assert.equal(counter.count(), 2, "a pipeline is one round trip");
 
   client.write(`${"x".repeat(5_000_000)}\n`);
   await lines(1);
-  assert.equal(counter.count(), 3, "a request of many packets is one");
+  assert.equal(counter.count(), 3, "a request of many packets is one round trip");
 
   for (let call = 0; call < 20; call++) {
     client.write("again\n");
     await lines(1);
   }
-  assert.equal(counter.count(), 23, "twenty requests that wait for each other are twenty");
+  assert.equal(counter.count(), 23, "twenty consecutive requests are twenty round trips");
 });

@@ -10,23 +10,23 @@ import type { FaultyConnection, Harness } from "./harness.ts";
 import type { JobInput, JobName, JobResult } from "./jobs.ts";
 import { type RemoteJob, type RemoteOptions, runInProcess } from "./processes.ts";
 
-/** The verbs of a record log of which its driver makes each of its own. */
+/** For the verbs of a driver: the verbs of a record log that they call. */
 const logVerbs = { commit: "`insert` and `amend`", read: "`read`" } as const;
 
-/** The longest that a test waits for a backend to clear up. */
+/** The maximum time that a test waits for a backend to clean up. */
 const LONGEST_WAIT_MS = 15_000;
 
-/** What {@link Backend} needs of the test that it is made for. */
+/** What {@link Backend} needs of the test for which it is made. */
 export interface RunningTest {
-  /** Ends the test as left out; the matrix shows the reason. */
+  /** Ends the test as skipped; the matrix shows the reason. */
   skip(reason: string): never;
   createHarness(): Promise<Harness>;
 }
 
 /**
- * The backend under test as one test sees it: stores over the group's harness, other clients, and the few things that
- * a backend may lack. Only the methods named `require…` leave a test out, and only by what the harness and the driver's
- * capabilities say. Everything that a test opens here is closed after it.
+ * The backend under test for one test: stores over the group's harness, other clients, and the features that a backend may lack.
+ * Only the methods named `require…` skip a test, and only by the harness and the driver's capabilities. Everything that a test
+ * opens here is closed after the test.
  */
 export class Backend implements AsyncDisposable {
   readonly harness: Harness;
@@ -42,7 +42,7 @@ export class Backend implements AsyncDisposable {
     return this.harness.driver;
   }
 
-  /** Stores over the harness's driver, which the whole group shares: not to be closed. */
+  /** Stores over the harness's driver, which the whole group shares. A test must not close them. */
   stores(options?: StoreOptions): StoreFactory {
     return createStores(this.driver, options);
   }
@@ -52,7 +52,7 @@ export class Backend implements AsyncDisposable {
     return this.stores(options).open();
   }
 
-  /** A second client on the same namespace; where the driver alone keeps the threads, that driver. */
+  /** A second client on the same namespace; the harness's driver if only that driver has the threads. */
   otherDriver(): Driver {
     const driver = this.harness.connect?.();
     if (!driver) return this.driver;
@@ -60,12 +60,12 @@ export class Backend implements AsyncDisposable {
     return driver;
   }
 
-  /** Stores of a second client. Not to be closed. */
+  /** Stores of a second client. A test must not close them. */
   otherStores(options?: StoreOptions): StoreFactory {
     return createStores(this.otherDriver(), options);
   }
 
-  /** Stores over a driver that nothing else uses, which a test may close. */
+  /** Stores over a separate driver, which a test may close. */
   async ownStores(options?: StoreOptions): Promise<StoreFactory> {
     const driver = this.harness.connect?.() ?? (await this.freshHarness()).driver;
     const stores = createStores(driver, options);
@@ -80,7 +80,7 @@ export class Backend implements AsyncDisposable {
     return harness;
   }
 
-  /** How many requests `operation` sends over the harness's driver; undefined where requests cannot be counted. */
+  /** The number of requests that `operation` sends over the harness's driver; undefined if requests cannot be counted. */
   async requestsOf(operation: () => unknown): Promise<number | undefined> {
     const before = this.harness.requestCount?.();
     await operation();
@@ -88,8 +88,8 @@ export class Backend implements AsyncDisposable {
   }
 
   /**
-   * Runs `operation` and asserts that it sends as many requests as `capabilities.roundTrips` say of a driver's verb. A
-   * failure names the unit, and what an author of an adapter has to look at.
+   * Runs `operation` and asserts that it sends the number of requests that `capabilities.roundTrips` states for the driver's
+   * verb. A failure names the unit and the code that an adapter's author must check.
    */
   async expectRequests(
     verb: keyof Driver["capabilities"]["roundTrips"],
@@ -103,7 +103,7 @@ export class Backend implements AsyncDisposable {
     ).toBe(this.driver.capabilities.roundTrips[verb]);
   }
 
-  /** Runs `operation` and asserts that it asked nothing of the backend, as far as requests can be counted. */
+  /** Runs `operation` and asserts that it sends no request, if requests can be counted. */
   async withoutRequests(operation: () => unknown): Promise<void> {
     expect((await this.requestsOf(operation)) ?? 0, "requests sent").toBe(0);
   }
@@ -112,13 +112,13 @@ export class Backend implements AsyncDisposable {
     if (!this.driver.capabilities.expiry) this.#test.skip("threads cannot expire (capabilities.expiry)");
   }
 
-  /** Deleted threads are remembered for a while, as the reply to a request may be lost and the request come again. */
+  /** For backends that remember deleted threads for a while, because a request whose reply was lost may be repeated. */
   requireMemoryOfDeleted(): void {
     if (this.driver.capabilities.deletedWithinMs === 0)
       this.#test.skip("nothing is left of a deleted thread (capabilities.deletedWithinMs)");
   }
 
-  /** @returns after how many milliseconds nothing is left of a deleted thread, where a test can wait for that. */
+  /** @returns the number of milliseconds after which a deleted thread leaves nothing, if a test can wait for that. */
   requireSoonDeleted(): number {
     const { deletedWithinMs } = this.driver.capabilities;
     if (deletedWithinMs > LONGEST_WAIT_MS)
@@ -139,7 +139,9 @@ export class Backend implements AsyncDisposable {
       this.#test.skip('the driver alone keeps the threads (capabilities.sharing "driver")');
   }
 
-  /** What starts another process that does a job with a client of its own. It is ended after the test at the latest. */
+  /**
+   * Returns a function that starts another process, which does a job with its own client and ends with the test at the latest.
+   */
   requireProcesses(): <Name extends JobName>(
     job: Name,
     input: JobInput<Name>,
@@ -155,7 +157,7 @@ export class Backend implements AsyncDisposable {
     };
   }
 
-  /** A connection that can be broken, whole again after the test. */
+  /** A connection that can be broken. It works again after the test. */
   requireNetwork(): FaultyConnection {
     const { faults } = this.harness;
     if (!faults) return this.#test.skip("there is no network to break (harness.faults)");
@@ -179,7 +181,7 @@ export class Backend implements AsyncDisposable {
   }
 }
 
-/** @throws when a harness lacks what its driver's capabilities call for: the suite would leave tests out unseen. */
+/** @throws if a harness lacks what its driver's capabilities require: the suite would skip tests unnoticed. */
 export function checkHarness(harness: Harness): void {
   const { sharing, roundTrips } = harness.driver.capabilities;
   const demand = (name: keyof Harness, needed: boolean, why: string) => {

@@ -1,12 +1,12 @@
 import { randomBytes } from "node:crypto";
 import { aesGcmCodec, type Codec, gzipCodec, jsonCodec } from "@scrollback/store-core";
 
-/** An encrypting codec with a key of its own. */
+/** An encrypting codec with its own key. */
 export function encrypting(id = "suite", codec: Codec = jsonCodec): Codec {
   return aesGcmCodec({ keys: [{ id, key: randomBytes(32) }], codec });
 }
 
-/** The codecs of store-core, each alone and one over the other. */
+/** The codecs of store-core: each one alone, and one over the other. */
 export const codecs: Readonly<Record<string, Codec>> = {
   json: jsonCodec,
   gzip: gzipCodec(),

@@ -3,10 +3,10 @@ import { expect } from "vitest";
 import { carrying, numbered, system, toolCall, toolResult, user } from "./messages.ts";
 import { wrapDriver } from "./wrapped-driver.ts";
 
-/** More messages than one commit of a copy has. */
+/** More messages than fit one commit of a copy. */
 export const LONG = 1_200;
 
-/** What of a thread a copy has too: everything but its revision, cursors, numbers and expiry. */
+/** The part of a thread that a copy has too: everything except its revision, cursors, numbers and expiry. */
 function contentOf({ entries, count, metadata, createdAt, updatedAt }: ThreadPage) {
   return {
     entries: entries.map((entry) => ({ createdAt: entry.createdAt, message: entry.message })),
@@ -40,7 +40,7 @@ export async function exampleThread(stores: StoreFactory): Promise<string> {
   return store.threadId;
 }
 
-/** A thread of `count` messages, each batch with a time of its own. */
+/** A thread of `count` messages, with a separate time for each batch. */
 export async function longThread(stores: StoreFactory, count = LONG): Promise<string> {
   const store = stores.open();
   for (let from = 1; from <= count; from += 100)
@@ -49,6 +49,6 @@ export async function longThread(stores: StoreFactory, count = LONG): Promise<st
   return store.threadId;
 }
 
-/** Stores on a driver that takes only so many messages, or bytes, in a commit: a copy then has many commits. */
+/** Stores on a driver with a limit of messages or bytes per commit, so that a copy takes many commits. */
 export const storesWithLimits = (driver: Driver, limits: Partial<Driver["capabilities"]>) =>
   createStores(wrapDriver(driver, { capabilities: { ...driver.capabilities, ...limits } }));

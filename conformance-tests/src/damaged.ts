@@ -1,8 +1,8 @@
 import { type MessageStore, StoreError, type StoreErrorCode } from "@scrollback/store-core";
 
 /**
- * Makes every kind of call to a thread whose rows at rest are damaged. Each must come to something or be refused with one
- * of `codes`: damage is not a failure of the backend, and never a raw error.
+ * Makes every kind of call to a thread whose rows at rest are damaged. Each call must succeed or fail with one of `codes`: damage
+ * is not a failure of the backend, and never causes a raw error.
  */
 export async function callDamaged(store: MessageStore, ...codes: StoreErrorCode[]): Promise<void> {
   for (const call of [

@@ -3,13 +3,13 @@ import { expect } from "vitest";
 import type { Backend } from "./backend.ts";
 import { listIds } from "./listings.ts";
 
-/** What a read gives of a thread that is not there. */
+/** The result of a read of a thread that does not exist. */
 export const GONE = { entries: [], revision: null, count: 0 };
 
-/** A text that stands nowhere else. */
+/** A text that occurs nowhere else. */
 export const secretText = () => `secret ${randomUUID()}`;
 
-/** Asserts that none of these texts is stored for a thread, and that no client sees anything of it. */
+/** Asserts that none of these texts is stored for a thread, and that no client reads or lists the thread. */
 export async function expectGone(
   backend: Backend,
   threadId: string,

@@ -11,7 +11,7 @@ function checked(error: unknown, codes: readonly StoreErrorCode[]): StoreError {
   return error;
 }
 
-/** Waits for the rejection of a call and checks its code, one of a few. */
+/** Waits for a call to reject, and checks that the error has one of these codes. */
 export async function rejection(promise: Promise<unknown>, ...codes: StoreErrorCode[]): Promise<StoreError> {
   let outcome: unknown;
   try {
@@ -24,7 +24,7 @@ export async function rejection(promise: Promise<unknown>, ...codes: StoreErrorC
   );
 }
 
-/** Calls what must throw at once and checks the error's code. */
+/** Calls a function that must throw synchronously, and checks the error's code. */
 export function thrown(operation: () => unknown, code: StoreErrorCode): StoreError {
   let outcome: unknown;
   try {

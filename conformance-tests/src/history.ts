@@ -1,19 +1,21 @@
 import { expect } from "vitest";
 import { batchText } from "./jobs.ts";
 
-/** What the writers of a test added: each wrote so many batches of so many messages (see `jobs.append`). */
+/**
+ * The messages that the writers of a test added: each wrote the given number of batches of the given size (see `jobs.append`).
+ */
 export interface Written {
   readonly writers: readonly string[];
   readonly batches: number;
   readonly batchSize: number;
 }
 
-/** How many messages all writers add. */
+/** The number of messages that all writers add. */
 export function totalOf({ writers, batches, batchSize }: Written): number {
   return writers.length * batches * batchSize;
 }
 
-/** Asserts that a reading is made of whole batches, each adjacent and in order, and returns them as `writer/batch`. */
+/** Asserts that a reading consists of whole batches, each adjacent and in order, and returns them as `writer/batch`. */
 export function batchesOf(reading: readonly string[], batchSize: number): string[] {
   const batches: string[] = [];
   for (let start = 0; start < reading.length; start += batchSize) {
@@ -26,17 +28,17 @@ export function batchesOf(reading: readonly string[], batchSize: number): string
   return batches;
 }
 
-/** Asserts that the thread in the end has every batch of every writer once, whole, and each writer's in order. */
+/** Asserts that the final thread has every batch of every writer once and whole, and each writer's batches in order. */
 export function checkFinal(final: readonly string[], written: Written): void {
   const batches = batchesOf(final, written.batchSize);
-  expect(final.length, "messages in the end").toBe(totalOf(written));
+  expect(final.length, "messages at the end").toBe(totalOf(written));
   for (const writer of written.writers) {
     const own = batches.filter((batch) => batch.startsWith(`${writer}/`));
     expect(own).toEqual(Array.from({ length: written.batches }, (_, batch) => `${writer}/${batch}`));
   }
 }
 
-/** Asserts that one reader's readings, while others only added, are growing beginnings of the thread in the end. */
+/** Asserts that one reader's readings, while others only add, are growing prefixes of the final thread. */
 export function checkReadings(
   readings: readonly (readonly string[])[],
   final: readonly string[],

@@ -4,9 +4,9 @@ import { StoreError, type StoreFactory } from "@scrollback/store-core";
 import { type ClientTask, ObservedClient } from "./observed/client.ts";
 import { ObservationLog } from "./observed/observation.ts";
 
-// Run by tests over a second client, and by the worker in another process: nothing of Vitest may be imported here.
+// Run by tests over a second client, and by the worker in another process: this module must not import Vitest.
 
-/** What a job reports while it works, e.g. a commit that was acknowledged. */
+/** Receives what a job reports during its work, e.g. an acknowledged commit. */
 export type Progress = (done: string) => void;
 
 /** The text of message `index` of batch `batch` that `writer` adds. */
@@ -14,8 +14,8 @@ export const batchText = (writer: string, batch: number, index: number) => `${wr
 
 /**
  * Adds batches of messages, one after the other with short pauses. Reports each acknowledged batch as `writer/batch`. With
- * `insist` a batch that was given up in an outage is sent again under its operation id, else the job fails.
- * @returns how many were acknowledged.
+ * `insist` a batch that failed in an outage is sent again with its operation id; otherwise the job fails.
+ * @returns the number of acknowledged batches.
  */
 async function append(
   stores: StoreFactory,
@@ -43,12 +43,12 @@ async function append(
   return job.batches;
 }
 
-/** How long an observer waits for something new: longer than other processes take to start. */
+/** The time that an observer waits for something new: longer than other processes need to start. */
 const QUIET_MS = 15_000;
 
 /**
- * Reads the whole thread again and again until it has `messages` messages, or nothing new comes any more.
- * @returns the texts of each reading that differs from the one before.
+ * Reads the whole thread repeatedly until it has `messages` messages, or until nothing new appears.
+ * @returns the texts of each reading that differs from the previous one.
  */
 async function observe(
   stores: StoreFactory,
@@ -70,7 +70,7 @@ async function observe(
   return readings;
 }
 
-/** Takes messages off the end until there is none. @returns their texts. */
+/** Pops messages until the thread is empty. @returns their texts. */
 async function take(stores: StoreFactory, job: { threadId: string }): Promise<string[]> {
   const store = stores.open(job.threadId);
   const taken: string[] = [];
@@ -82,8 +82,8 @@ async function take(stores: StoreFactory, job: { threadId: string }): Promise<st
 }
 
 /**
- * Counts a number in the thread's metadata up, `times` times, by read and compare-and-set, and adds a message each time.
- * @returns how often another writer was faster.
+ * Increments a number in the thread's metadata `times` times, by read and compare-and-set, and adds a message each time.
+ * @returns the number of attempts in which another writer was faster.
  */
 async function count(
   stores: StoreFactory,
@@ -113,8 +113,8 @@ async function count(
 }
 
 /**
- * Does what a seed says, as several clients at once, and writes down all that comes of it. Reports that it begins.
- * @returns how many clients there were.
+ * Runs several clients at once, which act as the seed determines, and logs everything they observe. Reports its start.
+ * @returns the number of clients.
  */
 async function act(
   stores: StoreFactory,
@@ -127,7 +127,7 @@ async function act(
   return clients.length;
 }
 
-/** What a second client can be told to do, in this process or in another. */
+/** The jobs that a second client can do, in this process or in another. */
 export const jobs = { append, observe, take, count, act };
 
 export type JobName = keyof typeof jobs;

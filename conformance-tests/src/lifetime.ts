@@ -1,25 +1,27 @@
 /**
- * The times to live that a test tries. Margins: a thread is expected to be gone 250 ms after its time, for clocks that tick
- * coarsely; longer stalls do no harm there. What is expected of it before that goes through `inTime`. The tests wait at the
- * same time.
+ * The times to live that a test tries. Tolerance: a thread must be gone 250 ms after its expiry, for clocks with coarse ticks;
+ * longer stalls do no harm there. Expectations before the expiry use `inTime`. The tests wait in parallel.
  */
 export const TTLS_MS = [1_200, 3_600, 10_800];
 export const AFTER_MS = 250;
 
-/** A call ended when its thread may have expired, so that its outcome says nothing. */
+/** A call ended when its thread may have expired, so its outcome proves nothing. */
 class TooLate extends Error {}
 
 export interface Lifetime {
   readonly ttlMs: number;
-  /** Until when a thread is gone that was written with this `ttlMs` before. */
+  /** The time after a write with this `ttlMs` at which its thread must be gone. */
   readonly afterMs: number;
-  /** Makes a write with this `ttlMs`. Of all threads of the test, the one that expires first is what counts. */
+  /** Makes a write with this `ttlMs`. If the test has several threads, the one that expires first counts. */
   write<T>(call: () => Promise<T>): Promise<T>;
   /** Makes a call that must end before the thread expires. @throws TooLate if it did not, regardless of its outcome. */
   inTime<T>(call: () => Promise<T>): Promise<T>;
 }
 
-/** Runs a test with a time to live, and with a longer one where the machine was too slow to see the thread before its end. */
+/**
+ * Runs a test with a time to live, and repeats it with a longer one if the machine was too slow to see the thread before its
+ * expiry.
+ */
 export async function beforeExpiry(run: (lifetime: Lifetime) => Promise<void>): Promise<void> {
   for (const ttlMs of TTLS_MS) {
     let end = Number.POSITIVE_INFINITY;

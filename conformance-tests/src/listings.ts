@@ -4,18 +4,18 @@ import { expect } from "vitest";
 import type { Backend } from "./backend.ts";
 import { user } from "./messages.ts";
 
-/** No listing of a test has so many pages, empty ones included. */
+/** More pages than any listing of a test has, including empty ones. */
 const MAX_PAGES = 10_000;
 
 /** The options of {@link listAll}. */
 export interface ListAllOptions extends Omit<ListThreadsOptions, "cursor"> {
-  /** Is called after each page, with the number of those so far. */
+  /** Called after each page, with the number of pages so far. */
   readonly afterPage?: (threads: readonly ThreadInfo[], pages: number) => Promise<void> | void;
-  /** Who reads the next page. Default: the same as the first. */
+  /** The stores that read the next page. Default: the same as for the first page. */
   readonly next?: () => StoreFactory;
 }
 
-/** All threads of a listing, page after page, each once. Asserts of each page what holds for all. */
+/** All threads of a listing, page by page, each once. Asserts the rules that apply to every page. */
 export async function listAll(
   stores: StoreFactory,
   { afterPage, next = () => stores, ...options }: ListAllOptions = {},
@@ -46,7 +46,7 @@ export async function listIds(stores: StoreFactory, options: ListAllOptions = {}
   return (await listAll(stores, options)).map(({ threadId }) => threadId).sort();
 }
 
-/** Far below any timeout of a client, and far above what a busy machine delays a timer. */
+/** Much shorter than any client's timeout, and much longer than a timer's delay on a busy machine. */
 export const PROMPTLY_MS = 1_000;
 
 /** A prefix that no other test's threads have. */
@@ -62,14 +62,14 @@ export async function fillThreads(stores: StoreFactory, threadIds: readonly stri
   await Promise.all(Array.from({ length: 8 }, work));
 }
 
-/** So many thread ids under a prefix of their own. */
+/** `count` thread ids with a new prefix. */
 export function threadIdsOf(count: number) {
   const prefix = ownPrefix();
   const ids = Array.from({ length: count }, (_, index) => prefix + String(index).padStart(4, "0"));
   return { prefix, ids };
 }
 
-/** So many threads under a prefix of their own. */
+/** `count` threads with a new prefix. */
 export async function manyThreads(backend: Backend, count: number) {
   const { prefix, ids } = threadIdsOf(count);
   const stores = backend.stores();

@@ -1,28 +1,28 @@
 import { hash } from "node:crypto";
 import type { ServerInfo } from "./harness.ts";
 
-/** How one test of the suite ended on one backend. */
+/** The outcome of one test of the suite on one backend. */
 export interface ClauseResult {
   readonly clause: string;
   readonly title: string;
   /** The name of the test, e.g. `"C1 order survives clients whose clocks are wrong"`. */
   readonly test: string;
   readonly backend: string;
-  /** Absent where the harness could not be made. */
+  /** Absent if the harness could not be created. */
   readonly server?: ServerInfo;
   readonly outcome: "passed" | "failed" | { readonly leftOut: string };
 }
 
-/** How a backend stood one fault. */
+/** The outcome of one fault on one backend. */
 export interface FaultResult {
   readonly title: string;
   readonly backend: string;
   readonly server?: ServerInfo;
-  /** The figure, where it stood the fault. */
+  /** The figure, if the backend passed. */
   readonly outcome: { readonly figure: string } | "failed" | { readonly leftOut: string };
 }
 
-/** Clauses by backends, as text: what {@link formatMatrix} and {@link toMarkdown} write. */
+/** Clauses by backends, as text: the content of {@link formatMatrix} and {@link toMarkdown}. */
 interface Matrix {
   readonly header: readonly string[];
   readonly rows: readonly (readonly string[])[];
@@ -73,7 +73,7 @@ function verdictOf({ outcome }: FaultResult): string {
   return "figure" in outcome ? `✓ ${outcome.figure}` : `– ${outcome.leftOut}`;
 }
 
-/** Faults by backends as a Markdown table, with the figure of each that was stood. */
+/** Faults by backends as a Markdown table, with the figure of each passed fault. */
 export function faultsToMarkdown(results: readonly FaultResult[]): string {
   const titles = [...new Set(results.map(({ title }) => title))];
   const backends = [...new Set(results.map(({ backend }) => backend))].sort();
@@ -92,7 +92,7 @@ export function faultsToMarkdown(results: readonly FaultResult[]): string {
   );
 }
 
-/** Faults by backends for a terminal: a line for each backend below each fault. */
+/** Faults by backends for a terminal: one line per backend below each fault. */
 export function formatFaults(results: readonly FaultResult[]): string {
   const titles = [...new Set(results.map(({ title }) => title))];
   const width = Math.max(...results.map(({ backend }) => backend.length));
@@ -123,7 +123,7 @@ export function suiteDigest(tests: Iterable<string>): string {
   return hash("sha256", JSON.stringify([...new Set(tests)].sort()), "hex").slice(0, 16);
 }
 
-/** The matrix as a Markdown table with its notes, and with a comment that says which suite it is of. */
+/** The matrix as a Markdown table with its notes, and with a comment that identifies the suite. */
 export function toMarkdown(results: readonly ClauseResult[]): string {
   const { header, rows, notes } = matrixOf(results);
   const table = [markdownLine(header), markdownLine(header.map(() => "---")), ...rows.map(markdownLine)];

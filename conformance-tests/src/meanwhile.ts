@@ -1,8 +1,8 @@
 import { setImmediate as breath } from "node:timers/promises";
 
 /**
- * Observes again and again while `work` is under way. Waits for all of it before it rejects, and leaves the event loop
- * free in between, also on a backend that answers without waiting.
+ * Observes repeatedly while `work` is in progress. Waits for all of `work` before it rejects, and leaves the event loop free
+ * between observations, also on a backend that replies without waiting.
  */
 export async function meanwhile<T>(work: Promise<T>, ...observers: (() => Promise<unknown>)[]): Promise<T> {
   let working = true;

@@ -4,13 +4,13 @@ export const system = (content: string): ChatMessage => ({ role: "system", conte
 export const user = (content: string): ChatMessage => ({ role: "user", content });
 export const assistant = (content: string): ChatMessage => ({ role: "assistant", content });
 
-/** An assistant's message that calls a tool. */
+/** An assistant message that calls a tool. */
 export const toolCall = (toolCallId: string): ChatMessage => ({
   role: "assistant",
   content: [{ type: "tool-call", toolCallId, toolName: "look", input: { at: toolCallId } }],
 });
 
-/** The answer to {@link toolCall}; by default in a tool's message, for some APIs in a user's. */
+/** The result for {@link toolCall}; by default in a tool message, for some APIs in a user message. */
 export const toolResult = (toolCallId: string, role: "tool" | "user" = "tool"): ChatMessage => ({
   role,
   content: [
@@ -18,13 +18,13 @@ export const toolResult = (toolCallId: string, role: "tool" | "user" = "tool"): 
   ],
 });
 
-/** A tool's message that bears no result: a person's answer to a tool call that waits for one. */
+/** A tool message without a result: a person's response to a tool call that requires approval. */
 export const approval = (approvalId: string): ChatMessage => ({
   role: "tool",
   content: [{ type: "tool-approval-response", approvalId, approved: true }],
 });
 
-/** `count` user messages, `${name} ${from}` and so on. */
+/** `count` user messages: `${name} ${from}` and so on. */
 export function numbered(count: number, name = "message", from = 1): ChatMessage[] {
   return Array.from({ length: count }, (_, index) => user(`${name} ${from + index}`));
 }

@@ -18,21 +18,21 @@ const kinds = [
   ...["add", "commit", "replace", "clear", "pop", "list", "read"],
   ...["delete", "expire", "threads"],
 ] as const;
-/** Those that say most come most. */
+/** The most informative kinds are the most frequent. */
 const kindsByWeight: readonly (typeof kinds)[number][] = [...kinds, "add", "add", "commit", "commit", "read"];
 
-/** A time to live that no run reaches. */
+/** A time to live longer than any run. */
 const LONG_TTL_MS = 3_600_000;
-/** The times that commands give are far below those of a clock. */
+/** The times in commands are much earlier than those of a clock. */
 const LATEST_GIVEN = 10_000;
 
-/** Numbers pick from what a side has given so far, so that both sides pick the same: revisions, cursors. */
+/** Numbers select from what a side has returned so far, so that both sides select the same: revisions, cursors. */
 interface Command {
   readonly kind: (typeof kinds)[number];
-  /** Which of two threads, and which of two stores of it, each with options of its own. */
+  /** Selects one of two threads, and one of two stores for it, each with different options. */
   readonly thread: 0 | 1;
   readonly store: 0 | 1;
-  /** Messages in short, see {@link history}. */
+  /** Messages in short form, see {@link history}. */
   readonly append: string;
   readonly drop: number | "all";
   readonly metadata: unknown;
@@ -44,7 +44,7 @@ interface Command {
   readonly cursor: { readonly side: "before" | "after"; readonly pick: number } | undefined;
 }
 
-/** What a command gave: plain data in which revisions are numbered by their first appearance. */
+/** The outcome of a command: plain data in which revisions are numbered by their first appearance. */
 type Outcome = { readonly code: string } | { readonly value: unknown };
 
 const often = <T>(value: T, other: fc.Arbitrary<T>) =>
@@ -73,7 +73,7 @@ const options: fc.Arbitrary<StoreOptions> = fc.oneof(
   fc.record({ maxMessages: fc.integer({ min: 1, max: 6 }), trimming: fc.constantFrom("turns", "exact") }),
 );
 
-/** A command as a line for people. */
+/** A command as a readable line. */
 function tell({ kind, thread, store, ...details }: Command): string {
   const set = Object.entries(details).filter(
     ([, value]) => value !== undefined && value !== "" && value !== 0,
@@ -82,12 +82,12 @@ function tell({ kind, thread, store, ...details }: Command): string {
   return `  ${kind} on thread ${thread}, store ${store}${shown && `: ${shown}`}`;
 }
 
-/** One of the two that are compared, with all that it has given so far. */
+/** One of the two compared drivers, with everything that it has returned so far. */
 class Side {
   readonly #factories: readonly StoreFactory[];
   readonly #threads: readonly string[];
   readonly #stores: readonly (readonly MessageStore[])[];
-  /** How often each thread was deleted. */
+  /** The number of deletions of each thread. */
   readonly #deletions: number[] = [];
   readonly #revisions: (string | null)[] = [];
   readonly #cursors: string[] = [];
@@ -101,7 +101,7 @@ class Side {
   async run(command: Command): Promise<Outcome> {
     const store = this.#stores[command.thread]?.[command.store];
     const factory = this.#factories[command.store];
-    if (!store || !factory) throw new Error("there is no such store");
+    if (!store || !factory) throw new Error("the store does not exist");
     try {
       return { value: await this.#do(store, factory, command) };
     } catch (error) {
@@ -110,17 +110,17 @@ class Side {
     }
   }
 
-  /** The whole of every thread, as each store sees it. */
+  /** The whole of every thread, as each store reads it. */
   async everything(): Promise<unknown> {
     const found: unknown[] = [];
-    // One after the other: revisions are numbered in the order in which they are seen.
+    // One after the other: revisions are numbered in the order in which they appear.
     for (const store of this.#stores.flat()) found.push(await this.#read(store, {}));
     return found;
   }
 
   async #do(store: MessageStore, factory: StoreFactory, command: Command): Promise<unknown> {
     const { kind, drop, metadata, limit, cursor } = command;
-    // Few contents, so that an operation id may come again with the same change.
+    // Few different contents, so that an operation id may be repeated with the same change.
     const append: ChatMessage[] = history(command.append);
     switch (kind) {
       case "add":
@@ -157,7 +157,7 @@ class Side {
 
   async #writeOptions(store: MessageStore, command: Command) {
     const { operation, createdAt, thread } = command;
-    // How long the ids of a deleted thread are remembered differs.
+    // Drivers differ in how long they remember the ids of a deleted thread.
     const operationId = `operation ${operation} ${this.#deletions[thread] ?? 0}`;
     return {
       createdAt,
@@ -195,7 +195,7 @@ class Side {
   }
 }
 
-/** Times that both sides have: those that commands gave, and whether there are others. */
+/** The times that both sides have in common: those of commands, and whether there are others. */
 function timesOf({ updatedAt = 0, ...times }: { readonly updatedAt?: number; readonly expiresAt?: number }) {
   return {
     updatedAt: updatedAt > LATEST_GIVEN ? "the clock's" : updatedAt,
@@ -205,9 +205,8 @@ function timesOf({ updatedAt = 0, ...times }: { readonly updatedAt?: number; rea
 }
 
 /**
- * Runs random commands against two drivers side by side and asserts that each gives the same: outcomes, error codes,
- * messages with their sequence numbers and times, metadata, which threads there are, which revisions are the same, where
- * pages end.
+ * Runs random commands against two drivers side by side and asserts that both return the same: outcomes, error codes, messages
+ * with their sequence numbers and times, metadata, the existing threads, equal revisions, the ends of pages.
  */
 export async function compareDrivers(subject: Driver, reference: Driver, runs: number): Promise<void> {
   const commands = fc.array(command, { minLength: 1, maxLength: 30, size: "max" });
@@ -225,7 +224,7 @@ export async function compareDrivers(subject: Driver, reference: Driver, runs: n
           .join("\n")}\n`;
       expect(await mine.run(one), story()).toStrictEqual(expected);
     }
-    expect(await mine.everything(), "in the end").toStrictEqual(await other.everything());
+    expect(await mine.everything(), "at the end").toStrictEqual(await other.everything());
   });
   await checkProperty(property, runs);
 }

@@ -5,24 +5,24 @@ import type { Report } from "./worker.ts";
 
 /** A job that another process does. */
 export interface RemoteJob<Result> {
-  /** What it has reported so far. */
+  /** Its reports so far. */
   readonly progress: readonly string[];
   /** Rejects when the process fails or ends without a result. */
   readonly result: Promise<Result>;
-  /** Ends the process as a crash would, at any point. */
+  /** Ends the process as a crash would, at any time. */
   kill(): Promise<void>;
 }
 
-/** What is unusual about another process. */
+/** The differences of another process. */
 export interface RemoteOptions {
-  /** How far its clock is wrong, in milliseconds. Default 0. */
+  /** The error of its clock in milliseconds. Default 0. */
   readonly clockOffsetMs?: number;
 }
 
 // The same file before and after the build.
 const worker = new URL(import.meta.url.endsWith(".ts") ? "./worker.ts" : "./worker.js", import.meta.url);
 
-/** Starts another process that does a job with a client of its own. */
+/** Starts another process that does a job with its own client. */
 export function runInProcess<Name extends JobName>(
   childProcess: NonNullable<Harness["childProcess"]>,
   job: Name,

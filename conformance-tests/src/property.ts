@@ -9,7 +9,7 @@ export async function checkProperty<T>(property: fc.IAsyncProperty<T>, runs: num
   const { CONFORMANCE_SEED: seed, CONFORMANCE_PATH: path, CONFORMANCE_RUNS: factor } = process.env;
   await fc.assert(property, {
     numRuns: Math.ceil(runs * Number(factor ?? 1)),
-    // Enough to see what is wrong; a slow backend would take minutes to find the very smallest example.
+    // Enough to see the problem; a slow backend would need minutes to find the smallest example.
     interruptAfterTimeLimit: 45_000,
     ...(seed !== undefined && { seed: Number(seed) }),
     ...(path !== undefined && { path }),

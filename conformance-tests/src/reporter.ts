@@ -102,11 +102,11 @@ function faultOutcome(outcome: ClauseResult["outcome"], figure = ""): FaultResul
   return outcome === "passed" ? { figure } : outcome;
 }
 
-/** Nothing for a test that a filter left out. */
+/** Undefined for a test that a filter excluded. */
 function outcomeOf(test: TestCase): ClauseResult["outcome"] | undefined {
   const result = test.result();
   if (result.state === "passed" || result.state === "failed") return result.state;
   if (result.state === "skipped" && result.note !== undefined) return { leftOut: result.note };
-  // Where a group's harness cannot be made, Vitest skips its tests.
+  // If a group's harness cannot be created, Vitest skips its tests.
   return test.parent.errors().length > 0 ? "failed" : undefined;
 }

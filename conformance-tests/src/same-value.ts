@@ -1,11 +1,11 @@
 import { inspect, types } from "node:util";
 
-// What clause C8 calls equal. Matchers of test frameworks come close, but take an own key "constructor" for the class of
-// an object, or ask for the class of an error, of which only name, message, cause, code and errors are promised.
+// Equality as clause C8 defines it. Matchers of test frameworks are similar, but they treat an own key "constructor" as
+// the class of an object, or compare the class of an error. The clause promises only name, message, cause, code and errors.
 
 /**
- * Where two values differ first: a path and both sides, for people to read; undefined where they are the same. Types,
- * signs of zero, absence, order in maps and sets all count; the order of an object's keys does not.
+ * The first difference of two values: a path and both sides, as readable text; undefined if they are equal. Types, signs of zero,
+ * absence, and order in maps and sets count; the order of an object's keys does not.
  */
 export function differenceOf(actual: unknown, expected: unknown, path = "value"): string | undefined {
   if (Object.is(actual, expected)) return undefined;
@@ -37,7 +37,7 @@ const fieldsOf = (error: Error) => ({
   ...("errors" in error && { errors: error.errors }),
 });
 
-/** What an object is made of: all of it as text, or its parts by key or place. */
+/** The content of an object: all of it as text, or its parts by key or index. */
 function partsOf(value: object): string | Map<unknown, unknown> {
   if (types.isDate(value)) return `${value.getTime()}`;
   if (types.isRegExp(value)) return `${value.source}/${value.flags}/${value.lastIndex}`;

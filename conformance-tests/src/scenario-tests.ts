@@ -2,19 +2,19 @@ import { expect, test } from "vitest";
 import { describeFailedRun, formatReport, type Run, simulate } from "./simulator/index.ts";
 
 const STEPS = 100_000;
-/** The same steps each time: a change is judged by what it changes. `npm run test:simulate` takes new ones. */
+/** The same steps in every run, so that a change is judged only by its effect. `npm run test:simulate` uses new steps. */
 const SEED = 1;
-/** A slow machine takes fewer steps. */
+/** A slow machine executes fewer steps. */
 const TIMEOUT_MS = 60_000;
 
 /** The options of {@link runScenarioTests}. */
 export interface ScenarioTestOptions {
-  /** What a hundred thousand steps show: the title of the test. */
+  /** The title of the test of a hundred thousand steps. */
   readonly title: string;
   readonly run: Run;
-  /** The module that exports `run`, from the root of the repository, to replay a failed run. */
+  /** The module that exports `run`, relative to the root of the repository, to replay a failed run. */
   readonly module: string;
-  /** How many acts the runs have that must take the same steps. */
+  /** The number of acts of the runs that must take the same steps. */
   readonly acts: number;
 }
 

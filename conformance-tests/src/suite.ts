@@ -7,7 +7,7 @@ import type { ConformanceOptions, Harness, ServerInfo } from "./harness.ts";
 
 declare module "vitest" {
   interface TaskMeta {
-    /** On every test of the suite: what the reporter needs to know of it. The server is known once a harness is made. */
+    /** Set on every test of the suite: the reporter's data. The server is known after a harness was created. */
     conformance?: {
       readonly clause: string;
       readonly title: string;
@@ -17,14 +17,14 @@ declare module "vitest" {
   }
 }
 
-/** The slowest tests wait out an outage of some seconds. */
+/** The slowest tests wait for the end of an outage of some seconds. */
 const TEST_TIMEOUT_MS = 60_000;
 /** A harness may have to start its server first. */
 const HARNESS_TIMEOUT_MS = 180_000;
 
 /**
- * Declares the whole suite for one backend: a group for each clause, with a harness of its own. Call it at the top level
- * of a Vitest file.
+ * Declares the whole suite for one backend: a group for each clause, each with its own harness. Call it at the top level of a
+ * Vitest file.
  *
  * @example
  * runConformance({ name: "Redis", createHarness });
@@ -36,8 +36,8 @@ export function runConformance(options: ConformanceOptions): void {
 }
 
 /**
- * Declares only the history of many clients, for a backend that is set up otherwise than for the whole suite: its server may
- * be crashed (`harness.faults.crash`).
+ * Declares only the history of many clients, for a backend with another setup than for the whole suite: its server may be crashed
+ * (`harness.faults.crash`).
  *
  * @example
  * runHistory({ name: "Redis", createHarness: async () => ({ ...(await createHarness()), faults }) });
@@ -46,7 +46,7 @@ export function runHistory(options: ConformanceOptions): void {
   describe(options.name, () => declareClause("History", history, options));
 }
 
-/** Declares the tests of one clause, with a harness of their own. */
+/** Declares the tests of one clause, with a separate harness. */
 export function declareClause(id: string, clause: Clause, { name, createHarness }: ConformanceOptions): void {
   const { timeoutMs: timeout = TEST_TIMEOUT_MS, concurrent = false } = clause;
   const options = { timeout, concurrent };

@@ -10,9 +10,9 @@ export type ProxyMode =
   /** `afterBytes` bytes of the request (default 0) are forwarded, then the connection is cut. */
   | { readonly kind: "cut-request"; readonly afterBytes?: number; readonly times?: number }
   /**
-   * Requests are forwarded; after `afterBytes` bytes of the reply (default 0) the connection is cut. So many parts of
-   * replies pass before (`skip`, default 0), on any connections. A part is what arrives at once: a reply may have several, and
-   * a protocol may send parts that belong to no reply.
+   * Requests are forwarded; after `afterBytes` bytes of the reply (default 0) the connection is cut. The first `skip` parts of
+   * replies (default 0), on any connections, pass. A part is what arrives at once: a reply may have several, and a protocol may
+   * send parts that belong to no reply.
    */
   | {
       readonly kind: "cut-reply";
@@ -168,7 +168,7 @@ export class TcpProxy {
       this.#strike();
       pipe.hold(chunk, performance.now() + mode.ms);
     } else if (chunk === null) {
-      // A server ends a connection some time after its client did: that is no reply, and uses up no fault.
+      // A server closes a connection some time after its client did: that is not a reply, and does not use up a fault.
       pipe.hold(chunk, 0);
     } else if (mode.kind === "cut-reply" && this.#skipsLeft > 0) {
       this.#skipsLeft -= 1;

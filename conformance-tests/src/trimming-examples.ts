@@ -12,14 +12,15 @@ const letters: Record<string, (number: number) => ChatMessage> = {
 };
 
 /**
- * A history in short, numbered from `from`: s system, u user, a assistant, c assistant with a tool call, t tool result,
- * r tool result in a user's message, p a tool's message that bears an approval only.
+ * A history in short form, numbered from `from`:
+ * s system, u user, a assistant, c assistant with a tool call, t tool result, r tool result in a user message,
+ * p a tool message with an approval only.
  */
 export function history(short: string, from = 1): ChatMessage[] {
   return [...short.replaceAll(" ", "")].flatMap((letter, index) => letters[letter]?.(from + index) ?? []);
 }
 
-/** A thread, what is then added with `maxMessages`, and the numbers of the messages that are left. */
+/** A thread, the messages that are then added with `maxMessages`, and the numbers of the remaining messages. */
 export interface TrimmingExample {
   readonly what: string;
   readonly before: string;
@@ -38,7 +39,7 @@ const example = (
   exact: readonly number[],
 ): TrimmingExample => ({ what, before, added, maxMessages, turns, exact });
 
-/** Worked by hand. */
+/** Worked out by hand. */
 export const trimmingExamples: readonly TrimmingExample[] = [
   example("nothing to trim", "s u a", "u a", 5, [1, 2, 3, 4, 5], [1, 2, 3, 4, 5]),
   example("whole turns", "u a u a", "u a", 4, [3, 4, 5, 6], [3, 4, 5, 6]),

@@ -1,13 +1,13 @@
 import type { ChatMessage, Trimming } from "@scrollback/store-core";
 
-// What clause C6 says, word by word, over plain lists. Stands by itself: nothing of store-core's trimming is used.
+// Clause C6, word for word, over plain lists. Independent: it does not use store-core's trimming.
 
 const bearsToolResult = ({ role, content }: ChatMessage) =>
   role === "tool" || (typeof content !== "string" && content.some((part) => part.type === "tool-result"));
 
 const isUser = (message: ChatMessage) => message.role === "user" && !bearsToolResult(message);
 
-/** What a thread that would hold `messages` holds once it is trimmed. */
+/** The messages that a thread with `messages` has after trimming. */
 export function trimmed(
   messages: readonly ChatMessage[],
   maxMessages: number,

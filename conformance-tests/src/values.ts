@@ -4,7 +4,7 @@ import fc from "fast-check";
 /** An object with own keys of any name, including `__proto__`. */
 const own = (...entries: [string, unknown][]): Record<string, unknown> => Object.fromEntries(entries);
 
-/** An error of a class and name of its own. */
+/** An error with its own class and name. */
 function namedError(name: string, message: string): Error {
   const error = new Error(message);
   Object.defineProperty(error, "name", { value: name, configurable: true, writable: true });
@@ -33,7 +33,7 @@ const typedArrays = [
   ...("Float16Array" in globalThis ? [globalThis.Float16Array as unknown as typeof Float32Array] : []),
 ] as const;
 
-/** Keys that stores, databases and languages have tripped over. */
+/** Keys that have caused errors in stores, databases and languages. */
 export const hostileKeys: readonly string[] = [
   "__proto__",
   "constructor",
@@ -133,7 +133,7 @@ export const hostileStrings: readonly string[] = [
   "x".repeat(100_000),
 ];
 
-/** What a message may carry: a name, a value, and how it comes back where that is not just the same. */
+/** A value that a message may carry: a name, the value, and the value that is read back if it differs. */
 export interface CarriedValue {
   readonly what: string;
   readonly value: unknown;
@@ -222,7 +222,7 @@ const cameBack: CarriedValue[] = [
   },
 ];
 
-/** Everything that clause C8 names, one by one. */
+/** Every value that clause C8 names. */
 export const carriedValues: readonly CarriedValue[] = [
   ...Object.entries(table).map(([what, value]) => ({ what, value })),
   ...hostileStrings.map((value) => ({ what: `string ${JSON.stringify(value).slice(0, 40)}`, value })),
@@ -250,7 +250,7 @@ cycle.self = { cycle };
 const cyclicMap = new Map<string, unknown>();
 cyclicMap.set("self", [cyclicMap]);
 
-/** What cannot be carried, by name. */
+/** Values that cannot be carried, by name. */
 export const refusedValues: Readonly<Record<string, unknown>> = {
   "a function": () => 1,
   "a class": Point,

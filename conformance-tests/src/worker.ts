@@ -1,19 +1,19 @@
 import { createStores, type Driver, type StoreFactory } from "@scrollback/store-core";
 import { type JobName, jobs, type Progress } from "./jobs.ts";
 
-// The program of a second process: takes one assignment over IPC, does it on a client of its own, answers, and ends.
+// The program of a second process: receives one assignment over IPC, does it with its own client, replies, and ends.
 
-/** What the suite sends to a worker. */
+/** The message that the suite sends to a worker. */
 export interface Assignment {
   readonly module: string;
   readonly data: unknown;
   readonly job: JobName;
   readonly input: never;
-  /** How far this process's clock is wrong, in milliseconds. */
+  /** The error of this process's clock in milliseconds. */
   readonly clockOffsetMs: number;
 }
 
-/** What a worker sends back: progress, then one result or error. */
+/** The messages that a worker sends back: progress, then one result or error. */
 export type Report = { progress: string } | { result: unknown } | { error: string };
 
 process.once("message", async ({ module, data, job, input, clockOffsetMs }: Assignment) => {

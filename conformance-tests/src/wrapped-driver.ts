@@ -1,6 +1,6 @@
 import type { Driver } from "@scrollback/store-core";
 
-/** A driver that does as another but for some verbs. Verbs that `driver` lacks, the wrapped one lacks too. */
+/** A driver that replaces some verbs of another driver. Verbs that `driver` lacks are absent from the wrapped driver too. */
 export function wrapDriver(driver: Driver, instead: Partial<Driver>): Driver {
   const { setup, exportThread, importThread } = driver;
   return {

@@ -5,10 +5,10 @@ import { outcomesOf } from "./nested-vitest.ts";
 
 const TIMEOUT_MS = 500_000;
 
-/** The clauses of the tests that ended so, by backend. */
+/** The clauses of the failed tests and of the passed tests, by backend. */
 const failed = new Map<string, Set<string>>();
 const passed = new Map<string, Set<string>>();
-/** The titles of the tests that failed, and what they said, by backend. */
+/** The titles of the failed tests, and their messages, by backend. */
 const killers = new Map<string, string[]>();
 const failureMessages = new Map<string, string>();
 
@@ -44,7 +44,7 @@ test.each(mutants.map(({ name, breaks }) => [name, breaks] as const))(
   "a backend that %s fails %s",
   (name, breaks) => {
     expect([...(failed.get(name) ?? [])]).toEqual([breaks]);
-    // Else it may be that nothing of it works.
+    // Otherwise the backend might not work at all.
     expect([...(passed.get(name) ?? [])], "tests of the clause that pass").toEqual([breaks]);
   },
 );

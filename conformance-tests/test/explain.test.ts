@@ -220,14 +220,14 @@ describe("a valid history", () => {
   });
 });
 
-/** A commit that is sent again after so many others and counts again. */
+/** A commit that is sent again after this number of other commits and counts again. */
 function forgotten(others: number): History {
   const made = history().commit(0, 1, { append: ["ua"] }, rev(1), { id: "o" });
   for (let number = 2; number <= others; number++) made.add(number, number + 0.5, `u${number}`, rev(number));
   return made.commit(1_000, 1_001, { append: ["ua"] }, rev(others + 1), { id: "o" });
 }
 
-/** A commit whose reply was lost, and that met a conflict when it was sent again after so many others. */
+/** A commit whose reply was lost, and that got a conflict when it was sent again after this number of other commits. */
 function denied(others: number): History {
   const made = history().commit(0, 5_000, { append: ["ua"] }, conflict, { expected: null });
   for (let number = 2; number <= others; number++) made.add(number, number + 0.5, `u${number}`, rev(number));
@@ -438,7 +438,7 @@ test("the time to explain many unknown outcomes grows linearly with the history"
     const { user, system } = process.cpuUsage(before);
     return user + system;
   };
-  // The processor's time, as others are at work on the machine. At most quadratic: 16 times for four times the history.
+  // Processor time, because other processes use the machine too. At most quadratic: 16 times for four times the history.
   const fastest = (commits: number) => Math.min(...Array.from({ length: 3 }, () => microseconds(commits)));
   microseconds(100);
   expect(fastest(2_000) / fastest(500)).toBeLessThan(32);

@@ -17,10 +17,10 @@ import { wrapDriver } from "../src/wrapped-driver.ts";
 import { memoryHarness } from "./memory-harness.ts";
 import { asking, whole } from "./mutants/changed-requests.ts";
 
-/** Long enough for each of these to break its promise some dozens of times. */
+/** Long enough for each mutant to break its promise dozens of times. */
 const SECONDS = 2;
 
-/** A driver that answers as a network does: a little later. */
+/** A driver that replies with a short delay, like a network. */
 const slow = (driver: Driver) =>
   wrapDriver(driver, {
     async commit(request) {
@@ -37,7 +37,7 @@ const slow = (driver: Driver) =>
     },
   });
 
-/** A driver that loses some replies, so that what it was asked for is sent again. */
+/** A driver that loses some replies, so that the request is sent again. */
 const losing = (driver: Driver, resent: (request: Parameters<Driver["commit"]>[0]) => object) =>
   wrapDriver(driver, {
     async commit(request) {
@@ -46,7 +46,7 @@ const losing = (driver: Driver, resent: (request: Parameters<Driver["commit"]>[0
     },
   });
 
-/** What a client of a run sees of a backend that is broken so; each breaks a promise only now and then. */
+/** What is wrong with a backend; each breaks its promise only sometimes. */
 const mutants: Readonly<Record<string, (driver: Driver) => Driver>> = {
   "loses an update": (driver) =>
     wrapDriver(driver, {

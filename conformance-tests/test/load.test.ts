@@ -6,7 +6,7 @@ import { wrapDriver } from "../src/wrapped-driver.ts";
 
 const outage = () => new StoreError("UNAVAILABLE", "gone for a while", { retryable: true });
 
-/** A load on memory whose clients are broken in some way while the fault lasts. */
+/** A load on memory whose clients are broken in some way during the fault. */
 async function load(broken: (sound: Driver, isUnderFire: () => boolean) => Partial<Driver>) {
   const sound = new MemoryDriver();
   let isUnderFire = false;

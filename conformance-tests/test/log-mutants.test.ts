@@ -5,7 +5,7 @@ import { outcomesOf } from "./nested-vitest.ts";
 
 const TIMEOUT_MS = 120_000;
 
-/** By broken log: the titles of the tests that failed it, and of those that did not. */
+/** By broken log: the titles of the tests that failed, and of those that passed. */
 const failed = new Map<string, string[]>();
 const passed = new Map<string, string[]>();
 
@@ -30,6 +30,6 @@ test("a log without a fault passes", () => {
 
 test.each(Object.keys(brokenLogs))("a log that %s is detected", (name) => {
   expect(failed.get(name) ?? []).not.toEqual([]);
-  // Else it may be that nothing of it works.
+  // Otherwise the log might not work at all.
   expect(passed.get(name) ?? []).not.toEqual([]);
 });

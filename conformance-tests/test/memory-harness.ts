@@ -2,7 +2,7 @@ import { type Driver, MemoryDriver } from "@scrollback/store-core";
 import type { Harness } from "../src/harness.ts";
 import { wrapDriver } from "../src/wrapped-driver.ts";
 
-/** The memory driver, or one like it, with records planted where its reads pass. */
+/** The harness of the memory driver, or of a similar one. Planted records replace stored ones in its reads. */
 export async function memoryHarness(driver: Driver = new MemoryDriver()): Promise<Harness> {
   const planted = new Map<string, { was: string; is: string }>();
   const place = (threadId: string, sequence: number) => `${sequence}/${threadId}`;

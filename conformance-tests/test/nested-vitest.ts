@@ -4,7 +4,7 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** Runs a Vitest of its own, for tests that are to fail. Returns what it printed. */
+/** Runs a separate Vitest, for tests that must fail. Returns its output. */
 export async function runVitest(
   config: string,
   args: readonly string[],
@@ -14,7 +14,7 @@ export async function runVitest(
   const child = spawn(process.execPath, [vitest, "run", "--config", config, ...args], {
     stdio: ["ignore", "pipe", "pipe"],
     timeout,
-    // It is not to take itself for a worker of this one.
+    // The nested Vitest must not treat itself as a worker of this one.
     env: {
       ...process.env,
       VITEST: undefined,
@@ -37,7 +37,7 @@ export async function runVitest(
   return output;
 }
 
-/** How a test ended: the outermost group that it is in, its title, its status, and what its failures say. */
+/** The outcome of a test: its outermost group, its title, its status, and the messages of its failures. */
 export interface NestedOutcome {
   readonly backend: string;
   readonly title: string;
@@ -57,7 +57,7 @@ interface Report {
   }[];
 }
 
-/** Runs the tests of a configuration whose reporter is `json`, in a Vitest of its own. @throws for a file that did not run. */
+/** Runs the tests of a configuration whose reporter is `json` in a separate Vitest. @throws if a file did not run. */
 export async function outcomesOf(
   config: string,
   { env = {}, timeout }: { env?: Record<string, string>; timeout: number },

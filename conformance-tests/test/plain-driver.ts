@@ -31,12 +31,12 @@ interface Thread {
   metadata: string | undefined;
   readonly createdAt: number;
   updatedAt: number;
-  /** Whether, and when by the clock: threads of these tests live for longer than they. */
+  /** The time of its expiry, if it has one. The threads of these tests outlive the tests, so it is never reached. */
   expiresAt: number | undefined;
   operations: { id: string; digest: string; revision: string }[];
 }
 
-/** The contract of `Driver` in its plainest words, over lists: what the memory driver itself is compared with. */
+/** The contract of `Driver` in its simplest form, over lists: the reference for the memory driver. */
 export class PlainDriver implements Driver {
   readonly capabilities = new MemoryDriver().capabilities;
   readonly #threads = new Map<string, Thread>();
@@ -66,7 +66,7 @@ export class PlainDriver implements Driver {
     if (drop === "all") {
       thread.entries = [];
     } else if (drop > 0) {
-      // The numbers of dropped messages are given again, but not those of messages that trimming took from between.
+      // The numbers of dropped messages are assigned again, but not those of messages that trimming removed in between.
       const dropped = thread.entries.splice(Math.max(0, thread.entries.length - drop));
       for (const { sequence } of dropped.reverse()) if (sequence === thread.next - 1) thread.next = sequence;
     }

@@ -4,13 +4,13 @@ import type { Harness } from "../src/harness.ts";
 import { GatedLog } from "../src/record-log/gated-log.ts";
 
 /**
- * The record log in memory: two drivers on one log are like two processes on one server. `wrap` stands between the requests
- * that are counted and the driver.
+ * The record log in memory: two drivers on one log correspond to two processes on one server. `wrap` wraps the log between the
+ * counted requests and the driver.
  */
 export async function recordLogHarness(wrap: (log: RecordLog) => RecordLog = (log) => log): Promise<Harness> {
   const log = new MemoryRecordLog();
   let requests = 0;
-  // Each request is sent a little later, so that others come between two requests.
+  // Each request is sent with a delay, so that other requests can come between two requests.
   const counted = new GatedLog(log, {
     async before() {
       requests++;

@@ -45,7 +45,7 @@ describe("differenceOf", () => {
   });
 
   test("treats a structured clone as the same", () => {
-    // What structuredClone refuses, or gives back as something else.
+    // Values that structuredClone refuses or changes.
     const others = /Buffer|URL|error|without prototype/;
     for (const { what, value } of carriedValues.filter(({ what }) => !others.test(what))) {
       expect(differenceOf(structuredClone(value), value), what).toBeUndefined();

@@ -4,7 +4,7 @@ import { prepareImage } from "../servers/image.ts";
 import { servers, startServer } from "../servers/index.ts";
 import * as programs from "../servers/programs.ts";
 
-// This machine as one where nothing can be installed; for the rest it is as it is.
+// This machine without a way to install anything; everything else is unchanged.
 vi.mock("../servers/programs.ts", { spy: true });
 vi.mock("../servers/engine.ts", { spy: true });
 
@@ -27,7 +27,7 @@ test("without a container engine or a way to install one, the error lists the op
 test("with an engine that cannot pull the image, the error gives its reason and lists the options", async () => {
   vi.mocked(programs.canInstall).mockReturnValue(false);
   const image = "localhost:1/nothing:here";
-  // A suite that no stand-in of this server was built from.
+  // A suite from which no stand-in of this server was built.
   const refused = prepareImage({ ...servers["redis-7"], image, standIn: { suite: "trixie" } });
   await expect(refused).rejects.toThrow(
     /cannot pull localhost:1\/nothing:here: .*\. Do one of the following:\n/,

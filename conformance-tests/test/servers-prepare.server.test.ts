@@ -38,7 +38,7 @@ describe("preparing", () => {
     });
   });
 
-  // What is locked is the building from packages, which is done where packages can be installed only.
+  // The lock is for building from packages, which is possible only where packages can be installed.
   test.runIf(canInstall())("runs in one process at a time", async () => {
     const steps: string[] = [];
     const work = async (name: string): Promise<void> => {

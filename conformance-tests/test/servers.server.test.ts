@@ -155,7 +155,7 @@ describe("a server", () => {
     const Image = await prepareImage(servers.redis);
     const create = (owner: string) =>
       engine.container.dockerode.createContainer({ Image, Cmd: ["true"], Labels: { [ownerLabel]: owner } });
-    // No process has that high a number; this one's own parent is one that still runs.
+    // No process has such a high number; this process's parent is still running.
     const left = await create(`${hostname()}/999999999/test`);
     const used = await create(`${hostname()}/${process.ppid}/test`);
     try {
@@ -169,7 +169,7 @@ describe("a server", () => {
   });
 });
 
-/** A process of its own that starts a server where Testcontainers' own cleaner is off, and goes on running. */
+/** A separate process that starts a server with Testcontainers' own cleaner disabled, and keeps running. */
 async function startInChild(): Promise<{ child: ChildProcess; port: number }> {
   const module = new URL("../servers/index.ts", import.meta.url).href;
   const script = `const { startServer } = await import("${module}");
@@ -224,7 +224,7 @@ describe("a sentinel group", () => {
   });
 });
 
-/** Whether something takes connections on a port of this machine. */
+/** Whether a program accepts connections on a port of this machine. */
 async function connected(port: number): Promise<boolean> {
   const socket = connect({ host: "localhost", port });
   try {

@@ -1,12 +1,12 @@
 import { type Clock, type Driver, type RecordLog, RecordLogDriver } from "@scrollback/store-core";
 
-/** A driver that forgets all that it knows before each commit, so also that it may have made the commit before. */
+/** A driver that discards its state before each commit, including the knowledge that it may have made the same commit before. */
 export function brokenDriver(log: RecordLog, clock: Clock): Driver {
   const driver = new RecordLogDriver(log, { clock });
   let attempts = 0;
   return {
     capabilities: driver.capabilities,
-    // A retry comes under another operation id, but with the rows that the simulator knows the operation by.
+    // A retry has another operation id, but the rows by which the simulator identifies the operation.
     commit: (request) => new RecordLogDriver(renaming(log, ++attempts), { clock }).commit(request),
     read: (request) => driver.read(request),
     delete: (request) => driver.delete(request),
@@ -16,7 +16,7 @@ export function brokenDriver(log: RecordLog, clock: Clock): Driver {
   };
 }
 
-/** A log that hides who made which commit from those who read it. */
+/** A log that hides from its readers which operation made which commit. */
 function renaming(log: RecordLog, attempt: number): RecordLog {
   return {
     capabilities: log.capabilities,

@@ -9,14 +9,14 @@ import { mutants } from "./simulator-mutants/mutants.ts";
 import { scenes } from "./simulator-mutants/scenes.ts";
 
 /**
- * A mutant's first run notices it, as long as the driver makes the same requests. After a change of the driver another run
- * may be the first to do so.
+ * The first run of a mutant detects it, as long as the driver makes the same requests. After a change of the driver, a later run
+ * may be the first to detect it.
  */
 const STEPS = 100_000;
 
 const allMutants = [...mutants, ...directedMutants, ...deletionMutants];
 
-/** What a run found wrong; the options replay a run that was drawn at random. */
+/** The problem that a run found; the options replay a random run. */
 type Found = Pick<FailedRun, "rule" | "message"> & Partial<Pick<FailedRun, "options">>;
 
 test.each(allMutants)("the simulator fails a driver without: $rule", async (mutant) => {
@@ -25,7 +25,7 @@ test.each(allMutants)("the simulator fails a driver without: $rule", async (muta
   expect(found.rule).not.toBe("crash");
   if (!found.options) return;
   const { failure } = await runSimulation(found.options);
-  expect(failure, "the same run of the driver as it is").toBeUndefined();
+  expect(failure, "the same run of the unchanged driver").toBeUndefined();
 });
 
 describe("the unchanged driver", () => {
@@ -41,7 +41,7 @@ test("each rule is switched off once, and each scene belongs to a rule", () => {
   expect(inScenes.map(({ rule }) => rule).sort()).toEqual(Object.keys(scenes).sort());
 });
 
-/** Runs the changed driver in a process of its own, which loads its modules from their source. */
+/** Runs the changed driver in a separate process, which loads its modules from their source. */
 async function simulateMutant({ rule, changes, catcher }: Mutant): Promise<Found | undefined> {
   const run =
     catcher === "its scene"

@@ -2,9 +2,9 @@ import { expect, test } from "vitest";
 import { describeFailedRun, formatReport, runSimulation, simulate } from "../src/simulator/index.ts";
 
 const STEPS = 1_000_000;
-/** The same steps each time: a change is judged by what it changes. `npm run test:simulate` takes new ones. */
+/** The same steps in every run, so that a change is judged only by its effect. `npm run test:simulate` uses new steps. */
 const SEED = 1;
-/** A slow machine takes fewer steps. */
+/** A slow machine executes fewer steps. */
 const TIMEOUT_MS = 80_000;
 
 test("a million steps of the record log under every fault break no promise", {

@@ -47,7 +47,7 @@ describe("a spawned server", () => {
   test("does not reply while paused, nor do its child processes", async () => {
     await using server = await start();
     await server.pause();
-    // The reply comes from a process below the server, in a session of its own.
+    // The reply comes from a child process of the server, in a separate session.
     const late = ask("a");
     await expect(ask("", 300)).rejects.toThrow();
     await server.unpause();

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { TcpProxy } from "../src/tcp-proxy.ts";
 
-/** What the server got, and the clients, of one test. */
+/** The text that the server received, and the clients, of one test. */
 let received: string;
 let open: Socket[];
 let proxy: TcpProxy;
@@ -32,7 +32,7 @@ afterEach(async () => {
   await new Promise((resolve) => server.close(resolve));
 });
 
-/** A client that keeps what it gets. */
+/** A client that keeps what it receives. */
 async function client(): Promise<{
   send(text: string): void;
   got(): string;
@@ -57,7 +57,7 @@ async function client(): Promise<{
   };
 }
 
-/** Long enough for loopback to have delivered what it would. */
+/** Long enough for loopback to deliver everything. */
 const pause = () => sleep(60);
 
 test("forwards in both directions and counts", async () => {
@@ -271,7 +271,7 @@ test("close leaves no socket and no timer, and a second close does nothing", asy
   await one.isCut();
   await pause();
   const kinds = process.getActiveResourcesInfo();
-  // What is left is the test's own server and vitest's own timer.
+  // Only the test's own server and Vitest's own timer remain.
   expect(kinds.filter((kind) => kind === "TCPSocketWrap")).toEqual([]);
   await expect(client()).rejects.toThrow("ECONNREFUSED");
 });

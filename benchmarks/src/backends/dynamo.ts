@@ -25,11 +25,11 @@ import { HEAD, type RawLog, type RawRow, rawLog } from "./raw-log.ts";
 
 type Item = Record<string, AttributeValue>;
 
-/** What BatchWriteItem takes at most. */
+/** The maximum number of items of a BatchWriteItem request. */
 const BATCH_WRITE = 25;
 const BATCHES_AT_ONCE = 4;
 
-/** An item a commit, as many bytes as ours; a read is one consistent query from the end. */
+/** One item per commit, of the same size as Scrollback's; a read is one consistent query from the end. */
 function rawItems(client: DynamoDBClient, TableName: string): RawLog {
   const toItem = ({ threadId, number, texts }: RawRow): Item => ({
     s: { S: `r${threadId}` },
@@ -80,8 +80,8 @@ async function putAll(client: DynamoDBClient, TableName: string, items: readonly
 }
 
 /**
- * LangChain.js' own history: one item a session, which ends at 400 KB. It forgets which tool a message called and fails to
- * read a tool's result, so it gets both as text. A session begins anew before it is full.
+ * LangChain.js' own history: one item per session, of at most 400 KB. It loses which tool a message called and cannot read a
+ * tool's result, so it gets both as text. A new session begins before the item is full.
  */
 function langChainItems(config: ReturnType<typeof configOf>, tableName: string): Contestant {
   const historyOf = (sessionId: string) =>
@@ -90,7 +90,7 @@ function langChainItems(config: ReturnType<typeof configOf>, tableName: string):
       sessionId,
       partitionKey: "s",
       sortKey: "n",
-      // The sort key is a number, as in the table of the others.
+      // The sort key is a number, as in the table of the other contestants.
       key: { s: { S: `l${sessionId}` }, n: { N: "1" } },
       config,
     });
@@ -131,7 +131,7 @@ function configOf(endpoint: string) {
   return { endpoint, region: "local", credentials };
 }
 
-/** A DynamoDB at an endpoint. Each contestant has a client of its own, with the same options. */
+/** A DynamoDB at an endpoint. Each contestant has a separate client with the same options. */
 export function defineDynamo({ url, product, version, run }: Location): Definition {
   const tableName = `scrollback-bench-${run}`;
   const numbers = new Map<string, number>();

@@ -7,7 +7,7 @@ import { definePostgres } from "./postgres.ts";
 import { defineRedis } from "./redis.ts";
 import { connectSqlite, openSqlite } from "./sqlite.ts";
 
-/** How a backend is opened, and how another process connects to one that is open. */
+/** How to open a backend, and how another process connects to an open one. */
 interface Kind {
   open(): Promise<Backend>;
   connects(location: Location): Connects;

@@ -19,7 +19,7 @@ interface RawDocument {
   readonly texts: readonly string[];
 }
 
-/** A document a commit, as many bytes as ours; a read is one query from the end. */
+/** One document per commit, of the same size as Scrollback's; a read is one query from the end. */
 function rawDocuments(documents: Collection<RawDocument>, close: () => Promise<unknown>): RawLog {
   const keyOf = (threadId: string, number: number) => `${threadId}:${String(number).padStart(16, "0")}`;
   const toDocument = ({ threadId, number, texts }: RawRow) => ({
@@ -39,7 +39,7 @@ function rawDocuments(documents: Collection<RawDocument>, close: () => Promise<u
   };
 }
 
-/** A client that asks for nothing by itself: looking after the server is not to be counted. */
+/** A client that sends no requests by itself: its monitoring of the server must not be counted. */
 function clientOf(url: string): MongoClient {
   const used = new URL(url);
   used.searchParams.set("directConnection", "true");
@@ -47,7 +47,7 @@ function clientOf(url: string): MongoClient {
   return new MongoClient(used.href, { writeConcern: { w: "majority" } });
 }
 
-/** A client whose `insertOne` sends many in a request. */
+/** A client whose `insertOne` sends many documents in a request. */
 function inBulk(client: MongoClient, bulkOf: (documents: Collection) => Bulk<Document>): MongoClient {
   const collection = (database: ReturnType<MongoClient["db"]>) => (name: string) => {
     const documents = database.collection(name);
@@ -68,13 +68,13 @@ function inBulk(client: MongoClient, bulkOf: (documents: Collection) => Bulk<Doc
   });
 }
 
-/** A MongoDB. Each contestant has a client of its own, with the same options. */
+/** A MongoDB. Each contestant has a separate client with the same options. */
 export function defineMongo({ url, product, version, run }: Location): Definition {
   const name = `bench-${run}`;
   const numbers = new Map<string, number>();
   const storesOn = (client: MongoClient) =>
     createMongoStores({
-      // The same class to the adapter, whose types come from another copy of mongodb.
+      // The same class for the adapter, whose types come from another copy of mongodb.
       client: client as unknown as NonNullable<Parameters<typeof createMongoStores>[0]["client"]>,
       database: DATABASE,
       collectionName: `${name}-scrollback`,
@@ -119,12 +119,12 @@ export function defineMongo({ url, product, version, run }: Location): Definitio
       async "LangChain.js"(url) {
         const client = await clientOf(url).connect();
         const sessions = client.db(DATABASE).collection(`${name}-langchain`);
-        // It asks for a collection of mongodb 6, and uses of it what mongodb 7 has too.
+        // It requires a collection of mongodb 6, but uses only methods that mongodb 7 has too.
         type Theirs = ConstructorParameters<typeof MongoDBChatMessageHistory>[0]["collection"];
         const collection = sessions as unknown as Theirs;
         return langChain((sessionId) => new MongoDBChatMessageHistory({ collection, sessionId }), {
           longest: 10_000,
-          // What addMessages would write, but not one by one.
+          // The documents of addMessages, but not written one by one.
           fill: (sessionId, messages) =>
             sessions.updateOne(
               { sessionId },

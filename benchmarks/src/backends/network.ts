@@ -4,15 +4,15 @@ import { startServer } from "../../../conformance-tests/servers/index.ts";
 import type { Backend, Location } from "../backend.ts";
 import { countRoundTrips } from "../round-trips.ts";
 
-/** What differs from server to server. */
+/** The differences between the servers. */
 export interface Definition extends Pick<Backend, "key" | "title" | "versions" | "baseline" | "connect"> {
-  /** Makes the tables or indexes, as a server has them that is in use. */
+  /** Makes the tables or indexes, as on a server in production. */
   prepare?(): Promise<void>;
   /** Removes what was written. */
   remove(): Promise<void>;
 }
 
-/** A backend on a server that is started for it and ends with it. */
+/** A backend on a server that is started for it and stopped with it. */
 export async function openOnServer(
   name: ServerName,
   define: (location: Location) => Definition,
@@ -48,12 +48,12 @@ export async function openOnServer(
   }
 }
 
-/** What all processes of the server's container have taken, as its control group counts it (version 2, then 1). */
+/** The processor time of all processes of the server's container, as its control group counts it (version 2, then 1). */
 async function cpuMicros(server: RunningServer): Promise<number> {
   const script =
     "cat /sys/fs/cgroup/cpu.stat 2>/dev/null || echo usage_nsec $(cat /sys/fs/cgroup/cpuacct/cpuacct.usage)";
   const text = await server.exec(["sh", "-c", script]);
   const [, unit, count] = /^usage_(u|n)sec (\d+)/m.exec(text) ?? [];
-  if (count === undefined) throw new Error(`no processor time of ${server.product} to be read: ${text}`);
+  if (count === undefined) throw new Error(`cannot read the processor time of ${server.product}: ${text}`);
   return unit === "n" ? Number(count) / 1_000 : Number(count);
 }

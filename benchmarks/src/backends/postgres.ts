@@ -13,7 +13,7 @@ import { HEAD, type RawLog, type RawRow, rawLog } from "./raw-log.ts";
 
 const INSERTS_AT_ONCE = 1_000;
 
-/** A row a commit, as many bytes as ours, by prepared statements; a read is one range from the end. */
+/** One row per commit, of the same size as Scrollback's, by prepared statements; a read is one range from the end. */
 function rawTable(pool: Pool, table: string): RawLog {
   const insertOf = ({ threadId, number, texts }: RawRow): QueryConfig => ({
     name: "insert",
@@ -33,24 +33,24 @@ function rawTable(pool: Pool, table: string): RawLog {
   };
 }
 
-/** One statement for many that insert a row each. */
+/** Merges statements that insert one row each into one statement. */
 function manyRows(inserts: readonly QueryConfig[]): QueryConfig {
   const width = inserts[0]?.values?.length ?? 0;
   const groups = inserts.map(
     (_, row) =>
       `(${Array.from({ length: width }, (_, column) => `$${row * width + column + 1}`).join(", ")})`,
   );
-  // By a function, as a dollar means more in a text.
+  // A function, because a dollar has a special meaning in a replacement text.
   const text = (inserts[0]?.text ?? "").replace(/\(\$1[^)]*\)/, () => groups.join(", "));
   return { text, values: inserts.flatMap(({ values }) => values ?? []) };
 }
 
-/** Of one connection, as calls on one are made one after the other. */
+/** A pool of one connection, because the calls of a contestant are made one after the other. */
 function poolOf(url: string): Pool {
   return new Pool({ connectionString: url, max: 1, idleTimeoutMillis: 0 });
 }
 
-/** A PostgreSQL. Each contestant has a pool of its own. */
+/** A PostgreSQL. Each contestant has a separate pool. */
 export function definePostgres({ url, product, version, run }: Location): Definition {
   const name = `bench_${run}`;
   const numbers = new Map<string, number>();

@@ -1,14 +1,14 @@
 import type { ChatMessage } from "@scrollback/store-core";
 import type { Contestant } from "../backend.ts";
 
-/** What a record log keeps beside the messages of a commit, in bytes: the raw clients write as many. */
+/** The size in bytes of what a record log stores beside the messages of a commit: the raw clients write the same size. */
 export const HEAD = "h".repeat(280);
 
 /** More commits than any thread has. */
 const MANY = 1_000_000;
 const FILLED_AT_ONCE = 1_000;
 
-/** A row as the raw client writes it: one a commit. */
+/** A row of the raw client: one per commit. */
 export interface RawRow {
   readonly threadId: string;
   readonly number: number;
@@ -16,10 +16,10 @@ export interface RawRow {
   readonly texts: readonly string[];
 }
 
-/** What a client is asked for. */
+/** The requests to a raw client. */
 export interface RawLog {
   insert(row: RawRow): Promise<unknown>;
-  /** Many rows, as quickly as the client can. */
+  /** Inserts many rows, as fast as the client can. */
   insertMany(rows: readonly RawRow[]): Promise<unknown>;
   /** The texts of the newest rows, newest row first. */
   read(threadId: string, limit: number): Promise<readonly (readonly string[])[]>;
@@ -27,9 +27,9 @@ export interface RawLog {
 }
 
 /**
- * What one would write by hand on a backend that keeps a row a commit: nothing is compared, remembered or trimmed.
+ * The equivalent written by hand, on a backend that stores one row per commit: without comparing, remembering or trimming.
  *
- * @param numbers how many commits each thread has, for all connections. So writers never meet at a number.
+ * @param numbers the number of commits of each thread, over all connections, so that writers never use the same number.
  */
 export function rawLog(log: RawLog, numbers: Map<string, number>): Contestant {
   const next = (threadId: string, messages: readonly ChatMessage[]): RawRow => {

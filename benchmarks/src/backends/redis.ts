@@ -43,7 +43,7 @@ function raw(client: Redis, prefix: string): Contestant {
   };
 }
 
-/** What addMessages would write, but not one by one. The newest lies first. */
+/** The texts of addMessages, but not written one by one. The newest is first. */
 function storedTexts(messages: readonly ChatMessage[]): string[][] {
   const texts = mapChatMessagesToStoredMessages(toLangChain(messages)).map((stored) =>
     JSON.stringify(stored),
@@ -55,7 +55,7 @@ function storedTexts(messages: readonly ChatMessage[]): string[][] {
   return chunks;
 }
 
-/** Redis. Each contestant has a connection of its own, with its client's default options. */
+/** Redis. Each contestant has a separate connection with the client's default options. */
 export function defineRedis({ url, product, version, run }: Location): Definition {
   if (!url.startsWith("redis://")) throw new Error("the benchmark takes redis:// URLs only, not TLS");
   const prefix = `scrollback-bench:${run}`;

@@ -10,12 +10,12 @@ import { mastra } from "../mastra.ts";
 import { scrollback } from "../scrollback.ts";
 import { versionOf } from "../versions.ts";
 
-/** Beside the benchmark rather than in the system's folder for such, which may lie in memory. */
+/** A folder of the benchmark, because the system's temporary folder may be in memory. */
 const FOLDER = fileURLToPath(new URL("../../.results/", import.meta.url));
 
 type Synchronous = "full" | "normal";
 
-/** A table of messages; a commit is a transaction of an INSERT a message and the DELETE of what is too old. */
+/** A table of messages; a commit is a transaction with one INSERT per message and the DELETE of the messages that are too old. */
 function raw(path: string, synchronous: Synchronous): Contestant {
   const database = new DatabaseSync(path);
   database.exec(`
@@ -59,7 +59,7 @@ function raw(path: string, synchronous: Synchronous): Contestant {
   };
 }
 
-/** Each contestant has a file of its own in the folder of the location. */
+/** Each contestant has a separate file in the folder of the location. */
 export function connectSqlite(synchronous: Synchronous): Connects {
   return {
     raw: async (path) => raw(join(path, "raw.db"), synchronous),

@@ -1,19 +1,19 @@
-/** One message of a chat, as every contestant keeps it. */
+/** One message of a chat, the same for every contestant. */
 export interface ChatText {
   readonly id: string;
   readonly role: "user" | "assistant";
   readonly content: string;
 }
 
-/** What is stored of one turn. */
+/** The stored part of one turn. */
 export interface StoredTurn {
   readonly question: ChatText;
-  /** The answer as it is saved while it is made. */
+  /** The answer as it is saved while it is generated. */
   readonly drafts: readonly ChatText[];
   readonly answer: ChatText;
 }
 
-/** One way to keep messages that several tabs add to one chat. */
+/** One way to store messages that several tabs add to one chat. */
 export interface TabContestant {
   /** Makes an empty chat. */
   create(chatId: string): Promise<unknown>;
@@ -23,17 +23,17 @@ export interface TabContestant {
   close(): Promise<unknown>;
 }
 
-/** One way to keep the chats of owners, with a list of them. */
+/** One way to store the chats of owners, with a list of them. */
 export interface ChatContestant extends TabContestant {
-  /** Makes chats of one message each. Those that are named later are newer. */
+  /** Makes chats of one message each. Later ids are newer chats. */
   fill(owner: string, chatIds: readonly string[]): Promise<void>;
-  /** Stores the question, then each draft, then the answer: one write each. */
+  /** Stores the question, then each draft, then the answer, with one write each. */
   storeTurn(owner: string, chatId: string, turn: StoredTurn): Promise<unknown>;
-  /** The ids of the newest chats, the newest first. */
+  /** The ids of the newest chats, newest first. */
   list(owner: string, limit: number): Promise<string[]>;
-  /** Returns when no work is left in the background. */
+  /** Returns when no background work is left. */
   flush?(): Promise<void>;
 }
 
-/** The owner of chats that tabs share. */
+/** The owner of the chats that tabs share. */
 export const TABS_OWNER = "tabs";

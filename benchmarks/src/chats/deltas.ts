@@ -9,7 +9,7 @@ import { type DeltaFigures, rounded } from "../figures.ts";
 import type { LoadEffort } from "../load.ts";
 import { measureInTurn } from "./windows.ts";
 
-/** Of the answers: the difference of the two is what deltas take, without what a turn takes. */
+/** The lengths of the answers: their difference shows the cost of deltas without the fixed cost of a turn. */
 const SHORT = 10;
 const LONG = 510;
 const WORD = "harbour ";
@@ -22,7 +22,7 @@ const usage = {
   outputTokens: { total: 1, text: 1, reasoning: 0 },
 };
 
-/** Answers at once with as many deltas as the question says. */
+/** Answers at once with the number of deltas that the question requests. */
 const model = new MockLanguageModelV4({
   async doStream({ prompt }) {
     const question = prompt.at(-1);
@@ -50,7 +50,10 @@ async function plainRoute(request: Request): Promise<Response> {
   return streamText({ model, messages }).toUIMessageStreamResponse();
 }
 
-/** What a streamed answer takes of the server with `createChatHandler`, and with `streamText` alone. Both are read to their end. */
+/**
+ * The server's processor time for a streamed answer with `createChatHandler`, and with `streamText` alone. Both are read to the
+ * end.
+ */
 export async function measureDeltas(
   stores: StoreFactory,
   effort: LoadEffort,
@@ -76,7 +79,7 @@ export async function measureDeltas(
               if (body) for await (const _ of body);
             };
           },
-          // What the handler stores ends behind its response.
+          // The handler finishes storing after its response.
           ...(name === "handler" && { flush: () => chats.flush() }),
         })),
       ),
@@ -109,7 +112,7 @@ function requestOf(length: number): Request {
   });
 }
 
-/** How many deltas a response has. */
+/** The number of deltas in a response. */
 async function wordsOf(response: Response): Promise<number> {
   const text = await response.text();
   return text.split('"type":"text-delta"').length - 1;

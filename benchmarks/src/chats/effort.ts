@@ -1,10 +1,10 @@
 import type { LoadEffort } from "../load.ts";
 
-/** How long the measurement of chats takes. */
+/** The duration of the measurement of chats. */
 export interface ChatEffort {
-  /** How many chats the owners have. */
+  /** The numbers of chats of the owners. */
   readonly chats: readonly number[];
   readonly calls: LoadEffort;
-  /** How often the tabs write. */
+  /** The number of rounds in which the tabs write. */
   readonly rounds: number;
 }

@@ -3,7 +3,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { ChatText, TabContestant } from "./contestant.ts";
 
-/** The recipe of the AI SDK's guide: a JSON file a chat, which is read, added to and written. */
+/** The recipe of the AI SDK's guide: one JSON file per chat, which is read, extended and written. */
 export function fileRecipe(folder: string): TabContestant {
   mkdirSync(folder, { recursive: true });
   const pathOf = (chatId: string) => join(folder, `${chatId}.json`);

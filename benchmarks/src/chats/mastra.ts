@@ -4,14 +4,14 @@ import { LibSQLStore } from "@mastra/libsql";
 import { Memory } from "@mastra/memory";
 import { type ChatContestant, type ChatText, TABS_OWNER } from "./contestant.ts";
 
-/** Mastra's memory on LibSQL, without semantic recall and working memory. A message that is saved again is replaced. */
+/** Mastra's memory on LibSQL, without semantic recall and working memory. Saving a message again replaces it. */
 export async function mastraChats(path: string): Promise<ChatContestant> {
   const storage = new LibSQLStore({ id: "benchmark", url: `file:${path}` });
   await storage.init();
   const options = { semanticRecall: false, workingMemory: { enabled: false }, generateTitle: false };
   const memory = new Memory({ storage, options });
   let time = 0;
-  /** It orders messages by their time, so no two have the same. */
+  /** It orders messages by their time, so no two messages have the same time. */
   const createdAt = () => {
     time = Math.max(time + 1, Date.now());
     return new Date(time);
@@ -20,7 +20,7 @@ export async function mastraChats(path: string): Promise<ChatContestant> {
     const now = new Date();
     await memory.saveThread({ thread: { id, resourceId, title: id, createdAt: now, updatedAt: now } });
   };
-  /** Its ids of messages are of all threads. */
+  /** Its message ids are unique over all threads. */
   const save = async (resourceId: string, threadId: string, message: ChatText, at: Date) => {
     const { id, role, content } = message;
     const saved: MastraDBMessage = {

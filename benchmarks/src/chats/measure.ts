@@ -16,7 +16,7 @@ import { measureTabs } from "./tabs.ts";
 
 const FOLDER = fileURLToPath(new URL("../../.results/", import.meta.url));
 
-/** Measures what chats cost on SQLite, beside a table written by hand and Mastra's memory, and beside the recipe of the AI SDK. */
+/** Measures the cost of chats on SQLite, compared with a hand-written table, Mastra's memory, and the recipe of the AI SDK. */
 export async function measureChats(effort: ChatEffort, progress: Progress): Promise<ChatFigures> {
   const machineUntilNow = watchMachine();
   mkdirSync(FOLDER, { recursive: true });

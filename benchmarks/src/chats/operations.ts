@@ -8,15 +8,15 @@ import { countRequests } from "./requests.ts";
 import { turnOf } from "./turns.ts";
 import { measureInTurn } from "./windows.ts";
 
-/** How many chats a list returns. */
+/** The number of chats that a list returns. */
 const LISTED = 30;
-/** So many calls of ours are counted. */
+/** The number of calls of Scrollback that are counted. */
 const COUNTED = 20;
 
-/** Who keeps chats. */
+/** The contestants that store chats. */
 export type ChatContestants = Readonly<Record<"raw" | "Scrollback" | "Mastra", ChatContestant>>;
 
-/** Measures the list and a stored turn of an owner of so many chats, and checks that all did what they were timed for. */
+/** Measures the list and a stored turn of an owner with this number of chats, and checks that all calls had their effect. */
 export async function measureOwner(
   contestants: ChatContestants,
   chats: number,
@@ -44,7 +44,7 @@ export async function measureOwner(
   );
 
   report(`measuring turns in ${chats.toLocaleString("en")} chats`);
-  /** Each turn is of another chat, as those of a user who comes back to one. */
+  /** Each turn belongs to another chat, as when a user returns to an older chat. */
   const turns = entries.map(([name, contestant]) => {
     let number = 0;
     const flush = contestant.flush?.bind(contestant);
@@ -63,7 +63,7 @@ export async function measureOwner(
   const [counted] = turns.filter(({ name }) => name === "Scrollback");
   const turnRequests = await countRequests(() => times(COUNTED, async () => await counted?.prepare()()));
   const stored = await measureInTurn(turns, effort, signal);
-  // Turns of one millisecond come in the order of their chats' ids.
+  // Turns within one millisecond are ordered by the ids of their chats.
   for (const { name, lastChat } of turns)
     ok(
       (await contestants[name].list(owner, 5)).includes(lastChat() ?? ""),

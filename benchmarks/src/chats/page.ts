@@ -5,7 +5,7 @@ import { type Column, inDigits, ratioText, table, timingText } from "../table.ts
 const contestants = ["raw", "Scrollback", "Mastra"] as const;
 const titles = { raw: "tables", Scrollback: "Scrollback", Mastra: "Mastra" } as const;
 
-/** All that was measured of chats, for the report. */
+/** All measurements of chats, for the report. */
 export function chatSection(figures: ChatFigures): string {
   const { machine, versions } = figures;
   return `## Chats

@@ -1,12 +1,12 @@
 import { tracingChannel } from "node:diagnostics_channel";
 
-/** Requests of stores. */
+/** Numbers of requests of stores. */
 export interface Requests {
   commits: number;
   reads: number;
 }
 
-/** How many commits and reads of stores the work takes, what it leaves in the background aside. */
+/** Counts the commits and reads of stores during the work, without those of its background work. */
 export async function countKinds(work: () => Promise<unknown>): Promise<Requests> {
   const count: Requests = { commits: 0, reads: 0 };
   const onCommit = () => {
@@ -28,7 +28,7 @@ export async function countKinds(work: () => Promise<unknown>): Promise<Requests
   }
 }
 
-/** How many those are together. */
+/** The total of commits and reads during the work. */
 export async function countRequests(work: () => Promise<unknown>): Promise<number> {
   const { commits, reads } = await countKinds(work);
   return commits + reads;

@@ -2,10 +2,10 @@ import { ChatStore } from "@scrollback/chats";
 import type { StoreFactory } from "@scrollback/store-core";
 import { type ChatContestant, type ChatText, TABS_OWNER } from "./contestant.ts";
 
-/** Ours. Closes the stores too. */
+/** Scrollback. Also closes the stores. */
 export function scrollbackChats(stores: StoreFactory): ChatContestant {
   let time = 0;
-  /** No two times are the same, as ties are ordered by id. */
+  /** All times are different, because chats with equal times are ordered by id. */
   const now = () => {
     time = Math.max(time + 1, Date.now());
     return time;

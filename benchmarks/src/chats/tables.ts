@@ -1,7 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { type ChatContestant, type ChatText, TABS_OWNER } from "./contestant.ts";
 
-/** A hand-written store: a table of chats with an index of the list, and a table of messages. */
+/** A hand-written store: a table of chats with an index for the list, and a table of messages. */
 export function tables(path: string): ChatContestant {
   const database = new DatabaseSync(path);
   database.exec(`

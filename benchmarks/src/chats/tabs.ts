@@ -2,10 +2,10 @@ import { rounded, type TabsRow } from "../figures.ts";
 import { median } from "../statistics.ts";
 import type { TabContestant } from "./contestant.ts";
 
-/** How many tabs write at once. */
+/** The number of tabs that write at once. */
 const TABS = 40;
 
-/** What is left of the messages that tabs add to one chat at once, through one server, each time to a new chat. */
+/** Measures how many messages remain when tabs add to one chat at once, through one server. Each round uses a new chat. */
 export async function measureTabs(
   contestants: readonly (readonly [string, TabContestant])[],
   rounds: number,
@@ -23,7 +23,7 @@ export async function measureTabs(
         content: `from tab ${tab}`,
       }));
       const begin = performance.now();
-      // A tab whose message is refused has it lost, too.
+      // A refused message is lost too.
       await Promise.allSettled(messages.map((message) => contestant.append(chatId, message)));
       times.push(performance.now() - begin);
       kept.push(await countKept(contestant, chatId, messages));
@@ -40,7 +40,7 @@ export async function measureTabs(
   }));
 }
 
-/** How many of the messages a chat has, each once; none where it cannot be read any more. */
+/** The number of these messages in a chat, each counted once; 0 if the chat is no longer readable. */
 async function countKept(
   contestant: TabContestant,
   chatId: string,

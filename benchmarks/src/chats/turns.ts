@@ -1,7 +1,7 @@
 import { messagesFrom } from "../messages.ts";
 import type { ChatText, StoredTurn } from "./contestant.ts";
 
-/** How much of the answer there is when it is saved. */
+/** The parts of the answer that exist at each save. */
 const DRAFTS = [1 / 3, 2 / 3];
 const texts = messagesFrom(0, 400).flatMap(({ content }) => (typeof content === "string" ? content : []));
 

@@ -8,14 +8,14 @@ export interface Repeated<Name extends string> {
   readonly name: Name;
   /** Prepares the next call. */
   prepare(): Call;
-  /** Ends what the calls of a window left in the background, as its processor time is theirs. */
+  /** Completes the background work of a window's calls, because its processor time belongs to them. */
   flush?(): Promise<void>;
 }
 
-/** What a call takes: its time, and the processor time of this process with all its threads. */
+/** The cost of a call: its time, and the processor time of this process with all its threads. */
 export type CallCost = Timing & { readonly cpuMicros: number };
 
-/** Measures contestants in turn, a window of time each, in random order. The first window warms up. */
+/** Measures contestants in turn, one time window each, in random order. The first window warms up. */
 export async function measureInTurn<Name extends string>(
   contestants: readonly Repeated<Name>[],
   { windowMs, windows }: LoadEffort,
@@ -41,7 +41,7 @@ export async function measureInTurn<Name extends string>(
 }
 
 async function repeat<Name extends string>({ prepare, flush }: Repeated<Name>, windowMs: number) {
-  // What the one before left behind is not for this one to clear away.
+  // This contestant must not clear the garbage of the previous one.
   globalThis.gc?.();
   const times: number[] = [];
   const cpu = process.cpuUsage();

@@ -15,7 +15,7 @@ import type { TurnContestant } from "./contestant.ts";
 import { langGraphTurns } from "./langgraph.ts";
 import { openAiTurns } from "./openai-agents.ts";
 
-/** Stores of ours, and how many bytes they take at rest. */
+/** Scrollback's stores, and their size at rest in bytes. */
 interface OpenedStores {
   readonly backend: FrameworkBackend;
   readonly stores: StoreFactory;
@@ -23,7 +23,7 @@ interface OpenedStores {
   close(): Promise<unknown>;
 }
 
-/** Those that need no server. `folder` takes the files of one set. */
+/** The contestants without a server. `folder` is for the files of one set. */
 export function localContestants(folder: string): TurnContestant[] {
   const memory = () => {
     const stores = createMemoryStores();
@@ -39,7 +39,10 @@ export function localContestants(folder: string): TurnContestant[] {
   ];
 }
 
-/** Those on a PostgreSQL, with a pool of one connection each. `run` names their tables: small letters and digits. */
+/**
+ * The contestants on PostgreSQL, with a pool of one connection each. `run` is the prefix of their tables: lowercase letters and
+ * digits.
+ */
 export async function postgresContestants(url: string, run: string): Promise<TurnContestant[]> {
   return [
     await postgresSaver(url, `theirs_${run}`),
@@ -52,7 +55,7 @@ function ours(
   framework: TurnContestant["framework"],
   { stores, bytes, ...opened }: OpenedStores,
 ): TurnContestant {
-  // A server keeps one saver; sessions are made for each request.
+  // A server keeps one saver; it creates sessions for each request.
   const saver = new ScrollbackSaver({ stores });
   const isLangGraph = framework === "LangGraph";
   return {
@@ -130,7 +133,7 @@ function sqlite(path: string): OpenedStores {
   };
 }
 
-/** Tables with their indexes and what of them lies aside. */
+/** The size of tables with their indexes and TOAST data. */
 async function bytesOf(pool: Pool, condition: string, value: string): Promise<number> {
   const { rows } = await pool.query(
     `SELECT sum(pg_total_relation_size(pg_class.oid)) AS bytes FROM pg_class
@@ -140,7 +143,7 @@ async function bytesOf(pool: Pool, condition: string, value: string): Promise<nu
   return Number(rows[0].bytes);
 }
 
-/** Of one connection, as the calls of one agent are made one after the other. */
+/** A pool of one connection, because the calls of one agent are made one after the other. */
 function poolOf(url: string): Pool {
   return new Pool({ connectionString: url, max: 1, idleTimeoutMillis: 0 });
 }

@@ -12,8 +12,8 @@ const State = Annotation.Root({
 });
 
 /**
- * A graph with one node: a turn is two steps, LangGraph's first one and the node. With `durability: "sync"` each step is stored
- * before the next one begins.
+ * A graph with one node: a turn is two steps, the initial step of LangGraph and the node. With `durability: "sync"` each step is
+ * stored before the next one begins.
  */
 export function langGraphTurns(saver: () => BaseCheckpointSaver): Pick<TurnContestant, "turn" | "read"> {
   const graph = () =>

@@ -14,15 +14,15 @@ import { answerTo, questionOf, TOOL_RESULT, type TurnContestant } from "./contes
 import { localContestants, postgresContestants } from "./contestants.ts";
 
 const FOLDER = fileURLToPath(new URL("../../.results/", import.meta.url));
-/** How many turns each thread has. */
+/** The number of turns of each thread. */
 const TURNS = 10;
-/** On how many threads is counted what lies at rest. */
+/** The number of threads over which the size at rest is counted. */
 const COUNTED_THREADS = 20;
 
-/** What is counted of a contestant. */
+/** The counts of a contestant. */
 type Counted = Pick<FrameworkRow, "commits" | "reads" | "roundTrips" | "bytes">;
 
-/** Measures a turn of LangGraph and of the OpenAI Agents SDK on our bridges and on what the frameworks bring. */
+/** Measures a turn of LangGraph and of the OpenAI Agents SDK, on Scrollback's bridges and on the frameworks' own classes. */
 export async function measureFrameworks(effort: LoadEffort, progress: Progress): Promise<FrameworkFigures> {
   const { signal, report } = progress;
   const machineUntilNow = watchMachine();
@@ -79,7 +79,7 @@ export async function measureFrameworks(effort: LoadEffort, progress: Progress):
 
 const idOf = ({ framework, backend, name }: TurnContestant) => `${framework}, ${backend}, ${name}`;
 
-/** A turn of a thread that has so many before it. A thread has ten, then a new one begins. */
+/** Repeats turns: a thread has ten, then a new thread begins. */
 function repeatedTurns(contestant: TurnContestant) {
   let number = 0;
   return {
@@ -93,10 +93,10 @@ function repeatedTurns(contestant: TurnContestant) {
   };
 }
 
-/** Counts the turns of a thread after its first one, and checks that the thread has them all. */
+/** Counts the turns of each thread after the first, and checks that the thread has all of them. */
 export async function countTurns(contestant: TurnContestant, roundTrips: () => number): Promise<Counted> {
   const { framework, backend, isOurs } = contestant;
-  // What a connection and a first thread take is no part of a turn.
+  // The costs of a connection and of a first thread are not part of a turn.
   await contestant.turn("first", questionOf(0));
   const bytesBefore = await contestant.bytes?.();
   const counted = { commits: 0, reads: 0, roundTrips: 0 };

@@ -2,7 +2,7 @@ import type { FrameworkFigures, FrameworkRow } from "../figures.ts";
 import { machineText } from "../machine.ts";
 import { ratioText, table, timingText } from "../table.ts";
 
-/** All that was measured of frameworks, for the report. */
+/** All measurements of frameworks, for the report. */
 export function frameworkSection(figures: FrameworkFigures): string {
   const { machine, versions } = figures;
   return `## Frameworks

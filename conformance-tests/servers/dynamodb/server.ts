@@ -43,7 +43,7 @@ export const dynamodb: ServerDefinition = {
   },
 };
 
-/** No request tells the version: DynamoDB Local writes it to its log when it starts, and nowhere else. */
+/** No request returns the version: DynamoDB Local only writes it to its log when it starts. */
 async function identify(endpoint: Endpoint, log?: () => Promise<string>) {
   const scope = "local/20120810/us-east-1/dynamodb/aws4_request";
   const response = await fetch(dynamodb.url(endpoint), {
@@ -57,7 +57,7 @@ async function identify(endpoint: Endpoint, log?: () => Promise<string>) {
   });
   await response.body?.cancel();
   if (!response.ok) throw new Error(`the server answered with status ${response.status}`);
-  if (!response.headers.has("x-amzn-requestid")) throw new Error("what answers is not DynamoDB");
+  if (!response.headers.has("x-amzn-requestid")) throw new Error("the server is not DynamoDB");
   const isLocal = response.headers.get("server")?.startsWith("Jetty");
   const version = /^Version:\s*(\S+)/m.exec((await log?.()) ?? "")?.[1];
   return { product: isLocal ? "DynamoDB Local" : "DynamoDB", version: version ?? "of unknown version" };

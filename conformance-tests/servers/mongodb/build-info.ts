@@ -5,7 +5,7 @@ import type { Endpoint } from "../definition.ts";
 
 const patienceMs = 2_000;
 
-/** Asks a MongoDB or a server that speaks its protocol who it is, without a login, as none is needed for that. */
+/** Asks a MongoDB, or a server that speaks its protocol, for its product and version. The command needs no login. */
 export async function identifyMongo(endpoint: Endpoint): Promise<ServerInfo> {
   const reply = await askBuildInfo(endpoint);
   const stringAfter = (field: string): string | undefined =>
@@ -13,11 +13,11 @@ export async function identifyMongo(endpoint: Endpoint): Promise<ServerInfo> {
   const ferret = stringAfter("\\x03ferretdb\\0.{4}\\x02version");
   if (ferret !== undefined) return { product: "FerretDB", version: ferret.replace(/^v/, "") };
   const version = stringAfter("\\x02version");
-  if (version === undefined) throw new Error(`the server tells no version: ${stringAfter("\\x02errmsg")}`);
+  if (version === undefined) throw new Error(`the server reports no version: ${stringAfter("\\x02errmsg")}`);
   return { product: "MongoDB", version };
 }
 
-/** Sends the command over a connection of its own, so that the servers need no client library to start. */
+/** Sends the command over a separate connection, so that starting a server needs no client library. */
 async function askBuildInfo({ host, port, tls }: Endpoint): Promise<string> {
   const name = isIP(host) === 0 ? { servername: host } : {};
   const socket = tls === undefined ? connect({ host, port }) : connectTls({ host, port, ...name, ...tls });

@@ -32,7 +32,7 @@ export const mongodb: ServerDefinition = {
         );
       });
       const program = `github.com/FerretDB/FerretDB/v2/cmd/ferretdb@${version}`;
-      // Static, as it is compiled on another system than it runs on.
+      // Static, because it runs on another system than the one that compiles it.
       await run("env", [`GOBIN=${folder}`, "CGO_ENABLED=0", "go", "install", program]);
     },
   },

@@ -3,8 +3,8 @@ import { parsePostgresUrl } from "../postgres/family.ts";
 import { reportedVersion } from "../postgres/startup.ts";
 
 /**
- * PgBouncer in transaction mode. Its arguments are lines of its configuration: `["[databases]", "* = host=10.0.0.2"]` leads
- * to a server that its container can reach, and others are added to its own settings.
+ * PgBouncer in transaction mode. Its arguments are lines of its configuration: `["[databases]", "* = host=10.0.0.2"]` forwards to
+ * a server that its container can reach; other lines are added to its settings.
  */
 export const pgbouncer: ServerDefinition = {
   name: "pgbouncer",

@@ -2,7 +2,7 @@ import type { CommandOptions, Endpoint, ServerDefinition, StandIn } from "../def
 import { certificatePath, keyPath } from "../tls.ts";
 import { reportedVersion } from "./startup.ts";
 
-/** What is the same for every version of PostgreSQL. Data is durable: it survives a kill. */
+/** The part of the definition that all versions of PostgreSQL share. Data is durable: it survives a kill. */
 export function definePostgres(own: { name: string; image: string; standIn: StandIn }): ServerDefinition {
   return {
     ...own,
@@ -16,14 +16,14 @@ export function definePostgres(own: { name: string; image: string; standIn: Stan
     endpoint: parsePostgresUrl,
     async identify(endpoint, log) {
       const reported = await reportedVersion(endpoint, "postgres");
-      // Behind a password the log tells it.
+      // If the server requires a password, the version is read from the log.
       const version = reported ?? /starting PostgreSQL (\S+)/.exec((await log?.()) ?? "")?.[1];
       return { product: "PostgreSQL", version: version?.split(" ")[0] ?? "of unknown version" };
     },
   };
 }
 
-/** Both images run a shell, which writes the rules of access and makes the key readable to the server alone. */
+/** Both images run a shell, which writes the access rules and makes the key readable only to the server. */
 function command({ args, password, tls }: CommandOptions): string[] {
   const access = `${tls ? "hostssl" : "host"} all all all ${password === undefined ? "trust" : "scram-sha-256"}`;
   const settings = ["listen_addresses=*", "hba_file=/tmp/pg_hba.conf", "max_connections=300"].concat(

@@ -8,15 +8,15 @@ const SSL_REQUEST = 80877103;
 const PROTOCOL_3 = 3 << 16;
 
 /**
- * Begins a session and gives the `server_version` that the server reports, or undefined where it asks for a password first.
- * Rejects while the server takes no sessions, with the reason it gives.
+ * Starts a session and returns the `server_version` that the server reports; undefined if the server asks for a password first.
+ * Rejects while the server does not accept sessions, with the server's reason.
  */
 export async function reportedVersion(endpoint: Endpoint, database: string): Promise<string | undefined> {
   const { host, port, username = "postgres", tls } = endpoint;
   const plain = connect({ host, port });
   let socket: Socket = plain;
   const timer = setTimeout(() => socket.destroy(new Error("no answer")), patienceMs);
-  // A port that the engine forwards takes connections before the server does, and closes them without an error.
+  // A port that the engine forwards accepts connections before the server does, and closes them without an error.
   const ended = new AbortController();
   plain.once("close", () => ended.abort());
   try {

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { installPrograms, run } from "../programs.ts";
 import { defineRedis } from "../redis/family.ts";
 
-/** Debian has no Redis 6.2; a Python package that bundles its programs is what the stand-in is made of. */
+/** Debian has no Redis 6.2; the stand-in is made from a Python package that bundles its programs. */
 export const redis62 = defineRedis({
   name: "redis-6.2",
   image: "redis:6.2",

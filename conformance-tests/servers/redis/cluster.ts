@@ -6,11 +6,11 @@ import { type Address, type RedisName, type RedisProcess, startRedisProcesses } 
 export interface RedisCluster extends ServerInfo, AsyncDisposable {
   /** The first argument of ioredis' `Cluster`. */
   readonly startupNodes: Address[];
-  /** ioredis' option `natMap`: the nodes tell addresses that only hold inside their container. */
+  /** ioredis' option `natMap`: the nodes report addresses that are valid only inside their container. */
   readonly natMap: Record<string, Address>;
-  /** The three masters. While one is down, its slots have no owner and no other slot is served either. */
+  /** The three masters. While one is down, its slots have no owner, and the cluster serves no other slot either. */
   readonly nodes: readonly [RedisProcess, RedisProcess, RedisProcess];
-  /** Returns when every node takes the cluster for whole, some two seconds after a killed node is back. */
+  /** Returns when every node reports the cluster as complete, about two seconds after a killed node is back. */
   untilWhole(): Promise<void>;
   /** Ends the cluster and removes its data. */
   stop(): Promise<void>;
@@ -46,7 +46,7 @@ export async function startRedisCluster(
     for (const node of nodes) {
       await retryFor(20_000, async () => {
         const info = await node.cli("CLUSTER", "INFO");
-        if (!info.includes("cluster_state:ok")) throw new Error(`the cluster is not whole:\n${info}`);
+        if (!info.includes("cluster_state:ok")) throw new Error(`the cluster is incomplete:\n${info}`);
       });
     }
   };

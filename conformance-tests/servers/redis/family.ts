@@ -2,13 +2,13 @@ import type { Endpoint, ServerDefinition, StandIn } from "../definition.ts";
 import { certificatePath, keyPath } from "../tls.ts";
 import { identifyRedis } from "./info.ts";
 
-/** A server that speaks Redis' protocol, and the programs that its image has on the PATH. */
+/** A server that speaks Redis' protocol, and the programs on the PATH of its image. */
 export interface RedisDefinition extends ServerDefinition {
   readonly serverProgram: string;
   readonly cliProgram: string;
 }
 
-/** What is the same for every Redis and Valkey. */
+/** The part of the definition that all versions of Redis and Valkey share. */
 export function defineRedis(own: {
   name: string;
   image: string;

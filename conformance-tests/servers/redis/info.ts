@@ -5,18 +5,18 @@ import type { Endpoint } from "../definition.ts";
 
 const patienceMs = 2_000;
 
-/** Asks a Redis or a server that speaks its protocol who it is. Rejects while the server still loads its data. */
+/** Asks a Redis, or a server that speaks its protocol, for its product and version. Rejects while the server loads its data. */
 export async function identifyRedis(endpoint: Endpoint): Promise<ServerInfo> {
   const info = await readInfo(endpoint);
   const field = (name: string): string | undefined => new RegExp(`^${name}:(.*?)\r?$`, "m").exec(info)?.[1];
   if (field("loading") === "1") throw new Error("the server is loading its data");
   const valkey = field("valkey_version");
   const version = valkey ?? field("redis_version");
-  if (version === undefined) throw new Error("the server's INFO names no version");
+  if (version === undefined) throw new Error("the server's INFO contains no version");
   return { product: valkey === undefined ? "Redis" : "Valkey", version };
 }
 
-/** Sends AUTH and INFO over a connection of its own, so that the servers need no client library to start. */
+/** Sends AUTH and INFO over a separate connection, so that starting a server needs no client library. */
 async function readInfo(endpoint: Endpoint): Promise<string> {
   const socket = open(endpoint);
   const login =

@@ -4,7 +4,7 @@ import { prepareImage } from "../image.ts";
 import { retryFor } from "../retry.ts";
 import { servers } from "../servers.ts";
 
-/** The servers that a cluster or a sentinel group can be made of. */
+/** The servers from which a cluster or a sentinel group can be made. */
 export type RedisName = "redis" | "redis-7" | "redis-6.2" | "valkey";
 
 export interface Address {
@@ -12,28 +12,30 @@ export interface Address {
   readonly port: number;
 }
 
-/** One of several Redis processes in one container, and the faults that tests can put upon it. */
+/** One of several Redis processes in one container, with controls for fault tests. */
 export interface RedisProcess extends Address {
-  /** What the processes call it among themselves, and its key in the `natMap`, such as `"127.0.0.1:7001"`. */
+  /** Its address among the processes, and its key in the `natMap`, such as `"127.0.0.1:7001"`. */
   readonly innerAddress: string;
-  /** Runs the server's own command-line program on it and gives what that printed, which may be an error's text. */
+  /** Runs the server's command-line program on it and returns the output, which may be the text of an error. */
   cli(...args: string[]): Promise<string>;
   /**
-   * Ends the process with SIGKILL, as a crash would. Its files stay. The engine goes on taking connections for it, and
-   * closes them at once, so that clients see a reset connection rather than a refused one.
+   * Ends the process with SIGKILL, as a crash would. Its files stay. The engine still accepts connections for it and closes them
+   * at once, so clients see a reset connection, not a refused one.
    */
   kill(): Promise<void>;
-  /** Starts it again after {@link kill} and returns when it answers, which may be before the others take it back. */
+  /** Starts it again after {@link kill} and returns when it replies, possibly before the others accept it again. */
   start(): Promise<void>;
-  /** Freezes it: connections stay open and nothing answers. */
+  /** Freezes it: connections stay open without replies. */
   pause(): Promise<void>;
   unpause(): Promise<void>;
 }
 
-/** Redis processes that know each other by loopback addresses, which hold inside their container only. */
+/** Redis processes that know each other by loopback addresses, which are valid only inside their container. */
 export interface RedisProcesses<Processes> extends ServerInfo {
   readonly processes: Processes;
-  /** From the addresses that the processes tell to those that work from outside, for ioredis' option `natMap`. */
+  /**
+   * Maps the addresses that the processes report to addresses that are valid outside the container, for ioredis' option `natMap`.
+   */
   readonly natMap: Record<string, Address>;
   /** Ends all processes and removes their data. */
   stop(): Promise<void>;
@@ -44,7 +46,7 @@ export interface ProcessOptions {
   readonly args: readonly string[];
 }
 
-/** Starts the processes in their order, each when the one before it answers. */
+/** Starts the processes in their order, each one when the previous one replies. */
 export async function startRedisProcesses<
   const Options extends readonly [ProcessOptions, ...ProcessOptions[]],
 >(
@@ -55,7 +57,7 @@ export async function startRedisProcesses<
   const { serverProgram, cliProgram, identify } = servers[name];
   const container = await startContainer({
     image: await prepareImage(servers[name]),
-    // A shell that waits takes leave of the processes that are killed, which `kill` below watches for.
+    // A waiting shell reaps the killed processes; `kill` below waits for that.
     command: ["sh", "-c", "while sleep 3600; do :; done"],
     ports: options.map(({ port }) => port),
     files,

@@ -10,7 +10,7 @@ sentinel down-after-milliseconds ${masterName} 500
 sentinel failover-timeout ${masterName} 3000
 `;
 
-/** A master, a replica, and a sentinel that lets the replica take over. */
+/** A master, a replica, and a sentinel that can promote the replica. */
 export interface RedisSentinel extends ServerInfo, AsyncDisposable {
   /** ioredis' options `sentinels`, `name` and `natMap`. */
   readonly connection: {
@@ -18,22 +18,22 @@ export interface RedisSentinel extends ServerInfo, AsyncDisposable {
     readonly name: string;
     readonly natMap: Record<string, Address>;
   };
-  /** The two servers with data, in the order in which they were started: the first one was the first master. */
+  /** The two servers with data, in the order in which they were started: the first one is the initial master. */
   readonly nodes: readonly [RedisProcess, RedisProcess];
   readonly sentinel: RedisProcess;
-  /** The node that the sentinel takes for the master now. */
+  /** The node that the sentinel currently reports as the master. */
   master(): Promise<RedisProcess>;
   /**
-   * Has the sentinel make the replica the master, and returns when the old master follows the new one. Killing the
-   * master comes to the same without the wait.
+   * Makes the sentinel promote the replica, and returns when the old master follows the new one. Killing the master has the same
+   * effect without the wait.
    */
   failover(): Promise<void>;
-  /** Ends all of it and removes the data. */
+  /** Ends all processes and removes their data. */
   stop(): Promise<void>;
 }
 
 /**
- * Starts the three and returns when the sentinel could do a failover.
+ * Starts the three processes and returns when the sentinel can do a failover.
  *
  * @example
  * await using server = await startRedisSentinel();
@@ -62,7 +62,7 @@ export async function startRedisSentinel(name: RedisName = "redis"): Promise<Red
         throw new Error(`the sentinel sees no replica:\n${replicas}`);
     });
   try {
-    // Notices in a second what takes ten otherwise. Redis 6.2 has no such command, and is slower only.
+    // Detects changes within one second instead of ten. Redis 6.2 lacks the command and only takes longer.
     await sentinel.cli("SENTINEL", "DEBUG", "INFO-PERIOD", "200", "PUBLISH-PERIOD", "200");
     await untilReplicated();
   } catch (error) {

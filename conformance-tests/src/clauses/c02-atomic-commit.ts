@@ -49,7 +49,7 @@ export const atomicCommit: Clause = {
     });
 
     test("a read of many pages returns one revision, never a mix of two", async (backend) => {
-      // About 1.5 MB: more than a page of any backend known.
+      // About 1.5 MB: more than a page of any known backend.
       const generation = (number: number) =>
         Array.from({ length: 1_500 }, (_, index) => user(`${number}/${index}/${"x".repeat(1_000)}`));
       const store = backend.store();
@@ -101,7 +101,7 @@ export const atomicCommit: Clause = {
           batch.startsWith(writer),
         );
         expect(added.slice(0, client.progress.length)).toEqual(client.progress);
-        // The one that was under way may have arrived.
+        // The batch in progress may have arrived.
         expect(added.length - client.progress.length).toBeLessThanOrEqual(1);
       }
     });
@@ -126,7 +126,7 @@ export const atomicCommit: Clause = {
         controller.abort();
         await rejected;
         proxy.set({ kind: "pass" });
-        // A commit that was given up may still arrive, whole.
+        // A cancelled commit may still arrive, whole.
         batchesOf((await textsIn(backend.stores().open(store.threadId))).slice(1), batch.length);
       }
     });

@@ -53,7 +53,7 @@ export const freshReads: Clause = {
         const seen = new Set(await textsIn(stores.open(threadId)));
         expect(
           before.filter((text) => !seen.has(text)),
-          "acknowledged and not seen",
+          "acknowledged but not read",
         ).toEqual([]);
       });
       await meanwhile(Promise.all([0, 1, 2, 3].map(write)), ...readers);

@@ -7,7 +7,7 @@ import { rejection } from "../errors.ts";
 import { assistant, numbered, textsIn, user } from "../messages.ts";
 import { wrapDriver } from "../wrapped-driver.ts";
 
-/** So many commits that the operation id of the one before is not among the newest any more. */
+/** So many commits that the previous operation id is no longer among the remembered ones. */
 const MORE_THAN_REMEMBERED = REMEMBERED_OPERATIONS + 6;
 
 export const exactlyOnce: Clause = {
@@ -231,7 +231,7 @@ export const exactlyOnce: Clause = {
               if (isLost) throw error;
               isLost = true;
               for (const message of numbered(MORE_THAN_REMEMBERED)) await others.addMessages([message]);
-              // At once: on a busy machine the store itself would send it no more after these.
+              // Sent at once: on a busy machine the store itself would no longer retry after these commits.
               return await driver.commit(request);
             }
           },
@@ -239,7 +239,8 @@ export const exactlyOnce: Clause = {
       ).open();
       const others = backend.stores().open(store.threadId);
       for (const message of numbered(3, "before")) await store.addMessages([message]);
-      // Until the driver knows: its client may send it again by itself, and have other connections that are cut.
+      // The fault lasts until the driver gets the error: its client may repeat the request by itself, over other connections,
+      // which are cut too.
       proxy.set({ kind: "cut-reply" });
       await store.addMessages([user("once")]);
       expect(isLost, "a reply was lost").toBe(true);
@@ -255,7 +256,7 @@ export const exactlyOnce: Clause = {
       for (const afterBytes of [0, 10]) {
         proxy.set({ kind: "cut-request", afterBytes, times: 1 });
         await store.addMessages([user(`cut after ${afterBytes}`)]);
-        expect(proxy.mode.kind, "the cut struck").toBe("pass");
+        expect(proxy.mode.kind, "the cut occurred").toBe("pass");
       }
       expect(await textsIn(store)).toEqual(["message 1", "cut after 0", "cut after 10"]);
     });

@@ -48,7 +48,7 @@ export const compareAndSet: Clause = {
       const store = backend.store({ ttlMs: 100 });
       await store.addMessages([user("a")], { expectedRevision: null });
       await sleep(250);
-      // It stays: a slow backend may take longer to read it than the one before it lived.
+      // Without a ttl: a slow backend may need longer to read it than the ttl of the first thread.
       const lasting = backend.stores().open(store.threadId);
       await lasting.addMessages([user("b")], { expectedRevision: null });
       expect(await textsIn(lasting)).toEqual(["b"]);

@@ -13,7 +13,7 @@ import { trimmed } from "../trimming-oracle.ts";
 
 const trimmings: readonly Trimming[] = ["turns", "exact"];
 
-/** The same thread under other options. */
+/** The same thread with other options. */
 const reopened = (backend: Backend, store: MessageStore, options: StoreOptions = {}) =>
   backend.stores(options).open(store.threadId);
 
@@ -29,7 +29,7 @@ export const trimming: Clause = {
           await store.addMessages(messages);
           await reopened(backend, store, { maxMessages, trimming: mode }).addMessages(more);
           const expected = [...messages, ...more].filter((_, index) => kept[mode].includes(index + 1));
-          // Read without a limit: what the backend itself has.
+          // Read without a limit, to see what the backend itself has.
           expect(await store.listMessages(), what).toStrictEqual(expected);
         }
       });
@@ -167,13 +167,13 @@ export const trimming: Clause = {
           expect(paged).toStrictEqual(expected);
         }
       }
-      expect(await store.listMessages(), "reads trim nothing").toStrictEqual(messages);
+      expect(await store.listMessages(), "reads do not trim the thread").toStrictEqual(messages);
       const lowered = backend.stores({ maxMessages: 4 }).restore(await store.serialize());
       await lowered.addMessages([user("10")]);
       const left = trimmed([...messages, user("10")], 4, "turns");
       expect(await store.listMessages()).toStrictEqual(left);
       await reopened(backend, store, { maxMessages: 50 }).addMessages([assistant("11")]);
-      expect(await store.listMessages(), "a higher one brings nothing back").toStrictEqual([
+      expect(await store.listMessages(), "a higher limit restores nothing").toStrictEqual([
         ...left,
         assistant("11"),
       ]);
@@ -220,7 +220,7 @@ export const trimming: Clause = {
         const secrets = Array.from({ length: 9 }, (_, index) => `${crypto.randomUUID()}-${index}`);
         for (const secret of secrets.slice(0, 3)) await store.addMessages([user(secret)]);
         expect(await backend.harness.raw.dump(store.threadId)).toContain(secrets[2]);
-        // What a batch brings beyond maxMessages never stays either.
+        // The messages of a batch beyond maxMessages must not stay either.
         await store.addMessages([...secrets.slice(3).map(user), toolResult("late")]);
         await store.addMessages(numbered(3));
         for (let commit = 0; commit < trimmedWithinCommits; commit++)
@@ -228,7 +228,7 @@ export const trimming: Clause = {
         const dump = await backend.harness.raw.dump(store.threadId);
         expect(
           secrets.filter((secret) => dump.includes(secret)),
-          `left of "${mode}"`,
+          `not removed with "${mode}"`,
         ).toEqual([]);
       }
     });
@@ -246,7 +246,7 @@ export const trimming: Clause = {
         const after = await dump();
         expect(
           secrets.filter((secret) => after.includes(secret)),
-          `left by ${drop}`,
+          `not removed by ${drop}`,
         ).toEqual([]);
         expect(after.includes("secret title"), "metadata").toBe(drop === "replaceMessages");
       }

@@ -9,7 +9,7 @@ import { numbered, system, textsIn, textsOf, user } from "../messages.ts";
 
 const LONG = 5_000;
 
-/** Fills a thread in a few commits, as fast as a backend takes them. */
+/** Fills a thread in a few commits, as fast as the backend allows. */
 async function fill(store: MessageStore, count: number): Promise<void> {
   for (let from = 1; from <= count; from += 1_000) {
     await store.addMessages(numbered(Math.min(1_000, count - from + 1), "message", from));
@@ -19,7 +19,7 @@ async function fill(store: MessageStore, count: number): Promise<void> {
 const textsOfPage = (page: { entries: { message: ChatMessage }[] }) =>
   textsOf(page.entries.map(({ message }) => message));
 
-/** All pages from the newest back to the thread's beginning, oldest message first. */
+/** All pages, read from the newest back to the beginning of the thread, oldest message first. */
 async function readBackwards(
   store: MessageStore,
   limit: number,
@@ -32,7 +32,7 @@ async function readBackwards(
     page = await store.read({ limit, before: page.older });
     expect(page.entries.length, "messages of an older page").toBeGreaterThan(0);
     texts.unshift(...textsOfPage(page));
-    // Without end, a broken backend would page for ever.
+    // Without this, a broken backend would page forever.
     expect(texts.length).toBeLessThanOrEqual(LONG);
   }
   return texts;
@@ -236,7 +236,7 @@ export const reading: Clause = {
       const lasting = backend.store();
       await lasting.addMessages(numbered(8));
       const { newer, older } = await lasting.read({ limit: 2 });
-      // Not before, as a slow backend may take longer than that to read.
+      // Not earlier, because a slow backend may need longer than the ttl to read.
       await backend.stores({ ttlMs: 150 }).open(lasting.threadId).addMessages(numbered(1, "last"));
       await sleep(300);
       const nothing = { entries: [], revision: null, count: 0 };
@@ -269,7 +269,7 @@ export const reading: Clause = {
       const { older } = await store.read({ limit: LONG - 1 });
       const first = await store.read({ before: older ?? "" });
       expect(textsOfPage(await store.read({ after: first.newer ?? "" }))).toEqual(all.slice(1));
-      // Few messages, but more bytes than a page of any backend known.
+      // Few messages, but more bytes than a page of any known backend.
       const large = backend.store();
       const texts = Array.from({ length: 12 }, (_, index) => `${index}${"x".repeat(300_000)}`);
       for (const text of texts) await large.addMessages([user(text)]);
@@ -282,7 +282,7 @@ export const reading: Clause = {
       for (const length of [30, LONG]) {
         const store = backend.store();
         await fill(store, length);
-        // The first ones may teach a server their scripts, each node of a cluster for itself.
+        // The first requests may load scripts into a server, separately for each node of a cluster.
         await store.listMessages({ limit: 20 });
         await store.read({ limit: 20 });
         for (const limit of [1, 20]) {
@@ -306,11 +306,11 @@ export const reading: Clause = {
         await store.listMessages({ limit: 10 });
         return proxy.counters.replyBytes - before;
       };
-      // Longer numbers, a little; thousands of messages would be some hundred thousand bytes.
+      // The tolerance is for longer numbers; thousands of messages would be some hundred thousand bytes.
       const look =
         "bytes of replies to a read of the newest 10; look at the limit that `read` gives the backend";
       expect(await bytesOfRead(LONG, 12), look).toBeLessThan((await bytesOfRead(20, 12)) * 1.5 + 200);
-      // A backend may keep a large batch in one piece, but must not read one for each message that is wanted.
+      // A backend may store a large batch in one piece, but must not read that piece once for each requested message.
       expect(await bytesOfRead(LONG, 0), look).toBeLessThan((await bytesOfRead(2_000, 0)) * 1.5 + 200);
     });
   },

@@ -10,7 +10,7 @@ import { checkProperty } from "../property.ts";
 import { differenceOf } from "../same-value.ts";
 import { anyValue, carriedValues, confusableObjects, hostileStrings, refusedValues } from "../values.ts";
 
-/** What a thread weighs at rest beside its bytes: keys, operation ids, revisions. */
+/** The bytes of a thread at rest in addition to its content: keys, operation ids, revisions. */
 const OVERHEAD_BYTES = 4_096;
 
 export const fidelity: Clause = {

@@ -6,7 +6,7 @@ import { thrown } from "../errors.ts";
 import { textsIn, user } from "../messages.ts";
 import { checkProperty } from "../property.ts";
 
-/** Ids that are close to each other, or special to some server, language or file system. */
+/** Ids that are similar to each other, or special to some server, language or file system. */
 const hostileIds = [
   "a",
   "A",

@@ -69,7 +69,7 @@ export const state: Clause = {
       expect(await textsIn(other)).toHaveLength(6);
       expect("expiresAt" in (await other.read())).toBe(false);
       expect(await textsIn(own), "as the first store reads it").toEqual(["more 3", "more 4"]);
-      // Restored by a factory without settings, the store has those that it was opened with.
+      // A factory without settings restores the store with the settings it was opened with.
       const restored = backend.otherStores().restore(await own.serialize());
       expect(await restored.serialize()).toMatchObject(settings);
       expect(stores.settings).toMatchObject({ maxMessages: 9, trimming: "exact" });
@@ -185,7 +185,7 @@ export const state: Clause = {
       const restored = elsewhere.restore(state);
       expect(await textsIn(restored)).toEqual(["message 1", "message 2", "message 3"]);
       expect((await restored.read()).metadata).toStrictEqual({ title: "kept" });
-      // Where the thread is already, it wins: nothing is added a second time.
+      // If the thread already exists, it has precedence: its messages are not added again.
       await restored.addMessages([user("more")]);
       await elsewhere.open().updateFromState(state);
       expect(await textsIn(elsewhere.restore(state))).toEqual([
@@ -194,7 +194,7 @@ export const state: Clause = {
         "message 3",
         "more",
       ]);
-      // A state of a thread that was never written makes none.
+      // The state of a thread that was never written does not create a thread.
       const empty = elsewhere.restore(await backend.store().serialize());
       expect(await empty.read()).toStrictEqual({ entries: [], revision: null, count: 0 });
     });

@@ -8,16 +8,16 @@ import { carrying, numbered, textsIn, user } from "../messages.ts";
 const KIB = 1_024;
 const MIB = 1_024 * KIB;
 const METADATA_LIMIT = 256 * KIB;
-/** A limit from here on is none that a test reaches. */
+/** A test does not reach a limit from this number of messages on. */
 const MANY_MESSAGES = 100_000;
 
-/** Text of so many bytes that no backend can make smaller by much. */
+/** Random text of the given size, so that a backend cannot compress it much. */
 const noise = (bytes: number) =>
   randomBytes(Math.ceil((bytes * 3) / 4))
     .toString("base64")
     .slice(0, bytes);
 
-/** A message whose record has exactly so many bytes. */
+/** A message whose record has exactly the given number of bytes. */
 function messageOf(recordBytes: number) {
   const empty = formatRecord("u", 0, JSON.stringify(user(""))).length;
   return user("x".repeat(recordBytes - empty));
@@ -122,7 +122,7 @@ export const size: Clause = {
     test("a message and metadata at the limit are stored", async (backend) => {
       const store = backend.store();
       const message = messageOf(backend.driver.capabilities.maxMessageBytes);
-      // Its record has two letters before the text, and the text two quotes.
+      // Its record has two letters before the text, and the text has two quotes.
       const metadata = "x".repeat(METADATA_LIMIT - 4);
       await store.commit({ append: [message], metadata });
       const page = await store.read();
@@ -186,7 +186,7 @@ export const size: Clause = {
           })) ?? 0;
         const what = `requests of ${commits} commits that keep ${kept} messages`;
         expect(requests, `${what}; look at requestCount of the harness`).toBeGreaterThanOrEqual(least);
-        // A record log amends every 32nd time.
+        // A record log amends at every 32nd commit.
         expect(requests, `${what}; ${look}`).toBeLessThanOrEqual(least * 1.2 + 10);
       }
     });

@@ -12,7 +12,7 @@ import { DEADLINE_MS } from "../deadline.ts";
 import { rejection, thrown } from "../errors.ts";
 import { numbered, textsIn, user } from "../messages.ts";
 
-/** Every method that asks the backend, by name. */
+/** Every method that sends requests to the backend, by name. */
 const calls: Record<string, (store: MessageStore) => Promise<unknown>> = {
   addMessages: (store) => store.addMessages([user("secret text")]),
   "addMessages of nothing": (store) => store.addMessages([]),
@@ -55,7 +55,7 @@ export const errors: Clause = {
         }
       }
       proxy.set({ kind: "pass" });
-      // What the outage cut off may or may not have arrived; here it never left.
+      // A commit that the outage cut off may or may not have arrived; here it was never sent.
       await expect
         .poll(() => textsIn(store).catch(String), { timeout: 10_000 })
         .toEqual(["message 1", "message 2", "message 3"]);
@@ -88,7 +88,7 @@ export const errors: Clause = {
       await reader.open(threadId).listMessages();
       const operationId = "of a lost reply";
       proxy.set({ kind: "drop-reply" });
-      // A call that still waits then is ABORTED: the driver has no timeout for a reply, or too long a one.
+      // A call that is still waiting then fails with ABORTED: the driver has no timeout for a reply, or too long a one.
       const signal = AbortSignal.timeout(DEADLINE_MS);
       const given = await Promise.all([
         rejection(writer.open(threadId).addMessages([user("2")], { operationId, signal }), "UNAVAILABLE"),
@@ -98,7 +98,7 @@ export const errors: Clause = {
       expect(proxy.counters.strikes, "replies lost").toBeGreaterThan(1);
       proxy.set({ kind: "pass" });
       const sound = backend.stores().open(threadId);
-      expect(await textsIn(sound), "the request had arrived, and was made once").toEqual(["message 1", "2"]);
+      expect(await textsIn(sound), "the request arrived and took effect once").toEqual(["message 1", "2"]);
       await sound.addMessages([user("2")], { operationId });
       expect(await textsIn(sound)).toEqual(["message 1", "2"]);
     });

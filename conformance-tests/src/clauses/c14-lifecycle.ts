@@ -6,7 +6,7 @@ import { DEADLINE_MS } from "../deadline.ts";
 import { rejection, thrown } from "../errors.ts";
 import { numbered, textsIn, user } from "../messages.ts";
 
-/** More than any pool known has connections, so that calls wait for one: MongoDB's client has the largest, of 100. */
+/** More than the connections of any known pool, so that calls wait for one: the largest is that of MongoDB's client, with 100. */
 const MANY_THREADS = 150;
 
 /** Asserts that every method rejects with CLOSED. */
@@ -79,12 +79,12 @@ export const lifecycle: Clause = {
       const stores = await backend.ownStores();
       const store = stores.open();
       await store.addMessages(numbered(1));
-      // A call that still waits then is ABORTED.
+      // A call that is still waiting then fails with ABORTED.
       const signal = AbortSignal.timeout(DEADLINE_MS);
       const calls = [
         ...Array.from({ length: 10 }, () => store.addMessages(numbered(3), { signal })),
         store.listMessages({ signal }),
-        // A driver orders the commits of one thread. These are of many, and more than a pool has connections.
+        // A driver orders the commits of one thread. These belong to more threads than a pool has connections.
         ...Array.from({ length: MANY_THREADS }, () => stores.open().addMessages(numbered(1), { signal })),
       ].map((call) => call.catch((error) => rejection(Promise.reject(error), "CLOSED")));
       const settled = Promise.all(calls);
@@ -177,7 +177,7 @@ export const lifecycle: Clause = {
         await sleep(round * 20);
         expect(await store.listMessages()).toHaveLength(2);
       }
-      // A long outage while nobody asks: an error that nobody catches would fail the run.
+      // A long outage without calls: an error that no code catches would fail the run.
       proxy.set({ kind: "down" });
       await sleep(500);
       proxy.set({ kind: "pass" });

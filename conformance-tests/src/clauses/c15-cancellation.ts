@@ -8,9 +8,9 @@ import { batchesOf } from "../history.ts";
 import { batchText, jobs } from "../jobs.ts";
 import { numbered, textsIn, user } from "../messages.ts";
 
-/** Promptly: far below any timeout of a client, and far above what a busy machine delays a timer. */
+/** Promptly: much shorter than any client's timeout, and much longer than a timer's delay on a busy machine. */
 const PROMPTLY_MS = 1_000;
-/** The longest that other work may wait for the event loop; a busy wait for a lock or a reply is longer. */
+/** The longest time that other work may wait for the event loop; a busy wait for a lock or a reply is longer. */
 const LONGEST_STALL_MS = 250;
 
 const calls: Record<string, (store: MessageStore, signal: AbortSignal) => Promise<unknown>> = {
@@ -24,7 +24,7 @@ const calls: Record<string, (store: MessageStore, signal: AbortSignal) => Promis
   clear: (store, signal) => store.clear({ signal }),
 };
 
-/** The longest time that the event loop was not free while `operation` ran. */
+/** The longest time that the event loop was blocked while `operation` ran. */
 async function longestStall(operation: () => Promise<unknown>): Promise<number> {
   let last = performance.now();
   let longest = 0;
@@ -43,7 +43,7 @@ async function longestStall(operation: () => Promise<unknown>): Promise<number> 
   return longest;
 }
 
-/** Asserts that an operation leaves the event loop free, in one of three attempts: the machine may stall by itself. */
+/** Asserts that an operation does not block the event loop, in one of three attempts: the machine itself may stall. */
 async function expectFreeEventLoop(operation: () => Promise<unknown>): Promise<void> {
   const stalls: number[] = [];
   while (stalls.length < 3 && !stalls.some((stall) => stall < LONGEST_STALL_MS)) {
@@ -86,12 +86,12 @@ export const cancellation: Clause = {
           clearTimeout(timer);
         }),
       );
-      // What was given up may still be on its way.
+      // A cancelled write may still be on its way.
       await store.addMessages(Array.from({ length: 5 }, (_, index) => user(batchText("last", 0, index))));
       const seen = new Set(batchesOf(await textsIn(store), 5));
       expect(
         acknowledged.filter((batch) => !seen.has(batch)),
-        "acknowledged and not there",
+        "acknowledged but missing",
       ).toEqual([]);
     });
 
@@ -146,7 +146,7 @@ export const cancellation: Clause = {
         const count = (await others.listMessages()).length % 3;
         expect(count, `messages after ${kind}, one and whole batches`).toBe(1);
         await others.addMessages(messages, { operationId });
-        // What hung may arrive only now.
+        // A request that hung may arrive only now.
         await sleep(50);
         expect(await textsIn(others, 3)).toEqual([`${kind} 1`, `${kind} 2`, `${kind} 3`]);
       }
@@ -183,7 +183,7 @@ export const cancellation: Clause = {
         runInProcess("append", { threadId, writer, batches: 1_000_000, batchSize: 3 }),
       );
       await expect
-        // A busy machine takes its time to start processes; how long is not what this is about.
+        // A busy machine needs time to start processes, which this test does not measure.
         .poll(() => workers.every(({ progress }) => progress.length > 0), { timeout: 45_000, interval: 10 })
         .toBe(true);
       await expectFreeEventLoop(() =>

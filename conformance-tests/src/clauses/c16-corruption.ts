@@ -32,7 +32,7 @@ const corruptRecords: Readonly<Record<string, string>> = {
     '1u0000000001000~{"json":["Odd","AA=="],"meta":{"values":[["custom","bytes"]],"v":1}}',
 };
 
-/** A thread of five messages whose third has `record` in its place. */
+/** A thread of five messages, with `record` in the place of the third. */
 async function corruptThread(backend: Backend, record: string) {
   const store = backend.store();
   await store.addMessages(numbered(5));
@@ -42,11 +42,11 @@ async function corruptThread(backend: Backend, record: string) {
   return { store, sequence };
 }
 
-/** A thread's newest record, as the driver gives it. */
+/** A thread's newest record, as the driver returns it. */
 async function newestRecord(backend: Backend, threadId: string) {
   const range = { limit: 1, before: undefined, after: undefined, metadata: false, signal: undefined };
   const [newest] = (await backend.driver.read({ ...range, threadId })).entries;
-  if (!newest) throw new Error(`there is nothing in ${threadId}`);
+  if (!newest) throw new Error(`${threadId} is empty`);
   return newest;
 }
 
@@ -195,7 +195,7 @@ export const corruption: Clause = {
       await store.addMessages([message]);
       const record = formatRecord("u", 0, jsonCodec.encode(message));
       expect(record).toMatch(/^1u/);
-      // Planting what is there changes nothing: it is records that the backend keeps.
+      // Planting the record that exists changes nothing: the backend stores records.
       await backend.harness.raw.plant(store.threadId, (await store.read()).entries[0]?.sequence ?? 0, record);
       expect(await store.listMessages()).toStrictEqual([message]);
     });

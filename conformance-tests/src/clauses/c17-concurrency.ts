@@ -121,11 +121,12 @@ export const concurrency: Clause = {
       const { proxy, connect } = backend.requireNetwork();
       const { threadId } = backend.store();
       const clients = [1, 2, 3].map(() => createStores(connect()));
-      // On a busy machine the 5 seconds of a call may pass before a client has a connection.
+      // On a busy machine the call's time limit of 5 seconds may pass before a client has a connection.
       const written = { batches: 3, batchSize: 3, insist: true };
       const faults = ["cut-reply", "cut-request", "down"] as const;
       const writers: string[] = [];
-      // The next fault comes when all have got on, not at a pace: on a busy machine no client would have a connection by then.
+      // The next fault begins when all clients have continued, not at a fixed rate: on a busy machine no client would get a
+      // connection before it.
       for (let round = 0; round < 12; round++) {
         const names = clients.map((_, client) => `${client}, round ${round}`);
         writers.push(...names);

@@ -11,10 +11,10 @@ import { numbered, textsIn, user } from "../messages.ts";
 const DAY = 86_400_000;
 /** The latest time that a record can have. */
 const LATEST = 9_999_999_999_999;
-/** By how much the clocks of this process and of a server may differ, on one machine. */
+/** The maximum difference between the clocks of this process and of a server on the same machine. */
 const CLOCK_DIFFERENCE_MS = 5_000;
 
-/** Runs a write and asserts that `read` gives a time while it ran. */
+/** Runs a write and asserts that `read` returns a time within its duration. */
 async function during(write: () => Promise<unknown>, read: () => Promise<number | undefined>) {
   const earliest = Date.now();
   await write();
@@ -27,7 +27,7 @@ async function during(write: () => Promise<unknown>, read: () => Promise<number 
 const entryTimes = async (store: MessageStore) =>
   (await store.read()).entries.map((entry) => entry.createdAt);
 
-/** The thread's own times. */
+/** The times of the thread itself. */
 async function threadTimes(store: MessageStore) {
   const { createdAt, updatedAt } = await store.read({ limit: 0 });
   return { createdAt, updatedAt };
@@ -159,7 +159,7 @@ export const time: Clause = {
       }
       expect(await textsIn(store)).toEqual(offsets.map(String));
       const seen = await store.read();
-      // Read by a clock that is wrong, times are the same.
+      // A reader with a wrong clock reads the same times.
       for (const offset of offsets)
         expect(await storesWithClock(backend, offset).open(threadId).read()).toStrictEqual(seen);
     });
@@ -197,7 +197,7 @@ export const time: Clause = {
       await store.commit({ drop: 1, append: [user("edited")] }, { createdAt: 800 });
       expect(await entryTimes(store)).toEqual([3_000, 800]);
       expect(await threadTimes(store)).toEqual({ createdAt: 1_000, updatedAt: 800 });
-      // Past the step in which a backend clears up what was trimmed.
+      // After the step in which a backend removes trimmed messages.
       for (let round = 0; round < 80; round++)
         await store.addMessages([user(`round ${round}`)], { createdAt: 10_000 + round });
       expect(await entryTimes(store)).toEqual([10_076, 10_077, 10_078, 10_079]);
@@ -306,7 +306,7 @@ export const time: Clause = {
       for (const time of ["", "1000", "12345678901 3", "-000000001000", "0x00000000aff", "1e10000000000"]) {
         await plant(`1u${time}${good.slice(15)}`);
         expect((await rejection(store.read(), "CORRUPT")).sequence, `"${time}"`).toBe(sequence);
-        // Planted again in the place of the good one.
+        // Planted again to replace the good record.
         await plant(good);
       }
     });

@@ -4,7 +4,7 @@ import type { Clause } from "../clause.ts";
 import { rejection } from "../errors.ts";
 import { listAll, listIds, manyThreads, PROMPTLY_MS } from "../listings.ts";
 
-/** How a listing is called: arguments, cursors, iteration, cancellation, outages. */
+/** Tests of the call of a listing: arguments, cursors, iteration, cancellation, outages. */
 export const listingCalls: Clause["declare"] = (test) => {
   test("invalid arguments fail with INVALID_ARGUMENT, before any I/O", async (backend) => {
     const wrong: [string, unknown][] = [
@@ -107,7 +107,7 @@ export const listingCalls: Clause["declare"] = (test) => {
     await listAll(stores, { prefix });
     proxy.set({ kind: "cut-reply", times: 1 });
     expect(await listIds(stores, { prefix, limit: 3 })).toEqual(ids);
-    expect(proxy.mode.kind, "the cut struck").toBe("pass");
+    expect(proxy.mode.kind, "the cut occurred").toBe("pass");
     proxy.set({ kind: "down" });
     await rejection(stores.listThreads({ prefix }), "UNAVAILABLE");
   });

@@ -6,7 +6,7 @@ import { listAll, listIds, manyThreads, ownPrefix } from "../listings.ts";
 import { meanwhile } from "../meanwhile.ts";
 import { numbered, user } from "../messages.ts";
 
-/** Listings of threads that begin, expire, are deleted and are written. */
+/** Tests of listings while threads are created, expire, are deleted and are written. */
 export const changingListings: Clause["declare"] = (test) => {
   test("a thread is listed by every client once its first commit has returned", async (backend) => {
     const prefix = ownPrefix();
@@ -62,7 +62,7 @@ export const changingListings: Clause["declare"] = (test) => {
       limit: 4,
       async afterPage(threads, pages) {
         unwanted.push(...threads.map(({ threadId }) => threadId).filter((id) => deleted.has(id)));
-        // The one that the page ended with, too: a cursor may stand on it.
+        // Also the last thread of the page: a cursor may refer to it.
         const last = threads.findLast(({ threadId }) => doomed.includes(threadId))?.threadId;
         for (const id of new Set([last, doomed[pages * 2], doomed.at(-pages)])) {
           if (id === undefined) continue;

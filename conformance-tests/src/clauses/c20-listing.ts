@@ -13,7 +13,7 @@ import { numbered, user } from "../messages.ts";
 import { listingCalls } from "./c20-listing-calls.ts";
 import { changingListings } from "./c20-listing-changes.ts";
 
-/** What a prefix may end in: patterns, operators, separators, and the ends of the order of characters. */
+/** Endings of a prefix: patterns, operators, separators, and the first and last characters of sort orders. */
 const hostile = [
   ..."% _ * ? [ ] [a-z] [^a] \\ \\% : :: { } {a} ( ) ^ $ . .* / // ' '' \" ` ; -- | # ~ ! a A é è ß ÿ ż 💬 💭".split(
     " ",
@@ -45,7 +45,7 @@ const hostile = [
   ],
 ];
 
-/** What `read` says of a thread that is listed. */
+/** The fields of `read` that a listing also returns. */
 async function infoOf(stores: StoreFactory, threadId: string): Promise<Omit<ThreadInfo, "bytes">> {
   const { count, createdAt = 0, updatedAt = 0, ...page } = await stores.open(threadId).read({ limit: 0 });
   return {

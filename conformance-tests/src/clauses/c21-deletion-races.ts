@@ -9,7 +9,7 @@ import { numbered, textsIn, user } from "../messages.ts";
 import type { TcpProxy } from "../tcp-proxy.ts";
 import { wrapDriver } from "../wrapped-driver.ts";
 
-/** A writer's messages, one a commit, and when each call began and ended. */
+/** A message of a writer, one per commit, with the times at which its call began and ended. */
 interface Written {
   readonly text: string;
   readonly began: number;
@@ -26,7 +26,7 @@ async function writeAll(store: MessageStore, name: string, count: number, writte
   }
 }
 
-/** Asserts that each writer's messages of a reading are some that it wrote one after the other. */
+/** Asserts that each writer's messages in a reading are consecutive ones. */
 function expectRuns(texts: readonly string[], names: readonly string[]): void {
   for (const name of names) {
     const numbers = texts
@@ -37,19 +37,20 @@ function expectRuns(texts: readonly string[], names: readonly string[]): void {
   }
 }
 
-/** More parts of replies than a call receives after its effect: it ends when one more of them arrives. */
+/** More parts of replies than any call receives between its effect and its return. */
 const MOST_PARTS = 50;
 const UNTIL_MADE_MS = 1_500;
 
-/** A call that has its effect, and hears nothing of it until `end`. */
+/** A call that has had its effect and gets no reply about it until `end`. */
 interface LostCall {
   end(): Promise<unknown>;
 }
 
 /**
- * Runs `attempt` with the reply lost that tells of the effect, and all that follow it; then with the part of a reply after it,
- * and so on until the call receives all of them. The reply is found without a count: parts of replies are held back one after
- * the other until the effect is seen past the network. So it does not matter how many a protocol sends before.
+ * Runs `attempt` while the reply that reports the effect is lost with all later parts; then while the losses begin one part
+ * later, and so on until the call receives all parts. The reply is found without a fixed count: parts of replies are held back
+ * one by one until a client outside the proxy sees the effect. So the number of parts that a protocol sends before does not
+ * matter.
  */
 async function loseReplies(
   proxy: TcpProxy,
@@ -81,7 +82,7 @@ async function loseReplies(
         } else {
           const before = proxy.counters.strikes;
           isMade = await isSeen();
-          // What arrived meanwhile may be of an effect that is younger than the look.
+          // Parts that arrived meanwhile may belong to an effect later than the check.
           if (!isMade && proxy.counters.strikes > before) continue;
           strikes = proxy.counters.strikes;
           if (!isMade) proxy.set({ kind: "pass" });
@@ -97,7 +98,7 @@ async function loseReplies(
   expect.unreachable(`a call receives more than ${MOST_PARTS} parts of replies after its effect`);
 }
 
-/** Deletions that come again, and deletions beside writes. */
+/** Tests of repeated deletions, and of deletions during writes. */
 export const deletionRaces: Clause["declare"] = (test) => {
   test("a write repeated after the deletion is recognized and does not begin a new thread", async (backend) => {
     backend.requireMemoryOfDeleted();
@@ -150,7 +151,7 @@ export const deletionRaces: Clause["declare"] = (test) => {
         await other.addMessages([user("new")]);
         await lost.end();
         expect(await textsIn(other)).toEqual(["new"]);
-        // One that is made now is another one.
+        // A deletion that is called now is a new one.
         await stores.deleteThread(threadId);
         expect(await other.read()).toStrictEqual(GONE);
       });
@@ -228,13 +229,13 @@ export const deletionRaces: Clause["declare"] = (test) => {
     const before = written.filter(({ ended }) => ended < last.began).map(({ text }) => text);
     expect(
       inTime.filter((text) => !left.includes(text)),
-      "acknowledged after the last deletion, and lost",
+      "acknowledged after the last deletion, but lost",
     ).toEqual([]);
     expect(
       left.filter((text) => before.includes(text)),
-      "deleted, and there again",
+      "deleted, but visible again",
     ).toEqual([]);
-    // Of what each has written, the rest: nothing of the new thread is lost.
+    // The remaining messages of each writer are its last ones: nothing of the new thread is lost.
     for (const name of names) {
       const own = left.filter((text) => text.startsWith(`${name} `));
       if (own.length > 0) expect(own.at(-1)).toBe(`${name} 24`);

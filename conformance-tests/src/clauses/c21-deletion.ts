@@ -14,7 +14,7 @@ import { expiring } from "./c21-expire.ts";
 
 const MIB = 1024 ** 2;
 
-/** Threads of every shape, whose content has the given text. */
+/** Threads of every form, whose content contains the given text. */
 const shapes: Record<string, (backend: Backend, store: MessageStore, secret: string) => Promise<unknown>> = {
   "one message": (_, store, secret) => store.addMessages([user(secret)]),
   "a batch": (_, store, secret) => store.addMessages(numbered(50, secret)),
@@ -56,13 +56,13 @@ export const deletion: Clause = {
         await make(backend, store, secret);
         await backend.stores().deleteThread(store.threadId);
         await expectGone(backend, store.threadId, [secret]).catch((cause) => {
-          throw new Error(`of ${what} something is left`, { cause });
+          throw new Error(`content of ${what} remains`, { cause });
         });
       }
     });
 
     test("content is at rest before the deletion", async (backend) => {
-      // Else the test above would prove nothing.
+      // Otherwise the test above would prove nothing.
       const secret = secretText();
       const store = backend.store();
       await store.commit({ append: [user(`${secret} a`)], metadata: `${secret} b` });
@@ -85,8 +85,8 @@ export const deletion: Clause = {
       await sleep(deletedWithinMs && deletedWithinMs + AFTER_MS);
       for (const { what, threadId } of made) {
         const dump = () => backend.harness.raw.dump(threadId);
-        // A backend that forgets within a second may be in the middle of it.
-        await expect.poll(dump, { timeout: 1_000, message: `what is left of ${what}` }).toBe("");
+        // A backend that forgets within a second may not have finished.
+        await expect.poll(dump, { timeout: 1_000, message: `the remains of ${what}` }).toBe("");
       }
     });
 

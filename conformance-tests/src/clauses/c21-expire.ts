@@ -8,7 +8,7 @@ import { beforeExpiry } from "../lifetime.ts";
 import { meanwhile } from "../meanwhile.ts";
 import { numbered, textsIn, user } from "../messages.ts";
 
-/** `expire`: the expiry without a message. */
+/** Tests of `expire`, which sets the expiry without a message. */
 export const expiring: Clause["declare"] = (test) => {
   test("expire sets and removes the expiry, and changes nothing else", async (backend) => {
     backend.requireExpiry();

@@ -22,7 +22,7 @@ export const copies: Clause = {
       await expectCopy(stores, from, backend.otherStores(), to);
       expect((await stores.open(to).read()).revision).toBe(revision);
       expect(await stores.open(from).read()).toStrictEqual(before);
-      // Each goes its own way.
+      // The two threads are independent.
       await stores.open(to).addMessages([user("only in the copy")], { expectedRevision: revision });
       expect(await stores.open(from).read()).toStrictEqual(before);
     });
@@ -92,7 +92,7 @@ export const copies: Clause = {
         await rejection(stores.copyThread(from, target.threadId), "CONFLICT");
         expect(await target.read()).toStrictEqual(before);
       }
-      // Another thread's copy is content of another origin, and so is the same thread's up to another place.
+      // A copy of another thread is content of another origin, and so is a copy of the same thread with another end.
       const to = randomUUID();
       const { revision } = await stores.copyThread(from, to);
       await rejection(stores.copyThread(await exampleThread(stores), to), "CONFLICT");
@@ -110,7 +110,7 @@ export const copies: Clause = {
         for (const again of [stores, backend.otherStores()])
           expect(await again.copyThread(from, to)).toEqual({ copied: 0, revision: first.revision });
         await expectCopy(stores, from, stores, to);
-        // Also when either thread has gone on.
+        // Also after either thread has continued.
         await stores.open(from).addMessages([user("only in the source")]);
         const gone = await stores.open(to).addMessages([user("only in the copy")]);
         expect((await stores.copyThread(from, to)).copied).toBe(0);

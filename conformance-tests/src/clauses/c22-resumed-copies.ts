@@ -9,7 +9,7 @@ import { meanwhile } from "../meanwhile.ts";
 import { user } from "../messages.ts";
 import { wrapDriver } from "../wrapped-driver.ts";
 
-/** Stores on a driver that fails at a commit, before or after it is made, without being tried again. */
+/** Stores on a driver that fails at one commit, before or after its effect, and does not retry. */
 function failingStores(
   backend: Backend,
   at: number,
@@ -32,7 +32,7 @@ function failingStores(
   );
 }
 
-/** Copies in several commits: stopped, failed, made by several at once. */
+/** Tests of copies in several commits: stopped, failed, made by several callers at once. */
 export const resumedCopies: Clause["declare"] = (test) => {
   test("a copy that fits in one commit is seen whole or not at all", async (backend) => {
     const stores = backend.stores();
@@ -66,7 +66,7 @@ export const resumedCopies: Clause["declare"] = (test) => {
           if (!isAborted) throw stopped;
           controller.abort(stopped);
         };
-        // Each call is one of another client.
+        // Each call is made by another client.
         const caller = calls % 2 ? stores : backend.otherStores();
         const copy = caller.copyThread(from, to, { onProgress, signal: controller.signal });
         if (
@@ -91,7 +91,7 @@ export const resumedCopies: Clause["declare"] = (test) => {
     const stores = storesWithLimits(backend.driver, limits);
     const from = await longThread(backend.stores(), 25);
     for (const isMade of [false, true]) {
-      // The first one is that of all messages at once, which is refused before it is sent.
+      // The first commit contains all messages at once and is refused before it is sent.
       for (let at = 1; at <= 5; at++) {
         const to = randomUUID();
         const failing = failingStores(backend, at, isMade, limits);

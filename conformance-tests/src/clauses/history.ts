@@ -6,14 +6,14 @@ import type { Clause } from "../clause.ts";
 import { explain } from "../observed/explain.ts";
 import { observeRun } from "../observed/run.ts";
 
-/** How long the clients of a run are at it; long under `SCROLLBACK_FIRE=1`. */
+/** The duration of a run; long with `SCROLLBACK_FIRE=1`. */
 const SECONDS = Number(
   process.env.CONFORMANCE_HISTORY_SECONDS ?? (process.env.SCROLLBACK_FIRE === "1" ? 60 : 15),
 );
 
 export const history: Clause = {
   title: "One order explains all that was observed",
-  // Calls under faults go on for some seconds, and a busy machine takes its time to start processes.
+  // Calls during faults continue for some seconds, and a busy machine needs time to start processes.
   timeoutMs: SECONDS * 1_000 + 90_000,
   declare(test) {
     test("of many clients that are cut off and killed, see clauses C1 to C6, C11, C17 and C18", async (backend) => {
@@ -26,7 +26,7 @@ export const history: Clause = {
           thread,
         ),
       );
-      expect(problems.slice(0, 5), `what nothing explains; seed ${seed}, log ${log}`).toEqual([]);
+      expect(problems.slice(0, 5), `unexplained observations; seed ${seed}, log ${log}`).toEqual([]);
       expect(observations.length, "observations").toBeGreaterThan(100);
       await rm(dirname(log), { recursive: true });
     });

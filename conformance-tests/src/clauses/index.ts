@@ -24,7 +24,7 @@ import { copies } from "./c22-copies.ts";
 import { history } from "./history.ts";
 import { model } from "./model.ts";
 
-/** The promises of the protocol, by the names that PROTOCOL.md gives them, and all of them together. */
+/** The clauses of the protocol, by their names in PROTOCOL.md, and all of them together. */
 export const clauses: Readonly<Record<string, Clause>> = {
   C1: order,
   C2: atomicCommit,

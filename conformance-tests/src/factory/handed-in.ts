@@ -1,7 +1,7 @@
-/** A client that a user made, and options that hand it in. */
+/** A client that a user made, and options that pass it to the adapter. */
 export interface HandedIn<Options> {
   readonly options: Options;
-  /** Asks the server something with the client itself. Rejects once the client is closed. */
+  /** Sends a request with the client itself. Rejects after the client is closed. */
   use(): Promise<unknown>;
   close(): unknown;
 }

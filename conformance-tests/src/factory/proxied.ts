@@ -7,11 +7,11 @@ import { numbered, textsIn } from "../messages.ts";
 import { TcpProxy } from "../tcp-proxy.ts";
 import type { HandedIn } from "./handed-in.ts";
 
-/** How an adapter is led to a server by way of a proxy. What the stores need on the server is set up. */
+/** How an adapter connects to a server through a proxy. Everything that the stores need on the server is set up. */
 export interface ProxiedServer<Options> {
-  /** Has the proxy forward to the server, and returns options that lead there. */
+  /** Makes the proxy forward to the server, and returns options for stores that connect through it. */
   options(proxy: TcpProxy): Promise<Options>;
-  /** The same with a client of the user's. Default: the adapter takes none. */
+  /** The same with a client of the user. Default: the adapter does not take a client. */
   handIn?(proxy: TcpProxy): Promise<HandedIn<Options>>;
 }
 
@@ -21,7 +21,7 @@ interface Scene<Options> extends AsyncDisposable {
   readonly stores: StoreFactory;
 }
 
-/** Declares the tests of a server whose replies stay away. */
+/** Declares the tests of a server whose replies do not arrive. */
 export function declareProxied<Options>(
   create: (options: Options) => StoreFactory,
   { options, handIn }: ProxiedServer<Options>,

@@ -8,57 +8,60 @@ import { declareOtherSettings } from "./other-settings.ts";
 import { declareProxied, type ProxiedServer } from "./proxied.ts";
 import { silentPort } from "./silent-port.ts";
 
-/** What the server refuses: options that lead there, and what the message must say. */
+/** A refusal by the server: the options that cause it, and the text that the message must contain. */
 export interface Refusal<Options> {
   readonly options: Options;
   readonly says: RegExp;
 }
 
-/** What {@link runFactory} takes. Each part declares its own tests; what is left out declares none. */
+/** The options of {@link runFactory}. Each part declares its own tests; an absent part declares none. */
 export interface FactoryTestOptions<Options> {
   /** The name in the report. */
   readonly name: string;
-  /** The adapter's factory. The tests give it options of wrong types too. */
+  /** The adapter's factory. The tests also call it with options of wrong types. */
   create(options: Options): StoreFactory;
-  /** What must stand in no message. The tests' URLs should have it as their password. */
+  /** A text that no message may contain. The tests' URLs should use it as their password. */
   readonly secret: string;
-  /** Of an adapter that takes one of `url` and `client`. These tests need no server. */
+  /** For an adapter that takes either `url` or `client`. These tests need no server. */
   readonly options?: {
-    /** A right URL; nothing needs to answer there. */
+    /** A valid URL; no server needs to listen there. */
     readonly url: string;
     /** A client that has not connected. */
     client(): object;
-    /** Wrong options of the adapter's own, and the name that the message must have. */
+    /** Invalid options specific to the adapter, and the name that the message must contain. */
     readonly wrong: readonly (readonly [options: object, name: string])[];
     readonly wrongUrls: readonly unknown[];
-    /** What is said of a wrong URL: what it must read. */
+    /** The part of the message for an invalid URL that describes the valid form. */
     readonly urlMustRead: RegExp;
-    /** Further parts of the wrong URLs, which must stand in no message. Default none. */
+    /** Further parts of the invalid URLs that no message may contain. Default: none. */
     readonly hidden?: readonly string[];
   };
-  /** By title: options that lead to where nothing answers, and what the message must have. Tried for 5 seconds, all at once. */
+  /**
+   * By title: options for an address without a server, and the texts that the message must contain. Retried for 5 seconds, all at
+   * once.
+   */
   readonly outages?: Readonly<Record<string, readonly [options: () => Options, ...parts: string[]]>>;
-  /** Options that lead to a port of 127.0.0.1, where a server is silent. */
+  /** Options for a port of 127.0.0.1 whose server never replies. */
   silent?(port: number): Options;
-  /** A server by way of a proxy, which keeps its replies back. */
+  /** A server behind a proxy that holds back its replies. */
   readonly proxied?: ProxiedServer<Options>;
   /** A client on a server. */
   handIn?(): Promise<HandedIn<Options>>;
   /** By title: clients on the server of {@link handIn}, with settings that change how values are sent, converted or read. */
   readonly otherSettings?: Readonly<Record<string, () => Promise<HandedIn<Options>>>>;
-  /** By title: what a server refuses for good, as a wrong password. */
+  /** By title: a permanent refusal by a server, for example of a wrong password. */
   readonly refusals?: Readonly<Record<string, () => Refusal<Options> | Promise<Refusal<Options>>>>;
 }
 
-/** An outage is tried again for 5 seconds, and a harness may have to start its server first. */
+/** The store retries during an outage for 5 seconds, and a harness may have to start its server first. */
 const TEST_TIMEOUT_MS = 120_000;
 
-/** Calls for good end long before the 5 seconds for which those are tried again that may succeed. */
+/** Calls with a permanent failure end long before the 5 seconds for which the store retries others. */
 const AT_ONCE_MS = 4_000;
 
 /**
- * Declares the tests of an adapter's `create…Stores`, beside those of `runConformance` on its driver: what options it refuses, that a
- * client which was handed in stays open, and that errors of the server are told. Call it at the top level of a Vitest file.
+ * Declares the tests of an adapter's `create…Stores`, beside those of `runConformance` on its driver: that it refuses invalid
+ * options, leaves a user's client open, and reports errors of the server. Call it at the top level of a Vitest file.
  *
  * @example
  * runFactory({ name: "Redis", create: createRedisStores, secret: "hunter2", options, outages });

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 
-/** The port of a server on 127.0.0.1 that takes connections and never answers. `later` is told what ends it. */
+/** The port of a server on 127.0.0.1 that accepts connections and never replies. `later` receives the function that stops it. */
 export async function silentPort(later: (end: () => void) => void): Promise<number> {
   const server = createServer((socket) => socket.on("error", () => undefined).resume());
   server.listen(0, "127.0.0.1");

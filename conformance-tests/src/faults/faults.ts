@@ -93,7 +93,7 @@ const killedClients: Fault = async (scene) => {
   const seen = new Set(batches);
   expect(
     acknowledged.filter((batch) => !seen.has(batch)),
-    "acknowledged and not there",
+    "acknowledged but missing",
   ).toEqual([]);
   expect(batches.at(-1)).toBe("last/0");
   for (let round = 0; round < rounds; round++) {

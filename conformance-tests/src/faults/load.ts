@@ -211,7 +211,7 @@ class Load {
     for (const id of final.toReversed()) {
       const batch = this.#batches.get(id);
       if (!batch) throw new Error(`no writer wrote ${id}`);
-      expect(batch.start, `the beginning of ${id}, before what comes after it ended`).toBeLessThanOrEqual(
+      expect(batch.start, `the start of ${id}, before the end of every later batch`).toBeLessThanOrEqual(
         earliestEnd,
       );
       earliestEnd = Math.min(earliestEnd, batch.end);

@@ -21,20 +21,20 @@ export interface GoldenOptions {
   /** What {@link writeGolden} returned. */
   readonly facts: GoldenFacts;
   /**
-   * Puts the golden file back to where it was copied from, by a raw client, and gives a driver on it. Called for each
-   * test; what was there before must be gone.
+   * Restores the golden file to the place from which it was copied, with a raw client, and returns a driver on it. Called for
+   * each test; it must first remove the previous content.
    */
   load(): Promise<{ readonly driver: Driver; close(): Promise<void> }>;
 }
 
 /**
- * Declares the tests of a golden file: today's version reads what an older one has written, and goes on with it.
+ * Declares the tests of a golden file: the current version reads what an older version has written, and continues to write it.
  *
  * @example
  * runGolden({ name: "Redis, format 1", facts, load });
  */
 export function runGolden({ name, facts, load }: GoldenOptions): void {
-  /** What holds of each thread, each time on the file as it was. */
+  /** Checks each thread, each time on the unchanged file. */
   const forEach = (title: string, check: (scene: Scene) => Promise<void>): void => {
     test(title, async () => {
       const { driver, close } = await load();

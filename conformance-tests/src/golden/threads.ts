@@ -1,31 +1,31 @@
 import type { Change, ChatMessage, Part, StoreSettings } from "@scrollback/store-core";
 import { assistant, carrying, numbered, system, toolCall, toolResult, user } from "../messages.ts";
 
-/** A thread as the golden files have it: how it was written, and what every later version must read and do. */
+/** A thread of the golden files: how it was written, and what every later version must read and do. */
 export interface GoldenThread {
   readonly threadId: string;
   readonly settings?: StoreSettings;
-  /** The commits that wrote it; `operationOf` names each, `timeOf` says when. */
+  /** The commits that wrote it; `operationOf` returns the id of each, `timeOf` its time. */
   readonly changes: readonly Change[];
-  /** Whether it has expired since. */
+  /** Whether it has expired. */
   readonly isExpired?: true;
-  /** What it holds, by sequence number. */
+  /** Its messages, by sequence number. */
   readonly entries: readonly (readonly [sequence: number, message: ChatMessage])[];
   readonly metadata?: unknown;
-  /** The sequence numbers that it has after one more commit of one user's message. */
+  /** Its sequence numbers after one more commit of one user message. */
   readonly next: readonly number[];
 }
 
-/** What that one message is. */
+/** The message of that commit. */
 export const nextMessage = user("one more");
 
-/** The id of the operation that was a thread's change number `index`, from 0. */
+/** The operation id of a thread's change number `index`, from 0. */
 export const operationOf = (threadId: string, index: number) => `${threadId} ${index + 1}`;
 
-/** When a thread's change number `index` was made. */
+/** The time of a thread's change number `index`. */
 export const timeOf = (index: number) => 1_700_000_000_000 + index * 1_000;
 
-/** The entries of a thread that lost nothing. */
+/** The entries of a thread from which nothing was removed. */
 const all = (messages: readonly ChatMessage[]) =>
   messages.map((message, index) => [index + 1, message] as const);
 const upTo = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
@@ -59,7 +59,7 @@ const parts: readonly ChatMessage[] = [
       { type: "reasoning", text: "A chart, I think." },
       { type: "tool-call", toolCallId: "t1", toolName: "send", input: { "a.b": [1, null, "$set"] } },
       { type: "tool-approval-request", approvalId: "a1", toolCallId: "t1" },
-      // Parts that the library knows nothing of pass through.
+      // Parts of types unknown to the library pass through.
       { type: "chart", points: [1, 2.5, -3e100] } as unknown as Part,
     ],
   },
@@ -73,7 +73,7 @@ const parts: readonly ChatMessage[] = [
   },
 ];
 
-/** What JSON cannot carry. */
+/** Values that JSON cannot carry. */
 const values = {
   date: new Date("1969-12-31T23:59:59.999Z"),
   invalidDate: new Date(Number.NaN),
@@ -99,10 +99,12 @@ const values = {
   text: "a\u0000b \ud800 \u2028 \ufffd \ud83d\udcac",
 };
 
-/** More than a row of the record log's golden file takes, in characters of one to four bytes. */
+/** More than fits a row of the record log's golden file, in characters of one to four bytes. */
 const long = "naïve 日本 💬 ".repeat(200);
 
-/** The threads of version 1 of the format of records. Never changed, as stores like them exist; a new version gets its own. */
+/**
+ * The threads of version 1 of the record format. Never changed, because stores with them exist; a new version gets new threads.
+ */
 export const goldenThreads: readonly GoldenThread[] = [
   {
     threadId: "plain",
@@ -199,7 +201,7 @@ export const goldenThreads: readonly GoldenThread[] = [
     metadata: [long],
     next: upTo(5),
   },
-  // The last one to be written, and read by nothing that comes sooner than it expires.
+  // Written last, and not read before it expires.
   {
     threadId: "expired",
     settings: { ttlMs: 5_000 },

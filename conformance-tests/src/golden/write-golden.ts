@@ -7,11 +7,11 @@ import {
 } from "@scrollback/store-core";
 import { goldenThreads, operationOf, timeOf } from "./threads.ts";
 
-/** What was given out for a golden thread when it was written, for users to keep. Plain JSON. */
+/** What the writing of a golden thread returned, for users to keep. Plain JSON. */
 export interface GoldenFact {
-  /** After each of its commits. */
+  /** The revision after each of its commits. */
   readonly revisions: readonly (Revision | null)[];
-  /** Of a read of the newest two. */
+  /** The cursors of a read of the newest two messages. */
   readonly older?: Cursor;
   readonly newer?: Cursor;
   readonly state: StoreState;
@@ -21,8 +21,8 @@ export interface GoldenFact {
 export type GoldenFacts = Readonly<Record<string, GoldenFact>>;
 
 /**
- * Writes the golden threads through a driver: what an adapter's format looks like at rest, to be copied to a file once and
- * read by {@link runGolden} from then on.
+ * Writes the golden threads through a driver: the data at rest in an adapter's format, to be copied to a file once and then read
+ * by {@link runGolden}.
  *
  * @param driver on a namespace that nothing else uses. It stays open.
  * @returns what {@link runGolden} has to know of them; keep it beside the copy.

@@ -44,7 +44,7 @@ export function explain(observations: readonly Observation[], thread: ObservedTh
       if (problem !== undefined) return problem;
     }
     const lost = due.get(slot)?.find((glance) => placeOf(glance, states, glance.lowest) === undefined);
-    return lost && `C2: what was read was the thread at no time: ${tell(lost.observation)}`;
+    return lost && `C2: the read matches no state of the thread: ${tell(lost.observation)}`;
   };
   const explanation = fillTimeline(timeline, operations, events, thread, checkStates);
   if (typeof explanation === "string") return [explanation];
@@ -138,7 +138,7 @@ function checkOutcomes(observations: readonly Observation[]): string[] {
   return observations.flatMap((observation) => {
     const { outcome } = observation;
     return outcome.kind === "refused" && !RIGHTFUL.includes(outcome.code)
-      ? [`C13: a call was refused that nothing was wrong with: ${tell(observation)}`]
+      ? [`C13: a valid call was refused: ${tell(observation)}`]
       : [];
   });
 }
@@ -150,7 +150,7 @@ function checkPages(
     const problems: string[] = [];
     const { entries } = outcome;
     if (new Set(entries.map(([, text]) => text)).size < entries.length)
-      problems.push("C4: a message is doubled");
+      problems.push("C4: a message is duplicated");
     if (entries.some(([sequence], index) => sequence <= (entries[index - 1]?.[0] ?? 0))) {
       problems.push("C1: sequence numbers do not rise");
     }
@@ -169,14 +169,14 @@ function compare(
   const problem = (clause: string, what: string) => `${clause}: ${what}: ${tell(observation)}`;
   if (texts.length > maxMessages) return problem("C6", `more than ${maxMessages} messages are there`);
   if (!isSame(texts, expected)) {
-    return problem("C2", `a read is none of the order's revisions, which has [${expected.join(", ")}] there`);
+    return problem("C2", `a read matches no revision of the order, which has [${expected.join(", ")}] there`);
   }
   if (outcome.metadata !== state.metadata) {
     return problem("C18", `the metadata of that revision is ${state.metadata}`);
   }
   // An empty thread has no cursors.
   if (outcome.older !== state.texts.length > expected.length && state.texts.length > 0) {
-    return problem("C7", outcome.older ? "it tells of older messages" : "it tells of no older messages");
+    return problem("C7", outcome.older ? "it has an older cursor" : "it lacks an older cursor");
   }
   return undefined;
 }
@@ -290,7 +290,7 @@ function checkConflicts(
       if (isMoving || timeline.revisions[lowest] !== action.expected) return [];
       if (unseen.some((one) => one.called < returned)) return [];
     }
-    return [`C5: a commit met a conflict that was none: ${tell(observation)}`];
+    return [`C5: a commit failed with an unjustified CONFLICT: ${tell(observation)}`];
   });
 }
 
@@ -310,9 +310,9 @@ function checkExpiry(
     const { earliest, latest } = expiryOf({ called: operation.called, returned: answered }, thread);
     if (isGone && returned < earliest) {
       const clause = thread.ttlMs === undefined ? "C3" : "C11";
-      problems.push(`${clause}: the thread was not there, or gone too early: ${what}`);
+      problems.push(`${clause}: the thread was missing, or disappeared too early: ${what}`);
     }
-    if (!isGone && called > latest) problems.push(`C11: the thread was there too long: ${what}`);
+    if (!isGone && called > latest) problems.push(`C11: the thread existed too long: ${what}`);
   };
   for (const { slot, observation } of pages) {
     const { called, returned } = observation;

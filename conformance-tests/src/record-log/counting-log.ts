@@ -9,14 +9,14 @@ import type {
 import type { Verb } from "./gated-log.ts";
 
 /**
- * A log that counts the calls of its verbs, for a backend on which each is one request. Where a verb sends more, count what the
- * client sends instead.
+ * A log that counts the calls of its verbs, for a backend on which each call is one request. If a verb sends more requests, count
+ * those of the client instead.
  */
 export class CountingLog implements RecordLog {
   readonly capabilities;
   readonly target;
   readonly setup?: () => Promise<void>;
-  /** The verbs called so far, oldest first. Empty it to begin anew. */
+  /** The verbs called so far, oldest first. Clear it to start again. */
   readonly sent: Verb[] = [];
   readonly #log: RecordLog;
   #count = 0;
@@ -28,7 +28,7 @@ export class CountingLog implements RecordLog {
     if (log.setup) this.setup = () => this.#counted("setup", () => log.setup?.() ?? Promise.resolve());
   }
 
-  /** How many requests were sent so far, those of `setup` included. */
+  /** The number of requests sent so far, including those of `setup`. */
   get requestCount(): number {
     return this.#count;
   }

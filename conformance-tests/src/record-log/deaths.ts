@@ -1,4 +1,4 @@
-// Exceeds 300 lines because its tests share the processes that die or are held up, and their clocks.
+// Exceeds 300 lines because its tests share the processes that die or are delayed, and their clocks.
 import { randomBytes } from "node:crypto";
 import { setImmediate as later } from "node:timers/promises";
 import {
@@ -43,7 +43,10 @@ async function textsAtRest(harness: RecordLogHarness, threadId: string): Promise
   return (await rowsOf(harness, threadId)).flatMap(({ texts }) => texts).join("\n");
 }
 
-/** Stores of a process that dies before the first request that `isDeadly`: that one and all later ones are never sent. */
+/**
+ * Stores of a process that dies before the first request for which `isDeadly` returns true: that request and all later ones are
+ * never sent.
+ */
 function dyingStores(
   harness: RecordLogHarness,
   clock: Clock,
@@ -61,7 +64,7 @@ function dyingStores(
       }
       pending += 1;
     },
-    // Requests that were sent before have their effect.
+    // Requests that were sent before take effect.
     after() {
       pending -= 1;
       if (isDying && pending === 0) resolve();
@@ -70,16 +73,16 @@ function dyingStores(
   return { stores: createStores(new RecordLogDriver(log, { clock }), options), dead };
 }
 
-/** A process that dies after so many requests, of one verb or of any. */
+/** A process that dies after this number of requests, of one verb or of any. */
 function after(requests: number, verb?: Verb): (sent: Verb) => boolean {
   let sent = 0;
   return (next) => (verb === undefined || next === verb) && sent++ >= requests;
 }
 
-/** Text that cannot be compressed and takes up so many bytes of a row. */
+/** Tests that need fragments are skipped for larger rows. */
 const noise = (bytes: number) => randomBytes(Math.ceil(bytes / 2)).toString("hex");
 
-/** A test that needs fragments leaves out rows that are larger. */
+/** A test that needs fragments ignores rows larger than this. */
 const LARGEST_ROW = 8 * 1024 ** 2;
 
 async function rowSizeOf({ connect }: RecordLogHarness): Promise<number> {
@@ -88,7 +91,7 @@ async function rowSizeOf({ connect }: RecordLogHarness): Promise<number> {
   return log.capabilities.maxRowBytes;
 }
 
-/** More than most rows hold: one text that is cut in two, and another one. */
+/** More text than most rows hold: one text that is cut in two, and another one. */
 async function largeTexts(harness: RecordLogHarness): Promise<string[]> {
   const room = Math.min(await rowSizeOf(harness), LARGEST_ROW);
   return [noise(1.2 * room), noise(0.4 * room)];
@@ -97,9 +100,9 @@ async function largeTexts(harness: RecordLogHarness): Promise<string[]> {
 const prepared = ["0", "1", "2"];
 
 interface DeadlyChange {
-  /** Of the thread before the change. Default: none. */
+  /** The ttl of the thread before the change. Default: none. */
   readonly ttlMs?: number;
-  /** The thread's texts before the change. Default: those that are prepared. */
+  /** The thread's texts before the change. Default: `prepared`. */
   readonly before?: readonly string[];
   make(stores: StoreFactory, threadId: string, large: readonly string[]): Promise<unknown>;
   /** The thread's texts after the change. */
@@ -134,7 +137,7 @@ const changes: Readonly<Record<string, DeadlyChange>> = {
   "a commit to a thread that has expired": { ttlMs: HOUR, before: [], make: add("a"), outcome: () => ["a"] },
 };
 
-/** Tests with clients that die, and with writers that are held up. */
+/** Tests with clients that die, and with writers that are delayed. */
 export function declareDeaths(test: DeclareLogTest): void {
   for (const [what, { ttlMs, before = prepared, make, outcome }] of Object.entries(changes)) {
     test(`a client that dies between any two requests of ${what} leaves the thread as before or after`, async (harness) => {
@@ -193,10 +196,10 @@ export function declareDeaths(test: DeclareLogTest): void {
     const inserts = await insertsOf(harness, (stores, threadId) =>
       stores.open(threadId).addMessages(large.map(user)),
     );
-    expect(inserts, "of a root, fragments and the commit").toBeGreaterThan(3);
+    expect(inserts, "inserts of a root, fragments and the commit").toBeGreaterThan(3);
     const threadId = crypto.randomUUID();
     await others.open(threadId).addMessages(prepared.map(user));
-    // The thread has a root by now. Only the insert of the commit is left.
+    // The thread already has a root. Only the insert of the commit remains.
     const { stores: dying, dead } = dyingStores(harness, clock, after(inserts - 2, "insert"));
     const lost = dying.open(threadId).addMessages(large.map(user));
     lost.catch(() => undefined);
@@ -223,7 +226,7 @@ export function declareDeaths(test: DeclareLogTest): void {
       expect(expiresAt).toBeGreaterThanOrEqual(clock.time + 48 * HOUR);
       expect(expiresAt).toBeLessThanOrEqual(clock.time + 48 * HOUR + 1_000);
     }
-    // The keys of the remembered operations are needed.
+    // The keys of the remembered operations are still needed.
     const newest = rows.slice(0, 64);
     expect(newest.filter(({ expiresAt }) => expiresAt !== undefined)).toEqual([]);
 
@@ -267,13 +270,13 @@ export function declareDeaths(test: DeclareLogTest): void {
     await harness.sweep(threadId);
     const before = await rowsOf(harness, threadId);
     release();
-    // The row above its own is gone too, and only that row could tell whether the commit was made.
+    // The row above its own was deleted too, and only that row could show whether the commit took place.
     const error = await rejection(late, "UNAVAILABLE");
     expect(error).toMatchObject({ retryable: false, message: expect.stringContaining("outcome is unknown") });
     const expected = ["busy 158", "busy 159", "busy 160"];
     await using others = storesOn(harness, clock);
     for (const stores of [busy, others]) expect(await textsIn(stores, threadId)).toEqual(expected);
-    // Its row was inserted, and its text taken back.
+    // Its row was inserted, and its text was removed again.
     const known = new Set(before.map(({ number }) => number));
     const added = (await rowsOf(harness, threadId)).filter(({ number }) => !known.has(number));
     expect(added.map(({ texts }) => texts.join(""))).toEqual([""]);
@@ -298,7 +301,7 @@ export function declareDeaths(test: DeclareLogTest): void {
   });
 }
 
-/** How many rows a change of an empty thread inserts. */
+/** The number of rows that a change inserts into an empty thread. */
 async function insertsOf(
   harness: RecordLogHarness,
   change: (stores: StoreFactory, threadId: string) => Promise<unknown>,
@@ -314,7 +317,7 @@ async function insertsOf(
   return inserts;
 }
 
-/** A thread whose one writer was held up 60 days ago, just before it inserts the row of a commit. */
+/** A thread with a writer that was delayed 60 days ago, just before it inserted the row of a commit. */
 async function heldUpWriter(
   harness: RecordLogHarness,
   options: StoreOptions,
@@ -323,7 +326,7 @@ async function heldUpWriter(
   readonly clock: TestClock;
   /** The stores of the other writer. */
   readonly busy: StoreFactory;
-  /** The commit that is held up. */
+  /** The delayed commit. */
   readonly late: Promise<unknown>;
   release(): void;
 }> {

@@ -3,13 +3,13 @@ import { expect } from "vitest";
 import type { DeclareLogTest } from "./harness.ts";
 
 const DAY = 24 * 60 * 60 * 1_000;
-/** What a backend that counts in seconds adds at most. */
+/** The maximum difference on a backend that counts in seconds. */
 const ROUNDING_MS = 999;
 
-/** Midnight after so many days, and a part of a second that rounding would cut off or fill up. */
+/** Midnight after `days` days, plus milliseconds that rounding would cut off or round up. */
 const inDays = (days: number, ms: number) => (Math.ceil(Date.now() / DAY) + days) * DAY + ms;
 
-/** Checks each row by its number: a row that expires earlier than it was told to is taken for one that was freed. */
+/** Checks each row by its number: a row that expires before the given time would count as freed. */
 function expectExpiries(rows: readonly LogRow[], expected: readonly (number | undefined)[], what: string) {
   expect(rows.map(({ number }) => number).reverse(), what).toEqual(expected.map((_, index) => index + 1));
   for (const { number, expiresAt } of rows) {
@@ -35,7 +35,7 @@ async function checkExpiries(log: RecordLog, own: string, expected: readonly (nu
   }
 }
 
-/** The tests of what a log keeps of `expiresAt`. */
+/** Tests of how a log stores `expiresAt`. */
 export function declareExpiries(test: DeclareLogTest): void {
   test("returns when a row expires: the given time or less than a second later, never earlier", async ({
     connect,

@@ -9,9 +9,9 @@ import type {
 
 export type Verb = "insert" | "read" | "amend" | "streams";
 
-/** Runs before and after each request of a log. Either may hold the request up, also for ever. */
+/** Runs before and after each request of a log. Either may delay the request, also forever. */
 export interface Gate {
-  /** `stream` is `""` for the verb that is about all of them. */
+  /** `stream` is `""` for the verb `streams`, which applies to all streams. */
   before(verb: Verb, stream: string): Promise<void>;
   after?(): void;
 }

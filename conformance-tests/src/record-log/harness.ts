@@ -1,12 +1,12 @@
 import type { RecordLog } from "@scrollback/store-core";
 
-/** What the tests of a record log need of a backend. */
+/** What the tests of a record log need from a backend. */
 export interface RecordLogHarness {
-  /** Returns a log with connections of its own. All logs share the same rows, which nothing else uses. The suite closes it. */
+  /** Returns a log with its own connections. All logs share the same rows, which nothing else uses. The suite closes the log. */
   connect(): RecordLog;
-  /** Deletes the rows of a stream that are past their `expiresAt`, as the backend does at a time of its own. */
+  /** Deletes the rows of a stream whose `expiresAt` has passed, as the backend does at some time. */
   sweep(stream: string): Promise<void>;
-  /** How many requests its logs have sent so far, repetitions included. */
+  /** The number of requests that its logs have sent so far, including repetitions. */
   requestCount(): number;
   close(): Promise<void>;
 }

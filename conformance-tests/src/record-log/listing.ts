@@ -4,10 +4,10 @@ import { expect } from "vitest";
 import { rejection } from "../errors.ts";
 import type { DeclareLogTest, RecordLogHarness } from "./harness.ts";
 
-/** The number of a row that a driver inserts today. */
+/** The number of a row that a driver would insert today. */
 const TODAY = Date.now() * 2048;
 
-/** The longest `next` of a page. */
+/** The maximum length of the `next` of a page. */
 const MAX_CURSOR_BYTES = 4_096;
 
 const newPrefix = () => `${crypto.randomUUID()}/`;
@@ -19,7 +19,7 @@ async function withLog({ connect }: RecordLogHarness, run: (log: RecordLog) => P
 
 const row = (number: number, expiresAt?: number) => ({ number, head: "h", texts: ["text"], expiresAt });
 
-/** Makes streams as a driver does: a root and a row of today. */
+/** Creates streams as a driver does: a root, and a row with a number of today. */
 export async function makeStreams(log: RecordLog, names: readonly string[]): Promise<void> {
   const left = [...names];
   const inTurn = async () => {
@@ -31,7 +31,7 @@ export async function makeStreams(log: RecordLog, names: readonly string[]): Pro
   await Promise.all(Array.from({ length: 8 }, inTurn));
 }
 
-/** The streams of all pages, as they came. `between` runs after each page. */
+/** The streams of all pages, in the returned order. `between` runs after each page. */
 export async function listAll(
   log: RecordLog,
   { prefix, limit }: Pick<StreamsRequest, "prefix" | "limit">,
@@ -51,7 +51,7 @@ export async function listAll(
   return names;
 }
 
-/** What a backend may take for a pattern, an end, or another character, or sort in another order. */
+/** Characters that a backend may treat as a pattern, an end or another character, or sort in another order. */
 const CHARACTERS = [
   ...["%", "_", "*", "?", "[a]", "^", "$", ".", "\\", "'", '"', "`", "|", ":", "/", "{", "}", ";", "--"],
   ...["\0", "\x01", "\n", "\x1a", "\x1e", "\x7f", " ", "a", "A", "é", "e\u0301", "ß", "\ud7ff", "\ue000"],
@@ -62,7 +62,7 @@ const name = fc
   .array(fc.constantFrom(...CHARACTERS), { minLength: 1, maxLength: 3 })
   .map((all) => all.join(""));
 
-/** The tests of the verb `streams` against the contract of `RecordLog`. */
+/** Tests of the verb `streams` against the contract of `RecordLog`. */
 export function declareListing(test: DeclareLogTest): void {
   test("lists the streams whose names begin with a prefix, of any characters", (harness) =>
     withLog(harness, async (log) => {
@@ -100,7 +100,7 @@ export function declareListing(test: DeclareLogTest): void {
       await log.insert(`${own}none`, row(FIRST_ROW));
       await log.insert(`${own}none`, row(TODAY));
       for (const number of [1, 2, 3, 1_000, FIRST_ROW - 1]) await log.insert(`${own}many`, row(number));
-      // What is past its expiry and not deleted may be listed; what expires later is.
+      // A stream that has expired but is not deleted may be listed; one that expires later must be.
       await log.insert(`${own}expires`, row(1, Date.now() + day));
       const listed = await listAll(log, { prefix: own, limit: 2 });
       expect(new Set(listed)).toEqual(
@@ -131,7 +131,7 @@ export function declareListing(test: DeclareLogTest): void {
       let [pages, commits] = [0, 0];
       const listed = await listAll(log, { prefix: own, limit: 7 }, async ([first]) => {
         pages += 1;
-        // Before and after each page's place, in streams old and new; also the roots that a page ends with.
+        // Before and after the place of each page, in old and new streams; also the roots at which a page ends.
         const others = pages > 40 ? [] : [`${own}${pages}-new`, `${own}new-${pages}`, `${own}00-${pages}`];
         await makeStreams(log, others);
         for (const stream of there.slice(0, 10)) {

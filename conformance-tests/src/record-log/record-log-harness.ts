@@ -2,10 +2,10 @@ import { type LogRow, type RecordLog, RecordLogDriver } from "@scrollback/store-
 import type { FaultyConnection, Harness, RawAccess } from "../harness.ts";
 import { CountingLog } from "./counting-log.ts";
 
-/** A log, and how many requests it has sent. */
+/** A log, and the number of requests that it has sent. */
 export interface CountedLog {
   readonly log: RecordLog;
-  /** The requests of this log alone, by what its client sends. */
+  /** The requests of this log alone, counted at its client. */
   requestCount(): number;
 }
 
@@ -58,7 +58,7 @@ function countVerbs(counted: RecordLog): CountedLog {
   return { log, requestCount: () => log.requestCount };
 }
 
-/** What the suite reads and plants behind a driver, by the rows of its log. */
+/** Reads and plants records for the suite behind a driver, with the rows of its log. */
 export function recordLogAccess({
   connect,
   rows,

@@ -3,14 +3,14 @@ import { expect } from "vitest";
 import type { DeclareLogTest, RecordLogHarness } from "./harness.ts";
 import { listAll, makeStreams } from "./listing.ts";
 
-/** The number of a row that a driver inserts today. */
+/** The number of a row that a driver would insert today. */
 const TODAY = Date.now() * 2048;
 const ROWS = 60;
 
-/** A page takes at most so many requests: a backend may have parts to ask one by one. */
+/** The maximum number of requests for a page: a backend may have partitions that it must query one by one. */
 const MAX_PAGE_REQUESTS = 20;
 
-/** Runs with a log; `count` returns how many requests a call of it sends. */
+/** Runs with a log; `count` returns the number of requests that a call sends. */
 async function withCount(
   harness: RecordLogHarness,
   run: (log: RecordLog, count: (call: () => Promise<unknown>) => Promise<number>) => Promise<void>,
@@ -24,7 +24,7 @@ async function withCount(
   await run(log, count).finally(() => log.close());
 }
 
-/** The tests of how many requests verbs send. */
+/** Tests of the numbers of requests that verbs send. */
 export function declareRequests(test: DeclareLogTest): void {
   test("amends a range of any width with the requests that its rows need", (harness) =>
     withCount(harness, async (log, count) => {
@@ -41,7 +41,7 @@ export function declareRequests(test: DeclareLogTest): void {
         { from: 1, to: FIRST_ROW, ...change },
       ];
       const needed = await count(() => log.amend(own, narrow));
-      // A backend may have to look first which rows there are.
+      // A backend may have to find out first which rows exist.
       expect(await count(() => log.amend(own, wide))).toBeLessThanOrEqual(needed + wide.length);
       const rows = await log.read(own, Number.POSITIVE_INFINITY, 100, false);
       expect(rows).toHaveLength(numbers.length);

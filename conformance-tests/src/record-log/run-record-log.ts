@@ -20,8 +20,8 @@ const HARNESS_TIMEOUT_MS = 180_000;
 
 /**
  * Declares the tests of a record log, beside those of `runConformance` on the driver over it: that its verbs fulfil their
- * contract, that a client may die between any two requests, and that a writer which was held up for weeks neither loses nor
- * hides a message. Call it at the top level of a Vitest file.
+ * contract, that a client may die between any two requests, and that a writer that was delayed for weeks does not lose or hide a
+ * message. Call it at the top level of a Vitest file.
  *
  * @example
  * runRecordLog({ name: "My backend", createLog });

@@ -1,4 +1,4 @@
-// Exceeds 300 lines because the tests of all four verbs share the random steps that they are compared by.
+// Exceeds 300 lines because the tests of all four verbs share the random steps of the comparison.
 import { type Amendment, type LogRow, MemoryRecordLog, type RecordLog } from "@scrollback/store-core";
 import fc from "fast-check";
 import { expect } from "vitest";
@@ -13,7 +13,7 @@ async function withLog({ connect }: RecordLogHarness, run: (log: RecordLog) => P
 
 const whole = (log: RecordLog, stream: string) => log.read(stream, Number.POSITIVE_INFINITY, 10_000, false);
 
-/** A row without what logs may differ in: blank texts at its end may be there or not. */
+/** A row without the part in which logs may differ: empty texts at its end may be present or absent. */
 function comparable({ texts, expiresAt, ...row }: LogRow): LogRow {
   const last = texts.findLastIndex((text) => text !== "");
   return { ...row, expiresAt, texts: texts.slice(0, last + 1) };
@@ -21,11 +21,11 @@ function comparable({ texts, expiresAt, ...row }: LogRow): LogRow {
 
 const withoutTexts = ({ number, head, expiresAt }: LogRow) => ({ number, head, expiresAt });
 
-/** The number of a row that a driver inserts today. */
+/** The number of a row that a driver would insert today. */
 const TODAY = Date.now() * 2048;
 const LARGEST = Number.MAX_SAFE_INTEGER;
 
-/** Streams that a backend may confuse if it joins names without care. */
+/** Streams that a backend may confuse if it concatenates names carelessly. */
 const stream = fc.constantFrom(
   ...["a", "a ", "A", "a:", "a:1", "a:0000000000000001", "a%3A", "a\0", "$a.b", "é", "e\u0301", "💬", "p/a"],
 );
@@ -36,7 +36,10 @@ const number = fc.oneof(
   fc.constantFrom(LARGEST - 1),
 );
 const DAY = 24 * 60 * 60 * 1_000;
-/** Midnight after so many days. In the future, as the backend may delete what expired; whole seconds, as it may count those. */
+/**
+ * Midnight after `days` days. In the future, because the backend may delete expired rows; whole seconds, because it may count
+ * those.
+ */
 const inDays = (days: number) => (Math.ceil(Date.now() / DAY) + days) * DAY;
 const time = fc.integer({ min: 1, max: 9 }).map(inDays);
 const text = fc.constantFrom("", "a", "text", "ü💬\0", "$set");
@@ -48,7 +51,7 @@ const insertStep = fc.record({
     {
       number,
       head: fc.constantFrom("", "{}", "ÿ\0$"),
-      // A row with texts has all that an amendment may name.
+      // A row with texts has every index that an amendment may use.
       texts: fc.oneof(fc.constant([]), fc.tuple(text, text, text)),
       expiresAt: time,
     },
@@ -92,7 +95,7 @@ const steps = fc.array(
   { minLength: 5, maxLength: 20 },
 );
 
-/** Does the same to a log and to one in memory. All that is read must be the same. */
+/** Applies the same steps to a log and to one in memory. All reads must return the same. */
 async function compare(log: RecordLog, todo: typeof steps extends fc.Arbitrary<infer Steps> ? Steps : never) {
   const memory = new MemoryRecordLog();
   const prefix = newStream();
@@ -103,7 +106,7 @@ async function compare(log: RecordLog, todo: typeof steps extends fc.Arbitrary<i
       const expected = await memory.insert(own, step.row);
       expect(inserted === true, "whether the row is inserted").toBe(expected === true);
       if (typeof inserted !== "boolean" && typeof expected !== "boolean") {
-        expect(comparable(inserted), "the row that was there").toEqual(comparable(expected));
+        expect(comparable(inserted), "the existing row").toEqual(comparable(expected));
       }
     } else if (step.kind === "amend") {
       await log.amend(own, step.amendments);
@@ -121,7 +124,9 @@ async function compare(log: RecordLog, todo: typeof steps extends fc.Arbitrary<i
   }
 }
 
-/** Inserts rows with three texts, each with its expiry; returns how to read the expiries, in the order of the numbers. */
+/**
+ * Inserts rows with three texts, each with its expiry; returns a function that reads the expiries, in the order of the numbers.
+ */
 async function withExpiries(
   log: RecordLog,
   own: string,
@@ -133,7 +138,7 @@ async function withExpiries(
   return async () => (await whole(log, own)).map((row) => row.expiresAt).reverse();
 }
 
-/** The tests of each verb against the contract of `RecordLog`. */
+/** Tests of each verb against the contract of `RecordLog`. */
 export function declareVerbs(test: DeclareLogTest): void {
   test("does what the log in memory does, for streams with similar names", (harness) =>
     withLog(harness, async (log) => {
@@ -219,7 +224,7 @@ export function declareVerbs(test: DeclareLogTest): void {
       await log.amend(own, [{ from: 1, to: 6, extend: { to: inDays(5), atLeast: inDays(3) } }]);
       const extended = [undefined, inDays(2), inDays(5), inDays(5), inDays(7), inDays(3)];
       expect(await expiries()).toEqual(extended);
-      // Late, and done twice.
+      // A late amendment, made twice.
       await log.amend(own, [{ from: 1, to: 6, extend: { to: inDays(4), atLeast: 0 } }]);
       await log.amend(own, [{ from: 1, to: 6, extend: { to: inDays(4), atLeast: 0 } }]);
       expect(await expiries()).toEqual(extended.with(1, inDays(4)));
@@ -289,7 +294,7 @@ export function declareVerbs(test: DeclareLogTest): void {
       // 1,024 bytes of UTF-8.
       const own = `${"é:%".repeat(255)}${crypto.randomUUID().slice(0, 4)}`;
       expect(Buffer.byteLength(own)).toBe(1_024);
-      // The driver counts 17 bytes a text beyond its own, and never fills a row of 32 MiB.
+      // The driver counts 17 bytes in addition to the bytes of each text, and never fills a row of 32 MiB.
       const head = "h".repeat(16 * 1024);
       const room = Math.min(log.capabilities.maxRowBytes, 32 * 1024 ** 2) - head.length;
       const expiresAt = inDays(1);

@@ -79,7 +79,7 @@ export class Actor {
     const isDone =
       (await this.#caller.read(thread, whole)) && (await this.#finish(operation, workload.callerName()));
     if (thread.model && (!isDone || !(await this.#caller.read(thread, whole))))
-      throw new SimulationFailure("availability", "a call failed, though nothing was wrong");
+      throw new SimulationFailure("availability", "a call failed, although there was no fault");
   }
 
   async #act(): Promise<void> {

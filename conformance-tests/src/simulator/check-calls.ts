@@ -103,7 +103,7 @@ export function checkDeletion(
   if (!momentOf(model, { ...call, ...began }, null))
     throw new SimulationFailure(
       "deletion",
-      `${id} was ${outcome.outcome}, but the thread was there all the time`,
+      `${id} was ${outcome.outcome}, but the thread existed all the time`,
     );
   if (expectedRevision !== undefined && expectedRevision !== null)
     throw new SimulationFailure(

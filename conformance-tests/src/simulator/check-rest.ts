@@ -49,7 +49,7 @@ export class RestChecks {
     if (commit && current.expiresAt === undefined)
       throw new SimulationFailure(
         "known outcome",
-        `the outcome of ${id} was called unknown, it is ${commit.revision}`,
+        `the outcome of ${id} was reported as unknown, but is ${commit.revision}`,
       );
   }
 

@@ -22,7 +22,7 @@ interface Order extends Fate {
   reached(): void;
 }
 
-/** A network without faults, except those that it is told. */
+/** A network with only the faults that a script requests. */
 export class DirectedNetwork extends Network {
   readonly #scheduler: Scheduler;
   readonly #orders: Order[] = [];

@@ -41,7 +41,7 @@ export class Counters {
     this.counts.set(name, (this.counts.get(name) ?? 0) + by);
   }
 
-  /** Keeps the largest value that was ever given. */
+  /** Keeps the largest of all given values. */
   largest(name: string, value: number): void {
     if (value > (this.counts.get(name) ?? Number.NEGATIVE_INFINITY)) this.counts.set(name, value);
   }

@@ -41,7 +41,7 @@ export class Expiries {
     if (expiresAt < earlier)
       throw new SimulationFailure(
         "expiry",
-        `a commit expires at ${expiresAt}, one of before with the same ttl at ${earlier}`,
+        `a commit expires at ${expiresAt}, an earlier one with the same ttl at ${earlier}`,
       );
     this.#times.set(ttlMs, expiresAt);
   }

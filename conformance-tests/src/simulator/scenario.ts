@@ -235,7 +235,7 @@ class ScenarioRun {
       scheduler.settled();
     });
     await scheduler.run();
-    if (!isCalm) this.#world.fail("hangs", "a call never ended, though nothing was wrong");
+    if (!isCalm) this.#world.fail("hangs", "a call never ended, although there was no fault");
   }
 
   #begin(client: SimulatedClient, within: number): void {

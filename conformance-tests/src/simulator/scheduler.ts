@@ -116,7 +116,7 @@ export class Scheduler {
           reject(error);
         }
       };
-      // A tick that is asked for by a microtask comes after all microtasks.
+      // A tick that a microtask requests comes after all microtasks.
       const afterMicrotasks = () => {
         if (performance.now() < turnEnds) return process.nextTick(runEvents);
         setImmediate(() => {

@@ -23,7 +23,7 @@ export interface SimulateOptions extends Pick<SimulationOptions, "createDriver">
 }
 
 /**
- * Runs simulations one after the other until they took `steps` steps, or one fails. The report names the seed of a run that
+ * Runs simulations one after the other until they have taken `steps` steps, or one fails. The report names the seed of a run that
  * failed; the same seed replays it, step by step.
  */
 export async function simulate(options: SimulateOptions): Promise<SimulationReport> {

@@ -62,7 +62,7 @@ export class ThreadModel implements RowListener {
   /** The tokens of the roots that have a first row. */
   readonly #begun = new Set<string>();
   readonly #revisions = new Set<Revision>();
-  /** The newest commit of each id, whatever its change. */
+  /** The newest commit of each id, with any change. */
   readonly #newest = new Map<
     string,
     { incarnation: string; n: number; caller: string | undefined; at: number }
@@ -241,7 +241,7 @@ export class ThreadModel implements RowListener {
     if (head.n !== expected) this.#fail("count", `commit ${head.n} in the place of commit ${expected}`);
     if (before && end) this.#checkAlive(row, end);
     const revision = formatRevision(head.incarnation, head.n);
-    if (this.#revisions.has(revision)) this.#fail("revision", `revision ${revision} was given again`);
+    if (this.#revisions.has(revision)) this.#fail("revision", `revision ${revision} was reused`);
     this.#revisions.add(revision);
     const id = head.operationId ?? "";
     const operation: Operation | undefined = operations.get(keyOf({ id, digest: head.digest ?? "" }));

@@ -1,6 +1,7 @@
 /**
- * `node test/golden/make.ts` writes what threads of today's format look like in a record log and in the states of memory
- * stores, and what was given out for them. Once for each version of the format: a file that is there is never written again.
+ * `node test/golden/make.ts` writes threads in the current format, as the rows of a record log and as the states of memory
+ * stores, with the facts that their writes returned. It runs once for each version of the format: an existing file is never
+ * overwritten.
  */
 import { writeFileSync } from "node:fs";
 import { MemoryDriver, RecordLogDriver } from "@scrollback/store-core";

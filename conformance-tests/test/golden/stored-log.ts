@@ -3,7 +3,7 @@ import { type LogRow, MemoryRecordLog } from "@scrollback/store-core";
 /** The rows of a log in a golden file, by stream. */
 export type StoredLog = Readonly<Record<string, readonly LogRow[]>>;
 
-/** Smaller than rows of a log may be: beside a head 3 KiB fit, so that a message of some kilobytes is split across rows. */
+/** Smaller than the rows of a log may be: 3 KiB fit beside a head, so that a message of some kilobytes is split across rows. */
 const MAX_ROW_BYTES = 19 * 1024;
 
 /** A log that remembers the names of its streams. */

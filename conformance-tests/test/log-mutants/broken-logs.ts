@@ -11,10 +11,10 @@ import {
 /** A log in memory that breaks the contract of `RecordLog` in one way. */
 type Broken = Partial<Pick<RecordLog, "insert" | "read" | "amend" | "streams">>;
 
-/** The name of the log without a fault. Where a test fails it, the failures of the others say nothing. */
+/** The name of the log without a fault. If a test fails on it, the failures on the other logs prove nothing. */
 export const SOUND = "has no fault";
 
-/** By what each does wrong; `sound` is the log without the fault. */
+/** By fault; `sound` is the log without the fault. */
 export const brokenLogs: Readonly<Record<string, (sound: MemoryRecordLog) => Broken>> = {
   "reports an insert under a used key": (sound) => ({
     async insert(stream, row) {
@@ -158,7 +158,7 @@ const listing = (sound: MemoryRecordLog, change: (page: StreamPage) => StreamPag
   streams: async (request) => change(await sound.streams(request)),
 });
 
-/** With another expiry in the place of an extension. */
+/** Replaces an extension by another expiry. */
 const extending = (
   sound: MemoryRecordLog,
   change: (extend: NonNullable<Amendment["extend"]>) => {

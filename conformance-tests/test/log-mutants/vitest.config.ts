@@ -5,7 +5,7 @@ export default defineConfig({
   test: {
     root: import.meta.dirname,
     include: ["*.fixture.ts"],
-    // A driver over a log that breaks its contract may never return, so the tests with a driver are left out.
+    // A driver on a log that breaks its contract may never return, so the tests with a driver are left out.
     testNamePattern:
       /record log\W+(does what|reads rows|amends (the|no)|keeps the|extends only|leaves the|makes all|lets one|takes a row|returns when|lists|refuses|sends few)/,
     reporters: ["json"],

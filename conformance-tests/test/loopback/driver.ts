@@ -38,10 +38,10 @@ interface Waiting {
   reject(error: Error): void;
 }
 
-/** A driver for {@link serve}: one connection, made by the first request and made anew after it was lost. */
+/** A driver for {@link serve}: one connection, made by the first request and again after it was lost. */
 export class LoopbackDriver implements Driver {
   readonly capabilities = capabilities;
-  /** For how long a reply is waited for. */
+  /** The time limit of a reply. */
   replyTimeoutMs = 4_000;
   readonly #port: number;
   readonly #waiting = new Map<number, Waiting>();
@@ -98,7 +98,7 @@ export class LoopbackDriver implements Driver {
     const socket = this.#connected();
     return await new Promise((resolve, reject) => {
       socket.write(`${JSON.stringify(request)}\n`);
-      // A connection that has gone silent may never tell: the next request gets a new one.
+      // A silent connection may never report its end: the next request gets a new one.
       const timer = Number.isFinite(this.replyTimeoutMs)
         ? setTimeout(() => socket.destroy(new ConnectionLost("timeout")), this.replyTimeoutMs)
         : undefined;
@@ -137,7 +137,7 @@ export class LoopbackDriver implements Driver {
   }
 }
 
-/** What a child process imports. */
+/** The function that a child process imports. */
 export function connect(port: unknown): LoopbackDriver {
   return new LoopbackDriver(Number(port));
 }

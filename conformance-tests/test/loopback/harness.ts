@@ -6,8 +6,8 @@ import { LoopbackDriver } from "./driver.ts";
 import { serve } from "./server.ts";
 
 /**
- * The memory driver behind a TCP server of this process: a backend with a network and other processes, without any
- * server to install. `wrap` stands between each client and its users.
+ * The memory driver behind a TCP server in this process: a backend with a network and other processes, without a server to
+ * install. `wrap` wraps the driver of each client.
  */
 export async function loopbackHarness(
   wrap: (driver: LoopbackDriver) => Driver = (driver) => driver,

@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 
-/** Calls `take` with each line that arrives. Only a line feed ends one: readline also ends them at U+2028, which JSON does not escape. */
+/** Calls `take` with each line. Only a line feed ends a line: readline also ends lines at U+2028, which JSON does not escape. */
 export function onLine(socket: Socket, take: (line: string) => void): void {
   let pieces: Buffer[] = [];
   socket.on("data", (chunk: Buffer) => {

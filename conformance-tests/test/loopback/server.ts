@@ -3,14 +3,14 @@ import { type AddressInfo, createServer, type Socket } from "node:net";
 import { type Driver, StoreError, type StoreErrorCode } from "@scrollback/store-core";
 import { onLine } from "./lines.ts";
 
-/** One line a request: which verb of the driver behind the server, and its argument. */
+/** One line per request: a verb of the driver behind the server, and its argument. */
 export interface Request {
   readonly id: number;
   readonly verb: "commit" | "read" | "delete" | "list" | "setup";
   readonly argument: unknown;
 }
 
-/** One line a reply, to the request of the same id. */
+/** One line per reply, to the request with the same id. */
 export type Reply = { readonly id: number } & (
   | { readonly result: unknown }
   | { readonly failure: string; readonly code?: StoreErrorCode }

@@ -11,7 +11,7 @@ import { wrapDriver } from "../../src/wrapped-driver.ts";
 import { asking, whole } from "./changed-requests.ts";
 import type { Mutant } from "./mutant.ts";
 
-/** A driver that does a commit in two steps. */
+/** A driver that makes a commit in two steps. */
 const twoSteps =
   (
     first: (request: CommitRequest) => Partial<CommitRequest>,
@@ -31,7 +31,7 @@ const twoSteps =
 const recode = (record: string, write: (value: unknown) => string) =>
   record.slice(0, 15) + write(jsonCodec.decode(record.slice(15)));
 
-/** Drivers that break a promise by what they write. */
+/** Drivers that break a promise in their writes. */
 export const brokenCommits: readonly Mutant[] = [
   {
     name: "reverses a batch",

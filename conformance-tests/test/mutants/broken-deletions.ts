@@ -6,14 +6,14 @@ import { memoryHarness } from "../memory-harness.ts";
 import { asking } from "./changed-requests.ts";
 import type { Mutant } from "./mutant.ts";
 
-/** A driver that says its deletions take long to be complete, so that no test waits for that. */
+/** A driver whose capabilities declare slow deletions, so that no test waits for their completion. */
 const slowlyForgetting = (driver: Driver, instead: Partial<Driver>): Driver =>
   wrapDriver(driver, {
     capabilities: { ...driver.capabilities, deletedWithinMs: 86_400_000 },
     ...instead,
   });
 
-/** A driver that does something with a commit that depends on how often its thread was deleted. */
+/** A driver that changes a commit, depending on the number of deletions of its thread. */
 const afterDeletions =
   (change: (request: CommitRequest, deletions: number) => Partial<CommitRequest>) => (driver: Driver) => {
     const deletions = new Map<string, number>();
@@ -31,7 +31,7 @@ const isCopy = ({ operationId }: CommitRequest) => operationId.startsWith("copy:
 const progressIn = ({ metadata }: CommitRequest) =>
   metadata?.includes("scrollback.copy") ? metadata : undefined;
 
-/** Drivers that break what is promised of deletions and copies. */
+/** Drivers that break a promise about deletions and copies. */
 export const brokenDeletions: readonly Mutant[] = [
   {
     name: "hides a deleted thread and keeps its content",

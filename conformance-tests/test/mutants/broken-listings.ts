@@ -4,11 +4,11 @@ import { loopbackHarness } from "../loopback/harness.ts";
 import { asking } from "./changed-requests.ts";
 import type { Mutant } from "./mutant.ts";
 
-/** A driver that changes what a listing is asked for. */
+/** A driver that changes the request of a listing. */
 const listing = (change: (request: ListRequest) => Partial<ListRequest>) => (driver: Driver) =>
   wrapDriver(driver, { list: (request) => driver.list({ ...request, ...change(request) }) });
 
-/** A driver that changes what it reads. */
+/** A driver that changes the result of a read. */
 const showing = (change: (view: ThreadView) => Partial<ThreadView>) => (driver: Driver) =>
   wrapDriver(driver, {
     async read(request) {
@@ -17,13 +17,13 @@ const showing = (change: (view: ThreadView) => Partial<ThreadView>) => (driver: 
     },
   });
 
-/** Where the time of a record stands. */
+/** The position of the time in a record. */
 const [TIME_START, TIME_END] = [2, 15];
 const timeOf = (record: string) => Number(record.slice(TIME_START, TIME_END));
 const withTime = (record: string, time: number) =>
   record.slice(0, TIME_START) + String(time).padStart(TIME_END - TIME_START, "0") + record.slice(TIME_END);
 
-/** A driver that remembers the threads that it has written, and shows some of them at the end of each listing. */
+/** A driver that records the threads that it has written, and adds some of them to the end of each listing. */
 const alsoListing =
   (isShown: (id: string, driver: Driver) => Promise<boolean>, forgetsDeleted: boolean) =>
   (driver: Driver) => {
@@ -61,10 +61,10 @@ const isGone = async (threadId: string, driver: Driver) => {
   return (await driver.read({ threadId, ...nothing })).revision === null;
 };
 
-/** The drivers of all namespaces that a mutant has made. */
+/** The drivers of all namespaces of a mutant. */
 const namespaces: Driver[] = [];
 
-/** Drivers that break what is promised of times and listings. */
+/** Drivers that break a promise about times and listings. */
 export const brokenListings: readonly Mutant[] = [
   {
     name: "returns the reader's times",

@@ -7,7 +7,7 @@ import type { Mutant } from "./mutant.ts";
 const createdAt = (record: string) =>
   Number((jsonCodec.decode(record.slice(15)) as ChatMessage).createdAt ?? 0);
 
-/** Drivers that break a promise by what they read, or whose thread they read. */
+/** Drivers that break a promise in what they read, or in which thread they read. */
 export const brokenReads: readonly Mutant[] = [
   {
     name: "orders by the messages' own clocks",

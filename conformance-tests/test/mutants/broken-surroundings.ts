@@ -17,7 +17,7 @@ import type { Mutant } from "./mutant.ts";
 
 const loopback = (wrap: (driver: LoopbackDriver) => Driver) => () => loopbackHarness(wrap);
 
-/** The memory driver with a change to how threads are taken out of it and put into it. */
+/** The memory driver with a change to the export and import of threads. */
 const memoryThatMoves = (change: (driver: MemoryDriver) => Partial<Driver>) => async (): Promise<Harness> => {
   const driver = new MemoryDriver();
   return await memoryHarness(wrapDriver(driver, change(driver)));
@@ -41,10 +41,13 @@ const amendingOneByOne = (
   classifyError: (error) => log.classifyError(error),
 });
 
-/** How many commits a pool of connections sends at once; the default of MongoDB's client, the largest of those known. */
+/**
+ * The number of commits that a pool of connections sends at once: the default of MongoDB's client, the largest of the known
+ * pools.
+ */
 const POOL_SIZE = 100;
 
-/** A driver that sends so many commits at once. The others wait for one to end, and for ever once the driver is closed. */
+/** A driver that sends this number of commits at once. The others wait until one ends, and forever once the driver is closed. */
 function withPool(driver: LoopbackDriver): Driver {
   const waiting: (() => void)[] = [];
   let busy = 0;
@@ -69,7 +72,7 @@ function withPool(driver: LoopbackDriver): Driver {
 
 const whole = { limit: Number.POSITIVE_INFINITY, before: undefined, after: undefined, metadata: false };
 
-/** Backends that break a promise where they meet a network, other processes, what lies at rest, or a state. */
+/** Backends that break a promise about a network, other processes, data at rest, or a state. */
 export const brokenSurroundings: readonly Mutant[] = [
   {
     name: "returns an empty history in an outage",

@@ -13,8 +13,8 @@ export const mutants: readonly Mutant[] = [
   ...brokenDeletions,
 ];
 
-/** The name of the backend that the mutants are made of, which is not broken. */
+/** The name of the backend without a fault, from which the mutants are made. */
 export const SOUND = "is sound";
 
-/** The name of a backend that is not broken, and takes its time as any does on a busy machine. */
+/** The name of a backend without a fault that is slow, like every backend on a busy machine. */
 export const SLOW = "is slow";

@@ -8,13 +8,13 @@ import { memoryHarness } from "../memory-harness.ts";
 /** A backend that is broken on purpose. */
 export interface Mutant {
   readonly name: string;
-  /** The clause that the suite must fail it by. */
+  /** The clause that must fail. */
   readonly breaks: string;
-  /** What a failure must say, where it is a figure that an author of an adapter has to find the cause of. */
+  /** A text that the failure must contain, if it shows a figure whose cause an adapter's author must find. */
   readonly says?: RegExp;
-  /** What is broken stands between a sound driver of the memory harness and its users … */
+  /** Wraps a sound driver of the memory harness with the fault … */
   driver?(driver: Driver): Driver;
-  /** … or in a harness of its own. */
+  /** … or replaces the harness. */
   createHarness?(): Promise<Harness>;
 }
 

@@ -7,7 +7,7 @@ import { wrapDriver } from "../../src/wrapped-driver.ts";
 import { memoryHarness } from "../memory-harness.ts";
 import { SLOW } from "./index.ts";
 
-/** More than half of the shortest time to live that a test begins with. */
+/** More than half of the shortest time to live in a test. */
 const DELAY_MS = 700;
 
 const options: ConformanceOptions = {
@@ -29,7 +29,7 @@ const options: ConformanceOptions = {
   },
 };
 
-// What expires, where the tests have to be in time.
+// Only tests of expiry, in which the time matters.
 describe(SLOW, () => {
   for (const [id, clause] of Object.entries(clauses)) {
     const declare: typeof clause.declare = (test) =>

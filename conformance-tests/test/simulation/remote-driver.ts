@@ -1,15 +1,15 @@
 import type { Driver, ErrorClassification, MemoryDriver } from "@scrollback/store-core";
 import { ConnectionLost, type SimulatedClient, type World } from "../../src/simulator/index.ts";
 
-/** What happened to a thread, in the order of the effects. */
+/** Receives the commits to a thread, in the order of their effects. */
 export type OnCommit = (
   request: Parameters<Driver["commit"]>[0],
   outcome: Awaited<ReturnType<Driver["commit"]>>,
 ) => void;
 
 /**
- * A memory driver behind the simulated network: requests and replies are lost, late or doubled, and the process may crash
- * between any two. The memory driver itself goes on, as a server would.
+ * A memory driver behind the simulated network: requests and replies are lost, delayed or repeated, and the process may crash
+ * between any two. The memory driver itself keeps running, as a server would.
  */
 export function remoteDriver(
   world: World,
@@ -30,7 +30,7 @@ export function remoteDriver(
     capabilities: memory.capabilities,
     commit: client.untilCrash((request) =>
       send(true, `commit ${request.operationId}`, async (isEcho) => {
-        // The driver is called in this process and cannot be called twice with one incarnation: each call has its own.
+        // The driver runs in this process and cannot be called twice with one incarnation: each call has its own.
         const newIncarnation = isEcho ? `${request.newIncarnation}-again` : request.newIncarnation;
         const outcome = await memory.commit({ ...request, newIncarnation });
         onCommit(request, outcome);

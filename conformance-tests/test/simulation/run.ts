@@ -50,7 +50,7 @@ interface Change {
   readonly metadata: unknown;
 }
 
-/** What a caller tries to get done, under one operation id. */
+/** A change that a caller attempts, with one operation id. */
 interface Operation {
   readonly id: string;
   readonly change: Change;
@@ -58,7 +58,7 @@ interface Operation {
   readonly commits: { readonly revision: Revision; readonly at: number }[];
 }
 
-/** The thread from one moment on. */
+/** The thread from one moment to the next commit. */
 interface State {
   readonly at: number;
   readonly revision: Revision | null;
@@ -67,7 +67,7 @@ interface State {
   readonly expiresAt: number;
 }
 
-/** Each commit is made once, as a whole, and each read is the thread of one moment of the read. */
+/** Checks that each commit takes place once, as a whole, and that each read returns the thread at one moment of the read. */
 class StoreScenario implements Scenario {
   readonly #world: World;
   readonly #memory: MemoryDriver;
@@ -118,14 +118,14 @@ class StoreScenario implements Scenario {
     const operation = this.#operations.get(id) as Operation;
     const before = this.#now();
     const last = operation.commits.at(-1);
-    // A thread that has expired forgets its operations.
+    // An expired thread forgets its operations.
     const hasExpired =
       last && this.#history.some(({ at, expiresAt }) => at >= last.at && expiresAt <= this.wall());
-    // Of a thread that lives on, only the newest 64 operations need be known.
+    // If the thread continues, only the newest 64 operations must be remembered.
     const since = last ? this.#history.filter(({ at }) => at > last.at).length : 0;
     if (last && !hasExpired && since < REMEMBERED_OPERATIONS)
       this.#fail("C4", `${id} was committed as ${last.revision} and as ${revision}`);
-    if (this.#revisions.has(revision)) this.#fail("C5", `${revision} was given again`);
+    if (this.#revisions.has(revision)) this.#fail("C5", `${revision} was reused`);
     this.#revisions.add(revision);
     const { expectedRevision, change } = operation;
     if (expectedRevision !== undefined && expectedRevision !== before.revision)
@@ -210,7 +210,7 @@ class StoreScenario implements Scenario {
       if (ended.error.code === "CONFLICT") {
         const isRight = this.#during(when).every(({ revision }) => revision === expectedRevision);
         if (expectedRevision === undefined || isRight)
-          this.#fail("C5", `${id} was refused at what it expects`);
+          this.#fail("C5", `${id} was refused at the revision that it expects`);
         return;
       }
       await this.#world.sleep(client, random.next() * 3_000);
@@ -243,7 +243,7 @@ class StoreScenario implements Scenario {
     if (metadata !== state.metadata) this.#fail("C18", `a read of ${revision} returned ${String(metadata)}`);
   }
 
-  /** A state that is serialised restores whole in a process of its own, and changes nothing where the thread is. */
+  /** A serialised state must restore completely in another process, and change nothing if the thread exists. */
   async #restore(client: SimulatedClient, stores: StoreFactory): Promise<void> {
     const state = this.#now();
     const when = this.#world.interval();
@@ -269,13 +269,13 @@ class StoreScenario implements Scenario {
       this.#fail("C10", `a state of ${state.revision} restored as something else`);
   }
 
-  /** The thread now. */
+  /** The current thread. */
   #now(): State {
     const state = this.#history.at(-1) as State;
     return state.expiresAt <= this.wall() ? { ...(this.#history[0] as State), at: state.at } : state;
   }
 
-  /** What the thread was at some moment of a call. */
+  /** The states of the thread during a call. */
   #during({ start }: Interval): State[] {
     const first = this.#history.findLastIndex(({ at }) => at <= start);
     const states = this.#history.slice(first);

@@ -1,6 +1,6 @@
 import { type Mutant, off } from "./mutant.ts";
 
-/** Rules of the deletion of threads. */
+/** Rules about the deletion of threads. */
 export const deletionMutants: readonly Mutant[] = [
   off("a freed row is no end", "its scene", ["chain", "isEnd", "if (isFreed(row, head)) return false;", ""]),
   off("an end has its root, or the row below", "its scene", [

@@ -1,8 +1,7 @@
 import { type Mutant, off } from "./mutant.ts";
 
 /**
- * Rules whose absence a run notices that follows a script: several rare events must meet, which random runs hardly ever
- * bring together.
+ * Rules whose absence only a scripted run detects: it needs several rare events together, which random runs hardly ever combine.
  */
 export const directedMutants: readonly Mutant[] = [
   off(

@@ -1,10 +1,10 @@
 import type { ProfileName } from "../../src/simulator/index.ts";
 import type { SourceChange } from "./mutate.ts";
 
-/** The run that notices a mutant: one that is drawn at random, or the one of scenes.ts that has the rule's name. */
+/** The run that detects a mutant: a random one, or the scene in scenes.ts with the rule's name. */
 export type Catcher = readonly [profile: ProfileName, seed: number] | "its scene";
 
-/** A rule of the record log, switched off. */
+/** A rule of the record log that is switched off. */
 export interface Mutant {
   readonly rule: string;
   readonly changes: readonly SourceChange[];

@@ -1,6 +1,6 @@
 import { type Mutant, off } from "./mutant.ts";
 
-/** Rules whose absence runs notice that are drawn at random. */
+/** Rules whose absence random runs detect. */
 export const mutants: readonly Mutant[] = [
   off(
     "a thread expires 72 h before its rows",

@@ -1,15 +1,15 @@
-/** What is put into a declaration of the driver's source in the place of something else. */
+/** A replacement inside a declaration of the driver's source. */
 export interface SourceChange {
   /** The file, in `packages/store-core/src/record-log/`. */
   readonly file: string;
-  /** The name of the function, method or constant that is changed. */
+  /** The name of the changed function, method or constant. */
   readonly inside: string;
-  /** What stands there exactly once, and what replaces it. */
+  /** A text that the declaration contains exactly once, and its replacement. */
   readonly from: string;
   readonly to: string;
 }
 
-/** @throws Error where there is no such declaration, or where `from` does not stand there exactly once. */
+/** @throws Error if the declaration does not exist, or does not contain `from` exactly once. */
 export function mutate(source: string, { file, inside, from, to }: SourceChange): string {
   const [start, end] = declarationOf(source, inside, file);
   const declaration = source.slice(start, end);
@@ -18,7 +18,9 @@ export function mutate(source: string, { file, inside, from, to }: SourceChange)
   return source.slice(0, start) + declaration.replace(from, () => to) + source.slice(end);
 }
 
-/** Where a declaration begins and ends. The formatter puts its closing brace alone on a line, indented as its first line is. */
+/**
+ * The start and the end of a declaration. The formatter puts its closing brace on a separate line, indented like its first line.
+ */
 function declarationOf(source: string, name: string, file: string): [start: number, end: number] {
   const matches = [
     ...source.matchAll(new RegExp(`^()(?:export )?const ${name} = .*;$`, "gm")),

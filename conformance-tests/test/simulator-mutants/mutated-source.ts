@@ -1,6 +1,6 @@
 /**
- * Loaded before a process's own modules: `@scrollback/store-core` is its source there, with the changes of the environment's
- * `MUTANT_CHANGES`.
+ * Loaded before a process's own modules: replaces `@scrollback/store-core` by its source, with the changes in the environment
+ * variable `MUTANT_CHANGES`.
  */
 import { registerHooks } from "node:module";
 import { mutate, type SourceChange } from "./mutate.ts";

@@ -6,8 +6,8 @@ import { SimulationFailure } from "../../src/simulator/failure.ts";
 import { DAY, HOUR, MINUTE } from "../../src/simulator/network.ts";
 
 /**
- * By rule: a simulated run that follows a script, and that a driver without the rule fails. Such a run needs several rare
- * events at the right moments, which runs that are drawn at random hardly ever bring together.
+ * By rule: a simulated run that follows a script and that a driver without the rule fails. It needs several rare events at the
+ * right moments, which random runs hardly ever combine.
  */
 export type Scene = (run: DirectedRun) => Promise<void>;
 
@@ -18,7 +18,7 @@ const expiring = (ttlMs: number, change: DirectedChange = message): DirectedChan
   settings: { ttlMs },
 });
 
-/** For so many days a client writes much and keeps little, and the backend deletes what was freed. */
+/** For this number of days a client writes many messages and keeps few, and the backend deletes the freed rows. */
 async function passDays(run: DirectedRun, client: SimulatedClient, days: number): Promise<void> {
   for (let day = 0; day < days; day++) {
     await run.commitEach(client, 100, few);
@@ -28,8 +28,8 @@ async function passDays(run: DirectedRun, client: SimulatedClient, days: number)
 }
 
 /**
- * A thread whose lowest rows are: one message; what `second` commits; six rows without messages; then so many rows of 12
- * messages. Who asks for the oldest 4 messages finds the end of the messages in the lowest rows, if it can.
+ * A thread whose lowest rows are: one message; the commits of `second`; six rows without messages; then `rows` rows of 12
+ * messages. A reader of the oldest 4 messages finds the end of the messages in the lowest rows, if it can.
  */
 async function makeOldestRows(
   run: DirectedRun,
@@ -54,7 +54,7 @@ export const scenes: Readonly<Record<string, Scene>> = {
     await sent;
     await run.commit(other, expiring(HOUR, { drop: 1 }));
     await run.wait(6 * DAY);
-    // All rows of the other client are gone, and its key is free.
+    // All rows of the other client are deleted, and its key is free.
     run.deleteExpired();
     await late;
   },
@@ -64,7 +64,7 @@ export const scenes: Readonly<Record<string, Scene>> = {
     await run.commitEach(client, 2, expiring(7 * DAY));
     await run.commit(client, expiring(7 * DAY, { drop: 1 }));
     await run.commitEach(client, 100, expiring(7 * DAY));
-    // The row of the dropped message is freed, and not deleted yet.
+    // The row of the dropped message is freed and not yet deleted.
     await run.commitEach(client, 40, expiring(30 * DAY));
   },
 
@@ -80,7 +80,7 @@ export const scenes: Readonly<Record<string, Scene>> = {
     await run.commitEach(second, 100, expiring(HOUR));
     await run.wait(3 * DAY);
     run.deleteExpired();
-    // The row that is late now expires in weeks by its own head.
+    // The late row now expires in weeks, by its own head.
     await run.wait(3 * DAY);
     run.deleteExpired();
     await run.read(first);
@@ -109,7 +109,7 @@ export const scenes: Readonly<Record<string, Scene>> = {
     const stored = run.model.end;
     await run.commitEach(writer, 3, message);
     if (!stored) throw new RangeError("the thread has an end");
-    // Somebody puts the row of another operation in its place, as by restoring a copy that went on elsewhere.
+    // The row is replaced by the row of another operation, as after restoring a copy that continued elsewhere.
     const { row } = stored;
     const head = JSON.stringify({ ...JSON.parse(row.head), t: "another token", o: "another operation" });
     run.model.rows.replace(stored, { ...row, head });
@@ -124,7 +124,7 @@ export const scenes: Readonly<Record<string, Scene>> = {
     const second = run.direct(client, /insert .*\(no commit\)/, { requestMs: 1_000 });
     const uploading = run.commit(client, { append: "uu", isLarge: true });
     await second;
-    // Late for the fragment under way, and not for the attempt as a whole.
+    // Late for the current fragment, but not for the attempt as a whole.
     client.setClock(-5.5 * MINUTE);
     await uploading;
   },
@@ -192,7 +192,7 @@ export const scenes: Readonly<Record<string, Scene>> = {
       await run.commit(writer, { append: "uuuuu" });
       await run.commit(writer, { drop: 5 });
     };
-    // The collection has made them blank, so no head lists them any more.
+    // The collection has blanked them, so no head lists them any more.
     await makeOldestRows(run, writer, dropAll, 40);
     await run.read(reader, oldest);
   },
@@ -238,7 +238,7 @@ export const scenes: Readonly<Record<string, Scene>> = {
     const settings = { maxMessages: 301 };
     await run.commitEach(client, 331, { append: "u", settings });
     await run.commit(client, { drop: 250, settings });
-    // Their numbers are given again, to messages of other kinds.
+    // Their numbers are assigned again, to messages of other kinds.
     await run.commitEach(client, 120, { append: "uoo", settings });
   },
 
@@ -326,7 +326,7 @@ export const scenes: Readonly<Record<string, Scene>> = {
   },
 };
 
-/** A writer must not go on where it finds a row that the row above was not inserted on. */
+/** A writer must not continue at a row on which the row above was not inserted. */
 async function expectDamageFound(commit: Promise<unknown>): Promise<void> {
   try {
     await commit;
@@ -334,5 +334,5 @@ async function expectDamageFound(commit: Promise<unknown>): Promise<void> {
     if (error instanceof SimulationFailure && StoreError.is(error.cause, "CORRUPT")) return;
     throw error;
   }
-  throw new SimulationFailure("damage", "a commit went on where a row of the thread is another one");
+  throw new SimulationFailure("damage", "a commit continued although a row was replaced");
 }

@@ -2,7 +2,7 @@ import { DirectedRun } from "../../src/simulator/directed-run.ts";
 import { type ProfileName, SimulationFailure, simulate } from "../../src/simulator/index.ts";
 import { scenes } from "./scenes.ts";
 
-// Simulates the driver of a process, which mutated-source.ts has changed, and tells what was found wrong.
+// Simulates the driver of a process, which mutated-source.ts has changed, and sends the problem that it found.
 
 const { MUTANT_SCENE, MUTANT_PROFILE, MUTANT_SEED, MUTANT_STEPS } = process.env;
 const found = MUTANT_SCENE === undefined ? await drawRuns() : await follow(MUTANT_SCENE);

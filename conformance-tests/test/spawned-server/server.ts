@@ -1,6 +1,6 @@
 /**
- * `node server.ts PORT FILE` adds the path of each request to the file and replies with all that is in it. A process below
- * it, in a session of its own, does so, as a database's does for each connection.
+ * `node server.ts PORT FILE` adds the path of each request to the file and replies with its content. A child process in a
+ * separate session does so, like a database's process for each connection.
  */
 import { fork } from "node:child_process";
 import { appendFileSync, readFileSync } from "node:fs";
