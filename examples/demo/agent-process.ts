@@ -1,7 +1,7 @@
 import { fork } from "node:child_process";
 import type { Assignment, Report } from "./agent.ts";
 
-/** An agent at work in a process of its own. */
+/** An agent that works in a separate process. */
 export interface AgentProcess {
   /** Settles when the process has ended; `"killed"` by a signal. Rejects when the agent failed. */
   readonly ended: Promise<"done" | "killed">;

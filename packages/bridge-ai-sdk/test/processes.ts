@@ -12,7 +12,7 @@ import type { Loaded } from "./serve.ts";
 
 const PROGRAM = fileURLToPath(new URL("server-process.ts", import.meta.url));
 
-// DynamoDB Local takes any credentials; they come to the client as a user's would, through the standard chain.
+// DynamoDB Local accepts any credentials; the client gets them through the standard chain, as in production.
 process.env.AWS_ACCESS_KEY_ID = "chats";
 process.env.AWS_SECRET_ACCESS_KEY = "any";
 

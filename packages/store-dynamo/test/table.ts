@@ -3,7 +3,7 @@ import { CreateTableCommand, DeleteTableCommand, type DynamoDBClient } from "@aw
 import { parseOptions } from "../src/options.ts";
 import { tableDefinition } from "../src/setup.ts";
 
-// DynamoDB Local takes any credentials; they come to the clients as a user's would, through the standard chain.
+// DynamoDB Local accepts any credentials; the clients get them through the standard chain, as in production.
 export const secret = "the-secret-of-the-suite";
 process.env.AWS_ACCESS_KEY_ID = "suite";
 process.env.AWS_SECRET_ACCESS_KEY = secret;

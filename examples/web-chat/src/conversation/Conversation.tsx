@@ -15,7 +15,7 @@ interface Props {
   readonly chatId: string;
   readonly stored: StoredChat | undefined;
   readonly draft: string;
-  /** Loads the chat anew. A message that was not taken is given back as a draft. */
+  /** Reloads the chat. A rejected message becomes the draft. */
   readonly onReload: (unsent?: ChatMessage) => Promise<void>;
   readonly onStarted: () => void;
   readonly onChanged: () => void;
@@ -64,7 +64,7 @@ export function Conversation({
   const loadOlder = async () => {
     const before = scroller.current?.scrollHeight ?? 0;
     await conversation.loadOlder().catch(() => onFailed("The earlier messages could not be loaded."));
-    // The messages that are on the screen stay where they are.
+    // The visible messages keep their position on the screen.
     requestAnimationFrame(() => scroller.current?.scrollBy({ top: scroller.current.scrollHeight - before }));
   };
 
