@@ -1,5 +1,5 @@
 // A long chat in a store that summarises it: `node examples/summarising-chat.ts [sqlite:chats.db | redis://… | …]`.
-// // The model is scripted, so the example runs offline. To use a provider's model, change only the model.
+// The model is scripted, so the example runs offline. To use a provider's model, change only the model.
 import { SummarizingReducer, withReducer } from "@scrollback/reducers";
 import { openStores } from "@scrollback/store-core";
 import { generateText, type ModelMessage } from "ai";

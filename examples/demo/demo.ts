@@ -13,8 +13,8 @@ import { type Entry, expectedEntries, prove, quantile } from "./proof.ts";
 import { checks, heading, paragraph, rows, startProgress, transcript, wrap } from "./screen.ts";
 
 // Shows the main use: an agent streams a conversation into a store and is killed in the middle. A second process continues
-// // from the state of the first one. Then the demo prints the content of the store and compares it with the conversation.
-// // Exit code 0 if all checks pass, 1 if a check fails, 2 for an unusable option, file or store.
+// from the state of the first one. Then the demo prints the content of the store and compares it with the conversation.
+// Exit code 0 if all checks pass, 1 if a check fails, 2 for an unusable option, file or store.
 
 const USAGE = `usage: npm run demo -- [--store <url>] [--max-messages <number>] [--file <jsonl>]
        npm run demo -- --look <folder of an earlier run> [--store <url>]`;

@@ -96,7 +96,7 @@ describe("amend", () => {
       row(1, ["one", "two", "three"], 100),
     ]);
     await log.amend("a", [{ from: 4, to: 5, extend: { to: 900, atLeast: 0 } }]);
-    expect((await readAll())[0]?.expiresAt, "an extension does not shorten an unlimited expiry").toBeUndefined();
+    expect((await readAll())[0]?.expiresAt, "a permanent row stays permanent").toBeUndefined();
     await log.amend("a", [{ from: 4, to: 5, expiresAt: 3 }]);
     expect((await readAll())[0]?.expiresAt).toBe(3);
     expect(await readAll("b")).toStrictEqual([row(2)]);

@@ -60,7 +60,7 @@ test("time and memory of a chat of 4 agents grow linearly with its turns", async
     large.push(await measure(TURNS));
   }
   // Four times the turns: a factor of 4 if linear, 16 if quadratic. The median, because the garbage of one round may be
-  // // collected in a later one.
+  // collected in a later one.
   const middle = (list: readonly Measure[], of: keyof Measure) =>
     list.map((one) => one[of]).toSorted((a, b) => a - b)[2] ?? Number.NaN;
   const ratio = (of: keyof Measure) => middle(large, of) / middle(small, of);
