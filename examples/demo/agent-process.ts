@@ -5,7 +5,7 @@ import type { Assignment, Report } from "./agent.ts";
 export interface AgentProcess {
   /** Settles when the process has ended; `"killed"` by a signal. Rejects when the agent failed. */
   readonly ended: Promise<"done" | "killed">;
-  /** Ends the process as a crash would, at any point. */
+  /** Kills the process at any point. */
   kill(): void;
 }
 

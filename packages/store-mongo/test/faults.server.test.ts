@@ -18,7 +18,7 @@ afterAll(() => server.stop());
 
 const collectionName = () => `suite-${crypto.randomUUID()}`;
 
-/** Stores on a collection of their own, through a proxy. */
+/** Stores on a separate collection, through a proxy. */
 async function proxiedStores(): Promise<{ proxy: TcpProxy; stores: StoreFactory } & AsyncDisposable> {
   const proxy = new TcpProxy();
   const url = await throughProxy(server.url, proxy);
