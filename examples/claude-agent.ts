@@ -13,7 +13,7 @@ await using sessionStore = new ScrollbackSessionStore({ stores, foldSessionSumma
 const dir = process.cwd();
 
 if (command === "import") await importSessionToStore(id, sessionStore, { dir });
-// With a key, go on: query({ prompt: "And to the station?", options: { sessionStore, resume: sessionId } })
+// With a key, continue: query({ prompt: "And to the station?", options: { sessionStore, resume: sessionId } })
 for (const { sessionId, summary } of await listSessions({ dir, sessionStore })) {
   const messages = await getSessionMessages(sessionId, { dir, sessionStore });
   console.log(`${summary}: ${messages.map(({ type }: { type: string }) => type).join(", ")}`);

@@ -25,7 +25,7 @@ import {
 /**
  * Stores in a directory of files, for any number of processes of one machine, on a local file system of Linux or macOS.
  *
- * @param directory must exist. What is made in it is readable for its owner alone.
+ * @param directory must exist. The files in it are readable only by their owner.
  * @throws StoreError `INVALID_ARGUMENT` for a wrong or unknown option.
  * @example
  * const stores = createFileStores("/var/lib/app/chats", { maxMessages: 200 });
@@ -42,8 +42,8 @@ export function createFileStores<M = ChatMessage>(
  * the file `0000000000001/234` in that folder. The row's texts are in the file `0000000000001/234.<uuid>`. Roots have the
  * stream's name, so that streams can be listed.
  *
- * Nothing is read, changed and written back, so no process undoes the changes of another one: a row file appears as a
- * whole, by a link; a text is overwritten in place, or deleted; a change of the expiry is appended to the row file.
+ * No operation reads, changes and writes back, so no process undoes the changes of another one: a link makes a complete
+ * row file visible; a text is overwritten in place, or deleted; a change of the expiry is appended to the row file.
  */
 export class FileRecordLog implements RecordLog {
   readonly capabilities = Object.freeze({
@@ -100,7 +100,7 @@ export class FileRecordLog implements RecordLog {
     }
   }
 
-  /** In the order of the folders, which is none of the names. Looks into one folder after the other until the page is full. */
+  /** In the order of the folders, not of the names. Reads one folder after the other until the page is full. */
   async streams({ prefix, limit, after }: StreamsRequest): Promise<StreamPage> {
     if (after !== undefined && !isFolder(after)) refuseStreamCursor();
     const names = (await readdir(this.#directory)).filter(isFolder).sort();
@@ -142,7 +142,7 @@ export class FileRecordLog implements RecordLog {
     const folder = this.#folderOf(stream);
     const [first, end] = [nameOf(from), nameOf(Math.min(to, Number.MAX_SAFE_INTEGER + 1))];
     const thousands = await namesIn(folder);
-    // A stream without a folder is empty; a directory that is not there is a disk that is not mounted.
+    // A stream without a folder is empty; a missing directory means that the disk is not mounted.
     if (thousands.length === 0) await access(this.#directory);
     for (const thousand of thousands) {
       if (thousand < dirname(first) || thousand > dirname(end)) continue;
@@ -163,7 +163,7 @@ function isFolder(name: string): boolean {
   return /^[\da-f]{64}$/.test(name);
 }
 
-/** The name of a stream, by a root in its folder; undefined where there is none. */
+/** The name of a stream, from a root in its folder; undefined if there is no root. */
 async function streamOf(folder: string): Promise<string | undefined> {
   for (const thousand of (await namesIn(folder)).filter((name) => name <= dirname(nameOf(FIRST_ROW)))) {
     for (const name of (await namesIn(join(folder, thousand))).filter((name) => !name.includes("."))) {
@@ -177,7 +177,7 @@ async function streamOf(folder: string): Promise<string | undefined> {
 
 /** The first line of a row file, as JSON. */
 interface RowFields extends Pick<LogRow, "head" | "expiresAt"> {
-  /** The end of the name of the file with the texts. */
+  /** The suffix of the name of the file with the texts. */
   readonly id: string;
   /** The bytes of each text in that file, in order. */
   readonly sizes: readonly number[];
@@ -185,7 +185,7 @@ interface RowFields extends Pick<LogRow, "head" | "expiresAt"> {
   readonly stream?: string;
 }
 
-/** UTF-8 never has this byte, so a text that has it was blanked. */
+/** UTF-8 never contains this byte, so a text that contains it was blanked. */
 const BLANK = 0xff;
 
 /** Each line below the first is a change of the expiry: that of an {@link Amendment}, as JSON, and a semicolon. */
@@ -251,7 +251,7 @@ export async function namesIn(folder: string): Promise<string[]> {
   return ((await ifThere(readdir(folder))) ?? []).sort().reverse();
 }
 
-/** Undefined where a file is not there. */
+/** Undefined if the file does not exist. */
 export async function ifThere<T>(work: Promise<T>): Promise<T | undefined> {
   return await work.catch((error) => {
     if (codeOf(error) === "ENOENT") return undefined;

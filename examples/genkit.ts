@@ -2,7 +2,7 @@ import { ScrollbackSessionStore } from "@scrollback/bridge-genkit";
 import { openStores } from "@scrollback/store-core";
 import { genkit } from "genkit/beta";
 
-// A chat of a Genkit agent. Run it again: another process goes on with the session, by its id alone.
+// A chat of a Genkit agent. Run it again: another process continues the session by its id alone.
 await using stores = await openStores("sqlite:chats.db");
 const store = new ScrollbackSessionStore({ stores });
 

@@ -2,7 +2,7 @@ import { Annotation, Command, END, interrupt, START, StateGraph } from "@langcha
 import { ScrollbackSaver } from "@scrollback/bridge-langgraph";
 import { openStores } from "@scrollback/store-core";
 
-// A graph that asks for an approval. Run it twice: the first process asks and ends, the second one answers and goes on.
+// A graph that asks for an approval. Run it twice: the first process asks and ends, the second one answers and continues.
 await using stores = await openStores(process.argv[2] ?? "sqlite:checkpoints.db");
 await using checkpointer = new ScrollbackSaver({ stores });
 
@@ -30,7 +30,7 @@ if (!next.includes("approve")) {
   const asked = (await graph.getState(ada)).config;
   const { log } = await graph.invoke(new Command({ resume: "yes" }), ada);
   console.log(log.join(", "));
-  // A fork: back to the question, with another destination and another answer. Both branches stay.
+  // A fork: back to the question, with another destination and another answer. The store keeps both branches.
   const fork = await graph.updateState(asked, { to: "the hills", log: ["went back"] }, "find");
   const other = await graph.invoke(new Command({ resume: "no" }), fork);
   console.log(other.log.join(", "));

@@ -5,7 +5,7 @@ import { Records } from "@scrollback/collections";
 import { openStores } from "@scrollback/store-core";
 import { z } from "zod";
 
-// A run that waits for an approval. Run it twice: the first process asks and ends, the second one approves and goes on.
+// A run that waits for an approval. Run it twice: the first process asks and ends, the second one approves and continues.
 setTracingDisabled(true);
 await using stores = await openStores("sqlite:tickets.db");
 const session = new ScrollbackSession({ stores, sessionId: "ada" });

@@ -7,7 +7,7 @@ await store.addMessages([
   { role: "assistant", content: "Brussels." },
 ]);
 
-// Plain JSON without messages or secrets: keep it where you like, and go on with it in any process.
+// Plain JSON without messages or secrets: save it anywhere, and continue with it in any process.
 const state = JSON.stringify(await store.serialize());
 const resumed = stores.restore(JSON.parse(state));
 for (const { role, content } of await resumed.listMessages()) console.log(`${role}: ${content}`);

@@ -2,8 +2,8 @@ import { SUMMARY_INSTRUCTIONS } from "@scrollback/reducers";
 import { MockLanguageModelV4 } from "ai/test";
 
 /**
- * Stands in for a model, offline: it knows what its prompt says of the user and nothing else. Asked for a summary, it says
- * how far the plan has come, and repeats what it knows.
+ * An offline replacement for a model. It knows only the facts about the user in its prompt. For a summary, it writes the state
+ * of the plan and repeats these facts.
  */
 export function scriptedModel(): MockLanguageModelV4 {
   return new MockLanguageModelV4({

@@ -5,7 +5,7 @@ await using stores = await openStores("sqlite:sessions.db");
 await using sessions = new SessionService({ stores });
 const ada = { appName: "travel", userId: "ada" };
 
-// One session per trip. Run it again: the session goes on, and knows what the runs before have said.
+// One session per trip. Run it again: the session continues, with the messages of the earlier runs.
 const session = await sessions.getOrCreateSession({ ...ada, sessionId: "rome" });
 const stateDelta = {};
 const state = new State(session.state, stateDelta);
@@ -22,7 +22,7 @@ await sessions.appendEvent({
   },
 });
 
-// What is set for the user is there in each session of the user.
+// The user's state is available in each of the user's sessions.
 const other = await sessions.createSession({ ...ada, state: { city: "Oslo" } });
 console.log(`${session.events.length} events, ${JSON.stringify(session.state)}`);
 console.log(JSON.stringify(other.state));

@@ -9,7 +9,7 @@ import {
   SessionManager,
 } from "@strands-agents/sdk";
 
-// A chat of a Strands agent. Run it again: another process goes on with the session.
+// A chat of a Strands agent. Run it again: another process continues the session.
 
 /** A model that needs no key; give the agent a real one instead. */
 class EchoModel extends Model {

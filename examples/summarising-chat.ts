@@ -1,5 +1,5 @@
-// A long chat in a store that keeps itself short: `node examples/summarising-chat.ts [sqlite:chats.db | redis://… | …]`.
-// The model is scripted, so it runs offline; with a provider's model in its place nothing else changes.
+// A long chat in a store that summarises it: `node examples/summarising-chat.ts [sqlite:chats.db | redis://… | …]`.
+// The model is scripted, so the example runs offline. To use a provider's model, change only the model.
 import { SummarizingReducer, withReducer } from "@scrollback/reducers";
 import { openStores } from "@scrollback/store-core";
 import { generateText, type ModelMessage } from "ai";

@@ -2,15 +2,15 @@ import { readFile, rm, rmdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { codeOf, ifThere, namesIn, parseRow } from "./file-record-log.ts";
 
-/** An insert that is not finished by then was left by a process that died. */
+/** An unfinished insert older than this belongs to a process that died. */
 const UNFINISHED_MS = 60 * 60 * 1000;
 
 /**
- * Deletes the rows of file stores that have expired, as a database with expiring rows does by itself, and what was left of
- * inserts whose process died. To be called now and then, by any process, beside others at work.
+ * Deletes the expired rows of file stores, as a database with expiring rows does by itself, and the remains of inserts whose
+ * process died. Call it at intervals, from any process; it may run beside other calls.
  *
  * @param now in milliseconds since 1970.
- * @returns how many rows were deleted.
+ * @returns the number of deleted rows.
  */
 export async function sweepFiles(directory: string, now = Date.now()): Promise<number> {
   let swept = 0;

@@ -3,13 +3,13 @@
  *
  * - `test`: builds, prepares the servers, runs every test.
  * - `local`: the tests that need no server: units, and the suite on memory, the record log, SQLite and files.
- * - `compatibility`: the suite on older servers, with other clients, and on Node 22.13 and 22; the bridges on every backend and with the
- *   newest versions of their frameworks: about ten minutes.
- * - `fire`: the faults, many times each, and what `compatibility` does: half an hour.
- * - `all`: the style, the types, and what `test` does.
+ * - `compatibility`: the suite on older servers, with other clients, and on Node.js 22.13 and 22; the bridges on every backend
+ *   and with the newest versions of their frameworks. Takes about ten minutes.
+ * - `fire`: the faults, many times each, and `compatibility`. Takes half an hour.
+ * - `all`: the style, the types, and `test`.
  *
- * Every part runs, even after a failure. The failures are repeated at the end: each failing test with its message, and
- * the last lines of a part that failed otherwise.
+ * Every part runs, even after a failure. The end of the output repeats the failures: each failing test with its message, and
+ * the last lines of a part that failed for another reason.
  */
 import { spawn } from "node:child_process";
 import { globSync, readFileSync, rmSync } from "node:fs";
@@ -23,7 +23,7 @@ const LINES_A_FAILURE = 40;
 interface Part {
   readonly name: string;
   readonly command: readonly [program: string, ...args: string[]];
-  /** Where its tests' results end up; parts without tests count as one check that passes or fails. */
+  /** The file of its test results; a part without tests counts as one check. */
   readonly results?: string;
 }
 
@@ -40,7 +40,7 @@ const suiteOnNode = (version: string, name: string): Part => ({
   ],
   results: `.results/${name}.json`,
 });
-/** Notes what the reports of tests tell of bridges, for the table of frameworks by backends. */
+/** Records the results of the bridges' tests, for the table of frameworks by backends. */
 const frameworks = (...reports: string[]): Part => ({
   name: "frameworks",
   command: ["node", "scripts/frameworks.ts", ...reports],
@@ -84,18 +84,18 @@ const plans: Record<string, readonly Part[]> = {
 
 interface Outcome {
   readonly isGood: boolean;
-  /** What a reader needs if the part is not good. */
+  /** The details to print if the part failed. */
   readonly told: readonly string[];
   readonly passed: number;
   readonly failed: number;
   readonly skipped: number;
 }
 
-/** A file of tests in a report of Vitest's. */
+/** A test file in a report of Vitest. */
 interface TestFile {
   readonly name: string;
   readonly status: string;
-  /** Why the file itself failed, if none of its tests did. */
+  /** The reason why the file failed, if all of its tests passed. */
   readonly message: string;
   readonly assertionResults: readonly {
     readonly fullName: string;
@@ -132,7 +132,7 @@ async function run(part: Part): Promise<Outcome> {
   const seconds = ((performance.now() - start) / 1000).toFixed(1);
   console.log(`\n== ${part.name}: ${code === 0 ? "done" : `failed (exit code ${code})`} in ${seconds} s\n`);
   const counts = part.results === undefined ? { passed: 0, failed: 0, skipped: 0 } : countTests(part);
-  // A part that fails without a failing test, or that ran none, is a failure of its own.
+  // A part that fails without a failing test, or that ran no test, counts as one failure.
   const isMissing = part.results !== undefined && counts.passed + counts.failed === 0;
   const isGood = code === 0 && counts.failed === 0 && !isMissing;
   const failed = isGood ? 0 : Math.max(1, counts.failed);
@@ -158,7 +158,7 @@ function countTests(part: Part): { passed: number; failed: number; skipped: numb
   return counts;
 }
 
-/** Each failing test with its file and message, as the reports of the part's tests have them. */
+/** Each failing test with its file and message, from the reports of the part's tests. */
 function failuresOf(part: Part): string[] {
   const tell = (file: string, test: string, message: string) =>
     `FAIL ${relative(root, file)}${test}\n${message.split("\n").slice(0, LINES_A_FAILURE).join("\n")}`;

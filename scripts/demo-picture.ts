@@ -1,6 +1,6 @@
 /**
- * Runs the demo and draws what it printed, at the times at which it did, as an animated picture: `node scripts/demo-picture.ts`
- * writes docs/images/demo.svg. The middle of the long list of messages is left out, and each section stays for a moment longer.
+ * `node scripts/demo-picture.ts` runs the demo and draws its output as an animated picture with the original timing, in
+ * docs/images/demo.svg. It omits the middle of the long list of messages, and shows each section slightly longer.
  */
 import { spawn } from "node:child_process";
 import { writeFileSync } from "node:fs";
@@ -12,7 +12,7 @@ const ROWS = 26;
 const LINE = 19;
 const MARGIN = 14;
 const WIDTH = 700;
-/** Of the section that shows all messages, so many lines. */
+/** The number of lines to show of the section with all messages. */
 const SHOWN_OF_KEPT = 12;
 const PAUSE_MS = 900;
 const LAST_PAUSE_MS = 5_000;
@@ -40,7 +40,7 @@ async function runDemo(): Promise<Line[]> {
   return lines;
 }
 
-/** Leaves out most of what is kept, and begins the picture with the first line. */
+/** Omits most of the kept messages, and starts the picture with the first line. */
 function shorten(lines: readonly Line[]): Line[] {
   const isHeading = ({ text }: Line) => text.startsWith("── ");
   const kept = lines.findIndex((line) => isHeading(line) && line.text.includes("What is kept"));

@@ -4,7 +4,7 @@ import type {
   NewestFramework,
 } from "../conformance-tests/test/fixtures/framework-tests.ts";
 
-/** How the tests of one suite of a framework ended on one backend. */
+/** The test results of one suite of a framework on one backend. */
 export interface FrameworkRow {
   readonly name: string;
   readonly version: string;
@@ -14,13 +14,13 @@ export interface FrameworkRow {
   readonly failed: number;
 }
 
-/** What the table of frameworks by backends is made of. */
+/** The data of the table of frameworks by backends. */
 export interface FrameworkResults {
   readonly rows: readonly FrameworkRow[];
   readonly newest: readonly NewestFramework[];
 }
 
-/** A report of Vitest's, as far as it tells of frameworks. */
+/** The part of a Vitest report that contains framework results. */
 export interface TestReport {
   readonly testResults: readonly {
     readonly status: string;
@@ -53,9 +53,9 @@ const keyOf = ({ name, version, suite, backend }: Omit<FrameworkRow, "passed" | 
   JSON.stringify([name, version, suite, backend]);
 
 /**
- * What reports tell of frameworks. A test that several files ran counts once, as failed where it failed in one; tests of one
- * file that have the same name count each. Tests that did
- * not run in a file that failed count as failed; otherwise a filter left them out, and their group is not among the results.
+ * The framework results in reports. A test that several files ran counts once, and as failed if it failed in one of them.
+ * Several tests of one file with the same name count separately. Tests that did not run count as failed if their file failed;
+ * otherwise a filter excluded them, and their group is omitted from the results.
  */
 export function collectResults(reports: readonly TestReport[]): FrameworkResults {
   const groups = new Map<string, Group>();
@@ -89,7 +89,7 @@ export function collectResults(reports: readonly TestReport[]): FrameworkResults
   return sorted({ rows, newest: [...newest.values()] });
 }
 
-/** Results with newer ones in their place. Versions of a framework that the newer ones do not know go. */
+/** Replaces results by newer ones. Removes framework versions that the newer results do not contain. */
 export function mergeResults(last: FrameworkResults, found: FrameworkResults): FrameworkResults {
   const newest = [
     ...last.newest.filter(({ name }) => !found.newest.some((one) => one.name === name)),
@@ -103,7 +103,7 @@ export function mergeResults(last: FrameworkResults, found: FrameworkResults): F
   return sorted({ rows: [...kept, ...found.rows], newest });
 }
 
-/** Names the tests of a file apart, by how often there was one of that name before. */
+/** Makes the names of a file's tests unique, by the number of earlier tests with the same name. */
 function numbered(): (fullName: string) => string {
   const counts = new Map<string, number>();
   return (fullName) => {
@@ -127,7 +127,7 @@ function sorted({ rows, newest }: FrameworkResults): FrameworkResults {
   };
 }
 
-/** The results as Markdown: a table of frameworks by backends, and what was found of newer versions. */
+/** The results as Markdown: a table of frameworks by backends, and the results of newer versions. */
 export function frameworkTable({ rows, newest }: FrameworkResults): string {
   const line = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
   const titles = Map.groupBy(rows, ({ name, version, suite }) => `${name} ${version} | ${suite}`);

@@ -1,6 +1,6 @@
 /**
- * Writes what the tests of bridges came to into docs/generated/frameworks.json: `node scripts/frameworks.ts <reports of Vitest>`.
- * What is there of frameworks and backends that the reports do not tell of stays.
+ * Writes the results of the bridges' tests to docs/generated/frameworks.json: `node scripts/frameworks.ts <reports of Vitest>`.
+ * Keeps the existing results of frameworks and backends that the reports do not contain.
  */
 import { existsSync, globSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,8 +1,9 @@
 /**
- * Writes what is generated into the pages: the suite's test titles into PROTOCOL.md, each below its clause; the matrix into
- * docs/reference/matrix.md; frameworks by backends into docs/reference/frameworks.md; those of other servers, clients and versions of Node into docs/reference/compatibility.md; the results of the fault tests
- * into docs/explanation/faults.md; the fields of a head into docs/explanation/record-log.md. `node scripts/pages.ts`; with `--check` it writes
- * nothing and fails where a page is out of date.
+ * `node scripts/pages.ts` writes the generated parts of the pages: the suite's test titles to PROTOCOL.md, each below its
+ * clause; the matrix to docs/reference/matrix.md; frameworks by backends to docs/reference/frameworks.md; the matrix of other
+ * servers, clients and versions of Node.js to docs/reference/compatibility.md; the results of the fault tests to
+ * docs/explanation/faults.md; the fields of a head to docs/explanation/record-log.md. With `--check` it writes nothing, and
+ * fails if a page is out of date.
  */
 import { globSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -39,14 +40,14 @@ function headFields(): string {
   return [header, ...rows].join("\n");
 }
 
-/** Puts a text between `<!-- name -->` and `<!-- end of name -->`. */
+/** Inserts a text between `<!-- name -->` and `<!-- end of name -->`. */
 function insert(page: string, name: string, text: string): string {
   const marked = new RegExp(`<!-- ${name} -->.*<!-- end of ${name} -->`, "s");
   if (!marked.test(page)) throw new Error(`a page has no place for ${name}`);
   return page.replace(marked, () => `<!-- ${name} -->\n\n${text}\n\n<!-- end of ${name} -->`);
 }
 
-/** Puts the text of a file there. */
+/** Inserts the text of a file in the same way. */
 const include = (page: string, name: string, file: string) => insert(page, name, textOf(file).trim());
 
 const pages: Record<string, (text: string) => string> = {

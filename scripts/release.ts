@@ -1,8 +1,9 @@
 /**
- * Publishes every package, each after those that it needs: `node scripts/release.ts` does all but publish (`npm publish --dry-run`),
- * `--publish` publishes, and `--tag v1.2.3` says for which tag. Run by .github/workflows/release.yml. Before the first package goes out, all are packed and checked: one
- * version, a section in CHANGELOG.md, a tag that fits, publint, are-the-types-wrong. A version that the registry has is left out, so
- * a release that stopped in the middle is run again.
+ * Publishes every package, each after its dependencies. `node scripts/release.ts` does everything except publishing
+ * (`npm publish --dry-run`), `--publish` publishes, and `--tag v1.2.3` names the tag. Run by .github/workflows/release.yml.
+ * Before it publishes the first package, it packs and checks all packages: one version, a section in CHANGELOG.md, a matching
+ * tag, publint, are-the-types-wrong. It skips versions that the registry already has, so an interrupted release can be
+ * repeated.
  */
 import { execFile } from "node:child_process";
 import { globSync, readFileSync } from "node:fs";
@@ -19,11 +20,11 @@ export interface ReleasePackage {
   readonly name: string;
   readonly version: string;
   readonly folder: string;
-  /** The packages of this repository that must be published before it. */
+  /** The packages of this repository that must be published before this one. */
   readonly needs: readonly string[];
 }
 
-/** All packages that are published, each after those that it needs. */
+/** All published packages, each after its dependencies. */
 export function packagesInOrder(): ReleasePackage[] {
   const manifests = globSync("{packages/*,conformance-tests}/package.json", { cwd: root }).sort();
   const found = manifests.map((path): ReleasePackage => {
@@ -47,7 +48,7 @@ export function packagesInOrder(): ReleasePackage[] {
   return ordered;
 }
 
-/** What keeps these packages from being released, by their manifests and the changelog. */
+/** The problems in the manifests and the changelog that prevent a release of these packages. */
 export function problemsOf(
   packages: readonly ReleasePackage[],
   changelog: string,

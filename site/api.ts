@@ -23,7 +23,7 @@ export async function writeApi(): Promise<void> {
     router: "module",
     entryFileName: "index",
     fileExtension: ".md",
-    // Its own anchors: members of different things may have one heading.
+    // TypeDoc's own anchors, because members of different symbols may have the same heading.
     useHTMLAnchors: true,
     hidePageHeader: true,
     hideBreadcrumbs: true,
@@ -38,7 +38,7 @@ export async function writeApi(): Promise<void> {
   };
   const app = await Application.bootstrapWithPlugins(options);
   const named = new Map(entries.map((entry) => [join(root, entry.file), entry]));
-  // TypeDoc names modules by their files; readers know them by what they import.
+  // TypeDoc names modules by their files. Readers know them by their import names.
   const points = (app.getEntryPoints() ?? []).map((point) => ({
     ...point,
     displayName: named.get(point.sourceFile.fileName)?.name ?? point.displayName,

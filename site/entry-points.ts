@@ -3,11 +3,11 @@ import { dirname, join } from "node:path";
 import { root } from "./places.ts";
 
 export interface EntryPoint {
-  /** The name that an import has. */
+  /** The name in an import. */
   readonly name: string;
-  /** The source file, from the repository's root. */
+  /** The path of the source file in the repository. */
   readonly file: string;
-  /** What the package is for, at its main entry point. */
+  /** The purpose of the package, at its main entry point. */
   readonly description?: string;
 }
 

@@ -1,4 +1,4 @@
-/** Checks the built site: each link and picture leads to a file of the site, each anchor to an element, and nothing is loaded from elsewhere. */
+/** Checks the built site: links and pictures lead to its files, anchors to elements, and no page loads from other hosts. */
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { built } from "./places.ts";

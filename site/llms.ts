@@ -1,4 +1,4 @@
-/** Writes what language models read: `llms.txt`, a list of the pages, `llms-full.txt`, all prose in one file, and each page as Markdown. */
+/** Writes the files for language models: `llms.txt` (a list of pages), `llms-full.txt` (all prose), each page as Markdown. */
 import { cpSync, globSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { navigation } from "./navigation.ts";

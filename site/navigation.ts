@@ -1,4 +1,4 @@
-/** The pages of the site in the order of its sidebar. Every page in `docs` is here, see test/navigation.test.ts. */
+/** The pages of the site in the order of its sidebar. Contains every page in `docs`, see test/navigation.test.ts. */
 export interface Group {
   readonly text: string;
   readonly pages: readonly (readonly [title: string, place: string])[];

@@ -2,9 +2,9 @@ import { join } from "node:path";
 
 /** The repository. */
 export const root = join(import.meta.dirname, "..");
-/** Where the pages are put together that VitePress builds. */
+/** The folder of the staged pages, which VitePress builds. */
 export const staged = join(import.meta.dirname, ".pages");
-/** Where the built site is written. */
+/** The folder of the built site. */
 export const built = join(import.meta.dirname, "dist");
-/** Where a reader finds a file that is not a page of the site. */
+/** The URL of repository files that are not pages of the site. */
 export const repository = "https://github.com/scrollback-js/scrollback";

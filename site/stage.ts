@@ -1,12 +1,12 @@
 /**
- * Copies the repository's pages to where VitePress builds them, with their links corrected: a link to another page leads to that
- * page of the site, a link to any other file or folder leads to the repository.
+ * Copies the repository's pages to the staging folder of VitePress and corrects their links: a link to another page leads to
+ * that page of the site, a link to any other file or folder leads to the repository.
  */
 import { cpSync, globSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { repository, root, staged } from "./places.ts";
 
-/** The pages of the site that are not in `docs`, and their places in it. */
+/** The pages of the site that are not in `docs`, with their paths in the site. */
 const fromElsewhere: Readonly<Record<string, string>> = {
   "site/home.md": "index.md",
   "PROTOCOL.md": "reference/protocol.md",
@@ -15,7 +15,7 @@ const fromElsewhere: Readonly<Record<string, string>> = {
   "CONTRIBUTING.md": "explanation/contributing.md",
 };
 
-/** Each page of the repository that is in the site, by its path there, with its place in the site. */
+/** Each page of the site: its path in the repository, and its path in the site. */
 export function sitePages(): Map<string, string> {
   const docs = globSync("docs/**/*.md", { cwd: root, exclude: ["docs/generated/**"] }).sort();
   return new Map([
@@ -24,7 +24,7 @@ export function sitePages(): Map<string, string> {
   ]);
 }
 
-/** What a link in the page `from` becomes in the site. `problem` is called for a link that leads nowhere. */
+/** The target, in the site, of a link in the page `from`. Calls `problem` for a broken link. */
 function linkInSite(
   from: string,
   link: string,
@@ -48,7 +48,7 @@ function linkInSite(
   return `${repository}/${stat.isDirectory() ? "tree" : "blob"}/main/${target}${hash}`;
 }
 
-/** Puts all pages and their pictures in place. Fails where a link leads nowhere. */
+/** Stages all pages and their pictures. Fails for a broken link. */
 export function stagePages(): void {
   const pages = sitePages();
   const problems: string[] = [];
@@ -67,7 +67,7 @@ export function stagePages(): void {
   for (const picture of globSync("docs/**/*.{svg,png,gif}", { cwd: root })) {
     cpSync(join(root, picture), join(staged, picture.slice("docs/".length)));
   }
-  // Pictures that a configuration names and no page: VitePress looks them up among the public files.
+  // Only the configuration refers to these pictures, so VitePress expects them in the public files.
   cpSync(join(root, "docs/images/demo.svg"), join(staged, "public/images/demo.svg"));
   cpSync(join(root, "site/icon.svg"), join(staged, "public/icon.svg"));
   if (problems.length > 0) throw new Error(problems.join("\n"));

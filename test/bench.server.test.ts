@@ -39,7 +39,7 @@ const timing = (medianMs: number): Timing => ({
   calls: 100,
 });
 
-/** The same in each operation: raw takes 1 ms. */
+/** The same rows for each operation: the raw client takes 1 ms. */
 function callsOf(ours: (row: Omit<CallRow, "results">) => number, peer: number): CallRow[] {
   const rows = (["append 1", "append 20", "newest 20"] as const).flatMap((operation) =>
     [10, 1_000, 100_000].map(
@@ -91,7 +91,7 @@ const figures: Figures = {
     sdk: { ...timing(1), clientCpuMicros: 30 },
   },
 };
-/** Each number of connections that is drawn; what is slower takes more of the processor. */
+/** Rows for each number of connections in the charts. A slower row uses more CPU time. */
 const loads = (perSecond: number): LoadRow[] =>
   [1, 8, 64].flatMap((connections) =>
     (["one", "many"] as const).map((threads) => ({
@@ -208,7 +208,7 @@ describe("the targets of chats", () => {
     judgeChats({ ...chats, ...changed })
       .filter(({ met }) => !met)
       .map(({ target, worst }) => `${target}, ${worst}`);
-  /** The figures with other ones of ours at 10,000 chats. */
+  /** The figures, with changed figures of Scrollback at 10,000 chats. */
   const changedRows = (operation: string, change: { requests?: number; cpuMicros?: number }) =>
     chats.rows.map((row) => {
       const { Scrollback } = row.results;

@@ -6,18 +6,18 @@ import { findBrowser } from "../conformance-tests/servers/browser.ts";
 
 export interface Visit {
   readonly page: Page;
-  /** What the page wrote to its console as an error, and what it threw, but for what was expected. */
+  /** The page's console errors and uncaught exceptions, except expected ones. */
   readonly errors: string[];
-  /** Errors that the browser reports of requests that fail in this test, such as "409". */
+  /** Declares failed requests, such as "409", that the browser will report in this test. */
   expect(...failures: string[]): void;
 }
 
 export interface TestBrowser extends AsyncDisposable {
-  /** A page of a new profile, or of the profile of another page. */
+  /** Opens a page in a new profile, or in the profile of another page. */
   visit(url: string, options?: BrowserContextOptions & { like?: Page }): Promise<Visit>;
 }
 
-/** Chromium, with a home folder of its own. */
+/** Chromium with a separate home folder. */
 export async function startBrowser(): Promise<TestBrowser> {
   const home = await mkdtemp(join(tmpdir(), "scrollback-chromium-"));
   const browser = await chromium.launch({

@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 const run = promisify(execFile);
 const entry = join(import.meta.dirname, "bundled/program.ts");
 
-/** Each makes one file of the program and all packages, but for those of Node. */
+/** Each bundler writes one file with the program and all packages, except Node's modules. */
 const bundlers: Record<string, (folder: string) => Promise<string>> = {
   esbuild: async (folder) => {
     const outfile = join(folder, "esbuild.mjs");

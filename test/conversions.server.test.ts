@@ -42,7 +42,7 @@ const answer = [
   { role: "assistant", content: "Line 8." },
 ] satisfies (ChatMessage & ModelMessage)[];
 
-/** A turn with a tool, as each framework stores it through its own bridge. */
+/** A turn with a tool, stored by each framework through its own bridge. */
 const writers = {
   "a ChatMessage store": async (stores: StoreFactory, name: string) => {
     const store = stores.open(`chat:${name}`);
@@ -138,7 +138,7 @@ const writers = {
   },
 };
 
-/** To each framework, checked by its own schema, and back to messages. */
+/** Converts to each framework, checked by its own schema, and back to messages. */
 const readers = {
   "the AI SDK's models": async (chat: ChatMessage[]) => {
     const { messages } = toModelMessages(chat);
@@ -162,7 +162,7 @@ const readers = {
   },
 };
 
-/** What is said, called and answered. */
+/** The texts, calls and results. */
 const storyOf = (messages: readonly ChatMessage[]) =>
   messages.flatMap(({ role, content }) =>
     (typeof content === "string" ? [{ type: "text", text: content }] : content).map((part) => {

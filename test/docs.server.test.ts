@@ -12,13 +12,13 @@ import { suiteDigest } from "../conformance-tests/src/matrix.ts";
 const run = promisify(execFile);
 const root = join(import.meta.dirname, "..");
 const bin = (name: string) => join(root, "node_modules/.bin", name);
-/** Inside the repository, so that the blocks find the packages as a user's code does. */
+/** Inside the repository, so that the blocks find the packages like a user's code. */
 const folder = join(root, ".results/docs");
 
 interface Block {
   readonly page: string;
   readonly line: number;
-  /** What follows the language on the fence: `run` for a block that is run, too. */
+  /** The text after the language on the fence; `run` marks a block that the test also runs. */
   readonly flags: string;
   readonly code: string;
 }
@@ -54,7 +54,7 @@ const pages = globSync(
   ],
   { cwd: root, exclude: ["**/node_modules/**"] },
 ).sort();
-/** Blocks in other languages: what a reader types or pastes. */
+/** Blocks in other languages, which a reader types or pastes. */
 async function otherBlocksOf(page: string) {
   const text = await readFile(join(root, page), "utf8");
   return [...text.matchAll(/^```(js|json|jsonl|sh)\b[^\n]*\n(.*?)^```/gms)].map(

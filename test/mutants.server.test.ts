@@ -6,7 +6,7 @@ import { sourceMutants, titleOf } from "./mutants/source-mutants.ts";
 
 const TIMEOUT_MS = 400_000;
 
-/** By mutant: the titles of the tests that failed it. */
+/** By mutant: the titles of the tests that failed. */
 const killers = new Map<string, string[]>();
 let servers: RunningServer[];
 

@@ -36,7 +36,7 @@ const folders = {
 type PackageName = keyof typeof folders;
 
 const repository = "https://github.com/scrollback-js/scrollback";
-/** The worked examples of docs/how-to/write-an-adapter, for authors who have only the package. */
+/** The examples of docs/how-to/write-an-adapter, for authors who have only the package. */
 const exampleFiles = [
   "dist/example/files/file-record-log.ts",
   "dist/example/files/sweep-files.ts",
@@ -107,7 +107,7 @@ describe.each(Object.keys(folders) as PackageName[])("%s", (name) => {
       const found = await stat(join(root, path)).catch(() => undefined);
       expect(found?.isDirectory(), link).toBe(kind === "tree");
     }
-    expect(readme, "a path that is no link").not.toMatch(/`docs\/[a-z-]+\.md`/);
+    expect(readme, "a path that is not a link").not.toMatch(/`docs\/[a-z-]+\.md`/);
   });
 
   test("has no side effects, also when it is installed, exports with types, and peers as documented", async () => {
@@ -132,13 +132,13 @@ async function consumer(install: string[]): Promise<string> {
     join(folder, "package.json"),
     JSON.stringify({ name: "consumer", private: true, type: "module" }),
   );
-  // The packages have no scripts to run. Those of testcontainers' dependencies compile C++ that is optional.
+  // The packages have no install scripts. Those of testcontainers' dependencies compile optional C++ code.
   await run("npm", ["install", "--no-audit", "--no-fund", "--ignore-scripts", ...install], { cwd: folder });
   return folder;
 }
 
 test.each([
-  // Clauses with other processes, which import the harness in a bare Node.js, and those of expiry.
+  // Clauses with other processes, which import the harness in Node.js without Vitest, and clauses about expiry.
   ["files", [], "C1 Order|C2 |C3 |C5 |record log > a", 20],
   ["postgres", ["pg@8", "testcontainers@12", "ioredis@6"], "C1 Order|C3 |closing ends", 10],
 ] as const)(
@@ -156,7 +156,7 @@ test.each([
     await run(
       bin("node"),
       ["node_modules/vitest/vitest.mjs", "run", "-t", titles, "--reporter=json", `--outputFile=${file}`],
-      // It is not to take itself for a worker of this one.
+      // Without these variables, the new Vitest does not behave as a worker of this one.
       {
         cwd: folder,
         env: { ...process.env, VITEST: undefined, VITEST_POOL_ID: undefined, VITEST_WORKER_ID: undefined },
@@ -230,7 +230,7 @@ test.each([
     const output = await consume(
       [tarball("@scrollback/store-core"), tarball(adapter), client],
       tenLines(`"${urlOf(server.url)}"`),
-      // What DynamoDB's client signs its requests with, whoever it talks to.
+      // DynamoDB's client signs its requests with these, also for a local server.
       { AWS_ACCESS_KEY_ID: "none", AWS_SECRET_ACCESS_KEY: "none" },
     );
     expect(output).toBe("Hello Hi!\n");

@@ -54,7 +54,7 @@ test("a dry run accepts unreleased changes", () => {
 });
 
 test("the dry run packs and checks every package, and would publish each in order", async () => {
-  // A registry that has none of them: a dry run asks for what is published, and sends nothing.
+  // A registry without these packages: a dry run queries the published versions, and uploads nothing.
   const asked: string[] = [];
   const registry = createServer((request, response) => {
     asked.push(request.method ?? "");

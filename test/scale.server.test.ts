@@ -23,7 +23,7 @@ import { picture } from "../benchmarks/scale/picture.ts";
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, "..");
-/** What the script writes, in place of docs. */
+/** The files that the script writes, here instead of in docs. */
 const folder = mkdtempSync(join(tmpdir(), "scrollback-scale-"));
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
@@ -32,7 +32,7 @@ interface Tag {
   readonly attributes: Readonly<Record<string, string>>;
 }
 
-/** Reads a document. Throws where it is not well-formed. */
+/** Parses a document. Throws if it is not well-formed. */
 function parse(xml: string): { tags: Tag[]; texts: string[] } {
   const parser = new SaxesParser();
   const [tags, texts]: [Tag[], string[]] = [[], []];
@@ -93,7 +93,7 @@ describe("the fit", () => {
   });
 
   test("is that of least squares, not of the end points", () => {
-    // By hand: x 0, 1, 2, 3 and y 0, 3, 0, 1 have the slope 0 through the mean 1; the ends alone would have 1/3.
+    // By hand: x 0, 1, 2, 3 and y 0, 3, 0, 1 have the slope 0 through the mean 1. The end points alone would have the slope 1/3.
     const points = [0, 3, 0, 1].map((y, x) => ({ size: Math.exp(x), medianMs: Math.exp(y) }));
     const line = fitLine(points);
     expect(line.slope).toBeCloseTo(0, 12);
@@ -109,7 +109,7 @@ describe("the fit", () => {
 });
 
 describe("the pictures", () => {
-  /** The heights of a series' marks, from the top, in the order of the sizes. */
+  /** The distances of a series' marks from the top, in the order of the sizes. */
   const heightsOf = (tags: readonly Tag[], series: number) =>
     tags
       .filter(
@@ -133,7 +133,7 @@ describe("the pictures", () => {
 
   test("constant values are drawn flat, and larger ones higher", () => {
     const { tags } = parse(picture(figures));
-    // A line follows the marks of each operation: first those by length, then those by count.
+    // A line follows the marks of each operation: first the operations by length, then those by count.
     const [flat, rising] = [heightsOf(tags, 0), heightsOf(tags, 2 * lengthOperations.length)];
     expect(flat).toHaveLength(3);
     expect(new Set(flat).size).toBe(1);

@@ -41,7 +41,7 @@ const clients = [
   "@types/pg@8",
   "@openai/agents-openai@0.20.0",
 ];
-/** Each under a name of its own, side by side. */
+/** The packages side by side, each with a separate name. */
 const compilers = {
   "5.4": "typescript-5.4@npm:typescript@5.4.5",
   "5.9": "typescript-5.9@npm:typescript@5.9.3",
@@ -55,7 +55,7 @@ const nodes = {
 
 let app = "";
 
-/** What Node.js runs to compile. The newest TypeScript is fast, and has no API for what the other program does. */
+/** The program with which Node.js compiles. The newest TypeScript is fast, and lacks the API that the other program needs. */
 const compilerOf = (compiler: string): string[] =>
   compiler === "newest"
     ? [join(app, "node_modules/typescript-newest/bin/tsc")]
@@ -69,7 +69,7 @@ beforeAll(async () => {
   const manifest = { name: "app", private: true, type: "module", overrides };
   await writeFile(join(app, "package.json"), JSON.stringify(manifest));
   const versions = [...Object.values(compilers), ...Object.values(nodes)];
-  // Types need nothing that a script makes.
+  // The types do not need the results of install scripts.
   await npm(
     app,
     "install",
@@ -92,7 +92,7 @@ describe.each(Object.keys(nodes))("with @types/node %s", (node) => {
   });
 
   const ways = Object.keys(compilers).flatMap((compiler) =>
-    // How modules are found has little to do with Node's types, and each program takes seconds.
+    // Module resolution hardly depends on Node's types, and each program takes seconds.
     (node === "newest" ? ["nodenext", "bundler"] : ["nodenext"]).map((resolution) => ({
       compiler,
       resolution,
@@ -107,7 +107,7 @@ describe.each(Object.keys(nodes))("with @types/node %s", (node) => {
       const { stdout } = await run(process.execPath, [...program, ...flags.split(" "), "program.ts"], {
         cwd: app,
       }).catch(({ stdout, stderr }: Record<"stdout" | "stderr", string>) => ({ stdout: stdout + stderr }));
-      // What is wrong in the types of other packages is theirs.
+      // Ignores errors in the types of other packages.
       const errors = stdout
         .split("\n")
         .filter((line) => /^(program\.ts|.*@scrollback\/|error |\w*Error: )/.test(line));

@@ -1,5 +1,5 @@
 /**
- * A context provider of one's own: it asks for a name until it knows one, and keeps it in the thread's state.
+ * A custom context provider. It asks for a name until it knows one, and keeps the name in the thread's state.
  *
  *   node agents/context-provider.ts
  */
@@ -28,13 +28,13 @@ class UserName implements ContextProvider {
   }
 }
 
-// Does as the instructions say, which come first in the prompt.
+// Follows the instructions, which are the first text of the prompt.
 const model = scriptedModel((prompt) => {
   const name = /name is (\w+)/.exec(textsOf(prompt)[0] ?? "")?.[1];
   return name ? `It is four, ${name}.` : "What is your name?";
 });
 
-// A function makes each thread a provider of its own: names of different threads do not mix.
+// The function creates one provider per thread, so names of different threads do not mix.
 const agent = new ChatAgent({ model, contextProviders: () => [new UserName()] });
 const thread = agent.getNewThread();
 for (const input of ["What is two and two?", "I am Alice"]) {

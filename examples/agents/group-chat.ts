@@ -1,12 +1,12 @@
 /**
- * A writer and a reviewer who work on a slogan until it is approved: a studio, which is one agent of another chat. Both
- * chats are kept, so run it again with another wish, or with none to see what was said.
+ * A writer and a reviewer work on a slogan until it is approved. Together they are the studio, one agent of another chat.
+ * Both chats are stored: run it again with another wish, or without one to print the stored messages.
  *
  *   node agents/group-chat.ts "A slogan for the bicycle"
  *   node agents/group-chat.ts
  *   node agents/group-chat.ts --store redis://localhost:6379 "A slogan for the kettle"
  *
- * Without a key the models are scripts. With AI_GATEWAY_API_KEY or OPENAI_API_KEY they are a real one; MODEL names it.
+ * Without a key the models are scripted. With AI_GATEWAY_API_KEY or OPENAI_API_KEY, they are a real model; MODEL names it.
  */
 import { parseArgs } from "node:util";
 import { ChatAgent } from "@scrollback/agents";
@@ -29,7 +29,7 @@ await using stores = await openStores(values.store);
 await stores.setup();
 const real = await realModel();
 
-/** An agent whose script answers what was said last. */
+/** An agent whose script answers the last message. */
 function agent(
   name: string,
   instructions: string,
@@ -63,7 +63,7 @@ const studioChat = new AgentGroupChat({
   agents: [writer, reviewer],
   termination: new RegexTermination(/\bAPPROVED\b/, { agents: [reviewer] }),
   maximumIterations: 8,
-  // Approved is the end of one wish, not of the studio.
+  // An approval ends one wish, not the studio.
   automaticReset: true,
   store: stores.open("studio"),
 });
@@ -99,7 +99,7 @@ if (wish) {
   await campaign.addMessages([message]);
   print(message);
   for await (const message of campaign.invoke()) print(message);
-  // Waits until the studio has received what was said after it.
+  // Waits until the studio has received the messages that followed its own.
   await campaign.getMessages(studio);
 } else {
   await printAll("campaign", campaign);

@@ -6,7 +6,7 @@
  *   node agents/memory.ts --new "What is my name?"     another conversation; facts about you stay
  *   node agents/memory.ts --store redis://localhost:6379 "Hello"
  *
- * Without a key the model is a script. With AI_GATEWAY_API_KEY or OPENAI_API_KEY it is a real one; MODEL names it.
+ * Without a key the model is scripted. With AI_GATEWAY_API_KEY or OPENAI_API_KEY, it is a real one; MODEL names it.
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
@@ -46,7 +46,7 @@ const agent = new ChatAgent({
   ],
 });
 
-// What a thread is serialised to holds no messages: they are in the store.
+// The serialised thread contains no messages: they are in the store.
 const saved = values.new ? undefined : await readFile(values.state, "utf8").catch(() => undefined);
 const thread = saved ? await agent.deserializeThread(JSON.parse(saved)) : agent.getNewThread();
 

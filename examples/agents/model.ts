@@ -1,12 +1,12 @@
 import type { LanguageModel } from "ai";
 import { MockLanguageModelV4, simulateReadableStream } from "ai/test";
 
-// The examples' model: a real one where a key is set, else a small script that reads what it is given.
+// The examples' model: a real one if a key is set, else a small script that reads its prompt.
 
 type Call = Parameters<MockLanguageModelV4["doGenerate"]>[0];
 type Prompt = Call["prompt"];
 
-/** Which model the environment asks for; undefined stands for the script. */
+/** The model that the environment names; undefined: the script. */
 export async function realModel(): Promise<LanguageModel | undefined> {
   const { AI_GATEWAY_API_KEY, OPENAI_API_KEY, MODEL } = process.env;
   // The AI SDK's gateway takes the name of any provider's model.
@@ -18,7 +18,7 @@ export async function realModel(): Promise<LanguageModel | undefined> {
   return openai(MODEL ?? "gpt-5-mini");
 }
 
-/** A model that answers what `answer` makes of the prompt, at once or as a stream. */
+/** A model whose answer is the result of `answer` for the prompt. It generates and streams. */
 export function scriptedModel(answer: (prompt: Prompt) => string): LanguageModel {
   const finish = {
     finishReason: { unified: "stop" as const, raw: undefined },
@@ -50,7 +50,7 @@ export function scriptedModel(answer: (prompt: Prompt) => string): LanguageModel
   });
 }
 
-/** Everything that is written in a prompt, a text a message. */
+/** The texts of a prompt, one per message. */
 export function textsOf(prompt: Prompt): string[] {
   return prompt.map(({ content }) =>
     typeof content === "string"
@@ -59,7 +59,7 @@ export function textsOf(prompt: Prompt): string[] {
   );
 }
 
-/** Knows a name that it was told before, wherever in the prompt that stands. */
+/** Finds the user's name anywhere in the prompt. */
 export const parrot = scriptedModel((prompt) => {
   const texts = textsOf(prompt);
   const name = texts

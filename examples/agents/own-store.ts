@@ -1,5 +1,5 @@
 /**
- * A store of one's own, by the protocol's four methods alone: a file of JSON lines.
+ * A custom store that implements only the protocol's four methods: a file of JSON lines.
  *
  *   node agents/own-store.ts
  */
@@ -41,7 +41,7 @@ class FileStore implements ThreadStore {
 
 const agent = new ChatAgent({
   model: parrot,
-  // Called for a new thread without anything, for one that is restored with what serialize() gave.
+  // Called without an argument for a new thread, and with the result of serialize() for a restored one.
   stores: async (saved) => {
     const store = new FileStore("conversation.jsonl");
     if (saved) await store.updateFromState(saved);

@@ -27,7 +27,7 @@ const metadataOf = ({ id, title, archived, activeAt }: ThreadRow): RemoteThreadM
   lastMessageAt: new Date(activeAt),
 });
 
-/** The list of chats and their messages, kept by the server at this address. Make it once, outside of components. */
+/** The list of chats and their messages, stored by the server at this address. Create it once, outside of components. */
 export function chatsOf(url: string): RemoteThreadListAdapter {
   const call: Call = <Name extends keyof ChatCalls>(name: Name, input: Parameters<ChatCalls[Name]>[0]) =>
     post(`${url}/chats/${name}`, input) as ReturnType<ChatCalls[Name]>;

@@ -1,8 +1,8 @@
 import type { ExportedMessageRepositoryItem } from "@assistant-ui/core";
 
-// What the browser asks of the server. Types alone, so that the browser loads nothing of the server.
+// The browser's calls to the server. Only types, so that the browser loads no code of the server.
 
-/** A chat, as lists show it. */
+/** A chat in a list. */
 export interface ThreadRow {
   readonly id: string;
   readonly title?: string;
@@ -10,7 +10,7 @@ export interface ThreadRow {
   readonly activeAt: number;
 }
 
-/** A message of assistant-ui with the id of the one before it: branches are items of the same parent. */
+/** A message of assistant-ui with the id of its predecessor. Branches are items with the same parent. */
 export interface StoredItem {
   readonly id: string;
   readonly role: "system" | "user" | "assistant";

@@ -4,7 +4,7 @@ import { ChatStore, type ChatSummary } from "@scrollback/chats";
 import { openStores } from "@scrollback/store-core";
 import type { ChatCalls, StoredItem, ThreadRow } from "./calls.ts";
 
-// The chats behind assistant-ui's adapters: node server.ts <port>. SIGTERM ends it when all is stored.
+// Serves the chats of assistant-ui's adapters: node server.ts <port>. On SIGTERM it stores everything, then ends.
 
 const stores = await openStores("sqlite:chats.db");
 const chats = new ChatStore<StoredItem>({ stores });
@@ -19,7 +19,7 @@ const rowOf = ({ id, title, archived, activeAt }: ChatSummary): ThreadRow => ({
 const calls: ChatCalls = {
   async list({ cursor }) {
     const { chats: open, ...next } = await mine.list(cursor === undefined ? {} : { cursor });
-    // assistant-ui takes both kinds in one list; the newest archived chats come with the first page.
+    // assistant-ui expects both kinds in one list; the first page contains the newest archived chats.
     const archived = cursor === undefined ? (await mine.list({ archived: true })).chats : [];
     return { rows: [...open, ...archived].map(rowOf), ...next };
   },

@@ -1,11 +1,11 @@
 import { fork } from "node:child_process";
 import type { Assignment, Report } from "./agent.ts";
 
-/** An agent at work in a process of its own. */
+/** An agent that works in a separate process. */
 export interface AgentProcess {
   /** Settles when the process has ended; `"killed"` by a signal. Rejects when the agent failed. */
   readonly ended: Promise<"done" | "killed">;
-  /** Ends the process as a crash would, at any point. */
+  /** Kills the process at any point. */
   kill(): void;
 }
 

@@ -5,35 +5,35 @@ import { agentBatches, readConversation } from "./openai-jsonl.ts";
 
 // The program of an agent's process: takes one assignment over IPC, streams the conversation in, reports, and ends.
 
-/** What an agent is told. */
+/** An agent's assignment. */
 export interface Assignment {
   readonly store: string;
   /** The conversation, as JSONL. */
   readonly file: string;
-  /** Where the agent keeps what it needs to go on after a crash. Where there is such a file, it goes on. */
+  /** The file of the state that the agent needs to continue after a crash. If the file exists, the agent continues. */
   readonly stateFile: string;
-  /** For a new thread; one that goes on finds it in its state. */
+  /** Used for a new thread. An agent that continues takes it from its state. */
   readonly maxMessages: number;
-  /** How long the agent thinks before each batch. */
+  /** The pause before each batch. */
   readonly pauseMs: number;
 }
 
-/** What an agent tells. Batches are numbered from 1. */
+/** An agent's report. The first batch has the number 1. */
 export type Report =
   | { readonly event: "begins"; readonly batch: number }
   | {
       readonly event: "acknowledged";
       readonly batch: number;
-      /** How many messages the batches hold so far. */
+      /** The number of messages in the batches so far. */
       readonly messages: number;
-      /** How long `addMessages` took. */
+      /** The duration of `addMessages`. */
       readonly ms: number;
-      /** Whether the batch had been in the store before, so that it changed nothing. */
+      /** Whether the batch was in the store already, so that the call changed nothing. */
       readonly wasThere: boolean;
     }
   | { readonly event: "failed"; readonly message: string };
 
-/** What the state file holds: the serialised store, and how far the agent knows that it got. */
+/** The content of the state file: the serialised store, and the progress known to the agent. */
 export interface SavedState {
   readonly state: StoreState;
   readonly acknowledged: number;
@@ -69,7 +69,7 @@ async function readState(file: string): Promise<SavedState | undefined> {
   return text === undefined ? undefined : JSON.parse(text);
 }
 
-/** A reader of the file finds one complete state or the other, even if this process is killed here. */
+/** A reader finds either the old or the new state, complete, even if this process is killed here. */
 async function saveState(file: string, state: SavedState): Promise<void> {
   await writeFile(`${file}.new`, JSON.stringify(state));
   await rename(`${file}.new`, file);
@@ -79,7 +79,7 @@ function report(report: Report): void {
   process.send?.(report);
 }
 
-// Without the process that started it an agent has nothing to do.
+// Without its parent process the agent has no work.
 process.once("disconnect", () => process.exit());
 process.once("message", async (assignment: Assignment) => {
   try {

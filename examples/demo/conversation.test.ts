@@ -10,7 +10,7 @@ const shipped = fileURLToPath(new URL("conversation.jsonl", import.meta.url));
 const filesOf = ({ content }: ChatMessage): FilePart[] =>
   typeof content === "string" ? [] : content.filter((part) => part.type === "file");
 
-/** What a PNG's chunks say, each proved by its checksum, and its pixels inflated. */
+/** The chunks of a PNG, each verified by its checksum, and its decompressed pixels. */
 function decodePng(data: Uint8Array) {
   const bytes = Buffer.from(data);
   expect(bytes.subarray(0, 8)).toEqual(Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]));

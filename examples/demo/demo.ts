@@ -12,17 +12,17 @@ import { checkShared, shownUrl, whereItLies } from "./place.ts";
 import { type Entry, expectedEntries, prove, quantile } from "./proof.ts";
 import { checks, heading, paragraph, rows, startProgress, transcript, wrap } from "./screen.ts";
 
-// The main job, to be watched: an agent streams a conversation into a store and is killed in the middle; a second process
-// goes on from the first one's state; then what the store holds is shown, and checked against the conversation.
-// Exit code 0 when everything holds, 1 when something does not, 2 for an option, file or store that cannot be used.
+// Shows the main use: an agent streams a conversation into a store and is killed in the middle. A second process continues
+// from the state of the first one. Then the demo prints the content of the store and compares it with the conversation.
+// Exit code 0 if all checks pass, 1 if a check fails, 2 for an unusable option, file or store.
 
 const USAGE = `usage: npm run demo -- [--store <url>] [--max-messages <number>] [--file <jsonl>]
        npm run demo -- --look <folder of an earlier run> [--store <url>]`;
 const SHIPPED = fileURLToPath(new URL("conversation.jsonl", import.meta.url));
-/** All of an agent's pauses together, so that a person can follow. */
+/** The total of an agent's pauses, so that a person can follow. */
 const THINKING_MS = 2_500;
 const LONGEST_PAUSE_MS = 25;
-/** Of more messages than that the first and the newest are shown, and of a longer one the beginning. */
+/** Of more messages than this, the demo prints the first and the newest; of a longer message, the beginning. */
 const SHOWN_MESSAGES = 60;
 const SHOWN_LINES = 4;
 
@@ -44,9 +44,9 @@ interface Run {
   readonly maxMessages: number;
   readonly messages: readonly ChatMessage[];
   readonly batches: readonly (readonly ChatMessage[])[];
-  /** What the agents reported, in order. */
+  /** The agents' reports, in order. */
   readonly acknowledged: (Report & { event: "acknowledged" })[];
-  /** The batch that an agent last spoke of. */
+  /** The batch of the last report. */
   begun: number;
 }
 
@@ -61,7 +61,7 @@ function readOptions(): Options {
   }
 }
 
-/** Reads the conversation and makes sure of the store, before anything is shown. */
+/** Reads the conversation and checks the store before the first output. */
 async function prepare({ store, maxMessages, file }: Options): Promise<Run> {
   if (store !== undefined) checkShared(store);
   const batches: ChatMessage[][] = [];
@@ -110,7 +110,7 @@ function showConversation({ url, file, maxMessages, messages, batches }: Run): v
   ]);
 }
 
-/** Has a process stream batches in. With `killAt` it is killed around the commit of that batch. */
+/** Starts a process that streams batches into the store. With `killAt`, kills it around the commit of that batch. */
 async function stream(run: Run, name: string, killAt?: number): Promise<"done" | "killed"> {
   const { url, file, folder, maxMessages, messages, batches, acknowledged } = run;
   const progress = startProgress(out, name, messages.length);
@@ -134,7 +134,7 @@ async function stream(run: Run, name: string, killAt?: number): Promise<"done" |
   }
 }
 
-/** Kills a process at an unknown moment of its commit. Timers only count whole milliseconds, and commits may be quicker. */
+/** Kills a process at a random moment of its commit. Timers count whole milliseconds, and commits may be faster. */
 async function killWithin(agent: AgentProcess, commitMs: number): Promise<void> {
   const end = performance.now() + Math.random() * commitMs;
   while (performance.now() < end) await breath();
@@ -173,7 +173,7 @@ async function goOn(run: Run): Promise<void> {
   );
 }
 
-/** The thread as any other process sees it. */
+/** The thread as another process reads it. */
 async function entriesOf(url: string, { state }: SavedState): Promise<Entry[]> {
   await using stores = await openStores(url);
   return (await stores.restore(state).read()).entries;
@@ -210,7 +210,7 @@ async function showCosts(run: Run, entries: readonly Entry[]): Promise<void> {
   ]);
 }
 
-/** Which message the kept ones begin with: behind the system prompt, where what followed that was trimmed. */
+/** The first kept message: the one after the system prompt if the messages that followed the prompt were trimmed. */
 function beginning([first, second]: readonly Entry[]): string {
   const isTrimmed = first && second && second.sequence > first.sequence + 1;
   const entry = isTrimmed ? second : first;

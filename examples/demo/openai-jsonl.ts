@@ -4,8 +4,8 @@ import { type Fields, parseJson, toChatMessage } from "./openai-message.ts";
 
 /**
  * Reads a conversation in the format of OpenAI's chat completions: a JSONL file with one message object a line, UTF-8.
- * Yields one message for each line, in the file's order, while it reads; blank lines are passed over. The AI SDK takes
- * what it yields as `ModelMessage`s.
+ * Yields one message per line, in the file's order, while it reads; skips blank lines. The AI SDK accepts the messages as
+ * `ModelMessage`s.
  *
  * | OpenAI                              | here                                                                            |
  * | ----------------------------------- | ------------------------------------------------------------------------------- |
@@ -26,12 +26,12 @@ import { type Fields, parseJson, toChatMessage } from "./openai-message.ts";
  *
  * Other fields of a part or of a tool call are left out.
  *
- * A line is refused when it could not be sent to the API either: also when a tool call has no result before the next
- * message that is no result, or before the end of the file. Refused too, as this importer has no place for them: audio
- * and file parts, custom tool calls, and the deprecated `function` role and `function_call`.
+ * Rejects each line that the API would reject too, for example when a tool call has no result before the next message that is
+ * not a result, or before the end of the file. Also rejects what this importer does not support: audio and file parts,
+ * custom tool calls, and the deprecated `function` role and `function_call`.
  *
  * @throws StoreError `INVALID_ARGUMENT` that names the file, the line (from 1), the field at fault and the fix; for a file
- * that cannot be read its `cause` is the system's error. What came before the bad line was yielded.
+ * that cannot be read its `cause` is the system's error. The messages before the bad line have been yielded.
  * @example
  * for await (const message of readConversation("conversation.jsonl")) await store.addMessages([message]);
  */
@@ -53,10 +53,10 @@ export async function* readConversation(file: string): AsyncGenerator<ChatMessag
 }
 
 /**
- * Groups a conversation into the batches that an agent commits, each as soon as it is whole: what came in (system and
- * user messages up to the model's turn), then what the agent did with it (assistant messages and tool results up to and
- * with the answer, which is an assistant message that calls no tool). Together the batches are the conversation. A tool
- * call and its results are never in two batches.
+ * Groups a conversation into the batches that an agent commits. Yields each batch as soon as it is complete: first the
+ * input (system and user messages up to the model's turn), then the agent's output (assistant messages and tool results up
+ * to and including the answer, an assistant message without a tool call). Together the batches are the conversation. A
+ * tool call and its results are in the same batch.
  *
  * @example
  * for await (const batch of agentBatches(readConversation("conversation.jsonl"))) await store.addMessages(batch);
@@ -76,7 +76,7 @@ export async function* agentBatches(messages: AsyncIterable<ChatMessage>): Async
   if (batch.length > 0) yield batch;
 }
 
-/** The lines of a file as bytes. Not by node:readline, which also breaks lines at U+2028, and JSON may hold one as it is. */
+/** The lines of a file as bytes. node:readline also breaks lines at U+2028, which JSON may contain unescaped. */
 async function* linesOf(file: string): AsyncGenerator<Uint8Array> {
   let pieces: Buffer[] = [];
   try {
@@ -95,7 +95,7 @@ async function* linesOf(file: string): AsyncGenerator<Uint8Array> {
   yield Buffer.concat(pieces);
 }
 
-/** Does `work`; what it refuses is said of that line of the file. */
+/** Runs `work`, and adds the line of the file to its errors. */
 function at<T>(file: string, number: number, work: () => T): T {
   try {
     return work();
@@ -118,7 +118,7 @@ function parseLine(line: Uint8Array): Fields | undefined {
   return record as Fields;
 }
 
-/** The calls that a message makes, by their ids, with their tools' names. */
+/** The tool calls of a message: the names of their tools by call id. */
 function callsOf({ content }: ChatMessage): Map<string, string> {
   const parts = typeof content === "string" ? [] : content;
   return new Map(

@@ -13,7 +13,7 @@ import {
   type ToolResultPart,
 } from "@scrollback/store-core";
 
-/** A JSON object of which nothing is known yet. */
+/** A JSON object of unknown content. */
 export type Fields = Record<string, unknown>;
 
 const fieldOwners = Object.entries({ tool_calls: "assistant", refusal: "assistant", tool_call_id: "tool" });
@@ -21,8 +21,8 @@ const fieldOwners = Object.entries({ tool_calls: "assistant", refusal: "assistan
 /**
  * One record of OpenAI's chat completions as a message; `readConversation` has the table.
  *
- * @param calls The calls that wait for a result: their ids, with their tools' names. The one that the record answers is
- * taken out.
+ * @param calls The pending calls: the names of their tools by call id. The function removes the call that the record
+ * answers.
  * @throws StoreError `INVALID_ARGUMENT` that names the field and the fix.
  */
 export function toChatMessage(record: Fields, calls: Map<string, string>): ChatMessage {
@@ -132,7 +132,7 @@ function toolOutput(content: string | TextPart[]): { type: "text" | "json" | "co
   return { type: "text", value: content };
 }
 
-/** Content as it may be for a role: a string, or parts of the given kinds. */
+/** The content allowed for a role: a string, or parts of the given kinds. */
 function contentOf<P>(
   content: unknown,
   kinds: Record<string, (part: Fields, field: string) => P>,
@@ -200,7 +200,7 @@ export function parseJson(text: string, field: string, fix: string): unknown {
 
 const isText: Check = (value) => (typeof value === "string" ? undefined : "must be a string");
 
-/** The value, as what `check` says it is. `note` ends the sentence that says what it must be. */
+/** The value, with the type that `check` proves. `note` ends the error's sentence about the required type. */
 function checked<T>(value: unknown, check: Check, field: string, note?: string): T {
   const problem = check(value);
   if (problem) invalid(`${field} ${problem}${note ? `, ${note}` : ""}`);

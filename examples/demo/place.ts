@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { invalid } from "@scrollback/store-core";
 import { formatBytes } from "./screen.ts";
 
-/** @throws StoreError `INVALID_ARGUMENT` for a store that only the process sees which opened it. */
+/** @throws StoreError `INVALID_ARGUMENT` for a store that is visible only to the process that opened it. */
 export function checkShared(url: string): void {
   if (url.startsWith("memory:") || url === "sqlite::memory:") {
     invalid(
@@ -12,12 +12,12 @@ export function checkShared(url: string): void {
   }
 }
 
-/** A URL as it may be shown: without user, password and parameters. */
+/** A URL without user, password and parameters, safe to print. */
 export function shownUrl(url: string): string {
   return url.replace(/^([a-z+]+:\/\/)(?:.*@)?([^?]*).*$/s, "$1$2");
 }
 
-/** Where the data of a store lies: a file with its size, or a server. */
+/** The location of a store's data: a file with its size, or a server. */
 export async function whereItLies(url: string): Promise<string> {
   if (!url.startsWith("sqlite:")) return shownUrl(url);
   const file = resolve(url.slice("sqlite:".length));

@@ -53,7 +53,7 @@ describe("prove", () => {
       holds ? [] : [finding],
     );
 
-  /** What a store holds that these batches were committed to. */
+  /** The content of a store after these batches. */
   async function storeOf(...committed: ChatMessage[][]): Promise<Entry[]> {
     const store = createMemoryStores({ maxMessages: 5 }).open();
     for (const batch of committed) await store.addMessages(batch);
@@ -72,7 +72,7 @@ describe("prove", () => {
   test("fails for a doubled batch, also after it was trimmed", async () => {
     for (const [index, batch] of batches.entries()) {
       const stored = await storeOf(...batches.slice(0, index), batch, ...batches.slice(index));
-      expect(failures(stored)[0], `batch ${index + 1} doubled`).toContain(
+      expect(failures(stored)[0], `batch ${index + 1} stored twice`).toContain(
         "lost or doubled: 10 messages added",
       );
     }

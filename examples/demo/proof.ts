@@ -1,28 +1,28 @@
 import { isDeepStrictEqual } from "node:util";
 import { type ChatMessage, chatMessageTraits } from "@scrollback/store-core";
 
-/** A message with its place in the conversation, from 1. */
+/** A message with its position in the conversation (first: 1). */
 export interface Entry {
   readonly sequence: number;
   readonly message: ChatMessage;
 }
 
-/** A batch that the store acknowledged, and whether it had been there before. */
+/** A batch that the store acknowledged, and whether it was in the store already. */
 export interface Acknowledged {
   readonly batch: number;
   readonly wasThere: boolean;
 }
 
-/** Something that was checked. */
+/** The result of a check. */
 export interface Check {
   readonly holds: boolean;
-  /** What was found, whether it holds or not. */
+  /** The finding, for a passed and for a failed check. */
   readonly finding: string;
 }
 
 /**
- * What a thread must hold once these batches are committed one after the other with `maxMessages`. Written without the
- * library's own trimming, so that the two can be compared.
+ * The content that a thread must have after these batches are committed one after the other with `maxMessages`. Does not use
+ * the library's own trimming, so that the two can be compared.
  */
 export function expectedEntries(batches: readonly (readonly ChatMessage[])[], maxMessages: number): Entry[] {
   let kept: Entry[] = [];
@@ -45,10 +45,10 @@ function cut(entries: readonly Entry[], maxMessages: number): Entry[] {
 }
 
 /**
- * Checks what the store holds against what it must hold.
+ * Compares the content of the store with the expected content.
  *
- * Each message that is added gets the next number, so a batch that was lost or counted twice, even one that is trimmed by
- * now, has moved the numbers of all that came after it.
+ * Each added message gets the next number. So a batch that was lost or stored twice has shifted the numbers of all later
+ * messages, even if the batch itself is trimmed by now.
  */
 export function prove(
   stored: readonly Entry[],
@@ -86,7 +86,7 @@ export function prove(
   ];
 }
 
-/** The smallest of the values that so large a share of them does not exceed: 0.5 for the median. NaN for none. */
+/** The smallest value that the given share of the values does not exceed: 0.5 for the median. NaN for no values. */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN;

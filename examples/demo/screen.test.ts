@@ -17,7 +17,7 @@ import {
   wrap,
 } from "./screen.ts";
 
-/** A stream that keeps what it is given; one that says it is a terminal has a terminal's own idea of its colours. */
+/** A stream that keeps its input. With `isTTY`, colours depend on the environment as on a terminal. */
 class Paper extends Writable {
   text = "";
   readonly isTTY: boolean;
@@ -56,7 +56,7 @@ beforeEach(() => {
   vi.stubEnv("TERM", "xterm-256color");
 });
 
-/** Everything that the screen can show, on one stream. */
+/** Writes every kind of output to one stream. */
 async function everything(out: Paper) {
   heading(
     out,

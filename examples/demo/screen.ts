@@ -2,7 +2,7 @@ import { clearLine, cursorTo } from "node:readline";
 import { stripVTControlCharacters, styleText } from "node:util";
 import type { ChatMessage, FilePart, Part } from "@scrollback/store-core";
 
-/** Where to write: `process.stdout`, or any stream. Colours and redrawing need a TTY. */
+/** The output: `process.stdout`, or any stream. Colours and redrawing need a TTY. */
 export type Output = NodeJS.WritableStream & {
   readonly isTTY?: boolean;
   readonly columns?: number | undefined;
@@ -11,7 +11,7 @@ export type Output = NodeJS.WritableStream & {
 /** The width of the terminal, at most 80 columns; 80 without a terminal. */
 const widthOf = (out: Output) => Math.min(out.columns || 80, 80);
 const print = (out: Output, lines: readonly string[]) => out.write(`${lines.join("\n")}\n`);
-/** Colours, where they show: on a TTY without NO_COLOR. */
+/** Colours, on a TTY without NO_COLOR. */
 const styled = (out: Output, format: Parameters<typeof styleText>[0], text: string) =>
   styleText(format, text, { stream: out as NodeJS.WriteStream });
 
@@ -23,7 +23,7 @@ export function heading(out: Output, title: string): void {
   print(out, ["", `${styled(out, "dim", "──")} ${styled(out, "bold", text)} ${styled(out, "dim", rule)}`]);
 }
 
-/** Names and their values in two columns; a long value goes on below its beginning. */
+/** Names and their values in two columns; a long value continues below its beginning. */
 export function rows(out: Output, pairs: readonly (readonly [name: string, value: string])[]): void {
   const names = Math.max(...pairs.map(([name]) => cellsOf(name)));
   for (const [name, value] of pairs) {
@@ -35,7 +35,7 @@ export function rows(out: Output, pairs: readonly (readonly [name: string, value
   }
 }
 
-/** A text on lines of its own. */
+/** A text on separate lines. */
 export function paragraph(out: Output, text: string): void {
   print(
     out,
@@ -43,7 +43,7 @@ export function paragraph(out: Output, text: string): void {
   );
 }
 
-/** What was checked, marked by whether it holds. */
+/** The checks, each marked as passed or failed. */
 export function checks(out: Output, results: readonly { holds: boolean; finding: string }[]): void {
   for (const { holds, finding } of results) {
     print(
@@ -55,22 +55,22 @@ export function checks(out: Output, results: readonly { holds: boolean; finding:
   }
 }
 
-/** A line that shows how far something is. */
+/** A progress line. */
 export interface Progress {
-  /** `done` of the total are done; `note` says what is going on. */
+  /** `done` is the finished part of the total; `note` describes the current work. */
   update(done: number, note?: string): void;
-  /** Leaves the line as it is; what is written next begins below it. To be called once, also after a failure. */
+  /** Ends the line; the next output begins below it. Call it once, also after a failure. */
   end(): void;
 }
 
 /**
- * Starts a progress line. On a TTY it is redrawn in place with each update; elsewhere a line is written when another
- * quarter of `total` is done, and at the end.
+ * Starts a progress line. A TTY redraws it in place with each update. Other streams get a line after each quarter of `total`,
+ * and at the end.
  */
 export function startProgress(out: Output, label: string, total: number): Progress {
   const width = widthOf(out) - 1; // A full last column would make some terminals wrap.
   const bar = Math.min(20, Math.floor(width / 3));
-  let unwritten: string | undefined; // What `end` has to write still; on a TTY only the line's end.
+  let unwritten: string | undefined; // The text that `end` must still write; on a TTY only the line's end.
   let quarters = -1;
   return {
     update(done, note = "") {
@@ -103,9 +103,9 @@ export function startProgress(out: Output, label: string, total: number): Progre
 const SPEAKER = 12;
 
 /**
- * A conversation to read: who speaks on the left, the text wrapped on the right, a line for each tool call, result and
- * file. Of a message longer than `maxLines` the beginning is shown, and how many lines are left out. What could steer
- * the terminal (control characters in a message) is not written.
+ * A conversation to read: the author on the left, the wrapped text on the right, a line for each tool call, result and
+ * file. Of a message longer than `maxLines`, it shows the beginning and the number of omitted lines. It omits control
+ * characters of messages, which could steer the terminal.
  */
 export function transcript(
   out: Output,
@@ -160,7 +160,7 @@ export function formatBytes(bytes: number): string {
   return bytes < 999_950 ? `${(bytes / 1_000).toFixed(1)} KB` : `${(bytes / 1_000_000).toFixed(1)} MB`;
 }
 
-/** `name` in a column of its own, two spaces from the edge, `lines` to the right of it. */
+/** `name` in a separate column, two spaces from the edge, `lines` to the right of it. */
 function beside(
   name: string,
   column: number,
@@ -174,8 +174,8 @@ function beside(
 }
 
 /**
- * Text in lines of at most `width` columns, broken between words where that is possible, and never inside of what
- * reads as one character. Line breaks and indentation stay.
+ * Text in lines of at most `width` columns, broken between words where possible, and never inside a grapheme. Keeps line
+ * breaks and indentation.
  */
 export function wrap(text: string, width: number): string[] {
   return printable(text)
@@ -208,7 +208,7 @@ function wrapLine(line: string, width: number): string[] {
   return lines;
 }
 
-/** `text` on one line of at most `width` columns; what is longer ends in an ellipsis. */
+/** `text` on one line of at most `width` columns; a longer text ends in an ellipsis. */
 function cut(text: string, width: number): string {
   const line = printable(text).replaceAll("\n", " ");
   if (cellsOf(line) <= width) return line;
@@ -233,7 +233,7 @@ const graphemes = new Intl.Segmenter(undefined, { granularity: "grapheme" });
 const wide =
   /\p{Emoji_Presentation}|\ufe0f|[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|[\u{20000}-\u{3fffd}]/u;
 
-/** How many columns a terminal needs for `text`. */
+/** The number of columns that a terminal needs for `text`. */
 export function cellsOf(text: string): number {
   if (/^[ -~]*$/.test(text)) return text.length;
   let cells = 0;

@@ -3,7 +3,7 @@ import { MockLLM } from "@llamaindex/core/llms/mock";
 import { openStores } from "@scrollback/store-core";
 import { StoredMemory } from "./memory.ts";
 
-// A chat of a LlamaIndex engine. Run it again: another process goes on with the chat.
+// A chat of a LlamaIndex engine. Run it again: another process continues the chat.
 
 await using stores = await openStores("sqlite:chats.db");
 const memory = await StoredMemory.open(stores.open("llamaindex:ada"));

@@ -3,7 +3,7 @@ import { ChatMessageAdapter, Memory } from "@llamaindex/core/memory";
 import { envelope, valueOf as valueIn } from "@scrollback/collections";
 import type { MessageStore } from "@scrollback/store-core";
 
-/** A memory that begins with the messages of a thread. Each message that is added is one commit. */
+/** A memory that begins with the messages of a thread. Each added message is one commit. */
 export class StoredMemory extends Memory {
   readonly #store: MessageStore;
 

@@ -4,7 +4,7 @@ import { openStores } from "@scrollback/store-core";
 import { ScrollbackStorage } from "./storage.ts";
 import { transcript } from "./transcript.ts";
 
-// An agent of the Microsoft 365 Agents SDK. Run it again: another process goes on with the state and the transcript.
+// An agent of the Microsoft 365 Agents SDK. Run it again: another process continues with the state and the transcript.
 
 await using stores = await openStores("sqlite:chats.db");
 const adapter = new CloudAdapter({});
@@ -16,10 +16,10 @@ agent.onActivity(ActivityTypes.Message, async (context, state) => {
   state.conversation.questions = (state.conversation.questions ?? 0) + 1;
   await context.sendActivity(`That was your message ${state.conversation.questions}.`);
 });
-// The SDK saves the state only after a handler of "afterTurn" that returns true.
+// The SDK saves the state only after an "afterTurn" handler that returns true.
 agent.onTurn("afterTurn", async () => true);
 
-// Stands for a request of a channel; in a program, Express calls `process`.
+// Simulates a request of a channel; in a program, Express calls `process`.
 const body = {
   type: ActivityTypes.Message,
   deliveryMode: DeliveryModes.ExpectReplies,

@@ -3,7 +3,7 @@ import { chat } from "@tanstack/ai";
 import { EchoModel } from "./echo-model.ts";
 import { history } from "./history.ts";
 
-// A chat of TanStack AI. Run it again: another process goes on with the chat.
+// A chat of TanStack AI. Run it again: another process continues the chat.
 
 await using stores = await openStores("sqlite:chats.db");
 const store = stores.open("tanstack:ada");

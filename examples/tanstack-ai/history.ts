@@ -2,7 +2,7 @@ import { envelope, valueOf as valueIn } from "@scrollback/collections";
 import type { MessageStore } from "@scrollback/store-core";
 import type { ChatMiddleware, ModelMessage } from "@tanstack/ai";
 
-/** Begins a run with the messages of a thread, and stores what the run adds. One for each run. */
+/** Begins a run with the messages of a thread, and stores the messages that the run adds. Create one per run. */
 export function history(store: MessageStore): ChatMiddleware {
   let stored = 0;
   const save = async ({ messages }: { readonly messages: readonly ModelMessage[] }) => {
@@ -13,7 +13,7 @@ export function history(store: MessageStore): ChatMiddleware {
   return {
     name: "history",
     async onConfig({ phase }, { messages }) {
-      // The calls of tools and their results, before the model is asked again.
+      // The tool calls and their results, before the next model call.
       if (phase === "beforeModel") await save({ messages });
       if (phase !== "init") return;
       const earlier = (await store.listMessages()).map((message) => valueIn<ModelMessage>(message));

@@ -17,7 +17,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(temp, { recursive: true }));
 
-/** What a program prints, in a process of its own. Keys of the machine's own environment are not for tests. */
+/** The output of a program in a separate process. Tests must not use the keys of the machine's environment. */
 async function example(name: string, args: string[] = [], env: Record<string, string> = {}): Promise<string> {
   const { AI_GATEWAY_API_KEY: _gateway, OPENAI_API_KEY: _openai, MODEL: _model, ...rest } = process.env;
   const program = join(folderOf, `${name}.ts`);
@@ -56,7 +56,7 @@ describe("an agent with memory across restarts", () => {
 
   test("with a real provider when its key is set", async () => {
     const asked: string[] = [];
-    // Speaks OpenAI's Responses API, as far as the example goes.
+    // Implements the part of OpenAI's Responses API that the example uses.
     const server = createServer(async (request, response) => {
       let text = "";
       for await (const chunk of request.setEncoding("utf8")) text += chunk;
@@ -92,7 +92,7 @@ describe("an agent with memory across restarts", () => {
     expect(await example("memory", ["I am Alice, and 30"], env)).toBe("Hello, Alice.\n");
     expect(await example("memory", ["--new", "Who am I?"], env)).toBe("Hello, Alice.\n");
     expect(asked[0]).toContain("/v1/responses gpt-5");
-    expect(asked[2], "what the model extracted is known in a new thread").toContain("Alice is 30.");
+    expect(asked[2], "a new thread knows the facts that the model extracted").toContain("Alice is 30.");
     server.close();
     server.closeAllConnections();
   });

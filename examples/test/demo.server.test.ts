@@ -11,7 +11,7 @@ import { cellsOf } from "../demo/screen.ts";
 
 const root = join(import.meta.dirname, "../..");
 
-/** The demo's own temporary folder lies in it. */
+/** Contains the demo's own temporary folder. */
 let temp: string;
 beforeEach(async () => {
   temp = await mkdtemp(join(tmpdir(), "scrollback-demo-test-"));
@@ -112,7 +112,7 @@ describe("on SQLite", () => {
   test("fails if the store has an unexpected message", async () => {
     const store = `sqlite:${join(temp, "chats.db")}`;
     const running = demo("--store", store);
-    // A third party adds a message while process A is at work.
+    // A third process adds a message while process A is running.
     let saved: SavedState | undefined;
     for (let tries = 0; !saved && tries < 1_000; tries++) {
       await sleep(5);
@@ -148,7 +148,7 @@ describe.each([
   ["dynamodb", (url: string) => `dynamodb://demo?region=eu-central-1&endpoint=${url}`],
 ] as const)("on %s", (name, urlOf) => {
   test("runs as documented without any setup", async () => {
-    // What DynamoDB's client signs its requests with, whoever it talks to.
+    // DynamoDB's client signs its requests with these, also for a local server.
     vi.stubEnv("AWS_ACCESS_KEY_ID", "none");
     vi.stubEnv("AWS_SECRET_ACCESS_KEY", "none");
     await using server = await startServer(name);

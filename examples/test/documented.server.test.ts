@@ -23,11 +23,11 @@ import {
 import fc from "fast-check";
 import { expect, test } from "vitest";
 
-// What docs/how-to/write-an-adapter shows is what was tested.
+// The code in docs/how-to/write-an-adapter is the code that was tested.
 
 const root = join(import.meta.dirname, "../..");
 
-/** The blocks of a page in a language, with what follows the language: the path of the file that the block is an excerpt of. */
+/** The blocks of a page in a language, with the info after the language: the path of the file that the block quotes. */
 async function blocksOf(page: string, language: string): Promise<{ code: string; path: string }[]> {
   const text = await readFile(join(root, "docs/how-to/write-an-adapter", page), "utf8");
   return [...text.matchAll(/^```(\w+)(.*?)\n(.*?)\n```$/gms)].flatMap(([, name, path = "", code = ""]) =>
@@ -49,7 +49,7 @@ test.each(["build.md", "prove.md"])("the blocks of %s are excerpts of PostgreSQL
   }
 });
 
-/** The lines of a file that are neither blank nor comment alone. */
+/** The lines of a file, without blank lines and lines that contain only a comment. */
 async function codeLines(path: string): Promise<number> {
   const text = await readFile(join(root, path), "utf8");
   const code = text.replaceAll(/^\s*\/\*\*.*?\*\/$/gms, "").replaceAll(/^\s*\/\/.*$/gm, "");
@@ -67,7 +67,7 @@ test("build.md states the approximate lines of code of each file of PostgreSQL's
   }
 });
 
-/** The tables that the page asks for, in maps. */
+/** The page's tables, as maps. */
 class MapTables {
   readonly #threads = new Map<string, unknown>();
   readonly #operations = new Map<string, Map<string, { commit: number }>>();
@@ -120,7 +120,7 @@ interface DocumentedCode {
   listIn(tables: MapTables, request: ListRequest): ThreadListing;
 }
 
-/** Loads the page's block that has the whole commit and the whole read. */
+/** Loads the page's block with the complete commit and the complete read. */
 async function documentedCode(): Promise<DocumentedCode> {
   const folder = join(import.meta.dirname, "../.results");
   const file = join(folder, `documented-${crypto.randomUUID()}.ts`);
@@ -194,7 +194,7 @@ test("the documented driver behaves as the memory driver", async () => {
       let deletions = 0;
       for (const [index, { change, operation, expected, limit, deletes }] of steps.entries()) {
         if (deletes) deletions += 1;
-        // How long the ids of a deleted thread are remembered differs.
+        // The two implementations remember the ids of a deleted thread for different times.
         const operationId = `operation ${operation} ${deletions}`;
         const [mine, reference] = await Promise.all(
           sides.map(async ({ stores, store }) => ({
@@ -206,14 +206,14 @@ test("the documented driver behaves as the memory driver", async () => {
           })),
         );
         expect(mine).toStrictEqual(reference);
-        expect(tables.countRecords("chat"), "nothing trimmed stays").toBe(mine?.all.entries.length);
+        expect(tables.countRecords("chat"), "all trimmed content is deleted").toBe(mine?.all.entries.length);
       }
     }),
     { numRuns: 150 },
   );
 });
 
-/** Revisions are random; which commit they are of is not. */
+/** Revisions are random; the number of their commit is not. */
 const commitOf = (revision: string | null) => revision?.split(".")[1];
 
 async function expecting(store: MessageStore, expected: string) {

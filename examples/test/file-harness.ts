@@ -13,7 +13,7 @@ import {
 } from "@scrollback/store-core";
 import { FileRecordLog, parseRow } from "../file-record-log.ts";
 
-/** A log that counts each call of a verb as one request. */
+/** A log that counts each call as one request. */
 export class CountingLog extends FileRecordLog {
   requests = 0;
 
@@ -38,12 +38,12 @@ export class CountingLog extends FileRecordLog {
   }
 }
 
-/** A driver on a directory. What a child process imports. */
+/** A driver on a directory. Imported by child processes. */
 export function connect(directory: unknown): RecordLogDriver {
   return new RecordLogDriver(new FileRecordLog(String(directory)));
 }
 
-/** A harness on a directory of its own. */
+/** A harness on a separate directory. */
 export async function fileHarness(): Promise<Harness> {
   const directory = await mkdtemp(join(tmpdir(), "scrollback-files-"));
   const log = new CountingLog(directory);
@@ -76,7 +76,7 @@ async function filesIn(folder: string): Promise<string[]> {
   return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
 }
 
-/** The content of all files of a thread, also those of unfinished inserts. */
+/** The content of all files of a thread, including those of unfinished inserts. */
 async function dump(folder: string): Promise<string> {
   const contents = (await filesIn(folder)).map((file) => readFile(file, "utf8"));
   return (await Promise.all(contents)).join("\n");

@@ -1,4 +1,4 @@
-// Exceeds 300 lines because it tests the whole example: each verb, the sweep and the errors, on the same files.
+// Exceeds 300 lines because it tests the complete example: each operation, the sweep and the errors, on the same files.
 import {
   appendFile,
   mkdtemp,
@@ -96,7 +96,7 @@ describe("amend", () => {
       row(1, ["one", "two", "three"], 100),
     ]);
     await log.amend("a", [{ from: 4, to: 5, extend: { to: 900, atLeast: 0 } }]);
-    expect((await readAll())[0]?.expiresAt, "never is later than any time").toBeUndefined();
+    expect((await readAll())[0]?.expiresAt, "a permanent row stays permanent").toBeUndefined();
     await log.amend("a", [{ from: 4, to: 5, expiresAt: 3 }]);
     expect((await readAll())[0]?.expiresAt).toBe(3);
     expect(await readAll("b")).toStrictEqual([row(2)]);
@@ -119,7 +119,7 @@ describe("amend", () => {
     expect(await contents()).toContain("kept two");
     expect(await contents()).not.toContain("secret");
     await log.amend("a", [{ from: 1, to: 2, blank: "all" }]);
-    expect(await files(), "the texts' file takes no room any more").toHaveLength(1);
+    expect(await files(), "the texts' file is deleted").toHaveLength(1);
   });
 
   test("concurrent amendments do not undo each other", async () => {
@@ -211,7 +211,7 @@ describe("sweepFiles", () => {
     expect(await sweepFiles(directory, 100)).toBe(2);
     expect(numbersOf(await readAll())).toEqual([3, 2]);
     expect(await contents()).not.toContain("secret");
-    expect(await readdir(directory), "no empty folder stays").toHaveLength(1);
+    expect(await readdir(directory), "the empty folder is deleted").toHaveLength(1);
     expect(await log.insert("b", row(1))).toBe(true);
     expect(await log.insert("a", row(1))).toBe(true);
   });
@@ -242,7 +242,7 @@ describe("sweepFiles", () => {
     const stores = createFileStores(directory, { ttlMs: 1 });
     const store = stores.open("chat");
     await store.addMessages([{ role: "user", content: "secret" }]);
-    expect(await sweepFiles(directory), "its keys are needed for a while").toBe(0);
+    expect(await sweepFiles(directory), "its keys must stay for a while").toBe(0);
     expect(await sweepFiles(directory, Date.now() + 5 * 24 * HOUR_MS)).toBe(1);
     expect(await contents()).not.toContain("secret");
     expect(await sweepFiles(directory, Date.now() + 35 * 24 * HOUR_MS)).toBe(1);
@@ -267,7 +267,7 @@ describe("errors", () => {
     const store = createFileStores(join(directory, "not mounted")).open("chat");
     const signal = AbortSignal.timeout(50);
     const error = await store.listMessages({ signal }).catch((error: unknown) => error);
-    expect(StoreError.is(error, "ABORTED"), "tried again until given up").toBe(true);
+    expect(StoreError.is(error, "ABORTED"), "retried until the caller aborted").toBe(true);
     const missing = new FileRecordLog(join(directory, "not mounted"));
     const verbs = [
       () => missing.read("a", 2, 1, false),
@@ -280,7 +280,7 @@ describe("errors", () => {
       expect(meaning).toMatchObject({ code: "UNAVAILABLE", retryable: true });
       expect(meaning?.message).toContain("create it");
     }
-    expect(await readdir(directory), "nothing was made").toEqual([]);
+    expect(await readdir(directory), "nothing was created").toEqual([]);
   });
 
   test("a damaged row file is CORRUPT", async () => {

@@ -10,7 +10,7 @@ const run = promisify(execFile);
 const examples = join(import.meta.dirname, "..");
 const pages = join(examples, "../docs/how-to");
 
-/** Runs a test in a folder of its own, where the programs keep their chats. */
+/** Runs a test in a separate folder, in which the programs store their chats. */
 const inFolder = async (use: (folder: string) => Promise<void>) => {
   const folder = await mkdtemp(join(tmpdir(), "scrollback-recipe-"));
   try {

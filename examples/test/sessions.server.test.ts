@@ -18,7 +18,7 @@ test("the sessions example runs, and continues its session when run again", asyn
       expect(session).toContain(`${visits} events`);
       expect(session).toContain(`"visits":${visits}`);
       expect(other).toBe('{"city":"Oslo","user:language":"nl"}');
-      // The session of the first run that nobody has appended to since.
+      // The session of the first run, without an append since.
       expect(listed).toContain(visits === 1 ? "rome: " : '"city":"Oslo"');
     }
   } finally {

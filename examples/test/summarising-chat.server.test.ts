@@ -23,7 +23,7 @@ test.each([
     );
     expect(kept.length).toBeLessThanOrEqual(8);
     expect(kept.at(-1)).toBe("assistant: You said: My name is Alice. I am allergic to nuts.");
-    // Neither fact is in the history any more but in the summary, and in what was answered from it.
+    // The history no longer contains the two facts, except in the summary and in the answers based on it.
     expect(kept.slice(0, -1).join()).not.toMatch(/Alice|nuts/);
     expect(lines.at(-2)).toMatch(/^46 messages were said, \d are kept, \d+ summaries were written\.$/);
     expect(lines.at(-1)).toMatch(/^The model was never given more than \d+ messages at once\.$/);

@@ -5,7 +5,7 @@ import { scriptedModel, scriptedTitles } from "./scripted-model.ts";
 export const INSTRUCTIONS =
   "Answer in Markdown, briefly. Delete files with deleteFile. Ask what you must know with askUser, one question at a time.";
 
-/** A real model where the environment has a key for one; else a script that needs no network. */
+/** A real model if the environment has a key for one; else a script that needs no network. */
 export function chooseModel(environment: NodeJS.ProcessEnv = process.env): {
   model: LanguageModel;
   titleModel: LanguageModel;

@@ -4,15 +4,15 @@ import { link, readFile, rm, writeFile } from "node:fs/promises";
 const NAME = "web-chat-owner";
 const A_YEAR_IN_SECONDS = 31_536_000;
 
-/** Who a browser is: a random id in a signed cookie. An application with accounts takes its own user id instead. */
+/** Identifies a browser by a random id in a signed cookie. An application with accounts uses its own user id instead. */
 export interface Owners {
-  /** The owner in a `cookie` header; undefined where there is none or its signature is wrong. */
+  /** The owner in a `cookie` header; undefined if the cookie is missing or its signature is wrong. */
   read(header: string | undefined): string | undefined;
-  /** The `set-cookie` header that makes a new owner; undefined where the browser has one. */
+  /** The `set-cookie` header of a new owner; undefined if the browser has a cookie already. */
   cookieFor(header: string | undefined): string | undefined;
 }
 
-/** Signs with the secret in `file`, which is made where there is none. Servers that share chats must share the file. */
+/** Signs with the secret in `file`; creates the file if it is missing. Servers that share chats must share the file. */
 export async function createOwners(file: string): Promise<Owners> {
   const secret = await readOrCreate(file);
   const sign = (owner: string) => createHmac("sha256", secret).update(owner).digest("base64url");
@@ -34,7 +34,7 @@ export async function createOwners(file: string): Promise<Owners> {
 }
 
 async function readOrCreate(file: string): Promise<Buffer> {
-  // Linked once it is whole: another server that starts now must not read half a secret.
+  // Linked when complete: another server that starts now must not read half a secret.
   const own = `${file}.${process.pid}`;
   await writeFile(own, randomBytes(32), { mode: 0o600 });
   await link(own, file).catch((error: NodeJS.ErrnoException) => {

@@ -1,16 +1,16 @@
 import { setTimeout as wait } from "node:timers/promises";
 
-/** What the scripted model does next: words of text, a call of a tool, or a failure. */
+/** The next step of the scripted model: words of text, a tool call, or a failure. */
 export type Step =
   | { readonly text: string; readonly wordMs?: number }
   | { readonly tool: "deleteFile" | "askUser"; readonly input: unknown }
   | { readonly failure: string };
 
-/** What happened in the turn that the model is to go on with. */
+/** The turn that the model continues. */
 export interface Turn {
   /** The user's last message. */
   readonly text: string;
-  /** What the last tool call of this turn returned; undefined where none did. */
+  /** The result of the last tool call of this turn; undefined without a result. */
   readonly output?: unknown;
 }
 
@@ -86,7 +86,7 @@ export function titleFor(text: string): string {
   return scene?.title ?? (text.trim().split(/\s+/).slice(0, 6).join(" ") || "A chat");
 }
 
-/** The words of a text, one after the other, each with the space behind it. */
+/** The words of a text in order, each with the following space. */
 export async function* speak(text: string, wordMs: number, signal?: AbortSignal): AsyncGenerator<string> {
   for (const [word] of text.matchAll(/\S+\s*/g)) {
     await wait(wordMs, undefined, signal === undefined ? {} : { signal });

@@ -7,14 +7,14 @@ type Prompt = Options["prompt"];
 type Part =
   Awaited<ReturnType<MockLanguageModelV4["doStream"]>>["stream"] extends ReadableStream<infer P> ? P : never;
 
-/** How long a word takes. */
+/** The time per word. */
 const WORD_MS = Number(process.env.WORD_MS ?? 35);
 const usage = {
   inputTokens: { total: undefined, noCache: undefined, cacheRead: undefined, cacheWrite: undefined },
   outputTokens: { total: undefined, text: undefined, reasoning: undefined },
 };
 
-/** Stands in for a model, offline. It answers by the script, a word at a time. */
+/** An offline replacement for a model. It answers by the script, one word at a time. */
 export function scriptedModel(): LanguageModel {
   return new MockLanguageModelV4({
     modelId: "scripted",
@@ -24,7 +24,7 @@ export function scriptedModel(): LanguageModel {
   });
 }
 
-/** Stands in for the model that makes titles. */
+/** An offline replacement for the model that generates titles. */
 export function scriptedTitles(): LanguageModel {
   return new MockLanguageModelV4({
     modelId: "scripted-titles",
@@ -67,7 +67,7 @@ async function* partsOf(steps: readonly Step[], signal: AbortSignal | undefined)
   };
 }
 
-/** The user's last message, and what the last tool call behind it returned. */
+/** The user's last message, and the result of the last tool call after it. */
 function turnOf(prompt: Prompt): Turn {
   const at = prompt.findLastIndex(({ role }) => role === "user");
   const text = textOf(prompt[at]);

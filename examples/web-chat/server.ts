@@ -1,4 +1,4 @@
-/** `node server.ts [url]`: the web chat on 127.0.0.1. Chats are kept where the URL says; default: a SQLite file in .web-chat. */
+/** `node server.ts [url]`: the web chat on 127.0.0.1. The URL is that of the store; default: a SQLite file in .web-chat. */
 import { mkdir } from "node:fs/promises";
 import { createServer } from "node:http";
 import { join } from "node:path";
@@ -33,7 +33,7 @@ const chat = createChatHandler<ChatMessage>({
 async function answer(request: Request): Promise<Response> {
   const owner = owners.read(request.headers.get("cookie") ?? undefined);
   if (owner === undefined) return Response.json({ error: "UNAUTHENTICATED" }, { status: 401 });
-  // The cookie is for this site alone; so are its requests.
+  // The cookie belongs to this site only; so do its requests.
   if (!["same-origin", "none", null].includes(request.headers.get("sec-fetch-site")))
     return Response.json({ error: "FORBIDDEN" }, { status: 403 });
   if (request.method === "DELETE" && new URL(request.url).pathname === "/api/chats") {

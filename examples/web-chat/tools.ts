@@ -6,7 +6,7 @@ import { z } from "zod";
 const FOLDER = ".web-chat/files";
 const SAMPLES = ["draft.txt", "notes.txt", "packing-list.txt"];
 
-/** Makes the folder that `deleteFile` deletes from, with three files in it, where there is none. */
+/** Creates the folder that `deleteFile` deletes from, with three files, if it does not exist. */
 export async function prepareFiles(): Promise<void> {
   const made = await mkdir(FOLDER, { recursive: true });
   if (made === undefined) return;

@@ -4,6 +4,6 @@ import { defineConfig } from "vite";
 export default defineConfig({
   root: import.meta.dirname,
   plugins: [react()],
-  // The policy of the server allows files of its own only, so none is inlined.
+  // The server's content security policy allows only its own files, so no file is inlined.
   build: { assetsInlineLimit: 0, target: "es2023", chunkSizeWarningLimit: 700 },
 });

@@ -21,9 +21,9 @@ export default defineConfig({
   metaChunk: true,
   vite: { build: { chunkSizeWarningLimit: 4_000 }, logLevel: "warn" },
   markdown: {
-    // Both pass the contrast of WCAG AA on the theme's backgrounds.
+    // Both themes have the contrast of WCAG AA on the site's backgrounds.
     theme: { light: "github-light-high-contrast", dark: "github-dark-high-contrast" },
-    // As GitHub names headings, so that a link works in both places.
+    // The same anchors as on GitHub, so that a link works on both.
     anchor: { slugify: slug },
   },
   transformPageData({ relativePath, frontmatter }) {
@@ -43,7 +43,7 @@ export default defineConfig({
     ],
     sidebar: navigation.map(({ text, pages }) => ({
       text,
-      // A heading that is a link and not a button: the button inside it that folds the group would be one in another.
+      // The heading is a link, because it contains the button that folds the group, and a button must not contain a button.
       link: `/${pages[0]?.[1]}`,
       collapsed: !["Tutorial", "How-to guides"].includes(text),
       items: pages.map(([title, place]) => ({

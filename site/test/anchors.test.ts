@@ -7,11 +7,11 @@ import { root } from "../places.ts";
 const pages = globSync(["*.md", "docs/**/*.md", "{packages/*,conformance-tests,benchmarks}/README.md"], {
   cwd: root,
 }).sort();
-/** A page without its code, in which a line that begins with `#` is no heading. */
+/** A page without its code blocks, in which a line that begins with `#` is not a heading. */
 const proseOf = (page: string) =>
   readFileSync(join(root, page), "utf8").replaceAll(/^( *)(```|~~~).*?^\1\2/gms, "");
 
-/** The anchors that GitHub gives to the headings of a page. */
+/** GitHub's anchors for the headings of a page. */
 function anchorsOf(page: string): Set<string> {
   const slugger = new GithubSlugger();
   const headings = [...proseOf(page).matchAll(/^#{1,6} (.*)$/gm)].map(([, heading = ""]) =>

@@ -7,7 +7,7 @@ const places = navigation.flatMap(({ pages }) => pages.map(([, place]) => place)
 test("the sidebar has every page of the documentation once", () => {
   expect(new Set(places).size).toBe(places.length);
   const pages = [...sitePages().values()].map((place) => place.replace(/\.md$/, ""));
-  // The home page is at the top of every page, and the API reference is written by TypeDoc.
+  // Every page links to the home page at its top, and TypeDoc writes the API reference.
   expect([...places].sort()).toEqual(
     [...pages.filter((place) => place !== "index"), "reference/api/index"].sort(),
   );

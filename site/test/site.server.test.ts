@@ -15,7 +15,7 @@ import { type StaticServer, serveSite } from "./static-server.ts";
 const run = promisify(execFile);
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const pictures = join(root, ".results/site");
-/** Pages of every kind: the others have the same parts. */
+/** Pages of every kind: all other pages have the same parts. */
 const KINDS = [
   "index",
   "tutorial/first-conversation",
@@ -47,11 +47,11 @@ afterAll(async () => {
   await rm(home, { recursive: true, force: true, maxRetries: 3 });
 });
 
-/** The page is built; from now on VitePress's code runs on it. */
+/** Waits until VitePress's code runs on the prerendered page. */
 const hydrated = (page: Page) =>
   page.waitForFunction(() => "__vue_app__" in (document.querySelector("#app") ?? {}));
 
-/** A page in a profile of its own, and what went wrong on it, a request to another host among it. */
+/** A page in a separate profile, and its problems, including requests to other hosts. */
 async function visit(place: string, width: number, colorScheme: "light" | "dark" = "light") {
   const context = await browser.newContext({
     viewport: { width, height: 900 },
@@ -75,7 +75,7 @@ async function visit(place: string, width: number, colorScheme: "light" | "dark"
   return { page, errors, [Symbol.asyncDispose]: close };
 }
 
-/** What is wider than the page, and which pictures do not show. */
+/** The elements that are wider than the page, and the pictures that are not shown. */
 const faultsOf = (page: Page) =>
   page.evaluate(() => {
     const faults: string[] = [];
@@ -131,7 +131,7 @@ describe.each(looks)("at %i px, %s", (width, scheme) => {
         };
       };
       const tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
-      // It reads "Search" and the key beside it as one word, "SearchK", which is not in the button's name.
+      // The rule reads "Search" and the key beside it as one word, "SearchK", which is not in the button's name.
       const rules = { "label-content-name-mismatch": { enabled: false } };
       const { violations } = await axe.run({ runOnly: { type: "tag", values: tags }, rules });
       return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).slice(0, 3)}`);

@@ -7,7 +7,7 @@ import { loopbackHarness } from "../../conformance-tests/test/loopback/harness.t
 import { memoryHarness } from "../../conformance-tests/test/memory-harness.ts";
 import { recordLogHarness } from "../../conformance-tests/test/record-log-harness.ts";
 
-// One clause on one backend, both told by the environment; the source has a mutant in it.
+// Runs one clause on one backend, both named by environment variables. The source contains a mutant.
 
 const backends: Record<string, () => Promise<() => Promise<unknown>>> = {
   memory: async () => () => memoryHarness(),
@@ -28,6 +28,6 @@ const { MUTANT_NAME: name = "", MUTANT_BACKEND: backend = "", MUTANT_CLAUSE: id 
 const clause = clauses[id];
 const makeHarnesses = backends[backend];
 if (!clause || !makeHarnesses) throw new Error(`there is no clause ${id} or no backend ${backend}`);
-// The adapters' harnesses are of the built suite, whose source this is.
+// The adapters' harnesses use the types of the built suite; this file uses its source.
 const createHarness = (await makeHarnesses()) as () => Promise<Harness>;
 describe(name, () => declareClause(id, clause, { name: backend, createHarness }));

@@ -1,17 +1,17 @@
-// Exceeds 300 lines because it is the table of all changes that the suite must find.
+// Exceeds 300 lines because it is the table of all changes that the suite must detect.
 import type { Change } from "./change.ts";
 import { postgresChanges } from "./postgres-changes.ts";
 
 /** A change to the source that breaks a promise. */
 export interface SourceMutant {
   readonly name: string;
-  /** The clause that the suite must fail it by. */
+  /** The clause whose tests must fail. */
   readonly breaks: string;
-  /** What the suite runs on, see `backend.fixture.ts`. */
+  /** The backend of the suite, see `backend.fixture.ts`. */
   readonly backend: "memory" | "loopback" | "log" | "sqlite" | "redis" | "postgres";
-  /** The file, below `packages/`. */
+  /** The path of the file in `packages/`. */
   readonly file: string;
-  /** What stands there once, and what stands there instead. */
+  /** A fragment that occurs once in the file, and its replacement. */
   readonly from: string;
   readonly to: string;
 }
@@ -23,7 +23,7 @@ const on = (
 ): readonly SourceMutant[] =>
   changes.map(([name, breaks, file, from, to]) => ({ name, breaks, backend, file: folder + file, from, to }));
 
-/** One line of the source each, in every layer: the portable store, the drivers, the log, SQL and scripts. */
+/** Each mutant changes one line, in all layers: the portable store, the drivers, the log, SQL and scripts. */
 export const sourceMutants: readonly SourceMutant[] = [
   ...on("memory", "store-core/src/", [
     [

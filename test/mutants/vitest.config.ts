@@ -4,7 +4,7 @@ import { type SourceMutant, sourceMutants, titleOf } from "./source-mutants.ts";
 
 const root = join(import.meta.dirname, "../..");
 
-/** Puts a mutant into the source as it is loaded. A script is read from its file, so it is changed where it is read. */
+/** Applies a mutant when the source is loaded. A Lua script is read from its file, so the mutant changes the reading code. */
 function mutate({ file, from, to }: SourceMutant): Plugin {
   const isScript = file.endsWith(".lua");
   const loaded = join(root, "packages", isScript ? "store-redis/src/scripts.ts" : file);
@@ -22,11 +22,11 @@ function mutate({ file, from, to }: SourceMutant): Plugin {
   };
 }
 
-/** The suite on sources that are broken, a project each: run by mutants.server.test.ts, which expects them to fail. */
+/** The suite on mutated sources, one project per mutant. Run by mutants.server.test.ts, which expects each to fail. */
 export default defineConfig({
   test: {
     root: import.meta.dirname,
-    // Each project has a source of its own; the cache takes them for one.
+    // Each project has its own source, but the cache would treat them as the same.
     fsModuleCache: false,
     maxWorkers: 3,
     maxConcurrency: 20,

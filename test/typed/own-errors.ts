@@ -1,11 +1,11 @@
 /**
- * `node own-errors.ts <compiler> <arguments of tsc>` prints what the compiler finds wrong in the program and in the types of
- * the packages. It checks only those files: all that the types of other packages bring along takes five times as long.
+ * `node own-errors.ts <compiler> <arguments of tsc>` prints the compiler's errors in the program and in the types of the
+ * packages. It checks only those files, because checking the types of all other packages takes five times as long.
  */
 import { createRequire } from "node:module";
 import { resolve } from "node:path";
 
-/** What of TypeScript's API is used. Each version has types of its own. */
+/** The part of TypeScript's API that this program uses. Each version has its own types. */
 interface Compiler {
   parseCommandLine(args: readonly string[]): {
     readonly options: object;

@@ -1,4 +1,4 @@
-// Compiled by types.server.test.ts as a user's program is.
+// Compiled by types.server.test.ts like a user's program.
 import * as agents from "@scrollback/agents";
 import * as groupChat from "@scrollback/agents/group-chat";
 import * as aiSdk from "@scrollback/bridge-ai-sdk";
@@ -47,7 +47,7 @@ export async function answer(url: string): Promise<string> {
   return text;
 }
 
-/** A chat of any framework in any other. */
+/** Converts a chat of any framework to any other. */
 export function converted(messages: readonly ModelMessage[]): UIMessage[] {
   const chat = aiSdk.fromModelMessages(messages).messages;
   const items = openaiMessages.toAgentItems(chat);
@@ -91,7 +91,7 @@ export async function others(): Promise<UIMessage[][]> {
   return await Promise.all(all.map((stores) => stores.open().listMessages()));
 }
 
-/** The default message needs none. */
+/** The default message needs no traits. */
 export async function chat(): Promise<ChatMessage[]> {
   const adapters = { sqlite: createSqliteStores, redis: createRedisStores };
   return await (await openStores(url, { adapters })).open().listMessages();

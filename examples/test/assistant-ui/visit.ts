@@ -1,5 +1,5 @@
-// What the test starts as a browser: node visit.ts <url> <question>. Says the chats that are listed; asks a question in the newest
-// chat, or in a new one; and says the messages that are shown, and the chats again.
+// The program that the test starts as a browser: node visit.ts <url> <question>. Prints the listed chats, asks a question in
+// the newest chat or in a new one, and prints the displayed messages and the chats again.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { AssistantRuntime } from "@assistant-ui/core";
 import { AssistantRuntimeProvider } from "@assistant-ui/core/react";

@@ -14,12 +14,12 @@ const newId = () => crypto.randomUUID();
 
 export function App() {
   const { chatId, go } = useRoute();
-  // The id that the chat of the next first message gets.
+  // The id of the next new chat, which its first message creates.
   const [draftId, setDraftId] = useState(newId);
   const [isArchive, setIsArchive] = useState(false);
   const [confirmation, setConfirmation] = useState<Confirmation>();
   const [toast, setToast] = useState<ToastMessage>();
-  // The chat that was changed last, which the list need not have: it may be in the archive, or on a page that is not loaded.
+  // The chat that was changed last. It may be missing in the list: in the archive, or on a page that is not loaded.
   const [changed, setChanged] = useState<ChatSummary>();
   const list = useChatList(isArchive);
   const drawer = useDrawer();
@@ -55,7 +55,7 @@ export function App() {
         text: `“${titleOf(chat)}” and its ${chat.messageCount} messages are removed for good. Nothing of them stays in the database.`,
         action: "Delete",
         confirm: () => {
-          // Closed first: what is open reads a chat whose answer ends.
+          // Closed first, because an open chat is read again when its answer ends.
           if (chat.id === chatId) open(undefined);
           void attempt(list.remove(chat.id), "The chat could not be deleted.", {
             text: `“${titleOf(chat)}” is deleted.`,

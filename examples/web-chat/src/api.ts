@@ -3,7 +3,7 @@ import type { ChatMessage } from "../tools.ts";
 
 export type { Chat, ChatMessage, ChatSummary };
 
-/** What the server answered instead of what it was asked for. `status` 0: it did not answer. */
+/** An error answer of the server. `status` 0: the server did not answer. */
 export class ApiError extends Error {
   readonly status: number;
 
@@ -29,7 +29,7 @@ export interface StoredChat {
   readonly messages: ChatMessage[];
   /** By message id. */
   readonly statuses: Readonly<Record<string, MessageState>>;
-  /** Where the messages before these begin; absent at the beginning of the chat. */
+  /** The cursor of the messages before these; absent at the beginning of the chat. */
   readonly older?: string;
 }
 
@@ -87,14 +87,14 @@ export async function deleteAllChats(): Promise<void> {
   await call("DELETE", "/api/chats");
 }
 
-/** Makes a chat of the messages up to `at`, and returns its id. */
+/** Creates a chat from the messages up to `at`, and returns its id. */
 export async function forkChat(chatId: string, at: string): Promise<string> {
   const response = await call("POST", `${chatUrl(chatId)}/fork`, { at });
   const { id } = (await response.json()) as Chat;
   return id;
 }
 
-/** Returns when what there is of the answer is saved. */
+/** Returns when the existing part of the answer is saved. */
 export async function stopAnswer(chatId: string): Promise<void> {
   await call("POST", `/api/chat/${encodeURIComponent(chatId)}/stop`);
 }

@@ -1,5 +1,5 @@
 import { config } from "zod";
 
-// The page's content security policy forbids code that is made of text. By this setting the schemas of the SDK, which are made
-// as it is imported, do not try it.
+// The page's content security policy forbids code from strings. With this setting the SDK's schemas, which are created on
+// import, do not generate code.
 config({ jitless: true });

@@ -1,6 +1,6 @@
 import type { Locator, Page } from "playwright-core";
 
-/** What a user does with the page, by the names that screen readers tell. */
+/** A user's actions on the page, by the names that screen readers announce. */
 export class ChatPage {
   readonly page: Page;
   readonly chats: Locator;
@@ -14,14 +14,14 @@ export class ChatPage {
     this.field = page.getByRole("textbox", { name: "Message", exact: true });
   }
 
-  /** Sends a message; returns once the answer is whole, unless it is not to wait. */
+  /** Sends a message; returns when the answer is complete, or at once without waiting. */
   async send(text: string, { wait = true } = {}): Promise<void> {
     await this.field.fill(text);
     await this.field.press("Enter");
     if (wait) await this.answered();
   }
 
-  /** Waits until no answer is being made. */
+  /** Waits until no answer is being generated. */
   async answered(): Promise<void> {
     await this.button("Stop").waitFor({ state: "detached" });
     await this.button("Send").waitFor();
@@ -61,7 +61,7 @@ export class ChatPage {
     await message.getByRole("button", { name: command, exact: true }).click();
   }
 
-  /** The messages of the chat on the screen, as the store has them. */
+  /** The stored messages of the chat on the screen. */
   async stored(): Promise<{ role: string; text: string; status: string }[]> {
     const response = await this.page.request.get(this.page.url().replace("/chat/", "/api/chats/"));
     const { messages, statuses } = await response.json();

@@ -5,11 +5,11 @@ export interface PastChat {
   readonly title: string;
   readonly activeAt: number;
   readonly pinned?: boolean;
-  /** What the user and the assistant wrote in turn. Default: the title alone. */
+  /** The texts of the user and the assistant in turn. Default: only the title. */
   readonly texts?: readonly string[];
 }
 
-/** Gives the user of a page chats of the past. */
+/** Imports old chats for the user of a page. */
 export async function importChats(page: Page, chats: readonly PastChat[]): Promise<void> {
   const url = new URL("/api/chats/import", page.url()).href;
   for (const chat of chats) {

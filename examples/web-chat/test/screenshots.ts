@@ -1,6 +1,6 @@
 /**
- * `node screenshots.ts [folder]` draws ten states of the web chat with the scripted model, by default into docs/images/web-chat.
- * The page asks for Inter and JetBrains Mono first: install them (Debian: fonts-inter, fonts-jetbrains-mono) for the same pictures.
+ * `node screenshots.ts [folder]` takes ten screenshots of the web chat with the scripted model; default: docs/images/web-chat.
+ * The page prefers Inter and JetBrains Mono: install them (Debian: fonts-inter, fonts-jetbrains-mono) for the same pictures.
  */
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -17,7 +17,7 @@ const WIDE = { width: 1_280, height: 800 };
 const WIDEST = { width: 1_600, height: 900 };
 const NARROW = { width: 390, height: 844 };
 
-/** What the sidebar shows beside the chat of the picture. */
+/** The other chats in the sidebar. */
 const OTHERS = [
   { title: "Packing list for two weeks by train", daysAgo: 0.1, pinned: true },
   { title: "Words for the opening speech", daysAgo: 0.2 },
@@ -44,7 +44,7 @@ profile.expect("409");
 
 interface State {
   readonly name: string;
-  /** Of the chat, once the server has made it. */
+  /** The title that the server generated for the chat. */
   readonly title?: string;
   readonly size?: { width: number; height: number };
   readonly theme?: "dark";

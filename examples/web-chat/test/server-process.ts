@@ -6,24 +6,24 @@ const PROGRAM = join(import.meta.dirname, "../server.ts");
 
 export interface ServerProcess extends AsyncDisposable {
   readonly url: string;
-  /** What it wrote so far. */
+  /** The output so far. */
   readonly output: () => string;
   kill(signal: "SIGKILL" | "SIGTERM"): Promise<void>;
 }
 
 export interface WebChatOptions {
-  /** Of the stores. Default: the program's. */
+  /** The URL of the stores. Default: the program's. */
   readonly url?: string;
   readonly port?: number;
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** The server of the example in a process of its own, with its files in `folder`. Port 0: a free one. */
+/** The server of the example in a separate process, with its files in `folder`. Port 0: any free port. */
 export async function startWebChat(
   folder: string,
   { url, port = 0, env = {} }: WebChatOptions = {},
 ): Promise<ServerProcess> {
-  // Keys of the machine must not make the tests talk to a real model.
+  // Keys in the machine's environment must not make the tests call a real model.
   const { OPENAI_API_KEY: _, AI_GATEWAY_API_KEY: __, REDIS_URL: ___, ...inherited } = process.env;
   const child = spawn(process.execPath, [PROGRAM, ...(url === undefined ? [] : [url])], {
     cwd: folder,

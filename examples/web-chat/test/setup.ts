@@ -9,16 +9,16 @@ import { type ServerProcess, startWebChat, type WebChatOptions } from "./server-
 
 export interface WebChatTests {
   readonly server: ServerProcess;
-  /** Where the server keeps its files. */
+  /** The folder of the server's files. */
   readonly folder: string;
-  /** An empty folder for servers of the test's own. */
+  /** An empty folder for servers that the test starts. */
   newFolder(): Promise<string>;
-  /** A server that ends with the test. */
+  /** Starts a server, which is stopped at the end of the test. */
   start(folder: string, options?: WebChatOptions): Promise<ServerProcess>;
   visit(url?: string, options?: BrowserContextOptions & { like?: Page }): Promise<Visit & { chat: ChatPage }>;
 }
 
-/** A browser and a server for the tests of a file. A test fails when its pages write errors that it does not expect. */
+/** A browser and a server for the tests of a file. A test fails if its pages log unexpected errors. */
 export function setUpWebChat(): WebChatTests {
   let browser: TestBrowser;
   let server: ServerProcess;

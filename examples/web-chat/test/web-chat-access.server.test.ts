@@ -8,7 +8,7 @@ const NARROW = { width: 390, height: 844 };
 
 const tests = setUpWebChat();
 
-/** What axe finds wrong with the page, light and dark, wide and narrow. */
+/** The problems that axe finds on the page, light and dark, wide and narrow. */
 async function problems(page: Page, state: string, sizes = [WIDE, NARROW]): Promise<string[]> {
   const found: string[] = [];
   for (const size of sizes) {
@@ -138,7 +138,7 @@ test("on a narrow screen the chats are a drawer that Escape closes", async () =>
 
 test("the theme is the system's until another one is chosen, and the choice is kept", async () => {
   const { chat, page } = await tests.visit(undefined, { colorScheme: "dark" });
-  // Of `lab(…)`, from 0 to 100.
+  // The lightness in `lab(…)`, from 0 to 100.
   const lightness = () =>
     page.evaluate(() =>
       Number(/lab\(([\d.]+)/.exec(getComputedStyle(document.documentElement).backgroundColor)?.[1]),

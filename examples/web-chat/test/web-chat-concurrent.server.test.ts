@@ -35,7 +35,7 @@ test("a chat deleted during its answer ends the answer, and does not reappear", 
   await page.getByRole("menuitem", { name: "Delete" }).click();
   await chat.button("Delete").click();
   await page.getByText("What would you like to know?").waitFor();
-  // Longer than the server waits between two saves of an answer.
+  // Longer than the server's interval between two saves of an answer.
   await page.waitForTimeout(3_000);
   expect((await page.request.get(url)).status()).toBe(404);
   await chat.reload();
@@ -94,7 +94,7 @@ test("a long chat shows its newest messages, and earlier ones on request", async
   await devTools.send("Emulation.setCPUThrottlingRate", { rate: 20 });
   await page.keyboard.press("Enter");
   await expect.poll(() => chat.messages.count()).toBe(100);
-  // What was on the screen stays where it was.
+  // The visible messages keep their position.
   await expect.poll(async () => Math.abs(((await first.boundingBox())?.y ?? 0) - before.y)).toBeLessThan(48);
   await devTools.send("Emulation.setCPUThrottlingRate", { rate: 1 });
   await chat.button("Show earlier messages").click();
@@ -105,7 +105,7 @@ test("a long chat shows its newest messages, and earlier ones on request", async
   expect(await chat.stored()).toHaveLength(122);
 });
 
-/** Where an element is once it no longer moves. */
+/** The position of an element when it no longer moves. */
 async function atRest(element: Locator) {
   for (let last = await element.boundingBox(); ; ) {
     await sleep(100);

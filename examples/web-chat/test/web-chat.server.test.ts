@@ -74,7 +74,7 @@ test("the sidebar lists, loads more, renames, pins, archives and deletes", async
   await chat.command("Chat 5", "Archive");
   await expect.poll(() => chat.titles()).not.toContain("Chat 5");
   await chat.command("Chat 6", "Archive");
-  // The notice of the chat before is shown until this one is moved.
+  // The notice of the previous chat stays until this one is moved.
   const notice = page.getByRole("status").filter({ hasText: "“Chat 6” is in the archive." });
   await notice.getByRole("button", { name: "Undo" }).click();
   await expect.poll(() => chat.titles()).toContain("Chat 6");
@@ -104,7 +104,7 @@ test("a chat in the archive keeps its title and commands above its messages", as
   const { chat, page } = await tests.visit();
   await chat.send("Count to 3");
   await expect.poll(() => chat.titles()).toEqual(["Counting"]);
-  // As another tab does it: this one hears of it when it gets the focus.
+  // Simulates a change in another tab: this tab reads it when it gets the focus.
   const url = page.url().replace("/chat/", "/api/chats/");
   expect((await page.request.patch(url, { data: { archived: true } })).ok()).toBe(true);
   await page.evaluate(() => window.dispatchEvent(new Event("focus")));

@@ -1,32 +1,32 @@
-// The program of an agent's process: takes one assignment over IPC, runs a turn, tells what it sees, and ends.
+// The program of an agent's process: receives one assignment over IPC, runs a turn, reports the result, and ends.
 import { openStores } from "@scrollback/store-core";
 import { ChatAgent, type RunOptions } from "../src/index.ts";
 import { type Answer, asked, lines, scripted, weatherTools } from "./models.ts";
 
-/** What a process is told. */
+/** The assignment of a process. */
 export interface Assignment {
   readonly url: string;
-  /** The thread to go on with; a new one where there is none. */
+  /** The thread to continue; without it, a new one. */
   readonly state?: unknown;
-  /** The user's words; null goes on without any. */
+  /** The user's input; null continues without input. */
   readonly input: string | null;
-  /** What the model answers, call by call. */
+  /** The model's answers, one per call. */
   readonly answers: Answer[];
-  /** The model's call, from 1 on, in which the model waits for a word from outside, or for its end. */
+  /** The number of the model call (first: 1) in which the model waits for a signal from the parent process, or for the kill. */
   readonly waitAt?: number;
   readonly persist?: "eachStep";
   readonly onConflict?: "append";
 }
 
-/** What a process tells. */
+/** The report of a process. */
 export type Report =
   | { readonly event: "waiting" }
   | {
       readonly event: "done";
       readonly text: string;
-      /** What the model was asked last, a line a message. */
+      /** The last prompt of the model, one line per message. */
       readonly asked: string[];
-      /** The thread as it is stored then, a line a message. */
+      /** The stored thread, one line per message. */
       readonly stored: string[];
       readonly state: unknown;
     }
@@ -58,12 +58,12 @@ async function work({ url, state, input, answers, waitAt, ...options }: Assignme
   };
 }
 
-// Without the process that started it an agent has nothing to do.
+// Without its parent process the agent has no work.
 process.once("disconnect", () => process.exit());
 process.once("message", async (assignment: Assignment) => {
   const last = await work(assignment).catch(
     (error): Report => ({ event: "failed", code: error.code, message: String(error) }),
   );
-  // Ends like a process that is stopped: nothing is closed.
+  // Ends like a stopped process: closes nothing.
   process.send?.(last, () => process.exit());
 });

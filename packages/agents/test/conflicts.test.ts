@@ -56,7 +56,7 @@ describe.each(Object.entries(ways))("%s", (_name, runIt) => {
       ),
     );
     expect(outcomes.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
-    expect(calls, "the other is refused before its model is asked").toBe(1);
+    expect(calls, "the other fails before its model call").toBe(1);
     expect(await listOf("t")).toHaveLength(2);
   });
 

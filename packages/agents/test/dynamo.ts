@@ -3,9 +3,9 @@ import { type RunningServer, startServer } from "@scrollback/conformance/servers
 import { openStores } from "@scrollback/store-core";
 import { afterAll, beforeAll } from "vitest";
 
-/** A DynamoDB with a table for the tests of one file. @returns its URL, once the tests run. */
+/** A DynamoDB with a table for the tests of one file. @returns its URL, defined while the tests run. */
 export function dynamoForTests(): () => string {
-  // DynamoDB Local takes any credentials; they come to the clients as a user's would, through the standard chain.
+  // DynamoDB Local accepts any credentials; the clients get them through the standard chain, as in production.
   process.env.AWS_ACCESS_KEY_ID = "agents";
   process.env.AWS_SECRET_ACCESS_KEY = "hush";
   let server: RunningServer;

@@ -11,7 +11,7 @@ beforeEach(() => {
 
 const listOf = async (threadId: string) => lines(await stores.open(threadId).listMessages());
 
-/** The id of the approval that a response asks for. */
+/** The id of the approval that a response requests. */
 function approvalIn(messages: readonly ChatMessage[]): string {
   for (const { content } of messages) {
     if (typeof content === "string") continue;

@@ -61,7 +61,7 @@ describe.each(both)('%s, persist "%s"', (way, persist) => {
       contextProviders: [{ invoking: async () => ({ messages: [{ role: "user", content: "by the way" }] }) }],
     });
     for (let attempt = 0; attempt < 3; attempt++) {
-      // As a restarted process would.
+      // Simulates a restarted process.
       const thread = agent.getNewThread({ messageStore: stores.open("t") });
       const running = runIt(agent, "How warm?", { thread });
       if (attempt < 2) expect(await failureOf(running)).toBe(out);
@@ -205,7 +205,7 @@ describe.each(both)('%s, persist "%s"', (way, persist) => {
 });
 
 describe.each(Object.entries(ways))("%s that is aborted during a write", (_name, runIt) => {
-  /** A store whose nth write takes a while, and aborts the run when it begins. */
+  /** A store whose nth write is slow, and aborts the run when it begins. */
   function slowAt(nth: number, abort: AbortController) {
     const driver = new WatchedDriver();
     const commit = driver.commit.bind(driver);

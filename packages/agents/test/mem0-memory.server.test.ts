@@ -5,7 +5,7 @@ import { useMem0 } from "./mem0-scene.ts";
 import { apiKey } from "./mem0-server.ts";
 import { asked, failureOf, scripted, weatherCall } from "./models.ts";
 
-// The client would tell its maker of each call; it reads this when it is loaded.
+// Turns off the client's telemetry. The client reads the variable when it is loaded.
 vi.hoisted(() => {
   process.env.MEM0_TELEMETRY = "false";
 });

@@ -3,7 +3,7 @@ import { ChatAgent, Mem0Memory, type Mem0MemoryOptions } from "../src/index.ts";
 import { apiKey, Mem0Server } from "./mem0-server.ts";
 import { scripted, weatherTools } from "./models.ts";
 
-/** A server for each test, agents with a memory on it, and what they reported. */
+/** A server for each test, agents with a memory on it, and their reports. */
 export function useMem0() {
   let server: Mem0Server;
   let reported: { error: unknown; source: string }[];

@@ -14,17 +14,17 @@ interface Search {
 export const apiKey = "m0-the-secret-key";
 
 /**
- * A server that speaks Mem0's API: what a user said is a memory; it is kept for each entity (user, agent) apart, and found
- * by a filter that names the same application and run, where a word of the query is in it.
+ * A server with Mem0's API. Each message of a user is a memory, stored separately for each entity (user, agent). A search
+ * finds a memory if the filter names the same application and run, and the memory contains a word of the query.
  */
 export class Mem0Server implements AsyncDisposable {
   readonly added: Added[] = [];
   readonly searches: Search[] = [];
-  /** Whether searches are answered by a plain list, as older versions do. */
+  /** Whether searches return a plain list, as in older versions. */
   answersLists = false;
-  /** What every request is refused with; the answer quotes the request, as servers do. */
+  /** The error of every request; the answer quotes the request, as servers do. */
   failWith: number | undefined;
-  /** Whether requests are left without an answer. */
+  /** Whether requests get no answer. */
   hangs = false;
   readonly #memories: { scope: Scope; memory: string }[] = [];
   readonly #server: Server;

@@ -59,8 +59,8 @@ function streamOf(result: Generate): StreamPart[] {
 }
 
 /**
- * A model that gives these answers in turn, and then fails; or answers what a function makes of the prompt. It speaks
- * both ways, generating and streaming.
+ * A model that returns these answers in turn, and then fails; or answers with the result of a function of the prompt. It can
+ * generate and stream.
  */
 export function scripted(
   ...answers: Answer[] | [(call: Call) => Answer | Promise<Answer>]
@@ -81,12 +81,12 @@ export function scripted(
   });
 }
 
-/** What the model was asked, call by call, generating and streaming alike. */
+/** The prompts of the model, call by call, generated and streamed. */
 export function prompts(model: MockLanguageModelV4): Call["prompt"][] {
   return [...model.doGenerateCalls, ...model.doStreamCalls].map((call) => call.prompt);
 }
 
-/** The texts of the newest prompt, a line each: `role: text`. */
+/** The texts of the newest prompt, one per line: `role: text`. */
 export function asked(model: MockLanguageModelV4): string[] {
   const prompt = prompts(model).at(-1) ?? [];
   return prompt.map(({ role, content }) => {
@@ -98,7 +98,7 @@ export function asked(model: MockLanguageModelV4): string[] {
   });
 }
 
-/** Messages a line each: `role: text`. */
+/** One line per message: `role: text`. */
 export function lines(messages: readonly ChatMessage[]): string[] {
   return messages.map(({ role, content }) => {
     const text =
@@ -109,7 +109,7 @@ export function lines(messages: readonly ChatMessage[]): string[] {
   });
 }
 
-/** A tool that says what the weather is, and remembers where it was asked. */
+/** A tool that returns the weather, and records the places of its calls. */
 export function weatherTools(): { tools: ToolSet; asked: string[] } {
   const cities: string[] = [];
   const tools = {

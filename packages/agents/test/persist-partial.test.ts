@@ -14,7 +14,7 @@ const persistModes = ["onSuccess", "eachStep"] as const;
 const out = new Error("the model is out");
 
 describe("persistPartial", () => {
-  /** What the model was asked last without streaming. */
+  /** The last prompt of the model without streaming. */
   const generated = (model: ReturnType<typeof scripted>) =>
     lines((model.doGenerateCalls.at(-1)?.prompt ?? []) as ChatMessage[]);
   const partial = (text: string) => ({

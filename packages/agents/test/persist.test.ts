@@ -31,7 +31,7 @@ const step = (...content: Generated["content"]): Generated => ({
   usage,
   warnings: [],
 });
-/** A provider that runs code itself, and says what came of it a step later. */
+/** A provider that runs code itself, and returns the result one step later. */
 const deferred = [
   step(
     { type: "tool-call", toolCallId: "code", toolName: "code", input: "{}", providerExecuted: true },
@@ -139,7 +139,7 @@ describe.each(Object.entries(ways))("%s", (_name, runIt) => {
     });
     const thread = agent.getNewThread({ messageStore: stores.open("t") });
     await runIt(agent, "go", { thread });
-    expect(seen, "the code is being run up to the third step").toEqual([1, 1, 1, 7]);
+    expect(seen, "the code runs until the third step").toEqual([1, 1, 1, 7]);
     expect((await listOf("t")).at(-1)).toBe("assistant: Done.");
   });
 });

@@ -4,7 +4,7 @@ import type { Assignment, Report } from "./agent-process.ts";
 
 const program = new URL("agent-process.ts", import.meta.url);
 
-/** One run of an agent in a process of its own. */
+/** One run of an agent in a separate process. */
 export class AgentProcess {
   readonly #child: ChildProcess;
   readonly #reports: Report[] = [];
@@ -23,7 +23,7 @@ export class AgentProcess {
     return this.#reports.shift() as Report;
   }
 
-  /** Until the model waits. */
+  /** Returns when the model waits. */
   async waiting(): Promise<this> {
     const report = await this.#next();
     if (report.event !== "waiting") throw new Error(`it did not wait: ${JSON.stringify(report)}`);
@@ -34,14 +34,14 @@ export class AgentProcess {
     this.#child.send("go on");
   }
 
-  /** How it ended: done, or failed. */
+  /** The outcome: done, or failed. */
   async outcome(): Promise<Exclude<Report, { event: "waiting" }>> {
     const report = await this.#next();
     if (report.event === "waiting") throw new Error("it waits");
     return report;
   }
 
-  /** Ends it as a crash would. */
+  /** Kills the process. */
   async kill(): Promise<void> {
     const exited = once(this.#child, "exit");
     this.#child.kill("SIGKILL");
@@ -49,7 +49,7 @@ export class AgentProcess {
   }
 }
 
-/** Runs a turn in a process of its own, which must succeed. */
+/** Runs a turn in a separate process, which must succeed. */
 export async function turn(assignment: Assignment): Promise<Extract<Report, { event: "done" }>> {
   const report = await new AgentProcess(assignment).outcome();
   if (report.event !== "done") throw new Error(`the run failed: ${JSON.stringify(report)}`);

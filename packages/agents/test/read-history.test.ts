@@ -6,7 +6,7 @@ let store: MessageStore;
 let requests: number;
 let commits: number;
 
-/** A store whose thread another writer writes to before each request. */
+/** A store with another writer, which writes to the thread before each request. */
 beforeEach(async () => {
   const stores = createMemoryStores();
   const writer = stores.open("t");
@@ -36,7 +36,7 @@ test("a history is read while another writer commits before each request", async
   expect(messages.map(({ content }) => content)).toEqual(
     Array.from({ length: messages.length }, (_, index) => `message ${index + 1}`),
   );
-  // The revision is none that the messages may lack a commit of: a compare-and-set against it fails.
+  // The messages include all commits up to the revision, or a compare-and-set with the revision fails.
   const stale = store.addMessages([{ role: "user", content: "stale" }], {
     expectedRevision: revision ?? null,
   });

@@ -9,8 +9,8 @@ interface Request {
 }
 
 /**
- * A server that speaks as much of OpenAI's Responses API as a conversation needs: it keeps each response, goes on from
- * the one that a request names, and says how many inputs it knows of by then.
+ * A server with the part of OpenAI's Responses API that a conversation needs. It stores each response, continues from the
+ * one that a request names, and answers with the number of inputs so far.
  */
 export class ResponsesServer implements AsyncDisposable {
   readonly requests: Request[] = [];

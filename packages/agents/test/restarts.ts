@@ -15,7 +15,7 @@ const begin = {
   answers: [weatherCall("Ghent"), "21 degrees."],
 };
 
-/** A conversation over several processes, on one backend. */
+/** A conversation across several processes, on one backend. */
 export function describeRestarts(backend: string, urlOf: () => string): void {
   let url: string;
   beforeAll(() => {
@@ -48,7 +48,7 @@ export function describeRestarts(backend: string, urlOf: () => string): void {
 
     if (backend === "memory") return;
 
-    /** What the thread of a state holds now. */
+    /** The current content of the thread of a state. */
     async function stored(state: unknown): Promise<string[]> {
       await using stores = await openStores(url);
       return lines(await stores.restore((state as ThreadState).storeState).listMessages());

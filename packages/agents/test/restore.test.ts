@@ -58,7 +58,7 @@ describe("serialize", () => {
 });
 
 describe("deserializeThread", () => {
-  /** Stands for a persistent store: it lives apart from the factories, and its state holds no messages. */
+  /** Simulates a persistent store: it is independent of the factories, and its state contains no messages. */
   function persistentStores() {
     const driver = new MemoryDriver();
     const proxied = Object.assign(Object.create(driver), {

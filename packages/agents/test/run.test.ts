@@ -187,7 +187,7 @@ describe.each(Object.entries(ways))("%s", (_name, runIt) => {
   });
 });
 
-/** The id of the approval that a response asks for. */
+/** The id of the approval that a response requests. */
 function approvalIn(messages: readonly ChatMessage[]): string {
   for (const { content } of messages) {
     if (typeof content === "string") continue;

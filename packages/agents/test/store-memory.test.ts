@@ -5,7 +5,7 @@ import { asked, failureOf, lines, prompts, scripted } from "./models.ts";
 import { WatchedDriver } from "./watched-driver.ts";
 
 const header = "## Memories\nConsider the following memories when answering user questions:";
-/** Remembers what follows "remember" in the user's words. */
+/** Stores the text after "remember" in the user's messages. */
 const extract: ExtractFunction = async ({ request }) =>
   request.flatMap(({ content }) => /remember (.+)/.exec(String(content))?.[1] ?? []);
 
@@ -29,7 +29,7 @@ describe("StoreMemory", () => {
       "assistant: Fine.",
     ]);
     await agentFor("bob").run("What do I like?");
-    expect(asked(model), "of another user nothing is known").toEqual(["user: What do I like?"]);
+    expect(asked(model), "the memory knows nothing about another user").toEqual(["user: What do I like?"]);
   });
 
   test("nothing is injected without facts, and no fact is added twice", async () => {

@@ -168,7 +168,7 @@ test("another agent can run a thread with its existing store and providers", asy
   expect(await stores.open("t").listMessages()).toHaveLength(4);
   expect(reported).toEqual(["A created t"]);
   await agentB.run("three", { thread: new AgentThread({ messageStore: stores.open("u") }) });
-  expect(asked(b), "a thread made without an agent takes those of the first that runs it").toEqual([
+  expect(asked(b), "a thread created without an agent gets those of the first agent that runs it").toEqual([
     "system: B",
     "user: three",
   ]);

@@ -1,6 +1,6 @@
 import { type CommitOutcome, type CommitRequest, MemoryDriver, StoreError } from "@scrollback/store-core";
 
-/** A memory driver that keeps what it was asked to commit, and can lose the replies to the next commits. */
+/** A memory driver that records the requested commits, and can lose the replies to the next ones. */
 export class WatchedDriver extends MemoryDriver {
   readonly commits: CommitRequest[] = [];
   repliesToLose = 0;

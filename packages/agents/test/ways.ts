@@ -1,6 +1,6 @@
 import type { ChatAgent } from "../src/index.ts";
 
-/** Both ways to run an agent; they end alike. */
+/** Both ways to run an agent; they have the same result. */
 export const ways = {
   run: (agent: ChatAgent, ...args: Parameters<ChatAgent["run"]>) => agent.run(...args),
   runStream: async (agent: ChatAgent, ...args: Parameters<ChatAgent["run"]>) => {

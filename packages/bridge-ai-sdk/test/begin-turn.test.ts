@@ -28,7 +28,7 @@ function setUp({ delayMs = 0 } = {}) {
   const errors: unknown[] = [];
   const begin = (body: unknown) =>
     beginTurn<UIMessage>({ chats: mine, body, tools, onError: (error) => void errors.push(error) });
-  /** A route handler as its documentation has it. */
+  /** The route handler of the documentation. */
   const answer = async (body: unknown) => {
     const turn = await begin(body);
     const result = streamText({

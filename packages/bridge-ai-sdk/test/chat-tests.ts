@@ -11,7 +11,7 @@ import { openTab } from "./ui-client.ts";
 const TEXT = "say one two three four five six seven eight nine ten";
 const WHOLE = "one two three four five six seven eight nine ten ";
 
-/** Declares what holds on every backend. `open` is called twice: two connections, as two processes have them. */
+/** Declares the tests for every backend. It calls `open` twice, for two connections, as in two processes. */
 export function declareChatTests(backend: string, open: () => Promise<StoreFactory>): void {
   describe(`chats on ${backend}`, countedTests(framework, backend), () => {
     let factories: StoreFactory[] = [];
@@ -23,7 +23,7 @@ export function declareChatTests(backend: string, open: () => Promise<StoreFacto
     afterAll(async () => {
       for (const stores of factories) await stores.close();
     });
-    /** Two servers, of which one answers slowly, and the id of a chat. */
+    /** Two servers, one of them slow, and the id of a chat. */
     const twoServers = async () => {
       const [one, other] = factories as [StoreFactory, StoreFactory];
       const servers = [

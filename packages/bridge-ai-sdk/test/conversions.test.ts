@@ -167,7 +167,7 @@ test("converting from UI messages and back preserves them, except the reported l
   );
 });
 
-/** Steps without parts, the first step's start and the state of parts that are done say nothing. */
+/** Removes what carries no information: steps without parts, the start of the first step, and the state of finished parts. */
 function canonicalUI(messages: readonly Record<string, unknown>[]): unknown {
   return messages.map(({ parts, ...message }) => ({
     ...message,
@@ -176,7 +176,7 @@ function canonicalUI(messages: readonly Record<string, unknown>[]): unknown {
         ({ type }, index, all) =>
           type !== "step-start" || (hasPart(all.slice(0, index)) && nextIsPart(all.slice(index))),
       )
-      // A dynamic tool comes back as one of the tool's own type.
+      // A dynamic tool is read back with the tool's own type.
       .map(({ toolName: _, ...part }) => part)
       .map(({ state, ...part }) => (state === "done" ? part : { ...part, state })),
   }));

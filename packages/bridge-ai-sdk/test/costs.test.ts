@@ -9,7 +9,7 @@ withoutChance();
 const READ = "read chat";
 const COMMIT = "commit chat";
 
-/** A driver that counts the requests for chats. Those for the directory are notes, of at most one a second for all chats of an owner. */
+/** Counts the requests for chats, not those for the directory: notes, at most one per second for all chats of an owner. */
 class ChatCountingDriver extends CountingDriver {
   override take(): string[] {
     return super.take().filter((request) => request !== "commit directory");
@@ -18,7 +18,7 @@ class ChatCountingDriver extends CountingDriver {
 
 async function counted() {
   const driver = new ChatCountingDriver();
-  // A beat would come into the count by chance.
+  // A heartbeat would be counted by chance.
   const server = await serve({ stores: createStores(driver), store: { beatMs: 60_000, leaseMs: 180_000 } });
   return { ...server, driver };
 }

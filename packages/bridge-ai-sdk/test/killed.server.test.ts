@@ -10,7 +10,7 @@ afterAll(stopServers);
 const words = (count: number) => Array.from({ length: count }, (_, index) => `w${index}`).join(" ");
 const ROUNDS = 4;
 
-/** The chat when its run is no longer taken for one that is running. */
+/** Waits until the run of the chat no longer counts as running, and returns the chat. */
 async function settledChat(url: string, chatId: string) {
   return await until(async () => {
     const found = await loaded(url, chatId);
@@ -112,7 +112,7 @@ describe.each(["SQLite", "Redis"])("kill -9 on %s", (backend) => {
         },
         () => undefined,
       );
-      // The last round is killed when the answer has been acknowledged as a whole.
+      // The last round kills the server after the complete answer was acknowledged.
       if (round === ROUNDS - 1) await reading;
       else await sleep(Math.random() * 600);
       await dying.kill();

@@ -12,20 +12,20 @@ import type { Loaded } from "./serve.ts";
 
 const PROGRAM = fileURLToPath(new URL("server-process.ts", import.meta.url));
 
-// DynamoDB Local takes any credentials; they come to the client as a user's would, through the standard chain.
+// DynamoDB Local accepts any credentials; the client gets them through the standard chain, as in production.
 process.env.AWS_ACCESS_KEY_ID = "chats";
 process.env.AWS_SECRET_ACCESS_KEY = "any";
 
 const running = new Map<string, Promise<RunningServer>>();
 
-/** The URL of a database server, which is started once for a file of tests. */
+/** The URL of a database server, which starts once per test file. */
 export async function urlOf(name: "redis" | "mongodb" | "dynamodb" | "postgres"): Promise<string> {
   const starting = running.get(name) ?? startServer(name);
   running.set(name, starting);
   return (await starting).url;
 }
 
-/** Ends the database servers of a file of tests. */
+/** Stops the database servers of a test file. */
 export async function stopServers(): Promise<void> {
   for (const server of await Promise.allSettled(running.values()))
     if (server.status === "fulfilled") await server.value.stop();
@@ -58,7 +58,7 @@ export async function processesOn(backend: string, redis: string) {
   const logFile = join(temporaryFolder(), "log");
   writeFileSync(logFile, "");
   return {
-    /** What the tools have done, line by line. */
+    /** The actions of the tools, line by line. */
     log: () => readFileSync(logFile, "utf8").split("\n").slice(0, -1),
     async start() {
       const child = spawn(process.execPath, [PROGRAM, url, redis, logFile], {
@@ -76,7 +76,7 @@ export async function processesOn(backend: string, redis: string) {
   };
 }
 
-/** A chat as a server returns it. */
+/** The chat that a server returns. */
 export async function loaded(url: string, chatId: string): Promise<Loaded> {
   return (await (await fetch(`${url}/api/chats/${chatId}`)).json()) as Loaded;
 }

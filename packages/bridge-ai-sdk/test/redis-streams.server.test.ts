@@ -9,7 +9,7 @@ import { read, serve, textIn, until, user } from "./serve.ts";
 
 afterAll(stopServers);
 
-/** Streams of a process, over a connection of its own. */
+/** The streams of a process, on its own connection. */
 async function connect(
   keyPrefix: string = randomUUID(),
   options: { url?: string; Client?: typeof Redis } = {},
@@ -26,7 +26,7 @@ async function connect(
   return { redis, streams, errors };
 }
 
-/** A stream that is written by hand. */
+/** A stream that the test writes. */
 function written() {
   const { readable, writable } = new TransformStream<string, string>();
   return { readable, writer: writable.getWriter() };

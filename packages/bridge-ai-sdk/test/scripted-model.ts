@@ -12,12 +12,12 @@ const usage = {
   outputTokens: { total: 1, text: 1, reasoning: 0 },
 };
 
-/** What the tools of a test have done. */
+/** The actions of the tools of a test. */
 export interface ToolLog {
   readonly deleted: Pick<string[], "push">;
 }
 
-/** `deleteFile` needs an approval, `askUser` is the client's, `lookUp` runs by itself. */
+/** `deleteFile` needs an approval, the client runs `askUser`, and the server runs `lookUp` at once. */
 export function scriptedTools(log: ToolLog, { lookUpMs = 0 } = {}) {
   return {
     deleteFile: tool({
@@ -44,8 +44,9 @@ export function scriptedTools(log: ToolLog, { lookUpMs = 0 } = {}) {
 }
 
 /**
- * Does what the last message of the user says, word by word: `say one two`, `delete a.txt`, `ask why`, `look up x`, `fail`,
- * `fail after one two`, `hang`, `crash` (the model is not reached). It repeats what else is said. Behind the result of a tool it says what came of it.
+ * Executes the command in the user's last message: `say one two`, `delete a.txt`, `ask why`, `look up x`, `fail`,
+ * `fail after one two`, `hang`, `crash` (the model is not reached). It repeats any other message word by word. After a tool
+ * result, it answers with the outcome.
  */
 export function scriptedModel({ delayMs = 0 } = {}): MockLanguageModelV4 {
   return new MockLanguageModelV4({
@@ -69,7 +70,7 @@ export function scriptedModel({ delayMs = 0 } = {}): MockLanguageModelV4 {
 
 interface Script {
   readonly text: string;
-  /** What came of the tools, where the model goes on behind them. */
+  /** The outcome of the tools, if the model continues after them. */
   readonly results: string | undefined;
   readonly calls: number;
 }

@@ -17,7 +17,7 @@ export type ServeOptions = Partial<Omit<ChatHandlerOptions<UIMessage>, "chats">>
   store?: Partial<ChatStoreOptions<UIMessage>>;
 };
 
-/** A handler behind a real `node:http` server, with scripted tools and model where no others are given. */
+/** A handler behind a real `node:http` server. The tools and the model are scripted by default. */
 export async function serve({ stores: given, store = {}, ...options }: ServeOptions = {}) {
   const driver = new FailingDriver();
   const stores = given ?? createStores(driver);
@@ -64,7 +64,7 @@ export async function serve({ stores: given, store = {}, ...options }: ServeOpti
   const newest = async (chatId: string) => JSON.stringify((await stored(chatId))?.at(-1)) ?? "";
   return {
     ...{ post, stores, newest },
-    /** Lets all writes fail, until `stop`. */
+    /** Makes all writes fail until `stop`. */
     failWrites() {
       driver.isFailing = true;
       return {
@@ -83,7 +83,7 @@ export async function serve({ stores: given, store = {}, ...options }: ServeOpti
   };
 }
 
-/** What the routes return: of a chat, and of a list. */
+/** The results of the routes, for a chat and for a list. */
 export interface Loaded {
   readonly chat: Chat;
   readonly messages: UIMessage[];
@@ -103,7 +103,7 @@ class FailingDriver extends MemoryDriver {
   }
 }
 
-/** The chunks of a stream of server-sent events; `error` where it is JSON. */
+/** The chunks of a stream of server-sent events; `error` if the response is JSON. */
 export async function read(response: Response): Promise<{ chunks: UIMessageChunk[]; error?: string }> {
   const text = await response.text();
   if (!response.headers.get("content-type")?.includes("event-stream"))
@@ -117,7 +117,7 @@ export function textIn(chunks: readonly UIMessageChunk[]): string {
   return chunks.flatMap((chunk) => (chunk.type === "text-delta" ? chunk.delta : [])).join("");
 }
 
-/** What a user sends. */
+/** A user's message. */
 export function user(id: string, text = id): UIMessage {
   return { id, role: "user", parts: [{ type: "text", text }] };
 }
@@ -126,7 +126,7 @@ export function answer(id: string, text = id): UIMessage {
   return { id, role: "assistant", parts: [{ type: "step-start" }, { type: "text", text, state: "done" }] };
 }
 
-/** Calls until what it returns is not undefined or false. */
+/** Repeats the call until its result is neither undefined nor false. */
 export async function until<T>(look: () => T | Promise<T>): Promise<Exclude<T, false | null | undefined>> {
   for (let waits = 0; waits < 1_000; waits++) {
     const found = await look();

@@ -1,5 +1,5 @@
-// What the tests start as another process: node server-process.ts <store url> <Redis url, or ""> <log file>. Serves chats until it is
-// killed. Its tools note in the log file what they do; `look up kill` and `look up end` kill it in and behind the tool.
+// A program for tests with several processes: node server-process.ts <store url> <Redis url, or ""> <log file>. Serves chats
+// until it is killed. Its tools log their actions in the file; `look up kill` and `look up end` kill it in and after the tool.
 import { appendFileSync, writeSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -26,7 +26,7 @@ const tools = {
     inputSchema: z.object({ word: z.string() }),
     async execute({ word }) {
       note(`looked ${word}`);
-      // Until the call is stored.
+      // Waits until the call is stored.
       await sleep(1_000);
       if (word === "up kill") kill();
       if (word === "up end") setImmediate(kill);

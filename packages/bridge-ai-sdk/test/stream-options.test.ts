@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { type ModelPart, scriptedModel } from "./scripted-model.ts";
 import { serve, textIn, user } from "./serve.ts";
 
-/** A model that thinks, and names a source, before it answers. */
+/** A model that streams reasoning and a source before its answer. */
 const thinking = () =>
   new MockLanguageModelV4({
     doStream: async () => {

@@ -54,7 +54,7 @@ test("model messages and back: an answer with its tools is one message", async (
   expect(lost).toEqual([]);
   expect(await safeValidateUIMessages({ messages })).toMatchObject({ success: true });
   const back = await convertToModelMessages(messages);
-  // The SDK gives the options of a call to its result.
+  // The SDK copies the options of a call to its result.
   const expected = structuredClone(conversation);
   Object.assign((expected[3] as { content: object[] }).content[0] ?? {}, { providerOptions: meta });
   expect(JSON.parse(JSON.stringify(back))).toEqual(JSON.parse(JSON.stringify(expected)));

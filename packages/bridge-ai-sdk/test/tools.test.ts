@@ -11,7 +11,7 @@ import { openTab } from "./ui-client.ts";
 
 const sendAutomaticallyWhen = lastAssistantMessageIsCompleteWithApprovalResponses;
 
-/** The tool calls of a message, as far as these tests look at them. */
+/** The tool calls of a message, with the fields that these tests check. */
 interface Call {
   type: string;
   toolCallId: string;

@@ -7,7 +7,7 @@ import { chatTransport } from "../src/client.ts";
 import { serve } from "./serve.ts";
 import { Tab, textOf } from "./ui-client.ts";
 
-/** A tab on this package's transport, and what it posts. */
+/** A tab on this package's transport, and its requests. */
 async function withTab(options: Parameters<typeof serve>[0] = {}) {
   const server = await serve(options);
   const bodies: Record<string, unknown>[] = [];

@@ -17,7 +17,7 @@ describe.each(Object.keys(backends))("two servers on %s", (backend) => {
       return { one, other, log: processes.log, chatId: randomUUID() };
     };
 
-    // The answer takes longer than a resume waits for one that is published late.
+    // The answer takes longer than a resume waits for a stream that is published late.
     test("a reload on the other server during an answer, and a stop from there", async () => {
       const { one, other, chatId } = await servers();
       const first = openTab(one.url, chatId);

@@ -35,7 +35,7 @@ export class Tab extends AbstractChat<UIMessage> {
     super({ ...init, state: new PlainState(messages) });
   }
 
-  /** Settles when no request is under way. Automatic ones begin a moment after what they follow. */
+  /** Resolves when no request is pending. Automatic requests begin shortly after the request that they follow. */
   async idle(): Promise<void> {
     let idleLooks = 0;
     while (idleLooks < 3) {
@@ -44,7 +44,7 @@ export class Tab extends AbstractChat<UIMessage> {
     }
   }
 
-  /** The messages as JSON: as they are sent, and as they are stored. */
+  /** The messages as JSON, in which they are sent and stored. */
   get plain(): UIMessage[] {
     return JSON.parse(JSON.stringify(this.messages));
   }
@@ -59,7 +59,7 @@ export function textOf(message: UIMessage | undefined): string {
   return (message?.parts ?? []).flatMap((part) => (part.type === "text" ? part.text : [])).join("|");
 }
 
-/** A tab on the default transport, of a user. */
+/** A user's tab on the default transport. */
 export function openTab(
   url: string,
   id: string,

@@ -4,7 +4,7 @@ import { watchedStream } from "../src/watched-stream.ts";
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-/** A watched stream, its source, and what it has given so far. */
+/** A watched stream, its source, and its output so far. */
 function setUp(isRunning: () => Promise<boolean>) {
   const { readable, writable } = new TransformStream<string, string>();
   const writer = writable.getWriter();

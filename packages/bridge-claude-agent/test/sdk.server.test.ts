@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { framework } from "./framework.ts";
 
-// The SDK is installed here alone: its licence is its own, and its programs for each platform, which no test needs, are 400 MB.
+// Only this test installs the SDK: it has its own licence, and its programs for each platform (400 MB) are not needed.
 const SDK = `@anthropic-ai/claude-agent-sdk@${framework.version}`;
 
 const run = promisify(execFile);
@@ -33,7 +33,7 @@ const inProcess = async (program: string, ...args: string[]) => {
   return stdout.trim();
 };
 
-/** Writes a session as the SDK's program does, with a transcript of a subagent. */
+/** Writes a session in the way of the SDK's program, with a transcript of a subagent. */
 async function writeSession(sessionId: string): Promise<void> {
   const project = join(config, "projects", app.replaceAll(/[^a-zA-Z0-9]/g, "-"));
   const subagents = join(project, sessionId, "subagents");

@@ -4,7 +4,7 @@ import { countedTests } from "../../../conformance-tests/test/fixtures/framework
 import { ScrollbackSessionStore, type SessionKey, type SessionStoreEntry } from "../src/index.ts";
 import { framework } from "./framework.ts";
 
-/** An entry of a transcript, under a uuid where one is given. */
+/** An entry of a transcript, with a uuid if one is given. */
 export const entry = (text: string, uuid?: string): SessionStoreEntry => ({
   type: "user",
   ...(uuid !== undefined && { uuid }),
@@ -13,7 +13,7 @@ export const entry = (text: string, uuid?: string): SessionStoreEntry => ({
 
 const newKey = (): SessionKey => ({ projectKey: crypto.randomUUID(), sessionId: crypto.randomUUID() });
 
-/** Declares what holds on every backend. `open` is called twice: two connections, as two processes have them. */
+/** Declares the tests for every backend. It calls `open` twice, for two connections, as in two processes. */
 export function declareStoreTests(backend: string, open: () => Promise<StoreFactory>): void {
   describe(`session stores on ${backend}`, countedTests(framework, backend), () => {
     let factories: StoreFactory[] = [];
@@ -111,7 +111,7 @@ export function declareStoreTests(backend: string, open: () => Promise<StoreFact
       const list = (factories[0] as StoreFactory).open(`claude:subpaths:${projectKey}:${sessionId}`);
       expect(await list.read()).toMatchObject({ revision: null, entries: [] });
       expect((await store.listSessions(projectKey)).map((one) => one.sessionId)).toEqual(["neighbour"]);
-      // What the first store has in memory of the session is of one that is no more.
+      // The first store's cache still refers to the deleted session.
       await store.append(key, [entry("1", "a")]);
       expect(await other.load(key)).toEqual([entry("1", "a")]);
       expect((await other.listSessions(projectKey)).map((one) => one.sessionId).sort()).toEqual(

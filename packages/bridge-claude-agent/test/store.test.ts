@@ -15,7 +15,7 @@ declareStoreTests("SQLite", async () => createSqliteStores({ url }));
 
 const key = { projectKey: "p", sessionId: "s" };
 
-/** A memory driver whose requests are seen. */
+/** A memory driver that records its requests. */
 function watchedDriver() {
   const driver = new MemoryDriver();
   const calls: string[] = [];
@@ -62,7 +62,7 @@ test("one read loads a transcript of any length: appends are one commit, and rep
   expect(calls.filter((call) => call.includes("transcript"))).toEqual(
     Array(3).fill("commit claude:transcript:p:s"),
   );
-  // One mark serves the writes of 30 seconds.
+  // One mark covers the writes of 30 seconds.
   expect(calls.filter((call) => call.includes("sessions"))).toHaveLength(1);
   await store.flush();
   expect(await first.load(key)).toHaveLength(1_503);
@@ -86,7 +86,7 @@ test("entries appended again after a deletion by any process are stored again", 
     await store.append(key, entries);
     expect(await reading.load(key)).toEqual(entries);
   }
-  // Another process replaces the transcript by one with other entries.
+  // Another process replaces the transcript with other entries.
   await other.delete(key);
   await other.append(key, [entry("3", "c")]);
   await store.append(key, entries);
@@ -104,7 +104,7 @@ test("a deletion by another process leaves no name, also if the writer's notes a
     const session = { projectKey: "p", sessionId: "deleted" };
     await writer.append(session, [entry("1", "a")]);
     await writer.append({ ...session, subpath: "subagent" }, [entry("1", "a")]);
-    // The note of an append is in the list after a second; the mark stays open for 30.
+    // The note of an append is in the list after 1 second; the mark stays open for 30 seconds.
     if (isNoted) await new Promise((resolve) => setTimeout(resolve, 1_200));
     await deleter.delete(session);
     await deleter.flush();

@@ -7,7 +7,7 @@ const sessionId = "s";
 const one = snapshotOf("one", { sessionId, createdAt: "2030-01-01T00:00:00.000Z" });
 const two = snapshotOf("two", { sessionId, parentId: "one", createdAt: "2030-01-01T00:00:01.000Z" });
 
-/** Two clients of one backend. `before` runs once, before the first request of this kind to this thread. */
+/** Two clients of one backend. `before` runs once, before the first request of the given kind to the given thread. */
 async function pair() {
   const driver = new MemoryDriver();
   const stores = createStores(driver);
@@ -62,7 +62,7 @@ test("a deletion also deletes a snapshot that was noted before it and written du
   });
   const saving = store.saveSnapshot("two", () => two);
   await isNoted.promise;
-  // The deletion has read all snapshots, and has not deleted the log yet.
+  // The deletion has read all snapshots, but has not deleted the log yet.
   before("delete", "genkit:session:s", async () => {
     mayWrite.resolve();
     await saving;

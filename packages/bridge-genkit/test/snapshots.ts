@@ -2,7 +2,7 @@ import type { SessionSnapshot } from "@genkit-ai/ai/session";
 
 let moments = 0;
 
-/** A snapshot, created after all that were made before it. */
+/** A snapshot with a later creation time than all earlier ones. */
 export function snapshotOf(
   snapshotId: string,
   fields: Partial<SessionSnapshot<unknown>> = {},

@@ -6,7 +6,7 @@ import { ScrollbackSessionStore } from "../src/index.ts";
 import { framework } from "./framework.ts";
 import { snapshotOf } from "./snapshots.ts";
 
-/** Declares what holds on every backend. `open` is called twice: two connections, as two processes have them. */
+/** Declares the tests for every backend. It calls `open` twice, for two connections, as in two processes. */
 export function declareStoreTests(backend: string, open: () => Promise<StoreFactory>): void {
   describe(`session stores on ${backend}`, countedTests(framework, backend), () => {
     let factories: StoreFactory[] = [];

@@ -102,9 +102,9 @@ test("a lookup trims a session's log to its leaves, also if no leaf was noted la
   const log = stores.open("genkit:session:s");
   expect(await log.listMessages()).toHaveLength(204);
   expect((await store.getSnapshot({ sessionId }))?.snapshotId).toBe("turn 100");
-  // The newest with two ancestors, and the branch with two.
+  // The newest snapshot with two ancestors, and the branch with two.
   expect(await log.listMessages()).toHaveLength(6);
-  // Noted by a process that died before it wrote the snapshot: the one before is a leaf again.
+  // A process noted a snapshot, and died before it wrote the snapshot: the previous one is a leaf again.
   const never = { id: "never", parentId: "turn 100", createdAt: "2040" };
   for (let note = 0; note < 64; note++)
     await log.addMessages([{ role: "user", content: "", metadata: never }]);
@@ -187,7 +187,7 @@ test("a session is deleted with all its snapshots, also those trimmed from its l
     await save(store, snapshotOf(snapshotId, { sessionId, ...(parentId !== undefined && { parentId }) }));
     parentId = snapshotId;
   }
-  // It leaves the names of three snapshots in the log.
+  // The lookup leaves the names of three snapshots in the log.
   await store.getSnapshot({ sessionId });
   await save(store, snapshotOf("branch", { sessionId, parentId: "turn 30" }));
   await save(store, snapshotOf("neighbour", { sessionId: "t", parentId: "turn 30" }));

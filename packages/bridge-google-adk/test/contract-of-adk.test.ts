@@ -10,7 +10,7 @@ import { expect, test } from "vitest";
 
 const PROBE = "what the state of app and user is";
 
-/** ADK's in-memory service, as the contract of sessions asks for one. */
+/** Adapts ADK's in-memory service to the interface of the session contract. */
 class AdkService implements ContractService {
   readonly #service: BaseSessionService = new InMemorySessionService();
 
@@ -66,7 +66,7 @@ class AdkService implements ContractService {
     return await this.#stateOf(appName, userId, "user:");
   }
 
-  /** It can only be asked for a session's state. */
+  /** The service can only read the state of a session. */
   async #stateOf(appName: string, userId: string, prefix: string) {
     const key = { appName, userId, sessionId: PROBE };
     const { state } = await this.#service.createSession(key);
@@ -95,6 +95,6 @@ test("for information: differences between ADK's in-memory service and the contr
   console.log(
     `ADK's in-memory service keeps ${kept} of ${sessionContract.length} promises. It differs in:\n${differing.join("\n")}`,
   );
-  // It is a session service at all, so this adapter is one.
+  // More than 5 passing tests show that the adapter works.
   expect(kept).toBeGreaterThan(5);
 });

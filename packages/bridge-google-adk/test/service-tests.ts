@@ -23,7 +23,7 @@ export function setting(stateDelta: Record<string, unknown>, fields: Partial<Eve
   });
 }
 
-/** Three turns of an agent with a tool, each with a service of its own: what the model reads, who says what, and the state. */
+/** Three turns of an agent with a tool, each on a new service: the model's prompts, the authors and texts, and the state. */
 async function tellStory(connect: () => BaseSessionService, userId: string): Promise<unknown[]> {
   const key = { appName: userId, userId, sessionId: "rome" };
   const steps: unknown[] = [];
@@ -52,7 +52,7 @@ async function tellStory(connect: () => BaseSessionService, userId: string): Pro
   return steps;
 }
 
-/** Declares what holds on every backend. `open` is called twice: two connections, as two processes have them. */
+/** Declares the tests for every backend. It calls `open` twice, for two connections, as in two processes. */
 export function declareServiceTests(backend: string, open: () => Promise<StoreFactory>): void {
   describe(`session services on ${backend}`, countedTests(framework, backend), () => {
     let factories: StoreFactory[] = [];

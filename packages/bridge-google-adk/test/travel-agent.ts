@@ -1,8 +1,8 @@
 import { BaseLlm, FunctionTool, LlmAgent, type LlmRequest, type LlmResponse } from "@google/adk";
 
-/** A model that plays a part: it asks for the tool once a turn, then says what the conversation was so far. */
+/** A scripted model: it calls the tool once per turn, then answers with the conversation so far. */
 class ScriptedModel extends BaseLlm {
-  /** What each call was given to read, a line for each message. */
+  /** The prompt of each call, one line per message. */
   readonly read: string[][] = [];
 
   constructor() {
@@ -36,7 +36,7 @@ class ScriptedModel extends BaseLlm {
   }
 }
 
-/** An agent with a tool that counts its uses in each scope of the state. */
+/** An agent with a tool that counts its calls in each scope of the state. */
 export function travelAgent(): { agent: LlmAgent; model: ScriptedModel } {
   const model = new ScriptedModel();
   const findTram = new FunctionTool({

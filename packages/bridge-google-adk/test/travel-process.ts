@@ -1,5 +1,5 @@
-// What the tests start as another process: node travel-process.ts <url> <text>. Says the text to the agent, and tells in a
-// line of JSON what came out and what the model had read.
+// A program for tests with several processes: node travel-process.ts <url> <text>. Sends the text to the agent, and prints
+// one line of JSON with the output and the model's prompts.
 import { Runner } from "@google/adk";
 import { openStores } from "@scrollback/store-core";
 import { GoogleAdkSessionService } from "../src/index.ts";

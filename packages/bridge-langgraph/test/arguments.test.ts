@@ -23,8 +23,8 @@ function open() {
   };
 }
 
-/** Callers without types: what is passed, and what the message must name. */
-// biome-ignore lint/suspicious/noExplicitAny: callers of JavaScript pass what the types refuse.
+/** Arguments of callers without types, and the text that the error message must contain. */
+// biome-ignore lint/suspicious/noExplicitAny: JavaScript callers pass values that the types reject.
 type Call = (on: any) => unknown;
 const calls: readonly (readonly [name: string, named: string, call: Call])[] = [
   ["getTuple(undefined)", "getTuple: config", ({ saver }) => saver.getTuple(undefined)],

@@ -2,7 +2,7 @@ import type { StoreFactory } from "@scrollback/store-core";
 import { declareStoryTests } from "./story-tests.ts";
 import { runValidation } from "./validation.ts";
 
-/** Declares LangGraph's suite and the stories on a backend. `open` returns another client of the same stores each time. */
+/** Declares LangGraph's suite and the stories on a backend. Each `open` returns another client of the same stores. */
 export function declareBackendTests(title: string, open: () => Promise<StoreFactory>): void {
   let settingUp: Promise<void> | undefined;
   const setUp = async () => {

@@ -6,7 +6,7 @@ import { WatchedDriver } from "../../../conformance-tests/test/fixtures/watched-
 import { ScrollbackSaver } from "../src/index.ts";
 import { configOf, listed, metadata, putValues, threadIds, valuesOf } from "./checkpoints.ts";
 
-/** A saver, and others on the same stores as other processes would have. */
+/** A saver, and others on the same stores, as in other processes. */
 function connect(driver = new MemoryDriver()) {
   const watched = new WatchedDriver(driver);
   return { watched, driver, saver: new ScrollbackSaver({ stores: createStores(watched) }) };
@@ -36,7 +36,7 @@ describe("values", () => {
     const { saver } = connect();
     const root = await putValues(saver, configOf(), "1", { a: 1, b: 1 });
     await putValues(saver, root, "2", { a: 2, b: 1 }, { a: 2, b: 1 });
-    // LangGraph puts a copy of a checkpoint under that one's parent, with no new versions.
+    // LangGraph puts a copy of a checkpoint under the original's parent, without new versions.
     const copy = {
       ...emptyCheckpoint(),
       id: "3",
@@ -87,7 +87,7 @@ describe("values", () => {
   test("of 17 MiB and more are stored, as text, as bytes, and as writes", async () => {
     const { saver, driver } = connect();
     const values = {
-      // A pair of surrogates on every even place, so that a part ends inside one.
+      // The offset of 1 makes a part end inside a surrogate pair.
       text: `x${"😀".repeat(4.5 * 1_024 ** 2)}`,
       bytes: new Uint8Array(17 * 1_024 ** 2).fill(7),
       small: 1,

@@ -15,7 +15,7 @@ export function configOf(threadId = "t", checkpointId?: string, namespace = ""):
   return { configurable: { thread_id: threadId, checkpoint_ns: namespace, ...id } };
 }
 
-/** Puts a checkpoint that has written all of its values, and returns its config. */
+/** Puts a checkpoint whose values are all new, and returns its config. */
 export async function putValues(
   saver: BaseCheckpointSaver,
   config: RunnableConfig,
@@ -41,7 +41,7 @@ export async function listedIds(tuples: AsyncIterable<CheckpointTuple>): Promise
   return (await listed(tuples)).map(({ checkpoint }) => checkpoint.id);
 }
 
-/** The ids of all threads that a backend holds. */
+/** The ids of all threads of a backend. */
 export async function threadIds(stores: StoreFactory): Promise<string[]> {
   const found: string[] = [];
   for await (const { threadId } of stores.iterateThreads()) found.push(threadId);

@@ -1,5 +1,5 @@
-// What the tests start as another process: node child.ts <url> <name>. Puts checkpoints with writes into a thread that it shares
-// until it is killed, and says the number of each that was acknowledged.
+// A program for tests with several processes: node child.ts <url> <name>. Puts checkpoints with writes into a shared thread
+// until it is killed, and prints the number of each acknowledged checkpoint.
 import { writeSync } from "node:fs";
 import { openStores } from "@scrollback/store-core";
 import { ScrollbackSaver } from "../src/index.ts";

@@ -17,7 +17,7 @@ const State = Annotation.Root({
   messages: Annotation<string[]>({ reducer: (all, more) => all.concat(more), default: () => [] }),
 });
 
-/** A chat with one node: a turn is two steps, LangGraph's first one and the node. */
+/** A chat with one node: a turn has two steps, LangGraph's first step and the node. */
 function chat(checkpointer: ScrollbackSaver) {
   return new StateGraph(State)
     .addNode("answer", () => ({ messages: ["answer"] }))
@@ -33,7 +33,7 @@ test("a turn of two steps is 5 commits and 4 reads, in a process that knows the 
     other.watched.reset();
     await chat(other.saver).invoke({ messages: [`turn ${turn}`] }, options);
     if (turn === 1) {
-      // The thread is new: it is read, registered and listed, its log is created, and the registration confirmed.
+      // The thread is new: the saver reads, registers and lists it, creates its log, and confirms the registration.
       expect(other.watched.commits).toHaveLength(9);
       expect(other.watched.reads).toHaveLength(4);
       continue;
@@ -41,7 +41,7 @@ test("a turn of two steps is 5 commits and 4 reads, in a process that knows the 
     expect(other.watched.commits.filter((id) => id.startsWith("langgraph:log:"))).toHaveLength(3);
     expect(other.watched.commits.filter((id) => id.startsWith("langgraph:attachments:"))).toHaveLength(2);
     expect(other.watched.commits).toHaveLength(5);
-    // Two reads of the latest checkpoint; after the writes of each task a look at the log.
+    // Two reads of the latest checkpoint, and one read of the log after the writes of each task.
     expect(other.watched.reads).toHaveLength(4);
   }
 });
@@ -54,7 +54,7 @@ test("with messages of 300 KB a turn needs one more commit for each of the two c
     const { watched, saver: next } = watch(driver);
     await chat(next).invoke({ messages: ["more"] }, options);
     expect(watched.commits).toHaveLength(7);
-    // The log, the writes, the messages; after the writes of each task a look at the log.
+    // Reads of the log, the writes and the messages, and one read of the log after the writes of each task.
     expect(watched.reads).toHaveLength(5);
   }
 });

@@ -6,10 +6,10 @@ import { ScrollbackSaver } from "../src/index.ts";
 import { configOf, listed, putValues, threadIds } from "./checkpoints.ts";
 
 const long = "x".repeat(100_000);
-/** In parts of several commits. */
+/** Stored in parts, by several commits. */
 const huge = "y".repeat(8.5 * 1_024 ** 2);
 
-/** What a process does, one call after the other. */
+/** The calls of a process, in order. */
 const calls: ((saver: BaseCheckpointSaver) => Promise<unknown>)[] = [
   (saver) => putValues(saver, configOf("t"), "1", { long, n: 1 }),
   (saver) =>
@@ -31,13 +31,13 @@ const calls: ((saver: BaseCheckpointSaver) => Promise<unknown>)[] = [
   (saver) => putValues(saver, configOf("t"), "5", { n: 5 }),
 ];
 
-/** Everything that a reader sees. */
+/** All content visible to a reader. */
 async function seen(saver: BaseCheckpointSaver): Promise<string> {
   return JSON.stringify(await listed(saver.list({})));
 }
 
 test("a process that dies between any two requests leaves a call done or not done, and nothing that a deletion misses", async () => {
-  // What readers see after each of the calls.
+  // The visible content after each call.
   const whole = new ScrollbackSaver({ stores: createStores(new MemoryDriver()) });
   const states = [await seen(whole)];
   for (const call of calls) {
@@ -64,10 +64,10 @@ test("a process that dies between any two requests leaves a call done or not don
     const now = withoutTimes(await seen(next));
     const isDeletion = calls[done]?.toString().includes("deleteThread");
     const possible = [states[done], states[done + 1]].map(withoutTimes);
-    // A deletion takes the namespaces of a thread one after the other.
+    // A deletion deletes the namespaces of a thread one after the other.
     if (isDeletion) expect(now?.length).toBeLessThanOrEqual(String(possible[0]).length);
     else expect(possible, `after ${writes} writes, ${done} calls`).toContain(now);
-    // The next process goes on.
+    // The next process continues.
     const config = await putValues(next, configOf("t", "1"), "8", { after: true });
     await next.putWrites(config, [["after", true]], "task");
     expect((await next.getTuple(configOf("t")))?.checkpoint.channel_values).toMatchObject({ after: true });
@@ -88,7 +88,7 @@ test("the next deletion completes an interrupted one", async () => {
     isDead = await Promise.race([dying.deleteThread("t").then(() => false), watched.death.then(() => true)]);
     const stores = createStores(driver);
     const next = new ScrollbackSaver({ stores });
-    // What is listed can be read: nothing refers to what is deleted.
+    // Listed checkpoints can be read: nothing refers to deleted data.
     await listed(next.list({}));
     await next.deleteThread("t");
     expect(await listed(next.list(configOf("t")))).toEqual([]);

@@ -6,7 +6,7 @@ import { GatedDriver } from "./gated-driver.ts";
 
 const long = "x".repeat(40_000);
 
-/** What a saver does first, alone, and what it does while another one deletes the thread. */
+/** The first calls of a saver, and its calls while another saver deletes the thread. */
 interface Scenario {
   readonly before: (saver: ScrollbackSaver) => Promise<unknown>;
   readonly during: (saver: ScrollbackSaver) => Promise<unknown>;
@@ -33,7 +33,7 @@ const scenarios: Readonly<Record<string, Scenario>> = {
   "writes before anything else": { before: async () => {}, during: putWrites("1") },
 };
 
-/** Stops one call at one of its requests, and lets it go on later. */
+/** Stops one call at one of its requests, and resumes it later. */
 class Stop {
   at = Number.POSITIVE_INFINITY;
   readonly #reached = Promise.withResolvers<void>();
@@ -58,7 +58,7 @@ function gated(driver: Driver) {
   return { stop, gate, saver: new ScrollbackSaver({ stores: createStores(gate) }) };
 }
 
-/** Either the thread is listed, readable and deletable, or nothing of it is stored. */
+/** Either the thread is listed, readable and deletable, or none of its data is stored. */
 async function expectNoOrphans(driver: Driver, where: string): Promise<void> {
   const stores = createStores(driver);
   const reader = new ScrollbackSaver({ stores });
@@ -83,8 +83,8 @@ async function expectNoOrphans(driver: Driver, where: string): Promise<void> {
 }
 
 /**
- * One call stops at one of its requests, the other runs up to one of its own, the first ends, then the other ends. In this way
- * each stretch of requests of the one falls between any two requests of the other.
+ * The first call stops at one of its requests, the second call runs up to one of its own requests, the first one completes,
+ * then the second one completes. So each sequence of requests of one call runs between any two requests of the other.
  */
 async function interleave(scenario: Scenario, isWriterFirst: boolean, first: number, second: number) {
   const driver = new MemoryDriver();

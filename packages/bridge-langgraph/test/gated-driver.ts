@@ -1,10 +1,10 @@
 import type { CommitRequest, DeleteRequest, Driver, ListRequest, ReadRequest } from "@scrollback/store-core";
 
-/** A driver that calls `before` with the number of each read, commit and deletion before it does it. */
+/** A driver that calls `before`, with the number of the request, before each read, commit and deletion. */
 export class GatedDriver implements Driver {
   readonly #driver: Driver;
   readonly #before: (request: number) => Promise<void>;
-  /** How many reads, commits and deletions it was asked for. */
+  /** The number of requested reads, commits and deletions. */
   requests = 0;
 
   constructor(driver: Driver, before: (request: number) => Promise<void>) {

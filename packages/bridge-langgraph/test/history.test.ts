@@ -58,7 +58,7 @@ test("messages of every type are read as they were added", async () => {
   expect(read.map((message) => message.constructor)).toEqual(expected.map((message) => message.constructor));
   expect(read.map((message) => message.toJSON())).toEqual(expected.map((message) => message.toJSON()));
   expect(history.threadId).toBe("langchain:a%3Ab");
-  // Plain JSON, without the many fields that LangChain leaves undefined.
+  // Plain JSON, without the fields that LangChain leaves undefined.
   expect(JSON.stringify(await stores.open(history.threadId).serialize())).not.toContain("undefined");
   await history.clear();
   expect(await history.getMessages()).toEqual([]);

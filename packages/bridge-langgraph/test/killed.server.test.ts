@@ -12,7 +12,7 @@ const ROUNDS = 4;
 async function expectWhole(url: string): Promise<void> {
   await using stores = await openStores(url);
   for (let round = 0; round < ROUNDS; round++) {
-    // Three at once, which meet in the log of one thread.
+    // Three concurrent processes, which write to the log of one thread.
     const names = ["a", "b", "c"].map((name) => `${name}${round}`);
     const acknowledged = await Promise.all(
       names.map((name) => writeAndKill({ program, args: [url, name], withinMs: 60 })),

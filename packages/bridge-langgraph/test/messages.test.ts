@@ -111,7 +111,7 @@ test("converting from LangChain messages and back preserves them, except the rep
   );
 });
 
-/** What a message of LangChain says, as plain fields. */
+/** The content of a LangChain message as plain fields. */
 function fieldsOf(message: BaseMessage): Record<string, unknown> {
   const { id, name, type, content: said, additional_kwargs, response_metadata } = message;
   const { output_version: _, ...metadata } = response_metadata as Record<string, unknown>;
@@ -124,7 +124,7 @@ function fieldsOf(message: BaseMessage): Record<string, unknown> {
   };
 }
 
-/** A text and one block of it are the same, and so are a call in the content and one beside it, and the older blocks and the standard. */
+/** Makes equal: a text and one text block; a call inside and outside of the content; older blocks and standard blocks. */
 function canonicalLangChain(messages: readonly Record<string, unknown>[]): unknown {
   return messages.map(({ content: said, tool_calls, ...message }) => {
     const blocks =

@@ -7,7 +7,7 @@ import { configOf, listed, metadata } from "./checkpoints.ts";
 
 const threadId = fc.constantFrom("t", "u");
 const namespace = fc.constantFrom("", "child");
-/** Few ids, in no order: parents that are absent, later or the checkpoint's siblings, and checkpoints that are put twice. */
+/** Few ids in random order: so parents may be absent, later or siblings, and checkpoints may be put twice. */
 const id = fc.integer({ min: 1, max: 12 }).map((n) => String(n).padStart(2, "0"));
 const value = fc.oneof(
   fc.jsonValue(),
@@ -20,7 +20,7 @@ const command = fc.oneof(
     arbitrary: fc.record({
       kind: fc.constant("put" as const),
       ...{ threadId, namespace, id, parent: fc.option(id, { nil: undefined }) },
-      /** The channels that change, and those of the checkpoint that the values come from otherwise. */
+      /** The changed channels; the other values are those of the parent checkpoint. */
       values: fc.dictionary(fc.constantFrom("a", "b", "c", "__proto"), value),
     }),
   },
@@ -40,7 +40,7 @@ const command = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("reopen" as const) }) },
 );
 
-/** Two savers are told the same, and then read alike. */
+/** Two savers get the same calls, and must return the same results. */
 test("a saver has the same content as LangGraph's own after any sequence of calls", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(command, { maxLength: 40 }), async (commands) => {
@@ -52,13 +52,13 @@ test("a saver has the same content as LangGraph's own after any sequence of call
         else if (one.kind === "delete") {
           for (const each of [own, saver]) await each.deleteThread(one.threadId);
         } else if (one.kind === "writes") {
-          // Of special writes in one call MemorySaver keeps the one that is serialized last.
+          // Of several special writes in one call, MemorySaver keeps the one that is serialized last.
           const special = one.writes.filter(([channel]) => channel.startsWith("__"));
           if (new Set(special.map(([channel]) => channel)).size < special.length) continue;
           const config = configOf(one.threadId, one.id, one.namespace);
           for (const each of [own, saver]) await each.putWrites(config, one.writes, one.taskId, one.taskPath);
         } else {
-          // As LangGraph does: the values of the parent, the written ones over them, and versions that count on.
+          // Like LangGraph: the values of the parent, overwritten by the new ones, and incremented versions.
           const config = configOf(one.threadId, one.parent, one.namespace);
           const parent = one.parent === undefined ? undefined : await own.get(config);
           const written = Object.keys(one.values);

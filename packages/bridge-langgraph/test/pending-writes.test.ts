@@ -4,7 +4,7 @@ import { WatchedDriver } from "../../../conformance-tests/test/fixtures/watched-
 import { ScrollbackSaver } from "../src/index.ts";
 import { configOf, listed, putValues, threadIds } from "./checkpoints.ts";
 
-/** A saver, and others on the same stores as other processes would have. */
+/** A saver, and others on the same stores, as in other processes. */
 function connect(driver = new MemoryDriver()) {
   const watched = new WatchedDriver(driver);
   return { watched, driver, saver: new ScrollbackSaver({ stores: createStores(watched) }) };

@@ -130,7 +130,7 @@ test.each(Object.entries(backends))(
         const options = { configurable: { thread_id: `t${round}` } };
         const chat = graph.compile({ checkpointer: runner });
         await chat.invoke({ steps: ["0"] }, options);
-        // A deleted graph may fail; what it has stored must be found all the same.
+        // A run on a deleted thread may fail, but its stored data must be found.
         const run = chat.invoke({ steps: ["1"] }, options).catch(() => undefined);
         await sleep(Math.random() * 30);
         await other.deleteThread(`t${round}`);

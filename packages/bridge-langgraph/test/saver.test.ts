@@ -5,7 +5,7 @@ import { WatchedDriver } from "../../../conformance-tests/test/fixtures/watched-
 import { ScrollbackSaver } from "../src/index.ts";
 import { configOf, listed, listedIds, metadata, putValues, valuesOf } from "./checkpoints.ts";
 
-/** A saver, and others on the same stores as other processes would have. */
+/** A saver, and others on the same stores, as in other processes. */
 function connect(driver = new MemoryDriver()) {
   const watched = new WatchedDriver(driver);
   return { watched, driver, saver: new ScrollbackSaver({ stores: createStores(watched) }) };
@@ -75,7 +75,7 @@ test("the history of delta channels equals that of LangGraph's own walk", async 
   const walk = BaseCheckpointSaver.prototype.getDeltaChannelHistory;
   let config = configOf();
   for (let n = 10; n < 60; n++) {
-    // A seed now and then, once a large one; ids that do not rise; a branch to be left out.
+    // A seed at some checkpoints, one of them large; ids that are not ascending; a branch that must be ignored.
     const values = n % 13 === 0 ? { [n % 2 ? "a" : "b"]: n === 39 ? "x".repeat(50_000) : n } : {};
     const parent = config;
     config = await putValues(saver, parent, `${n % 7 === 0 ? "z" : "m"}${n}`, values);

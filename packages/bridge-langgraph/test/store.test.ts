@@ -34,7 +34,7 @@ const command = fc.oneof(
   fc.record({ kind: fc.constant("reopen" as const) }),
 );
 
-/** Where and what an item is; times are compared apart. */
+/** The namespace, key and value of an item; times are compared separately. */
 const shown = (items: readonly SearchItem[]) =>
   items.map((item) => JSON.stringify([item.namespace, item.key, item.value])).sort();
 
@@ -55,7 +55,7 @@ test("a store has the same content as LangGraph's own after any sequence of call
           else if (one.kind === "put") {
             for (const each of [own, store]) await each.put(one.namespace, one.key, one.value);
           } else if ((await own.get(one.namespace, one.key)) !== null) {
-            // MemoryStore notes a namespace for a deletion of nothing.
+            // MemoryStore creates a namespace when it deletes a missing item.
             for (const each of [own, store]) await each.delete(one.namespace, one.key);
           }
         }
@@ -182,7 +182,7 @@ test("an update is a read and a commit; a creation also writes to the directory;
     const { reads, commits, deletions } = watched;
     return { reads: reads.length, commits: commits.length, deletions: deletions.length };
   };
-  // The namespace, a mark, the item; the directory's note follows within a second.
+  // The namespace, a mark, the item; the directory's note follows within 1 second.
   expect(await costOf(() => store.put(["a"], "1", { n: 1 }))).toEqual({ reads: 1, commits: 3, deletions: 0 });
   expect(await costOf(() => store.put(["a"], "2", { n: 1 }))).toEqual({ reads: 1, commits: 2, deletions: 0 });
   expect(await costOf(() => store.put(["a"], "1", { n: 2 }))).toEqual({ reads: 1, commits: 1, deletions: 0 });

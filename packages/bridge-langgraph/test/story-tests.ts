@@ -7,11 +7,11 @@ import { configOf, listed, listedIds, putValues } from "./checkpoints.ts";
 import { framework } from "./framework.ts";
 import { type Durability, tellStory } from "./story.ts";
 
-/** On a busy machine a server may take a second for each step. */
+/** On a busy machine a server may need 1 second per step. */
 const TIMEOUT_MS = 240_000;
 const durabilities: Durability[] = ["sync", "async", "exit"];
 
-/** What each backend must do beside LangGraph's suite. `openStores` opens another client of the same threads each time. */
+/** Tests for each backend in addition to LangGraph's suite. Each `openStores` opens another client of the same threads. */
 export function declareStoryTests(name: string, openStores: () => Promise<StoreFactory>): void {
   describe(`on ${name}`, countedTests(framework, name), () => {
     test.each(durabilities)(

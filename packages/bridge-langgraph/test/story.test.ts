@@ -4,7 +4,7 @@ import { scratchUrl } from "../../../conformance-tests/test/fixtures/scratch-url
 import { declareStoryTests } from "./story-tests.ts";
 
 const memory = createMemoryStores();
-// Threads in memory live in one factory.
+// Threads in memory belong to one factory.
 declareStoryTests("memory", async () => ({ ...memory, [Symbol.asyncDispose]: async () => undefined }));
 
 const url = scratchUrl();

@@ -49,7 +49,7 @@ async function collect<T>(all: AsyncIterable<T>): Promise<T[]> {
   return found;
 }
 
-/** Two turns of a conversation with interrupts, forks and edits; every step has a saver of its own, as a new process would. */
+/** Two turns of a conversation with interrupts, forks and edits; every step has its own saver, as in a new process. */
 export async function tellStory(
   connect: () => BaseCheckpointSaver,
   durability: Durability,
@@ -73,7 +73,7 @@ export async function tellStory(
       return await collect(graph().getStateHistory(config, { before: third?.config ?? {} }));
     },
     async () => {
-      // A fork from the first turn, resumed otherwise, and another from the same place.
+      // A fork from the first turn, resumed with another answer, and a second fork from the same checkpoint.
       const history = await collect(graph().getStateHistory(config));
       const asked = history.filter(({ next }) => next.includes("approve")).at(-1);
       const first = await graph().invoke(new Command({ resume: "fork a" }), { ...options, ...asked?.config });
@@ -84,7 +84,7 @@ export async function tellStory(
       return [first, second, await graph().getState(config)];
     },
     async () => {
-      // Two branches with other values at the same versions, resumed by other answers, in turns.
+      // Two branches with different values at the same versions, resumed with different answers, in turns.
       const history = await collect(graph().getStateHistory(config));
       const asked = history.find(({ next }) => next.includes("approve"))?.config ?? config;
       const left = await graph().updateState(asked, { topic: "left", words: ["l"] }, "work");
@@ -121,7 +121,7 @@ export async function tellStory(
   return told.map((one, index) => withNamedIds(one, index));
 }
 
-/** MemorySaver lists one namespace after the other, others list by id. */
+/** MemorySaver lists one namespace after the other; other savers list by id. */
 function byNamespace(tuples: readonly CheckpointTuple[]): CheckpointTuple[][] {
   const found = new Map<string, CheckpointTuple[]>();
   for (const tuple of tuples.toSorted((a, b) => (a.checkpoint.id < b.checkpoint.id ? -1 : 1))) {
@@ -131,7 +131,7 @@ function byNamespace(tuples: readonly CheckpointTuple[]): CheckpointTuple[][] {
   return [...found.values()];
 }
 
-/** The same with ids by the order in which they appear, without times. Two stories that are the same become equal. */
+/** Numbers the ids by their first appearance and removes the times, so that two equal stories compare as equal. */
 function withNamedIds(told: unknown, step: number): unknown {
   const names = new Map<string, string>();
   const nameOf = (id: string) => {

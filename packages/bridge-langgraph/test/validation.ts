@@ -7,8 +7,8 @@ import { ScrollbackSaver } from "../src/index.ts";
 import { framework } from "./framework.ts";
 
 /**
- * Runs LangGraph's own validation suite. It expects the functions of a test runner as globals, and each checkpointer to have
- * a namespace of its own.
+ * Runs LangGraph's own validation suite. The suite expects the functions of a test runner as globals, and a separate
+ * namespace for each checkpointer.
  */
 export function runValidation(name: string, openStores: () => StoreFactory | Promise<StoreFactory>): void {
   Object.assign(globalThis, { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it });

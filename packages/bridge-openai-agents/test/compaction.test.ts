@@ -12,7 +12,7 @@ setTracingDisabled(true);
 
 const compaction = { type: "compaction", id: "cmp_1", encrypted_content: "secret" } as const;
 
-/** OpenAI's client, its requests answered here. `meanwhile` runs before an answer. */
+/** OpenAI's client with local answers. `meanwhile` runs before an answer. */
 function openAi(meanwhile: () => Promise<unknown> = async () => undefined) {
   const requests: Record<string, unknown>[] = [];
   const client = new OpenAI({
@@ -28,7 +28,7 @@ function openAi(meanwhile: () => Promise<unknown> = async () => undefined) {
   return { client, requests };
 }
 
-/** Stores whose commits are seen, with how many messages the thread had after each. */
+/** Stores that record their commits, with the number of messages in the thread after each. */
 function watchedStores() {
   const driver = new MemoryDriver();
   const commits: (Pick<CommitRequest, "drop"> & { readonly added: number; readonly left: number })[] = [];
@@ -131,7 +131,7 @@ test("a run with concurrent writers does not compact: its model did not receive 
   expect(await session.runCompaction({}, undefined, fresh.ownership, exchange)).toMatchObject({
     usage: { totalTokens: 55 },
   });
-  // What the holder of a receipt has compacted is what it knows.
+  // After a compaction, the receipt of the caller covers the compacted items.
   const compacted = { items: [compaction], responseId: "r2" };
   expect(await session.runCompaction({}, undefined, fresh.ownership, compacted)).not.toBeNull();
   await session.addItemsWithCompactionOwnership([user("2")], fresh.ownership);

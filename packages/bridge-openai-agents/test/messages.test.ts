@@ -127,7 +127,7 @@ test("converting from items and back preserves them, except the reported losses"
   );
 });
 
-/** The forms of one content, and reasoning in one item or several, are the same. A call without a status is complete. */
+/** Makes equal: the forms of one content; reasoning in one item or several; a call without a status and a completed call. */
 function canonicalItems(items: readonly Record<string, unknown>[]): unknown {
   const made: Record<string, unknown>[] = [];
   for (const given of items) {
@@ -137,7 +137,7 @@ function canonicalItems(items: readonly Record<string, unknown>[]): unknown {
     if (typeof one.output === "string") one.output = { type: "text", text: one.output };
     if (typeof one.arguments === "string") one.arguments = JSON.parse(one.arguments);
     if (one.type === "function_call") one.status ??= "completed";
-    // What was raw comes back as content.
+    // Raw values are read back as content.
     if (one.type === "reasoning" && one.rawContent) {
       one.content = one.rawContent;
       delete one.rawContent;

@@ -12,7 +12,7 @@ import { framework } from "./framework.ts";
 import { assistant, call, result, user } from "./items.ts";
 import { tellStory } from "./story.ts";
 
-/** Declares what holds on every backend. `open` is called twice: two connections, as two processes have them. */
+/** Declares the tests for every backend. It calls `open` twice, for two connections, as in two processes. */
 export function declareSessionTests(backend: string, open: () => Promise<StoreFactory>): void {
   describe(`sessions on ${backend}`, countedTests(framework, backend), () => {
     let stores: StoreFactory;

@@ -204,7 +204,7 @@ test("a chat takes a read and one or two commits per run", async () => {
   expect(await narrow.getItems()).toEqual([assistant("2")]);
   const sessionId = crypto.randomUUID();
   const steps = await tellStory(() => new ScrollbackSession({ stores, sessionId }));
-  // One read of each step is the test's own.
+  // The test itself reads once per step.
   expect({ ...calls, read: calls.read - steps.length }).toEqual({ commit: 7, read: 5 });
 });
 

@@ -17,7 +17,7 @@ import { z } from "zod";
 
 setTracingDisabled(true);
 
-/** What each step of the story left behind: the items of the session, and what the model was sent. */
+/** The result of each step of the story: the items of the session, and the model's prompts. */
 export interface Step {
   readonly items: AgentInputItem[];
   readonly inputs: unknown[];
@@ -40,8 +40,8 @@ function cityAgent(script: ScriptedModelInput[]) {
 }
 
 /**
- * A chat with a tool that needs approval. `openSession` is called for each step, as another process would; between the
- * request for approval and the answer there is nothing but text.
+ * A chat with a tool that needs approval. Each step calls `openSession`, like a new process. Between the request for approval
+ * and the answer, the state exists only as text.
  */
 export async function tellStory(openSession: () => Session): Promise<Step[]> {
   const steps: Step[] = [];

@@ -1,6 +1,6 @@
 import { type BaseModelConfig, type Message, Model, type ModelStreamEvent } from "@strands-agents/sdk";
 
-/** A model that needs no key: it tells how many messages it was sent. */
+/** A model that needs no key: it answers with the number of messages in its prompt. */
 export class EchoModel extends Model {
   updateConfig(): void {}
 

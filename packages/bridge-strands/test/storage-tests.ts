@@ -10,7 +10,7 @@ import { framework } from "./framework.ts";
 const bytes = (text: string) => new TextEncoder().encode(text);
 const textOf = (found: Uint8Array | null) => found && new TextDecoder().decode(found);
 
-/** Declares what holds on every backend. `open` is called twice: two connections, as two processes have them. */
+/** Declares the tests for every backend. It calls `open` twice, for two connections, as in two processes. */
 export function declareStorageTests(backend: string, open: () => Promise<StoreFactory>): void {
   describe(`storage on ${backend}`, countedTests(framework, backend), () => {
     let factories: StoreFactory[] = [];
@@ -44,7 +44,7 @@ export function declareStorageTests(backend: string, open: () => Promise<StoreFa
       await storage.write(keys[1] ?? "", new Uint8Array());
       expect(await storage.read(keys[0] ?? "")).toEqual(all);
       expect(await other.read(keys[1] ?? "")).toEqual(new Uint8Array());
-      // Both write over what the other has written.
+      // Each storage overwrites the other's writes.
       for (const one of [storage, other, storage]) await one.write(keys[0] ?? "", bytes("again"));
       expect(textOf(await other.read(keys[0] ?? ""))).toBe("again");
     });

@@ -80,7 +80,7 @@ test("a deletion by another process leaves no name, also if the writer's notes a
       ScrollbackStorage,
     ];
     await writer.write("session/deleted/a", new Uint8Array([1]));
-    // The note of the write is in the list after a second; the mark stays open for 30.
+    // The note of the write is in the list after 1 second; the mark stays open for 30 seconds.
     if (isNoted) await new Promise((resolve) => setTimeout(resolve, 1_200));
     await deleter.delete("session/deleted/a");
     await deleter.flush();

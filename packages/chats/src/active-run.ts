@@ -10,7 +10,7 @@ import { type Head, withFields } from "./head.ts";
 import type { ChatLocation } from "./threads.ts";
 import { missingChat } from "./write-chat.ts";
 
-/** Where the store cannot be reached as a run ends, it is tried again after so long. */
+/** The pause before the next attempt when the store is unreachable at the end of a run. */
 const END_RETRY_MS = 250;
 const abortMessages = {
   stopped: "the run was asked to stop",
@@ -38,12 +38,12 @@ export interface RunStart<M> {
   readonly written: Written<M>;
 }
 
-/** An answer that is being made in this process: a lease in the chat's head, which beats renew. */
+/** An answer that this process is generating. The chat's head contains its lease, which heartbeats renew. */
 export class ActiveRun<M extends Identified> {
   readonly id: string;
-  /** The id that the answer is saved under. */
+  /** The id of the saved answer. */
   readonly messageId: string;
-  /** The chat as the run began. */
+  /** The chat at the begin of the run. */
   readonly chat: Chat;
   readonly entries: readonly ChatEntry<M>[];
   /** Settles when the run has ended. */
@@ -54,7 +54,7 @@ export class ActiveRun<M extends Identified> {
   readonly #beat: NodeJS.Timeout;
   readonly #finish: () => void;
   #view: ChatView<M>;
-  /** Writes are one after the other. */
+  /** Writes run one after the other. */
   #writing: Promise<unknown> = Promise.resolve();
   #isBeating = false;
   #latest: M | undefined;
@@ -78,7 +78,7 @@ export class ActiveRun<M extends Identified> {
     this.#beat = setInterval(() => void this.#onBeat(), context.beatMs).unref();
   }
 
-  /** Aborted when the run is to end: by `stop`, a takeover, a deletion. The reason is an error whose `cause` says which. */
+  /** Aborted when the run must end: by `stop`, a takeover, a deletion. The reason is an error whose `cause` names which. */
   get signal(): AbortSignal {
     return this.#controller.signal;
   }
@@ -93,12 +93,12 @@ export class ActiveRun<M extends Identified> {
     this.#finish();
   }
 
-  /** What the next beat saves. Does no I/O. */
+  /** Sets the answer that the next heartbeat saves. Does no I/O. */
   update(message: M): void {
     this.#latest = message;
   }
 
-  /** Saves what `update` was given last, now. @throws StoreError `CONFLICT` after a takeover, `NOT_FOUND` after a deletion. */
+  /** Saves the last value of `update` now. @throws StoreError `CONFLICT` after a takeover, `NOT_FOUND` after a deletion. */
   async save(): Promise<void> {
     await this.#write(async (view, head, now) => {
       const entries = await this.#placed(view, this.#latest, { status: "partial" }, now);
@@ -107,8 +107,8 @@ export class ActiveRun<M extends Identified> {
   }
 
   /**
-   * Saves the answer and gives the lease back, in one commit. Where the store cannot be reached, it is tried again for `leaseMs`.
-   * Twice is once; where it failed, call it again.
+   * Saves the answer and releases the lease, in one commit. Retries for `leaseMs` while the store is unreachable. A second call
+   * has no further effect; after a failure, call it again.
    *
    * @throws StoreError `CONFLICT` after a takeover, `NOT_FOUND` after a deletion: nothing is written.
    */
@@ -183,7 +183,7 @@ export class ActiveRun<M extends Identified> {
       if (this.#latest !== this.#saved || now() - beatAt >= leaseMs / 3) await this.save();
       else await this.#look();
     } catch (error) {
-      // What the signal says already is no error.
+      // The signal reports this already, so it is not an error.
       const isOver = StoreError.is(error, "CONFLICT") || StoreError.is(error, "NOT_FOUND");
       if (!isOver) this.#context.onError(error, "beat");
     } finally {
@@ -191,7 +191,7 @@ export class ActiveRun<M extends Identified> {
     }
   }
 
-  /** Looks whether the run is to end. */
+  /** Checks whether the run must end. */
   async #look(): Promise<void> {
     const { stores } = this.#context;
     const { head } = await ChatView.read<M>(stores, this.#location.threadId, { limit: 0 });
@@ -214,7 +214,7 @@ export class ActiveRun<M extends Identified> {
     if (head.run.stop) this.abort("stopped");
   }
 
-  /** Makes a change of the run, when the one before is made. */
+  /** Commits a change of the run, after the previous one. */
   #write(plan: (view: ChatView<M>, head: Head, now: number) => Promise<Plan<M>>): Promise<void> {
     const written = this.#writing.then(() => this.#writeNow(plan));
     this.#writing = written.catch(() => undefined);
@@ -259,7 +259,7 @@ export class ActiveRun<M extends Identified> {
   }
 }
 
-/** Whether there is anything in a message that would be worth keeping. */
+/** Whether a message has content worth keeping. */
 function hasContent(message: object): boolean {
   const { content, parts } = message as { content?: unknown; parts?: unknown };
   const own = [content, parts].filter((one) => typeof one === "string" || Array.isArray(one));

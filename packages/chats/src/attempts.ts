@@ -1,6 +1,6 @@
 import { pause } from "@scrollback/store-core";
 
-/** How often a write is made again that lost to another writer. */
+/** The maximum number of attempts of a write that loses to other writers. */
 export const MAX_ATTEMPTS = 20;
 
 /** Waits for a random time of at most 0.4 s after a lost attempt (from 0). @throws StoreError `ABORTED`. */

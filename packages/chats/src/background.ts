@@ -1,4 +1,4 @@
-/** What is under way without anybody waiting for it. */
+/** Background work, for which no caller waits. */
 export class Background {
   readonly #tasks = new Set<Promise<void>>();
   readonly #onError: (error: unknown) => void;
@@ -12,7 +12,7 @@ export class Background {
     this.#tasks.add(finished);
   }
 
-  /** Returns when nothing is under way. */
+  /** Returns when no background work is pending. */
   async flush(): Promise<void> {
     while (this.#tasks.size > 0) await Promise.all(this.#tasks);
   }

@@ -14,20 +14,20 @@ import type { RunContext } from "./run-context.ts";
 import type { ChatLocation } from "./threads.ts";
 import { checkAfter, missingChat, writeChat } from "./write-chat.ts";
 
-/** How long a run that was asked to stop is waited for. */
+/** The time to wait for the end of a run after a request to stop. */
 const STOP_WAIT_MS = 1_000;
 const STOP_LOOK_MS = 50;
 
-/** What changes in a chat as a run begins. */
+/** The changes of a chat when a run begins. */
 export type RunChange<M> =
   | { readonly append: readonly M[] }
   | { readonly edit: string; readonly message: M }
   | { readonly dropAnswer: string | undefined }
-  /** `with` is asked again at each attempt; undefined: `CONFLICT`. */
+  /** Each attempt calls `with` again; undefined: `CONFLICT`. */
   | { readonly replace: string; with(stored: M): M | undefined }
   | { readonly nothing: true };
 
-/** Decides the change from the messages as they are; asked again at each attempt, so it is right for what is committed. */
+/** Decides the change from the current messages. Each attempt calls it again, so it always fits the committed state. */
 export type DecideRunChange<M> = (entries: readonly ChatEntry<M>[]) => RunChange<M>;
 
 /** The options of {@link OwnedChats.begin}. */
@@ -37,11 +37,11 @@ export interface BeginOptions extends Placed {
   /** The id of the answer. Default: with `replace` that of an assistant's message, else a UUID. */
   readonly messageId?: string;
   /**
-   * What becomes of a run that is not lost: this call fails with `CONFLICT` (`"reject"`, the default), or that run is asked to
-   * stop, waited for up to a second, and fenced off. What it saved last stays, as `"stopped"`.
+   * The handling of a run that is not lost. `"reject"` (default): this call fails with `CONFLICT`. Otherwise this call requests
+   * that run to stop, waits up to 1 second for its end, and fences it off. Its last saved answer stays, as `"stopped"`.
    */
   readonly whileRunning?: "reject" | "stop";
-  /** What a chat has that this call creates. */
+  /** The fields of a chat that this call creates. */
   readonly create?: ChatPatch;
 }
 
@@ -164,7 +164,7 @@ async function planChange<M extends Identified>(
   return { entries: view.entries.with(index, newEntry(message, now, { createdAt, status })) };
 }
 
-/** The entries, with what a run that gets no further has saved last as its answer. */
+/** The entries, with the last saved answer of a run that cannot continue. */
 function closedEntries<M extends Identified>(
   { closeAnswer }: RunContext<M>,
   entries: readonly StoredEntry<M>[],
@@ -177,7 +177,7 @@ function closedEntries<M extends Identified>(
   );
   const entry = entries[index];
   if (!entry) return entries;
-  // A lost run that was asked to stop did not: what readers saw of it as failed stays so.
+  // A lost run with a request to stop did not stop: its answer, which readers saw as failed, stays failed.
   const fields = run.id === fenced ? { status: "stopped" as const } : LOST;
   return entries.with(
     index,
@@ -185,7 +185,7 @@ function closedEntries<M extends Identified>(
   );
 }
 
-/** Asks a run to stop, in any process, and waits a second for its end. */
+/** Requests a run in any process to stop, and waits up to 1 second for its end. */
 async function stopAndWait<M extends Identified>(
   context: RunContext<M>,
   location: ChatLocation,
@@ -200,7 +200,7 @@ async function stopAndWait<M extends Identified>(
   }
 }
 
-/** Asks the run of a chat to stop. Returns false where none is running. */
+/** Requests the run of a chat to stop. Returns false if no run is active. */
 export async function stopRun<M extends Identified>(
   context: RunContext<M>,
   location: ChatLocation,

@@ -12,31 +12,31 @@ import type { RunContext } from "./run-context.ts";
 import { Runs } from "./runs.ts";
 import { threads } from "./threads.ts";
 
-/** What a {@link ChatStore} takes. */
+/** Options of {@link ChatStore}. */
 export interface ChatStoreOptions<M extends Identified> {
   /**
-   * A store factory of any backend and any message type, without `maxMessages`: what a model gets is shortened by a reducer.
+   * A store factory of any backend and any message type, without `maxMessages`: a reducer shortens a model's prompt.
    * With `ttlMs` a chat expires that long after its last write.
    */
   readonly stores: Pick<StoreFactory, "settings" | "withTraits">;
-  /** What is wrong with a message, or nothing. Its id and its role are checked in any case. */
+  /** Returns the problem of a message, or undefined. The id and the role are always checked. */
   check?(message: unknown): string | undefined;
   /** The text of a message for lists, which is cut to 160 characters. Default: its content, or its text parts. */
   preview?(message: M): string;
-  /** Makes the answer of a run that has not ended one that gets no more. Asked for what is copied. Default: as it is. */
+  /** Completes the answer of an unfinished run, for a copy of it. Default: unchanged. */
   closeAnswer?(message: M): M;
   /** Milliseconds since 1970. Default: this process's clock. */
   now?(): number;
-  /** A run that was not heard of for so long is lost. At least 3 times `beatMs`. Default 15,000. */
+  /** Milliseconds without a heartbeat after which a run is lost. At least 3 times `beatMs`. Default 15,000. */
   readonly leaseMs?: number;
-  /** How often a run saves what it has, and looks whether it is to stop. Default 2,000. */
+  /** The interval in milliseconds at which a run saves its answer and checks for a request to stop. Default 2,000. */
   readonly beatMs?: number;
-  /** Is called with what failed in the background; it is tried again by itself. */
+  /** Called with failures of background work, which is retried automatically. */
   onError?(error: unknown, source: ErrorSource): void;
 }
 
 /**
- * Chats of users: messages with their titles, times and counts in one thread each, and lists that are exact.
+ * The chats of users. Each chat is one thread, with its messages, title, times and counts. Lists are exact.
  *
  * @example
  * await using chats = new ChatStore({ stores: await openStores("sqlite:chats.db") });
@@ -74,7 +74,7 @@ export class ChatStore<M extends Identified = Identified> implements AsyncDispos
     return new OwnedChats(this.#context, ownerId);
   }
 
-  /** Returns when no run of this process is under way and the order of lists is written down. Call it before you close the stores. */
+  /** Returns when no run of this process is active and the order of lists is stored. Call it before you close the stores. */
   async flush(): Promise<void> {
     await this.#context.runs.flush();
     await this.#background.flush();

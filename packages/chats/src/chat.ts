@@ -1,8 +1,8 @@
 import type { Cursor, Revision, Role } from "@scrollback/store-core";
 
-/** What a chat's message must have. The AI SDK's `UIMessage` has it; so has any `ChatMessage` with an id. */
+/** The required fields of a chat's message. The AI SDK's `UIMessage` has them, and any `ChatMessage` with an id. */
 export interface Identified {
-  /** Names the message in its chat. 1 to 256 bytes. */
+  /** Identifies the message in its chat. 1 to 256 bytes. */
   readonly id: string;
   readonly role: Role;
 }
@@ -13,7 +13,7 @@ export type MessageStatus = "complete" | "partial" | "stopped" | "failed";
 /** Values to filter lists by. */
 export type Labels = Readonly<Record<string, string | number | boolean>>;
 
-/** The newest message of a chat, as lists show it. */
+/** The newest message of a chat, in lists. */
 export interface LastMessage {
   readonly id: string;
   readonly role: Role;
@@ -22,23 +22,23 @@ export interface LastMessage {
   readonly createdAt: number;
 }
 
-/** The chat, and its last message, that a fork was made of. */
+/** The origin of a fork: the chat, and the last copied message. */
 export interface ForkedFrom {
   readonly chatId: string;
-  /** `null` where no message was copied. */
+  /** `null` if no message was copied. */
   readonly messageId: string | null;
 }
 
-/** What a list returns of a chat. Plain JSON; times in milliseconds since 1970. */
+/** A chat in a list. Plain JSON; times in milliseconds since 1970. */
 export interface ChatSummary {
   readonly id: string;
   readonly title?: string;
-  /** Who gave the title: `"text"` stands for the text of a message. */
+  /** The origin of the title. `"text"`: the text of a message. */
   readonly titleBy?: TitleBy;
   readonly createdAt: number;
-  /** When anything of the chat was changed last. Never falls. */
+  /** The time of the last change of the chat. Never decreases. */
   readonly updatedAt: number;
-  /** When the last message, or `touch`, was written; the order of lists. Never falls. */
+  /** The time of the last message or `touch`; the order of lists. Never decreases. */
   readonly activeAt: number;
   readonly pinned: boolean;
   readonly archived: boolean;
@@ -47,11 +47,11 @@ export interface ChatSummary {
   readonly messageCount: number;
   readonly lastMessage?: LastMessage;
   readonly forkedFrom?: ForkedFrom;
-  /** There while an answer is being made, or was when its process died (`"lost"`). */
+  /** Present while an answer is being generated, and after its process died (`"lost"`). */
   readonly run?: RunSummary;
 }
 
-/** An answer that is being made. */
+/** An answer that is being generated. */
 export interface RunSummary {
   readonly id: string;
   /** The id of the answer. */
@@ -76,7 +76,7 @@ export interface ChatEntry<M> {
   readonly createdAt: number;
   readonly updatedAt: number;
   readonly status: MessageStatus;
-  /** Why an answer failed. */
+  /** The reason of a failed answer. */
   readonly error?: string;
 }
 
@@ -85,29 +85,29 @@ export interface ChatPage<M> {
   readonly chat: Chat;
   /** Oldest first. */
   readonly entries: ChatEntry<M>[];
-  /** For `before` of the next call; absent where the chat begins. */
+  /** For `before` of the next call; absent at the beginning of the chat. */
   readonly older?: Cursor;
 }
 
-/** What every write takes. */
+/** Options of every write. */
 export interface ChatWrite {
   /**
-   * Names this write. The same call again changes nothing and returns the chat as it is now; another call under it is
-   * `CONFLICT`. The newest 64 of a chat are remembered.
+   * Identifies this write. A repeated call with this id changes nothing and returns the current chat; another call with the
+   * same id fails with `CONFLICT`. A chat remembers its newest 64 ids.
    */
   readonly operationId?: string;
-  /** Write only if nothing of the chat has changed since, else `CONFLICT`. */
+  /** Write only if the chat has not changed since this revision, else fail with `CONFLICT`. */
   readonly expectedRevision?: Revision;
   readonly signal?: AbortSignal;
 }
 
-/** What a write of messages takes. */
+/** Options of a write of messages. */
 export interface Placed extends ChatWrite {
-  /** The id of the message that the caller takes for the last one, `null` for none. Else `CONFLICT`. */
+  /** The id of the expected last message, `null` for none. If another message is the last one: `CONFLICT`. */
   readonly after?: string | null;
 }
 
-/** What {@link OwnedChats.update} changes; what is left out stays. */
+/** The changes of {@link OwnedChats.update}; omitted fields stay. */
 export interface ChatPatch {
   /** 1 to 512 characters; `null` removes it. */
   readonly title?: string | null;
@@ -121,7 +121,7 @@ export interface ChatPatch {
   readonly metadata?: Readonly<Record<string, unknown>>;
 }
 
-/** What {@link OwnedChats.create} makes a chat of. */
+/** The content of a chat for {@link OwnedChats.create}. */
 export interface NewChat<M> extends ChatPatch {
   /** 1 to 1,024 bytes. Default: a UUID; with an operation id always the same one. */
   readonly id?: string;
@@ -133,7 +133,7 @@ export interface NewChat<M> extends ChatPatch {
 export interface ListChats {
   /** 1 to 1,000. Default 20. */
   readonly limit?: number;
-  /** The `cursor` of the page before, of the same filters. */
+  /** The `cursor` of the previous page, with the same filters. */
   readonly cursor?: string;
   /** Only archived chats, or only others. Default false. */
   readonly archived?: boolean;

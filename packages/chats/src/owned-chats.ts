@@ -41,9 +41,9 @@ import type { RunContext } from "./run-context.ts";
 import { locationOf } from "./threads.ts";
 import { checkAfter, takenId, type WriteRequest, writeChat } from "./write-chat.ts";
 
-/** The chats of one owner. Another owner's chat is `NOT_FOUND`: the owner is part of where a chat is stored. */
+/** The chats of one owner. Another owner's chat is `NOT_FOUND`, because the owner is part of a chat's thread id. */
 export class OwnedChats<M extends Identified = Identified> {
-  /** The owner that these are the chats of. */
+  /** The owner of these chats. */
   readonly ownerId: string;
   readonly #context: RunContext<M>;
 
@@ -54,7 +54,7 @@ export class OwnedChats<M extends Identified = Identified> {
   }
 
   /**
-   * Makes a chat.
+   * Creates a chat.
    *
    * @throws StoreError `CONFLICT` where the id is taken, unless by the same call under the same operation id.
    */
@@ -100,15 +100,15 @@ export class OwnedChats<M extends Identified = Identified> {
     return await this.#read(chatId, options);
   }
 
-  /** One page of the chats, newest `activeAt` first, ties by id. Chats that do not change meanwhile come exactly once. */
+  /** One page of the chats, newest `activeAt` first, ties by id. Chats that do not change meanwhile are on exactly one page. */
   async list(options: ListChats = {}): Promise<ChatList> {
     checkChat("list", this.ownerId, options, "list");
     return await listChats(this.#context, this.ownerId, options);
   }
 
   /**
-   * Changes the fields of a chat, neither its messages nor `activeAt`. A function gets the chat as it is at each attempt;
-   * undefined changes nothing.
+   * Changes the fields of a chat, but neither its messages nor `activeAt`. A function receives the current chat at each attempt;
+   * if it returns undefined, nothing changes.
    */
   async update(
     chatId: string,
@@ -142,9 +142,9 @@ export class OwnedChats<M extends Identified = Identified> {
   }
 
   /**
-   * Adds messages at the end. One whose id is among the newest 64 with the same message is not added again.
+   * Adds messages at the end. A message that equals one of the newest 64 with the same id is not added again.
    *
-   * @throws StoreError `CONFLICT` where that id is another message's, or the last message is not `after`.
+   * @throws StoreError `CONFLICT` if a different message has that id, or the last message is not `after`.
    */
   async append(chatId: string, messages: readonly M[], options: Placed = {}): Promise<Chat> {
     checkChat("append", chatId, options, "placed");
@@ -160,7 +160,7 @@ export class OwnedChats<M extends Identified = Identified> {
     return chat;
   }
 
-  /** Puts a message in the place of the one of its id, wherever that is, or at the end. `createdAt` stays. */
+  /** Replaces the message with the same id, at any position, or adds the message at the end. `createdAt` stays. */
   async upsert(
     chatId: string,
     message: M,
@@ -174,7 +174,7 @@ export class OwnedChats<M extends Identified = Identified> {
     );
   }
 
-  /** Puts `message` in the place of the one of `messageId` and drops all messages behind it. The ids may differ. */
+  /** Replaces the message with the id `messageId` by `message` and drops all later messages. The ids may differ. */
   async edit(chatId: string, messageId: string, message: M, options: Placed = {}): Promise<Chat> {
     checkChat("edit", chatId, options, "placed");
     checkValue("edit", "messageId", isMessageId, messageId);
@@ -185,7 +185,7 @@ export class OwnedChats<M extends Identified = Identified> {
     );
   }
 
-  /** Drops the messages from (`from`) or behind (`behind`; `null`: all of them) a message. */
+  /** Drops a message and all later ones (`from`), or only the later ones (`behind`; `null`: all messages). */
   async truncate(chatId: string, cut: Cut, options: Placed = {}): Promise<Chat> {
     checkChat("truncate", chatId, options, "placed");
     checkCut(cut);
@@ -195,8 +195,8 @@ export class OwnedChats<M extends Identified = Identified> {
   }
 
   /**
-   * Drops an answer: from `messageId` where that is an assistant's or a tool's message, behind it where it is another's, behind
-   * the last user's message without.
+   * Drops an answer. With a `messageId` of an assistant or tool message, drops from that message on; with another message's id,
+   * drops all messages after it. Without `messageId`, drops all messages after the last user message.
    */
   async dropAnswer(chatId: string, messageId?: string, options: Placed = {}): Promise<Chat> {
     checkChat("dropAnswer", chatId, options, "placed");
@@ -207,8 +207,9 @@ export class OwnedChats<M extends Identified = Identified> {
   }
 
   /**
-   * Makes a new chat of the messages up to and with `at`. The chat itself stays as it is. In one commit, or where they do not fit
-   * one, in several: then there is no new chat until the last, and the same call under its operation id goes on.
+   * Creates a new chat from the messages up to and including `at`. The original chat does not change. Uses one commit, or several
+   * if the messages do not fit in one. Then the new chat exists only after the last commit, and a repeated call with the same
+   * operation id continues an interrupted one.
    *
    * @throws StoreError `CONFLICT` where the id is taken.
    */
@@ -226,7 +227,7 @@ export class OwnedChats<M extends Identified = Identified> {
   }
 
   /**
-   * Makes a new chat of an export, with its times. Commits as {@link OwnedChats.fork} does.
+   * Creates a new chat from an export, with its times. Uses the same commits as {@link OwnedChats.fork}.
    *
    * @throws StoreError `INVALID_STATE` for what is not an export, `CONFLICT` where the id is taken.
    */
@@ -236,10 +237,11 @@ export class OwnedChats<M extends Identified = Identified> {
   }
 
   /**
-   * Begins a run: makes the change and takes the chat's lease in one commit (with `append` also the chat, where there is none).
-   * A function decides the change from the messages as they are, at each attempt. The caller then calls the model, `update`s the run with what there is of the answer, and `end`s it.
+   * Begins a run: commits the change and the chat's lease in one commit (with `append`, also creates a missing chat). A function
+   * decides the change from the current messages, at each attempt. The caller then calls the model, `update`s the run with the
+   * partial answer, and `end`s it.
    *
-   * @throws StoreError `CONFLICT` where a run is under way, see {@link BeginOptions.whileRunning}, and as the change does.
+   * @throws StoreError `CONFLICT` if a run is active, see {@link BeginOptions.whileRunning}; and the errors of the change.
    */
   async begin(
     chatId: string,
@@ -252,15 +254,15 @@ export class OwnedChats<M extends Identified = Identified> {
     return await beginRun(this.#context, locationOf(this.ownerId, chatId), change, options);
   }
 
-  /** Asks the run of a chat to stop, in any process. Returns false if no run, or another run, is under way. */
+  /** Requests the run of a chat, in any process, to stop. Returns false if no run, or another run, is active. */
   async stop(chatId: string, runId?: string): Promise<boolean> {
     checkChat("stop", chatId, { runId }, "stop");
     return await stopRun(this.#context, locationOf(this.ownerId, chatId), runId);
   }
 
   /**
-   * The chat as it is, then each change of it, until it is gone or the signal is aborted. Writes of this process come at once,
-   * others by a read every `everyMs`. Changes may come together.
+   * Yields the current chat, then each change of it, until the chat is deleted or the signal is aborted. Yields writes of this
+   * process at once, and writes of other processes after a read every `everyMs`. May combine several changes.
    */
   follow(chatId: string, options: FollowOptions = {}): AsyncIterable<ChatChange<M>> {
     checkChat("follow", chatId, options, "follow");
@@ -268,8 +270,8 @@ export class OwnedChats<M extends Identified = Identified> {
   }
 
   /**
-   * Deletes a chat: nothing of it is left at rest. A missing chat is no error. Where this failed, call it again: it, or the next
-   * list, finishes what was begun.
+   * Deletes a chat. None of its data stays stored. A missing chat is not an error. After a failure, call it again: the second
+   * call, or the next list, completes the deletion.
    */
   async delete(chatId: string, options: { signal?: AbortSignal } = {}): Promise<void> {
     checkChat("delete", chatId, options, "signal");
@@ -278,17 +280,17 @@ export class OwnedChats<M extends Identified = Identified> {
   }
 
   /**
-   * Deletes all chats of the owner, and then the list. Can be called again after it failed half-way. What is created meanwhile
-   * is either deleted or listed.
+   * Deletes all chats of the owner, and then the list. After a failure, call it again. A chat that is created meanwhile is
+   * either deleted or listed.
    *
-   * @throws StoreError `CONFLICT` where other processes keep writing, or one died in a write less than 5 minutes ago.
+   * @throws StoreError `CONFLICT` if other processes keep writing, or one died during a write less than 5 minutes ago.
    */
   async deleteAll(options: { signal?: AbortSignal } = {}): Promise<void> {
     checkChat("deleteAll", this.ownerId, options, "signal");
     await deleteAllChats(this.#context, this.ownerId, options.signal);
   }
 
-  /** A write that looks for a message among the newest ones first. */
+  /** A write that searches a message among the newest ones first. */
   async #place(
     method: string,
     chatId: string,
@@ -331,7 +333,7 @@ export class OwnedChats<M extends Identified = Identified> {
   }
 }
 
-/** The run whose answer has no place among the messages yet: what it answers may be dropped. */
+/** The run whose answer is not yet among the messages, so the message that it answers may be dropped. */
 async function unsavedRun<M extends Identified>(
   view: ChatView<M>,
   { run }: Head,

@@ -7,7 +7,7 @@ import { CountingDriver } from "./counting-driver.ts";
 const driver = new CountingDriver();
 const chats = new ChatStore({ stores: createStores(driver) });
 const mine = chats.of("ada");
-/** What a caller without types may give. */
+/** Values that a caller without types may pass. */
 const invalid = (value: unknown) => value as never;
 
 const calls: [string, () => Promise<unknown>][] = [

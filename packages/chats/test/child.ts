@@ -1,5 +1,5 @@
-// What the tests start as another process: node child.ts <url> <chat>. Asks and answers in a chat of its own until it is
-// killed, and says the number of each question and answer that was acknowledged.
+// A program for tests with several processes: node child.ts <url> <chat>. Writes questions and answers to the given chat
+// until it is killed, and prints the id of each acknowledged question and answer.
 import { writeSync } from "node:fs";
 import { openStores } from "@scrollback/store-core";
 import { message } from "../src/contract/values.ts";

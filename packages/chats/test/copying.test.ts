@@ -4,7 +4,7 @@ import { KeptDriver } from "../../../conformance-tests/test/fixtures/kept-driver
 import { dialogue, listedIds, message, storeError, textsIn } from "../src/contract/values.ts";
 import { ChatStore } from "../src/index.ts";
 
-/** Takes 5 messages in a commit, and dies after some commits of chats. */
+/** Accepts 5 messages per commit, and dies after a number of commits to chats. */
 class SmallDriver extends KeptDriver {
   commitsLeft = Number.POSITIVE_INFINITY;
   override readonly capabilities = { ...new MemoryDriver().capabilities, maxCommitMessages: 5 };

@@ -189,7 +189,7 @@ describe("requests", () => {
   test("list: the newest chats are one read for any number of chats; older pages read leaves", async () => {
     vi.restoreAllMocks();
     const { driver, connect, chats, mine } = setUp();
-    // Each note has a chance to start the compaction into leaves: with 600 of them it has run.
+    // Each note starts the compaction into leaves with some probability: after 600 notes it has run.
     for (let round = 0; round < 2; round++) {
       for (const id of ids(300)) await (round === 0 ? mine.create({ id }) : mine.touch(id));
       await chats.flush();

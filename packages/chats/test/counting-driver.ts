@@ -1,7 +1,7 @@
 import type { MemoryDriver } from "@scrollback/store-core";
 import { KeptDriver } from "../../../conformance-tests/test/fixtures/kept-driver.ts";
 
-/** Threads in memory, and the requests for them: `read chat`, `commit directory`, `delete leaf` and so on. */
+/** Threads in memory, and a record of their requests: `read chat`, `commit directory`, `delete leaf` and so on. */
 export class CountingDriver extends KeptDriver {
   readonly #requests: string[] = [];
 
@@ -20,7 +20,7 @@ export class CountingDriver extends KeptDriver {
     return await super.delete(...args);
   }
 
-  /** The requests since this was called before. */
+  /** The requests since the previous call. */
   take(): string[] {
     return this.#requests.splice(0);
   }

@@ -6,10 +6,10 @@ import { dialogue, message, textsIn } from "../src/contract/values.ts";
 import { ChatStore, type OwnedChats } from "../src/index.ts";
 
 type Mine = OwnedChats<ContractMessage>;
-/** Whether the request during which a process dies is done. */
+/** The moment of the process's death: before or after its request takes effect. */
 const moments = ["before", "after"] as const;
 
-/** A driver of a process that dies at one of its writes: then nothing it asks for is done or answered. */
+/** A driver of a process that dies at one of its writes: its later requests have no effect and get no reply. */
 function dyingDriver(driver: Driver, writesLeft: number, moment: (typeof moments)[number]) {
   let left = writesLeft;
   const death = Promise.withResolvers<"dead">();
@@ -43,7 +43,7 @@ const exported = await (async () => {
 
 interface Case {
   run(mine: Mine): Promise<unknown>;
-  /** The chats in the end, when another process has called the same. */
+  /** The chats after another process has repeated the call. */
   readonly ids: readonly string[];
   readonly texts: readonly string[];
 }

@@ -30,9 +30,9 @@ test.each(Object.keys(backends))("a writer killed at any moment loses nothing, o
   for (let round = 0; round < ROUNDS; round++) {
     const chatId = `chat-${round}`;
     const acknowledged = await writeAndKill({ program, args: [url, chatId], withinMs: 100 });
-    // A request that the server took before the kill may take effect after it.
+    // A request that the server received before the kill may take effect after it.
     await sleep(250);
-    // Half of the newest answer is kept by its run, which nobody has ended.
+    // The unfinished run keeps half of the newest answer.
     await using chats = new ChatStore<ContractMessage>({ stores, leaseMs: 1_000, beatMs: 5 });
     const mine = chats.of("ada");
     const page = await mine.read(chatId);
@@ -53,7 +53,7 @@ test.each(Object.keys(backends))("a writer killed at any moment loses nothing, o
     );
     expect(listed[0]).toMatchObject({ messageCount: ids.length, lastMessage: { id: ids.at(-1) } });
 
-    // The next turn takes over from the dead one.
+    // The next turn replaces the dead one.
     await expect
       .poll(async () => (await mine.get(chatId))?.run?.state !== "running", { timeout: 10_000 })
       .toBe(true);

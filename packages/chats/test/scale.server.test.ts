@@ -18,7 +18,7 @@ async function openRedis(): Promise<StoreFactory> {
   return await openStores(await serverUrl("Redis"));
 }
 
-/** Redis has fewer: over a network, 10,000 would take minutes on a busy machine. */
+/** Redis gets fewer: over a network, 10,000 would take minutes on a busy machine. */
 test.each([
   ["SQLite", 10_000, openSqlite],
   ["Redis", 1_000, openRedis],
@@ -40,7 +40,7 @@ test.each([
     const id = `c${index}`;
     model.set(id, await mine.create({ id, messages: dialogue("q") }));
   });
-  // One change of each chat at a time, so that the model knows which is the last.
+  // Each chat has at most one change at a time, so that the model knows the last one.
   await each(CHANGES, async (index) => {
     const id = `c${(index * 7_919) % size}`;
     const change = [

@@ -11,7 +11,7 @@ import { isByIdAlone, isSelective, type SelectionOptions } from "./selection.ts"
 import { printableId } from "./terminal-text.ts";
 import { type ThreadOutcome, type WorkItem, workThrough } from "./thread-work.ts";
 
-/** What commands that change threads take. */
+/** Options of commands that change threads. */
 export interface ChangeOptions extends SelectionOptions {
   readonly all?: boolean;
   readonly dryRun?: boolean;
@@ -23,7 +23,7 @@ export interface ChangeOptions extends SelectionOptions {
 /** A change of threads. */
 export interface ThreadChange {
   readonly label: string;
-  /** The word for a thread that was changed. */
+  /** The word for a changed thread. */
   readonly done: string;
   readonly question: (threads: string) => string;
   readonly resume: string;
@@ -34,7 +34,7 @@ export interface ThreadChange {
     expectedRevision: string,
     signal: AbortSignal,
   ) => Promise<void>;
-  /** Removes what may be left of a thread that was named by its id and has expired. Absent where the change does not. */
+  /** Removes the remains of an expired thread that was named by its id. Absent if the change does not do this. */
   readonly changeExpired?: (
     stores: StoreFactory<unknown>,
     threadId: string,
@@ -43,8 +43,8 @@ export interface ThreadChange {
 }
 
 /**
- * Changes the selected threads, after asking. A thread that was written to after it was selected by prefix, age or size is
- * left alone: it may not be what was asked for any more.
+ * Changes the selected threads, after a confirmation. Skips a thread that was written to after it was selected by prefix, age
+ * or size, because it may no longer match.
  */
 export async function changeThreads(
   context: CommandContext,

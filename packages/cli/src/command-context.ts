@@ -5,7 +5,7 @@ import { CommandError, exitCodes, worse } from "./exit-codes.ts";
 import { Output, type OutputStream } from "./output.ts";
 import { redact } from "./redact.ts";
 
-/** What a run of the CLI is given. */
+/** The input of a run of the CLI. */
 export interface CliOptions {
   /** The arguments, without `node` and the program. */
   readonly args: readonly string[];
@@ -13,11 +13,11 @@ export interface CliOptions {
   readonly stdin: NodeJS.ReadableStream & { readonly isTTY?: boolean };
   readonly stdout: OutputStream;
   readonly stderr: OutputStream;
-  /** Aborting stops the command and leaves everything whole. */
+  /** Aborting stops the command and leaves all data consistent. */
   readonly signal: AbortSignal;
 }
 
-/** What all commands share: the streams, the environment, the signal, and the exit code so far. */
+/** Shared by all commands: the streams, the environment, the signal, and the exit code so far. */
 export class CommandContext {
   readonly env: Environment;
   readonly output: Output;
@@ -42,12 +42,12 @@ export class CommandContext {
     return this.#stdin;
   }
 
-  /** Notes that not everything went well; the worst exit code wins. */
+  /** Records a problem; the worst exit code wins. */
   fail(exitCode: number): void {
     this.#exitCode = worse(this.#exitCode, exitCode);
   }
 
-  /** Text of others without URLs' secrets and codec keys. */
+  /** Foreign text without secrets of URLs and codec keys. */
   redact(text: string): string {
     const arguments_ = this.#args.flatMap((one) =>
       one.startsWith("env:") ? (this.env[one.slice(4)] ?? []) : one,
@@ -61,7 +61,7 @@ export class CommandContext {
   }
 
   /**
-   * Asks before something that cannot be undone.
+   * Asks for confirmation of an action that cannot be undone.
    *
    * @throws CommandError if the answer is no, or without a terminal to ask on.
    */

@@ -16,16 +16,16 @@ import {
 /** The options of {@link copyThreads}. */
 export interface CopyOptions extends Pick<WorkOptions, "concurrency" | "report"> {
   readonly label: string;
-  /** The word for a thread that was copied. */
+  /** The word for a copied thread. */
   readonly done: string;
   readonly resume: string;
-  /** Copies what can be read of a thread with records that cannot. */
+  /** Copies the readable records of a thread with unreadable ones. */
   readonly skipCorrupt: boolean;
   /** Compares all threads afterwards. */
   readonly verify: boolean;
 }
 
-/** Copies threads from one factory to another under the same ids, some at once. */
+/** Copies threads from one factory to another under the same ids, several concurrently. */
 export async function copyThreads(
   context: CommandContext,
   source: StoreFactory<unknown>,
@@ -96,7 +96,7 @@ async function copyOne(
     return { outcome: `${done} in part`, messages: copied, problems: skipped, exitCode: exitCodes.damaged };
   }
   if (copied > 0) return { outcome: done, messages: copied };
-  // The copy was finished before, however the thread was changed since.
+  // The copy was finished before, even if the thread has changed since.
   const there = await target.open(threadId).read({ limit: 0, signal });
   if (there.updatedAt === updatedAt) return { outcome: count === 0 ? done : "there already", messages: 0 };
   const problem = "source or target was written to after the copy, which is left as it is";
@@ -133,7 +133,7 @@ async function isEqual(
   return one === other;
 }
 
-/** Whether source and target were made by two copies of store-core, which do not know each other's factories. */
+/** Whether two copies of store-core created source and target. They do not recognise each other's factories. */
 function isForeign(error: unknown): boolean {
   return StoreError.is(error, "INVALID_ARGUMENT") && error.message.startsWith("copyThread: target");
 }

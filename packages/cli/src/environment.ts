@@ -3,13 +3,13 @@ import { CommandError, exitCodes } from "./exit-codes.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Which of a command's two backends an environment variable is for. */
+/** The backend, of a command's two, that an environment variable refers to. */
 export type BackendRole = "source" | "target";
 
 const prefixes: Readonly<Record<BackendRole, string>> = { source: "SCROLLBACK", target: "SCROLLBACK_TARGET" };
 const codecNames = ["json", "gzip", "aes-gcm", "aes-gcm+gzip"] as const;
 
-/** The URL that an argument stands for: itself, or with `env:NAME` the value of that environment variable. */
+/** The URL of an argument: the argument, or for `env:NAME` the value of that environment variable. */
 export function urlOf(argument: string, environment: Environment): string {
   if (!argument.startsWith("env:")) return argument;
   const name = argument.slice("env:".length);
@@ -17,8 +17,8 @@ export function urlOf(argument: string, environment: Environment): string {
 }
 
 /**
- * The codec that the environment names: `SCROLLBACK_CODEC` and `SCROLLBACK_KEYS`. A target has the source's, unless
- * `SCROLLBACK_TARGET_CODEC` names its own, so that a copy is never less protected by accident.
+ * The codec that the environment names: `SCROLLBACK_CODEC` and `SCROLLBACK_KEYS`. A target uses the source's codec unless
+ * `SCROLLBACK_TARGET_CODEC` names another one, so that a copy is never less protected by accident.
  *
  * @throws CommandError that names the variable and shows no key.
  */
@@ -48,7 +48,7 @@ export function codecOf(role: BackendRole, environment: Environment): Codec | un
   }
 }
 
-/** All that must not be shown, of what the environment holds. */
+/** The environment's values that must not be shown. */
 export function secretsOf(environment: Environment): string[] {
   return Object.values(prefixes).flatMap((prefix) =>
     (environment[`${prefix}_KEYS`] ?? "").split(",").flatMap((key) => key.split(":")[1]?.trim() || []),

@@ -1,6 +1,6 @@
 import { StoreError, type StoreErrorCode } from "@scrollback/store-core";
 
-/** What the process ends with. After a signal: 128 and the signal's number, 130 for Ctrl-C. */
+/** The exit codes of the process. After a signal: 128 plus the signal's number, 130 for Ctrl-C. */
 export const exitCodes = Object.freeze({
   /** Everything was done. */
   done: 0,
@@ -8,17 +8,17 @@ export const exitCodes = Object.freeze({
   failed: 1,
   /** Wrong arguments, URL or environment, or an adapter that is not installed. Nothing was done. */
   usage: 2,
-  /** A thread that was named is not there. */
+  /** A named thread does not exist. */
   notFound: 3,
-  /** Records that cannot be read, copies that differ or are unfinished, or wrong lines in a file. */
+  /** Unreadable records, copies that differ or are unfinished, or wrong lines in a file. */
   damaged: 4,
-  /** Threads were left as they are: their target has other content, they changed meanwhile, or do not fit. */
+  /** Threads were skipped: their target has other content, they changed meanwhile, or they do not fit. */
   conflict: 5,
   /** The backend could not be reached, or refused to work. */
   unavailable: 6,
 });
 
-/** Which exit code wins where several apply: the one that stands first. */
+/** The exit codes by priority: if several apply, the first one wins. */
 const severity: readonly number[] = [
   exitCodes.unavailable,
   exitCodes.failed,
@@ -41,7 +41,7 @@ const byStoreError: Readonly<Record<StoreErrorCode, number>> = {
   CLOSED: exitCodes.failed,
 };
 
-/** A failure whose message is for the user as it is. It holds no secret. */
+/** A failure whose message is shown to the user unchanged. It contains no secret. */
 export class CommandError extends Error {
   override readonly name = "CommandError";
   readonly exitCode: number;
@@ -70,13 +70,13 @@ export class Interruption extends Error {
   }
 }
 
-/** The exit code for what a command failed with. */
+/** The exit code for the error of a command. */
 export function exitCodeOf(error: unknown): number {
   if (error instanceof CommandError || error instanceof Interruption) return error.exitCode;
   return StoreError.is(error) ? byStoreError[error.code] : exitCodes.failed;
 }
 
-/** The one of two exit codes that tells more. */
+/** The more informative of two exit codes. */
 export function worse(one: number, other: number): number {
   return severity.find((code) => code === one || code === other) ?? exitCodes.done;
 }

@@ -13,13 +13,13 @@ import { jsonLine } from "./terminal-text.ts";
 import { threadPages } from "./thread-pages.ts";
 import { type ThreadOutcome, unfinishedCopy } from "./thread-work.ts";
 
-/** What the export of a thread takes. */
+/** Options of the export of a thread. */
 export interface ExportOptions {
   readonly stores: StoreFactory<unknown>;
-  /** Exports what can be read of a thread with records that cannot. */
+  /** Exports the readable records of a thread with unreadable ones. */
   readonly skipCorrupt: boolean;
   readonly signal: AbortSignal;
-  /** Writes a thread's lines together. */
+  /** Writes a thread's lines contiguously. */
   readonly write: (lines: Iterable<string> | AsyncIterable<string>) => Promise<void>;
 }
 
@@ -91,7 +91,7 @@ export async function exportAsOpenAi(
       };
 }
 
-/** Reads a thread's pages, and remembers which records could not be read. */
+/** Reads a thread's pages, and remembers the unreadable records. */
 class PageReader {
   readonly #pages: AsyncGenerator<ThreadPage<unknown>, void, undefined>;
   readonly #skipCorrupt: boolean;

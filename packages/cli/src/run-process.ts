@@ -9,7 +9,7 @@ const interruption = new AbortController();
 for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
   process.on(name, () => {
     const reason = new Interruption(name, constants.signals[name]);
-    // The second time without waiting for what is under way.
+    // The second signal does not wait for pending work.
     if (interruption.signal.aborted) process.exit(reason.exitCode);
     interruption.abort(reason);
   });
@@ -18,7 +18,7 @@ stdout.on("error", (error) => {
   if (!isClosedPipe(error)) throw error;
   interruption.abort(error);
 });
-// What cannot be told any more is not told.
+// A message that can no longer be written is dropped.
 stderr.on("error", () => undefined);
 
 process.exitCode = await runCli({

@@ -6,7 +6,7 @@ import type { WorkItem } from "./thread-work.ts";
 
 const SHOWN_EVERY = 1_000;
 
-/** The selected threads as a list, so that a command that changes threads does not meet its own changes. */
+/** The selected threads as a list, so that a command that changes threads does not select its own changes. */
 export async function selectWork(
   context: CommandContext,
   stores: StoreFactory<unknown>,

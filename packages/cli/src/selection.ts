@@ -9,7 +9,7 @@ import { countOf } from "./figures.ts";
 import { parseCount, parseDuration, parseSize, parseText } from "./option-values.ts";
 import { printableId } from "./terminal-text.ts";
 
-/** Which threads a command is about. All that is given must hold. */
+/** The threads of a command. All given conditions must be true. */
 export interface SelectionOptions {
   readonly id?: readonly string[];
   readonly idsFrom?: string;
@@ -51,13 +51,13 @@ export function isSelective(options: SelectionOptions): boolean {
   return all.some((one) => one !== undefined);
 }
 
-/** Whether ids alone say which threads are meant, and no filter that an expired thread cannot meet. */
+/** Whether only ids select the threads, without a filter that an expired thread cannot match. */
 export function isByIdAlone(options: SelectionOptions): boolean {
   const { id, idsFrom, prefix: _, ...filters } = options;
   return (id !== undefined || idsFrom !== undefined) && !isSelective(filters);
 }
 
-/** Whether a thread is selected, as far as what it holds and when it was written says. */
+/** Whether a thread is selected by its content and its times. */
 export function isSelected(
   thread: Pick<ThreadInfo, "count" | "updatedAt" | "bytes">,
   options: SelectionOptions,
@@ -81,10 +81,10 @@ export function isSelected(
 }
 
 /**
- * The selected threads, each once, in no particular order. Records that cannot be read are counted, and the user is told in
- * the end. Ids are remembered until then: about 100 MB for a million.
+ * The selected threads, each once, in no particular order. Counts unreadable records, and reports them to the user at the
+ * end. Remembers the ids until then: about 100 MB for a million.
  *
- * @param onMissing is told of each thread that was named and is not there, as the user is.
+ * @param onMissing is called for each named thread that does not exist. The user gets a message too.
  */
 export async function* selectThreads(
   context: CommandContext,
@@ -146,9 +146,9 @@ async function* candidates(
   }
 }
 
-/** Tells the user of a thread that was named and is not there. */
+/** Reports a named thread that does not exist to the user. */
 export function missing(context: CommandContext, threadId: string): void {
-  // A URL in the place of an id is one by mistake.
+  // A URL instead of an id is a mistake.
   context.output.note(`not found: ${printableId(context.redact(threadId))}`);
   context.fail(exitCodes.notFound);
 }

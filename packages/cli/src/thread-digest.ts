@@ -3,7 +3,7 @@ import { encodeText } from "./formats/entry.ts";
 import { ContentDigest } from "./formats/thread-file.ts";
 import { threadPages } from "./thread-pages.ts";
 
-/** What a thread holds, as a digest: its messages and their times, its metadata, and its own times. `null`: not there. */
+/** A digest of a thread: its messages and their times, its metadata, and its own times. `null`: the thread does not exist. */
 export async function digestThread(
   stores: StoreFactory<unknown>,
   threadId: string,

@@ -1,13 +1,13 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { formatCursor, type StoreFactory, type ThreadPage } from "@scrollback/store-core";
 
-/** The number of messages that are read at once. */
+/** The number of messages per read. */
 export const MESSAGES_AT_ONCE = 500;
 
 /**
- * A thread from its beginning to where it ended at the first read, page by page. The first page has the thread's times and
- * metadata. What is edited meanwhile may be seen as it was before or as it is then. A thread that is not there is one
- * empty page with the revision `null`.
+ * A thread from its beginning to its end at the time of the first read, page by page. The first page has the thread's times
+ * and metadata. Messages that are edited meanwhile may have their old or new content. A missing thread is one empty page
+ * with the revision `null`.
  */
 export async function* threadPages<M>(
   stores: StoreFactory<M>,

@@ -8,37 +8,37 @@ import { isClosedPipe } from "./output.ts";
 import { Progress } from "./progress.ts";
 import { printableId, printableLine } from "./terminal-text.ts";
 
-/** How one thread fared. */
+/** The outcome for one thread. */
 export interface ThreadOutcome {
   /** A word such as `copied`. */
   readonly outcome: string;
-  /** How many messages that took. */
+  /** The number of processed messages. */
   readonly messages?: number;
-  /** What is wrong, for the user; with the exit code that it stands for. */
+  /** The problem, for the user, with its exit code. */
   readonly problems?: readonly string[];
   readonly exitCode?: number;
 }
 
-/** A thread that has only the first messages of the thread that it is a copy of. */
+/** An incomplete copy, with only the first messages of its source. */
 export const unfinishedCopy: ThreadOutcome = Object.freeze({
   outcome: "unfinished copy",
   problems: ["run the copy or import that was stopped again, or delete the thread"],
   exitCode: exitCodes.damaged,
 });
 
-/** A thread that is to be worked on. */
+/** A thread to process. */
 export type WorkItem = Pick<ThreadInfo, "threadId" | "count" | "updatedAt" | "expiresAt">;
 
 /** The options of {@link workThrough}. */
 export interface WorkOptions {
-  /** What is being done, such as `copying`. */
+  /** The name of the work, such as `copying`. */
   readonly label: string;
   readonly concurrency: number;
   /** `json`: lines of JSON as the result. `text`: a line as the result. `notes`: that line beside a result of another kind. */
   readonly report: "json" | "text" | "notes";
   /** Whether the work on a thread grows with its messages. */
   readonly readsMessages: boolean;
-  /** How to go on after the command was stopped. */
+  /** How to continue after the command was stopped. */
   readonly resume: string;
 }
 
@@ -46,8 +46,8 @@ export interface WorkOptions {
 const ofOneThread = ["CONFLICT", "CORRUPT", "TOO_LARGE", "NOT_FOUND"] as const;
 
 /**
- * Works on threads, some at once, and tells of each: as JSON a line for each thread and one with the sums, else a line
- * for each problem and one with the sums. What went wrong with one thread does not stop the others; an outage does.
+ * Processes threads, several concurrently, and reports the results: as JSON one line per thread and one with the sums, else
+ * one line per problem and one with the sums. A problem of one thread does not stop the others; an outage does.
  *
  * @param work does one thread; calls `advance` for the messages that it has done.
  */
@@ -99,7 +99,7 @@ export async function workThrough<T extends WorkItem>(
     progress.stop();
     isUnread = isClosedPipe(signal.aborted ? signal.reason : error);
     if (isUnread) throw error;
-    // What the others have to tell comes before the end.
+    // The reports of the other threads come before the end.
     if (signal.aborted) await Promise.allSettled(running);
     output.note(
       `stopped after ${shownCount(sums.threads)} of ${countOf(threads.length, "thread")}. ${options.resume}`,

@@ -6,7 +6,7 @@ import { printableLine, printableText, printableValue } from "./terminal-text.ts
 
 const colours = { system: "magenta", user: "cyan", assistant: "green", tool: "yellow" } as const;
 
-/** A message for a reader: who and when on a line of its own, then what was said. */
+/** A message for a reader: the author and the time on a separate line, then the text. */
 export function transcriptOf(entry: ThreadPage<unknown>["entries"][number], output: Output): string {
   const { sequence, createdAt, message } = entry;
   const isChat = isChatMessage(message);

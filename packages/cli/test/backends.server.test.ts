@@ -22,7 +22,7 @@ const hostileIds = [
 const key = Buffer.alloc(32, 7).toString("base64");
 const environment = { AWS_ACCESS_KEY_ID: "none", AWS_SECRET_ACCESS_KEY: "none" };
 
-/** The backends in the order in which threads are copied from one to the next, and back to the first. */
+/** The backends in the order of the copies: from each to the next, and from the last back to the first. */
 const backends = [
   { name: "sqlite", url: async () => "sqlite:chats.db" },
   { name: "redis", url: async () => (await start("redis", { password })).url },
@@ -46,7 +46,7 @@ async function start(...args: Parameters<typeof startServer>): Promise<RunningSe
   return server;
 }
 
-/** The argument that stands for a backend's URL; the URL itself is in the environment. */
+/** The argument that refers to a backend's URL, which is in the environment. */
 const argumentOf = (name: BackendName) =>
   name === "sqlite" ? "sqlite:chats.db" : `env:${name.toUpperCase()}_URL`;
 
@@ -177,7 +177,7 @@ test("threads copied through all backends are unchanged", async () => {
 test("an unreachable server has its exit code, and no secret is shown", async () => {
   const gone: string[] = [];
   for (const server of running) {
-    // A server that was given by URL is not ours to kill.
+    // The test must not kill a server that was given by URL.
     const isKilled = await server.kill().then(
       () => true,
       () => false,

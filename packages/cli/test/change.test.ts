@@ -157,7 +157,7 @@ test("a thread written while rm waits for an answer is skipped, unless it was na
   }
 });
 
-/** An answer that comes after another message was written. */
+/** Answers a prompt after another message was written. */
 function slowly(stores: ReturnType<Folder["stores"]>): AsyncIterable<string> {
   return {
     async *[Symbol.asyncIterator]() {

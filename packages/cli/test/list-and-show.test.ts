@@ -3,7 +3,7 @@ import { Folder, jsonLines, run } from "./run.ts";
 
 const DAY = 86_400_000;
 
-/** Three threads of different age and length. */
+/** Three threads of different ages and lengths. */
 async function fill(folder: Folder): Promise<void> {
   await using stores = folder.stores();
   const old = { createdAt: Date.now() - 40 * DAY };
@@ -213,7 +213,7 @@ test("hostile ids and messages are shown escaped", async () => {
     run(["show", folder.url(), `${id}x`]),
   ]);
   for (const { stdout, stderr } of all) {
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not be shown
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: these characters must not be shown
     expect(stdout + stderr).not.toMatch(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e]/);
   }
   expect(all[0]?.stdout).toContain(String.raw`$'\x1b]0;owned\x07\x0a\xe2\x80\xae'`);

@@ -75,7 +75,7 @@ test("Ctrl-C leaves no partial data and says how to continue; the same command c
   expect(resumed).toMatchObject({ code: 0, stdout: expect.stringMatching(/there already.*\n.*1,500 equal/) });
 });
 
-/** Whether a database is there and holds at least so many threads. */
+/** Whether a database exists and contains at least the given number of threads. */
 async function hasThreads(name: string, count: number): Promise<boolean> {
   const path = join(project.path, name);
   if (!existsSync(path)) return false;
@@ -108,7 +108,7 @@ describe.runIf(process.platform === "linux")("on a terminal", () => {
         FORCE_COLOR: undefined,
       },
     });
-    // The input stays open: at its end `script` would end too, though the command may not have asked yet.
+    // The input stays open: `script` ends at the end of its input, possibly before the prompt of the command.
     running.child.stdin?.write(answer);
     return await running;
   };
@@ -141,7 +141,7 @@ describe("docs/reference/cli.md", async () => {
         return { command, output: output.join("\n") };
       }),
   );
-  /** What changes from run to run. */
+  /** Replaces the text that differs between runs. */
   const settled = (text: string) =>
     text.replace(/\(\d+m?s[^)]*\)/g, "(…)").replace(/"newestUpdatedAt":\d+/g, `"newestUpdatedAt":…`);
 

@@ -6,7 +6,7 @@ import { Collector } from "./run.ts";
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-/** What is shown of work on 100 threads, of which 25 are done after a second and 50 after eleven. */
+/** The displayed progress of work on 100 threads: 25 are done after 1 second, 50 after 11 seconds. */
 async function shown(isTerminal: boolean): Promise<{ text: string; notes: Collector }> {
   const notes = new Collector(isTerminal);
   const output = new Output(new Collector(isTerminal), notes);

@@ -11,10 +11,10 @@ const run = promisify(execFile);
 const root = join(import.meta.dirname, "../../..");
 const node = join(root, "node_modules/.bin/node");
 
-/** A project of a user: a folder with the packed packages installed, in which the CLI is run. */
+/** A user's project: a folder with the packed packages installed, in which the CLI runs. */
 export class Project implements AsyncDisposable {
   readonly path: string;
-  /** All that the CLI has written so far. */
+  /** The complete output of the CLI so far. */
   output = "";
   readonly env: Record<string, string>;
 
@@ -38,12 +38,12 @@ export class Project implements AsyncDisposable {
     return new Project(path, env);
   }
 
-  /** Where the CLI is installed. */
+  /** The path of the installed CLI. */
   get program(): string {
     return join(this.path, "node_modules/.bin/scrollback");
   }
 
-  /** Starts the CLI; what it writes is collected. */
+  /** Starts the CLI and collects its output. */
   start(args: readonly string[], env: Record<string, string> = {}): Running {
     const child = spawn(node, [this.program, ...args], {
       cwd: this.path,
@@ -87,13 +87,13 @@ export class Running {
     this.#child.kill(signal);
   }
 
-  /** Returns when the command has ended; one that a signal ended has the code 128 and more. */
+  /** Returns the exit code when the command has ended; 128 or more after a signal. */
   async result(): Promise<CliResult> {
     const [code, signal] = (await once(this.#child, "close")) as [number | null, string | null];
     return { code: code ?? (signal === "SIGKILL" ? 137 : 128), stdout: this.stdout, stderr: this.stderr };
   }
 
-  /** Returns when a condition holds, or the command has ended. */
+  /** Returns when a condition is true, or the command has ended. */
   async until(condition: () => Promise<boolean>): Promise<void> {
     while (this.#child.exitCode === null && !(await condition())) {
       await new Promise((resolve) => setTimeout(resolve, 50));

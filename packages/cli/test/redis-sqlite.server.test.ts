@@ -5,7 +5,7 @@ import { Project } from "./project.ts";
 import { jsonLines } from "./run.ts";
 
 const THREADS = 10_000;
-/** How much of a copy is done when it is killed. */
+/** The progress of a copy at which it is killed. */
 const KILLED_AT = 0.4;
 
 let first: RunningServer;

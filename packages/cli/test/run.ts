@@ -5,27 +5,27 @@ import { Readable, Writable } from "node:stream";
 import { createSqliteStores, type SqliteOptions } from "@scrollback/store-sqlite";
 import { type Environment, runCli } from "../src/index.ts";
 
-/** What a run of the CLI left behind. */
+/** The result of a run of the CLI. */
 export interface CliResult {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** How a run of the CLI differs from one in a pipe. */
+/** The differences of a run of the CLI from a run in a pipe. */
 export interface RunOptions {
   readonly env?: Environment;
   readonly input?: string | AsyncIterable<string>;
   /** All streams are terminals. */
   readonly isTerminal?: boolean;
-  /** Standard input is none, whatever the others are. */
+  /** Standard input is not a terminal, even if the others are. */
   readonly isPiped?: boolean;
   readonly signal?: AbortSignal;
-  /** Is called when a result was written. */
+  /** Called when a result was written. */
   readonly onResult?: () => void;
 }
 
-/** A stream that keeps what is written to it. */
+/** A stream that keeps its input. */
 export class Collector extends Writable {
   text = "";
   readonly isTTY: boolean;
@@ -63,7 +63,7 @@ export async function run(args: readonly string[], options: RunOptions = {}): Pr
   return { code, stdout: stdout.text, stderr: stderr.text };
 }
 
-/** An empty folder that is removed at the end, and SQLite databases in it. */
+/** An empty folder for SQLite databases, which is removed at the end. */
 export class Folder implements Disposable {
   readonly path = mkdtempSync(join(tmpdir(), "scrollback-cli-"));
 
@@ -75,7 +75,7 @@ export class Folder implements Disposable {
     return `sqlite:${this.file(`${name}.db`)}`;
   }
 
-  /** Stores of a database, as an application has them. */
+  /** The stores of a database, as an application opens them. */
   stores(name = "chats", options: Omit<SqliteOptions, "url"> = {}) {
     return createSqliteStores({ url: this.url(name), synchronous: "normal", ...options });
   }

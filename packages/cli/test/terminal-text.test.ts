@@ -3,8 +3,8 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { jsonLine, printableId, printableLine, printableText } from "../src/terminal-text.ts";
 
-/** What a terminal acts upon, and what turns the direction of text. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not be shown
+/** Characters that control a terminal or change the direction of text. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these characters must not be shown
 const acts = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/;
 const anyText = fc.string({
   unit: fc.oneof(
@@ -81,7 +81,7 @@ test.each(["C", "C.UTF-8"])("Bash reads an id back in the locale %s", (locale) =
     expect(shown).toMatch(/^\$'/);
     const env = { ...process.env, LC_ALL: locale };
     expect(execFileSync("bash", ["--norc", "-c", `printf %s ${shown}`], { env }).toString()).toBe(id);
-    // As it is pasted at a prompt: with history, which acts upon "!".
+    // Like a paste at a prompt: with history expansion, which interprets "!".
     const typed = `set -o history; set -H\ntrue of history\nprintf %s ${shown}\n`;
     expect(execFileSync("bash", ["--norc"], { env, input: typed }).toString()).toBe(id);
   }

@@ -9,7 +9,7 @@ const lines = [
   `{"type":"end","messages":2}`,
 ];
 
-/** Imports lines and gives what went wrong. */
+/** Imports lines and returns the error. */
 async function problemsOf(given: readonly string[], ...args: string[]) {
   using folder = new Folder();
   const file = folder.file("in.jsonl");

@@ -5,7 +5,7 @@ import { Folder, jsonLines, run } from "./run.ts";
 const problem = "run the copy or import that was stopped again, or delete the thread";
 const note = `unfinished copy: long: ${problem}\n`;
 
-/** A copy of which only the first messages are there, beside a thread that is whole. */
+/** An incomplete copy, with only the first messages, beside a complete thread. */
 async function fill(folder: Folder): Promise<void> {
   await using stores = folder.stores("whole");
   await using target = folder.stores();

@@ -4,7 +4,7 @@ import { Folder, jsonLines, run } from "./run.ts";
 
 const text = (content: string) => ({ role: "user" as const, content });
 
-/** Two threads, of which one has a record in the middle that cannot be read, and one metadata that cannot. */
+/** Two threads: one has an unreadable record in the middle, the other has unreadable metadata. */
 async function fill(folder: Folder): Promise<void> {
   await using stores = folder.stores();
   await using others = folder.stores("chats", { codec: gzipCodec() });

@@ -96,7 +96,7 @@ describe("remove and purge", () => {
     await write("victim", 7.5, SECRET);
     await directories.flush();
     await directories.compact(directory);
-    // A leaf that is no longer used has it too.
+    // An unused leaf contains it too.
     await write("victim", 3.5, SECRET);
     for (let n = 0; n < 8; n++) await write(`m${n}`, n + 0.1);
     await directories.flush();
@@ -115,7 +115,7 @@ describe("remove and purge", () => {
     }
     expect(JSON.stringify(await stores.open(directory).read())).not.toMatch(/victim|nobody/);
     expect(driver.requests.some((request) => request === "delete leaf")).toBe(true);
-    // The members are all still in their places.
+    // All members are still at their positions.
     expect(await list({ direction: "asc" })).toHaveLength(20);
   });
 
@@ -144,7 +144,7 @@ describe("remove and purge", () => {
     for (let n = 0; n < 40; n++) await write(`m${n}`, n);
     await directories.flush();
     await directories.compact(directory);
-    // This process knows where the member is now. The leaf has it where it was before both moves.
+    // This process knows the current position of the member. The leaf has the position before both moves.
     const slow = new MarkedDirectories<string>({ stores, leafThread });
     const moved = { incarnation: "i", version: 2, order: 20.5, value: "m3", was: 3 };
     await slow.write(directory, { key: ["m3"], incarnation: "i" }, async () => moved);
@@ -164,7 +164,7 @@ describe("remove and purge", () => {
     await directories.compact(directory);
     driver.take();
     await Promise.all(Array.from({ length: 40 }, (_, n) => remove(`m${n}`)));
-    // The marks, the first purge, one for all that came meanwhile, and compactions that were lost to them.
+    // The marks, the first purge, one more purge for all deletions in the meantime, and compactions that lost against them.
     expect(driver.take().filter((request) => request === "commit d").length).toBeLessThan(12);
     expect(await list()).toHaveLength(20);
   });

@@ -4,10 +4,10 @@ import { World } from "./model/world.ts";
 
 const WORLDS = Number(process.env.SCROLLBACK_WORLDS ?? 60);
 const CALLS = 60;
-/** Far above what a busy machine takes. */
+/** Far above the time that a busy machine needs. */
 const TIMEOUT_MS = 600_000;
 
-/** Runs worlds until one has a problem. */
+/** Runs worlds until one reports a problem. */
 async function firstProblem(worlds: number, suspends: boolean, semantics: Partial<MarkSemantics> = {}) {
   const counts = { lists: 0, deaths: 0, compactions: 0, leaves: 0, purges: 0, commits: 0 };
   for (let seed = 1; seed <= worlds; seed++) {
@@ -26,7 +26,7 @@ test(
   async () => {
     const { seed, problem, counts } = await firstProblem(WORLDS, false);
     expect({ seed, problem }).toEqual({ seed: undefined, problem: undefined });
-    // The worlds had what they are for.
+    // The worlds included the events that they must test.
     for (const count of Object.values(counts)) expect(count).toBeGreaterThan(WORLDS / 2);
   },
   TIMEOUT_MS,

@@ -36,7 +36,7 @@ export function setUp(options: { readonly sizes?: typeof sizes } = {}) {
   const directories = new MarkedDirectories<string>({ stores, leafThread }, options);
   const heads = new Map<string, { incarnation: string; version: number; order: number; value: string }>();
   const reads: string[] = [];
-  /** Writes a member whose head is in `heads`, as a chat's is in its thread. */
+  /** Writes a member whose head is in `heads`, like the head of a chat in its thread. */
   const write = (key: string, order: number, value = key) =>
     directories.write(directory, { key: [key], incarnation: "i" }, async () => {
       const before = heads.get(key);

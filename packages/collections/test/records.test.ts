@@ -48,7 +48,7 @@ describe.each([
 
   test("store values larger than a message, and smaller ones again", async () => {
     const records = new Records<unknown>({ stores: open(), prefix: "r" });
-    // Each character takes two code units, so that pieces end in the middle of one unless they are cut with care.
+    // Each character has two code units, so a careless split would cut one in the middle.
     const text = `x${"\u{1F642}".repeat(5 * MIB)}`;
     await records.set(["k"], { text, at: new Date(1) });
     const found = (await records.get(["k"]))?.value as { text: string; at: Date };
@@ -83,7 +83,7 @@ test("invalid input is refused before any I/O", async () => {
   expect(make({ stores })).toThrow(/prefix/);
   expect(make({ stores, prefix: "r", more: 1 })).toThrow(/unknown option "more"/);
   const records = new Records({ stores, prefix: "r" });
-  // Closed stores: what reached them would be CLOSED.
+  // The stores are closed: a request to them would fail with CLOSED.
   await stores.close();
   const calls = [
     records.get([]),

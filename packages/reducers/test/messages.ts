@@ -18,7 +18,7 @@ const result = (id: string): Part => ({
   output: { type: "text", value: id },
 });
 
-/** What the letters of {@link history} stand for. */
+/** The meaning of the letters of {@link history}. */
 const kinds: Record<string, (ids: string[], text: string) => Pick<ChatMessage, "role" | "content">> = {
   s: (_, text) => ({ role: "system", content: text }),
   u: (_, text) => ({ role: "user", content: text }),
@@ -26,9 +26,9 @@ const kinds: Record<string, (ids: string[], text: string) => Pick<ChatMessage, "
   /** Tool calls; `q` with approval requests. */
   c: (ids, text) => ({ role: "assistant", content: [{ type: "text", text }, ...ids.map(call)] }),
   q: (ids) => ({ role: "assistant", content: [...ids.map(call), ...ids.map(request)] }),
-  /** Approval requests apart from their calls. */
+  /** Approval requests without their calls. */
   Q: (ids) => ({ role: "assistant", content: ids.map(request) }),
-  /** Calls and their results in one message, as of tools that the provider runs. */
+  /** Calls and their results in one message, as for tools that the provider runs. */
   p: (ids) => ({ role: "assistant", content: ids.flatMap((id) => [call(id), result(id)]) }),
   /** Tool results in a tool's message; `R` in a user's. */
   r: (ids) => ({ role: "tool", content: ids.map(result) }),
@@ -36,15 +36,15 @@ const kinds: Record<string, (ids: string[], text: string) => Pick<ChatMessage, "
   /** Approval responses in a tool's message; `Y` in a user's. */
   y: (ids) => ({ role: "tool", content: ids.map(response) }),
   Y: (ids) => ({ role: "user", content: ids.map(response) }),
-  /** A tool's message that tells nothing of what it answers. */
+  /** A tool's message without the id of a call. */
   t: (_, text) => ({ role: "tool", content: text }),
   /** An earlier summary. */
   m: (_, text) => ({ role: "assistant", content: text, metadata: { type: "scrollback.summary" } }),
 };
 
 /**
- * A history by a letter a message, with tool call ids behind a colon. Each message has its letter and place as id, and as
- * text where it has one: `"u c:x r:x a"` has the ids u0, c1, r2 and a3.
+ * A history from one letter per message, with tool call ids after a colon. Each message has its letter and index as its id,
+ * and as its text if it has one: `"u c:x r:x a"` has the ids u0, c1, r2 and a3.
  */
 export function history(letters: string): ChatMessage[] {
   return letters
@@ -59,7 +59,7 @@ export function history(letters: string): ChatMessage[] {
     });
 }
 
-/** The ids of messages; for a summary that a reducer made, its text in brackets. */
+/** The ids of messages; for a reducer's summary, its text in brackets. */
 export function idsOf(messages: readonly ChatMessage[]): string {
   return messages.map(({ id, content }) => id ?? `[${content}]`).join(" ");
 }

@@ -41,7 +41,7 @@ interface Call {
   abortSignal?: AbortSignal;
 }
 
-/** The two ways to ask a model, each with what the model was given. */
+/** The two ways to call a model, each with the model's prompts. */
 const ways = [
   {
     name: "generateText",

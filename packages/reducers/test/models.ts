@@ -10,7 +10,7 @@ const usage: Generated["usage"] = {
   outputTokens: { total: 1, text: 1, reasoning: undefined },
 };
 
-/** A model's answer that calls a tool. */
+/** An answer of the model with a tool call. */
 export const callsTool = (toolCallId: string): Content => ({
   type: "tool-call",
   toolCallId,
@@ -18,7 +18,7 @@ export const callsTool = (toolCallId: string): Content => ({
   input: "{}",
 });
 
-/** A model of the AI SDK that gives these answers, one a call, generated or streamed, and the last one from then on. */
+/** An AI SDK model that returns these answers, one per call, generated or streamed; the last answer repeats. */
 export function saying(...answers: (string | Content)[]): MockLanguageModelV4 {
   let calls = 0;
   const next = () => {
@@ -55,7 +55,7 @@ export function saying(...answers: (string | Content)[]): MockLanguageModelV4 {
   });
 }
 
-/** A prompt as lines, `role: text` each; what is no text stands by its type. */
+/** A prompt as lines `role: text`; parts other than text appear as their type. */
 export function linesOf(prompt: readonly ChatMessage[] | undefined): string[] {
   return (prompt ?? []).map(({ role, content }) => {
     const parts = typeof content === "string" ? [{ type: "text", text: content } as const] : content;
@@ -63,7 +63,7 @@ export function linesOf(prompt: readonly ChatMessage[] | undefined): string[] {
   });
 }
 
-/** A function that writes summaries, "summary 1" and so on, and keeps what it was asked. */
+/** A function that writes summaries, "summary 1" and so on, and records its requests. */
 export function summarizer() {
   const requests: SummaryRequest[] = [];
   const model = async (request: SummaryRequest) => {

@@ -17,7 +17,7 @@ const countTokens = () => 1;
 const store = createMemoryStores().open();
 const reducer = new TruncatingReducer({ targetCount: 3 });
 
-/** What makes each of them, of options of any kind. */
+/** The constructors, for options of any type. */
 const made: Record<string, (options: never) => unknown> = {
   MessageCountingReducer: (options) => new MessageCountingReducer(options),
   TruncatingReducer: (options) => new TruncatingReducer(options),

@@ -34,8 +34,8 @@ const toolUse = fc.constantFrom(
   "a",
 );
 /**
- * An approval in a user's message, as other frameworks have it; the AI SDK's is a tool's. Trimming takes it for a user's
- * message like others (C6) and may begin there.
+ * An approval in a user's message, as in other frameworks; in the AI SDK it is in a tool's message. Trimming treats it like
+ * any user message (C6), so the kept messages may begin there.
  */
 const usersApproval = fc.constantFrom("q:x Y:x r:x", "q:x r:x Y:x");
 const turnOf = (use: fc.Arbitrary<string>) =>
@@ -56,7 +56,7 @@ const countTokens = (messages: readonly ChatMessage[]) => messages.length;
 const isTool = ({ id = "" }: ChatMessage) => /^[cqQprRyYt]/.test(id);
 const isSystem = ({ role }: ChatMessage) => role === "system";
 
-/** What does not fit at all comes back as it was. */
+/** Returns messages unchanged if they cannot fit. */
 function withinBudget(maxTokens: number): ChatReducer {
   const reducer = new TokenBudgetReducer({ maxTokens, countTokens });
   return {
@@ -71,11 +71,11 @@ function withinBudget(maxTokens: number): ChatReducer {
 interface Subject {
   readonly name: string;
   readonly reducer: fc.Arbitrary<ChatReducer>;
-  /** The newest message that the reducer may keep at all. */
+  /** The newest message that the reducer may keep. */
   newest(messages: readonly ChatMessage[]): ChatMessage | undefined;
-  /** Whether it may begin at any message, which is a problem for some models. */
+  /** Whether its result may begin at any message, which is a problem for some models. */
   readonly startsAnywhere: boolean;
-  /** Whether what it gives back may be sent to a model if what it was given may be. */
+  /** Whether the result can be sent to a model if the input can. */
   readonly keepsTheEnd: boolean;
 }
 const newestOfAll = (messages: readonly ChatMessage[]) => messages.at(-1);
@@ -90,7 +90,7 @@ const subjects: Subject[] = [
   {
     name: "MessageCountingReducer with keepToolMessages",
     reducer: target.map((targetCount) => new MessageCountingReducer({ targetCount, keepToolMessages: true })),
-    // The newest exchange may be too long to be kept at all.
+    // The newest exchange may be too long to keep.
     newest: (messages) =>
       messages.findLast((message) => !isSystem(message) && message === messages.at(-1) && !isTool(message)),
     startsAnywhere: true,
@@ -127,15 +127,15 @@ const subjects: Subject[] = [
   },
 ];
 
-/** Problems as "code of message": what is at fault keeps its id when its place changes. */
+/** Problems as "code of message", because a message keeps its id when its position changes. */
 function problemsOf(messages: readonly ChatMessage[], forRequest: boolean): string[] {
   return checkHistory(messages, { forRequest }).map(({ index, code }) =>
-    // Whatever is first or last then: there is one such problem, or none.
+    // Without the id, because the first or last message may differ: there is at most one such problem.
     code === "starts-with" || code === "ends-with" ? code : `${code} of ${messages[index]?.id}`,
   );
 }
 
-/** What of one list is not in the other, each as often as it is there more often. */
+/** The multiset difference of two lists. */
 function without(list: readonly string[], other: readonly string[]): string[] {
   const left = [...other];
   return list.filter((one) => {
@@ -221,7 +221,7 @@ test("SummarizingReducer adds no problem and keeps the newest message, also with
       let calls = 0;
       const model = async () => `summary ${++calls}`;
       const reducer = new SummarizingReducer({ targetCount, threshold: more, model });
-      // The history grows, and now and then messages are taken back.
+      // The history grows, and sometimes messages are removed.
       for (const length of cuts) {
         const messages = all.slice(0, length);
         const reduced = await reducer.reduce(messages);
@@ -262,7 +262,7 @@ test('"turns" trimming of a valid history leaves no problem if the newest turn f
     fc.asyncProperty(soundOf(toolUse), fc.nat(12), fc.boolean(), async (sound, room, atOnce) => {
       const messages = messagesOf(sound);
       expect(checkHistory(messages)).toEqual([]);
-      // Written message by message, each turn is the newest for a while.
+      // Messages are added one by one, so each turn is the newest one at some time.
       const lengths = sound.turns.map((turn) => turn.split(" ").length);
       const newestTurn = atOnce ? (lengths.at(-1) ?? 0) : Math.max(...lengths);
       const maxMessages = newestTurn + (sound.hasSystem ? 1 : 0) + room;

@@ -8,7 +8,7 @@ import { summarizer } from "./models.ts";
 import { newThread, textOf, truncating } from "./reduced-threads.ts";
 import { refusal } from "./rejection.ts";
 
-/** What `withReducer` promises, on the stores of one backend. */
+/** The promises of `withReducer`, on the stores of one backend. */
 export function declareReducedStoreTests(
   name: string,
   open: () => StoreFactory | Promise<StoreFactory>,
@@ -45,7 +45,7 @@ export function declareReducedStoreTests(
     test("a stored summary is folded into the next one, and only new messages are sent", async () => {
       const { store } = thread();
       const { model, requests } = summarizer();
-      // A reducer of its own for every add, as after restarts.
+      // A new reducer for each add, as after restarts.
       const add = (texts: string[]) =>
         withReducer(store, new SummarizingReducer({ model, targetCount: 2 }), {
           when: "afterAdd",

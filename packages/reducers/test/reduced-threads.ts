@@ -5,7 +5,7 @@ import { assistant, idsOf } from "./messages.ts";
 
 export const truncating = new TruncatingReducer({ targetCount: 2 });
 
-/** Merges the older messages into one, so that whatever is lost on the way is missed. */
+/** Merges the older messages into one, so that the test detects each lost message. */
 export const merging: ChatReducer = {
   async reduce(messages) {
     if (messages.length <= 3) return [...messages];
@@ -15,7 +15,7 @@ export const merging: ChatReducer = {
 };
 export const textOf = (messages: readonly ChatMessage[]) => messages.map(({ content }) => content).join(" ");
 
-/** A reducer that runs something before its first reductions. */
+/** A reducer that runs these steps before its first reductions. */
 export function meanwhile(reducer: ChatReducer, ...steps: (() => Promise<unknown>)[]) {
   const seen: string[] = [];
   const interrupted: ChatReducer = {
@@ -28,7 +28,7 @@ export function meanwhile(reducer: ChatReducer, ...steps: (() => Promise<unknown
   return { interrupted, seen };
 }
 
-/** Two stores of one thread, and the ids of its messages as the backend has them. */
+/** Two stores of one thread, and the ids of its stored messages. */
 export interface TestThread {
   readonly store: MessageStore;
   readonly other: MessageStore;

@@ -1,7 +1,7 @@
 import { StoreError, type StoreErrorCode } from "@scrollback/store-core";
 import { expect } from "vitest";
 
-/** What a call rejected with. */
+/** The error that a call rejected with. */
 export async function rejection(call: Promise<unknown>): Promise<unknown> {
   return await call.then(
     () => expect.unreachable("it succeeded"),
@@ -9,7 +9,7 @@ export async function rejection(call: Promise<unknown>): Promise<unknown> {
   );
 }
 
-/** What was thrown or rejected, which must be a StoreError of this code. */
+/** The thrown or rejected error, which must be a StoreError with this code. */
 export async function refusal(
   operation: () => unknown,
   code: StoreErrorCode = "INVALID_ARGUMENT",

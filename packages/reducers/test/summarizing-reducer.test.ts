@@ -4,7 +4,7 @@ import { SUMMARY_INSTRUCTIONS, SummarizingReducer, type SummaryRequest } from ".
 import { assistant, history, idsOf, user } from "./messages.ts";
 import { linesOf, saying, summarizer } from "./models.ts";
 
-/** What a reduction gives, and what it asked the model to sum up: "nothing" where it did not ask. */
+/** The result of a reduction, and the messages that the model summarised: "nothing" without a model call. */
 async function summarized(letters: string, targetCount: number, threshold?: number) {
   const { model, requests } = summarizer();
   const reducer = new SummarizingReducer({
@@ -73,7 +73,7 @@ test("tool content before a cut is also covered: it does not reappear when the h
 });
 
 test("tool content without other messages to summarise is dropped without a model call", async () => {
-  // The earlier summary ends right before an exchange, as it does when another reducer made it.
+  // The earlier summary ends directly before an exchange, like the summary of another reducer.
   const reduced = await summarized("m c:x r:x u a u", 1);
   expect(reduced).toEqual({ asked: "m0 u3 a4", reduced: "[summary 1] u5" });
   expect(await summarized("m c:x r:x u", 1)).toEqual({ asked: "nothing", reduced: "m0 c1 r2 u3" });
@@ -172,7 +172,7 @@ describe("the summary", () => {
       await new SummarizingReducer({ model, targetCount: 1 }).reduce(history("s u a u")),
     );
     await store.addMessages([assistant("a4"), user("u5")]);
-    // Another reducer, as after a restart: all it knows is in the history.
+    // Another reducer, as after a restart: it knows only the history.
     const reduced = await new SummarizingReducer({ model, targetCount: 1 }).reduce(
       await store.listMessages(),
     );

@@ -24,7 +24,7 @@ describe("a caller that passes the full history each time", () => {
       expect(reduced.length).toBeLessThanOrEqual(1 + 4 + 4);
       expect(reduced.slice(-4)).toEqual(chat(turn).slice(-4));
     }
-    // Each takes five messages at least, so that there is something to wait for.
+    // Each reduction needs at least five messages, so the reducer must wait between two of them.
     expect(reductions).toBeGreaterThan(5);
     expect(reductions).toBeLessThanOrEqual((2 * turns) / 5);
 
@@ -76,7 +76,7 @@ describe("a caller that passes the full history each time", () => {
     const reducer = new SummarizingReducer({ model, targetCount: 2 });
     await reducer.reduce(chat(2));
     await reducer.reduce(chat(5));
-    // The summary of the first four turns is remembered, and would leave less than targetCount messages.
+    // The cached summary of the first four turns would leave fewer than targetCount messages.
     const reduced = await reducer.reduce(chat(4));
     expect(requests).toHaveLength(3);
     expect(requests[2]?.messages.map(({ content }) => content)).toEqual([

@@ -4,7 +4,7 @@ import { TokenBudgetReducer } from "../src/index.ts";
 import { history, idsOf } from "./messages.ts";
 import { refusal, rejection } from "./rejection.ts";
 
-/** A message is a token. */
+/** Each message counts as one token. */
 const countTokens = (messages: readonly ChatMessage[]) => messages.length;
 const fitted = async (letters: string, maxTokens: number) =>
   idsOf(await new TokenBudgetReducer({ maxTokens, countTokens }).reduce(history(letters)));

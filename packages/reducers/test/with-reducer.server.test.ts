@@ -5,7 +5,7 @@ import { createRedisStores } from "@scrollback/store-redis";
 import { afterAll } from "vitest";
 import { declareReducedStoreTests } from "./reduced-store.ts";
 
-// DynamoDB Local takes any credentials; they come to the client as a user's would, through the standard chain.
+// DynamoDB Local accepts any credentials; the client gets them through the standard chain, as in production.
 process.env.AWS_ACCESS_KEY_ID ??= "suite";
 process.env.AWS_SECRET_ACCESS_KEY ??= "suite";
 

@@ -23,7 +23,7 @@ test("after 100 failed attempts it rejects with CONFLICT, and nothing is lost", 
       return messages.slice(0, 1);
     },
   };
-  // The pauses between attempts grow to a second; they are not what is tested.
+  // The pauses between attempts grow to 1 second. This test does not need them.
   const random = vi.spyOn(Math, "random").mockReturnValue(0);
   try {
     const reduced = withReducer(store, interrupted, { when: "beforeList" });
@@ -35,7 +35,7 @@ test("after 100 failed attempts it rejects with CONFLICT, and nothing is lost", 
   expect(await store.listMessages()).toHaveLength(2 + 100);
 });
 
-/** A store, and the names of the calls that came to it; some of its methods may be others. */
+/** A store that records the names of its calls; some of its methods may be replaced. */
 function watched(store: MessageStore, others: Partial<MessageStore> = {}) {
   const calls: string[] = [];
   const proxy = new Proxy(store, {

@@ -1,5 +1,5 @@
-// What the tests start as another process: node child.ts <url> <name>. Appends to a session of its own until it is killed,
-// and says the number of each event that was acknowledged.
+// A program for tests with several processes: node child.ts <url> <name>. Appends to its own session until it is killed,
+// and prints the number of each acknowledged event.
 import { writeSync } from "node:fs";
 import { openStores } from "@scrollback/store-core";
 import { SessionService } from "../src/index.ts";

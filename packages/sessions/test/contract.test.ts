@@ -8,7 +8,7 @@ import { harnessOf } from "./harnesses.ts";
 
 runSessionContract({
   name: "memory",
-  // Threads in memory live in one factory.
+  // Threads in memory belong to one factory.
   createHarness: async () => {
     const stores = createMemoryStores();
     return harnessOf(() => stores);

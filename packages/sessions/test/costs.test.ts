@@ -75,7 +75,7 @@ test("a get is three concurrent reads, which load only the requested newest even
   for (const numRecentEvents of [undefined, 20, 0]) {
     const { watched, sessions: reader } = watch(driver);
     const got = reader.getSession({ ...key, config: { numRecentEvents } });
-    // All of them are under way before any has been answered.
+    // All reads are sent before the first reply.
     expect(watched.reads).toHaveLength(3);
     expect((await got)?.events).toHaveLength(numRecentEvents ?? 50);
     expect(watched.commits).toEqual([]);
@@ -114,7 +114,7 @@ test("all appends together write notes to the directories at most once per secon
   const seconds = Math.floor((performance.now() - start) / 1_000);
   await sessions.flush();
   const notes = watched.commits.filter((threadId) => threadId.startsWith("sessions:directory"));
-  // The app's directory and the user's, by the flush, and once more for each second that a busy machine took.
+  // The flush writes to the app's and the user's directory; each second of the test on a busy machine adds two notes.
   expect(notes.length).toBeGreaterThanOrEqual(2);
   expect(notes.length).toBeLessThanOrEqual(2 * (1 + seconds));
 });

@@ -5,7 +5,7 @@ import { SessionService } from "../src/index.ts";
 
 const key = { appName: "app", userId: "ada", sessionId: "s" };
 
-/** A clock that is some hours ahead. */
+/** A clock that is several hours ahead. */
 const ahead = (hours: number): SessionClock => ({
   ...systemSessionClock,
   wall: () => systemClock.wall() + hours * 3_600_000,
@@ -28,7 +28,7 @@ test("a session is listed if its creation took longer than entries without a ses
           store.commit = async (change, options) => {
             if (isFirst && threadId?.startsWith("sessions:session:")) {
               isFirst = false;
-              // Others list between the note of the session and the session, and let the note go.
+              // Another service lists after the note of the session but before its creation, and drops the note.
               expect((await later.listSessions({ appName: "app" })).sessions).toEqual([]);
               await later.flush();
             }

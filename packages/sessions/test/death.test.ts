@@ -9,7 +9,7 @@ const ada = { ...app, userId: "ada" };
 const key = { ...ada, sessionId: "s" };
 const serviceOn = (driver: Driver) => new SessionService({ stores: createStores(driver) });
 
-/** Does `work` with a service that dies after so many commits. Returns whether it did. */
+/** Runs `work` with a service that dies after the given number of commits. Returns whether it died. */
 async function dyingAfter(
   commits: number,
   driver: Driver,
@@ -22,21 +22,21 @@ async function dyingAfter(
   return await Promise.race([done.then(() => false), watched.death.then(() => true)]);
 }
 
-/** Where a session was before somebody died, and what is there to go on from. */
+/** The session before the process died, and the driver from which the next process continues. */
 interface Scene {
   readonly driver: Driver;
   /** The session as it was created. */
   readonly older: Session;
 }
 
-/** The ways in which whoever comes next meets the session. */
+/** The calls with which the next process finds the session. */
 const rescues: Record<string, (scene: Scene) => Promise<unknown>> = {
   get: ({ driver }) => serviceOn(driver).getSession(key),
   "get without events": ({ driver }) =>
     serviceOn(driver).getSession({ ...key, config: { numRecentEvents: 0 } }),
   "list of the user": ({ driver }) => serviceOn(driver).listSessions(ada),
   "list of the app": ({ driver }) => serviceOn(driver).listSessions(app),
-  // It is refused where the dead one has appended, and finishes that all the same.
+  // Fails with CONFLICT if the dead process has appended, but completes that append.
   append: ({ driver, older }) =>
     serviceOn(driver)
       .appendEvent({ session: structuredClone(older), event: event() })
@@ -164,7 +164,7 @@ test("values have the order of their appends, with a process' clock one hour off
   const driver = new MemoryDriver();
   const realNow = Date.now;
   try {
-    // Each with modules of its own, as processes have.
+    // Each service has its own modules, as in separate processes.
     const services: SessionService[] = [];
     for (const _process of ["fast", "slow"]) {
       vi.resetModules();
@@ -179,7 +179,7 @@ test("values have the order of their appends, with a process' clock one hour off
       Date.now = () => realNow() + (n % 2 === 0 ? 3_600_000 : -3_600_000);
       const session = made[n % 2];
       if (session) await services[n % 2]?.appendEvent({ session, event: setting({ "app:n": n }) });
-      // Whoever reads them finds nothing left to do.
+      // A reader has no pending deltas to apply.
       for (const sessionId of ["0", "1"]) await serviceOn(driver).getSession({ ...ada, sessionId });
       expect(await serviceOn(driver).getAppState(app)).toEqual({ n });
     }
@@ -234,7 +234,7 @@ describe("a process dies while it updates a session", () => {
       arm();
       await service.updateSession({ ...key, title: "After", state: { n: 1, "app:n": 1, "user:n": 1 } });
     });
-    // The last thing it does is a read.
+    // Its last request is a read.
     expect(died).toBe(commits <= 3);
     const read = await serviceOn(driver).getSession(key);
     const isSet = commits > 0;

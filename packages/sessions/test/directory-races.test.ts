@@ -34,7 +34,7 @@ test.each([0, 1, 2, 3, 4])(
   },
 );
 
-/** A driver that waits before it does what `isMeant` says, once, until `resume` is called. */
+/** A driver that waits once, before the request that `isMeant` selects, until the call of `resume`. */
 function pausing(driver: MemoryDriver, verb: "commit" | "read", isMeant: (threadId: string) => boolean) {
   const watched = new WatchedDriver(driver);
   let resume = () => {};
@@ -100,7 +100,7 @@ test("a list restarts if a leaf is overwritten during it", async () => {
       order: "asc",
     });
     await slow.reached;
-    // The first time new leaves are written. The second time the retired ones are, for other ranges.
+    // The first round writes new leaves. The second round overwrites the retired leaves, for other ranges.
     let now = 0;
     const sessions = new SessionService({ stores, now: () => now });
     for (let n = 300; n < 600; n++) {
@@ -140,7 +140,7 @@ test("a stale entry of a dead process is not listed, and is removed", async () =
       (await readDirectory(stores, ofApp)).root.leaves.reduce((sum, { count }) => sum + count, 0);
     expect(await entries()).toBe(601);
     await expectOrder(stores, times);
-    // What a list has found wrong is sorted in with the next notes.
+    // Corrections that a list has found are sorted in with the next notes.
     const reader = new SessionService({ stores });
     await idsOf(reader);
     for (let n = 450; n < 580; n++) await move(reader, nameOf(n), 9_001 + n + 0.5);

@@ -36,7 +36,7 @@ const calls = {
 };
 type Call = keyof typeof calls;
 
-/** The threads that hold what has a version, and the calls that meet it. */
+/** The threads with a format version, and the calls that read them. */
 const formats: Record<string, { threadId: string; met: readonly Call[] }> = {
   session: {
     threadId: threads.session("app", "ada", "s"),

@@ -16,7 +16,7 @@ const tooLarge = {
 };
 const half = "x".repeat(150_000);
 
-/** Every call that meets a session works, for a process that knows nothing. */
+/** Expects every call for a session to succeed in a process with empty caches. */
 async function expectUsable(make: () => SessionService): Promise<void> {
   const read = await make().getSession(key);
   expect(read?.id).toBe("s");
@@ -96,7 +96,7 @@ describe.each(["app", "user"])("the state of the %s", (scope) => {
       session: first,
       event: setting({ [`${scope}:full`]: "x".repeat(196_000) }),
     });
-    // Each remembers a state that was empty.
+    // Each service remembers an empty state.
     for (const [n, session] of sessions.entries()) {
       const small = setting({ [`${scope}:${n}`]: "x".repeat(1_000) });
       if (n > 0) await services[n]?.appendEvent({ session, event: small });
@@ -114,7 +114,7 @@ describe.each(["app", "user"])("the state of the %s", (scope) => {
 });
 
 describe("two processes that fill the state of the app concurrently", () => {
-  /** Two sessions, each with an event that had room when it was weighed; what the two appends came to. */
+  /** Appends an event to each of two sessions. Both events fit when their size is checked. Returns the two outcomes. */
   async function fillTogether(driver: MemoryDriver) {
     let arrived = 0;
     let open = () => {};
@@ -132,7 +132,7 @@ describe("two processes that fill the state of the app concurrently", () => {
           if (arrived === 2) open();
           await both;
         }
-        // The other one's is there first.
+        // The other process's delta is written first.
         if (n === 0 && request.threadId.startsWith("sessions:app:"))
           await expect
             .poll(async () => (await driver.read({ ...request, limit: 0, metadata: true } as never)).metadata)

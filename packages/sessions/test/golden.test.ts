@@ -28,7 +28,7 @@ describe("sessions of format 1", () => {
     await sessions.flush();
     await stores.close();
   });
-  /** As it was given out. */
+  /** The session as an earlier version returned it. */
   const given = () => structuredClone(facts.session) as Session;
 
   test("are read and listed unchanged, and a dead process' append is completed", async () => {

@@ -2,7 +2,7 @@ import type { StoreFactory } from "@scrollback/store-core";
 import type { SessionHarness } from "../src/contract/index.ts";
 import { SessionService } from "../src/index.ts";
 
-/** A harness whose services have a client each, as processes would. */
+/** A harness whose services have separate clients, as in separate processes. */
 export function harnessOf(
   openStores: () => StoreFactory,
   drop: () => unknown = () => undefined,

@@ -11,7 +11,7 @@ const ROUNDS = 8;
 async function expectWhole(url: string): Promise<void> {
   await using stores = await openStores(url);
   for (let round = 0; round < ROUNDS; round += 2) {
-    // Two at once, so that they meet in the threads of the app and the user.
+    // Two concurrent processes, so that both write to the threads of the app and the user.
     const names = [`round-${round}`, `round-${round + 1}`];
     const acknowledged = await Promise.all(
       names.map((name) => writeAndKill({ program, args: [url, name], withinMs: 40 })),

@@ -2,11 +2,11 @@ import { createStores, MemoryDriver, type ReadRequest } from "@scrollback/store-
 import { expect, test } from "vitest";
 import { SessionService } from "../src/index.ts";
 
-/** A driver of which a read can be held up, after it has seen the thread. */
+/** A driver that can delay the reply of a read, after it has read the thread. */
 class SlowReads extends MemoryDriver {
   readonly #held = new Map<string, Promise<void>>();
 
-  /** Holds up the next read of a thread. Returns what lets it go. */
+  /** Delays the next read of a thread. Returns the function that releases it. */
   holdNext(threadId: string): () => void {
     let release = () => {};
     this.#held.set(
@@ -36,7 +36,7 @@ test("a late reply to an old read of the app's state does not hide newer values"
   const releaseState = driver.holdNext("sessions:app:app");
   const late = service.getAppState({ appName: "app" });
   await service.updateSession({ ...user, sessionId: "other", state: { "app:x": "new" } });
-  // The session itself comes back last, and shows that its write has something for the app.
+  // The read of the session returns last, and shows that the session has a write for the app.
   const releaseSession = driver.holdNext("sessions:session:app:ada:s");
   const reading = service.getSession({ ...user, sessionId: "s" });
   await new Promise((resolve) => setImmediate(resolve));

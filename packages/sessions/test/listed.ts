@@ -9,7 +9,7 @@ export const app = { appName: "app" };
 export const ofApp = threads.directoryOfApp("app");
 /** Sorts the notes of a directory into its leaves. */
 export const compact = (stores: StoreFactory, threadId: string) => new Directories(stores).compact(threadId);
-/** A directory as it is stored. */
+/** A stored directory. */
 export const readDirectory = (stores: StoreFactory, threadId: string) =>
   new Directories(stores).read(threadId);
 export const nameOf = (n: number) => `s${String(n).padStart(4, "0")}`;
@@ -29,7 +29,7 @@ export async function idsOf(
   return ids;
 }
 
-/** The ids in the order that is promised. */
+/** The ids in the promised order. */
 export function sorted(times: ReadonlyMap<string, number>, order: "desc" | "asc"): string[] {
   const direction = order === "desc" ? -1 : 1;
   return [...times].sort(([a, at], [b, bt]) => direction * (at - bt) || (a < b ? -1 : 1)).map(([id]) => id);
@@ -45,7 +45,7 @@ export async function move(
   if (session) await sessions.appendEvent({ session, event: event({ timestamp }) });
 }
 
-/** A service on a directory of so many sessions, whose times are given. */
+/** A service on a directory with the given number of sessions at the given times. */
 export async function filled(
   stores: StoreFactory,
   count: number,
@@ -72,7 +72,7 @@ export async function expectOrder(stores: StoreFactory, times: ReadonlyMap<strin
   }
 }
 
-/** Notes that nobody sorts but the test. */
+/** Runs `work` without automatic sorting of notes: only the test sorts them. */
 export async function withoutSorting<T>(work: () => Promise<T>): Promise<T> {
   const random = vi.spyOn(Math, "random").mockReturnValue(0.999);
   try {

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { event, setting } from "../src/contract/values.ts";
 import { SessionService } from "../src/index.ts";
 
-/** A message as a chat's front end has it. */
+/** A message in the format of a chat's front end. */
 interface UIMessage {
   id: string;
   role: "system" | "user" | "assistant";

@@ -13,14 +13,14 @@ const SESSIONS = 20_000;
 const OF_ONE_USER = 2_000;
 const EVENTS = 50_000;
 /**
- * A page is three rounds of requests, one after another, where the reads that it is compared with are one; and medians of one
- * run on a busy machine differ. A cost that grew with the number would be hundreds of times as high.
- * In memory, where a read costs next to nothing, what is compared is the decoding of a page's index with that of 20 heads.
+ * A page needs three sequential rounds of requests; the reads that it is compared with need one round. Medians of one run on a
+ * busy machine vary. A cost that grew with the number of sessions would be hundreds of times as high.
+ * In memory a read costs almost nothing, so the comparison is between decoding a page's index and decoding 20 heads.
  */
 const margins: Record<string, number> = { memory: 8, SQLite: 5, Redis: 5 };
 /**
- * A first page also decodes the notes that are not sorted in yet, up to some two hundred, which weighs where a read costs next
- * to nothing. Decoding all 20,000 entries would weigh a hundred times as much.
+ * A first page also decodes up to about 200 unsorted notes, which matters if a read costs almost nothing. Decoding all 20,000
+ * entries would cost a hundred times as much.
  */
 const pageMargins: Record<string, number> = { memory: 40, SQLite: 15, Redis: 5 };
 
@@ -150,7 +150,7 @@ describe.each(Object.keys(backends))("on %s", (backend) => {
       expect([count, seen.size]).toEqual([expected, expected]);
     }
 
-    // What moves is where it belongs, in the service that moved it at once, and in others when it is written down.
+    // A moved session has its new position at once in the service that moved it, and in others after the flush.
     const moved = await sessions.getSession({ appName: "app", userId: "ada", sessionId: idOf(0) });
     if (moved) await sessions.appendEvent({ session: moved, event: event({ timestamp: 9e9 }) });
     expect((await sessions.listSessions({ appName: "app", limit: 1 })).sessions[0]?.id).toBe(idOf(0));

@@ -20,7 +20,7 @@ const codec = aesGcmCodec({ keys: [oldKey] });
 const secret = "the harbour at midnight";
 const message = { role: "user", content: secret } as const;
 
-/** Everything that an error shows, its causes and its stack included. */
+/** The complete text of an error, with its causes and its stack. */
 const shown = (error: unknown) => inspect(error, { depth: 10, showHidden: true });
 
 function refusal(decode: () => unknown): StoreError {

@@ -11,7 +11,7 @@ import {
 
 const user = (content: string): ChatMessage => ({ role: "user", content });
 
-/** A factory each of whose requests takes a few milliseconds, and writers that commit to thread "t" without a pause. */
+/** A factory whose requests take a few milliseconds each, and writers that commit to thread "t" without a pause. */
 function busyStores(): { stores: StoreFactory; store: MessageStore; stop: () => Promise<number> } {
   const driver: Driver = new MemoryDriver();
   const { commit, read } = driver;

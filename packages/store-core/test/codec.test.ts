@@ -78,7 +78,7 @@ describe("C8 the codec preserves", () => {
     });
     fc.assert(
       fc.property(anything, (value) => {
-        // Not toStrictEqual, which takes a key "constructor" for the type.
+        // toStrictEqual would treat a key "constructor" as the type.
         expect(isDeepStrictEqual(roundTrip(value), value)).toBe(true);
       }),
       { numRuns: 2_000 },
@@ -110,11 +110,11 @@ describe("C8 the codec preserves", () => {
       false,
       false,
     ]);
-    // Encoded once more it is the same.
+    // Encoding the decoded value again gives the same text.
     expect(jsonCodec.encode({ all: decoded })).toBe(text);
     const foreign = runInNewContext('new RangeError("far")');
     expect(roundTrip(foreign)).toMatchObject({ name: "RangeError", message: "far" });
-    // Errors of other kinds have lists of their own making.
+    // A code or list of errors in another format is not encoded.
     const other = Object.assign(new Error("x"), { code: { secret: 1 }, errors: ["hunter2"] });
     expect(jsonCodec.encode(other)).toBe(jsonCodec.encode(new Error("x")));
   });
@@ -213,7 +213,7 @@ describe("C8 a property whose value is undefined", () => {
 
 describe("keys that JSON escapes", () => {
   test("are decoded correctly, although V8 can misread them", () => {
-    // nodejs/node#63785. Whichever way this Node answers, the codec's own answer is right.
+    // nodejs/node#63785. The codec decodes correctly in Node versions with and without this bug.
     JSON.parse('{"k":1,"a":2}');
     jsonCodec.decode(jsonCodec.encode({ k: 1, a: 2 }));
     expect(roundTrip({ k: 1, "\n": 2 })).toStrictEqual({ k: 1, "\n": 2 });
@@ -228,7 +228,7 @@ describe("keys that JSON escapes", () => {
     fc.assert(
       fc.property(fc.oneof(value, fc.dictionary(key, value)), (object) => {
         const text = jsonCodec.encode(object);
-        // Every string that is a key is followed by a colon outside of any string.
+        // A colon outside of strings follows each key.
         for (const [whole, inside] of text.matchAll(/"((?:[^"\\]|\\.)*)"(\s*:)?/g)) {
           if (whole.endsWith(":")) expect(inside).not.toContain("\\");
         }

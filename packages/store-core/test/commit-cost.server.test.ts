@@ -2,7 +2,7 @@ import { expect, test, vi } from "vitest";
 import { messagesFrom } from "../../../benchmarks/src/messages.ts";
 import { createStores, type Driver, MemoryDriver, NO_THREAD } from "../src/index.ts";
 
-/** A driver that does nothing, so that what is measured is store-core alone. */
+/** A driver without any work, so that the test measures only store-core. */
 const driver: Driver = {
   capabilities: new MemoryDriver().capabilities,
   commit: async () => ({ outcome: "committed", revision: "AAAAAAAAAAAAAAAA.1" }),
@@ -12,14 +12,14 @@ const driver: Driver = {
   close: async () => undefined,
   classifyError: () => undefined,
 };
-// Nobody observes: OpenTelemetry is installed for the tests.
+// Turns off OpenTelemetry, which is installed for other tests.
 vi.stubEnv("OTEL_SDK_DISABLED", "true");
 const store = createStores(driver, { maxMessages: 1_000 }).open();
 const ROUNDS = 300;
 
 /**
- * How many times as long a commit takes as JSON.stringify of its messages. Timed in turn, a fraction of a millisecond each,
- * and the shortest times are compared: those that no other work of the machine made longer.
+ * The ratio of the time of a commit to the time of JSON.stringify of its messages. Both are timed in turn, for a fraction of a
+ * millisecond. The ratio uses the shortest times, because other work on the machine disturbs them least.
  */
 async function costOf(messages: number): Promise<number> {
   const count = 100 / messages;
@@ -49,7 +49,7 @@ test("the overhead of store-core on a commit is at most a few times JSON.stringi
   const one = await costOf(1);
   const twenty = await costOf(20);
   console.log(`times JSON.stringify: ${one.toFixed(2)} for 1 message, ${twenty.toFixed(2)} for 20`);
-  // About 2.8 and 1.8. With a digest of every commit, regular expressions on keys and five promises more: 5.4 and 3.4.
+  // About 2.8 and 1.8. With a digest of each commit, regular expressions on keys and five more promises: 5.4 and 3.4.
   expect(one).toBeLessThan(4.2);
   expect(twenty).toBeLessThan(2.6);
 });

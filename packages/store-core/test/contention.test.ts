@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { contend, type ServerModel } from "./contention.ts";
 
-/** The inserts that a run has time for. */
+/** The number of inserts that fit in the time of a run. */
 const INSERTS = 4_000;
 const near: ServerModel = { travelMs: 1, serviceMs: 4, processors: 2, returnsWinner: false };
 const models: readonly (readonly [string, ServerModel])[] = [

@@ -1,7 +1,7 @@
 import { setImmediate as later } from "node:timers/promises";
 import { type Clock, type LogRow, MemoryRecordLog, RecordLogDriver } from "../src/index.ts";
 
-/** The clocks of all processes of a run: virtual time, in which a minute passes in an instant. */
+/** The clocks of all processes of a run, in virtual time: waiting takes no real time. */
 export class VirtualTime {
   now = 1_700_000_000_000;
   readonly #events: { readonly time: number; readonly run: () => void }[] = [];
@@ -11,7 +11,7 @@ export class VirtualTime {
     this.#state = seed;
   }
 
-  /** A number from 0, below 1, the same ones in each run. */
+  /** A number of at least 0 and below 1. Each run gets the same numbers. */
   random(): number {
     this.#state = (this.#state + 0x6d2b79f5) | 0;
     let mixed = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state);
@@ -34,7 +34,7 @@ export class VirtualTime {
     sleep: (ms) => this.wait(this.random() * ms),
   };
 
-  /** Runs until `end`, or until nothing is left to happen. */
+  /** Runs until `end`, or until no event is left. */
   async runUntil(end: number): Promise<void> {
     await later();
     for (let next = this.#events.pop(); next && next.time < end; next = this.#events.pop()) {
@@ -45,14 +45,14 @@ export class VirtualTime {
   }
 }
 
-/** A server, as far as it matters to writers that compete. */
+/** The properties of a server that matter for concurrent writers. */
 export interface ServerModel {
-  /** The time that a request and its reply are under way, together; each varies by half. */
+  /** The total network time of a request and its reply; each varies by 50 %. */
   readonly travelMs: number;
-  /** What the server's processors do for a request, and how many there are. */
+  /** The time of a processor per request, and the number of processors. */
   readonly serviceMs: number;
   readonly processors: number;
-  /** Whether a refused insert returns the row that holds the key. */
+  /** Whether a refused insert returns the row that has the key. */
   readonly returnsWinner: boolean;
 }
 
@@ -83,7 +83,7 @@ class DistantLog extends MemoryRecordLog {
     return this.pass(() => super.amend(...amend));
   }
 
-  /** Sends a request, which takes effect when the server has done its work. */
+  /** Sends a request, which takes effect when the server has processed it. */
   async pass<T>(effect: () => Promise<T>): Promise<T> {
     const time = this.#time;
     const { travelMs, serviceMs } = this.#model;
@@ -100,16 +100,16 @@ class DistantLog extends MemoryRecordLog {
   }
 }
 
-/** What came of writers that wrote to one thread without a pause. */
+/** The results of writers that wrote to one thread without a pause. */
 export interface Contention {
   readonly commitsPerSecond: number;
   readonly requestsPerCommit: number;
   readonly longestMs: number;
-  /** The commits of the writer that made the fewest. */
+  /** The number of commits of the slowest writer. */
   readonly fewest: number;
 }
 
-/** Lets drivers write to one thread, each as soon as its last commit is done, for `ms` of virtual time. */
+/** Makes drivers write to one thread for `ms` of virtual time, each as soon as its last commit is complete. */
 export async function contend(
   seed: number,
   writers: number,

@@ -87,10 +87,10 @@ test("remembered operations of a repeatedly deleted thread are forgotten after 1
   const revisions = await Promise.all(
     ids.slice(-2).map((operationId) => store.addMessages([user("same")], { operationId })),
   );
-  expect((await store.read()).revision, "the newest two are known").toBeNull();
+  expect((await store.read()).revision, "the newest two operations are known").toBeNull();
   expect(new Set(revisions).size).toBe(2);
   await store.addMessages([user("same")], { operationId: "round 0" });
-  expect((await store.read()).count, "the oldest is not").toBe(1);
+  expect((await store.read()).count, "the oldest operation is forgotten").toBe(1);
 });
 
 test("inherited options are refused", async () => {

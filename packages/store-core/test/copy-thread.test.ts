@@ -10,7 +10,7 @@ import {
 const user = (content: string) => ({ role: "user" as const, content });
 const PROGRESS = "scrollback.copy";
 
-/** A memory driver that remembers what it was asked to commit, and takes only so many messages at once. */
+/** A memory driver that records the requested commits, and accepts a limited number of messages per commit. */
 class WatchedDriver extends MemoryDriver {
   readonly commits: CommitRequest[] = [];
 
@@ -48,7 +48,7 @@ describe("copyThread", () => {
       updatedAt: 1_000,
     });
     expect(copy?.operationId).toMatch(/^copy:[\w-]{43}$/);
-    expect(copy?.isNewOperation, "an id that an earlier call may have used").toBe(false);
+    expect(copy?.isNewOperation, "an earlier call may have used the id").toBe(false);
     expect(copy?.metadata).not.toContain(PROGRESS);
   });
 

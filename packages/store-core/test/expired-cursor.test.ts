@@ -16,7 +16,7 @@ let driver: Driver;
 let store: MessageStore;
 let cursors: { older: string; newer: string };
 
-/** Removes the thread as its expiry does. */
+/** Lets the thread expire. */
 async function expire(): Promise<void> {
   await createStores(driver, { ttlMs: 1 }).open("t").addMessages(messages(1, "last"));
   await new Promise((resolve) => setTimeout(resolve, 5));
@@ -68,7 +68,7 @@ test("C7 a thread that expires and is created again during a trimmed read is rea
   const { read } = driver;
   let calls = 0;
   driver.read = async (request) => {
-    // Between the first request and those that follow.
+    // Between the first request and the later ones.
     if (++calls === 2) {
       driver.read = read;
       await expire();

@@ -20,7 +20,7 @@ const anything = fc.anything({
   withBoxedValues: true,
 });
 
-/** An object with a property that throws when it is looked at. */
+/** An object with a property that throws on access. */
 const hostile = (fields: object, key: string) =>
   Object.defineProperty({ ...fields }, key, {
     enumerable: true,
@@ -29,7 +29,7 @@ const hostile = (fields: object, key: string) =>
     },
   });
 
-/** Runs a call that may reject with a StoreError, of one of a few codes, and with nothing else. */
+/** Runs a call that may only reject with a StoreError with one of the given codes. */
 async function settled(call: () => unknown, ...codes: string[]): Promise<void> {
   try {
     await call();

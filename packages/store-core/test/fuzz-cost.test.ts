@@ -7,14 +7,14 @@ import {
   RecordLogDriver,
 } from "../src/index.ts";
 
-// Four times the input may take four times the time, not sixteen. Time is that of this process on processors, the least of a few
-// runs, because others are at work on the machine.
+// Four times the input may take four times the time, not sixteen. The time is the CPU time of this process, the minimum of
+// several runs, because other processes use the machine.
 
 const SIZES = [4_000, 16_000] as const;
-/** A commit over the record log has at most 10,000 messages. */
+/** A commit to the record log has at most 10,000 messages. */
 const BATCHES = [2_500, 10_000] as const;
 const MOST_TIMES = 10;
-/** The microseconds below which a time is not exact enough to compare. */
+/** Times below this number of microseconds are too inexact to compare. */
 const SHORTEST_US = 100;
 
 async function growth(sizes: readonly [number, number], run: (size: number) => unknown): Promise<number> {

@@ -14,7 +14,7 @@ import {
 } from "../src/index.ts";
 import { headFields } from "../src/record-log/format.ts";
 
-/** A log that returns one row with another head than the one that was written. */
+/** A log that returns one row with a head that differs from the written one. */
 class DamagedLog implements RecordLog {
   readonly capabilities;
   readonly #log: MemoryRecordLog;
@@ -31,7 +31,7 @@ class DamagedLog implements RecordLog {
 
   #damaged = (row: LogRow): LogRow => (row.number === this.#number ? { ...row, head: this.#head } : row);
 
-  /** Writes nothing, so that every call meets the same log. */
+  /** Writes nothing, so that every call finds the same log. */
   async insert(stream: string, row: LogRow): Promise<boolean | LogRow> {
     const [taken] = await this.read(stream, row.number + 1, 1);
     return taken?.number === row.number ? taken : true;
@@ -146,7 +146,7 @@ describe("C16 a log in which a head is damaged", () => {
             await call(open(options)).catch((error: unknown) => {
               const codes = ["CORRUPT", "UNAVAILABLE"];
               if (!StoreError.is(error) || !codes.includes(error.code)) throw error;
-              // A raw error would have come as one of a backend that failed.
+              // The driver would have classified a raw error as a backend failure.
               if (error.code === "UNAVAILABLE" && !error.message.includes("too many writers")) throw error;
             });
           }
@@ -162,7 +162,7 @@ describe("C16 a log in which a head is damaged", () => {
     const log = new MemoryRecordLog();
     const store = createStores(new RecordLogDriver(log)).open("t");
     for (let number = 1; number <= 5; number++) await store.addMessages([user(`${number}`)]);
-    // The root is row 0 of these.
+    // Row 0 of these is the root.
     const numbers = rowsOf(log).map(({ number }) => number);
     return (row: number) => new DamagedLog(log, numbers[row] ?? 0, "garbage");
   };

@@ -8,7 +8,7 @@ const write = { threadId: "t", kind: "u", operationId: "o", index: 0 } as const;
 const codec = gzipCodec();
 const prose = "The tram to the harbour goes every ten minutes, the last one at midnight. ".repeat(10);
 const zipped = (bytes: string | Buffer) => `^g${gzipSync(bytes).toString("base64")}`;
-/** Writes strings as they are, so that a test decides what stands before the compression. */
+/** Writes strings unchanged, so that a test determines the text before the compression. */
 const plain: Codec = { encode: (value) => String(value), decode: (text) => text };
 
 describe("gzipCodec", () => {

@@ -8,7 +8,7 @@ import {
   StoreError,
 } from "../src/index.ts";
 
-/** A memory driver that remembers what it was asked to list. */
+/** A memory driver that records the requested lists. */
 class WatchedDriver extends MemoryDriver {
   readonly requests: ListRequest[] = [];
   corrupt: StoreError[] = [];

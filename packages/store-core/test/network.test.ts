@@ -169,7 +169,7 @@ describe("pending calls", () => {
 
   test("do not make close wait for a hanging client", async () => {
     const calls = new PendingCalls();
-    // The deadline does not keep a process alive; something else must here.
+    // The timer of the deadline does not keep the process alive, so this interval does.
     const alive = setInterval(() => {}, 100);
     const start = performance.now();
     await calls.close(forever);

@@ -3,7 +3,7 @@ import { type CommitRequest, createStores, type Driver, MemoryDriver } from "../
 
 const hello = { role: "user", content: "hello" } as const;
 
-/** A driver that loses the reply of its first commit, and what it was asked. */
+/** A driver that loses the reply to its first commit, and a record of its requests. */
 function losingTheFirstReply() {
   const driver: Driver = new MemoryDriver();
   const { commit } = driver;

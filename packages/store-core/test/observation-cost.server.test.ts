@@ -3,10 +3,10 @@ import { expect, test } from "vitest";
 import { MemoryDriver, type StoreCall } from "../src/index.ts";
 import { observed } from "../src/observation.ts";
 
-// No factory is made here: nobody listens, whatever is installed.
+// This test creates no factory, so the channels have no subscriber even if OpenTelemetry is installed.
 const reads = tracingChannel<object, StoreCall>("scrollback:read");
 const driver = new MemoryDriver();
-/** As little as a call can do, so that what the channels add stands out. */
+/** A minimal call, so that the overhead of the channels is visible. */
 const run = async () => 7;
 const cells = [run, () => observed("read", "listMessages", driver, "t", run)];
 const BATCH = 1_000;
@@ -15,7 +15,7 @@ function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[values.length >> 1] ?? Number.NaN;
 }
 
-/** How many times as long the observed call takes. Timed in turn, so that whatever else the machine does hits both. */
+/** The time ratio of the observed call to the plain call. They are timed in turn, so other work on the machine affects both. */
 async function measure(rounds: number): Promise<number> {
   const times: number[][] = [[], []];
   for (let round = 0; round < rounds; round++) {

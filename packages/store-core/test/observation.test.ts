@@ -23,7 +23,7 @@ afterEach(() => {
 interface Published {
   readonly event: string;
   readonly call: StoreCall;
-  /** The call as it was then. */
+  /** The call at the time of the event. */
   readonly copy: StoreCall;
 }
 
@@ -52,7 +52,7 @@ const endsOf = (published: Published[]) =>
   published.filter(({ event }) => event.endsWith("asyncEnd")).map(({ copy }) => copy);
 
 test("without subscribers nothing is created and the driver is not accessed", async () => {
-  // First of all tests here: making stores may bring OpenTelemetry, which listens.
+  // This test must be the first one: creating stores may load OpenTelemetry, which subscribes.
   const untouchable = new Proxy({} as Driver, {
     get: (_, name) => {
       throw new Error(`asked for ${String(name)}`);

@@ -56,7 +56,7 @@ test("messages that are not ChatMessages need traits", async () => {
   // @ts-expect-error: traits are missing
   await openStores<Note>("memory:", { maxMessages: 3 });
   expectTypeOf(createMemoryStores({ traits })).toEqualTypeOf<StoreFactory<Note>>();
-  // A generic function, as an adapter's is.
+  // A generic function, like an adapter's.
   const adapters = { memory: createMemoryStores };
   const withTraits = () => openStores("memory:", { traits, adapters });
   expectTypeOf(withTraits).returns.resolves.toEqualTypeOf<StoreFactory<Note>>();

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 const run = promisify(execFile);
 const repository = join(import.meta.dirname, "../../..");
 
-/** Says whether the API is there and who listens, then writes and reads, with and without a listener. */
+/** Prints whether the API is installed and which channels have subscribers, then writes and reads with and without one. */
 const program = `
 import { createRequire } from "node:module";
 import { tracingChannel } from "node:diagnostics_channel";
@@ -42,7 +42,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "scrollback-spans-"));
   const copy = join(modules(), "@scrollback/store-core");
   await mkdir(copy, { recursive: true });
-  // A copy, as Node.js would look for packages beside what a link leads to.
+  // A copy, because Node.js would resolve packages beside the target of a link.
   await cp(join(import.meta.dirname, "../dist"), join(copy, "dist"), { recursive: true });
   await cp(join(import.meta.dirname, "../package.json"), join(copy, "package.json"));
   for (const dependency of ["lru-cache", "superjson"]) await link(dependency);

@@ -36,7 +36,7 @@ import {
 } from "../src/index.ts";
 
 const exporter = new InMemorySpanExporter();
-/** Throws where a test says so, as a processor of somebody's may. */
+/** Throws if a test requests it, as a user's processor may do. */
 const broken = { isBroken: false };
 const breakable: SpanProcessor = {
   onStart: () => {
@@ -50,7 +50,7 @@ const breakable: SpanProcessor = {
 };
 
 beforeAll(() => {
-  // Stores that are made before a provider is registered are seen, too.
+  // Stores created before the provider is registered create spans too.
   createMemoryStores();
   const spanProcessors = [breakable, new SimpleSpanProcessor(exporter)];
   trace.setGlobalTracerProvider(new BasicTracerProvider({ spanProcessors }));
@@ -62,7 +62,7 @@ const hello = { role: "user", content: "hello, secret harbour" } as const;
 const bytes = Buffer.byteLength(formatRecord("u", 0, JSON.stringify(hello)));
 const spans = () => exporter.getFinishedSpans();
 
-/** A memory driver that says of itself what is given, and runs `during` within each verb. */
+/** A memory driver that reports the given backend and target, and runs `during` within each request. */
 function driverOf(
   about: { backend?: string; target?: Driver["target"] },
   during: () => Promise<void> = async () => undefined,
@@ -236,7 +236,7 @@ test("a processor that throws breaks no call", async () => {
   await store.addMessages([hello]);
   expect(await store.listMessages()).toEqual([hello]);
   broken.isBroken = false;
-  // What diagnostics_channel meets in a subscriber it throws from the next tick.
+  // diagnostics_channel rethrows errors of subscribers in the next tick.
   await sleep(1);
 });
 

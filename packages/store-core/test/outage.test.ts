@@ -7,7 +7,7 @@ import {
   MemoryDriver,
 } from "../src/index.ts";
 
-/** A memory driver whose verbs first ask `fail`, with how many calls there were, whether to throw. */
+/** A memory driver that first calls `fail` with the number of calls so far, which decides whether the call throws. */
 function failing(fail: (calls: number) => ErrorClassification | undefined) {
   const memory = new MemoryDriver();
   const state = { calls: 0 };

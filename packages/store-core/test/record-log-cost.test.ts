@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { type CommitRequest, formatRecord, MemoryRecordLog, RecordLogDriver } from "../src/index.ts";
 
-/** A thread that keeps so many messages, one a commit, and trims at each. */
+/** A thread that keeps a number of messages, one per commit, and trims at each commit. */
 class FullThread {
   readonly #driver = new RecordLogDriver(new MemoryRecordLog());
   readonly #kept: number;
@@ -16,7 +16,7 @@ class FullThread {
     return this;
   }
 
-  /** The processor time of so many commits, in microseconds. */
+  /** The CPU time of a number of commits, in microseconds. */
   async measure(commits: number): Promise<number> {
     const before = process.cpuUsage();
     for (let commit = 0; commit < commits; commit++) await this.#commit();
@@ -48,12 +48,12 @@ class FullThread {
   }
 }
 
-/** The least of many measurements is the one that other work on the machine disturbed least. */
+/** Other work on the machine has disturbed the minimum of many measurements least. */
 const ROUNDS = 60;
 const COMMITS_A_ROUND = 256;
 /**
- * At rest the ratios are 1.1 and 1.2; other work on the machine takes memory's caches away from the larger thread. A commit whose
- * work grew with the thread, if only by a tenth of it, would be ten times as dear.
+ * On an idle machine the ratios are 1.1 and 1.2; other work evicts the larger thread from the CPU's caches. If the work of a
+ * commit grew with the thread, even by a tenth of it, a commit would cost ten times as much.
  */
 const MOST_A_THREAD_MAY_COST = 1.8;
 
@@ -69,7 +69,7 @@ test("C12 a commit to a thread of 100,000 messages takes the processor time of o
   expect(many / some, `${least} microseconds for ${COMMITS_A_ROUND} commits`).toBeLessThan(
     MOST_A_THREAD_MAY_COST,
   );
-  // A thread of 10 is known as a whole; of longer ones, each commit has one more row of the oldest to read.
+  // A thread of 10 messages is cached completely. For a longer thread, each commit reads one more row of the oldest messages.
   expect(many / few, `${least} microseconds for ${COMMITS_A_ROUND} commits`).toBeLessThan(
     MOST_A_THREAD_MAY_COST,
   );

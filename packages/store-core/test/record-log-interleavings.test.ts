@@ -4,13 +4,13 @@ import { addEach, contentsOf, DAY, THREAD, uniformScene, user } from "./record-l
 
 interface Meanwhile {
   readonly ttlMs?: number;
-  /** The keys of the late row and of the next one were deleted, so nothing tells whether the commit was made. */
+  /** The keys of the late row and of the next one were deleted, so the outcome of the commit is unknown. */
   readonly isUnknown?: true;
-  /** Returns the messages of the thread after it. */
+  /** Returns the messages of the thread afterwards. */
   play(store: MessageStore, wait: (ms: number) => void): Promise<string[]>;
 }
 
-/** What happened while a writer was paused after it read the end and before its insert. */
+/** The events while a writer was paused between its read of the end and its insert. */
 const meanwhile: Readonly<Record<string, Meanwhile>> = {
   "others wrote": {
     play: async (store) => {
@@ -119,7 +119,7 @@ test("a commit whose reply arrives days later keeps its message, which others ha
     expect(error).toMatchObject({ code: "UNAVAILABLE", retryable: false });
   });
   await isInserted.promise;
-  // The row above the late one has no content: its key is freed, and deleted.
+  // The row after the late one has no content, so its key is freed and deleted.
   await other.store.commit({ metadata: null });
   await addEach(other.store, 200, "other");
   wait(3 * DAY);

@@ -11,7 +11,7 @@ import {
   RecordLogDriver,
 } from "../src/index.ts";
 
-/** A command for both drivers. `actor` is which of two processes runs it on the log. */
+/** A command for both drivers. `actor` selects the process, of two, that runs it on the log. */
 type Command =
   | {
       kind: "commit";
@@ -137,7 +137,7 @@ async function play(
         const requests =
           step.repeat && last
             ? {
-                // The thread may have expired since: then the memory driver would begin it under the same revisions again.
+                // The thread may have expired since. Then the memory driver would create it again with the same revisions.
                 model: { ...last.model, newIncarnation: request.newIncarnation },
                 log: last.log,
               }

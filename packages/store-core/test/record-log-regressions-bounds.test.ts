@@ -12,7 +12,7 @@ import {
   user,
 } from "./record-log-scenes.ts";
 
-// What failed writes leave behind, what damaged rows can cause, and what a commit costs.
+// The remains of failed writes, the effects of damaged rows, and the cost of a commit.
 
 const MAX_ROW_BYTES = 64 * 1024;
 
@@ -79,7 +79,7 @@ async function fillThread({ store }: Process): Promise<void> {
   await store.addMessages([user("last"), user("very last")]);
 }
 
-/** Every version of a JSON text in which one number is `value`. */
+/** Every variant of a JSON text with one number replaced by `value`. */
 function* withOneNumber(json: string, value: number): Generator<string> {
   const numbers = [...json.matchAll(/(?<=[:,[])-?\d+(?=[,\]}])/g)];
   for (const { index, 0: old } of numbers) {
@@ -121,7 +121,7 @@ test.each([
 });
 
 describe("the work of a commit", () => {
-  /** CPU microseconds a commit takes once so many commits are kept: the best of several batches. */
+  /** The CPU time of a commit in microseconds when `kept` commits are kept: the best of several batches. */
   async function cpuPerCommit(kept: number): Promise<number> {
     const { store } = new Scene().open({ maxMessages: kept });
     await addEach(store, kept + 100, "u");

@@ -2,10 +2,10 @@ import { describe, expect, test } from "vitest";
 import type { Change } from "../src/index.ts";
 import { addEach, contentsOf, DAY, holdBack, type ProcessOptions, Scene, user } from "./record-log-scenes.ts";
 
-// Processes whose clock is wrong, and requests and replies that arrive days late.
+// Processes with a wrong clock, and requests and replies that arrive days late.
 
 describe("a process whose clock is 24 hours behind", () => {
-  /** It writes and trims between two commits of a process that trusts what it knows. */
+  /** Writes and trims in that process, between two commits of another process that uses its cache. */
   async function writeBesideSlowClock() {
     const scene = new Scene();
     const [right, behind] = [scene.open({ maxMessages: 10 }), scene.open({ maxMessages: 10, behind: DAY })];
@@ -47,7 +47,7 @@ test("C17 a row that arrives ten days late hides no message of the thread's next
 });
 
 describe("a process that is paused for three days", () => {
-  /** A paused process commits, or does not know whether it did. */
+  /** The outcome for a paused process: it has committed, or the outcome is unknown to it. */
   async function outcomeOf(commit: Promise<unknown>): Promise<"committed" | "unknown"> {
     try {
       await commit;
@@ -110,7 +110,7 @@ test("C17 a refused insert that arrives days late is not taken for the end of th
   const [paused, other] = [scene.open(options), scene.open(options)];
   await addEach(paused.store, 1, "first ");
   await addEach(other.store, 1, "winner ");
-  // The row that won comes with the refusal.
+  // The refusal returns the winning row.
   const held = holdBack(paused.log, ({ verb }) => verb === "insert", "reply");
   const adding = paused.store.addMessages([user("paused")]);
   await held.isReached;
@@ -141,7 +141,7 @@ test("C11 an amendment that arrives ten days late damages no message of the next
 describe("a read whose second page arrives ten days late", () => {
   const MESSAGES = 600;
 
-  /** What a process reads that is paused between two pages, while `meanwhile` happens. */
+  /** The result of a read whose process is paused between two pages while `meanwhile` runs. */
   async function readSlowly(options: ProcessOptions, meanwhile: (scene: Scene) => Promise<void>) {
     const scene = new Scene();
     const [writer, reader] = [scene.open(options), scene.open(options)];

@@ -2,11 +2,11 @@ import { expect, test } from "vitest";
 import { createStores, type LogRow, MemoryRecordLog, type RecordLog, RecordLogDriver } from "../src/index.ts";
 import { user } from "./record-log-scenes.ts";
 
-// One process with more operations under way, or more threads, than it remembers otherwise.
+// One process with more pending operations, or more threads, than its caches hold.
 
 const lost = new Error("the reply was lost");
 
-/** A log whose inserts pass a gate, before and after they take effect. */
+/** A log that calls a gate before and after each insert takes effect. */
 function gated(
   log: MemoryRecordLog,
   gate: {

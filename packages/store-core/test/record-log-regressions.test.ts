@@ -12,10 +12,10 @@ import {
   user,
 } from "./record-log-scenes.ts";
 
-// Threads in everyday use, whose dead and expired rows the backend deletes each day.
+// Threads in everyday use. The backend deletes their dead and expired rows each day.
 
 describe.each(["turns", "exact"] as const)("trimming %s, 40 messages a day", (trimming) => {
-  /** Compares the thread with the memory driver's after each of ten days. On day 3 `changes` are made as well. */
+  /** Compares the thread with the memory driver's after each of ten days. On day 3 it also commits `changes`. */
   async function compareForTenDays(...changes: Change[]): Promise<void> {
     const options = { maxMessages: 200, trimming };
     const scene = new Scene();

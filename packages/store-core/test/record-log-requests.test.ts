@@ -25,7 +25,7 @@ test("a commit is one insert, reading the newest messages is one read, and a fir
   const { open } = uniformScene();
   const a = open();
   await addEach(a.store, 200, "a");
-  // The first commit inserts a root too.
+  // The first commit also inserts a root.
   expect(verbsOf(a.log)).toEqual(["read", ...Array<string>(201).fill("insert")]);
   const b = open();
   await b.store.addMessages([user("b")]);
@@ -57,7 +57,7 @@ test("a writer that lost one race continues from the winning row without a read"
   await addEach(a.store, 3, "a");
   await addEach(b.store, 3, "b");
   a.log.requests.length = 0;
-  // Three rows of b's: the first is handed over, the end is read.
+  // Three rows of b: the refused insert returns the first one, and a read finds the end.
   await addEach(a.store, 1, "c");
   expect(verbsOf(a.log)).toEqual(["insert", "insert", "read", "insert"]);
   b.log.requests.length = 0;
@@ -81,7 +81,7 @@ test("a writer that catches up reads only the newest rows, at any thread length"
     return looks.splice(0);
   };
   expect(await add(3)).toEqual([8]);
-  // More than these: then it reads all that a first write has to know.
+  // With more rows, it reads as many as a first write needs.
   expect(await add(30)).toEqual([8, 80]);
   expect(await contentsOf(a.store)).toHaveLength(200 + 3 + 1 + 30 + 1);
 });

@@ -28,17 +28,17 @@ export type LogRequest = { readonly stream: string } & (
 
 type Hook = (request: LogRequest) => Promise<unknown> | undefined;
 
-/** The log as one process reaches it: records each request, and lets a test act before a request takes effect or after. */
+/** One process's access to the log. Records each request, and lets a test act before or after a request takes effect. */
 export class WatchedLog implements RecordLog {
   readonly capabilities;
   readonly requests: LogRequest[] = [];
   /** Runs before a request takes effect. */
   before: Hook = () => undefined;
-  /** Runs when a request has taken effect and its reply is on the way. */
+  /** Runs after a request has taken effect and before its reply arrives. */
   after: Hook = () => undefined;
   /** Replaces the result of an insert that took effect. */
   answer: (() => Promise<boolean>) | undefined;
-  /** What a row reads as. */
+  /** Replaces a row in the results of reads. */
   show: (row: LogRow) => LogRow = (row) => row;
   /** Whether inserts and amendments succeed without an effect. */
   isFrozen = false;
@@ -81,7 +81,7 @@ export class WatchedLog implements RecordLog {
     return { code: "UNAVAILABLE", message: "the connection is lost" };
   }
 
-  /** How many requests of a verb were sent. */
+  /** The number of sent requests with this verb. */
   count(verb: LogRequest["verb"]): number {
     return this.requests.filter((request) => request.verb === verb).length;
   }
@@ -95,19 +95,19 @@ export class WatchedLog implements RecordLog {
   }
 }
 
-/** One process: a driver of its own, and its store of the thread. */
+/** One process: its own driver, and its store of the thread. */
 export interface Process {
   readonly log: WatchedLog;
   readonly store: MessageStore;
 }
 
-/** What a process of a scene is opened with. */
+/** The options of a process of a scene. */
 export interface ProcessOptions extends StoreOptions {
-  /** By how many milliseconds the clock of the process is behind. */
+  /** The milliseconds by which the clock of the process is behind. */
   readonly behind?: number;
 }
 
-/** Processes that share one log, and a clock that moves only when told to. */
+/** Processes that share one log, and a clock that only the test moves. */
 export class Scene {
   readonly rows: MemoryRecordLog;
   now = Date.UTC(2030, 0, 1);
@@ -126,13 +126,13 @@ export class Scene {
     return { log, store: createStores(new RecordLogDriver(log, { clock }), options).open(THREAD) };
   }
 
-  /** Lets time pass; then the backend deletes all rows that have expired. */
+  /** Advances the clock; then the backend deletes all expired rows. */
   wait(ms: number): void {
     this.now += ms;
     this.rows.sweep(this.now);
   }
 
-  /** All texts that the backend holds. */
+  /** All texts in the backend. */
   textsAtRest(): string {
     return this.rows
       .rowsOf(THREAD)
@@ -140,13 +140,13 @@ export class Scene {
       .join("\n");
   }
 
-  /** The UTF-8 bytes of all heads and texts that the backend holds. */
+  /** The UTF-8 bytes of all heads and texts in the backend. */
   bytesAtRest(): number {
     return this.rows.rowsOf(THREAD).reduce((sum, row) => sum + bytesOf(row), 0);
   }
 }
 
-/** A scene whose processes are all opened with the same options. */
+/** A scene whose processes all have the same options. */
 export function uniformScene({ maxRowBytes, ...options }: StoreOptions & { maxRowBytes?: number } = {}): {
   readonly log: MemoryRecordLog;
   open(): Process;
@@ -165,12 +165,12 @@ export function bytesOf({ head, texts }: LogRow): number {
   return Buffer.byteLength(head) + texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
 }
 
-/** A thread in the memory driver, which tells what the same commits must come to. */
+/** A thread in the memory driver: the expected result of the same commits. */
 export function openReference(options: StoreOptions): MessageStore {
   return createMemoryStores(options).open(THREAD);
 }
 
-/** The first request that matches waits before it takes effect, or with `"reply"` its reply waits. */
+/** Holds the first matching request before it takes effect, or with `"reply"` its reply. */
 export function holdBack(
   log: WatchedLog,
   isHeld: (request: LogRequest) => boolean,
@@ -194,12 +194,12 @@ export const system = (content: string) => ({ role: "system" as const, content }
 export const user = (content: string) => ({ role: "user" as const, content });
 export const assistant = (content: string) => ({ role: "assistant" as const, content });
 
-/** The messages of a thread, as their text. */
+/** The texts of a thread's messages. */
 export async function contentsOf(store: MessageStore): Promise<string[]> {
   return (await store.listMessages()).map(({ content }) => String(content));
 }
 
-/** Adds so many user messages, each in a commit of its own. */
+/** Adds `count` user messages, each in a separate commit. */
 export async function addEach(store: MessageStore, count: number, prefix: string): Promise<string[]> {
   const contents = Array.from({ length: count }, (_, index) => `${prefix}${index}`);
   for (const content of contents) await store.addMessages([user(content)]);

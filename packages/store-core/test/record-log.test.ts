@@ -47,7 +47,7 @@ test("a thread with new writes is kept longer than the expiry of its first rows"
   expect(await contentsOf(open().store)).toEqual([]);
   expect(
     log.rowsOf(THREAD).map(({ number }) => number),
-    "the root stays for longer",
+    "the root is kept for longer",
   ).toEqual([1]);
   wait(30 * DAY);
   expect(log.rowsOf(THREAD)).toEqual([]);
@@ -87,7 +87,7 @@ test.each([
   });
   expect(revision).toMatch(/\.2$/);
   expect((await contentsOf(store)).filter((text) => text === "once")).toHaveLength(1);
-  // And no more is known of it than that: a later one under its id is another.
+  // A thread remembers a limited number of operations, so a later call with the same id is a new operation.
   await addEach(store, REMEMBERED_OPERATIONS, "later");
   await store.addMessages([user("again")], { operationId: "o" });
   expect((await contentsOf(store)).at(-1)).toBe("again");

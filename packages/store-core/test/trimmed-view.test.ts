@@ -47,7 +47,7 @@ describe.each([
     beforeRequest = () => writer.addMessages([user(`later ${++commits}`)]);
     const texts = textsOf(await list(createStores(driver, { maxMessages: 5 }).open("t")));
     expect(requests).toBeLessThanOrEqual(8);
-    // One revision: the newest messages without a gap, and with all five the system message that is kept.
+    // One revision: the newest messages without a gap; a read of all five also includes the pinned system message.
     const newest = texts.slice(wanted === 5 ? 1 : 0);
     const last = Number(newest.at(-1)?.slice("later ".length));
     const all = [

@@ -24,7 +24,7 @@ function numbersOf(bounds: SequenceBounds): number[] {
   return bounds.pinned === null ? run : [bounds.pinned, ...run];
 }
 
-/** Bounds that some history of commits leaves, and the kinds of its messages. */
+/** Bounds that a history of commits can produce, and the kinds of its messages. */
 const anyBounds = fc
   .tuple(fc.boolean(), fc.integer({ min: 1, max: 5 }), kinds)
   .map(([isPinned, first, list]): { bounds: SequenceBounds; kindAt: (sequence: number) => MessageKind } => ({

@@ -1,4 +1,4 @@
-// What the tests start as another process: node child.ts <job> <url> [argument…]
+// A program for tests with several processes: node child.ts <job> <url> [argument…]
 import { createDynamoStores } from "../src/index.ts";
 import { parseOptions } from "../src/options.ts";
 import { user } from "./messages.ts";
@@ -6,14 +6,14 @@ import { watchRequests } from "./requests.ts";
 
 const [job = "", url = "", ...rest] = process.argv.slice(2);
 
-/** What one writer did: how long each commit took, and how many requests all of them. */
+/** The report of one writer: the duration of each commit, and the total number of requests. */
 export interface WriterReport {
   readonly milliseconds: number[];
   readonly requests: number;
 }
 
 const jobs: Record<string, () => Promise<unknown>> = {
-  /** Adds messages to a thread by several writers at once, each with a client of its own that knows of no other. */
+  /** Adds messages to a thread by several concurrent writers, each with its own client. */
   async write() {
     const [threadId = "", name, writers, messages] = rest;
     return await Promise.all(
@@ -38,7 +38,7 @@ const jobs: Record<string, () => Promise<unknown>> = {
     await stores.setup();
   },
 
-  /** Tells what a first call's error says, and all that its cause holds. */
+  /** Prints the error of a first call, with the complete content of its cause. */
   async fail() {
     const { inspect } = await import("node:util");
     await using stores = createDynamoStores({ url });

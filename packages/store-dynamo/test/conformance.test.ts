@@ -14,6 +14,6 @@ test("the whole suite, and a setup that creates the table, need exactly what the
   const driver = connect(urlOf(newTableName(), (await server).url));
   await driver.setup?.();
   await driver.close();
-  // The table and its index are statements of their own.
+  // The policy has separate statements for the table and its index.
   expect(permissions).toEqual(new Set(Object.values(policy).flat()));
 });

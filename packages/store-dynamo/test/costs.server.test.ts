@@ -13,16 +13,16 @@ import { DynamoRecordLog } from "../src/dynamo-log.ts";
 import { user } from "./messages.ts";
 import { makeTable, type TestTable } from "./table.ts";
 
-// The figures here are those of docs/reference/store-dynamo.md: a change of one is a change of both.
+// These figures are also in docs/reference/store-dynamo.md: a change of one is a change of both.
 
 const server = startServer("dynamodb");
 let table: TestTable;
 /**
- * What each request took in capacity units. DynamoDB Local does not tell those of a batch of statements: its number of
- * statements stands for them, each of which takes a write unit for each KB of its row.
+ * The capacity units of each request. DynamoDB Local does not report them for a batch of statements, so the number of its
+ * statements is used. Each statement takes one write unit per KB of its row.
  */
 let consumed: { action: string; units: number }[] = [];
-/** How often each row was updated, by its number. */
+/** The number of updates of each row, by row number. */
 const updatesOfRow = new Map<string, number>();
 
 beforeAll(async () => {
@@ -53,7 +53,7 @@ afterAll(async () => {
 });
 
 const DAY = 24 * 60 * 60 * 1_000;
-/** The time for the driver; undefined for the real one. */
+/** The driver's time; undefined: the real time. */
 let wall: number | undefined;
 const clock: Clock = {
   wall: () => wall ?? Date.now(),
@@ -61,7 +61,7 @@ const clock: Clock = {
   sleep: (ms) => sleep(ms),
 };
 
-/** Stores of a process that knows of nothing yet. */
+/** Stores of a process with empty caches. */
 function coldStores(options?: StoreOptions) {
   const { raw: client, tableName } = table;
   return createStores(
@@ -70,7 +70,7 @@ function coldStores(options?: StoreOptions) {
   );
 }
 
-/** What an operation costs: the sum of units by action. */
+/** The cost of an operation: the sum of units by action. */
 async function unitsOf(operation: () => Promise<unknown>): Promise<Record<string, number>> {
   consumed = [];
   await operation();
@@ -157,7 +157,7 @@ describe("a listing", () => {
     consumed = [];
     await stores.deleteThread(store.threadId);
     const actions = consumed.map(({ action }) => action);
-    // Two looks before, and one for the rows.
+    // Two queries before the deletion, and one for the rows.
     expect(actions.filter((action) => action === "Query")).toHaveLength(2 + 1);
     expect(actions.filter((action) => action === "PutItem")).toHaveLength(1);
     expect(actions.filter((action) => action === "BatchExecuteStatement")).toHaveLength(2);
@@ -229,7 +229,7 @@ describe("trimming, clearing and expiry", () => {
     await fill(store, 120, "x".repeat(640));
     const { PutItem, BatchExecuteStatement, Query } = await unitsOf(() => store.clear());
     expect(PutItem).toBe(1);
-    // The row of the clear itself may be among them.
+    // The row of the clear itself may be included.
     expect(BatchExecuteStatement).toBeGreaterThanOrEqual(120);
     expect(BatchExecuteStatement).toBeLessThanOrEqual(121);
     expect(Query).toBeLessThanOrEqual(31);
@@ -240,7 +240,7 @@ describe("trimming, clearing and expiry", () => {
     const store = coldStores({ ttlMs: 10 * DAY }).open();
     await fill(store, 100, "Hello");
     updatesOfRow.clear();
-    // A commit in two hours, for two weeks.
+    // One commit every two hours for two weeks.
     for (let commit = 0; commit < 7 * 24; commit++) {
       wall += DAY / 12;
       await store.addMessages([user("Hello")]);

@@ -21,7 +21,7 @@ interface Template {
   };
 }
 
-/** The definitions of the table that the documentation shows. */
+/** The table definitions in the documentation. */
 export const shell = blocks("sh").join("\n");
 export const template: Template = json.find((block) => "Resources" in block);
 export const definition: CreateTableCommandInput = json.find((block) => "TableName" in block);
@@ -39,7 +39,7 @@ export const policy: Readonly<Record<string, string[]>> = Object.fromEntries(
   statements.map(({ Sid, Action }) => [Sid, Action.map((action) => action.replace("dynamodb:", ""))]),
 );
 
-/** What they are for. */
+/** The resource of the permissions. */
 export const resources: Readonly<Record<string, string[]>> = Object.fromEntries(
   statements.map(({ Sid, Resource }) => [Sid, [Resource].flat()]),
 );

@@ -25,7 +25,7 @@ afterAll(async () => {
 const textsIn = async (stores: StoreFactory, threadId: string) =>
   (await stores.open(threadId).listMessages()).map(({ content }) => String(content));
 
-/** Text that takes up so much of a row. */
+/** Text that uses the given number of bytes of a row. */
 const noise = (bytes: number) => randomBytes(bytes / 2).toString("hex");
 
 describe.concurrent("a server that never replies", () => {
@@ -73,7 +73,7 @@ runFactory<DynamoStoreOptions>({
   },
 });
 
-/** An endpoint whose queue of connections is full, so that the system answers no more of them. */
+/** An endpoint whose connection queue is full, so that the system accepts no more connections. */
 async function fullListener(): Promise<AsyncDisposable & { url: string }> {
   const program = `import { createServer } from "node:net";
 const server = createServer().listen(0, "127.0.0.1", 1, () => console.log(server.address().port));`;
@@ -163,7 +163,7 @@ describe("thread ids", () => {
 describe("sizes around an item's", () => {
   test("every message and every batch is stored, independent of the other content of its item", async () => {
     await using stores = createDynamoStores({ url: table.url });
-    // The longest ids: an operation id of control characters takes six times its bytes in a head.
+    // The longest ids: in a head, an operation id of control characters needs six times its bytes.
     const threadId = crypto.randomUUID().padEnd(1_024, "x");
     const store = stores.open(threadId);
     const KIB = 1_024;
@@ -173,7 +173,7 @@ describe("sizes around an item's", () => {
       (kib) => kib * KIB,
     );
     for (const size of sizes) await store.addMessages([user(noise(size))], { operationId: next() });
-    // Many small ones: a letter in the head for each.
+    // Many small messages: each adds one letter to the head.
     for (const count of [5_000, 7_000, 7_500, 8_000, 9_000]) {
       const batch: ChatMessage[] = Array.from({ length: count }, () => user(""));
       await store.replaceMessages(batch, { operationId: next() });

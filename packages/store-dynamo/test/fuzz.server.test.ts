@@ -38,7 +38,7 @@ const value = fc.oneof(
 );
 const anyDamage = fc.record({
   field: fc.constantFrom("h", "c", "c[0]", "x", "more"),
-  /** Undefined: the attribute is not there. */
+  /** Undefined: the attribute is missing. */
   value: fc.option(value, { nil: undefined }),
   /** The root, or the first or the last commit. */
   row: fc.constantFrom(0, 1, 3),

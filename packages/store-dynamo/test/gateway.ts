@@ -1,22 +1,22 @@
 import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** An answer as DynamoDB gives it. */
+/** An answer in the format of DynamoDB. */
 export interface Answer {
   readonly status: number;
   readonly body: object;
-  /** Whether the answer begins and never ends. */
+  /** Whether the answer begins but never ends. */
   readonly isEndless?: boolean;
 }
 
-/** An error as DynamoDB answers it. */
+/** An error answer of DynamoDB. */
 export function refusal(name: string, message = name, status = 400): Answer {
   return { status, body: { __type: `com.amazonaws.dynamodb.v20120810#${name}`, message } };
 }
 
 /**
- * Stands between a client and the server and answers some requests itself: DynamoDB Local never throttles, takes any
- * credentials and makes tables at once.
+ * A proxy between a client and the server that answers some requests itself, because DynamoDB Local never throttles, accepts
+ * any credentials and creates tables at once.
  *
  * @example
  * await using gateway = await openGateway(server.url);
@@ -24,9 +24,9 @@ export function refusal(name: string, message = name, status = 400): Answer {
  */
 export interface Gateway extends AsyncDisposable {
   readonly url: string;
-  /** What came so far, by action. */
+  /** The actions of the requests so far. */
   readonly seen: string[];
-  /** Asked for each request: what to answer, or undefined to pass it on. */
+  /** Called for each request. Returns the answer, or undefined to forward the request. */
   answer: (action: string) => Answer | undefined;
 }
 

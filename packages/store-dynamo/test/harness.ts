@@ -8,10 +8,10 @@ import { parseOptions } from "../src/options.ts";
 import { permissionFor, watchRequests } from "./requests.ts";
 import { makeTable, secret, type TestTable } from "./table.ts";
 
-/** The permissions that the drivers of {@link connect} in this process needed so far. */
+/** The permissions that the drivers of {@link connect} in this process have needed so far. */
 export const permissions = new Set<string>();
 
-/** A driver on a table. What a child process imports. */
+/** A driver on a table. Imported by child processes. */
 export function connect(url: unknown): RecordLogDriver {
   return open(String(url)).driver;
 }
@@ -22,7 +22,7 @@ function open(url: string): { driver: RecordLogDriver; requestCount: () => numbe
   return { driver: new RecordLogDriver(new DynamoRecordLog(connection)), requestCount };
 }
 
-/** What makes harnesses on a server, each with a table of its own. */
+/** Returns a function that creates harnesses on a server, each with its own table. */
 export function dynamoHarnesses(starting: Promise<RunningServer>): () => Promise<Harness> {
   return async () => {
     const { product, version, url: endpoint, host, port } = await starting;

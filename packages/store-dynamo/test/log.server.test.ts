@@ -21,7 +21,7 @@ afterAll(async () => {
 });
 
 const newStream = () => crypto.randomUUID();
-/** The number of a row that a driver inserts today. */
+/** A current row number of a driver. */
 const TODAY = Date.now() * 2048;
 const wholeStream = (stream: string) => log.read(stream, Number.POSITIVE_INFINITY, 1_000_000, false);
 

@@ -51,7 +51,7 @@ runFactory<DynamoStoreOptions>({
     };
     return {
       options: { client, tableName },
-      // The client itself connects anew after it was destroyed.
+      // The client reconnects after it was destroyed.
       use: async () => {
         if (isDestroyed) throw new Error("the client was destroyed");
       },

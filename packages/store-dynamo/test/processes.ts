@@ -5,7 +5,7 @@ import { promisify } from "node:util";
 const execute = promisify(execFile);
 const child = fileURLToPath(new URL("child.ts", import.meta.url));
 
-/** Has another process do a job of `child.ts`, and gives its result. Rejects where it fails. */
+/** Runs a job of `child.ts` in another process, and returns its result. Rejects if the job fails. */
 export async function inProcess<Result>(
   args: readonly string[],
   env: NodeJS.ProcessEnv = process.env,

@@ -24,7 +24,7 @@ runRecordLog({
         return new DynamoRecordLog({ client, tableName, owned: true });
       },
       requestCount: () => requests,
-      // As the server does at its leisure: DynamoDB Local takes 20 items in 10 seconds.
+      // Simulates the server's deletion, which is slow: DynamoDB Local deletes 20 items in 10 seconds.
       async sweep(stream) {
         const log = new DynamoRecordLog({ client: raw, tableName, owned: false });
         for (const { number, expiresAt = Infinity } of await log.read(stream, Infinity, 10_000, true)) {

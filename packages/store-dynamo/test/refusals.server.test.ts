@@ -38,7 +38,7 @@ function refuseFirst(gateway: Gateway, action: string, times: number, answer: An
   gateway.answer = (asked) => (asked === action && left-- > 0 ? answer : undefined);
 }
 
-/** With their names, for the tests' titles. */
+/** The answers with their names, for the test titles. */
 function named<More extends unknown[]>(...cases: [Answer, ...More][]) {
   return cases.map(([answer, ...more]) => {
     const name = String(Reflect.get(answer.body, "__type")).replace(/^.*#/, "");
@@ -85,13 +85,13 @@ describe.concurrent("a request that is rejected temporarily", () => {
       rejection(store.clear()),
     ]);
     for (const error of errors) expect(error).toMatchObject({ code: "UNAVAILABLE", retryable: true });
-    // 5 seconds by store-core, and what the SDK adds to the last attempt.
+    // 5 seconds of retries by store-core, and the SDK's retries of the last attempt.
     expect(performance.now() - start).toBeLessThan(12_000);
     gateway.answer = () => undefined;
     expect(await store.listMessages()).toEqual([user("1")]);
   });
 
-  /** Refuses 25 statements of a batch, not the batch. */
+  /** Accepts a batch, but refuses its 25 statements. */
   const refused = (Code: string): Answer => ({
     status: 200,
     body: { Responses: Array(25).fill({ Error: { Code, Message: Code } }) },

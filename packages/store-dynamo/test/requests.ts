@@ -1,9 +1,9 @@
 import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 
 /**
- * Watches over what a client sends: each request over HTTP, repetitions included.
+ * Counts the HTTP requests of a client, including retries.
  *
- * @returns how many there were so far.
+ * @returns a function that returns the number of requests so far.
  */
 export function watchRequests(
   client: DynamoDBClient,
@@ -16,13 +16,13 @@ export function watchRequests(
       seen(String(context.commandName).replace(/Command$/, ""));
       return await next(args);
     },
-    // Behind the SDK's retries.
+    // After the SDK's retry middleware.
     { step: "deserialize", priority: "low", name: "watchRequests" },
   );
   return () => count;
 }
 
-/** The permission that a request needs, as policies name it. The adapter sends no PartiQL but updates. */
+/** The permission that a request needs, by its name in policies. The adapter sends PartiQL only for updates. */
 export function permissionFor(action: string): string {
   return action === "BatchExecuteStatement" ? "PartiQLUpdate" : action;
 }

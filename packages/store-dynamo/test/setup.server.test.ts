@@ -19,7 +19,7 @@ import { tableServer } from "./table-server.ts";
 
 const { server, raw, ownTable, describeTable } = tableServer();
 
-/** Makes a table as one that listings cannot use. */
+/** Creates a table without the index that listings need. */
 async function createWithoutIndex(TableName: string): Promise<void> {
   const { GlobalSecondaryIndexes, AttributeDefinitions, ...definition } = tableDefinition(TableName);
   const [stream, number] = AttributeDefinitions;
@@ -71,7 +71,7 @@ describe("setup", () => {
       status: 200,
       body: { Table: { ...tableDefinition(TableName), TableStatus: "CREATING" } },
     };
-    // The first look finds no table, the next two one that is being made.
+    // The first request finds no table; the next two find a table in creation.
     gateway.answer = (action) =>
       action === "DescribeTable" && [2, 3].includes(++looks) ? creating : undefined;
     await using stores = createDynamoStores({ url: urlOf(TableName, gateway.url) });
@@ -183,7 +183,7 @@ describe("setup", () => {
       const { threads } = await stores.listThreads();
       return threads.map(({ threadId }) => threadId);
     };
-    // Roots that were there before are in it once it is filled.
+    // The filled index contains the roots that existed before.
     await expect.poll(listed, { timeout: 30_000 }).toEqual(["a"]);
   });
 
@@ -202,12 +202,12 @@ describe("setup", () => {
 
   test("lets the server delete rows of threads written before and after, which stay intact", async () => {
     const { TableName, url } = await ownTable();
-    // DynamoDB Local deletes no expired item of a table whose sparse index does not have it.
+    // DynamoDB Local does not delete an expired item that is missing in a sparse index of its table.
     await createWithoutIndex(TableName);
     await using stores = createDynamoStores({ url, maxMessages: 5 });
     await stores.setup();
     const log = new DynamoRecordLog({ client: await raw, tableName: TableName, owned: false });
-    // A process of 40 days ago: what it dated has expired by now.
+    // A process of 40 days ago: rows that it gave an expiry have expired by now.
     const past: Clock = {
       wall: () => Date.now() - 40 * DAY,
       monotonic: () => performance.now(),

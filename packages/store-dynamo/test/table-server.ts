@@ -3,7 +3,7 @@ import { startServer } from "@scrollback/conformance/servers";
 import { afterAll } from "vitest";
 import { clientOf, newTableName, urlOf } from "./table.ts";
 
-/** A server for the tests of one file, on which they make tables. */
+/** A server for the tests of one file, which create tables on it. */
 export function tableServer() {
   const server = startServer("dynamodb");
   const raw = server.then(({ url }) => clientOf(url));

@@ -3,17 +3,17 @@ import { CreateTableCommand, DeleteTableCommand, type DynamoDBClient } from "@aw
 import { parseOptions } from "../src/options.ts";
 import { tableDefinition } from "../src/setup.ts";
 
-// DynamoDB Local takes any credentials; they come to the clients as a user's would, through the standard chain.
+// DynamoDB Local accepts any credentials; the clients get them through the standard chain, as in production.
 export const secret = "the-secret-of-the-suite";
 process.env.AWS_ACCESS_KEY_ID = "suite";
 process.env.AWS_SECRET_ACCESS_KEY = secret;
 
-/** A table that nothing else uses, and a client of its own to look into it. */
+/** An unused table, and a separate client to inspect it. */
 export interface TestTable extends AsyncDisposable {
   readonly tableName: string;
   readonly url: string;
   readonly raw: DynamoDBClient;
-  /** The table's URL by way of another endpoint: a proxy. */
+  /** The table's URL through another endpoint: a proxy. */
   urlBy(endpoint: string): string;
 }
 
@@ -23,7 +23,7 @@ export function urlOf(tableName: string, endpoint: string): string {
   return `dynamodb://${tableName}?${new URLSearchParams({ region: "eu-central-1", endpoint })}`;
 }
 
-/** A client on an endpoint, as the stores open one. */
+/** A client on an endpoint, with the options of the stores' client. */
 export function clientOf(endpoint: string): DynamoDBClient {
   return parseOptions({ url: urlOf("none", endpoint) }).connection.client;
 }

@@ -4,11 +4,11 @@ import { afterAll } from "vitest";
 import { openGateway, refusal } from "./gateway.ts";
 import { connect, dynamoHarnesses } from "./harness.ts";
 
-// Its data is in a file, so that it survives a kill.
+// The data is in a file, so that it survives a kill.
 const server = startServer("dynamodb", { args: ["-dbPath", "/tmp"] });
 afterAll(async () => (await server).stop());
 
-/** DynamoDB Local never throttles: a gateway answers so in its place. */
+/** DynamoDB Local never throttles, so a gateway returns the throttling errors. */
 const throttling: Fault = async ({ backend, rounds }) => {
   await using gateway = await openGateway((await server).url);
   const table = new URL(String(backend.harness.childProcess?.data));

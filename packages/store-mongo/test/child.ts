@@ -1,4 +1,4 @@
-// What the tests start as another process: node child.ts <job> <namespace> [argument…]
+// A program for tests with several processes: node child.ts <job> <namespace> [argument…]
 import { writeSync } from "node:fs";
 import { createStores, RecordLogDriver } from "@scrollback/store-core";
 import { MongoRecordLog } from "../src/mongo-log.ts";
@@ -9,10 +9,10 @@ import { user } from "./messages.ts";
 
 const [job = "", data = "{}", ...rest] = process.argv.slice(2);
 const namespace: Namespace = JSON.parse(data);
-/** At once, so that what was said before a kill has been said. */
+/** Writes synchronously, so that a kill does not lose earlier output. */
 const say = (line: unknown) => writeSync(1, `${JSON.stringify(line)}\n`);
 
-/** What one writer did: how long each commit took, and how many inserts the slowest one needed. */
+/** The report of one writer: the duration of each commit, and the number of inserts of the commit with the most. */
 export interface WriterReport {
   readonly milliseconds: number[];
   readonly mostInserts: number;
@@ -25,7 +25,7 @@ const jobs: Record<string, () => Promise<void>> = {
     process.exit();
   },
 
-  /** Adds messages to a thread by several writers at once, each with a client of its own that knows of no other. */
+  /** Adds messages to a thread by several concurrent writers, each with its own client. */
   async write() {
     const [threadId = "", name, writers, messages] = rest;
     const reports = Array.from({ length: Number(writers) }, async (_, writer): Promise<WriterReport> => {
@@ -47,8 +47,8 @@ const jobs: Record<string, () => Promise<void>> = {
   },
 
   /**
-   * Changes a thread until it is killed, and prints the name of each change when it is acknowledged: batches of five, one in
-   * four so large that it is inserted in fragments; every tenth change drops all but itself.
+   * Changes a thread until it is killed, and prints the name of each acknowledged change. Each change is a batch of five
+   * messages. Every fourth batch is large enough for fragments; every tenth change drops all earlier messages.
    */
   async change() {
     const [threadId = "", name] = rest;

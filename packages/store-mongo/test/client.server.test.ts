@@ -22,7 +22,7 @@ afterAll(async () => {
   await (await server).stop();
 });
 
-/** A client of a user's, closed after the test, and options for stores on it. */
+/** A user's client, closed after the test, and options for stores on it. */
 function ownClient(options: MongoClientOptions = {}, url = collection.url) {
   const client = new MongoClient(url, { monitorCommands: true, ...options });
   onTestFinished(() => client.close());
@@ -33,7 +33,7 @@ function ownClient(options: MongoClientOptions = {}, url = collection.url) {
 
 const namesOf = (sent: SentCommand[]) => [...new Set(sent.map(({ name }) => name))].sort();
 
-/** Does everything that stores do: appends, trims, reads, expires, sets up. */
+/** Uses all operations of stores: append, trim, read, expiry, setup. */
 async function useStores(options: MongoStoreOptions): Promise<void> {
   await using stores = createMongoStores({ maxMessages: 5, ttlMs: 1e8, ...options });
   const store = stores.open();
@@ -99,7 +99,7 @@ describe("a caller's client", () => {
   });
 
   test("that did not find its server at first retries", async () => {
-    // Nothing listens there yet.
+    // No server listens there yet.
     const place = createServer();
     await new Promise<void>((resolve) => place.listen(0, "127.0.0.1", resolve));
     const { port } = place.address() as AddressInfo;
@@ -175,7 +175,7 @@ describe("concerns", () => {
     const sent = watchCommands(used.client);
     await using stores = createStores(new RecordLogDriver(new MongoRecordLog(used)));
     await stores.open().addMessages(users(1));
-    // A read, a root and the commit.
+    // The read, the root and the commit.
     const written = { writeConcern: { w: 1 } };
     expect(sent).toMatchObject([{ readConcern: { level: "local" } }, written, written]);
   });
@@ -192,7 +192,7 @@ describe("concerns", () => {
 });
 
 describe("a server without sessions", () => {
-  /** A proxy before the server whose greeting does not say that it has sessions. */
+  /** A proxy to the server that removes the support for sessions from the server's greeting. */
   async function withoutSessions(): Promise<string> {
     const { hostname, port } = new URL(collection.url);
     const field = Buffer.from("logicalSessionTimeoutMinutes");
@@ -202,7 +202,7 @@ describe("a server without sessions", () => {
       upstream.on("error", () => socket.destroy());
       socket.pipe(upstream);
       upstream.on("data", (chunk) => {
-        // The greeting comes in one piece.
+        // The greeting arrives in one chunk.
         for (let at = chunk.indexOf(field); at >= 0; at = chunk.indexOf(field)) chunk.write("x", at);
         socket.write(chunk);
       });

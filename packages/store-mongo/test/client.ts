@@ -2,7 +2,7 @@ import { RecordLogDriver } from "@scrollback/store-core";
 import { MongoRecordLog } from "../src/mongo-log.ts";
 import { parseOptions } from "../src/options.ts";
 
-/** A collection on a server. Plain data: it goes to child processes. */
+/** A collection on a server. Plain data, because it is sent to child processes. */
 export interface Namespace {
   readonly url: string;
   readonly database: string;
@@ -13,7 +13,7 @@ export function openLog(namespace: Namespace): MongoRecordLog {
   return new MongoRecordLog(parseOptions(namespace).collection);
 }
 
-/** A driver on a namespace. What a child process imports. */
+/** A driver on a namespace. Imported by child processes. */
 export function connect(data: unknown): RecordLogDriver {
   return new RecordLogDriver(openLog(data as Namespace));
 }

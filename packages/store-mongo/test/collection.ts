@@ -4,7 +4,7 @@ import { type Collection, MongoClient } from "mongodb";
 import type { RowDocument } from "../src/document.ts";
 import type { Namespace } from "./client.ts";
 
-/** A collection that nothing else uses, and a client of its own to look into it. */
+/** An unused collection, and a separate client to inspect it. */
 export interface TestCollection extends Namespace, AsyncDisposable {
   readonly rows: Collection<RowDocument>;
 }
@@ -25,10 +25,10 @@ export function makeCollection(url: string): TestCollection {
   };
 }
 
-/** The URL of a server by way of a proxy. */
+/** The URL of a server through a proxy. */
 export async function throughProxy(url: string, proxy: TcpProxy): Promise<string> {
   const faulty = new URL(await proxy.forwardUrl(url, 27017));
-  // The server may tell addresses that do not lead through the proxy.
+  // The server may report addresses that bypass the proxy.
   faulty.searchParams.set("directConnection", "true");
   return faulty.href;
 }

@@ -9,7 +9,7 @@ import { makeCollection, type TestCollection } from "./collection.ts";
 import { type SentCommand, takeNames, watchable, watchCommands } from "./commands.ts";
 import { user, users } from "./messages.ts";
 
-// The figures here are those of docs/reference/store-mongo.md: a change of one is a change of both.
+// These figures are also in docs/reference/store-mongo.md: a change of one is a change of both.
 
 const server = startServer("mongodb");
 let collection: TestCollection;
@@ -26,7 +26,7 @@ afterAll(async () => {
   await (await server).stop();
 });
 
-/** Stores of a process that knows of nothing yet, and the commands that it sends. */
+/** Stores of a process with empty caches, and a record of its commands. */
 function coldStores(options?: StoreOptions) {
   const { url, database, collectionName } = collection;
   const { collection: used } = parseOptions({ url: watchable(url), database, collectionName });
@@ -36,7 +36,7 @@ function coldStores(options?: StoreOptions) {
   return { stores: createStores(driver, options), sent };
 }
 
-/** What a command weighs on the wire, its session aside. */
+/** The size of a command on the wire, without its session. */
 const weight = ({ lsid, $clusterTime, ...command }: SentCommand) => JSON.stringify(command).length;
 
 describe("a commit", () => {
@@ -54,7 +54,7 @@ describe("a commit", () => {
       weights.push(weight(sent[0] as SentCommand));
     }
     const [few = 0, many = 0] = weights;
-    // The numbers in it have more digits.
+    // The numbers in the long thread's row have more digits.
     expect(Math.abs(many - few)).toBeLessThan(60);
   });
 
@@ -107,7 +107,7 @@ describe("a document", () => {
       .sort({ _id: -1 })
       .limit(1)
       .toArray();
-    // The thread's id has 36.
+    // The thread's id has 36 bytes.
     const rest = BSON.calculateObjectSize(row ?? {}) - (row?.texts.join("").length ?? 0);
     expect(rest).toBeLessThanOrEqual(bytes);
     expect(rest).toBeGreaterThan(bytes - 40);
@@ -227,7 +227,7 @@ describe("no path scans the collection", () => {
     let explained = 0;
     for (const { name, filter, sort, limit, updates = [] } of cold.sent) {
       if (name === "insert") continue;
-      // Updates are explained as queries with their filter and hint, which the server plans in the same way.
+      // An update is explained as a query with its filter and hint, because the server plans both in the same way.
       const queries =
         name === "find"
           ? [{ filter, sort, limit }]

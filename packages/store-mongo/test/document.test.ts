@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { keyOf, keysFrom, rootsIn, toDocument, toRow } from "../src/document.ts";
 
-/** Streams that may collide: short, made of digits and of the characters that have a meaning in a key. */
+/** Streams that may collide: short, with digits and with the characters that have a meaning in a key. */
 const stream = fc.string({
   unit: fc.constantFrom("a", ":", "%", "3", "A", "2", "5", "0", "/", "\0", "$", ".", "é", "😀"),
   minLength: 1,
@@ -11,7 +11,7 @@ const stream = fc.string({
 });
 const number = fc.oneof(fc.integer({ min: 1, max: 120 }), fc.maxSafeNat());
 
-/** Strings in the order of the server: by the bytes of their UTF-8. */
+/** The server's order of strings: by their UTF-8 bytes. */
 const order = (a: string, b: string) => Math.sign(Buffer.compare(Buffer.from(a), Buffer.from(b)));
 
 describe("keys", () => {
@@ -23,7 +23,7 @@ describe("keys", () => {
     );
   });
 
-  /** Whether a key is in a range, as the server compares. */
+  /** Whether a key is in a range, by the server's order. */
   const isIn = ({ $gte, $lt }: ReturnType<typeof keysFrom>, key: string) =>
     order($gte, key) <= 0 && order(key, $lt) < 0;
 
@@ -47,7 +47,7 @@ describe("keys", () => {
       }),
       { numRuns: 20_000 },
     );
-    // A stream whose name continues as the keys of another one do.
+    // A stream whose name looks like a key of another stream.
     expect(isIn(keysFrom("a", 0, Number.POSITIVE_INFINITY), keyOf("a:5", 1))).toBe(false);
   });
 

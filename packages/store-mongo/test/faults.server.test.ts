@@ -18,7 +18,7 @@ afterAll(() => server.stop());
 
 const collectionName = () => `suite-${crypto.randomUUID()}`;
 
-/** Stores on a collection of their own, through a proxy. */
+/** Stores on a separate collection, through a proxy. */
 async function proxiedStores(): Promise<{ proxy: TcpProxy; stores: StoreFactory } & AsyncDisposable> {
   const proxy = new TcpProxy();
   const url = await throughProxy(server.url, proxy);
@@ -38,7 +38,7 @@ describe("a server whose connections are lost", () => {
     const all = await Promise.all(Array.from({ length: 12 }, proxiedStores));
     const threads = all.map(({ stores, proxy }) => ({ proxy, store: stores.open() }));
     for (const { store } of threads) await store.addMessages(users(1));
-    // Longer than the least time between two looks at the server: the next look is taken as soon as the connection is lost.
+    // Longer than the minimum time between two server checks, so the next check runs as soon as the connection is lost.
     await sleep(300);
     for (let round = 0; round < 3; round++) {
       const reading = threads.map(({ store }) => store.listMessages());
@@ -162,7 +162,7 @@ test("ids with special characters of the server are separate threads", async () 
       metadata: { $set: { "a.b": id } },
     });
   }
-  // A root and a commit each.
+  // Each thread has a root and a commit.
   expect(await collection.rows.countDocuments()).toBe(2 * ids.length);
   await collection[Symbol.asyncDispose]();
 });

@@ -36,7 +36,7 @@ const value = fc.oneof(
 );
 const damage = fc.record({
   field: fc.constantFrom("head", "texts", "texts.0", "texts.1", "expiresAt", "more"),
-  /** Undefined: the field is not there. */
+  /** Undefined: the field is missing. */
   value: fc.option(value, { nil: undefined }),
   /** The root, or the first or the last commit. */
   index: fc.constantFrom(0, 1, 3),

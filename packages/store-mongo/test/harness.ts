@@ -7,7 +7,7 @@ import { type Namespace, openLog } from "./client.ts";
 import { makeCollection, throughProxy } from "./collection.ts";
 import { watchable, watchCommands } from "./commands.ts";
 
-/** What makes harnesses on a server, each on a collection of its own. */
+/** Returns a function that creates harnesses on a server, each with its own collection. */
 export function mongoHarnesses(starting: Promise<RunningServer>): () => Promise<Harness> {
   return async () => {
     const { product, version, url } = await starting;

@@ -90,7 +90,7 @@ describe("a log", () => {
     await log.amend(stream, [{ from: 1, to: 4, extend: { to: 2 ** 54, atLeast: now + 1_001 } }]);
     expect(await expiries()).toEqual([now + 1_000, 8.64e15, undefined]);
     await log.amend(stream, [{ from: 1, to: 4, extend: { to: null, atLeast: 2 ** 54 } }]);
-    expect(await expiries(), "the last date counts as any later time").toEqual([
+    expect(await expiries(), "the latest possible date is equal to any later time").toEqual([
       now + 1_000,
       undefined,
       undefined,

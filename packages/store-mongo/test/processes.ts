@@ -5,11 +5,11 @@ import type { Namespace } from "./client.ts";
 
 const program = fileURLToPath(new URL("child.ts", import.meta.url));
 
-/** Another process that does a job of `child.ts`. */
+/** Another process that runs a job of `child.ts`. */
 export class ChildJob {
   readonly #child: ChildProcess;
   readonly #ended: Promise<unknown>;
-  /** What it has said so far, a line each. */
+  /** Its output so far, by line. */
   readonly lines: string[] = [];
 
   constructor(job: string, { url, database, collectionName }: Namespace, ...rest: string[]) {
@@ -26,14 +26,14 @@ export class ChildJob {
     this.#ended = once(this.#child, "close");
   }
 
-  /** What it said last, as JSON, once it has ended. Rejects where it failed. */
+  /** Its last line, as JSON, after it has ended. Rejects if it failed. */
   async result<Result>(): Promise<Result> {
     await this.#ended;
     if (this.#child.exitCode !== 0) throw new Error(`the process ended with ${this.#child.exitCode}`);
     return JSON.parse(this.lines.at(-1) ?? "null");
   }
 
-  /** Ends it as a crash would, and returns when all that it said has come. */
+  /** Kills it, and returns when its complete output has arrived. */
   async kill(): Promise<void> {
     this.#child.kill("SIGKILL");
     await this.#ended;

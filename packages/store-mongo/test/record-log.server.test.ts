@@ -23,7 +23,7 @@ runRecordLog({
         return new MongoRecordLog(used);
       },
       requestCount: () => sent.length,
-      // As the server does once a minute where there is the index.
+      // Simulates the server, which does this once a minute if the index exists.
       async sweep(stream) {
         const _id = keysFrom(stream, 1, Number.POSITIVE_INFINITY);
         await rows.deleteMany({ _id, expiresAt: { $lte: new Date() } });

@@ -108,7 +108,7 @@ describe("expiry", () => {
     await lasting.open("lasting").addMessages(users(3));
     const dates = (await rowsOf(collection, "brief")).map(({ expiresAt }) => Number(expiresAt));
     expect(dates.length).toBeGreaterThan(3);
-    // Rows are kept for ttlMs or 24 hours, and 3 days, longer than the thread.
+    // Rows are kept longer than the thread: for ttlMs or 24 hours, plus 3 days.
     const kept = 3 * HOUR + 24 * HOUR + 72 * HOUR;
     for (const date of dates) expect(date).toBeGreaterThanOrEqual(before + kept);
     for (const date of dates) expect(date).toBeLessThan(before + kept + HOUR);
@@ -128,7 +128,7 @@ describe("expiry", () => {
     expect(blank.length).toBeGreaterThan(200 - 5 - REMEMBERED_OPERATIONS);
     const dated = rows.filter(({ expiresAt }) => expiresAt !== undefined);
     expect(dated.length).toBeGreaterThan(60);
-    // The newest operation ids are still needed.
+    // The rows with the newest operation ids are still needed.
     expect(dated.length).toBeLessThanOrEqual(200 - REMEMBERED_OPERATIONS);
     expect(dated).toEqual(blank.slice(0, dated.length));
     for (const { expiresAt } of dated) expect(Number(expiresAt)).toBeGreaterThan(Date.now() + 47 * HOUR);
@@ -136,7 +136,7 @@ describe("expiry", () => {
 
   test("the server deletes only rows past their date, and the thread stays intact", async () => {
     const collection = await ownCollection();
-    // A process of 40 days ago: what it dated has expired by now.
+    // A process of 40 days ago: rows that it gave an expiry have expired by now.
     const past: Clock = {
       wall: () => Date.now() - 40 * 24 * HOUR,
       monotonic: () => performance.now(),
@@ -153,7 +153,7 @@ describe("expiry", () => {
     const count = () => collection.rows.countDocuments();
     const before = await count();
     await stores.setup();
-    // The server looks once a minute.
+    // The server checks once a minute.
     await expect.poll(count, { timeout: 100_000, interval: 500 }).toBeLessThan(before - 50);
     expect(await rowsOf(collection, "expired")).toEqual([]);
     expect(await stores.open("expired").read()).toMatchObject({ entries: [], revision: null });

@@ -77,10 +77,10 @@ test("a process killed 20 times during its writes leaves whole writes, including
     const [name, last] = shown.at(-1) ?? [];
     expect(metadata).toBe(`${name} ${last}`);
     expect(name).toBe(`p${death}`);
-    // The change that was under way may have been made.
+    // The pending change may have taken effect.
     expect([acknowledged, acknowledged + 1]).toContain(Number(last));
   }
-  // Later commits blank what the dead processes left: uploads are given up after 64 commits and blanked at every 32nd.
+  // Later commits blank the remains of the dead processes: after 64 commits an upload is abandoned, and every 32nd commit blanks.
   await store.clear();
   for (let number = 0; number < REMEMBERED_OPERATIONS + 32; number++)
     await store.addMessages([{ role: "user", content: "after" }]);

@@ -2,7 +2,7 @@ import { RecordLogDriver } from "@scrollback/store-core";
 import { parseOptions } from "../src/options.ts";
 import { PostgresRecordLog } from "../src/postgres-log.ts";
 
-/** A table on a server. Plain data: it goes to child processes. */
+/** A table on a server. Plain data, because it is sent to child processes. */
 export interface Namespace {
   readonly url: string;
   readonly tableName: string;
@@ -12,7 +12,7 @@ export function openLog({ url, tableName }: Namespace): PostgresRecordLog {
   return new PostgresRecordLog(parseOptions({ url, tableName }).table);
 }
 
-/** A driver on a namespace. What a child process imports. */
+/** A driver on a namespace. Imported by child processes. */
 export function connect(data: unknown): RecordLogDriver {
   return new RecordLogDriver(openLog(data as Namespace));
 }

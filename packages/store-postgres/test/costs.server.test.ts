@@ -5,7 +5,7 @@ import { user } from "./messages.ts";
 import { type SentQuery, takeVerbs, watchedLog } from "./queries.ts";
 import { makeTable, type TestTable } from "./table.ts";
 
-// The figures here are those of docs/reference/store-postgres.md: a change of one is a change of both.
+// These figures are also in docs/reference/store-postgres.md: a change of one is a change of both.
 
 const server = startServer("postgres");
 let table: TestTable;
@@ -22,7 +22,7 @@ afterAll(async () => {
   await (await server).stop();
 });
 
-/** Stores of a process that knows of nothing yet, and the queries that it sends. */
+/** Stores of a process with empty caches, and a record of its queries. */
 function coldStores(options?: StoreOptions) {
   const { log, sent } = watchedLog(table);
   const driver = new RecordLogDriver(log);
@@ -47,7 +47,7 @@ describe("a commit", () => {
       sizes.push(...sent.map(sizeOf));
       expect(takeVerbs(sent)).toEqual(["INSERT"]);
     }
-    // The numbers in it have more digits.
+    // The numbers in the long thread's row have more digits.
     expect(Math.abs((sizes[1] ?? 0) - (sizes[0] ?? 0))).toBeLessThan(60);
   });
 
@@ -106,7 +106,7 @@ test.each([
   await store.addMessages(hello);
   const content = String(sent[0]?.values?.[3] ?? "");
   expect(content).toContain("Hello");
-  // The thread's id has 36.
+  // The thread's id has 36 bytes.
   const rest = sizeOf(sent[0] as SentQuery) - content.length;
   expect(rest).toBeLessThanOrEqual(bytes);
   expect(rest).toBeGreaterThan(bytes - 60);

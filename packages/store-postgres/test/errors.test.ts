@@ -42,7 +42,7 @@ describe("the classification of a SQLSTATE", () => {
 
   test("is undefined for unknown errors", () => {
     expect(classify(reply("XX000"))).toBeUndefined();
-    // An error of Node has a code of five letters, too.
+    // An error of Node.js also has a code of five letters.
     expect(classify(Object.assign(new Error("x"), { code: "EPERM" }))).toBeUndefined();
   });
 

@@ -3,7 +3,7 @@ import type { RunningServer } from "@scrollback/conformance/servers";
 import { type Namespace, openLog } from "./client.ts";
 import { makeTable } from "./table.ts";
 
-/** What makes harnesses on a server, each on a table of its own. */
+/** Returns a function that creates harnesses on a server, each with its own table. */
 export function postgresHarnesses(starting: Promise<RunningServer>): () => Promise<Harness> {
   return async () => {
     const { product, version, url } = await starting;

@@ -19,13 +19,13 @@ afterAll(async () => {
   await (await server).stop();
 });
 
-/** About the number of a commit of today. */
+/** Approximately the number of a current commit. */
 const FIRST = 3_680_000_000_000_000;
 
 const newStream = () => crypto.randomUUID();
 const whole = (stream: string) => log.read(stream, Number.POSITIVE_INFINITY, 10_000, false);
 
-/** How often PostgreSQL has written a version of each row of a stream: an update makes a new one elsewhere. */
+/** The location of the current version of each row of a stream. An update writes a new version to another location. */
 async function versions(stream: string): Promise<string[]> {
   const { rows } = await table.pool.query(
     `SELECT ctid::text AS place FROM ${table.quoted} WHERE stream = $1 ORDER BY number`,
@@ -166,6 +166,6 @@ describe("the indexes", () => {
     const plan = rows.join("\n");
     expect(plan).toContain(index);
     expect(plan).not.toContain("Seq Scan");
-    expect(plan, "one step a stream, and one to know that there are more").toContain("loops=101");
+    expect(plan, "one step per stream, and one to detect more streams").toContain("loops=101");
   });
 });

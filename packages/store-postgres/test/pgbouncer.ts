@@ -1,9 +1,9 @@
 import { type RunningServer, startServer } from "@scrollback/conformance/servers";
 
-/** A PgBouncer in transaction mode with its server, under the name of the pooler. */
+/** A PgBouncer in transaction mode with its server, reported under the name of the pooler. */
 export async function startPooled(...settings: string[]): Promise<RunningServer> {
   const server = await startServer("postgres");
-  // Containers reach each other by their addresses on the engine's network.
+  // Containers connect to each other by their addresses on the container engine's network.
   const address = (await server.exec(["hostname", "-i"])).trim().split(" ")[0];
   const target = `* = host=${address} port=5432 user=postgres`;
   const pooler = await startServer("pgbouncer", { args: [...settings, "[databases]", target] });

@@ -3,14 +3,14 @@ import { parseOptions } from "../src/options.ts";
 import { PostgresRecordLog } from "../src/postgres-log.ts";
 import type { Namespace } from "./client.ts";
 
-/** What a connection was asked. */
+/** A query that was sent on a connection. */
 export interface SentQuery {
   readonly text: string;
   readonly name?: string | undefined;
   readonly values?: unknown[] | undefined;
 }
 
-/** A class of connections that note in `sent` what they are asked. A pool takes it as its option `Client`. */
+/** A class of connections that record their queries in `sent`. A pool accepts it as its option `Client`. */
 export function watchedClient(sent: SentQuery[]): PoolConfig["Client"] {
   return class extends Client {
     override query(...asked: unknown[]) {
@@ -21,7 +21,7 @@ export function watchedClient(sent: SentQuery[]): PoolConfig["Client"] {
   } as unknown as PoolConfig["Client"];
 }
 
-/** A log, and the queries that it sends. */
+/** A log, and a record of its queries. */
 export function watchedLog(
   { url, tableName }: Namespace,
   sent: SentQuery[] = [],
@@ -31,7 +31,7 @@ export function watchedLog(
   return { log: new PostgresRecordLog(table), sent };
 }
 
-/** The verbs of the queries that were sent, which are then forgotten. */
+/** Returns the verbs of the recorded queries, and clears the record. */
 export function takeVerbs(sent: SentQuery[]): string[] {
   return sent.splice(0).map(({ text }) => text.split(" ")[0] ?? "");
 }

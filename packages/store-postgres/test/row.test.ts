@@ -17,7 +17,7 @@ const row: fc.Arbitrary<LogRow> = fc.record(
   { requiredKeys: ["number", "head", "texts"] },
 );
 
-/** A row as pg returns it: every value as text. */
+/** A row in pg's result format: every value as text. */
 function stored([_stream, ...columns]: unknown[]): StoredRow {
   return columns.map((value) => (value === null ? null : String(value))) as unknown as StoredRow;
 }

@@ -21,7 +21,7 @@ async function ownTable(define?: (tableName: string) => string): Promise<TestTab
   return table;
 }
 
-/** A user of its own, and the URL by which it logs in. */
+/** Creates a user, and returns the URL with its credentials. */
 async function newUser(pool: Pool, grants: (user: string) => string): Promise<string> {
   const name = `suite_${crypto.randomUUID().slice(0, 8)}`;
   await pool.query(`CREATE USER ${name}; ${grants(name)}`);
@@ -237,7 +237,7 @@ function blockThatBegins(words: string): string {
   return `${words}${block.split("```")[0]}`;
 }
 
-/** The partitioned table of the documentation, under another name. */
+/** The partitioned table of the documentation, with another name. */
 function partitioned(name: string): string {
   const [, definition = ""] = PARTITIONED.exec(page) ?? [];
   return definition.replace(/\bchats(_\d)?\b/g, (_, part = "") => `"${name}${part}"`);
@@ -256,7 +256,7 @@ describe("expiry", () => {
     const log = openLog(table);
     const driver = new RecordLogDriver(log, { clock });
     onTestFinished(() => driver.close());
-    // In the past, so that the server's clock finds it expired.
+    // In the past, so that it has expired by the server's clock.
     now -= 365 * 24 * HOUR;
     await createStores(driver, { ttlMs: HOUR }).open("old").addMessages(users(3));
     now += 365 * 24 * HOUR;

@@ -5,20 +5,20 @@ import { type StoredRow, toContent, toRow, toText } from "../src/row.ts";
 import { qualified, tableDefinition } from "../src/setup.ts";
 import type { Namespace } from "./client.ts";
 
-/** A table that nothing else uses, and a pool of its own to look into it. */
+/** An unused table, and a separate pool to inspect it. */
 export interface TestTable extends Namespace, AsyncDisposable {
   readonly pool: Pool;
-  /** The name in SQL. */
+  /** The quoted name for SQL. */
   readonly quoted: string;
   rows(stream: string): Promise<LogRow[]>;
   replaceTexts(stream: string, number: number, texts: readonly string[]): Promise<void>;
-  /** Deletes what expired of a stream. */
+  /** Deletes the expired rows of a stream. */
   sweep(stream: string): Promise<void>;
 }
 
 export const newTableName = () => `suite-${randomUUID()}`;
 
-/** Creates the table, unless `define` does something else. */
+/** Creates the table with the SQL of `define`; by default with the adapter's definition. */
 export async function makeTable(
   url: string,
   define = (tableName: string) => tableDefinition(undefined, tableName),

@@ -11,7 +11,7 @@ const commands = documentedRules("server").map((rule) => rule.slice(1));
 
 const whole = { entries: [{ message: user("a") }], metadata: "title" };
 
-/** Every kind of call that needs a command of its own. */
+/** Every kind of call that needs a separate command. */
 async function useEverything(url: string, keyPrefix: string): Promise<void> {
   await using stores = createRedisStores({ url, keyPrefix, maxMessages: 3, ttlMs: 60_000 });
   await using lasting = createRedisStores({ url, keyPrefix });
@@ -47,7 +47,7 @@ describe.each(["redis", "redis-7", "redis-6.2", "valkey"] as const)("on %s", (na
     const admin = opened(new Redis(server.url));
     await admin.call("ACL", "SETUSER", "agent", "reset", "on", ">secret", "~chats:*", ...rules);
     await admin.call("ACL", "LOG", "RESET");
-    // A user without EVAL gets on for as long as others have the scripts loaded.
+    // A user without EVAL could otherwise use scripts that other users have loaded.
     await admin.script("FLUSH");
     return `redis://agent:secret@${server.host}:${server.port}`;
   }

@@ -3,7 +3,7 @@ import { Cluster as Cluster5, Redis as Redis5 } from "ioredis-5";
 import { onTestFinished } from "vitest";
 import type { RedisClient } from "../src/options.ts";
 
-/** Both majors of ioredis. Their types differ in places that these tests do not touch. */
+/** Both majors of ioredis. Their types differ only in parts that these tests do not use. */
 export const majors = [
   { major: "ioredis 6", Redis, Cluster },
   {
@@ -13,7 +13,7 @@ export const majors = [
   },
 ];
 
-/** A client that is closed after the test, and whose lost connections nobody has to hear of. */
+/** A client that is closed after the test, and whose connection errors are ignored. */
 export function opened<C extends RedisClient>(client: C): C {
   client.on("error", () => undefined);
   onTestFinished(() => client.disconnect());

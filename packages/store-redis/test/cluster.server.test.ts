@@ -75,7 +75,7 @@ describe.each(majors)("a cluster with $major", ({ Cluster }) => {
 
   test("makes calls wait while it connects without an offline queue", async () => {
     const client = connect({ lazyConnect: true, enableOfflineQueue: false });
-    // A driver tries once; it is the stores that try again.
+    // A driver does not retry; the stores do.
     const driver = new RedisDriver({ client, keyPrefix: randomUUID(), owned: false });
     const read = { limit: 1, before: undefined, after: undefined, metadata: false, signal: undefined };
     const reads = () =>
@@ -179,8 +179,8 @@ describe.each(majors)("a cluster with $major", ({ Cluster }) => {
       }
     };
     const move = await beginMove(server, keysOf(keyPrefix, store.threadId));
-    // A client that learns late where the slots are asks nodes at random, the target too, which refuses while it does not
-    // own the slot: so the client takes a script for known there that the node has never run.
+    // A client with an outdated slot table sends requests to random nodes. The target node refuses them until it owns the slot.
+    // So the client assumes that this node knows a script which it has never run.
     Reflect.set(client, "refreshSlotsCache", (done?: () => void) => done?.());
     const [first, ...others] = move.keys;
     await move.migrate(first ?? "");

@@ -1,6 +1,6 @@
 import { registerHooks } from "node:module";
 
-// What `connection.ts` is in a process of its own, with ioredis 5 in the place of ioredis 6.
+// The same as `connection.ts`, in a separate process, with ioredis 5 instead of ioredis 6.
 registerHooks({
   resolve: (specifier, context, next) => next(specifier === "ioredis" ? "ioredis-5" : specifier, context),
 });

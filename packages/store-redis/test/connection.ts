@@ -18,23 +18,23 @@ interface SentinelLocation {
   readonly natMap: Record<string, Address>;
 }
 
-/** How to reach a server, a cluster, or a server behind Sentinel. Plain data: it goes to child processes. */
+/** The address of a server, a cluster, or a server with Sentinel. Plain data, because it is sent to child processes. */
 export type ServerLocation = { readonly url: string } | ClusterLocation | SentinelLocation;
 
 /** A namespace at a location. */
 export type Namespace = ServerLocation & { readonly keyPrefix: string };
 
-/** A driver on a namespace. What a child process imports. */
+/** A driver on a namespace. Imported by child processes. */
 export function connect(data: unknown): RedisDriver {
   return open(data as Namespace).driver;
 }
 
-/** A client and a driver that uses it alone. */
+/** A client, and the only driver that uses it. */
 export function open({ keyPrefix, ...location }: Namespace): { client: RedisClient; driver: RedisDriver } {
   const { client, owned } =
     "url" in location ? clientOf(location.url, undefined) : { client: clientAt(location), owned: false };
   const driver = new RedisDriver({ client, keyPrefix, owned });
-  // Such a client is handed in, so the test's to close; here its driver is all that the suite sees of it.
+  // The test must close a client that it passes in. The suite closes only the driver, so the driver closes the client.
   if (!owned) driver.close = async () => client.disconnect();
   return { client, driver };
 }

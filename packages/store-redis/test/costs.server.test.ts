@@ -33,7 +33,7 @@ function open(options: RedisStoreOptions = {}): { client: Redis; store: MessageS
   return { client, keyPrefix, store: createRedisStores({ client, keyPrefix, ...options }).open("a") };
 }
 
-/** What a commit costs in the steady state. More of it costs every user's every commit: think twice before raising this. */
+/** The commands of a commit in the steady state. A further command slows down every commit: avoid raising this. */
 const APPEND = { evalsha: 1, lindex: 1, hmget: 1, hset: 1, ltrim: 1, rpush: 1 };
 
 test("the number of commands of a commit is independent of the thread's length", async () => {
@@ -42,8 +42,8 @@ test("the number of commands of a commit is independent of the thread's length",
   expect(await commandsOf(client, () => store.addMessages(users(1)))).toEqual(APPEND);
   expect(await commandsOf(client, () => store.addMessages(users(400)))).toEqual(APPEND);
   await store.addMessages(users(200));
-  // The leading message may be the system's, and the first one that fits may be no user's: both are looked at, in one read
-  // where they lie side by side.
+  // The leading message may be a system message, and the first message that fits may not be a user message. The commit checks
+  // both, with one read if they are adjacent.
   expect(await commandsOf(client, () => store.addMessages(users(1)))).toEqual({ ...APPEND, lrange: 1 });
   expect(await commandsOf(client, () => store.addMessages(users(20)))).toEqual({ ...APPEND, lrange: 2 });
 });
@@ -138,7 +138,7 @@ test("the hash remembers operations while they can be sent again, and forgets th
   const { client, keyPrefix, store } = open();
   const { meta } = threadKeys(keyPrefix, "a");
   const write = (operationId: string) => store.addMessages([user("a")], { operationId });
-  /** As if all that was done so far was done long ago. */
+  /** Simulates that all commits so far are old. */
   const wait = async (commits: number) =>
     await client.hset(meta, "marks", `${commits} ${Date.now() - REMEMBERED_MS - 1_000}`);
   const first = await write("first");
@@ -158,7 +158,7 @@ test("the hash of a less busy thread stays within Redis's compact encoding", asy
   for (let round = 1; round <= 500; round++) {
     await store.addMessages([user("a")]);
     const marks = await client.hget(meta, "marks");
-    // A commit takes a second.
+    // Simulates one second per commit.
     const earlier = marks?.replaceAll(
       /(\d+) (\d+)/g,
       (_, commit: string, at: string) => `${commit} ${Math.max(0, Number(at) - 1_000)}`,

@@ -1,6 +1,6 @@
 import type { Redis } from "ioredis";
 
-/** How often each command ran during `work`, inside scripts too. */
+/** The number of runs of each command during `work`, also inside scripts. */
 export async function commandsOf(
   client: Redis,
   work: () => Promise<unknown>,

@@ -1,12 +1,12 @@
 import type { Redis } from "ioredis";
 import type { RedisClient } from "../src/options.ts";
 
-/** What a client sends of its own accord while it connects. */
+/** The commands that a client sends by itself while it connects. */
 const HANDSHAKE = new Set(["hello", "auth", "select", "client", "info", "readonly", "cluster"]);
 
 /**
- * Counts the requests of a client that has not connected yet, as writes to its sockets: a transaction or pipeline is one
- * request, as it goes out in one piece and waits once.
+ * Counts the requests of a client that has not connected yet, as writes to its sockets. A transaction or pipeline is one
+ * request, because it is sent as one write and waits once.
  */
 export function countRequests(client: RedisClient): () => number {
   let count = 0;

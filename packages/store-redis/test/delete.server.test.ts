@@ -50,7 +50,7 @@ function open() {
   };
 }
 
-/** What a deletion costs. */
+/** The cost of a deletion. */
 const DELETE = { evalsha: 1, hmget: 2, lindex: 1, time: 1, hgetall: 1, unlink: 1, hset: 1, pexpireat: 1 };
 
 test("C21 a deletion is one script at any thread length, and leaves one key without content for 10 seconds", async () => {

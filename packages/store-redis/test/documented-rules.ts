@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 
-/** The rules that the documentation gives for the least user, so that what is tested is what is told. */
+/** The documented rules for a user with minimal permissions, so that the tests use the documentation's text. */
 export function documentedRules(deployment: "server" | "cluster"): string[] {
   const page = readFileSync(new URL("../../../docs/reference/store-redis.md", import.meta.url), "utf8");
   const [definition = ""] = /^ACL SETUSER [^`]*/m.exec(page) ?? [];

@@ -12,7 +12,8 @@ vi.setConfig({ testTimeout: 120_000 });
 
 const primaryLost = { title: "primary lost, its replica takes over", backend: "Redis Sentinel" };
 
-// Replication is asynchronous: what the replica had not got is lost, acknowledged or not. Nothing else may be broken.
+// Replication is asynchronous: writes that the replica has not received are lost, even if acknowledged. All other promises
+// must hold.
 test(`${primaryLost.backend}: ${primaryLost.title}`, { meta: { fault: primaryLost } }, async ({ task }) => {
   await using server = await startRedisSentinel();
   const keyPrefix = randomUUID();
@@ -35,14 +36,14 @@ test(`${primaryLost.backend}: ${primaryLost.title}`, { meta: { fault: primaryLos
 const nodeLost = { title: "a node lost and back", backend: "Redis Cluster" };
 
 test(`${nodeLost.backend}: ${nodeLost.title}`, { meta: { fault: nodeLost } }, async ({ task }) => {
-  // What they acknowledge is on disk.
+  // The nodes acknowledge a write after writing it to disk.
   const starting = startRedisCluster("redis", ["--appendonly", "yes", "--appendfsync", "always"]);
   await using server = await starting;
   const harness = await redisClusterHarnesses(starting)();
   const clients = Array.from({ length: 3 }, () => harness.connect?.() ?? harness.driver);
   const figure = await underLoad(
     async () => {
-      // One of them has the thread.
+      // One of the nodes stores the thread.
       for (const node of server.nodes) {
         await node.kill();
         await sleep(300);

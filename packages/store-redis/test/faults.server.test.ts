@@ -29,7 +29,7 @@ describe.each(majors)("a client of $major that resends by itself", ({ Redis }) =
     for (let round = 1; round <= 5; round++) {
       proxy.set({ kind: "cut-reply", afterBytes: round - 1, times: 1 });
       await store.addMessages([user(String(round))]);
-      expect(proxy.mode.kind, "the cut struck").toBe("pass");
+      expect(proxy.mode.kind, "the cut interrupted a request").toBe("pass");
     }
     expect(await store.listMessages()).toEqual(["0", "1", "2", "3", "4", "5"].map(user));
   });
@@ -91,7 +91,7 @@ test("a read whose two parts have different revisions is repeated as one", async
   client.pipeline = () => {
     const both = pipeline();
     both.exec = async () => {
-      // Between the two commands, as where a packet ends between them, comes another client's commit.
+      // Another client commits between the two commands, as if a packet ended between them.
       const list = await client.lrange(`${keyPrefix}:{a}:messages`, 0, -1);
       interruptions += 1;
       await writer.commit({ append: [user("2")], metadata: 2 });

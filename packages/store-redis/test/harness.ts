@@ -7,10 +7,10 @@ import type { RedisClient } from "../src/options.ts";
 import { connect, type Namespace, open, type ServerLocation } from "./connection.ts";
 import { countRequests } from "./count-requests.ts";
 
-/** What other processes import: `connection.ts`, or a module that puts another ioredis below it. */
+/** The module that other processes import: `connection.ts`, or a module that replaces its ioredis. */
 const connectionModule = new URL("./connection.ts", import.meta.url);
 
-/** What makes harnesses on a server, each on a namespace of its own. */
+/** Returns a function that creates harnesses on a server, each with its own namespace. */
 export function redisHarnesses(
   starting: Promise<RunningServer>,
   module: URL = connectionModule,
@@ -25,7 +25,7 @@ export function redisHarnesses(
   };
 }
 
-/** What makes harnesses on a cluster, each on a namespace of its own. */
+/** Returns a function that creates harnesses on a cluster, each with its own namespace. */
 export function redisClusterHarnesses(
   starting: Promise<RedisCluster>,
   module: URL = connectionModule,
@@ -40,7 +40,7 @@ export function redisClusterHarnesses(
   };
 }
 
-/** What makes harnesses on a server behind Sentinel, each on a namespace of its own. */
+/** Returns a function that creates harnesses on a server with Sentinel, each with its own namespace. */
 export function redisSentinelHarnesses(starting: Promise<RedisSentinel>): () => Promise<Harness> {
   return async () => {
     const { product, version, connection } = await starting;
@@ -54,7 +54,7 @@ export function redisSentinelHarnesses(starting: Promise<RedisSentinel>): () => 
   };
 }
 
-/** Forwards each address, and tells where it can be reached now. */
+/** Forwards each address. The returned function maps an address to its forwarded one. */
 async function forwardAll(
   proxy: TcpProxy,
   addresses: readonly Address[],
@@ -88,7 +88,7 @@ async function harnessOn(
   const namespace: Namespace = { ...location, keyPrefix: `suite-${randomUUID()}` };
   const { client, driver } = open(namespace);
   const raw = rawClient(location);
-  // A test may kill the server below it.
+  // A test may kill the server of this client.
   raw.on("error", () => undefined);
   const proxy = new TcpProxy();
   const faultyNamespace: Namespace = { ...(await throughProxy(proxy)), keyPrefix: namespace.keyPrefix };

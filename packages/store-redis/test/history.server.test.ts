@@ -3,7 +3,7 @@ import { startServer } from "@scrollback/conformance/servers";
 import { afterAll } from "vitest";
 import { redisHarnesses } from "./harness.ts";
 
-/** A server that has on disk what it acknowledges, so that it may be killed. */
+/** A server that acknowledges a write after writing it to disk, so that a test can kill it. */
 const server = startServer("redis", { args: ["--appendonly", "yes", "--appendfsync", "always"] });
 afterAll(async () => (await server).stop());
 

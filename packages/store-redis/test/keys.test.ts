@@ -2,13 +2,13 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { parseFooter, threadIdOf, threadKeys } from "../src/keys.ts";
 
-/** Strings that are made to collide: short, of the characters that mean something in a key. */
+/** Strings that may collide: short, with the characters that have a meaning in a key. */
 const text = fc.string({
   unit: fc.constantFrom("a", ":", "{", "}", "%", "7", "B", "\0", "\n", "*", "😀"),
   minLength: 1,
 });
 
-/** What Redis Cluster hashes: what is between the first brace and the next closing one, unless that is nothing. */
+/** The hashed part of a key in Redis Cluster: the text between the first brace and the next closing one, unless empty. */
 function hashTag(key: string): string {
   const open = key.indexOf("{");
   const close = key.indexOf("}", open);

@@ -70,7 +70,7 @@ describe.each(majors)("a caller's client of $major", ({ Redis }) => {
   test("makes calls wait while it connects without an offline queue", async () => {
     const { proxy, url } = await throughProxy(server);
     const client = opened(new Redis(url, { lazyConnect: true, enableOfflineQueue: false }));
-    // A driver tries once; it is the stores that try again.
+    // A driver does not retry; the stores do.
     const driver = new RedisDriver({ client, keyPrefix: randomUUID(), owned: false });
     const reads = () => Promise.all(Array.from({ length: 20 }, () => driver.read(everything)));
     expect(await reads()).toEqual(Array(20).fill(NO_THREAD));
@@ -171,7 +171,7 @@ test("a process ends by itself once its stores are closed", async () => {
     console.log((await store.listMessages()).length);
     await stores.close();
   `;
-  // A process that goes on is killed, which fails.
+  // The timeout kills a process that does not end, and the test fails.
   const { stdout } = await run(process.execPath, ["--input-type=module", "--eval", program], {
     timeout: 40_000,
   });

@@ -26,13 +26,13 @@ describe.each(majors)("a cluster with $major", ({ Cluster }) => {
     const client = opened(new Cluster(server.startupNodes, { natMap: server.natMap }));
     const keyPrefix = randomUUID();
     const stores = createRedisStores({ client, keyPrefix });
-    // The slots are those of the ids, so another test's must be others.
+    // The ids determine the slots, so each test needs other ids.
     const ids = Array.from({ length: 120 }, (_, index) => `${randomUUID()} ${index}`).sort();
     await Promise.all(ids.map((id) => stores.open(id).commit({ append: [user(id)], metadata: id })));
     return { client, keyPrefix, stores, ids };
   }
 
-  /** All that is found, and the listing's pages; `between` is told of each cursor. */
+  /** The listed threads and the number of pages. `between` is called with each cursor. */
   async function list(
     stores: StoreFactory,
     between: (cursor: string, found: Set<string>) => unknown = () => {},
@@ -111,11 +111,11 @@ describe.each(majors)("a cluster with $major", ({ Cluster }) => {
   });
 
   test("C20 a thread is found on a primary that had no slots when the client connected", async () => {
-    // A primary without slots would otherwise become a replica.
+    // Without this option, a primary without slots would become a replica.
     await using own = await startRedisCluster("redis", ["--cluster-allow-replica-migration", "no"]);
     const nodes = own.nodes.map(({ host, port }) => opened(new Redis({ host, port })));
     const [first, , last] = await Promise.all(nodes.map((node) => node.call("CLUSTER", "MYID")));
-    // Of two nodes that claim a slot, the one of the higher epoch has it: a claim of the first that is still under way loses.
+    // If two nodes claim a slot, the node with the higher epoch gets it. So a pending claim of the first node loses.
     await nodes[2]?.call("CLUSTER", "BUMPEPOCH");
     const epochs = async () =>
       await Promise.all(
@@ -150,7 +150,7 @@ describe.each(majors)("a cluster with $major", ({ Cluster }) => {
     const { cursor = "" } = await stores.listThreads({ limit: 10 });
     const left = [cursor.split(".")[0], "f".repeat(16), ...cursor.split(".").slice(2)].join(".");
     await expect(stores.listThreads({ cursor: left })).resolves.toMatchObject({ threads: [] });
-    // Once it has left, the others have taken its slots.
+    // After a server has left, the other servers own its slots.
     const taken = ["e".repeat(16), ...left.split(".").slice(1)].join(".");
     const found = new Set<string>();
     for (let next: string | undefined = taken; next !== undefined; ) {

@@ -23,7 +23,7 @@ const clients: RedisClient[] = [];
 afterAll(() => {
   for (const client of clients) client.disconnect();
 });
-/** A client that is handed in. Of a cluster, ioredis would print the errors that nobody listens to. */
+/** A caller's client. For a cluster, ioredis would print errors without a listener. */
 const handingIn = (connect: () => RedisClient) => () => {
   const client = connect().on("error", () => undefined);
   clients.push(client);
@@ -35,7 +35,7 @@ describe.each(majors)("with a caller's client of $major", ({ Redis, Cluster }) =
   const noQueue = { enableOfflineQueue: false };
   const brief = { maxRetriesPerRequest: 0, retryStrategy: () => 200 };
   const refused = [`${address.host}:${address.port}`, "(ECONNREFUSED)"] as const;
-  // ioredis keeps to itself why it reaches no sentinel and no first node.
+  // ioredis does not report why it cannot connect to a sentinel or to the first node.
   const unknown = [`${address.host}:${address.port}`] as const;
   const sentinels = { sentinels: [address], name: "main", ...noQueue, ...brief };
   runFactory<{ client: RedisClient }>({

@@ -8,7 +8,7 @@ import { createRedisStores, type RedisStoreOptions } from "../src/index.ts";
 import { user, users } from "./messages.ts";
 import { rejection } from "./rejection.ts";
 
-/** What holds of a factory that was given a `url`, whichever major of ioredis is installed. */
+/** Declares the tests of a factory with a `url`, which must pass with any supported major of ioredis. */
 export function declareOwnClientTests(major: string): void {
   let server: RunningServer;
   beforeAll(async () => {
@@ -58,7 +58,7 @@ export function declareOwnClientTests(major: string): void {
       const start = performance.now();
       await stores.close();
       expect((await waiting).code).toBe("CLOSED");
-      // Else it would be told after 5 seconds of attempts.
+      // Without close, the call would fail after 5 seconds of attempts.
       expect(performance.now() - start).toBeLessThan(2_500);
     });
 
@@ -91,7 +91,7 @@ export function declareOwnClientTests(major: string): void {
       await using beyond = createRedisStores({ url: new URL("/99", server.url).href, keyPrefix });
       const store = beyond.open("a");
       const calls = [() => store.addMessages([user("lost")]), () => store.listMessages(), () => store.read()];
-      // All at once on a new connection, and again on one that is known.
+      // Concurrently on a new connection, then again on an established one.
       for (const errors of [
         await Promise.all(calls.map((call) => rejection(call()))),
         [await rejection(store.read())],

@@ -2,7 +2,7 @@ import { TcpProxy } from "@scrollback/conformance";
 import type { RunningServer } from "@scrollback/conformance/servers";
 import { onTestFinished } from "vitest";
 
-/** A proxy before a server, which ends with the test, and the server's URL through it. */
+/** A proxy to a server, which is closed after the test, and the server's URL through it. */
 export async function throughProxy(server: RunningServer): Promise<{ proxy: TcpProxy; url: string }> {
   const proxy = new TcpProxy();
   onTestFinished(() => proxy.close());

@@ -1,7 +1,7 @@
 import type { StoreError } from "@scrollback/store-core";
 import { expect } from "vitest";
 
-/** What a call rejected with. */
+/** The error that a call rejected with. */
 export async function rejection(call: Promise<unknown>): Promise<StoreError> {
   return await call.then(
     () => expect.unreachable("it succeeded"),

@@ -31,18 +31,18 @@ describe.each(majors)("Sentinel with $major", ({ Redis }) => {
           try {
             const connection = connections;
             await store.addMessages([user(`${number} a`), user(`${number} b`)]);
-            // WAIT speaks of its own connection's writes only: of none, where that is a new one.
+            // WAIT refers only to the writes of its own connection. A new connection has none.
             const replicas = await client.wait(1, 200);
             if (replicas >= 1 && connection === connections) confirmed.push(`${number} a`, `${number} b`);
           } catch {
-            // Longer than the 5 seconds in which a call is tried again: it may have happened, whole, or not.
+            // The failover took longer than the 5 seconds of retries: the batch was stored completely or not at all.
           }
         }
       })();
       await expect.poll(() => confirmed.length, { timeout: 10_000 }).toBeGreaterThan(20);
       if (kind === "ordered") await server.failover();
       else await (await server.master()).kill();
-      // Nobody confirms while there is no second node: what counts is that writing goes on.
+      // Without a second node no write is confirmed, so the test checks only that writing continues.
       const before = await lengthOf(store);
       await expect.poll(() => lengthOf(store), { timeout: 30_000 }).toBeGreaterThan(before + 20);
       isDone = true;

@@ -3,22 +3,22 @@ import { Redis } from "ioredis";
 import { threadKeys } from "../src/keys.ts";
 import { opened } from "./clients.ts";
 
-/** A slot on its way from the node that has these keys to the next one. */
+/** The move of a slot from the node with these keys to another node. */
 export interface SlotMove {
   readonly keys: readonly string[];
   readonly target: Redis;
   migrate(key: string): Promise<unknown>;
-  /** Migrates what is left in the slot, which other threads may share, and gives it to the target. */
+  /** Migrates the remaining keys of the slot, which other threads may share, and assigns the slot to the target. */
   end(): Promise<void>;
 }
 
-/** The keys that a thread has while it is there. */
+/** The keys of an existing thread. */
 export function keysOf(keyPrefix: string, threadId: string): string[] {
   const { messages, meta } = threadKeys(keyPrefix, threadId);
   return [messages, meta];
 }
 
-/** Begins to move the slot of these keys, as a reshard does. @param port of the node to move it to; default: the next one. */
+/** Begins to move the slot of these keys, like a reshard. @param port of the target node; default: the next node. */
 export async function beginMove(
   server: RedisCluster,
   keys: readonly string[],

@@ -5,11 +5,11 @@ import { Redis } from "ioredis";
 import { afterAll } from "vitest";
 import { redisHarnesses } from "./harness.ts";
 
-// What it acknowledges is on disk.
+// The server acknowledges a write after writing it to disk.
 const server = startServer("redis", { args: ["--appendonly", "yes", "--appendfsync", "always"] });
 afterAll(async () => (await server).stop());
 
-/** Clients under a load while an administrator does something to the server. */
+/** Clients under load while an administrator changes the server. */
 const administered =
   (act: (admin: Redis, rounds: number) => Promise<void>, retryable = true): Fault =>
   async ({ backend, rounds }) => {
@@ -41,7 +41,7 @@ runFaults({
         await admin.config("SET", "maxmemory", "0");
         await sleep(100);
       }
-      // Trying again helps nobody before someone makes room.
+      // A retry cannot succeed before someone frees space.
     }, false),
   },
 });

@@ -122,7 +122,7 @@ describe.each(["redis", "redis-7", "redis-6.2", "valkey"] as const)("%s", (name)
       };
       for (let number = 1; number <= 200; number++) expect(await commit(number)).toBe("committed");
       for (const number of [1, 100, 200]) expect(await commit(number)).toBe("repeated");
-      // As if that were long ago.
+      // Simulates that these commits are old.
       await client.hset(threadKeys(keyPrefix, nothing.threadId).meta, "marks", "200 1");
       for (let number = 201; number <= 240; number++) expect(await commit(number)).toBe("committed");
       for (const number of [177, 240]) expect(await commit(number)).toBe("repeated");

@@ -23,12 +23,12 @@ test("after a restore, lost revisions and cursors can be repeated; copies of the
   expect(await store.addMessages([user("after the restore")])).toBe(lost);
   expect((await store.read({ after: newer })).entries).toEqual([]);
   await restored.copyThread("a", "a", { target: fresh });
-  expect(await store.commit({ drop: 1 }, { expectedRevision: lost }), "is accepted").not.toBeNull();
+  expect(await store.commit({ drop: 1 }, { expectedRevision: lost }), "it is accepted").not.toBeNull();
 
   const copy = fresh.open("a");
   expect(await failure(copy.commit({ drop: 1 }, { expectedRevision: lost }))).toMatchObject({
     code: "CONFLICT",
   });
   const seen = (await copy.read({ after: newer })).entries.map(({ message }) => message.content);
-  expect(seen, "from the beginning").toEqual(["before the backup", "after the restore"]);
+  expect(seen, "read from the beginning").toEqual(["before the backup", "after the restore"]);
 });

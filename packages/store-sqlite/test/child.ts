@@ -1,4 +1,4 @@
-// What the tests start as another process: node child.ts <job> <path of the database> <name>
+// A program for tests with several processes: node child.ts <job> <path of the database> <name>
 import { writeSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { StoreError } from "@scrollback/store-core";
@@ -7,11 +7,11 @@ import { user } from "./messages.ts";
 
 const [job = "", path = "", name = ""] = process.argv.slice(2);
 const url = `sqlite:${path}`;
-/** At once, so that what was said before a kill has been said. */
+/** Writes synchronously, so that a kill does not lose earlier output. */
 const say = (line: string) => writeSync(1, `${line}\n`);
 
 const jobs: Record<string, () => Promise<void>> = {
-  /** Adds batches of 200 messages until it is killed, and says the number of each that was acknowledged. */
+  /** Adds batches of 200 messages until it is killed, and prints the number of each acknowledged batch. */
   async write() {
     const store = createSqliteStores({ url }).open("thread");
     for (let batch = 1; ; batch++) {
@@ -23,7 +23,7 @@ const jobs: Record<string, () => Promise<void>> = {
     }
   },
 
-  /** Begins and deletes one thread, 40 times, and lists all in between. */
+  /** Creates and deletes one thread 40 times, and lists all threads in between. */
   async delete() {
     await using stores = createSqliteStores({ url });
     for (let turn = 1; turn <= 40; turn++) {
@@ -35,7 +35,7 @@ const jobs: Record<string, () => Promise<void>> = {
     }
   },
 
-  /** Deletes the thread, having said so. */
+  /** Prints a line, then deletes the thread. */
   async remove() {
     await using stores = createSqliteStores({ url });
     await stores.setup();
@@ -43,12 +43,12 @@ const jobs: Record<string, () => Promise<void>> = {
     await stores.deleteThread("thread");
   },
 
-  /** Takes the write lock, says so, and holds it until it is killed. */
+  /** Takes the write lock, prints a line, and holds the lock until it is killed. */
   async lock() {
     const database = new DatabaseSync(path);
     database.exec("BEGIN IMMEDIATE");
     say("locked");
-    // Something has to hold the connection: one that is collected lets go of its locks.
+    // The timer references the connection, because a garbage-collected connection releases its locks.
     setInterval(() => database.exec("SELECT 1"), 1_000);
   },
 
@@ -61,7 +61,7 @@ const jobs: Record<string, () => Promise<void>> = {
     }
   },
 
-  /** Adds messages until one fails, and says how many there are then and what the error was. */
+  /** Adds messages until one fails, then prints the number of messages and the error. */
   async fill() {
     const store = createSqliteStores({ url }).open("thread");
     for (let added = 0; ; added++) {

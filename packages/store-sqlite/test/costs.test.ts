@@ -6,7 +6,7 @@ import { useScratch } from "./scratch.ts";
 
 const scratch = useScratch();
 
-/** A database that notes each statement when it runs: its first word, and the table that it is about. */
+/** A database that records each executed statement: its first word and its table. */
 class Watched extends DatabaseSync {
   readonly ran: string[] = [];
   /** Called before a statement runs. */
@@ -29,7 +29,7 @@ class Watched extends DatabaseSync {
     return statement;
   }
 
-  /** What ran during `work`. */
+  /** The statements that ran during `work`. */
   async during(work: () => Promise<unknown>): Promise<string[]> {
     this.ran.length = 0;
     await work();
@@ -43,7 +43,7 @@ beforeEach(() => {
   return () => client.close();
 });
 
-/** What an append of one message runs in the steady state. More of it costs every user's every commit: think twice. */
+/** The statements of an append of one message in the steady state. A further statement slows down every commit: avoid it. */
 const APPEND = [
   "BEGIN IMMEDIATE",
   "SELECT threads",

@@ -17,7 +17,7 @@ afterEach(() => {
 const tables = ["threads", "commits", "messages", "metadata"];
 const rows = () => tables.map((table) => scratch.query(`SELECT 1 FROM scrollback_${table}`).length);
 
-/** In which files a word stands. */
+/** The files that contain a word. */
 const grep = (word: string): string[] =>
   readdirSync(scratch.directory).filter((name) => readFileSync(join(scratch.directory, name)).includes(word));
 
@@ -107,7 +107,7 @@ test("C21 a deleted thread of 100,000 messages disappears for readers at once, a
   const deleting = stores.deleteThread("a").finally(() => {
     isDone = true;
   });
-  // In time of the processor: on a busy machine any step takes long by the clock.
+  // CPU time, because on a busy machine any step may take long in real time.
   let last = process.cpuUsage();
   while (!isDone) {
     await setImmediate();
@@ -117,10 +117,10 @@ test("C21 a deleted thread of 100,000 messages disappears for readers at once, a
   }
   await deleting;
   await watching;
-  // Read as empty while nearly all of its messages were still there.
+  // The thread was read as empty while most of its messages were still stored.
   expect(Math.max(...seen)).toBeGreaterThan(count / 2);
   expect(seen.size).toBeGreaterThan(count / 1_000 / 4);
-  // A step takes some milliseconds, and the look at the table as much; all at once would take most of a second.
+  // A step takes a few milliseconds, and so does the query of the table. A single step would take almost a second.
   expect(longest).toBeLessThan(100);
   expect(left()).toBe(1);
   expect(grep("hello 99999")).toEqual([]);

@@ -8,7 +8,7 @@ import { useScratch } from "./scratch.ts";
 
 const scratch = useScratch();
 
-/** Whether a word stands in any of the files. */
+/** Whether any of the files contains a word. */
 const isInFiles = (word: string): boolean =>
   readdirSync(scratch.directory).some((name) => readFileSync(join(scratch.directory, name)).includes(word));
 const isInTables = (): boolean =>
@@ -53,8 +53,8 @@ test.each(Object.entries(atCheckpoint))(
     await store.commit({ append: [user("private")], metadata });
     await drop(store);
     expect(isInTables()).toBe(false);
-    expect(isInFiles("private"), "the write-ahead log").toBe(true);
-    // Of any thread: the log is that of the whole file.
+    expect(isInFiles("private"), "in the write-ahead log").toBe(true);
+    // A commit to any thread has this effect, because the file has one log.
     await stores.open("another").addMessages([user("x")]);
     await stores.open("another").clear();
     expect(isInFiles("private")).toBe(false);

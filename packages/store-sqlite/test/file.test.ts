@@ -164,7 +164,7 @@ describe("a full disk", () => {
   });
 });
 
-/** Runs a step as a user whom file modes bind: root may do anything. */
+/** Runs a step as a user with restricted file access, because root ignores file modes. */
 async function asOrdinaryUser<T>(step: () => Promise<T>): Promise<T> {
   if (process.geteuid?.() !== 0) return await step();
   process.seteuid?.("nobody");

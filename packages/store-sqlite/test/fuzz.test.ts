@@ -15,7 +15,7 @@ const columns = {
   scrollback_metadata: ["record"],
 };
 
-/** A value as SQL. */
+/** A value as an SQL literal. */
 const value = fc.oneof(
   fc.constantFrom(
     "NULL",
@@ -41,7 +41,7 @@ const column = fc.constantFrom(
   ...Object.entries(columns).flatMap(([table, names]) => names.map((name) => [table, name] as const)),
 );
 
-/** The condition for the first or the last row that a thread has in a table. */
+/** The SQL condition for the first or the last row of a thread in a table. */
 function placeOf(table: string, id: string, isLast: boolean): string {
   if (table === "scrollback_threads") return `id = '${id}'`;
   const thread = `thread = (SELECT key FROM scrollback_threads WHERE id = '${id}')`;
@@ -65,7 +65,7 @@ test("C16 reading a thread with a damaged row succeeds or fails with CORRUPT at 
       try {
         scratch.exec(`UPDATE ${table} SET ${name} = ${damage} WHERE ${placeOf(table, id, isLast)}`);
       } catch {
-        // The tables are strict: SQLite itself refuses it.
+        // The tables are strict, so SQLite rejects the value.
         return;
       }
       const start = performance.now();

@@ -8,12 +8,12 @@ import { toStored } from "../src/text.ts";
 
 export const TABLE_PREFIX = "scrollback_";
 
-/** A driver on the file at `path`. What a child process imports. */
+/** A driver on the file at `path`. Imported by child processes. */
 export function connect(path: unknown): SqliteDriver {
   return new SqliteDriver({ path: String(path), synchronous: "full" }, TABLE_PREFIX);
 }
 
-/** A harness on a database file of its own. */
+/** A harness on a separate database file. */
 export async function createSqliteHarness(): Promise<Harness> {
   const directory = mkdtempSync(join(tmpdir(), "scrollback-sqlite-"));
   const path = join(directory, "chats.db");
@@ -45,7 +45,7 @@ function withRaw<T>(path: string, use: (raw: DatabaseSync) => T): T {
   }
 }
 
-/** The rows of a thread, and those that belong to no thread: a thread that is gone must not have left any. */
+/** The rows of a thread, and the rows without a thread: a deleted thread must not leave any. */
 function dump(raw: DatabaseSync, threadId: string): string {
   const others = "(SELECT key FROM scrollback_threads WHERE id <> ?)";
   const rows = ["messages", "metadata", "commits"].flatMap((table) =>

@@ -27,7 +27,7 @@ describe("stored data", () => {
       expect(view).toMatchObject({ count: 1, metadata: `1m${threadId}\0` });
       expect(view.entries.map(({ record }) => record)).toEqual([`1u${threadId}\0 tail`]);
     }
-    // Some versions of Node read a text up to its first NUL only, but bytes whole.
+    // Some versions of Node.js read a text only up to its first NUL, but read bytes completely.
     expect(scratch.query("SELECT DISTINCT typeof(record) AS type FROM scrollback_messages")).toEqual([
       { type: "blob" },
     ]);

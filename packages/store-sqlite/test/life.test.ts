@@ -83,7 +83,7 @@ describe("expiry", () => {
       await lasting.open("lasting").addMessages([user("tick")]);
       counts.push(left());
     }
-    // 101 a commit: 100, and one for the message that it appends.
+    // 101 per commit: 100, and one for the appended message.
     expect(counts).toEqual([255, 154, 53, 6, 4, 2, 0, 0]);
     expect(scratch.query("SELECT id FROM scrollback_threads")).toEqual([{ id: "lasting" }]);
     expect(scratch.query("SELECT DISTINCT thread FROM scrollback_commits")).toHaveLength(1);

@@ -68,11 +68,11 @@ test("C20 expired threads are not listed, also while thousands of them wait for 
   expect(await idsOf(lasting)).toHaveLength(42);
   vi.advanceTimersByTime(1_000);
   await lasting.open("brief-3").addMessages([user("anew")]);
-  // Its old rows wait under an id of digits.
+  // Its old rows await deletion under an id of digits.
   expect(scratch.query("SELECT id FROM scrollback_threads WHERE length(id) > 1024")).toHaveLength(1);
   expect(await idsOf(lasting)).toEqual(["a", "brief-3", "z"]);
   expect(await idsOf(lasting, "0")).toEqual([]);
-  // A page looks at as many rows as it may have threads, so some have none.
+  // A page reads as many rows as it may contain threads, so some pages are empty.
   const page = await lasting.listThreads({ prefix: "brief-", limit: 10 });
   expect(page).toMatchObject({ threads: [], cursor: expect.any(String) });
   await brief.close();

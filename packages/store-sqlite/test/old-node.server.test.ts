@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 
 const run = promisify(execFile);
 
-/** Imports a package as a Node of that version does, which has no node:sqlite. */
+/** Imports a package in a Node.js of that version, which has no node:sqlite. */
 async function importOn(version: string, name: string): Promise<string> {
   const claim = `Object.defineProperty(process, "versions", { value: { ...process.versions, node: "${version}" } });`;
   const program = `await import("${name}").then(() => console.log("imported"), (error) => console.log(error.message));`;

@@ -26,7 +26,7 @@ function start(job: string, name = "", shell?: string): ChildProcess {
   return child;
 }
 
-/** The lines that a process has said when it ended. */
+/** The lines that a process has printed when it has ended. */
 async function output(child: ChildProcess): Promise<string[]> {
   let text = "";
   child.stdout?.setEncoding("utf8").on("data", (chunk) => {
@@ -41,7 +41,7 @@ async function succeed(child: ChildProcess): Promise<void> {
   expect(code).toBe(0);
 }
 
-/** A process that holds the write lock when this returns. */
+/** Starts a process, and returns when it holds the write lock. */
 async function lock(): Promise<ChildProcess> {
   const child = start("lock");
   await once(child.stdout ?? child, "data");
@@ -147,7 +147,7 @@ describe("while another process holds the write lock", () => {
     await added;
     clearInterval(ticker);
     expect(await store.listMessages()).toEqual([user("before"), user("after")]);
-    // A try takes well under a millisecond; the rest is room for a busy machine. A busy timeout would show as seconds.
+    // An attempt takes less than 1 ms; the rest is a margin for a busy machine. A busy timeout would take seconds.
     expect(longestGap).toBeLessThan(500);
   });
 
@@ -208,7 +208,7 @@ describe("while another process holds the write lock", () => {
 });
 
 test("a disk that rejects writes is a clear error, and acknowledged messages stay readable", async () => {
-  // The file system refuses to let a file grow past 400 KB.
+  // The file system limits files to 400 KB.
   const [line = ""] = await output(start("fill", "", "trap '' XFSZ; ulimit -f 800"));
   const { added, left, ...error } = JSON.parse(line);
   expect(error).toEqual({

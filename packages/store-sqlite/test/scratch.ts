@@ -5,7 +5,7 @@ import { DatabaseSync } from "node:sqlite";
 import { type CommitRequest, StoreError } from "@scrollback/store-core";
 import { afterEach, beforeEach, expect } from "vitest";
 
-/** An empty folder, made for each test of the file that calls this, and where a database may be put in it. */
+/** An empty folder for each test of the calling file, with a path for a database in it. */
 export function useScratch(): Scratch {
   const scratch = new Scratch();
   beforeEach(() => scratch.make());
@@ -32,14 +32,14 @@ export class Scratch {
     rmSync(this.directory, { recursive: true });
   }
 
-  /** Runs SQL on the database, by a connection of its own. */
+  /** Runs SQL on the database, on a separate connection. */
   exec(sql: string): void {
     const raw = new DatabaseSync(this.path);
     raw.exec(sql);
     raw.close();
   }
 
-  /** The rows that SQL finds in the database, by a connection of its own. */
+  /** The rows of an SQL query on the database, on a separate connection. */
   query(sql: string): Record<string, unknown>[] {
     const raw = new DatabaseSync(this.path);
     const rows = raw.prepare(sql).all();
@@ -48,7 +48,7 @@ export class Scratch {
   }
 }
 
-/** What a promise rejects with, as far as it is promised. */
+/** The StoreError that a promise rejects with: its documented fields. */
 export async function failure(
   promise: Promise<unknown>,
 ): Promise<{ code: string; retryable: boolean; message: string }> {
@@ -60,7 +60,7 @@ export async function failure(
   return { code: error.code, retryable: error.retryable, message: error.message };
 }
 
-/** A commit as store-core would ask for it. */
+/** A commit request in store-core's format. */
 export function commitRequest(changes: Partial<CommitRequest>): CommitRequest {
   return {
     threadId: "thread",

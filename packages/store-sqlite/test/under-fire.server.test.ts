@@ -4,7 +4,7 @@ import { type Fault, formatLoad, runFaults, underLoad } from "@scrollback/confor
 import { SqliteDriver } from "../src/sqlite-driver.ts";
 import { createSqliteHarness, TABLE_PREFIX } from "./harness.ts";
 
-/** SQLite itself says that the disk is full where a file may have no more pages. */
+/** SQLite reports a full disk when a file has reached its maximum number of pages. */
 const diskFull: Fault = async ({ backend, rounds }) => {
   const path = String(backend.harness.childProcess?.data);
   const files = Array.from({ length: 3 }, () => new DatabaseSync(path));
@@ -23,7 +23,7 @@ const diskFull: Fault = async ({ backend, rounds }) => {
     {
       clients: files.map((client) => new SqliteDriver({ client }, TABLE_PREFIX)),
       sound: backend.driver,
-      // Trying again helps nobody before someone makes room.
+      // A retry cannot succeed before someone frees space.
       retryable: false,
     },
   );

@@ -7,7 +7,7 @@ export interface Confirmation {
   readonly confirm: () => void;
 }
 
-/** Asks before something that cannot be undone. Escape and Cancel do nothing but close it. */
+/** Asks for confirmation of an action that cannot be undone. Escape and Cancel only close the dialog. */
 export function ConfirmDialog({
   confirmation,
   onClose,

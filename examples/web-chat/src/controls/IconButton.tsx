@@ -1,7 +1,7 @@
 import type { ButtonHTMLAttributes, ReactNode } from "react";
 
 interface Props extends Omit<ButtonHTMLAttributes<HTMLButtonElement>, "aria-label" | "title"> {
-  /** What the button does: its name for screen readers, and its tooltip. */
+  /** The button's action: its name for screen readers, and its tooltip. */
   readonly label: string;
   readonly children: ReactNode;
 }

@@ -1,6 +1,6 @@
 import { useRef, useState } from "react";
 
-/** A title being changed in place. Enter and leaving it save; Escape does not. */
+/** Edits a title in place. Enter and loss of focus save; Escape does not. */
 export function TitleEditor({
   title,
   onSave,
@@ -11,7 +11,7 @@ export function TitleEditor({
   readonly onCancel: () => void;
 }) {
   const [text, setText] = useState(title);
-  // Enter takes the field away, which is leaving it once more.
+  // Enter removes the field, which fires another blur event.
   const isDone = useRef(false);
   const finish = (save: boolean) => {
     if (isDone.current) return;

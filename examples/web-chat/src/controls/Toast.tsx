@@ -9,7 +9,7 @@ export interface ToastMessage {
 
 const SHOWN_MS = 8_000;
 
-/** Says for a while what was done or what failed. The region is always there, so that screen readers watch it. */
+/** Shows a result or a failure for a short time. The region always exists, so that screen readers watch it. */
 export function Toast({
   message,
   onClose,

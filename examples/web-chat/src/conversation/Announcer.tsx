@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from "react";
 import type { MessageState } from "../api.ts";
 
-/** Tells screen readers when an answer begins, and reads it once it is whole: not every word as it comes. */
+/** Tells screen readers when an answer begins, and reads the complete answer, instead of each word as it arrives. */
 export function Announcer({
   isAnswering,
   answer,

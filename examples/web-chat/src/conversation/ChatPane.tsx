@@ -6,9 +6,9 @@ import { Conversation } from "./Conversation.tsx";
 
 interface Props {
   readonly chatId: string;
-  /** Whether there is nothing to load: the first message makes the chat. */
+  /** Whether the chat does not exist yet: the first message creates it. */
   readonly isNew: boolean;
-  /** What the list knows of the chat, which is newer than what was loaded. */
+  /** The chat in the list, which is newer than the loaded chat. */
   readonly summary: ChatSummary | undefined;
   readonly commands: ChatCommands;
   readonly onShowChats: (() => void) | undefined;
@@ -29,7 +29,7 @@ type Loading =
   | { readonly is: "missing" }
   | { readonly is: "failed"; readonly text: string };
 
-/** One chat: loads it, and shows its conversation, or why it cannot be shown. */
+/** Loads one chat, and shows its conversation, or the reason why it cannot be shown. */
 export function ChatPane(props: Props) {
   const { chatId, isNew, summary } = props;
   const [loading, setLoading] = useState<Loading>(
@@ -51,14 +51,14 @@ export function ChatPane(props: Props) {
     },
     [chatId],
   );
-  // Whether the chat is new is told once: its first message makes it known, and there is nothing to load then either.
+  // Keeps the first value: after its first message the chat is no longer new, but still needs no loading.
   const wasNew = useRef(isNew);
   useEffect(() => {
     if (!wasNew.current) void load();
   }, [load]);
 
   const stored = loading.is === "ready" ? loading.stored : undefined;
-  // A list that is loaded anew may not have the chat any more.
+  // A reloaded list may no longer contain the chat.
   const known = useRef(summary);
   known.current = summary ?? known.current;
   return (
@@ -96,7 +96,7 @@ export function ChatPane(props: Props) {
   );
 }
 
-/** The text of a message that the server did not take, to be sent again. */
+/** The text of a message that the server rejected, as a draft. */
 function draftOf(unsent: ChatMessage | undefined, { messages }: StoredChat): string {
   if (unsent === undefined || messages.some(({ id }) => id === unsent.id)) return "";
   return unsent.parts.map((part) => (part.type === "text" ? part.text : "")).join("");

@@ -16,7 +16,7 @@ interface Props {
   readonly chatId: string;
   readonly stored: StoredChat | undefined;
   readonly draft: string;
-  /** Loads the chat anew. A message that was not taken is given back as a draft. */
+  /** Reloads the chat. A rejected message becomes the draft. */
   readonly onReload: (unsent?: ChatMessage) => Promise<void>;
   readonly onStarted: () => void;
   readonly onChanged: () => void;

@@ -1,7 +1,7 @@
 import { WarnIcon } from "../controls/icons.tsx";
 import type { Trouble } from "./use-conversation.ts";
 
-/** Says why the conversation cannot go on, and offers to load it anew. */
+/** Shows why the conversation cannot continue, and offers to reload it. */
 export function Notice({ trouble, onReload }: { readonly trouble: Trouble; readonly onReload: () => void }) {
   const [text, action] = {
     stale: ["This chat was updated elsewhere. Reload it to go on.", "Reload"],

@@ -8,16 +8,16 @@ import {
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { type ChatMessage, type MessageState, readChat, type StoredChat, stopAnswer } from "../api.ts";
 
-/** How often a chat is read whose answer is made where this page cannot listen. */
+/** The interval for reading a chat while another server generates its answer. */
 const FOLLOW_MS = 2_000;
-/** An answer that failed ends here a moment before it is saved. The chat is read again after these times. */
+/** A failed answer ends on this page shortly before it is saved. The page reads the chat again after these times. */
 const SAVED_MS = [0, 200, 400, 800, 1_600];
-/** The title of a new chat is made beside its first answer. */
+/** The server generates the title of a new chat while it generates the first answer. */
 const TITLE_MS = 1_500;
 
-/** What stands between the user and the conversation. */
+/** The reason why the user cannot continue the conversation. */
 export type Trouble =
-  /** The chat has changed elsewhere, or another answer to it is being made. */
+  /** The chat was changed elsewhere, or the server is generating another answer. */
   | { readonly is: "stale" }
   | { readonly is: "disconnected" }
   | { readonly is: "refused"; readonly text: string };
@@ -25,9 +25,9 @@ export type Trouble =
 export interface ConversationState {
   readonly messages: readonly ChatMessage[];
   readonly statuses: Readonly<Record<string, MessageState>>;
-  /** Whether an answer is being made, here or elsewhere. */
+  /** Whether an answer is being generated, for this page or another one. */
   readonly isAnswering: boolean;
-  /** Whether the process that made the last answer is gone. */
+  /** Whether the process that generated the last answer has ended. */
   readonly isLost: boolean;
   readonly trouble: Trouble | undefined;
   readonly older: string | undefined;
@@ -43,7 +43,7 @@ export interface ConversationActions {
   loadOlder(): Promise<void>;
 }
 
-/** A conversation: the SDK's chat, and what the store knows of its messages. */
+/** A conversation: the SDK's chat, and the stored status of its messages. */
 export function useConversation(
   chatId: string,
   stored: StoredChat | undefined,
@@ -54,7 +54,7 @@ export function useConversation(
   const [run, setRun] = useState(stored?.chat.run);
   const [trouble, setTrouble] = useState<Trouble>();
   const transport = useMemo(() => chatTransport<ChatMessage>(), []);
-  // A finished step is sent again only where the user has just decided something in it.
+  // A finished step is sent again only if the user has just made a decision in it.
   const hasDecided = useRef(false);
 
   const chat = useChat<ChatMessage>({
@@ -81,7 +81,7 @@ export function useConversation(
     setRun(now.chat.run);
   }, []);
 
-  /** Reads and shows what the store has. */
+  /** Reads and shows the stored messages. */
   const refresh = useCallback(async () => {
     const now = await readChat(chatId).catch(() => undefined);
     if (now === undefined) return;
@@ -164,13 +164,13 @@ export function useConversation(
   };
 }
 
-/** `now` in the place of the messages from its first one on; those before it stay. */
+/** Keeps the messages before the first message of `now`, and replaces the others by `now`. */
 function merge(before: readonly ChatMessage[], now: ChatMessage[]): ChatMessage[] {
   const at = before.findIndex(({ id }) => id === now[0]?.id);
   return at === -1 ? now : [...before.slice(0, at), ...now];
 }
 
-/** A model that fails at once leaves an empty answer in the SDK's chat, which the store does not have. */
+/** A model that fails at once leaves an empty answer in the SDK's chat, but not in the store. */
 const hasContent = ({ role, parts }: ChatMessage) =>
   role === "user" ||
   parts.some((part) => part.type !== "step-start" && (part.type !== "text" || part.text !== ""));
@@ -181,7 +181,7 @@ function troubleOf(error: Error): Trouble | undefined {
     return { is: "refused", text: reasonOf(error) };
   }
   if (error instanceof TypeError) return { is: "disconnected" };
-  // The model failed: the answer says so itself, as the store has it.
+  // The model failed: the stored answer contains the failure.
   return undefined;
 }
 
@@ -192,7 +192,7 @@ function reasonOf({ statusCode, responseBody }: APICallError): string {
     const { message } = JSON.parse(responseBody ?? "") as { message?: unknown };
     if (typeof message === "string") return message;
   } catch {
-    // A proxy in between answers in a form of its own.
+    // A proxy in between answers in another format.
   }
   return "The server could not take the message.";
 }

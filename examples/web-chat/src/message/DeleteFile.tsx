@@ -3,7 +3,7 @@ import { FileIcon } from "../controls/icons.tsx";
 
 type Part = Extract<ChatMessage["parts"][number], { type: "tool-deleteFile" }>;
 
-/** A call of `deleteFile`: asks for approval, then says what became of it. */
+/** A call of `deleteFile`: asks for approval, then shows the outcome. */
 export function DeleteFile({
   part,
   isWaiting,

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from "react";
 
-/** A message of the user being changed. */
+/** Edits a message of the user. */
 export function EditForm({
   text,
   onSave,

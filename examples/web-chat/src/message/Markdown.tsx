@@ -10,13 +10,13 @@ const COMPONENTS: Components = {
       {children}
     </a>
   ),
-  // A picture from elsewhere would tell its server what is being read.
+  // A picture from another server would tell that server what the user reads.
   img: ({ src, alt }) => (
     <a href={typeof src === "string" ? src : ""} target="_blank" rel="noopener noreferrer">
       {alt || "picture"}
     </a>
   ),
-  // Wide content scrolls by itself, and can be scrolled by keyboard.
+  // Wide content has its own scroll bar, and can be scrolled by keyboard.
   table: ({ children }) => (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls
     <figure className="table-scroller" tabIndex={0}>

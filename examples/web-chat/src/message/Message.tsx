@@ -13,9 +13,9 @@ interface Props {
   readonly state: MessageState | undefined;
   readonly isAnswering: boolean;
   readonly isLost: boolean;
-  /** Whether the server did not take the message. */
+  /** Whether the server rejected the message. */
   readonly isUnsent: boolean;
-  /** Whether messages can be edited and answers made again now. */
+  /** Whether messages can be edited and answers regenerated now. */
   readonly canChange: boolean;
   readonly onEdit: (text: string) => void;
   readonly onRegenerate: () => void;
@@ -26,7 +26,7 @@ interface Props {
 
 export const Message = memo(MessageView, isSame);
 
-/** The functions are new at each rendering; what they do depends on the message alone. */
+/** The functions are new at each rendering, but their effect depends only on the message. */
 function isSame(before: Props, after: Props): boolean {
   return (
     before.message === after.message &&
@@ -63,7 +63,7 @@ function MessageView(props: Props) {
         <div className={isMine ? `bubble ${isUnsent ? "unsent" : ""}` : "answer"}>
           {message.parts.map((part, index) => (
             <MessagePart
-              // Parts are only ever added at the end.
+              // Parts are only added at the end.
               // biome-ignore lint/suspicious/noArrayIndexKey: parts have no ids
               key={index}
               part={part}

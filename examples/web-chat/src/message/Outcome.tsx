@@ -1,6 +1,6 @@
 import type { MessageState } from "../api.ts";
 
-/** Says how an answer ended that did not end well. */
+/** Shows how an unsuccessful answer ended. */
 export function Outcome({
   status,
   onRetry,

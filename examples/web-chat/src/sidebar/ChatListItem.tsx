@@ -34,7 +34,7 @@ export function ChatListItem({
     );
   }
   const open = (event: MouseEvent) => {
-    // With a key held, the browser opens the link in another tab.
+    // With a modifier key, the browser opens the link in another tab.
     if (event.metaKey || event.ctrlKey || event.shiftKey) return;
     event.preventDefault();
     onOpen(chat.id);

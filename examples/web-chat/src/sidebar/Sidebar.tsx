@@ -8,7 +8,7 @@ interface Props {
   readonly onArchive: (isArchive: boolean) => void;
   readonly onNew: () => void;
   readonly onDeleteAll: () => void;
-  /** Present where the sidebar is a drawer. */
+  /** Present if the sidebar is a drawer. */
   readonly onClose?: (() => void) | undefined;
   readonly children: ReactNode;
 }

@@ -6,14 +6,14 @@ export interface ChatCommands {
   rename(chat: ChatSummary, title: string): void;
   setPinned(chat: ChatSummary, pinned: boolean): void;
   setArchived(chat: ChatSummary, archived: boolean): void;
-  /** Asks first. */
+  /** Asks for confirmation. */
   remove(chat: ChatSummary): void;
 }
 
 export const titleOf = ({ title, lastMessage }: Pick<ChatSummary, "title" | "lastMessage">) =>
   title ?? (lastMessage?.text.slice(0, 80) || "Untitled chat");
 
-/** What can be done with a chat, in the sidebar and above the conversation. */
+/** The commands for a chat, in the sidebar and above the conversation. */
 export function chatMenu(chat: ChatSummary, commands: ChatCommands, startRename: () => void): MenuItem[] {
   const { pinned, archived } = chat;
   const pin: MenuItem = {

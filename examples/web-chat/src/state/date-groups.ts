@@ -2,7 +2,7 @@ import type { ChatSummary } from "../api.ts";
 
 const DAY_MS = 86_400_000;
 
-/** Chats in the order given, under headings that say how long ago they were active. */
+/** Chats in the given order, under headings by the age of their last activity. */
 export function groupByDate(
   chats: readonly ChatSummary[],
   now = new Date(),

@@ -25,10 +25,10 @@ interface Loaded extends ChatListState {
 
 const EMPTY: Loaded = { status: "loading", pinned: [], chats: [], hasMore: false };
 
-/** The owner's chats, newest first, pinned ones apart; of the archive where `archived`. */
+/** The owner's chats, newest first, pinned chats separately; with `archived`, those of the archive. */
 export function useChatList(archived: boolean): ChatListState & ChatListActions {
   const [list, setList] = useState<Loaded>(EMPTY);
-  // The newest request alone may change what is shown.
+  // Only the newest request may change the list.
   const newest = useRef(0);
   const shown = useRef(list);
   shown.current = list;

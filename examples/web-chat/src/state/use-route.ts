@@ -9,7 +9,7 @@ function readRoute(): string | undefined {
 export const chatPath = (chatId: string | undefined) =>
   chatId === undefined ? "/" : `/chat/${encodeURIComponent(chatId)}`;
 
-/** The chat that the address names, and how to go to another one. */
+/** The chat in the address, and the function that opens another one. */
 export function useRoute(): {
   chatId: string | undefined;
   go(chatId: string | undefined, options?: { replace: boolean }): void;

@@ -1,7 +1,7 @@
 import { ChatAgent, type ContextProvider } from "../../src/index.ts";
 import { scripted } from "../models.ts";
 
-/** A provider that keeps how often it was asked. */
+/** A provider that counts its calls. */
 export function counter(): ContextProvider & { asked: number } {
   return {
     asked: 0,
@@ -17,7 +17,7 @@ export function counter(): ContextProvider & { asked: number } {
   };
 }
 
-/** Two agents that say one thing each. */
+/** Two agents that each give one answer. */
 export const pair = (first: string, second: string) => [
   new ChatAgent({ id: "a", name: "A", model: scripted(first) }),
   new ChatAgent({ id: "b", name: "B", model: scripted(second) }),

@@ -1,6 +1,6 @@
 /**
- * `node test/golden/make.ts` writes what threads and group chats serialise to in today's format. Once for each version of the
- * format: a file that is there is never written again, as states like it exist.
+ * `node test/golden/make.ts` writes the serialised states of threads and group chats in the current format. It runs once per
+ * version of the format, and never overwrites a file, because users have stored states like it.
  */
 import { writeFileSync } from "node:fs";
 import { AgentGroupChat } from "../../src/group-chat/index.ts";

@@ -39,7 +39,7 @@ describe("AggregatorAgent", () => {
     await chat.addMessages([user("Hi")]);
     expect(await listen(chat.invoke())).toEqual(["Team: Y 1", "B: B 1"]);
     expect(dialogue(b.received[0] ?? [])).toEqual(["user: Hi", "Team: Y 1"]);
-    // Read through the outer chat, which waits until the inner one has received what came after.
+    // Reads through the outer chat, which waits until the inner one has received the later messages.
     expect(await told(chat, chat.agents[0])).toEqual(["user: Hi", "X: X 1", "Y: Y 1", "B: B 1"]);
     expect(await told(chatInside)).toEqual(["user: Hi", "X: X 1", "Y: Y 1", "B: B 1"]);
   });
@@ -184,7 +184,7 @@ describe("AggregatorAgent", () => {
     }
   });
 
-  /** Two chats on stores, as a process opens them; the outer one's next commit that holds `text` fails. */
+  /** Two chats on stores, as a process opens them. The outer chat's next commit that contains `text` fails. */
   function opened(
     mode: AggregatorMode,
     drivers: readonly [WatchedDriver, WatchedDriver],
@@ -264,7 +264,7 @@ describe("AggregatorAgent", () => {
   });
 });
 
-/** Pieces of a flat aggregator come as they are said; its messages once its turn has ended. */
+/** A flat aggregator streams its pieces as they arrive, and its messages when its turn has ended. */
 function byTurn(a: string, b: string): number {
   return Number(b.includes("~")) - Number(a.includes("~"));
 }

@@ -7,16 +7,16 @@ import type {
 } from "../../src/group-chat/index.ts";
 import { lines } from "../models.ts";
 
-/** What one turn of a participant says: a text, or whole messages. */
+/** The output of one turn of a participant: a text, or complete messages. */
 export type Line = string | readonly ChatMessage[] | { error: Error };
 
-/** A participant by the small interface: says a line a turn, and keeps what it was given. */
+/** A participant with the minimal interface: answers one line per turn, and keeps its input. */
 export interface Actor extends ChatParticipant {
   readonly name: string;
   readonly received: ChatMessage[][];
 }
 
-/** An actor with these lines, one a turn; behind the last it says `<name> <turn>`. */
+/** An actor with these lines, one per turn; after the last one it answers `<name> <turn>`. */
 export function actor(
   name: string,
   script: readonly Line[] = [],
@@ -51,7 +51,7 @@ export const result = (id: string): ChatMessage => ({
   ],
 });
 
-/** Messages a line each, `name: text`; a user's without a name is `user`. */
+/** One line per message, `name: text`; a user without a name is `user`. */
 export function dialogue(messages: readonly ChatMessage[]): string[] {
   return messages.map((message) => {
     const [line = ""] = lines([message]);
@@ -59,14 +59,14 @@ export function dialogue(messages: readonly ChatMessage[]): string[] {
   });
 }
 
-/** Everything that an invoke gives, a line each. */
+/** All messages that an invoke yields, one line each. */
 export async function listen(invocation: AsyncIterable<ChatMessage>): Promise<string[]> {
   const messages: ChatMessage[] = [];
   for await (const message of invocation) messages.push(message);
   return dialogue(messages);
 }
 
-/** Everything that a stream gives: pieces as `name~ text`, messages as `name: text`. */
+/** All values that a stream yields: pieces as `name~ text`, messages as `name: text`. */
 export async function watch(parts: AsyncIterable<ChatStreamPart>): Promise<string[]> {
   const seen: string[] = [];
   for await (const part of parts) {
@@ -76,7 +76,7 @@ export async function watch(parts: AsyncIterable<ChatStreamPart>): Promise<strin
   return seen;
 }
 
-/** The whole history, oldest first, a line each. */
+/** The complete history, oldest first, one line per message. */
 export async function told(
   chat: { getMessages(agent?: ChatParticipant): Promise<ChatMessage[]> },
   agent?: ChatParticipant,
@@ -84,13 +84,13 @@ export async function told(
   return dialogue((await chat.getMessages(agent)).reverse());
 }
 
-/** A channel of one's own, which can fail, wait, and say what it has received. */
+/** A custom channel, which can fail and wait, and lists the received messages. */
 export class OwnChannel implements AgentChannel {
   readonly key: string;
   readonly received: string[][] = [];
-  /** How many receipts fail from now on. */
+  /** The number of the next receipts that fail. */
   failures = 0;
-  /** Receipts wait for it. */
+  /** Receipts wait for this promise. */
   gate: Promise<void> = Promise.resolve();
   resets = 0;
 
@@ -129,7 +129,7 @@ export async function take<T>(iterable: AsyncIterable<T>, count: number): Promis
 /** Three agents, in their joining order. */
 export const three = () => [actor("A"), actor("B"), actor("C")] as const;
 
-/** What an agent of this name said. */
+/** The message of the agent with this name. */
 export const message = (authorName: string, content: string): ChatMessage => ({
   role: "assistant",
   authorName,

@@ -1,36 +1,36 @@
-// The program of a chat's process: takes one assignment over IPC, lets the chat speak, tells what it sees, and ends.
+// The program of a chat's process: receives one assignment over IPC, invokes the chat, reports the result, and ends.
 import { openStores } from "@scrollback/store-core";
 import { AgentGroupChat, RegexTermination } from "../../src/group-chat/index.ts";
 import { ChatAgent } from "../../src/index.ts";
 import { prompts, scripted, weatherCall, weatherTools } from "../models.ts";
 import { listen, told, user } from "./cast.ts";
 
-/** What a process is told. */
+/** The assignment of a process. */
 export interface Assignment {
   readonly url: string;
-  /** The chat's thread; or a chat in memory, which goes on from `state`. */
+  /** The chat's thread; or a chat in memory, which continues from `state`. */
   readonly threadId?: string;
   readonly state?: unknown;
-  /** What users say first. */
+  /** The users' messages, added first. */
   readonly input?: readonly string[];
   readonly turns: number;
-  /** Whose model waits, in which of its calls from 1 on, for its end. */
+  /** The agent whose model waits for the kill, and the number of the model call (first: 1). */
   readonly waitAt?: { readonly agent: string; readonly call: number };
-  /** Where it waits: in the model, or in the termination that is asked about that agent. */
+  /** The place of the wait: in the model, or in the termination check of that agent. */
   readonly waitIn?: "termination";
 }
 
-/** What a process tells. */
+/** The report of a process. */
 export type Report =
   | { readonly event: "waiting" }
   | {
       readonly event: "done";
-      /** What was visible, a line a message. */
+      /** The visible messages, one line each. */
       readonly lines: readonly string[];
       /** The primary history, and each agent's view of it. */
       readonly history: readonly string[];
       readonly views: readonly (readonly string[])[];
-      /** The roles that models were given, call by call, first the instructions. */
+      /** The roles in the models' prompts, call by call, first the instructions. */
       readonly asked: readonly string[];
       readonly isComplete: boolean;
       readonly state: unknown;
@@ -52,7 +52,7 @@ async function work(assignment: Assignment): Promise<Report> {
     const model = scripted(async ({ prompt }) => {
       calls += 1;
       if (waitIn === undefined && waitAt?.agent === name && waitAt.call === calls) await wait();
-      // Bob looks at the weather before he speaks.
+      // Bob calls the weather tool before he answers.
       if (name === "Bob" && prompt.at(-1)?.role !== "tool") return weatherCall("Ghent", crypto.randomUUID());
       const own = prompt.filter(
         ({ role, content }) =>
@@ -92,12 +92,12 @@ async function work(assignment: Assignment): Promise<Report> {
   };
 }
 
-// Without the process that started it a chat has nothing to do.
+// Without its parent process the chat has no work.
 process.once("disconnect", () => process.exit());
 process.once("message", async (assignment: Assignment) => {
   const end = await work(assignment).catch(
     (error): Report => ({ event: "failed", code: error.code, message: String(error) }),
   );
-  // Ends like a process that is stopped: nothing is closed.
+  // Ends like a stopped process: closes nothing.
   process.send?.(end, () => process.exit());
 });

@@ -22,14 +22,14 @@ async function start(assignment: Assignment): Promise<{ child: ChildProcess; rep
   return { child, report: await first };
 }
 
-/** Lets a chat speak in a process of its own, which must succeed. */
+/** Invokes a chat in a separate process, which must succeed. */
 async function runChat(assignment: Assignment): Promise<Done> {
   const { report } = await start(assignment);
   if (report.event !== "done") throw new Error(`the chat failed: ${JSON.stringify(report)}`);
   return report;
 }
 
-/** Lets a chat speak until it waits, and ends its process as a crash would. */
+/** Invokes a chat until it waits, and kills its process. */
 async function crash(assignment: Assignment): Promise<void> {
   const { child, report } = await start(assignment);
   if (report.event !== "waiting") throw new Error(`it did not wait: ${JSON.stringify(report)}`);
@@ -50,7 +50,7 @@ const twoRounds = [
   "Cy: Cy 2",
 ];
 
-/** A chat over several processes, on one backend. */
+/** A chat across several processes, on one backend. */
 export function describeCrashes(backend: string, urlOf: () => string): void {
   let url: string;
   beforeAll(() => {
@@ -58,7 +58,7 @@ export function describeCrashes(backend: string, urlOf: () => string): void {
   });
   const input = ["Hi", "All"];
 
-  /** What the thread holds, whoever looks. */
+  /** The content of the thread, independent of the reader. */
   async function stored(threadId: string): Promise<string[]> {
     await using stores = await openStores(url);
     return dialogue(await stores.open(threadId).listMessages());

@@ -159,7 +159,7 @@ describe("selection", () => {
     expect(await listen(chat.invoke())).toEqual(["A: A 1", "B: B 1", "A: A 2", "B: B 2"]);
     const other = new AgentGroupChat({ agents: [a, b], initialAgent: a });
     await listen(other.invoke(b));
-    expect(await listen(other.invoke()), "it has not spoken in this one").toEqual(["A: A 3"]);
+    expect(await listen(other.invoke()), "it has not answered in this chat").toEqual(["A: A 3"]);
   });
 
   test("an empty list of agents fails", async () => {

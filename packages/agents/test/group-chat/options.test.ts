@@ -14,7 +14,7 @@ const a = actor("A");
 const chat = () => new AgentGroupChat({ agents: [a] });
 const model = scripted();
 
-/** What a caller without types may give. */
+/** Values that a caller without types may pass. */
 const given = (value: unknown) => value as never;
 
 describe("invalid options are rejected by the constructor, by name", () => {

@@ -25,7 +25,7 @@ interface Measure {
   readonly bytes: number;
 }
 
-/** How long a chat of four agents takes for so many turns, and what it holds then. */
+/** The time that a chat of four agents takes for a number of turns, and its content after them. */
 async function measure(turns: number): Promise<Measure> {
   const agents = ["A", "B", "C", "D"].map((name) => ({
     ...actor(name),
@@ -38,20 +38,20 @@ async function measure(turns: number): Promise<Measure> {
   const store = createMemoryStores().open();
   const chat = new AgentGroupChat({ agents, maximumIterations: turns, store });
   await chat.addMessages([user("Hi")]);
-  // Time of this process alone: others are at work on the machine.
+  // The CPU time of this process only, because other processes use the machine.
   const start = process.cpuUsage();
   for await (const _ of chat.invoke()) {
   }
   const { user: own, system } = process.cpuUsage(start);
   const ms = (own + system) / 1_000;
   const bytes = heapOf() - before;
-  // The chat is referenced here, so that it was counted.
+  // The chat is referenced here, so that the measurement includes it.
   expect(await chat.getMessages()).toHaveLength(turns + 1);
   return { ms, bytes };
 }
 
 test("time and memory of a chat of 4 agents grow linearly with its turns", async () => {
-  // The first run pays for what is compiled and loaded.
+  // The first run includes compiling and loading.
   await measure(TURNS);
   const small: Measure[] = [];
   const large: Measure[] = [];
@@ -59,14 +59,14 @@ test("time and memory of a chat of 4 agents grow linearly with its turns", async
     small.push(await measure(TURNS / 4));
     large.push(await measure(TURNS));
   }
-  // Four times the turns: 4 where it is linear, 16 where it is quadratic. The middle one, as what an earlier round left may be
+  // Four times the turns: a factor of 4 if linear, 16 if quadratic. The median, because the garbage of one round may be
   // collected in a later one.
   const middle = (list: readonly Measure[], of: keyof Measure) =>
     list.map((one) => one[of]).toSorted((a, b) => a - b)[2] ?? Number.NaN;
   const ratio = (of: keyof Measure) => middle(large, of) / middle(small, of);
   expect(ratio("ms")).toBeLessThan(8);
   expect(ratio("bytes")).toBeLessThan(8);
-  expect(ratio("bytes"), "it was measured").toBeGreaterThan(1);
+  expect(ratio("bytes"), "the measurement is valid").toBeGreaterThan(1);
 });
 
 test("with reducers on the channels, model input is bounded at any chat length, and the history is complete", async () => {

@@ -167,7 +167,7 @@ describe("serialize and restore", () => {
       });
       expect(await chat.getMessages()).toEqual([]);
       if (isStored) expect((await chat.serialize()).history).toMatchObject({ threadId: "mine" });
-      expect(await listen(chat.invoke()), "the position is gone too").toEqual(["A: A 1"]);
+      expect(await listen(chat.invoke()), "the position is reset too").toEqual(["A: A 1"]);
       const other = new AgentGroupChat({
         agents: [actor("A"), actor("B")],
         ...(isStored && { store: stores.open("2") }),

@@ -90,7 +90,7 @@ describe("a chat on a store", () => {
     void doomed.invoke().next();
     await new Promise((resolve) => setTimeout(resolve, 30));
     const restored = open();
-    expect(await told(restored), "no call without its result").toEqual([
+    expect(await told(restored), "each call has its result").toEqual([
       "user: Hi",
       "A: A 1",
       "B: [tool-call]",

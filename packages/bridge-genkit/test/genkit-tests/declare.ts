@@ -7,12 +7,12 @@ import { runGenkitTests } from "./run.ts";
 const TIMEOUT_MS = 180_000;
 
 /**
- * Passes only where saves of two snapshots, which Genkit makes at once, end in the order in which they began. Genkit's own store in
- * memory fails it too, when its first save takes 20 ms and the second one 5 ms.
+ * Genkit saves two snapshots concurrently in this test, which passes only if the saves end in the order in which they began.
+ * Genkit's own in-memory store fails it too if the first save takes 20 ms and the second one 5 ms.
  */
 const RACE =
   "failed: Agent definePromptAgent should process all pre-queued messages in the background after detaching";
-/** There saves end in any order, as their requests go over several connections. */
+/** On these backends saves end in any order, because their requests use several connections. */
 const racing: readonly string[] = ["Redis Cluster", "MongoDB", "DynamoDB", "PostgreSQL"];
 
 /** Declares the tests of Genkit on a backend, as one test. */

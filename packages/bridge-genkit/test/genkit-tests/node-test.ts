@@ -1,2 +1,2 @@
-// What the tests of Genkit take from node:test.
+// Replaces node:test for the tests of Genkit.
 export { describe, it } from "vitest";

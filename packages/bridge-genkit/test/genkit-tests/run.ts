@@ -4,7 +4,7 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** How the tests of Genkit ended on the stores of a URL. */
+/** The results of Genkit's tests on the stores of a URL. */
 export interface GenkitResult {
   readonly passed: number;
   readonly failed: readonly string[];
@@ -17,7 +17,7 @@ interface Report {
   }[];
 }
 
-/** Runs the tests that Genkit's package holds, in a Vitest of its own. @throws where they did not run. */
+/** Runs the tests in Genkit's package in a separate Vitest. @throws if they did not run. */
 export async function runGenkitTests(url: string): Promise<GenkitResult> {
   const folder = await mkdtemp(join(tmpdir(), "scrollback-genkit-"));
   const file = join(folder, "report.json");
@@ -26,7 +26,7 @@ export async function runGenkitTests(url: string): Promise<GenkitResult> {
     const config = join(import.meta.dirname, "vitest.config.ts");
     const child = spawn(process.execPath, [vitest, "run", "--config", config, "--outputFile", file], {
       stdio: ["ignore", "pipe", "pipe"],
-      // It is not to take itself for a worker of this one.
+      // Without these variables, the new Vitest does not behave as a worker of this one.
       env: {
         ...process.env,
         ...{ VITEST: undefined, VITEST_POOL_ID: undefined, VITEST_WORKER_ID: undefined },

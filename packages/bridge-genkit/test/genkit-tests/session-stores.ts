@@ -1,4 +1,4 @@
-// What the tests of Genkit take for its session stores: ours in the place of the one in memory.
+// Replaces Genkit's session stores in its tests: the bridge's store instead of the in-memory one.
 import { openTestStores } from "../../../../conformance-tests/test/fixtures/test-stores.ts";
 import { ScrollbackSessionStore } from "../../src/index.ts";
 
@@ -9,7 +9,7 @@ await stores.setup();
 
 export class InMemorySessionStore<S> extends ScrollbackSessionStore<S> {
   constructor(options: { rejectBranchingSessions?: boolean } = {}) {
-    // Stores of one process must not meet, as those in memory do not.
+    // Like in-memory stores, the stores of one process must not share data.
     const scope = crypto.randomUUID();
     super({ ...options, stores, scope: () => scope });
   }

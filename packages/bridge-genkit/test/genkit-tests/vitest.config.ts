@@ -4,7 +4,7 @@ import { defineConfig } from "vitest/config";
 
 const genkit = join(createRequire(import.meta.url).resolve("@genkit-ai/ai"), "../..");
 
-/** Genkit's own tests of agents and session stores, as its package holds them, on our session store. Started by genkit-tests.ts. */
+/** Runs the tests of agents and session stores in Genkit's package on the bridge's session store. Started by run.ts. */
 export default defineConfig({
   root: genkit,
   resolve: {

@@ -3,41 +3,41 @@ import type { Identified } from "../chat.ts";
 import type { ChatStore, ChatStoreOptions } from "../chat-store.ts";
 import type { OwnedChats } from "../owned-chats.ts";
 
-/** What the contract stores: a message with a text. */
+/** The messages that the contract stores: a message with a text. */
 export interface ContractMessage extends Identified {
   readonly content: string;
   readonly sentAt?: Date;
 }
 
-/** What a test may choose of a chat store. */
+/** The chat store's options that a test may set. */
 export type ContractOptions = Omit<ChatStoreOptions<ContractMessage>, "stores">;
 
 /** Chat stores set up for one test. */
 export interface ChatHarness {
-  /** A factory on the harness's storage, as another process would have it. Factories are closed by the harness. */
+  /** Returns a factory on the harness's storage, as in another process. The harness closes the factories. */
   openStores(): StoreFactory;
-  /** Drops what was stored, as far as that is needed. */
+  /** Deletes the stored data if needed. */
   close(): Promise<void>;
 }
 
 /** The options of {@link runChatContract}. */
 export interface ChatContractOptions {
-  /** What the tests are named after, e.g. `"Redis"`. */
+  /** The name in the test titles, for example `"Redis"`. */
   readonly name: string;
-  /** Makes a harness on storage that nothing else uses. Called once for each test; should be quick. */
+  /** Creates a harness on unused storage. Called once per test; should be fast. */
   createHarness(): Promise<ChatHarness>;
 }
 
-/** What a test of the contract gets. */
+/** The context of a contract test. */
 export interface Trial {
   readonly chats: ChatStore<ContractMessage>;
   /** The chats of `owner` in `chats`. */
   readonly mine: OwnedChats<ContractMessage>;
-  /** An owner that no other test has. */
+  /** An owner that no other test uses. */
   readonly owner: string;
-  /** What is stored. */
+  /** The stores of the chats. */
   readonly stores: StoreFactory;
-  /** A chat store as another process would have it. */
+  /** Returns a chat store on the same storage, as in another process. */
   connect(options?: ContractOptions): ChatStore<ContractMessage>;
 }
 

@@ -4,7 +4,7 @@ import { expect } from "vitest";
 import type { ContractTest } from "./contract.ts";
 import { dialogue, listedIds, message, storeError, textsIn } from "./values.ts";
 
-/** Everything that can be read from stores, as one text. */
+/** All readable content of the stores as one text. */
 async function textOf(stores: StoreFactory): Promise<string> {
   const texts: string[] = [];
   for await (const { threadId } of stores.iterateThreads()) {

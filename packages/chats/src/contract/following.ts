@@ -3,7 +3,7 @@ import type { ChatChange } from "../follow-chat.ts";
 import type { ContractMessage, ContractTest, Trial } from "./contract.ts";
 import { dialogue, message, textsOf } from "./values.ts";
 
-/** Follows a chat and keeps its messages as a client would. */
+/** Follows a chat and keeps its messages, like a client. */
 function follow(mine: Trial["mine"], chatId: string, options: { everyMs: number; signal?: AbortSignal }) {
   const changes: ChatChange<ContractMessage>[] = [];
   const client = { changes, texts: [] as string[], done: Promise.resolve() };

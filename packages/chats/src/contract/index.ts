@@ -36,7 +36,7 @@ export type {
   Trial,
 } from "./contract.ts";
 
-/** Every promise of a chat store, as a test that any backend can be put to. */
+/** Every promise of a chat store, as a test for any implementation. */
 export const chatContract: readonly ContractTest[] = [
   ...creating,
   ...updating,
@@ -51,7 +51,7 @@ export const chatContract: readonly ContractTest[] = [
 ];
 
 /**
- * Declares the whole contract for one backend. Call it at the top level of a Vitest file.
+ * Declares the complete contract for one backend. Call it at the top level of a Vitest file.
  *
  * @example
  * runChatContract({ name: "Redis", createHarness });

@@ -4,7 +4,7 @@ import { dialogue, listedIds, message, storeError, textsIn } from "./values.ts";
 
 const answer = (text: string, id = "a"): ContractMessage => message(id, "assistant", text);
 const quick = { beatMs: 30, leaseMs: 10_000 };
-/** A clock that goes by so far that every lease is over. */
+/** A clock that is so far ahead that every lease has expired. */
 const later = { now: () => Date.now() + 60_000 };
 
 export const running: readonly ContractTest[] = [

@@ -27,7 +27,7 @@ export async function listedIds(mine: OwnedChats<ContractMessage>): Promise<stri
   return (await mine.list({ limit: 1_000 })).chats.map(({ id }) => id);
 }
 
-/** What matches a StoreError, of whatever copy of store-core. */
+/** Matches a StoreError of any copy of store-core. */
 export const storeError = (code: string, text: RegExp = /./) => ({
   name: "StoreError",
   code,

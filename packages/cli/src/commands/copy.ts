@@ -55,7 +55,7 @@ async function copy(
   });
 }
 
-/** A URL; of a SQLite file that is there the one path that all its names lead to. */
+/** A URL. For an existing SQLite file: its real path. */
 function placeOf(url: string): string {
   const path = /^sqlite:(.+)$/s.exec(url)?.[1];
   return path !== undefined && existsSync(path) ? `sqlite:${realpathSync(path)}` : url;

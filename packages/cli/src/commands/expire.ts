@@ -6,7 +6,7 @@ import { shownDuration } from "../figures.ts";
 import { parseConcurrency, parseDuration } from "../option-values.ts";
 import { addSelection, type SelectionOptions } from "../selection.ts";
 
-/** The longest that stores take. */
+/** The maximum that stores accept. */
 const MAX_TTL_MS = 36_500 * 86_400_000;
 
 interface ExpireOptions extends SelectionOptions {

@@ -79,7 +79,7 @@ async function exportTo(
   );
 }
 
-/** Lets one thread at a time write its lines, so that they stand together. */
+/** Lets one thread at a time write its lines, so that they are contiguous. */
 function inTurn(write: (text: string) => Promise<void>): ExportOptions["write"] {
   let last: Promise<void> = Promise.resolve();
   return (lines) => {

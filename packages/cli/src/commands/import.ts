@@ -84,7 +84,7 @@ async function importFile(
   }
 }
 
-/** @throws CommandError where lines are wrong, after each was named. */
+/** @throws CommandError for wrong lines, after each was reported. */
 function checked({ output }: CommandContext, file: string, threadFile: ThreadFile): ThreadFile {
   const { problems } = threadFile;
   if (problems.length === 0) return threadFile;

@@ -62,7 +62,7 @@ async function list(context: CommandContext, url: string, options: ListOptions):
     output.note(`${unfinishedCopy.outcome}: ${printableId(threadId)}: ${unfinishedCopy.problems?.[0]}`);
 }
 
-/** A thread as `--json` shows it. */
+/** A thread in the output of `--json`. */
 export function jsonOf({ metadata, ...thread }: ThreadInfo): Record<string, unknown> {
   return { ...thread, ...(metadata !== undefined && encodeValue("metadata", metadata)) };
 }

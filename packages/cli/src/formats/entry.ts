@@ -3,13 +3,13 @@ import { type Codec, jsonCodec } from "@scrollback/store-core";
 const writeOf = { threadId: "", operationId: "", index: 0, kind: "o" } as const;
 const codec: Codec = jsonCodec;
 
-/** A value for a line of JSON. What JSON does not carry (dates, bytes, maps) is text that only {@link decodeValue} reads. */
+/** A value for a line of JSON. Values that JSON lacks (dates, bytes, maps) become text that only {@link decodeValue} reads. */
 export function encodeValue(name: string, value: unknown): Record<string, unknown> {
   const text = encodeText(value);
   return text.startsWith("~") ? { [encodedName(name)]: text } : { [name]: JSON.parse(text) };
 }
 
-/** The text of a value: the same for values that are the same. */
+/** The text of a value: equal for equal values. */
 export function encodeText(value: unknown): string {
   return codec.encode(value, writeOf);
 }

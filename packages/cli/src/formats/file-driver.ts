@@ -27,12 +27,12 @@ const capabilities: DriverCapabilities = Object.freeze({
   deletedWithinMs: 0,
   roundTrips: Object.freeze({ commit: 0, read: 0 }),
 });
-/** As long as a revision's first part is everywhere. */
+/** The length of a revision's first part in all drivers. */
 const INCARNATION_CHARACTERS = 16;
 
 /**
- * Stores that can be read only: the threads of a file. A thread's revision stands for its content, so that the import of a
- * file, which is a copy out of these stores, goes on where an earlier one of the same file was stopped.
+ * Read-only stores: the threads of a file. A thread's revision is derived from its content. An import is a copy from these
+ * stores, so a repeated import of the same file continues an interrupted one.
  */
 export function fileStores(threads: readonly FileThread[]): StoreFactory<unknown> {
   return createStores<unknown>(new FileDriver(threads), { traits: anyMessageTraits });

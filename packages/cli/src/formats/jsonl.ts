@@ -11,7 +11,7 @@ import {
 } from "./thread-file.ts";
 
 const VERSION = 1;
-/** The place of every so-many-th message is remembered. */
+/** The interval of messages whose position is remembered. */
 const POSITION_INTERVAL = 500;
 const MAX_TIME = 9_999_999_999_999;
 
@@ -39,10 +39,10 @@ export function endLine(messages: number): Record<string, unknown> {
   return { type: "end", messages };
 }
 
-/** The last line of a thread that could not be read to its end, and so is not to be imported. */
+/** The last line of a thread that could not be read completely, so it must not be imported. */
 export const skipLine: Readonly<Record<string, unknown>> = Object.freeze({ type: "skip" });
 
-/** Where messages of a thread begin. */
+/** The position of a message of a thread. */
 type MessagePosition = Pick<Line, "offset" | "number">;
 
 class ThreadBuilder {
@@ -105,16 +105,16 @@ class ThreadBuilder {
   }
 }
 
-/** Reads a file of the CLI's own format: checks every line, and says where each thread is. */
+/** Reads a file in the CLI's own format: checks every line, and returns the position of each thread. */
 export async function readThreadFile(path: string, signal: AbortSignal): Promise<ThreadFile> {
   const threads: FileThread[] = [];
   const problems: LineProblem[] = [];
   const begun = new Map<string, number>();
   let thread: ThreadBuilder | undefined;
   let last = 0;
-  /** Whether the thread at hand began with a line that is wrong: what follows of it tells nothing more. */
+  /** Whether the current thread began with a wrong line: problems of its later lines are not reported. */
   let isLost = false;
-  /** What is wrong with a line. */
+  /** The problem of a line. */
   const take = (line: Line): string | undefined => {
     const value = parseObject(line.text);
     if (typeof value === "string") {
@@ -173,7 +173,7 @@ export async function readThreadFile(path: string, signal: AbortSignal): Promise
   return { threads, problems };
 }
 
-/** The object of a line, or what is wrong with it. */
+/** The object of a line, or its problem. */
 export function parseObject(text: string): Record<string, unknown> | string {
   let value: unknown;
   try {
@@ -198,7 +198,7 @@ function headerProblem(header: Readonly<Record<string, unknown>>): string | unde
   return valueProblem("metadata", header);
 }
 
-/** What is wrong with a thread id. */
+/** The problem of a thread id. */
 export function idProblem(threadId: unknown): string | undefined {
   if (typeof threadId !== "string" || threadId === "") return "must be a non-empty string";
   if (!threadId.isWellFormed()) return "must be well-formed Unicode";
@@ -218,7 +218,7 @@ function valueProblem(name: string, line: Readonly<Record<string, unknown>>): st
   }
 }
 
-/** The message of a line, or what is wrong with it. */
+/** The message of a line, or its problem. */
 function messageOf(line: Readonly<Record<string, unknown>>): FileMessage | string {
   if (line.type !== "message") return `type must be "message"`;
   if (!isTime(line.createdAt)) return "createdAt must be a time in milliseconds since 1970";

@@ -3,15 +3,15 @@ import { createReadStream } from "node:fs";
 /** A line of a file. */
 export interface Line {
   readonly text: string;
-  /** From 1. */
+  /** The first line has the number 1. */
   readonly number: number;
-  /** Where it begins, in bytes. */
+  /** The offset of the line in bytes. */
   readonly offset: number;
 }
 
 const LINE_FEED = 0x0a;
 
-/** The lines of a file from an offset, which must be where line `number` begins. Empty lines come, too. */
+/** The lines of a file from an offset, which must be the begin of line `number`. Includes empty lines. */
 export async function* readLines(
   path: string,
   signal: AbortSignal,

@@ -1,9 +1,9 @@
 import type { ChatMessage, FilePart, Part, ToolCallPart, ToolResultPart } from "@scrollback/store-core";
 
-/** A message of OpenAI's chat format, as far as it is read here. */
+/** A message in OpenAI's chat format, with the fields that the CLI reads. */
 type OpenAiMessage = Record<string, unknown>;
 
-/** A thread in OpenAI's chat format, and what that format could not carry, by name and count. */
+/** A thread in OpenAI's chat format, and the content that the format cannot represent, by name and count. */
 export interface OpenAiThread {
   readonly messages: readonly OpenAiMessage[];
   readonly leftOut: ReadonlyMap<string, number>;
@@ -57,7 +57,7 @@ function toOpenAiMessages(message: ChatMessage, leaveOut: (what: string) => void
 
 function toOpenAiPart(part: Part, role: ChatMessage["role"]): OpenAiMessage | undefined {
   if (part.type === "text") return { type: "text", text: part.text };
-  // Only a user can show files.
+  // Only user messages can contain files.
   if (part.type !== "file" || role !== "user") return undefined;
   const { mediaType, filename } = part;
   const base64 = base64Of(part);
@@ -87,7 +87,7 @@ function base64Of({ data }: FilePart): string | undefined {
   return typeof bytes === "string" && !/^(https?|data):/.test(bytes) ? bytes : undefined;
 }
 
-/** What a tool gave, as the text that OpenAI's format has of it. */
+/** A tool's result as text, as in OpenAI's format. */
 function shownOutput(output: unknown): string {
   const { type, value } = Object(output) as { type?: unknown; value?: unknown };
   if ((type === "text" || type === "error-text") && typeof value === "string") return value;
@@ -95,7 +95,7 @@ function shownOutput(output: unknown): string {
   return JSON.stringify(type === "json" || type === "error-json" ? value : output) ?? "null";
 }
 
-/** A value that is wrong, by where it stands. */
+/** A wrong value, with its position. */
 export class OpenAiFormatError extends Error {
   override readonly name = "OpenAiFormatError";
 }
@@ -163,7 +163,7 @@ function userContent(content: unknown, where: string): string | Part[] {
   });
 }
 
-/** A file part of a URL; one with the data in it is taken apart. */
+/** A file part from a URL; a data URL is decoded. */
 function fileOf(url: string, otherwise: string): FilePart {
   const [, mediaType, data] = /^data:([\w.+-]+\/[\w.+-]+);base64,(.*)$/s.exec(url) ?? [];
   return data === undefined || mediaType === undefined
@@ -223,7 +223,7 @@ function toolResult(
   return { type: "tool-result", toolCallId, toolName, output: { type: "text", value } };
 }
 
-/** Text, or a list of parts that are text. */
+/** Text, or a list of text parts. */
 function plainText(content: unknown, where: string): string {
   if (!Array.isArray(content)) return textAt(content, where, "a string or a list of parts");
   return content

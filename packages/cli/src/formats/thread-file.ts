@@ -3,50 +3,50 @@ import { formatRecord, kindOf } from "@scrollback/store-core";
 import { anyMessageTraits } from "../open-backend.ts";
 import { decodeValue } from "./entry.ts";
 
-/** A message of a file: when it was written, and its text as `jsonCodec` writes it. */
+/** A message of a file: its time, and its text in the format of `jsonCodec`. */
 export interface FileMessage {
   readonly createdAt: number;
   readonly text: string;
 }
 
-/** A thread that stands in a file, whose lines were checked. */
+/** A thread in a file, whose lines were checked. */
 export interface FileThread {
   readonly threadId: string;
   readonly count: number;
   readonly createdAt: number;
   readonly updatedAt: number;
   readonly expiresAt?: number;
-  /** Text as `jsonCodec` writes it. */
+  /** Text in the format of `jsonCodec`. */
   readonly metadata?: string;
-  /** Stands for all of the thread's content. */
+  /** A digest of the thread's complete content. */
   readonly digest: string;
-  /** The line where the thread begins. */
+  /** The first line of the thread. */
   readonly line: number;
-  /** The messages from one on, counted from 0. */
+  /** The messages from an index on (first: 0). */
   messages(from: number, signal: AbortSignal): AsyncIterable<FileMessage>;
 }
 
-/** What is wrong with a line. */
+/** The problem of a line. */
 export interface LineProblem {
   readonly line: number;
   readonly problem: string;
 }
 
-/** A file's threads, and what is wrong with it. With problems nothing may be taken from it. */
+/** A file's threads, and its problems. A file with problems must not be imported. */
 export interface ThreadFile {
   readonly threads: readonly FileThread[];
   readonly problems: readonly LineProblem[];
 }
 
-/** No more problems than this are looked for. */
+/** The maximum number of reported problems. */
 export const MAX_PROBLEMS = 20;
 
-/** Makes the digest of a thread's content, part by part. */
+/** Computes the digest of a thread's content, part by part. */
 export class ContentDigest {
   readonly #hash = createHash("sha256");
 
   add(...parts: readonly (string | number | undefined)[]): void {
-    // As JSON, so that no two lists read alike.
+    // As JSON, so that different lists have different texts.
     this.#hash.update(JSON.stringify(parts));
   }
 
@@ -55,7 +55,7 @@ export class ContentDigest {
   }
 }
 
-/** A message as a driver gives it. */
+/** A message in the format of a driver's entries. */
 export function recordOf({ createdAt, text }: FileMessage): string {
   return formatRecord(kindOf(decodeValue(text), anyMessageTraits), createdAt, text);
 }

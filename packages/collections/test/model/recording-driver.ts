@@ -1,9 +1,9 @@
 import type { CommitRequest, DeleteRequest } from "@scrollback/store-core";
 import { KeptDriver } from "../../../../conformance-tests/test/fixtures/kept-driver.ts";
 
-/** Threads in memory that outlive the stores on them, and which of them were written or deleted. */
+/** Threads in memory that outlive their stores, and a record of the written and deleted threads. */
 export class RecordingDriver extends KeptDriver {
-  /** The threads that were written or deleted since this was cleared. */
+  /** The threads that were written or deleted since the last clear. */
   readonly written = new Set<string>();
 
   override async commit(request: CommitRequest) {

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import type { CommitRequest, Driver, ReadRequest } from "@scrollback/store-core";
 import type { DirectoryClock } from "../../src/index.ts";
 
-/** Numbers from a seed: the same seed, the same numbers (mulberry32). */
+/** Deterministic random numbers from a seed (mulberry32). */
 export class Random {
   #state: number;
 
@@ -30,16 +30,16 @@ export class Random {
 
 interface Step {
   readonly process: number;
-  /** When it can happen, in virtual milliseconds. */
+  /** The earliest time of the step, in virtual milliseconds. */
   readonly at: number;
   readonly run: () => void;
 }
 
-/** Runs one step of any process at a time, in an order that the seed decides, on a virtual clock. */
+/** Runs one step of one process at a time, in an order that depends on the seed, on a virtual clock. */
 export class Scheduler {
   readonly random: Random;
   now = 1_700_000_000_000;
-  /** Counts steps: the order of all that happens. */
+  /** The number of steps, which orders all events. */
   moment = 0;
   readonly dead = new Set<number>();
   #steps: Step[] = [];
@@ -52,7 +52,7 @@ export class Scheduler {
     return this.#steps.length === 0;
   }
 
-  /** Waits until this process has its turn; forever where it dies first. */
+  /** Waits for the turn of this process; never resolves if the process dies first. */
   turn(process: number): Promise<void> {
     return new Promise((resolve) => this.#steps.push({ process, at: this.now, run: resolve }));
   }
@@ -62,7 +62,7 @@ export class Scheduler {
     this.#steps = this.#steps.filter((step) => step.process !== process);
   }
 
-  /** Takes one step. Steps that wait for a time come when nothing else is left; soon ones by chance, too. */
+  /** Runs one step. Steps that wait for a time run when no other step is left; steps that are due soon also run at random. */
   async step(): Promise<void> {
     this.moment += 1;
     const ready = this.#steps.filter(({ at }) => at <= this.now);
@@ -93,7 +93,7 @@ export class Scheduler {
     };
   }
 
-  /** A driver for one process: each request has a turn of its own, and so has its reply. */
+  /** A driver for one process: each request and each reply is a separate turn. */
   driverOf(process: number, driver: Driver): Driver {
     const inTurn = async <T>(work: () => Promise<T>): Promise<T> => {
       await this.turn(process);

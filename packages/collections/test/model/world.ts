@@ -1,4 +1,4 @@
-// Exceeds 300 lines because the calls of a world, and what is true in it, are checked against each other.
+// Exceeds 300 lines because the calls of a world and its true state are checked against each other.
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { createStores, type Revision, StoreError, type StoreFactory } from "@scrollback/store-core";
 import type { Internals } from "../../src/directory/marked-options.ts";
@@ -9,7 +9,7 @@ import { Random, Scheduler } from "./scheduler.ts";
 const directory = "directory";
 const MINUTE = 60_000;
 
-/** What a chat holds: the metadata of its thread. */
+/** The content of a chat: the metadata of its thread. */
 interface Head {
   readonly incarnation: string;
   readonly version: number;
@@ -17,23 +17,23 @@ interface Head {
   readonly value: string;
 }
 
-/** What a chat held from a moment on; undefined: there was none. */
+/** The content of a chat since a moment; undefined: the chat did not exist. */
 interface State {
   readonly from: number;
   readonly head: Head | undefined;
-  /** When the call that made it returned; infinite where it never did. */
+  /** The time at which the call that wrote it returned; infinite if it never returned. */
   acknowledged: number;
 }
 
-/** How a world is made. */
+/** The options of a world. */
 export interface WorldOptions {
   readonly seed: number;
   readonly internals?: Internals;
-  /** Whether processes may be suspended for minutes in the middle of a write. Then none of them dies. */
+  /** Whether processes may be suspended for minutes in the middle of a write. In such a world no process dies. */
   readonly suspends: boolean;
 }
 
-/** Chats on stores in memory, several processes that write and list them, and what is true of them at each moment. */
+/** Chats on in-memory stores, several processes that write and list them, and the true state at each moment. */
 export class World {
   readonly #scheduler: Scheduler;
   readonly #random: Random;
@@ -42,12 +42,12 @@ export class World {
   readonly #suspends: boolean;
   readonly #internals: Internals;
   readonly #ids: string[];
-  /** How many writes each living process has under way. */
+  /** The number of pending writes of each running process. */
   readonly #writes = new Map<number, number>();
   #processes = 0;
   #incarnations = 0;
   readonly counts = { lists: 0, deaths: 0, compactions: 0, leaves: 0, purges: 0, commits: 0 };
-  /** What lists returned that was not true. */
+  /** The wrong results of lists. */
   readonly problems: string[] = [];
 
   constructor({ seed, internals = {}, suspends }: WorldOptions) {
@@ -62,7 +62,7 @@ export class World {
     this.#ids = Array.from({ length: 3 + this.#random.below(12) }, (_, n) => `chat-${n}`);
   }
 
-  /** Runs so many calls, with deaths and pauses, and then checks what is left when nothing moves any more. */
+  /** Runs the given number of calls, with deaths and pauses, then checks the final state when all calls have ended. */
   async run(calls: number): Promise<void> {
     let processes = [this.#start(), this.#start(), this.#start()];
     const running = new Set<Promise<void>>();
@@ -83,7 +83,7 @@ export class World {
         this.#writes.delete(dying.id);
         this.counts.deaths += 1;
         processes = [...processes.filter((one) => one !== dying), this.#start()];
-        // What it had under way never ends.
+        // Its pending calls never end.
         running.clear();
       }
     }
@@ -99,7 +99,7 @@ export class World {
     return { id, stores, directories };
   }
 
-  /** Lets time pass: a little, or minutes. */
+  /** Advances the clock by a short time or by minutes. */
   #pass(): void {
     const isLong =
       this.#random.below(3) === 0 && (this.#suspends || [...this.#writes.values()].every((n) => n === 0));
@@ -194,7 +194,7 @@ export class World {
     return metadata === undefined ? { revision } : { head: metadata as Head, revision };
   }
 
-  /** The state that a commit made, whose reply has arrived. */
+  /** The state after a commit whose reply has arrived. */
   #committed(id: string, head: Head | undefined): State | undefined {
     return this.#statesOf(id).findLast(
       (state) => state.head?.incarnation === head?.incarnation && state.head?.version === head?.version,
@@ -207,7 +207,7 @@ export class World {
     return states;
   }
 
-  /** One step, and what is true after it: a process that dies gets no reply, so the threads themselves are asked. */
+  /** Runs one step and records the true state. It reads the threads, because a process that dies gets no reply. */
   async #step(): Promise<void> {
     await this.#scheduler.step();
     const written = [...this.#driver.written].filter((threadId) => this.#ids.includes(threadId));
@@ -223,7 +223,7 @@ export class World {
     }
   }
 
-  /** One list of all chats, compared with what was true while it ran. */
+  /** Lists all chats, and compares the result with the true states during the call. */
   async #list({ stores, directories }: Process): Promise<void> {
     const start = this.#scheduler.moment;
     const direction = this.#random.pick(["desc", "asc"] as const);
@@ -238,7 +238,7 @@ export class World {
     if (listed.size !== entries.length) this.problems.push("a chat is listed twice");
     for (const id of this.#ids) {
       const states = this.#statesOf(id);
-      // With suspended writers a list may miss what is not acknowledged; else nothing that was committed before it began.
+      // With suspended writers, a list may miss unacknowledged writes. Without them, it contains all commits before its begin.
       const isCurrent = (state: State) => (this.#suspends ? state.acknowledged : state.from) <= start;
       const first = Math.max(0, states.findLastIndex(isCurrent));
       const allowed = states.slice(first).map(({ head }) => textOf(head));
@@ -248,7 +248,7 @@ export class World {
     }
   }
 
-  /** Lets all calls end and all marks of dead processes grow old, and compares what is listed then, page by page. */
+  /** Waits for the end of all calls and for the expiry of the marks of dead processes, then compares the list, page by page. */
   async #quiet(processes: readonly Process[]): Promise<void> {
     const waitFor = async (work: Promise<unknown>) => {
       let isDone = false;
@@ -263,7 +263,7 @@ export class World {
     while (!this.#scheduler.isIdle) await this.#step();
     for (const { directories } of processes) await waitFor(directories.flush());
     const reader = this.#start();
-    // The first list closes what dead processes left open, the second is of what that has left.
+    // The first list closes the marks that dead processes left open; the second list reads the result.
     for (let round = 0; round < 3; round++) {
       this.#scheduler.now += 8 * MINUTE;
       await waitFor(this.#list(reader));

@@ -45,7 +45,7 @@ export function trialOf(harness: SessionHarness): Trial {
 }
 
 /**
- * Declares the whole contract for one session service. Call it at the top level of a Vitest file.
+ * Declares the complete contract for one session service. Call it at the top level of a Vitest file.
  *
  * @example
  * runSessionContract({ name: "Redis", createHarness });

@@ -1,6 +1,6 @@
 /**
- * `node test/golden/make.ts` writes what sessions of today's format look like in a database, and what was given out for them.
- * Once for each version of the format: a file that is there is never written again, as sessions like them exist.
+ * `node test/golden/make.ts` writes a database with sessions in the current format, and the results that callers got for them.
+ * It runs once per version of the format, and never overwrites a file, because users have stored sessions like these.
  */
 import { constants, copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -18,7 +18,7 @@ const stores = createSqliteStores({ url: `sqlite:${path}` });
 let made = 1_700_000_000;
 const sessions = new SessionService({ stores, now: () => made++ });
 
-// Enough of them for a leaf, one that is no longer used, and notes in front of them.
+// Enough sessions for a leaf, an unused leaf, and notes that are not sorted in.
 await sessions.createSession({
   ...rome,
   title: "Rome",
@@ -36,7 +36,7 @@ for (const key of many.slice(0, 130)) {
   const session = await sessions.getSession(key);
   const event = { id: "1", author: "user", timestamp: made++, content: "Hi" };
   if (session) await sessions.appendEvent({ session, event });
-  // A note for each.
+  // Each flush writes one note.
   await sessions.flush();
 }
 await new Directories(stores).compact(threads.directoryOfApp(app.appName));
@@ -47,7 +47,7 @@ for (const event of events.slice(0, 3)) {
   if (session) await sessions.appendEvent({ session, event });
 }
 
-/** A process that dies before it has written what its event sets for the app and the user. */
+/** A process that dies before it writes its event's state of the app and the user. */
 const dying = {
   settings: stores.settings,
   withTraits: () => ({ ...stores, open: (threadId?: string) => dead(stores.open(threadId)) }) as never,
@@ -67,7 +67,7 @@ for (const event of events.slice(3)) {
 }
 await sessions.flush();
 const copy = join(directory, "copy.db");
-// What is given out is asked of a copy, as asking finishes what the dead process has left.
+// The results are read from a copy, because a read completes the writes of the dead process.
 await stores.close();
 copyFileSync(path, copy);
 const copied = createSqliteStores({ url: `sqlite:${copy}` });

@@ -1,11 +1,11 @@
 import type { SessionEvent, SessionService } from "../../src/index.ts";
 
-/** What the golden sessions belong to. */
+/** The app of the golden sessions. */
 export const app = { appName: "travel: golden" };
-/** The session that has something of everything. */
+/** The session with every kind of content. */
 export const rome = { ...app, userId: "ada", sessionId: "rome/1" };
 
-/** Its events. What the last two set for app and user was not written when their process died; the newest is still to do. */
+/** Its events. The processes of the last two died before they wrote the state of app and user; the newest is still pending. */
 export const events: readonly SessionEvent[] = [
   { id: "1", author: "user", timestamp: 1_800_000_000.25, content: "Which tram?", invocationId: "i" },
   {
@@ -25,7 +25,7 @@ export const events: readonly SessionEvent[] = [
   },
 ];
 
-/** What a service says of the golden sessions, for users to keep. Plain JSON. */
+/** The results of a service for the golden sessions, which users may store. Plain JSON. */
 export async function factsOf(service: SessionService) {
   const first = await service.listSessions({ ...app, limit: 50 });
   const oldest = await service.listSessions({ ...app, limit: 50, order: "asc" });

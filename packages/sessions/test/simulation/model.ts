@@ -1,14 +1,14 @@
-// Exceeds 300 lines because every observation is checked against the same record of what was created, appended and deleted.
+// Exceeds 300 lines because every observation is checked against the same record of creations, appends and deletions.
 import { isDeepStrictEqual } from "node:util";
 import { type Interval, Register, SimulationFailure } from "@scrollback/conformance";
 import type { Session, SessionEvent } from "../../src/index.ts";
 
-/** An attempt to create a session. The state of the session names it, so that a session that is read is known by it. */
+/** An attempt to create a session. The session's state contains its origin, which identifies the attempt in later reads. */
 export interface Creation extends Interval {
   readonly origin: string;
   readonly key: string;
   readonly state: Readonly<Record<string, unknown>>;
-  /** When it was known to have happened, if it is not known from the call itself. */
+  /** The time at which a read proved the creation, if the call itself did not. */
   seenAt: number;
 }
 
@@ -18,18 +18,18 @@ export interface Append {
   readonly key: string;
   readonly delta: Readonly<Record<string, unknown>>;
   readonly attempts: Interval[];
-  /** From its first attempt to the end of the first that was acknowledged. */
+  /** From the first attempt to the end of the first acknowledged attempt. */
   readonly interval: Interval;
-  /** When a reader first saw the event. */
+  /** The time at which a reader first saw the event. */
   seenAt: number;
 }
 
-/** What one session, from its creation to its end, was seen to be. */
+/** The observations of one session, from its creation to its end. */
 class Incarnation {
   readonly #registers = new Map<string, Register>();
-  /** The longest list of events that was read. */
+  /** The longest list of events read so far. */
   log: readonly SessionEvent[] = [];
-  /** By id: when an event was known to be there. */
+  /** By event id: the time since which the event is known to be stored. */
   readonly known = new Map<string, number>();
   readonly creation: Creation;
 
@@ -57,19 +57,19 @@ interface Sight extends Interval {
 }
 
 /**
- * What sessions must be, by what callers did and what they read:
+ * The invariants of sessions, checked against the writes and reads of the callers:
  *
- * - the events of a session are a list that only grows; an acknowledged event is in it, once, behind those that were
+ * - the events of a session are a list that only grows; each acknowledged event is in it once, after the events that were
  *   acknowledged before it was begun
- * - the session's own state is that of its creation with the deltas of its events; each key of an app's, a user's or a
- *   session's state is what the newest write made it, where a write of unknown outcome counts wholly or not
- * - a session that was created is listed until it is deleted, and one that was deleted is not
+ * - the session's own state is its initial state with the deltas of its events; each key of an app's, a user's or a
+ *   session's state has the value of the newest write; a write of unknown outcome counts completely or not at all
+ * - a created session is listed until it is deleted; a deleted session is not listed
  */
 export class SessionModel {
   readonly #incarnations = new Map<string, Incarnation>();
   readonly #appends = new Map<string, Append>();
   readonly #shared = new Map<string, Register>();
-  /** By session. */
+  /** By session key. */
   readonly #deletions = new Map<string, Interval[]>();
   readonly #sights = new Map<string, Sight[]>();
   readonly #hasRightClocks: boolean;
@@ -89,7 +89,7 @@ export class SessionModel {
     this.#writes(append.key, append.delta, append.interval);
   }
 
-  /** Sets values without an event, of a session of any origin. */
+  /** Records an update of values without an event, for a session of unknown origin. */
   updates(key: string, values: Readonly<Record<string, unknown>>, interval: Interval): void {
     this.#writes(key, values, interval);
   }
@@ -99,7 +99,7 @@ export class SessionModel {
     this.#deletions.set(key, [...deletions, interval]);
   }
 
-  /** An event that was acknowledged is in the session that the session object now is. */
+  /** Records an acknowledged append: the event is in the session that the session object identifies. */
   appended(append: Append, session: Session, end: number): void {
     const incarnation = this.#incarnationOf(append.key, session);
     append.interval.end = Math.min(append.interval.end, end);
@@ -107,7 +107,7 @@ export class SessionModel {
     incarnation.known.set(id, Math.min(incarnation.known.get(id) ?? end, end));
   }
 
-  /** What a call returned of a session. `hasAll`: with all of its events. */
+  /** Records the session that a call returned. `hasAll`: with all of its events. */
   sees(key: string, session: Session | undefined, interval: Interval, hasAll: boolean): void {
     const { start, end } = interval;
     const sights = this.#sights.get(key) ?? [];
@@ -120,7 +120,7 @@ export class SessionModel {
     if (hasAll) this.#readEvents(incarnation, session, interval);
   }
 
-  /** A list of all sessions of a user or of an app, by their keys. */
+  /** Records a list of all sessions of a user or an app, by their keys. */
   lists(sessions: ReadonlyMap<string, Session>, covers: (key: string) => boolean, interval: Interval): void {
     const { start, end } = interval;
     for (const { creation } of this.#incarnations.values()) {
@@ -132,7 +132,7 @@ export class SessionModel {
     for (const [key, session] of sessions) this.sees(key, session, interval, false);
   }
 
-  /** Checks what can only be told of the whole run. */
+  /** Checks the properties of the complete run. */
   check(): void {
     for (const incarnation of this.#incarnations.values()) {
       this.#writeOwnState(incarnation);
@@ -142,8 +142,8 @@ export class SessionModel {
     }
     for (const append of this.#appends.values()) {
       if (this.#mayBeTwice(append)) this.#ignore(append);
-      // A reader that shows an event whose writer died has applied what it sets for the app and the user. Where clocks are
-      // wrong, it may have taken what an earlier writer has set for newer.
+      // A reader that returns an event of a dead writer has applied its state of the app and the user. With wrong clocks, the
+      // reader may have treated the value of an earlier writer as newer.
       else if (this.#hasRightClocks && append.interval.end === Number.POSITIVE_INFINITY)
         append.interval.end = append.seenAt;
     }
@@ -194,15 +194,15 @@ export class SessionModel {
         fail("events", `${origin}: event ${index} was ${longer[index]?.id} and ${event.id}`);
     }
     const ids = new Set(events.map(({ id }) => id));
-    if (ids.size < events.length) fail("events", `${origin}: an event is there twice`);
+    if (ids.size < events.length) fail("events", `${origin}: an event is in the list twice`);
     for (const [id, since] of incarnation.known) {
-      if (since < start && !ids.has(id)) fail("events", `${origin}: ${id} was acknowledged and is not there`);
+      if (since < start && !ids.has(id)) fail("events", `${origin}: ${id} was acknowledged and is missing`);
     }
     const fold: Record<string, unknown> = { ...incarnation.creation.state };
     for (const event of events) {
       const append = this.#appends.get(event.id);
       if (!append || !isDeepStrictEqual(event, append.event))
-        fail("events", `${origin}: ${event.id} is not what was appended`);
+        fail("events", `${origin}: ${event.id} differs from the appended event`);
       Object.assign(fold, append.delta);
       append.seenAt = Math.min(append.seenAt, end);
       incarnation.known.set(event.id, Math.min(incarnation.known.get(event.id) ?? end, end));
@@ -215,7 +215,7 @@ export class SessionModel {
     incarnation.log = longer;
   }
 
-  /** Which session of its id a write went to may not be known. Then it may have gone to any of them. */
+  /** The incarnation that a write changed may be unknown. Then the model allows all incarnations with the same key. */
   #writeOwnState(incarnation: Incarnation): void {
     for (const { event, key, delta, interval } of this.#appends.values()) {
       if (key !== incarnation.creation.key) continue;
@@ -237,18 +237,18 @@ export class SessionModel {
   readonly ownUpdates: { key: string; values: Readonly<Record<string, unknown>>; interval: Interval }[] = [];
 
   #checkOrder({ log, creation, known }: Incarnation): void {
-    // Of two events the one that was there before the other was begun comes first.
+    // An event that was stored before another one was begun comes first.
     let latestStart = 0;
     for (const { id } of log) {
       const append = this.#appends.get(id);
       if (!append) continue;
       if ((known.get(id) ?? Number.POSITIVE_INFINITY) < latestStart)
-        fail("order", `${creation.origin}: ${id} comes behind an event that was begun after it`);
+        fail("order", `${creation.origin}: ${id} comes after an event that was begun later`);
       latestStart = Math.max(latestStart, append.interval.start);
     }
   }
 
-  /** An event may be appended to one session by an attempt and to the next session of its id by another. */
+  /** One attempt may append an event to a session, and another attempt to the next session with the same id. */
   #mayBeTwice({ key, attempts, interval }: Append): boolean {
     const deletions = this.#deletions.get(key) ?? [];
     return attempts.length > 1 && deletions.some(({ end }) => end > interval.start);
@@ -260,7 +260,7 @@ export class SessionModel {
     }
   }
 
-  /** Whether a session that was created may be gone at a moment. */
+  /** Whether a created session may be deleted at a given time. */
   #mayBeDeleted({ key, start }: Creation, at: number): boolean {
     return (this.#deletions.get(key) ?? []).some((deletion) => deletion.end > start && deletion.start < at);
   }
@@ -276,14 +276,14 @@ export class SessionModel {
       for (const { creation } of incarnations) {
         if (creation.origin === sight.origin || knownAt(creation) >= sight.start) continue;
         if (!this.#mayBeDeleted(creation, sight.end))
-          fail("existence", `${key} of ${creation.origin} was created, and was not there`);
+          fail("existence", `${key} of ${creation.origin} was created, but was missing`);
       }
       for (const deletion of this.#deletions.get(key) ?? []) {
         const creation = incarnations.find(
           (incarnation) => incarnation.creation.origin === sight.origin,
         )?.creation;
         if (creation && deletion.end < sight.start && knownAt(creation) < deletion.start)
-          fail("existence", `${key} of ${creation.origin} was deleted, and was there`);
+          fail("existence", `${key} of ${creation.origin} was deleted, but was still readable`);
       }
     }
     const problem = order.problem();
@@ -292,7 +292,7 @@ export class SessionModel {
 }
 
 export const sharedKeys = ["app:one", "app:two", "user:one", "user:two"] as const;
-/** `folded` is set by events alone. */
+/** Only events set `folded`. */
 export const ownKeys = ["folded", "own"] as const;
 
 function knownAt({ end, seenAt }: Creation): number {

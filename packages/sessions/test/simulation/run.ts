@@ -16,12 +16,12 @@ import { type Append, type Creation, ownKeys, SessionModel, sharedKeys } from ".
 const appName = "app";
 const users = ["ada", "bob"] as const;
 
-/** Runs one simulation of sessions: several processes with services of their own, over one simulated record log. */
+/** Runs one simulation of sessions: several processes, each with its own service, on one simulated record log. */
 export function run(options: SimulationOptions): Promise<SimulationResult> {
   return runScenario({ name: "sessions", acts: 150, create: (world) => new SessionScenario(world) }, options);
 }
 
-/** A process: a service, and the sessions that its callers hold. */
+/** A process: a service, and the session objects of its callers. */
 interface Process {
   readonly client: SimulatedClient;
   readonly service: SessionService;
@@ -31,11 +31,11 @@ interface Process {
 class SessionScenario implements Scenario {
   readonly #world: World;
   readonly #model: SessionModel;
-  /** What the run uses of sessions: few that are often deleted, or so many that directories have leaves. */
+  /** The session ids of the run: either few, which are often deleted, or enough for directories with leaves. */
   readonly #ids: readonly string[];
   readonly #deletions: number;
   readonly #processes = new Map<SimulatedClient, Process>();
-  /** Events that somebody may or may not have appended. */
+  /** Events whose append has an unknown outcome. */
   readonly #orphans: Append[] = [];
   #count = 0;
 
@@ -154,7 +154,7 @@ class SessionScenario implements Scenario {
       return this.#model.sees(key, ended.value, creation, false);
     }
     this.#allow(ended.error, "UNAVAILABLE", "CONFLICT");
-    // Only one that was lost on its way may have happened; one that was refused may have been refused by itself.
+    // A creation with a lost reply may have taken effect. A conflict may be a conflict with the call's own first attempt.
     creation.end = Number.POSITIVE_INFINITY;
   }
 
@@ -228,7 +228,7 @@ class SessionScenario implements Scenario {
     this.#model.lists(byKey, (key) => userId === undefined || key.startsWith(`${userId}/`), when);
   }
 
-  /** Goes on with an event of a process that died, or that gave up. */
+  /** Continues with an event of a process that died or gave up. */
   async #adopt(process: Process): Promise<void> {
     const [append] = this.#orphans.splice(this.#world.random.below(this.#orphans.length), 1);
     const session = append && (await this.#get(process, append.key, undefined));
@@ -272,7 +272,7 @@ class SessionScenario implements Scenario {
     return ended.value;
   }
 
-  /** Nothing may fail with other errors, and nothing at all once nothing disturbs any more. */
+  /** No call may fail with another error code, and no call may fail with UNAVAILABLE after the disturbances have ended. */
   #allow(error: { readonly code: string }, ...codes: readonly string[]): void {
     const isCalm = !this.#world.network.isFaulty;
     if (!codes.includes(error.code) || (isCalm && error.code === "UNAVAILABLE")) {

@@ -5,8 +5,8 @@ import { closedError } from "../errors.ts";
 const CLOSE_TIMEOUT_MS = 500;
 
 /**
- * The calls of a driver that wait for a reply. Each call settles within its timeout or when the driver closes, whatever
- * the client does.
+ * The calls of a driver that wait for a reply. Each call settles within its timeout or when the driver closes, independent of
+ * the client.
  */
 export class PendingCalls {
   readonly #rejections = new Set<(error: Error) => void>();

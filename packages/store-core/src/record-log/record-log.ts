@@ -90,15 +90,16 @@ export interface RecordLog {
    * others in any order. Ranges may overlap. The order of the amendments does not matter: one call sets the expiry of a row or
    * extends it, never both, and of two extensions the later time holds. All is done when it returns.
    *
-   * Costs one request, however many amendments and rows there are, where the backend has a statement or a batch of that
-   * size; else as few requests as its batches allow, and never one a row. A backend that can only compare and swap may read
-   * the rows first, with one request a range. The driver calls it before an insert, so a commit waits for it: every 32nd commit of a thread that trims, and each `clear`. The suite counts these requests (C12).
+   * Costs one request for any number of amendments and rows if the backend has a statement or a batch of that size; else as
+   * few requests as its batches allow, and never one per row. A backend that can only compare and swap may read the rows
+   * first, with one request per range. The driver calls it before an insert, so a commit waits for it: every 32nd commit of a
+   * thread that trims, and each `clear`. The suite counts these requests (C12).
    */
   amend(stream: string, amendments: readonly Amendment[]): Promise<void>;
   /**
    * Returns the names of streams that have a row below {@link FIRST_ROW}, whether past its `expiresAt` or not, in an order of
    * the log's own. A stream that has one during the whole listing is on at least one page. A page may be short, or empty, and
-   * have a `next`. Costs a few requests a page, however many streams and rows there are.
+   * have a `next`. Costs a few requests per page, independent of the number of streams and rows.
    *
    * @throws StoreError `INVALID_ARGUMENT` for an `after` that is not this log's.
    */

@@ -1,6 +1,6 @@
 import type { Item } from "../../src/item.ts";
 
-/** Items as DynamoDB's own JSON has them: bytes in base64. */
+/** Items in DynamoDB's JSON format: bytes in base64. */
 export function stringifyItems(value: unknown): string {
   const bytesToText = (_: string, part: unknown) =>
     part instanceof Uint8Array ? Buffer.from(part).toString("base64") : part;

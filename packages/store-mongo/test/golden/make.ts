@@ -1,6 +1,6 @@
 /**
- * `node test/golden/make.ts` writes what threads of today's format look like in a collection, and what was given out for
- * them. Once for each version of the format: a file that is there is never written again, as threads like these exist.
+ * `node test/golden/make.ts` writes threads in the current format, as stored in a collection, and the results that callers got
+ * for them. It runs once per version of the format, and never overwrites a file, because users have stored threads like these.
  */
 import { writeFileSync } from "node:fs";
 import { writeGolden } from "@scrollback/conformance";

@@ -1,6 +1,6 @@
 import type { Redis } from "ioredis";
 
-/** What a golden file has of a key: all of it, as it lies in Redis. */
+/** A key in a golden file: its complete content in Redis. */
 export type StoredKey = { readonly expiresAt?: number } & (
   | { readonly list: readonly string[] }
   | { readonly hash: Readonly<Record<string, string>> }
@@ -9,7 +9,7 @@ export type StoredKey = { readonly expiresAt?: number } & (
 /** By the key's name. */
 export type Stored = Readonly<Record<string, StoredKey>>;
 
-/** Everything that a server holds. */
+/** The complete content of a server. */
 export async function readStored(client: Redis): Promise<Stored> {
   const stored: Record<string, StoredKey> = {};
   for (const key of (await client.keys("*")).sort()) {
@@ -21,7 +21,7 @@ export async function readStored(client: Redis): Promise<Stored> {
   return stored;
 }
 
-/** Makes a server hold this and nothing else. What has expired is gone at once. */
+/** Replaces the content of a server. Expired keys disappear at once. */
 export async function writeStored(client: Redis, stored: Stored): Promise<void> {
   await client.flushall();
   for (const [key, content] of Object.entries(stored)) {

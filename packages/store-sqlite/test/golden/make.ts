@@ -1,6 +1,6 @@
 /**
- * `node test/golden/make.ts` writes what a database of today's layout looks like, and what was given out for it. Once for each
- * version of the layout: a file that is there is never written again, as databases like it exist.
+ * `node test/golden/make.ts` writes a database with the current layout, and the results that callers got for it. It runs once
+ * per version of the layout, and never overwrites a file, because users have databases like it.
  */
 import { constants, copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

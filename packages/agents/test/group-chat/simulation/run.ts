@@ -1,4 +1,4 @@
-// Exceeds 300 lines because the acts of the processes and the checks use the same record of what was added.
+// Exceeds 300 lines because the actions of the processes and the checks use the same record of added messages.
 import { isDeepStrictEqual } from "node:util";
 import {
   type Interval,
@@ -13,15 +13,15 @@ import {
 import { type ChatMessage, createStores, type StoreFactory } from "@scrollback/store-core";
 import { AgentGroupChat, type ChatParticipant, type ChatState } from "../../../src/group-chat/index.ts";
 
-/** By agent: how many tool calls each of its turns makes before its answer. */
+/** By agent: the number of tool calls before the answer in each of its turns. */
 const agents = { Ann: 0, Bob: 1, Cy: 2 } as const;
 type Name = keyof typeof agents;
 const names = Object.keys(agents) as Name[];
-/** The chat comes to its end after each so many answers, and goes on when it is invoked again. */
+/** The chat completes after each such number of answers, and continues at the next invoke. */
 const ANSWERS_A_ROUND = 5;
 const THREAD = "chat";
 
-/** Runs one simulation of a group chat: several processes with chats of their own, on one thread of a simulated record log. */
+/** Runs one simulation of a group chat: several processes, each with its own chat, on one thread of a simulated record log. */
 export function run(options: SimulationOptions): Promise<SimulationResult> {
   return runScenario({ name: "group chat", acts: 60, create: (world) => new ChatScenario(world) }, options);
 }
@@ -32,7 +32,7 @@ interface Process {
   chat: AgentGroupChat;
 }
 
-/** A message that was acknowledged: added, or given by an agent's turn. */
+/** An acknowledged message: added, or yielded by an agent's turn. */
 interface Acknowledged {
   readonly id: string;
   readonly start: number;
@@ -40,15 +40,15 @@ interface Acknowledged {
 }
 
 /**
- * What a chat must be: one list of messages that only grows. An acknowledged message is in it, once, behind those that were
- * acknowledged before it was begun. Without the users' messages it is the beginning of the only dialogue that there can be:
- * the agents in turn, each turn's calls and results, then its answer.
+ * The invariants of a chat. It is one list of messages that only grows. Each acknowledged message is in the list once, after
+ * the messages that were acknowledged before it was begun. Without the users' messages, the list is the beginning of the only
+ * possible dialogue: the agents in turn, each turn's calls and results, then its answer.
  */
 class ChatScenario implements Scenario {
   readonly #world: World;
   readonly #processes = new Map<SimulatedClient, Process>();
   readonly #acknowledged: Acknowledged[] = [];
-  /** By id: what users have tried to add. */
+  /** By id: the messages that users tried to add. */
   readonly #added = new Map<string, Acknowledged>();
   readonly #orphans: ChatMessage[] = [];
   #log: readonly ChatMessage[] = [];
@@ -76,13 +76,13 @@ class ChatScenario implements Scenario {
     for (const process of this.#processes.values()) {
       await this.#read(process, true);
       const before = answersOf(this.#log);
-      // A chat that does not know what others have written is refused, and knows it then.
+      // A chat that does not know the writes of other processes fails with a conflict, and knows them afterwards.
       await this.#invoke(process);
       await this.#invoke(process);
       await this.#add(process, this.#newMessage());
       await this.#read(process, true);
       if (answersOf(this.#log) <= before)
-        this.#fail("availability", "a chat does not go on, though nothing is wrong");
+        this.#fail("availability", "a chat does not continue although nothing disturbs it");
       await this.#read(process, false);
     }
     this.#checkOrder();
@@ -109,7 +109,7 @@ class ChatScenario implements Scenario {
     });
   }
 
-  /** Goes on from what it sees that it has said: the next call of its turn, or the answer. */
+  /** Continues from its own messages in the prompt: the next call of its turn, or the answer. */
   #agent(client: SimulatedClient, name: Name): ChatParticipant {
     const sleep = () => this.#world.sleep(client, this.#world.random.next() * 2_000);
     return {
@@ -183,13 +183,13 @@ class ChatScenario implements Scenario {
     this.#orphans.push(message);
   }
 
-  /** Adds again what another process has tried to add. */
+  /** Adds again a message that another process tried to add. */
   async #adopt(process: Process): Promise<void> {
     const [message] = this.#orphans.splice(this.#world.random.below(this.#orphans.length), 1);
     if (message) await this.#add(process, message);
   }
 
-  /** Reads the thread, or what a chat knows of it, which may be old where other processes have chats on the thread. */
+  /** Reads the thread, or a chat's view of it, which may be old if other processes have chats on the thread. */
   async #read(process: Process, isFresh = this.#world.random.chance(0.7)): Promise<void> {
     const when = this.#world.interval();
     const ended = await this.#world.call(
@@ -216,7 +216,7 @@ class ChatScenario implements Scenario {
     else this.#state = ended.value;
   }
 
-  /** What a state was saved at does not matter: the thread says where the chat stands. */
+  /** The time at which a state was saved does not matter: the thread determines the position of the chat. */
   async #restore(process: Process, state: ChatState): Promise<void> {
     const ended = await this.#world.call(
       process.client,
@@ -234,9 +234,9 @@ class ChatScenario implements Scenario {
         this.#fail("history", `message ${index} was ${idOf(message)} and ${idOf(longer[index])}`);
     }
     const ids = new Set(log.map(idOf));
-    if (ids.size < log.length) this.#fail("history", "a message is there twice");
+    if (ids.size < log.length) this.#fail("history", "a message is stored twice");
     for (const { id, end } of this.#acknowledged) {
-      if (end < start && !ids.has(id)) this.#fail("history", `${id} was acknowledged and is not there`);
+      if (end < start && !ids.has(id)) this.#fail("history", `${id} was acknowledged and is missing`);
     }
     for (const message of log) {
       if (message.role === "user" && !this.#added.has(idOf(message)))
@@ -259,14 +259,14 @@ class ChatScenario implements Scenario {
     }
   }
 
-  /** Of two messages the one that was acknowledged before the other was begun comes first. */
+  /** A message that was acknowledged before another one was begun comes first. */
   #checkOrder(): void {
     const places = new Map(this.#log.map((message, index) => [idOf(message), index]));
     const placed = this.#acknowledged.map((one) => ({ ...one, place: places.get(one.id) ?? -1 }));
     for (const one of placed) {
       const start = this.#added.get(one.id)?.start ?? one.start;
       const before = placed.find(({ end, place }) => end < start && place > one.place);
-      if (before) this.#fail("order", `${before.id} was acknowledged before ${one.id} and comes behind it`);
+      if (before) this.#fail("order", `${before.id} was acknowledged before ${one.id} and comes after it`);
     }
   }
 
@@ -306,7 +306,7 @@ function answer(name: Name, turn: number): ChatMessage {
   return { role: "assistant", content: `${name} ${turn}`, authorName: name };
 }
 
-/** What the agents say, whatever happens: at least the first `length` messages. */
+/** The agents' messages, independent of disturbances: at least the first `length` messages. */
 function dialogue(length: number): ChatMessage[] {
   const messages: ChatMessage[] = [];
   for (let turn = 1; messages.length < length; turn++) {
