@@ -140,7 +140,7 @@ async function consumer(install: string[]): Promise<string> {
 test.each([
   // Clauses with other processes, which import the harness in Node.js without Vitest, and clauses about expiry.
   ["files", [], "C1 Order|C2 |C3 |C5 |record log > a", 20],
-  ["postgres", ["pg@8", "testcontainers@12", "ioredis@6"], "C1 Order|C3 |closing ends", 10],
+  ["postgres", ["pg@8", "testcontainers@12", "ioredis@6"], "C1 Order|C3 |close ends", 10],
 ] as const)(
   "the example %s of the suite's tarball passes the suite, copied into an empty folder",
   async (name, dependencies, titles, least) => {
