@@ -35,7 +35,7 @@ const orNull =
   (value) =>
     value === null ? undefined : check(value);
 
-/** Plain objects only: a Map would be stored as nothing. */
+/** Accepts only plain objects: a Map would be stored empty. */
 const isPlainObject: Check = (value) => {
   const problem = isObject(value);
   if (problem) return problem;
@@ -77,7 +77,7 @@ const isForkedFrom: Check = (value) => {
   return problem === undefined ? undefined : "must have the ids of a chat, and of a message or null";
 };
 
-/** What the options of a method are checked by. */
+/** The checks of each method's options. */
 export const optionChecks = {
   read: { ...signal, limit: isCount, before: isString },
   signal,
