@@ -22,7 +22,7 @@ const abortMessages = {
 /** Why a run's signal was aborted. */
 export type AbortCause = keyof typeof abortMessages;
 
-/** How a run ends. */
+/** The result of a run. */
 export interface RunResult<M> {
   /** The answer. If it is absent or has no content, the last value of `update` is saved, if any. */
   readonly message?: M;

@@ -128,9 +128,7 @@ function decide<M extends Identified>(
   return change;
 }
 
-/**
- * The active run of this process that an earlier identical call began. @throws StoreError `CONFLICT` if this process has none.
- */
+/** The active run of this process that an earlier identical call began. @throws StoreError `CONFLICT` if there is none. */
 function begunEarlier<M extends Identified>(
   { runs }: RunContext<M>,
   { threadId }: ChatLocation,

@@ -31,7 +31,11 @@ function merged(before: Readonly<Record<string, unknown>>, patch: Readonly<Recor
   return Object.fromEntries(all.filter(([, value]) => value !== null && value !== undefined));
 }
 
-/** The entries, with the messages that the chat does not have yet at the end. @throws StoreError `CONFLICT` for a used id. */
+/**
+ * The entries, followed by the messages that the chat does not have yet.
+ *
+ * @throws StoreError `CONFLICT` for the id of a different message.
+ */
 export function appended<M extends Identified>(
   { entries }: Pick<ChatView<M>, "entries">,
   messages: readonly M[],

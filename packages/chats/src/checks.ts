@@ -142,7 +142,7 @@ export function checkPatch(method: string, patch: unknown, kind: "patch" | "crea
   checkSizes(method, labels ?? {}, metadata ?? {});
 }
 
-/** @throws StoreError `TOO_LARGE`, and `INVALID_ARGUMENT` for what cannot be stored. */
+/** @throws StoreError `TOO_LARGE`, and `INVALID_ARGUMENT` for a value that cannot be stored. */
 export function checkSizes(method: string, labels: unknown, metadata: unknown): void {
   if (Buffer.byteLength(jsonCodec.encode(labels)) > MAX_LABELS_BYTES)
     tooLarge(method, "labels", "1 KiB encoded");
