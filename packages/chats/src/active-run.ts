@@ -22,16 +22,16 @@ const abortMessages = {
 /** Why a run's signal was aborted. */
 export type AbortCause = keyof typeof abortMessages;
 
-/** How a run ends. */
+/** The result of a run. */
 export interface RunResult<M> {
-  /** The answer. Without one, or with one that has no content, the last one of `update` is saved, if any. */
+  /** The answer. If it is absent or has no content, the last value of `update` is saved, if any. */
   readonly message?: M;
   readonly status: Exclude<MessageStatus, "partial">;
-  /** Why it failed. */
+  /** The reason of the failure. */
   readonly error?: string;
 }
 
-/** What a run begins with. */
+/** The data of a new run. */
 export interface RunStart<M> {
   readonly id: string;
   readonly messageId: string;
@@ -43,7 +43,7 @@ export class ActiveRun<M extends Identified> {
   readonly id: string;
   /** The id of the saved answer. */
   readonly messageId: string;
-  /** The chat at the begin of the run. */
+  /** The chat at the start of the run. */
   readonly chat: Chat;
   readonly entries: readonly ChatEntry<M>[];
   /** Settles when the run has ended. */
@@ -62,7 +62,7 @@ export class ActiveRun<M extends Identified> {
   #isStored: boolean;
   #end: Promise<void> | undefined;
 
-  /** Begins the beats. */
+  /** Starts the heartbeats. */
   constructor(context: ChatContext<M>, location: ChatLocation, { id, messageId, written }: RunStart<M>) {
     this.#context = context;
     this.#location = location;
@@ -137,7 +137,7 @@ export class ActiveRun<M extends Identified> {
     }
   }
 
-  /** Makes a write again while the store cannot be reached, as long as the lease lasts. */
+  /** Retries a write while the store is unreachable, for at most `leaseMs`. */
   async #reached(write: () => Promise<void>): Promise<void> {
     const end = performance.now() + this.#context.leaseMs;
     for (;;) {
@@ -150,7 +150,7 @@ export class ActiveRun<M extends Identified> {
     }
   }
 
-  /** The entries with the answer in its place. */
+  /** The entries, with the answer at its position. */
   async #placed(
     view: ChatView<M>,
     answer: M | undefined,
@@ -198,7 +198,7 @@ export class ActiveRun<M extends Identified> {
     this.#assertOwn(head);
   }
 
-  /** @throws StoreError `NOT_FOUND`, `CONFLICT` where the run is not the chat's any more. */
+  /** @throws StoreError `NOT_FOUND`; `CONFLICT` if the run is no longer the chat's run. */
   #assertOwn(head: Head | undefined): asserts head is Head {
     if (!head || head.incarnation !== this.#view.head?.incarnation) {
       this.abort("deleted");

@@ -34,7 +34,7 @@ export type DecideRunChange<M> = (entries: readonly ChatEntry<M>[]) => RunChange
 export interface BeginOptions extends Placed {
   /** 1 to 256 bytes. Default: a UUID. */
   readonly runId?: string;
-  /** The id of the answer. Default: with `replace` that of an assistant's message, else a UUID. */
+  /** The id of the answer. Default: with `replace`, the id of an assistant message; otherwise a UUID. */
   readonly messageId?: string;
   /**
    * The handling of a run that is not lost. `"reject"` (default): this call fails with `CONFLICT`. Otherwise this call requests
@@ -45,7 +45,7 @@ export interface BeginOptions extends Placed {
   readonly create?: ChatPatch;
 }
 
-/** Makes a change and takes the lease of a chat, in one commit. */
+/** Commits a change and the lease of a chat in one commit. */
 export async function beginRun<M extends Identified>(
   context: RunContext<M>,
   location: ChatLocation,
@@ -117,7 +117,7 @@ export async function beginRun<M extends Identified>(
   }
 }
 
-/** @throws StoreError `INVALID_ARGUMENT` where what was decided is not a change. */
+/** @throws StoreError `INVALID_ARGUMENT` if the decision is not a valid change. */
 function decide<M extends Identified>(
   context: RunContext<M>,
   decideChange: DecideRunChange<M>,
@@ -128,7 +128,7 @@ function decide<M extends Identified>(
   return change;
 }
 
-/** The run that the same call has begun, where this process makes it. @throws StoreError `CONFLICT` */
+/** The active run of this process that an earlier identical call began. @throws StoreError `CONFLICT` if there is none. */
 function begunEarlier<M extends Identified>(
   { runs }: RunContext<M>,
   { threadId }: ChatLocation,

@@ -7,10 +7,10 @@ import { isSameMessage, newEntry, type StoredEntry } from "./entries.ts";
 import type { Head } from "./head.ts";
 import { checkAfter } from "./write-chat.ts";
 
-/** What {@link OwnedChats.truncate} drops. */
+/** The messages that {@link OwnedChats.truncate} drops. */
 export type Cut = { readonly from: string } | { readonly behind: string | null };
 
-/** The fields of a head that a patch changes. @throws StoreError `TOO_LARGE` for what is too large together. */
+/** The head fields that a patch changes. @throws StoreError `TOO_LARGE` if the labels or the metadata are too large. */
 export function patched(method: string, head: Head, patch: ChatPatch): NonNullable<Plan<never>["head"]> {
   const { title, titleBy = "user", pinned, archived } = patch;
   const labels = merged(head.labels, patch.labels);
@@ -31,7 +31,11 @@ function merged(before: Readonly<Record<string, unknown>>, patch: Readonly<Recor
   return Object.fromEntries(all.filter(([, value]) => value !== null && value !== undefined));
 }
 
-/** The messages that are not there yet, at the end. @throws StoreError `CONFLICT` for an id of another message. */
+/**
+ * The entries, followed by the messages that the chat does not have yet.
+ *
+ * @throws StoreError `CONFLICT` for the id of a different message.
+ */
 export function appended<M extends Identified>(
   { entries }: Pick<ChatView<M>, "entries">,
   messages: readonly M[],
@@ -107,7 +111,7 @@ export async function planTruncate<M extends Identified>(
   return keepTo(view, (await indexOf("truncate", view, String(cut.behind))) + 1);
 }
 
-/** Drops an answer: from an assistant's message, behind a user's. */
+/** Drops an answer: from an assistant message on, or after a user message. */
 export async function planDropAnswer<M extends Identified>(
   view: ChatView<M>,
   messageId: string | undefined,
@@ -121,7 +125,7 @@ export async function planDropAnswer<M extends Identified>(
   return keepTo(view, role === "user" || role === "system" ? index + 1 : index);
 }
 
-/** Keeps the entries before `end`; undefined where that is all of them. */
+/** Keeps the entries before `end`; undefined if these are all entries. */
 function keepTo<M>({ entries }: ChatView<M>, end: number): Plan<M> | undefined {
   return end >= entries.length ? undefined : { entries: entries.slice(0, end) };
 }

@@ -5,10 +5,10 @@ import { type Head, parseHead } from "./head.ts";
 /** The number of newest entries that are searched first. */
 export const FIRST_LOOK = 64;
 
-/** Thrown when a chat has changed since it was read: the write is tried again. */
+/** Thrown if a chat has changed since it was read. The write is then retried. */
 export class OutdatedError extends Error {}
 
-/** A chat that need not be read. */
+/** A chat whose content is known without a read. */
 export interface KnownChat<M> {
   readonly head?: Head | undefined;
   readonly revision: Revision | null;
@@ -16,7 +16,7 @@ export interface KnownChat<M> {
   readonly older?: Cursor | undefined;
 }
 
-/** How a chat is read. */
+/** Options of a read of a chat. */
 export interface LookOptions {
   /** Default: all entries. */
   readonly limit?: number | undefined;
@@ -27,18 +27,18 @@ export interface LookOptions {
 /** A chat's thread at one revision: its head, and its newest entries. */
 export class ChatView<M> {
   readonly revision: Revision | null;
-  /** Undefined where there is no chat. */
+  /** Undefined if the chat does not exist. */
   readonly head: Head | undefined;
-  /** How many messages the thread has. */
+  /** The number of messages in the thread. */
   readonly count: number;
   readonly expiresAt: number | undefined;
-  /** The newest ones, oldest first. */
+  /** The newest entries, oldest first. */
   entries: readonly StoredEntry<M>[];
   older: Cursor | undefined;
   readonly #stores: StoreFactory;
   readonly #threadId: string;
   readonly #signal: AbortSignal | undefined;
-  /** Whether the store passed over an entry that it cannot read. */
+  /** Whether the store skipped an entry that it cannot read. */
   #isIncomplete = false;
 
   private constructor(
@@ -59,7 +59,7 @@ export class ChatView<M> {
     this.#isIncomplete = page.isIncomplete;
   }
 
-  /** Reads a chat, with the newest `limit` of its entries; all of them without. */
+  /** Reads a chat with its newest `limit` entries; without `limit`, with all entries. */
   static async read<M>(
     stores: StoreFactory,
     threadId: string,
@@ -73,7 +73,7 @@ export class ChatView<M> {
     );
   }
 
-  /** A chat as it is taken to be without reading it: not there, or as a commit has left it. */
+  /** Returns a chat without reading it: one that is assumed not to exist, or the state after a commit. */
   static known<M>(
     stores: StoreFactory,
     threadId: string,
@@ -89,7 +89,7 @@ export class ChatView<M> {
     return this.older === undefined;
   }
 
-  /** Reads as many entries more as are there, at least 64. */
+  /** Reads older entries: as many as are loaded already, at least 64. */
   async loadOlder(): Promise<void> {
     const { older: before } = this;
     if (before === undefined) return;
@@ -101,7 +101,7 @@ export class ChatView<M> {
     this.#isIncomplete ||= page.isIncomplete || (this.isWhole && this.entries.length < this.count);
   }
 
-  /** Reads on until `find` finds something, or all entries are read. Returns its index in `entries`, or -1. */
+  /** Reads older entries until `find` matches one, or all are read. Returns its index in `entries`, or -1. */
   async findIndex(find: (entry: StoredEntry<M>) => boolean): Promise<number> {
     for (;;) {
       const index = this.entries.findLastIndex(find);
@@ -110,7 +110,7 @@ export class ChatView<M> {
     }
   }
 
-  /** @throws StoreError `CORRUPT` where entries cannot be counted from the end, because one cannot be read. */
+  /** @throws StoreError `CORRUPT` if entries cannot be counted from the end because one of them is unreadable. */
   assertCountable(method: string): void {
     if (!this.#isIncomplete) return;
     throw new StoreError(

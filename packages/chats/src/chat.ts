@@ -123,7 +123,7 @@ export interface ChatPatch {
 
 /** The content of a chat for {@link OwnedChats.create}. */
 export interface NewChat<M> extends ChatPatch {
-  /** 1 to 1,024 bytes. Default: a UUID; with an operation id always the same one. */
+  /** 1 to 1,024 bytes. Default: a UUID; the same one for each call with the same operation id. */
   readonly id?: string;
   readonly messages?: readonly M[];
   readonly forkedFrom?: ForkedFrom;
@@ -135,7 +135,7 @@ export interface ListChats {
   readonly limit?: number;
   /** The `cursor` of the previous page, with the same filters. */
   readonly cursor?: string;
-  /** Only archived chats, or only others. Default false. */
+  /** True: only archived chats. False: only the others. Default false. */
   readonly archived?: boolean;
   /** Only pinned chats, or only others. Default: both. */
   readonly pinned?: boolean;

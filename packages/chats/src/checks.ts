@@ -35,7 +35,7 @@ const orNull =
   (value) =>
     value === null ? undefined : check(value);
 
-/** Plain objects only: a Map would be stored as nothing. */
+/** Accepts only plain objects: a Map would be stored empty. */
 const isPlainObject: Check = (value) => {
   const problem = isObject(value);
   if (problem) return problem;
@@ -77,7 +77,7 @@ const isForkedFrom: Check = (value) => {
   return problem === undefined ? undefined : "must have the ids of a chat, and of a message or null";
 };
 
-/** What the options of a method are checked by. */
+/** The checks of each method's options. */
 export const optionChecks = {
   read: { ...signal, limit: isCount, before: isString },
   signal,
@@ -142,7 +142,7 @@ export function checkPatch(method: string, patch: unknown, kind: "patch" | "crea
   checkSizes(method, labels ?? {}, metadata ?? {});
 }
 
-/** @throws StoreError `TOO_LARGE`, and `INVALID_ARGUMENT` for what cannot be stored. */
+/** @throws StoreError `TOO_LARGE`, and `INVALID_ARGUMENT` for a value that cannot be stored. */
 export function checkSizes(method: string, labels: unknown, metadata: unknown): void {
   if (Buffer.byteLength(jsonCodec.encode(labels)) > MAX_LABELS_BYTES)
     tooLarge(method, "labels", "1 KiB encoded");

@@ -6,16 +6,16 @@ import { lastMessageOf, messageOf, type StoredEntry } from "./entries.ts";
 import { chatOf, type Head, type Operation, summaryOf, withFields, withOperation } from "./head.ts";
 import type { ChatLocation } from "./threads.ts";
 
-/** What the directory takes of a chat. */
+/** The maximum size of a chat's summary in the directory. */
 const MAX_SUMMARY_BYTES = 8_192;
 
-/** What a write makes of a chat. */
+/** The changes of one write to a chat. */
 export interface Plan<M> {
-  /** What the view's entries become. Entries that stay are the same objects. Default: as they are. */
+  /** The new entries of the view. Unchanged entries are the same objects. Default: unchanged. */
   readonly entries?: readonly StoredEntry<M>[];
-  /** Fields of the head that change. */
+  /** The changed fields of the head. */
   readonly head?: { readonly [K in keyof Head]?: Head[K] | undefined };
-  /** Whether it moves the chat to the front of lists. */
+  /** Whether the write moves the chat to the front of lists. */
   readonly isActive?: boolean;
 }
 
@@ -29,7 +29,7 @@ export interface Written<M> {
   readonly entries: readonly StoredEntry<M>[];
 }
 
-/** How a plan is committed. */
+/** Options of a commit. */
 export interface CommitOptions {
   readonly method: string;
   readonly now: number;
@@ -37,7 +37,7 @@ export interface CommitOptions {
   readonly signal: AbortSignal | undefined;
 }
 
-/** Commits a plan at the revision of a view. @throws OutdatedError where another writer was first. */
+/** Commits a plan at the revision of a view. @throws OutdatedError if another writer was first. */
 export async function commitPlan<M extends Identified>(
   context: ChatContext<M>,
   location: ChatLocation,
@@ -67,7 +67,7 @@ export async function commitPlan<M extends Identified>(
   return await commit(context, location, signal, view, { head: next, drop, append });
 }
 
-/** The newest message after a change; reads it where the change dropped all that were read. */
+/** The newest message after a change. Reads it if the change dropped all entries that were read. */
 async function newLastMessage<M extends Identified>(
   { preview }: ChatContext<M>,
   view: ChatView<M>,
@@ -79,7 +79,7 @@ async function newLastMessage<M extends Identified>(
   return last && lastMessageOf(last, preview);
 }
 
-/** Commits what a chat becomes, and notes it in the directory. @throws OutdatedError. */
+/** Commits the new state of a chat, and notes it in the directory. @throws OutdatedError if another writer was first. */
 export async function commit<M extends Identified>(
   context: ChatContext<M>,
   { threadId, directory, chatId }: ChatLocation,

@@ -4,14 +4,14 @@ import type { Identified } from "./chat.ts";
 import type { Followers } from "./followers.ts";
 import type { StoredSummary } from "./head.ts";
 
-/** What failed in the background: a beat of a run, or the upkeep of a list. */
+/** The background work that failed: a heartbeat of a run, or the maintenance of a list. */
 export type ErrorSource = "beat" | "list";
 
-/** What all chats of a {@link ChatStore} share. */
+/** The shared context of all chats of a {@link ChatStore}. */
 export interface ChatContext<M extends Identified> {
   readonly stores: StoreFactory;
   readonly directories: MarkedDirectories<StoredSummary>;
-  /** What is wrong with a message, or nothing. */
+  /** Returns the problem of a message, or undefined. */
   check(message: unknown): string | undefined;
   preview(message: M): string;
   readonly leaseMs: number;
@@ -20,6 +20,6 @@ export interface ChatContext<M extends Identified> {
   now(): number;
   onError(error: unknown, source: ErrorSource): void;
   closeAnswer(message: M): M;
-  /** Takes what is under way without anybody waiting for it. */
+  /** Runs background work, for which no caller waits. */
   background(task: Promise<unknown>): void;
 }

@@ -10,26 +10,26 @@ import { chatOf, type Head, isDone, newHead, type Operation } from "./head.ts";
 import type { ChatLocation } from "./threads.ts";
 import { takenId } from "./write-chat.ts";
 
-/** A chat that is made of entries that exist elsewhere. */
+/** A chat to create from existing entries. */
 export interface ChatCopy<M extends Identified> {
   readonly method: string;
   readonly entries: readonly StoredEntry<M>[];
-  /** The fields that it has beside its messages. */
+  /** The fields of the chat besides its messages. */
   readonly fields: { readonly [K in keyof Head]?: Head[K] | undefined };
   readonly operation: Operation | undefined;
   readonly signal: AbortSignal | undefined;
 }
 
-/** A copy that is under way: `marker` tells its commits from those of others. */
+/** A running copy. `marker` distinguishes its commits from those of other copies. */
 interface MarkedCopy<M extends Identified> extends ChatCopy<M> {
   readonly marker: Operation;
 }
 
 /**
- * Makes a chat in one commit where its messages fit one, else in several. Until the last of them there is no chat. The same
- * operation goes on where one that failed has stopped, and starts over where the entries are other ones now.
+ * Creates a chat in one commit if its messages fit in one, otherwise in several. The chat exists only after the last commit. A
+ * repeated call with the same operation continues a failed copy, and starts over if the entries have changed since.
  *
- * @throws StoreError `CONFLICT` where the id is taken.
+ * @throws StoreError `CONFLICT` if the id is taken.
  */
 export async function copyChat<M extends Identified>(
   context: ChatContext<M>,
@@ -70,7 +70,7 @@ export async function copyChat<M extends Identified>(
   }
 }
 
-/** Commits the next entries: those behind the ones that are there already, or all where others are there. */
+/** Commits the next entries after the stored ones. Starts with the first entry if the stored entries differ. */
 async function copyNext<M extends Identified>(
   context: ChatContext<M>,
   location: ChatLocation,
@@ -100,7 +100,7 @@ function isSameEntry<M>(one: StoredEntry<M>, other: StoredEntry<M> | undefined):
   return other !== undefined && isSameMessage({ ...one, writes: 0 }, { ...other, writes: 0 });
 }
 
-/** An entry for a copy: an answer that is still being made gets no more in it. */
+/** Copies an entry. A partial answer is completed by `closeAnswer` and stored as `"stopped"`. */
 export function copied<M>(entry: StoredEntry<M>, closeAnswer: (message: M) => M): StoredEntry<M> {
   const { message, createdAt, updatedAt, status, error } = entry;
   const isPartial = status === "partial";

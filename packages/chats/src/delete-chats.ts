@@ -12,8 +12,8 @@ const DELETED_AT_ONCE = 8;
 const PAGE = 256;
 
 /**
- * Deletes a chat's thread, and then all that the directory holds of it. Returns false where there is no chat, or where it is
- * not one that `isMeant`.
+ * Deletes a chat's thread, and then all of its data in the directory. Returns false if the chat does not exist, or if `isMeant`
+ * returns false for it.
  */
 export async function deleteChat<M extends Identified>(
   { stores, directories, runs, followers }: RunContext<M>,
@@ -26,7 +26,7 @@ export async function deleteChat<M extends Identified>(
     const { head, revision } = await ChatView.read<M>(stores, threadId, { limit: 0, signal });
     if (!head || revision === null) return false;
     const { incarnation, activeAt: order } = head;
-    // The chat of the first attempt is gone: this one was created since.
+    // The chat of the first attempt is deleted. This one was created since.
     if (deleted !== undefined && deleted !== incarnation) return true;
     if (!isMeant(head)) return false;
     deleted = incarnation;
@@ -44,7 +44,7 @@ export async function deleteChat<M extends Identified>(
   }
 }
 
-/** Has the directory look for chats whose deletion was not finished, and finish it in the background. */
+/** Lists the directory once, so that it completes unfinished deletions of chats in the background. */
 export async function finishDeletions<M extends Identified>(
   context: RunContext<M>,
   owner: string,
@@ -69,9 +69,9 @@ export async function deleteAllChats<M extends Identified>(
       const deleteNext = async () => {
         for (const { key, incarnation, order } of waiting) {
           const isFound = await deleteChat(context, locationOf(owner, key[0] ?? ""), signal);
-          // Its thread was deleted by other means than this package's.
+          // Its thread was deleted, but not by this package.
           if (!isFound) await directories.purge(directory, { key, incarnation, order });
-          // A store of this process, such as SQLite, is called without a wait for I/O: nothing else would run.
+          // A store in this process, such as SQLite, never waits for I/O. Without this pause no other event would be processed.
           await otherEvents();
         }
       };

@@ -4,13 +4,13 @@ import type { ChatEntry, Identified, LastMessage } from "./chat.ts";
 
 const PREVIEW_CHARACTERS = 160;
 
-/** An entry as it is stored. */
+/** A stored entry. */
 export interface StoredEntry<M> extends ChatEntry<M> {
-  /** The chat's number of commits when it was written: never falls along a chat. */
+  /** The chat's number of commits when the entry was written. Never decreases along a chat. */
   readonly writes: number;
 }
 
-/** An entry that was not stored before; the commit gives it its number. */
+/** An entry that is not stored yet. The commit sets its number. */
 export function newEntry<M>(message: M, now: number, fields: Partial<ChatEntry<M>> = {}): StoredEntry<M> {
   return { message, createdAt: now, updatedAt: now, status: "complete", ...fields, writes: 0 };
 }
@@ -24,17 +24,17 @@ export function entryOf<M>(message: ChatMessage): StoredEntry<M> {
   return valueOfEnvelope<StoredEntry<M>>(message);
 }
 
-/** An entry as readers see it. */
+/** The public fields of an entry. */
 export function publicEntry<M>({ writes, ...entry }: StoredEntry<M>): ChatEntry<M> {
   return entry;
 }
 
-/** Whether two messages are stored as the same text. */
+/** Whether two messages have the same stored text. */
 export function isSameMessage(one: unknown, other: unknown): boolean {
   return jsonCodec.encode(one) === jsonCodec.encode(other);
 }
 
-/** What lists show of the newest message. */
+/** The summary of the newest message, in lists. */
 export function lastMessageOf<M extends Identified>(
   { message, createdAt }: StoredEntry<M>,
   preview: (message: M) => string,

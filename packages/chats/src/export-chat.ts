@@ -2,7 +2,7 @@ import { jsonCodec } from "@scrollback/store-core";
 import type { Chat, ChatEntry, ChatPage, Identified } from "./chat.ts";
 import { withLostAnswer } from "./lost-answer.ts";
 
-/** What marks text of the JSON codec that has values which JSON lacks, see docs/reference/codecs.md. */
+/** The first character of the JSON codec's text for values that JSON does not support, see docs/reference/codecs.md. */
 const TYPED_MARK = "~";
 
 /** A chat with its messages. Plain JSON. */
@@ -15,7 +15,7 @@ export interface ChatExport {
   readonly types?: unknown;
 }
 
-/** The export of a chat. The answer of a lost run is in it as the failed one that it is. */
+/** The export of a chat. The answer of a lost run is exported as failed. */
 export function exportOf<M extends Identified>(
   { chat: { revision, run, ...chat }, entries }: ChatPage<M>,
   closeAnswer: (message: M) => M,

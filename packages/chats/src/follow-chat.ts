@@ -7,28 +7,28 @@ import type { ChatLocation } from "./threads.ts";
 
 const DEFAULT_EVERY_MS = 1_000;
 
-/** What {@link OwnedChats.follow} yields. */
+/** A change that {@link OwnedChats.follow} yields. */
 export type ChatChange<M> =
   | {
       readonly type: "changed";
       readonly chat: Chat;
-      /** `entries` take the place of all messages from here on. */
+      /** `entries` replace all messages from this index on. */
       readonly index: number;
       readonly entries: ChatEntry<M>[];
     }
-  /** The chat was deleted, or there was none. Nothing follows. */
+  /** The chat was deleted or does not exist. No change follows. */
   | { readonly type: "gone" };
 
 /** The options of {@link OwnedChats.follow}. */
 export interface FollowOptions {
-  /** How often writes of other processes are looked for, in milliseconds. Default 1,000. */
+  /** The interval in milliseconds at which writes of other processes are read. Default 1,000. */
   readonly everyMs?: number;
   readonly signal?: AbortSignal;
 }
 
 type Followed<M> = ChatView<M> & { readonly head: Head; readonly revision: string };
 
-/** The chat as it is, then each change of it. */
+/** Yields the current chat, then each change of it. */
 export async function* followChat<M extends Identified>(
   context: ChatContext<M>,
   location: ChatLocation,
@@ -43,7 +43,7 @@ export async function* followChat<M extends Identified>(
     yield changeOf(context, view, 0);
     let { incarnation, writes } = view.head;
     while (!signal?.aborted) {
-      // A write of this process has changed the chat: the change is read at once.
+      // True after a write of this process, which is then read at once.
       const isOwn = await follower.wait(everyMs, signal);
       if (signal?.aborted) return;
       const { revision } = view;
@@ -68,8 +68,8 @@ export async function* followChat<M extends Identified>(
 }
 
 /**
- * Reads back to the entries that were there at commit number `seen`: they come first, as the number never falls along a chat.
- * Returns false where the chat has changed meanwhile.
+ * Loads the newest entries back to those that existed at commit number `seen`. These precede the newer ones, because `writes`
+ * never decreases along a chat. Returns false if the chat has changed meanwhile.
  */
 async function hasRead<M>(view: ChatView<M>, seen: number): Promise<boolean> {
   try {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** Wakes who follows a chat when this process has written to it. */
+/** Wakes the followers of a chat after this process has written to it. */
 export class Followers {
   readonly #wakers = new Map<string, Set<() => void>>();
 
@@ -35,13 +35,13 @@ export class Follower {
     this.#wakeSleeper?.();
   };
 
-  /** Waits for a write since the last call, at most `ms`. Returns whether there was one. */
+  /** Waits at most `ms` milliseconds for a write since the last call. Returns whether there was one. */
   async wait(ms: number, signal: AbortSignal | undefined): Promise<boolean> {
     if (!this.#isWoken) {
       const timer = new AbortController();
       const signals = signal ? [timer.signal, signal] : [timer.signal];
       this.#wakeSleeper = () => timer.abort();
-      // Woken early it rejects.
+      // Rejects when it is woken early.
       await sleep(ms, undefined, { signal: AbortSignal.any(signals) }).catch(() => undefined);
       this.#wakeSleeper = undefined;
     }

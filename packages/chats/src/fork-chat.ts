@@ -11,15 +11,15 @@ import { missingChat } from "./write-chat.ts";
 
 /** The options of {@link OwnedChats.fork}. */
 export interface ForkOptions extends ChatWrite {
-  /** The last message that the fork has; `null`: none. Default: all of them. */
+  /** The last message of the fork; `null`: none. Default: all messages are copied. */
   readonly at?: string | null;
-  /** Default: a UUID; with an operation id always the same one. */
+  /** Default: a UUID; the same one for each call with the same operation id. */
   readonly id?: string;
-  /** Default: that of the chat. */
+  /** Default: the title of the original chat. */
   readonly title?: string;
 }
 
-/** Makes a chat of a part of another one. */
+/** Creates a chat from the first messages of another one. */
 export async function forkChat<M extends Identified>(
   context: ChatContext<M>,
   source: ChatLocation,
@@ -40,7 +40,7 @@ export async function forkChat<M extends Identified>(
         ? new StoreError("NOT_FOUND", "fork: the chat has no message of this id")
         : undefined;
   if (problem) {
-    // The chat may have changed since the fork was made under its operation id.
+    // The fork may already exist under its operation id, and the chat may have changed since.
     const made = operation && (await ChatView.read<M>(stores, target.threadId, { limit: 0, signal }));
     if (!made?.head || made.revision === null || !isDone(made.head, operation, "fork")) throw problem;
     return chatOf(made.head, made.revision, context);

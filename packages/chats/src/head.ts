@@ -3,15 +3,15 @@ import { parseMetadata } from "@scrollback/collections";
 import { jsonCodec, type Revision, StoreError } from "@scrollback/store-core";
 import type { Chat, ChatSummary } from "./chat.ts";
 
-/** The format of the metadata that this version writes; entries and notes are of the version of theirs. */
+/** The format of the metadata that this version writes. Entries and notes have the version of their metadata. */
 export const FORMAT_VERSION = 1;
-/** How many operation ids a chat remembers. */
+/** The number of operation ids that a chat remembers. */
 const REMEMBERED_OPERATIONS = 64;
 
-/** What the directory holds of a chat. */
+/** The summary of a chat in the directory. */
 export interface StoredSummary extends Omit<ChatSummary, "id" | "run"> {
   readonly run?: StoredRun;
-  /** The chat is being made of another one, in several commits; until the last of them the chat does not exist. */
+  /** Present during a copy in several commits. The chat exists only after the last one. */
   readonly copying?: Copying;
 }
 
@@ -20,34 +20,34 @@ export interface StoredRun {
   readonly id: string;
   readonly messageId: string;
   readonly startedAt: number;
-  /** When the run was heard of last. */
+  /** The time of the last heartbeat. */
   readonly beatAt: number;
-  /** It was asked to stop. */
+  /** Whether the run was requested to stop. */
   readonly stop?: boolean;
 }
 
-/** How a copy in several commits is known again. */
+/** The identity of a copy in several commits. */
 export interface Copying {
   readonly since: number;
-  /** Of the call, or random where it has none: then no other call goes on with the copy. */
+  /** The operation id of the call. Random if the call has none, so that no other call continues the copy. */
   readonly operationId: string;
   readonly digest: string;
 }
 
-/** The metadata of a chat's thread: all of the chat but its messages. Replaced by every commit. */
+/** The metadata of a chat's thread: the whole chat except its messages. Replaced by every commit. */
 export interface Head extends StoredSummary {
   readonly version: typeof FORMAT_VERSION;
   readonly id: string;
-  /** Random, new for each chat that is created, also under an id that a deleted chat had. */
+  /** Random, new for each created chat, also if a deleted chat had the same id. */
   readonly incarnation: string;
   /** Counts the commits of the incarnation. */
   readonly writes: number;
   readonly metadata: Readonly<Record<string, unknown>>;
-  /** The newest operation ids, each with a digest of what was asked for. */
+  /** The newest operation ids, each with a digest of its request. */
   readonly operations: readonly (readonly [operationId: string, digest: string])[];
 }
 
-/** A write that has a name, and what was asked for. */
+/** A write with an operation id, and the digest of its request. */
 export interface Operation {
   readonly id: string;
   readonly digest: string;
@@ -68,29 +68,29 @@ export function newHead(id: string, now: number): Head {
   };
 }
 
-/** A head with fields changed; undefined removes one. */
+/** A head with changed fields; undefined removes a field. */
 export function withFields(head: Head, fields: { readonly [K in keyof Head]?: Head[K] | undefined }): Head {
   const changed = Object.entries({ ...head, ...fields }).filter(([, value]) => value !== undefined);
   return Object.fromEntries(changed) as unknown as Head;
 }
 
-/** What the directory is told of a chat. */
+/** The summary of a chat for the directory. */
 export function summaryOf({ version, id, incarnation, writes, metadata, operations, ...rest }: Head) {
   return rest satisfies StoredSummary;
 }
 
-/** What tells whether a run is lost. */
+/** The data that decides whether a run is lost. */
 export interface Leases {
   readonly leaseMs: number;
   now(): number;
 }
 
-/** Whether a run was heard of within the time of its lease. */
+/** Whether the last heartbeat of a run is within its lease. */
 export function isRunning({ beatAt }: StoredRun, now: number, leaseMs: number): boolean {
   return now - beatAt < leaseMs;
 }
 
-/** What a list returns of a chat. */
+/** A chat for a list. */
 export function listedChat(
   id: string,
   { copying, run, ...stored }: StoredSummary,
@@ -101,18 +101,18 @@ export function listedChat(
   return { id, ...stored, run: { id: run.id, messageId: run.messageId, startedAt: run.startedAt, state } };
 }
 
-/** A chat as its readers see it. */
+/** A chat for the caller. */
 export function chatOf(head: Head, revision: Revision, leases: Leases): Chat {
   return { ...listedChat(head.id, summaryOf(head), leases), metadata: head.metadata, revision };
 }
 
-/** A named write. @throws StoreError `INVALID_ARGUMENT` for what cannot be stored. */
+/** A write with its operation id. @throws StoreError `INVALID_ARGUMENT` for a value that cannot be stored. */
 export function operationOf(id: string | undefined, method: string, intent: unknown): Operation | undefined {
   const text = jsonCodec.encode([method, intent]);
   return id === undefined ? undefined : { id, digest: hash("sha256", text, "base64url").slice(0, 22) };
 }
 
-/** Whether a write was made already. @throws StoreError `CONFLICT` when its id was used for another one. */
+/** Whether a write was already made. @throws StoreError `CONFLICT` if its id was used for a different write. */
 export function isDone({ operations }: Head, operation: Operation | undefined, method: string): boolean {
   const found = operation && operations.find(([id]) => id === operation.id);
   if (!operation || !found) return false;
@@ -123,7 +123,7 @@ export function isDone({ operations }: Head, operation: Operation | undefined, m
   );
 }
 
-/** The operations of a head, and one more. */
+/** The operations of a head, with one more added. */
 export function withOperation({ operations }: Head, operation: Operation | undefined): Head["operations"] {
   if (!operation) return operations;
   return [...operations, [operation.id, operation.digest] as const].slice(-REMEMBERED_OPERATIONS);

@@ -20,9 +20,9 @@ import { locationOf } from "./threads.ts";
 
 /** The options of {@link OwnedChats.import}. */
 export interface ImportOptions {
-  /** Default: a UUID; with an operation id always the same one. */
+  /** Default: a UUID; the same one for each call with the same operation id. */
   readonly id?: string;
-  /** The same export again under it makes no other chat, and goes on where an import that failed has stopped. */
+  /** A repeated import of the same export with this id creates no second chat, and continues a failed import. */
   readonly operationId?: string;
   readonly signal?: AbortSignal;
 }
@@ -34,7 +34,7 @@ const requiredFields = {
   ...{ pinned: isBoolean, archived: isBoolean, labels: isObject, metadata: isObject },
 };
 
-/** Makes a chat of an export. */
+/** Creates a chat from an export. */
 export async function importChat<M extends Identified>(
   context: ChatContext<M>,
   owner: string,
@@ -58,7 +58,7 @@ export async function importChat<M extends Identified>(
   });
 }
 
-/** @throws StoreError `INVALID_STATE` that names what is wrong. */
+/** @throws StoreError `INVALID_STATE` that names the problem. */
 function parseExport<M extends Identified>({ check }: ChatContext<M>, data: unknown) {
   const { type, version } = Object(data) as { type?: unknown; version?: unknown };
   if (type !== "scrollback.chat") refuse(`type must be "scrollback.chat"`);

@@ -7,7 +7,7 @@ import type { RunContext } from "./run-context.ts";
 import { locationOf, threads } from "./threads.ts";
 
 const DEFAULT_LIMIT = 20;
-/** A copy in several commits that is older was given up: a list removes it. */
+/** An unfinished copy in several commits that is older than this is abandoned. A list removes it. */
 const ABANDONED_AFTER_MS = 3_600_000;
 
 /** One page of an owner's chats, newest first. */

@@ -1,9 +1,9 @@
 import type { ChatEntry } from "./chat.ts";
 
-/** How an answer ends whose process died. */
+/** The end of an answer whose process died. */
 export const LOST = { status: "failed", error: "the process that made the answer was lost" } as const;
 
-/** The entries, with the answer of a lost run as one that gets no more. */
+/** The entries, with the answer of a lost run closed as failed. */
 export function withLostAnswer<M extends { readonly id: string }, E extends ChatEntry<M>>(
   entries: readonly E[],
   messageId: string,

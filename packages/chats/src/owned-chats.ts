@@ -47,7 +47,7 @@ export class OwnedChats<M extends Identified = Identified> {
   readonly ownerId: string;
   readonly #context: RunContext<M>;
 
-  /** Made by {@link ChatStore.of}. */
+  /** Created by {@link ChatStore.of}. */
   constructor(context: RunContext<M>, ownerId: string) {
     this.#context = context;
     this.ownerId = ownerId;
@@ -56,7 +56,7 @@ export class OwnedChats<M extends Identified = Identified> {
   /**
    * Creates a chat.
    *
-   * @throws StoreError `CONFLICT` where the id is taken, unless by the same call under the same operation id.
+   * @throws StoreError `CONFLICT` if the id is taken, except by the same call with the same operation id.
    */
   async create(chat: NewChat<M> = {}, options: Omit<ChatWrite, "expectedRevision"> = {}): Promise<Chat> {
     checkPatch("create", chat, "create");
@@ -89,8 +89,8 @@ export class OwnedChats<M extends Identified = Identified> {
   }
 
   /**
-   * The newest `limit` messages of a chat, oldest first, and those before them with `before`; all of them without. Undefined
-   * where there is no chat.
+   * Returns the newest `limit` messages of a chat, oldest first; with `before`, those before that cursor; without `limit`, all.
+   * Undefined if the chat does not exist.
    */
   async read(
     chatId: string,
@@ -211,7 +211,7 @@ export class OwnedChats<M extends Identified = Identified> {
    * if the messages do not fit in one. Then the new chat exists only after the last commit, and a repeated call with the same
    * operation id continues an interrupted one.
    *
-   * @throws StoreError `CONFLICT` where the id is taken.
+   * @throws StoreError `CONFLICT` if the id is taken.
    */
   async fork(chatId: string, options: ForkOptions = {}): Promise<Chat> {
     checkChat("fork", chatId, options, "fork");
@@ -229,7 +229,7 @@ export class OwnedChats<M extends Identified = Identified> {
   /**
    * Creates a new chat from an export, with its times. Uses the same commits as {@link OwnedChats.fork}.
    *
-   * @throws StoreError `INVALID_STATE` for what is not an export, `CONFLICT` where the id is taken.
+   * @throws StoreError `INVALID_STATE` for a value that is not an export, `CONFLICT` if the id is taken.
    */
   async import(data: unknown, options: ImportOptions = {}): Promise<Chat> {
     checkChat("import", options?.id ?? this.ownerId, options, "import");
@@ -290,7 +290,7 @@ export class OwnedChats<M extends Identified = Identified> {
     await deleteAllChats(this.#context, this.ownerId, options.signal);
   }
 
-  /** A write that searches a message among the newest ones first. */
+  /** A write that first searches the newest entries for a message. */
   async #place(
     method: string,
     chatId: string,

@@ -4,7 +4,7 @@ import type { ChatContext } from "./context.ts";
 import { summaryOf } from "./head.ts";
 import { locationOf } from "./threads.ts";
 
-/** What a list learns of a chat that may be under change. */
+/** Reads a chat for a list, because a write to it may be running. */
 export async function readMember<M extends Identified>(
   { stores }: ChatContext<M>,
   owner: string,

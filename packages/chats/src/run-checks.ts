@@ -1,7 +1,7 @@
 import { checkOptions, invalid, isFunction, isObject } from "@scrollback/store-core";
 import { checkMessages, checkValue, isMessageId } from "./checks.ts";
 
-/** The kinds of a change, and what each has beside. */
+/** The kinds of a change, each with its additional fields. */
 const kinds: Readonly<Record<string, readonly string[]>> = {
   append: [],
   edit: ["message"],

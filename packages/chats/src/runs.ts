@@ -15,12 +15,12 @@ export class Runs<M extends Identified> {
     return runId === undefined ? undefined : this.#runs.get(keyOf(threadId, runId));
   }
 
-  /** Aborts a run where it is one of this process: it need not wait for its next beat. */
+  /** Aborts a run if it belongs to this process, so that it ends before its next heartbeat. */
   abort(threadId: string, runId: string | undefined, cause: AbortCause): void {
     this.find(threadId, runId)?.abort(cause);
   }
 
-  /** Returns when none is under way. */
+  /** Returns when no run is active. */
   async flush(): Promise<void> {
     while (this.#runs.size > 0) await Promise.all([...this.#runs.values()].map(({ ended }) => ended));
   }

@@ -1,6 +1,6 @@
 import { nameOf } from "@scrollback/collections";
 
-/** Where a chat is stored. */
+/** The location of a chat. */
 export interface ChatLocation {
   readonly owner: string;
   readonly chatId: string;
@@ -9,7 +9,7 @@ export interface ChatLocation {
   readonly directory: string;
 }
 
-/** The threads of chats. Escaped names hold no colon, so no two names give the same thread. */
+/** The threads of chats. Escaped names contain no colon, so no two names give the same thread. */
 export const threads = {
   chat: (owner: string, chatId: string) => `chats:chat:${nameOf(owner)}:${nameOf(chatId)}`,
   directory: (owner: string) => `chats:directory:${nameOf(owner)}`,

@@ -10,20 +10,20 @@ import type { ChatLocation } from "./threads.ts";
 /** One write to one chat. */
 export interface WriteRequest<M extends Identified> {
   readonly method: string;
-  /** How many of the newest entries are read with the head; undefined: all. */
+  /** The number of newest entries that are read with the head; undefined: all. */
   readonly limit: number | undefined;
   readonly options: ChatWrite;
-  /** What was asked for, to know the same write again under its operation id. */
+  /** The content of the request, to recognise a repeated write by its operation id. */
   readonly intent: unknown;
-  /** What becomes of the chat; undefined: nothing. Is asked again when another writer came between. */
+  /** Plans the changes of the chat; undefined: none. Each attempt calls it again. */
   plan(view: ChatView<M>, head: Head, now: number): Promise<Plan<M> | undefined> | Plan<M> | undefined;
-  /** The head that a missing chat begins with. Default: `NOT_FOUND`. */
+  /** Creates the head of a missing chat. Default: `NOT_FOUND`. */
   create?(now: number): Head;
-  /** Is called where the write was made earlier under its operation id. */
+  /** Called if the write was made earlier with its operation id. */
   repeated?(head: Head): void;
 }
 
-/** Reads a chat, makes a change and commits it at the revision that was read; again where another writer was first. */
+/** Reads a chat, plans a change and commits it at the revision that was read. Retries if another writer was first. */
 export async function writeChat<M extends Identified>(
   context: ChatContext<M>,
   location: ChatLocation,
@@ -88,12 +88,12 @@ function unchanged<M extends Identified>(
   return { chat: chatOf(head, revision, context), head, revision, entries, older };
 }
 
-/** Names neither the chat nor its owner: they may be another's. */
+/** The message names neither the chat nor its owner, because they may be another user's. */
 export function missingChat(method: string): StoreError {
   return new StoreError("NOT_FOUND", `${method}: the chat does not exist; create it first`);
 }
 
-/** @throws StoreError `CONFLICT` where the last message is not `after`. */
+/** @throws StoreError `CONFLICT` if the last message is not `after`. */
 export function checkAfter(method: string, head: Head, after: string | null | undefined): void {
   if (after === undefined || after === (head.lastMessage?.id ?? null)) return;
   throw new StoreError(

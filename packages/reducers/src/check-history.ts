@@ -33,8 +33,8 @@ export interface ProblemFound {
 const { toolCalls, toolResults } = chatMessageTraits;
 
 /**
- * Finds what makes a model's API reject a history, by the structure of its messages. Returns all problems in the order of
- * the messages; an empty array for an empty history or a lone system message.
+ * Finds the structural problems for which a model's API rejects a history. Returns all problems in the order of the messages; an
+ * empty array for an empty history or a lone system message.
  *
  * With `forRequest` the messages are meant for a model: the last one must be a user or tool message, and tool calls that
  * are open at the end count as unanswered. Default false.

@@ -33,7 +33,7 @@ export function approvalsIn({ content }: ChatMessage) {
 
 /**
  * Returns for each index whether a history that began there would split an exchange: a tool call, its approval and its
- * result, wherever they are. If a call's id occurs again, what follows belongs to the later call.
+ * result, at any distance. If a call's id occurs again, later messages with this id belong to the later call.
  */
 export function cutsExchange(messages: readonly ChatMessage[]): boolean[] {
   /** For each start index, the index where the exchange ends. */

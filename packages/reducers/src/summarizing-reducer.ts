@@ -18,8 +18,8 @@ export interface SummarizingOptions {
   /** The number of messages to keep unchanged, a positive integer. */
   targetCount: number;
   /**
-   * How many messages a history may exceed `targetCount` by before it is summarised, and how many messages more may be kept
-   * so that the kept part begins at a user's question. A non-negative integer. Default 0.
+   * The number of messages by which a history may exceed `targetCount` before it is summarised, and the number of additional
+   * messages that may be kept so that the kept part begins at a user's question. A non-negative integer. Default 0.
    */
   threshold?: number;
   /** The instructions for the model. Default {@link SUMMARY_INSTRUCTIONS}. */
@@ -40,9 +40,9 @@ export const SUMMARY_INSTRUCTIONS = [
  * Replaces the older part of a history with a summary by a model, as an assistant message. The first system message stays
  * in front; later ones are dropped. Works like the reducer of this name in Microsoft.Extensions.AI.
  *
- * Each reduction asks the model once, and only about what no earlier summary covers. An earlier summary is found in the
- * history, marked by its `metadata`, or in this reducer's cache of the newest 1,000, for callers that pass the full history
- * each time. So use one reducer, not a new one for each call. Tool calls and results are not summarised.
+ * Each reduction calls the model once, with the earlier summary, if any, and the messages that it does not cover. An earlier
+ * summary is found in the history, marked by its `metadata`, or in this reducer's cache of the newest 1,000, for callers that
+ * pass the full history each time. So use one reducer, not a new one for each call. Tool calls and results are not summarised.
  *
  * `reduce` rejects with the model's own error, with `UNAVAILABLE` for an empty summary, or returns the history unchanged;
  * see `onFailure`. An aborted signal always rejects with `ABORTED`.

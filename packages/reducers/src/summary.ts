@@ -23,7 +23,10 @@ export function summaryIn({ role, content, metadata }: ChatMessage): string | un
 /** The number of summaries that a reducer caches. */
 export const CACHE_SIZE = 1_000;
 
-/** Caches summaries by the digest of what they cover, so that a caller with the full history pays only for what is new. */
+/**
+ * Caches summaries by the digest of the covered messages, so that a caller with the full history has only new messages
+ * summarised.
+ */
 export class SummaryCache {
   readonly #summaries = new LRUCache<string, string>({ max: CACHE_SIZE });
 

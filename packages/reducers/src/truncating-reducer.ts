@@ -7,8 +7,8 @@ export interface TruncatingOptions {
   /** The number of messages to keep, including the system message. A positive integer. */
   targetCount: number;
   /**
-   * How many messages a history may exceed `targetCount` by before it is cut, and how many messages more may be kept so
-   * that the kept part begins at a user message. A non-negative integer. Default 0.
+   * The number of messages by which a history may exceed `targetCount` before it is cut, and the number of additional messages
+   * that may be kept so that the kept part begins at a user message. A non-negative integer. Default 0.
    */
   threshold?: number;
 }

@@ -23,11 +23,11 @@ import {
 import type { SharedPair, SharedStates } from "./shared-state.ts";
 import { threads } from "./threads.ts";
 
-/** How many of the newest events are searched for an event that may already be appended. */
+/** The number of newest events that are searched for an event that may already be appended. */
 const LOOKED_THROUGH = 64;
 const MAX_ATTEMPTS = 1_000;
 
-/** What an appender needs. */
+/** The dependencies of an {@link Appender}. */
 export interface AppenderParts {
   readonly stores: StoreFactory;
   readonly shared: SharedStates;
@@ -43,7 +43,7 @@ interface KnownHead {
   readonly head: Head;
 }
 
-/** What an event is appended to. */
+/** The state that an event is appended to. */
 interface Ground extends KnownHead {
   /** The event that it replaces, and the events after that one; empty for a new event. */
   readonly replaced: readonly SessionEvent[];

@@ -1,2 +1,2 @@
-/** How many threads a cache of this package holds; the least recently used is dropped. */
+/** The maximum number of threads in a cache of this package. The least recently used one is dropped. */
 export const CACHE_SIZE = 1_000;

@@ -4,7 +4,7 @@ import type { Session, SessionEvent, SessionKey } from "./session.ts";
 import { formatLocation, type Head, type SessionView } from "./session-thread.ts";
 import type { SharedPair } from "./shared-state.ts";
 
-/** Creates a session object from what was read. */
+/** Creates a session object from a read. */
 export function sessionOf(
   { appName, userId, sessionId }: SessionKey,
   { head, revision }: Pick<SessionView, "head" | "revision">,

@@ -18,7 +18,7 @@ import { threads } from "./threads.ts";
 const MAX_CREATE_ATTEMPTS = 20;
 const MAX_UPDATE_ATTEMPTS = 1_000;
 
-/** What writes without an event need. */
+/** The dependencies of writes without an event. */
 export interface WriteParts {
   readonly stores: StoreFactory;
   readonly shared: SharedStates;

@@ -7,7 +7,7 @@ import { isEmpty, ownValue, type Scopes, type Values } from "./scopes.ts";
 import type { SessionKey } from "./session.ts";
 import { threads } from "./threads.ts";
 
-/** How many of the newest finished writes are stored by name. */
+/** The number of newest finished writes that are stored by name. */
 const MAX_FINISHED = 64;
 /** Leaves room below the 256 KiB of a thread's metadata, because each writer may add a small delta without a size check. */
 const MAX_BYTES = 192 * 1024;

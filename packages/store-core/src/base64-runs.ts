@@ -1,4 +1,4 @@
-/** Shorter runs of base64 stay text: storing their lengths would cost what packing saves. */
+/** Shorter runs of base64 stay text: storing their lengths would cost as much as packing saves. */
 const SHORTEST_RUN = 64;
 const LENGTH_BYTES = 4;
 

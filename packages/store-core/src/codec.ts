@@ -226,7 +226,7 @@ export const jsonCodec = Object.freeze({
     if (plain !== undefined) return plain;
     checkValue(value, new Walk());
     const { json, meta } = superjson.serialize(toCarried(value));
-    // Its record of shared references: reads give copies, and it takes equal bigints for one object.
+    // superjson's list of shared references is dropped: reads return copies, and superjson treats equal bigints as one object.
     delete meta?.referentialEqualities;
     return SUPERJSON_MARK + JSON.stringify({ json, meta });
   },

@@ -2,8 +2,8 @@
 const MAX_DEPTH = 500;
 
 /**
- * A copy of a value as plain JSON. A property that is undefined is left out. A Date becomes its ISO text, a bigint its digits; what JSON
- * has no form for (bytes, NaN, a class instance, a cycle, more than 500 levels) becomes null.
+ * Copies a value as plain JSON. Omits undefined properties. A Date becomes its ISO text, a bigint its digits. Values that JSON
+ * does not support (bytes, NaN, class instances, cycles, more than 500 levels) become null.
  *
  * @returns The copy, and whether it differs from the value.
  */
@@ -38,7 +38,7 @@ export function plainJson(value: unknown): { value: unknown; isChanged: boolean 
 }
 
 /**
- * Parses JSON text. `isExact` is false where a number of the text has more digits than a JavaScript number keeps.
+ * Parses JSON text. `isExact` is false if a number in the text has more digits than a JavaScript number can represent.
  *
  * @returns undefined for text that is not JSON.
  */
@@ -55,7 +55,7 @@ export function parseJson(text: string): { value: unknown; isExact: boolean } | 
   }
 }
 
-/** Without the source, which some versions of Node.js do not give, a number that is safe is taken for exact. */
+/** Some versions of Node.js do not provide the source. Without it, a safe number counts as exact. */
 function isSameNumber(value: number, source: string | undefined): boolean {
   if (!Number.isFinite(value)) return false;
   if (source === undefined || !/^-?\d+$/.test(source)) return true;

@@ -1,23 +1,23 @@
 import { invalid } from "./arguments.ts";
 import { chatMessageTraits } from "./message.ts";
 
-/** Something of a message that a conversion could not take over. */
+/** A part of a message that a conversion loses. */
 export interface Lost {
-  /** The index of the message in what was given. */
+  /** The index of the message in the input. */
   readonly index: number;
-  /** Where it is in that message, such as `content[0].providerOptions`. Empty for the whole message. */
+  /** The path within that message, such as `content[0].providerOptions`. Empty for the whole message. */
   readonly path: string;
-  /** `dropped`: the result does not have it. `changed`: the result has it in another form or at another position. */
+  /** `dropped`: absent from the result. `changed`: in the result, but in another form or at another position. */
   readonly effect: "dropped" | "changed";
 }
 
-/** Messages in another framework's form, and what has no counterpart there. */
+/** Messages in another framework's form, and the parts that have no counterpart there. */
 export interface Conversion<M> {
   readonly messages: M[];
   readonly lost: Lost[];
 }
 
-/** Collects what is lost of one message. For conversions between message types. */
+/** Collects the losses of one message. For conversions between message types. */
 export class MessageLosses {
   #lost: Lost[] = [];
   readonly index: number;
@@ -26,12 +26,12 @@ export class MessageLosses {
     this.index = index;
   }
 
-  /** What was lost; the whole message where nothing of it was made. */
+  /** Returns the losses; the whole message if it was not converted at all. */
   found(isMade: boolean): readonly Lost[] {
     return isMade ? this.#lost : [{ index: this.index, path: "", effect: "dropped" }];
   }
 
-  /** Names what is at a path, in the place of what was named inside of it. */
+  /** Records the value at a path as dropped, in place of the losses recorded inside it. */
   dropped(path: string): void {
     this.#lost = this.#lost.filter(({ path: inner }) => !isInside(inner, path));
     this.#lost.push({ index: this.index, path, effect: "dropped" });
@@ -41,7 +41,7 @@ export class MessageLosses {
     this.#lost.push({ index: this.index, path, effect: "changed" });
   }
 
-  /** Converts each value of the array at a path. Names each for which `convert` returns undefined as dropped. */
+  /** Converts each value of the array at a path. Records each value for which `convert` returns undefined as dropped. */
   converted<T, P>(
     values: readonly T[],
     path: string,
@@ -57,17 +57,17 @@ export class MessageLosses {
     return made;
   }
 
-  /** Names each of these fields, which a conversion does not read, as dropped. A field that is undefined counts as absent. */
+  /** Records each of these fields, which a conversion does not read, as dropped. An undefined field counts as absent. */
   unread(path: string, fields: object): void {
     for (const [key, value] of Object.entries(fields)) if (value !== undefined) this.dropped(join(path, key));
   }
 }
 
 /**
- * Converts messages one after the other, after a check of all.
+ * Checks all messages, then converts them one after the other.
  *
  * @param owner The name of the conversion, for errors.
- * @param add Adds what it makes of a message to `made`, or to the last message there. Returns whether it added anything.
+ * @param add Adds the result for a message to `made`, or to the last message there. Returns whether it added anything.
  * @param check See {@link checkMessages}.
  * @throws StoreError `INVALID_ARGUMENT` as {@link checkMessages} does.
  */
@@ -98,9 +98,9 @@ function join(path: string, key: string): string {
 }
 
 /**
- * Checks the messages that a conversion is given.
+ * Checks the input of a conversion.
  *
- * @param check Says what is wrong with a value that should be a message. Default: the check of {@link chatMessageTraits}.
+ * @param check Returns the problem of a value that is not a message. Default: the check of {@link chatMessageTraits}.
  * @throws StoreError `INVALID_ARGUMENT` that names `owner` and the index of the first value that is not a message.
  */
 export function checkMessages(
@@ -109,7 +109,7 @@ export function checkMessages(
   check: (message: unknown) => string | undefined = (message) => chatMessageTraits.check?.(message),
 ): void {
   if (!Array.isArray(messages)) invalid(`${owner}: messages must be an array`);
-  // By index: a hole in the array is a value that is not a message.
+  // By index, because a hole in the array is not a message either.
   for (let index = 0; index < messages.length; index++) {
     const problem = check(messages[index]);
     if (problem) invalid(`${owner}: messages[${index}] ${problem}`);

@@ -25,7 +25,7 @@ export interface DriverCapabilities {
   readonly expiry: boolean;
   /** The maximum number of commits after which trimmed content is removed from the backend; 0: in the same atomic step. */
   readonly trimmedWithinCommits: number;
-  /** The maximum time in milliseconds after which the backend holds nothing of a deleted thread; 0: when `delete` returns. */
+  /** The maximum time in milliseconds after which the backend stores no data of a deleted thread; 0: when `delete` returns. */
   readonly deletedWithinMs: number;
   /**
    * The number of requests to the backend in the steady state, for a commit and for a read of the newest few messages. 0
@@ -89,7 +89,7 @@ export interface CommitRequest {
   readonly createdAt: number;
   /** The thread's `updatedAt` after this commit, in the same form. */
   readonly updatedAt: number;
-  /** Aborted when no caller waits any more. A driver may ignore it: store-core stops waiting by itself. */
+  /** Aborted when no caller waits any more. A driver may ignore it, because store-core stops waiting independently. */
   readonly signal: AbortSignal | undefined;
 }
 
@@ -157,7 +157,7 @@ export const NO_THREAD: ThreadView = Object.freeze({
  * 2. If `expectedRevision` is given and is not the thread's revision, nothing is done: outcome `revision-conflict`.
  * 3. The thread is deleted, if it exists. The rest of an expired thread is removed too.
  *
- * Where a reply can be lost, the operation ids of its newest commits stay remembered for `REMEMBERED_MS`.
+ * If a reply can be lost, the operation ids of the thread's newest commits stay remembered for `REMEMBERED_MS`.
  */
 export interface DeleteRequest {
   readonly threadId: string;
@@ -227,7 +227,7 @@ export interface ErrorClassification {
  * The first verb connects; two concurrent first verbs are safe. store-core has checked every argument. Verbs throw the
  * backend's raw errors, which store-core passes to `classifyError`, or a StoreError. No verb blocks the event loop.
  *
- * Threads and namespaces never collide: an id reaches only its own thread, whatever characters it contains.
+ * Threads and namespaces never collide: an id reaches only its own thread, regardless of its characters.
  */
 export interface Driver {
   readonly capabilities: DriverCapabilities;

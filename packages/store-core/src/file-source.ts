@@ -40,9 +40,10 @@ export function fileSource(content: unknown, mediaType: string): FileSource | un
 }
 
 /**
- * The file of a part, for frameworks that keep the id of one provider: names more ids as changed, and the part's other fields as lost.
+ * Returns the file of a part, for frameworks that keep the id of one provider. Records several ids as changed, and the part's
+ * other fields as dropped.
  *
- * @returns undefined for what is not the content of a file.
+ * @returns undefined for a value that is not the content of a file.
  */
 export function fileOfPart(
   part: Extract<Part, { type: "file" | "image" }>,
@@ -75,7 +76,7 @@ interface FileFields {
   readonly filename?: unknown;
 }
 
-/** The content of a file as a `ChatMessage` has it. */
+/** The content of a file in the form of a `ChatMessage`. */
 export function fileContent(source: FileSource): FileContent {
   if (source.type === "url") return source.url;
   return source.type === "data"

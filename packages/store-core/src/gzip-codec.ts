@@ -18,7 +18,7 @@ const DEFAULT_MAX_BYTES = 16 * 1024 ** 2;
 /** Shorter texts are not compressed: the frame of a gzip stream takes 18 bytes. */
 const MIN_BYTES = 128;
 const MARK = "^";
-/** What follows the mark: gzip as base64, or a text that begins with the mark by itself. */
+/** The character after the mark. The rest is gzip as base64, or an uncompressed text that itself begins with the mark. */
 const COMPRESSED = "g";
 const PLAIN = "p";
 

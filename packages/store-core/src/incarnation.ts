@@ -1,7 +1,7 @@
 import { randomFillSync } from "node:crypto";
 
 const INCARNATION_BYTES = 12;
-/** Drawn for many commits at once: most of them need none, as only a new thread takes one. */
+/** Random bytes for many commits at once. Most commits use none, because only a new thread needs an incarnation. */
 const pool = Buffer.alloc(128 * INCARNATION_BYTES);
 let used = pool.length;
 

@@ -28,7 +28,7 @@ export interface ThreadInfo {
   readonly updatedAt: number;
   /** Absent for a thread that does not expire. */
   readonly expiresAt?: number;
-  /** Absent where none is set. */
+  /** Absent if none is set. */
   readonly metadata?: unknown;
   /** The approximate stored size in bytes; absent if the backend does not know it. */
   readonly bytes?: number;

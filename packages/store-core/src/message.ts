@@ -3,7 +3,7 @@ import { StoreError } from "./errors.ts";
 /** The author of a message. */
 export type Role = "system" | "user" | "assistant" | "tool";
 
-/** Bytes (or text that a provider understands: base64, a URL), as the AI SDK takes them. */
+/** Bytes (or text that a provider understands: base64, a URL), as the AI SDK accepts them. */
 export type FileContent =
   | string
   | Uint8Array

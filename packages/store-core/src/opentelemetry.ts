@@ -102,7 +102,7 @@ function makeSpans(api: Api): void {
   retryChannel.subscribe((message) => retry(message as StoreRetry));
 }
 
-/** Runs what a channel traces within a context of OpenTelemetry. */
+/** Runs the traced calls of a channel within a context of OpenTelemetry. */
 class ActiveContext extends AsyncLocalStorage<object> {
   readonly #api: Api;
 

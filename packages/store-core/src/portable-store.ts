@@ -72,7 +72,7 @@ interface CommitDetails {
   readonly times?: ImportTimes;
   /** The expiry; undefined: never. Default: the store's. With it, an empty change makes a commit too. */
   readonly expiry?: { readonly ttlMs: number | undefined };
-  /** Commits with this operation id count as the same change, whatever they contain. */
+  /** Commits with this operation id count as the same change, regardless of their content. */
   readonly operationId?: string;
   /** Whether other commits wait for this one, so that it must not wait for them. */
   readonly isAlone?: boolean;

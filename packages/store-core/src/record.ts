@@ -12,7 +12,7 @@ import type { RecordKind } from "./record-location.ts";
  */
 const FORMAT_VERSION = "1";
 const TIME_DIGITS = 13;
-/** Where the codec's text begins. */
+/** The index at which the codec's text begins. */
 const METADATA_START = 2;
 const MESSAGE_START = METADATA_START + TIME_DIGITS;
 

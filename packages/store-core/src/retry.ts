@@ -19,9 +19,9 @@ export async function pause(attempt: number, signal?: AbortSignal, clock = syste
 /** Options of {@link retryOnConflict}. */
 export interface ConflictRetries {
   signal?: AbortSignal | undefined;
-  /** How often `attempt` is made. Default 100. */
+  /** The maximum number of attempts. Default 100. */
   attempts?: number;
-  /** Pauses stop growing after this many. Default: they grow up to a second. */
+  /** The number of attempts after which pauses stop growing. Default: they grow up to 1 second. */
   longestPause?: number;
 }
 

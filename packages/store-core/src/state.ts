@@ -15,10 +15,10 @@ export interface StoreSettings {
 export interface ThreadSnapshot {
   readonly messages: readonly string[];
   readonly metadata?: string;
-  /** Milliseconds since 1970, as are the others. */
+  /** All times are in milliseconds since 1970. */
   readonly createdAt: number;
   readonly updatedAt: number;
-  /** Absent where the thread does not expire. */
+  /** Absent if the thread does not expire. */
   readonly expiresAt?: number;
 }
 

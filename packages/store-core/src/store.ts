@@ -116,8 +116,8 @@ export interface MessageStore<M = ChatMessage> extends AsyncDisposable {
   /** Drops all messages and adds `messages`, in one atomic step. Keeps the metadata. */
   replaceMessages(messages: readonly M[], options?: WriteOptions): Promise<Revision | null>;
   /**
-   * Applies one atomic change. All writes above are made of it. Compare-and-set with `expectedRevision`; applied exactly
-   * once when retried.
+   * Applies one atomic change. All writes above use it. Compare-and-set with `expectedRevision`; applied exactly once when
+   * retried.
    */
   commit(change: Change<M>, options?: WriteOptions): Promise<Revision | null>;
   /**

@@ -22,10 +22,10 @@ const valueChecks: Readonly<Record<ToolOutput["type"], (fields: Record<string, u
 const keys: ReadonlySet<string> = new Set(["type", "value", "reason", "providerOptions"]);
 
 /**
- * The output of a `ToolResultPart` in one of the AI SDK's forms. A value in none of them becomes `text` or `json`; with `isError`,
+ * The output of a `ToolResultPart` in one of the AI SDK's forms. Any other value becomes `text` or `json`; with `isError`,
  * `error-text` or `error-json`.
  *
- * @returns The output, and whether the form says what `isError` says: the forms `content` and `execution-denied` have no error.
+ * @returns The output, and whether its form expresses `isError`. The forms `content` and `execution-denied` cannot.
  */
 export function toolOutput(part: { readonly output?: unknown; readonly isError?: boolean | undefined }): {
   output: ToolOutput;
@@ -46,9 +46,9 @@ export function toolOutput(part: { readonly output?: unknown; readonly isError?:
 }
 
 /**
- * The output of a tool result, for frameworks that keep neither options of providers nor fields of their own: names both as lost.
+ * The output of a tool result, for frameworks that keep neither provider options nor additional fields. Records both as dropped.
  *
- * @returns As {@link toolOutput}: where the output does not keep `isError`, it is for the caller to keep or to name.
+ * @returns As {@link toolOutput}. If the output does not keep `isError`, the caller must keep it or record it as lost.
  */
 export function outputOfPart(
   {
@@ -71,7 +71,7 @@ export function outputOfPart(
 /**
  * An output other than `content` as text, for frameworks whose tools return text.
  *
- * @returns The text, whether it is of an error, and whether it came from another form than text.
+ * @returns The text, whether it is an error's, and whether it was converted from a form other than text.
  */
 export function textOfToolOutput(output: Exclude<ToolOutput, { type: "content" }>): {
   text: string;
@@ -91,7 +91,7 @@ export function textOfToolOutput(output: Exclude<ToolOutput, { type: "content" }
   }
 }
 
-/** Whether a value of an output in the form `content` is a text or a file in the form of a message's parts. */
+/** Whether a value of a `content` output is a text or a file in the form of a message's parts. */
 export function isContentPart(value: unknown): value is Extract<Part, { type: "text" | "file" }> {
   const { type, text } = Object(value) as { type?: unknown; text?: unknown };
   return type === "file" || (type === "text" && typeof text === "string");

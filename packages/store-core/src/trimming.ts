@@ -108,7 +108,7 @@ export interface Range {
   readonly to: number;
 }
 
-/** The sequence numbers within `bounds` and outside `other`: what a commit removes, or what of an append it need not write. */
+/** The sequence numbers within `bounds` and outside `other`: those that a commit removes, or need not write of an append. */
 export function rangesOutside(bounds: SequenceBounds, other: SequenceBounds): Range[] {
   const { pinned, first, next } = bounds;
   const ranges = [

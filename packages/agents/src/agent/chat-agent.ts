@@ -240,7 +240,7 @@ export class ChatAgent implements AsyncDisposable {
     return thread;
   }
 
-  /** Gives a thread this agent's stores and providers if it has none of its own. */
+  /** Gives a thread this agent's stores and providers, unless the thread has its own. */
   #attachTo(conversation: Conversation): void {
     const { contextProviders, stores } = this.#options;
     conversation.stores ??= stores;

@@ -10,7 +10,7 @@ export type StreamedPart =
   | { readonly type: "text-delta"; readonly text: string }
   | { readonly type: "message"; readonly message: ChatMessage };
 
-/** How a run takes its steps. */
+/** Options of {@link runSteps}. */
 export interface StepOptions {
   readonly run: Run;
   readonly maxSteps: number;

@@ -41,7 +41,7 @@ export interface RunningAgent extends Omit<ChatAgentOptions, "contextProviders" 
   readonly onError: NonNullable<ChatAgentOptions["onError"]>;
 }
 
-/** What a run needs. */
+/** The input of a run. */
 export interface RunRequest {
   readonly agent: RunningAgent;
   readonly input: readonly ChatMessage[];
@@ -55,7 +55,7 @@ export interface RunRequest {
   readonly onConflict: OnConflict;
 }
 
-/** What the model returned, streamed or not. */
+/** The output of the model, streamed or not. */
 export interface ModelOutcome {
   readonly messages: readonly ResponseMessage[];
   readonly lastStep: StepResult<ToolSet>;
@@ -85,10 +85,10 @@ export class Run {
   readonly #invocations: Invocations;
   readonly #operation = randomUUID();
   #revision: Revision | null | undefined;
-  /** How many of the response's messages are stored. */
+  /** The number of the response's messages that are stored. */
   #stored = 0;
   #writes = 0;
-  /** Whether the input is stored, no write has failed since, and none is under way. */
+  /** Whether the input is stored, no write has failed since, and no write is running. */
   #canWrite = false;
   /** The response's messages when the current step began. */
   #responses: readonly ResponseMessage[] = [];

@@ -7,8 +7,8 @@ export interface Turn {
   /** The conversation so far; a reducer may shorten it. */
   readonly earlier: readonly ChatMessage[];
   /**
-   * What must reach the model unchanged, after the messages of context providers. Ends with the input, or with the steps
-   * that follow it.
+   * The messages that must reach the model unchanged, after the messages of context providers. Ends with the input, or with the
+   * steps that follow it.
    */
   readonly open: readonly ChatMessage[];
   /** Whether the history already holds the input, because an earlier run stored it and did not finish. */

@@ -1,7 +1,7 @@
 import { type ChatMessage, type Check, hasMethods, isFunction } from "@scrollback/store-core";
 import type { ToolSet } from "ai";
 
-/** What a provider is told about the current run. */
+/** The facts about the current run that a provider receives. */
 export interface InvocationContext {
   readonly agentId: string;
   readonly agentName?: string;
@@ -15,7 +15,7 @@ export interface InvocationContext {
   report(error: unknown): void;
 }
 
-/** What a provider adds to one request. None of it is stored. */
+/** The additions of a provider to one request. None of them is stored. */
 export interface ProvidedContext {
   /** Appended to the agent's instructions after a newline. */
   readonly instructions?: string;
@@ -53,7 +53,7 @@ export interface ContextProvider {
   invoking?(messages: readonly ChatMessage[], context: InvocationContext): Promise<ProvidedContext | void>;
   /** Called after the turn is stored, or with the error after a failure. An error is reported and undoes nothing. */
   invoked?(invocation: Invocation, context: InvocationContext): Promise<void>;
-  /** Returns what the thread's state keeps for this provider: plain JSON. */
+  /** Returns this provider's part of the thread's state: plain JSON. */
   serialize?(): Promise<unknown>;
   /** Receives what `serialize` returned when the thread is restored. */
   updateFromState?(state: unknown): Promise<void>;

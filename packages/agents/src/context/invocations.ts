@@ -3,7 +3,7 @@ import type { ToolSet } from "ai";
 import { checkMessages } from "../thread/check-messages.ts";
 import type { ContextProvider, Invocation, InvocationContext, ProvidedContext } from "./context-provider.ts";
 
-/** What all providers of a run are told alike. */
+/** The facts that all providers of a run receive. */
 export interface RunFacts {
   readonly agentId: string;
   readonly agentName: string | undefined;

@@ -59,7 +59,7 @@ export abstract class AgentChat {
     options?: ChatOptions,
   ): AsyncGenerator<ChatStreamPart, void, void>;
 
-  /** Returns what is stored with the messages, in the same commit. */
+  /** Returns the data that is stored with the messages, in the same commit. */
   protected abstract saveProgress(): Omit<ChatProgress, "turn">;
   /** Receives what {@link saveProgress} returned; undefined for a new chat. */
   protected abstract loadProgress(progress: Omit<ChatProgress, "turn"> | undefined): void;

@@ -214,7 +214,7 @@ export class AgentGroupChat extends AgentChat {
         ? await askTermination(this.#termination, agent, this.history, options)
         : false;
     } catch (error) {
-      // An interrupted question is asked again. A failed one is not, or the chat could never continue.
+      // An interrupted decision is repeated. A failed one is not, because the chat could then never continue.
       if (!StoreError.is(error, "ABORTED")) await this.conclude();
       throw error;
     }

@@ -7,7 +7,7 @@ export interface OpenTurn {
   readonly isAnswered: boolean;
 }
 
-/** What a chat stores with its messages. Plain JSON. */
+/** The data that a chat stores with its messages. Plain JSON. */
 export interface ChatProgress {
   readonly isComplete: boolean;
   /** The result of the selection's `serialize()`. */

@@ -23,7 +23,7 @@ export interface ChatOptions {
   readonly signal?: AbortSignal;
 }
 
-/** How a turn runs. */
+/** Options of a turn. */
 export interface TurnOptions extends ChatOptions {
   /** Whether to yield pieces of text. The history is then updated when the turn ends. */
   readonly streams: boolean;

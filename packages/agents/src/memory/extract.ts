@@ -8,7 +8,7 @@ export interface Turn {
   readonly response: readonly ChatMessage[];
 }
 
-/** Returns the facts to remember of a turn, each one line of text; an empty list for none. */
+/** Returns the facts to remember from a turn, each one line of text; an empty list for none. */
 export type ExtractFunction = (turn: Turn, options: { signal?: AbortSignal }) => Promise<string[]>;
 
 /** A model that extracts facts. `prompt` is its instructions: to answer with one fact per line. */
@@ -33,7 +33,7 @@ export const isExtract: Check = (value) => {
     : "must be a function, or { model, prompt? } with a language model and a string";
 };
 
-/** The facts to remember of a turn. */
+/** The facts to remember from a turn. */
 export async function extractFacts(
   extract: ExtractFunction | ExtractModel,
   turn: Turn,

@@ -25,7 +25,7 @@ export interface StoreMemoryOptions {
   stores: StoreFactory;
   /** The user of the facts, in all threads. At most 1,024 bytes with the thread's prefix. */
   userId: string;
-  /** Extracts what to remember of a turn. */
+  /** Extracts the facts to remember from a turn. */
   extract: ExtractFunction | ExtractModel;
   /** The text before the facts. */
   header?: string;

@@ -63,7 +63,7 @@ export class Conversation {
     this.#revision = undefined;
   }
 
-  /** A restored thread with an id had it before. */
+  /** Marks the providers of a restored thread with an id as informed of that id. */
   markRestored(): void {
     if (this.id !== undefined) this.#announced = Number.POSITIVE_INFINITY;
   }
@@ -122,7 +122,7 @@ export class Conversation {
     }
   }
 
-  /** Tells each provider the thread's id, once. A provider that fails is told again at the next call. */
+  /** Passes the thread's id to each provider, once. A provider that fails receives it again at the next call. */
   async announce(): Promise<void> {
     this.#announcing ??= this.#announce();
     try {

@@ -8,7 +8,7 @@ import {
 } from "@scrollback/store-core";
 
 /**
- * What a thread needs of a store: four methods, so your own store needs no base class. Every {@link MessageStore} has them.
+ * The four methods of a store that a thread uses, so your own store needs no base class. Every {@link MessageStore} has them.
  * Messages are oldest first; a state is plain JSON.
  *
  * @example

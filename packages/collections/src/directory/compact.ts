@@ -91,8 +91,8 @@ export class Compactor<N, E extends Incarnate> {
   }
 
   /**
-   * The leaves that the notes change, and their small neighbours. The newest leaf stays small, so it passes what is too much on
-   * to the second one until that is full.
+   * The leaves that the notes change, and their small neighbours. The newest leaf stays small, so excess entries move to the
+   * second leaf until that one is full.
    */
   #changedLeaves(leaves: readonly LeafRef[], { placed, outdated, isScattered }: Sorting<E>): Set<number> {
     if (isScattered) return new Set(leaves.keys());
@@ -141,7 +141,7 @@ export class Compactor<N, E extends Incarnate> {
         const { order, key } = first;
         return { id: leaf.id, revision: String(revision), count: entries.length, first: { order, key } };
       } catch (error) {
-        // Another compaction that lost its race wrote over it, or it has expired. No root refers to it.
+        // Another compaction, which lost its race, has overwritten it, or it has expired. No root refers to it.
         if (!StoreError.is(error, "CONFLICT")) throw error;
       }
     }

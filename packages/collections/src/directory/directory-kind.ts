@@ -1,6 +1,6 @@
 import type { Position } from "./position.ts";
 
-/** How a directory is stored: the thread ids of its leaves, and its notes, entries and positions as plain values. */
+/** The stored form of a directory: the thread ids of its leaves, and its notes, entries and positions as plain values. */
 export interface DirectoryLayout<N, E extends Incarnate> {
   /** The thread of a leaf. `id` is 16 random characters. */
   leafThread(id: string): string;
@@ -12,7 +12,7 @@ export interface DirectoryLayout<N, E extends Incarnate> {
   decodePosition(stored: unknown): Position;
 }
 
-/** What the notes of a directory say about its leaves. */
+/** The effect of a directory's notes on its leaves. */
 export interface Overlay<E extends Incarnate> {
   /** The entries that the notes add. */
   readonly placed: readonly E[];
@@ -29,8 +29,8 @@ export interface Incarnate extends Position {
 }
 
 /**
- * The identity of an entry. Each incarnation of a member has its own entry: its notes do not say which incarnation came
- * first, so a late note of an ended one must not replace a later one.
+ * The identity of an entry. Each incarnation of a member has its own entry. Its notes do not contain the order of incarnations,
+ * so a late note of an ended one must not replace a later one.
  */
 export function incarnationText({ key, incarnation }: Pick<Incarnate, "key" | "incarnation">): string {
   return JSON.stringify([key, incarnation]);
@@ -46,7 +46,7 @@ export interface Sorting<E extends Incarnate> extends Overlay<E> {
   readonly carried?: readonly unknown[];
 }
 
-/** A kind of directory: how it is stored, and how its notes are sorted in. */
+/** A kind of directory: its stored form, and the rules by which its notes are sorted in. */
 export interface DirectoryKind<N, E extends Incarnate> {
   readonly layout: DirectoryLayout<N, E>;
   /** Sorts notes, given in the order of the log. */

@@ -4,12 +4,12 @@ import type { DirectoryClock } from "../clock.ts";
 import { incarnationText } from "./directory-kind.ts";
 import type { Key } from "./position.ts";
 
-/** How long one mark covers the writes of its process. */
+/** The time for which one mark covers the writes of its process. */
 export const HOLD_MS = 30_000;
 /**
- * How many marks without a running write one process holds in one directory. Every list reads the members that have an
- * open mark, and a compaction carries them over, so a process that writes to thousands of members in a short time closes
- * the oldest marks early.
+ * The maximum number of marks without a running write that one process keeps open in one directory. Every list reads the members
+ * that have an open mark, and a compaction carries them over, so a process that writes to thousands of members in a short time
+ * closes the oldest marks early.
  */
 export const MOST_HELD = 32;
 
@@ -30,7 +30,7 @@ export interface HeldMark {
   cancelTimer?: () => void;
 }
 
-/** What held marks need. */
+/** The dependencies of {@link HeldMarks}. */
 export interface HeldMarksParts {
   readonly clock: DirectoryClock;
   readonly holdMs: number;

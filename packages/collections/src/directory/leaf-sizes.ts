@@ -12,5 +12,5 @@ export interface CompactionSizes {
 
 /** The sizes of every directory; only tests use others. */
 export const defaultSizes: CompactionSizes = { enoughNotes: 128, maxLeaf: 256, smallLeaf: 64, maxInline: 64 };
-/** The root names thousands of leaves beside its own entries, and metadata is limited to 256 KiB. */
+/** The root also contains the names of thousands of leaves, and metadata is limited to 256 KiB. */
 export const MAX_INLINE_BYTES = 32 * 1024;

@@ -169,8 +169,8 @@ export class MarkedDirectories<V> implements AsyncDisposable {
   }
 
   /**
-   * Adds or moves a member without a thread of its own, and returns when lists show it. Of several calls for one key, the
-   * last write wins. `was` is the previous order number; without it, a compaction reads every leaf.
+   * Adds or moves a member that has no thread, and returns when lists show it. Of several calls for one key, the last write wins.
+   * `was` is the previous order number; without it, a compaction reads every leaf.
    */
   async note(threadId: string, key: Key, entry: { order: number; value: V; was?: number }): Promise<void> {
     const { order, value, was } = entry;
@@ -287,7 +287,7 @@ export class MarkedDirectories<V> implements AsyncDisposable {
     await this.#queues.of(threadId).addNow({ key, incarnation, marks });
   }
 
-  /** Completes in the background what a dead process has left unfinished. */
+  /** Completes in the background the unfinished work of dead processes. */
   #repair(threadId: string, { note, purge: member }: Repair<V>): void {
     if (note) this.#queues.of(threadId).add(note);
     if (member) this.#purges.start(threadId, member);

@@ -53,7 +53,7 @@ export function markedLayout<V>(
   };
 }
 
-/** What the notes say about one incarnation. */
+/** The content of the notes about one incarnation. */
 export interface IncarnationState<V> {
   readonly key: Key;
   readonly incarnation: string;
@@ -65,10 +65,10 @@ export interface IncarnationState<V> {
   isLost: boolean;
 }
 
-/** What the notes of a directory say: the incarnations of each member, by the text of its key. */
+/** The content of a directory's notes: the incarnations of each member, by the text of its key. */
 export type MarkedState<V> = Map<string, Map<string, IncarnationState<V>>>;
 
-/** When a note takes effect. Tests supply unsound rules and expect a failure. */
+/** The rules by which a note takes effect. Tests supply unsound rules and expect a failure. */
 export interface MarkSemantics {
   /** Whether an entry applies, given whether it has an open mark, and the current entry of its incarnation. */
   counts(isProved: boolean, version: number, before: { readonly version: number } | undefined): boolean;
@@ -182,7 +182,7 @@ export function markedKind<V>(
   };
 }
 
-/** All that is noted of an incarnation, as notes that have the same effect. */
+/** Notes with the same effect as all stored notes of one incarnation. */
 function carriedNotes<V>(one: IncarnationState<V>): MarkedNote<V>[] {
   const { key, incarnation, marks, entry, was, isGone, isLost } = one;
   const history = { key, incarnation, was: [...was], ...(isGone && { isGone }), ...(isLost && { isLost }) };

@@ -24,7 +24,7 @@ export interface Written<V> extends Pick<MarkedEntry<V>, "order" | "version" | "
   readonly was?: number | undefined;
 }
 
-/** What a list learns when it reads a member. */
+/** The state of a member, as a list reads it. */
 export type MemberNow<V> = Omit<MarkedEntry<V>, "key">;
 
 /** Options of {@link MarkedDirectories}. */
@@ -33,7 +33,7 @@ export interface MarkedDirectoriesOptions {
   readonly stores: Pick<StoreFactory, "settings" | "withTraits">;
   /** Returns the thread id of a leaf. `id` is 16 random characters. */
   leafThread(id: string): string;
-  /** How long one mark covers the writes of this process to its member. Default 30,000. */
+  /** The time in milliseconds for which one mark covers the writes of this process to its member. Default 30,000. */
   readonly holdMs?: number;
   /** Default: the clocks of this process. */
   readonly clock?: DirectoryClock;

@@ -39,7 +39,7 @@ export class MarkedView<V> implements Overlay<MarkedEntry<V>> {
   /**
    * Reads the members whose entries cannot be trusted, all at once.
    *
-   * @returns the repairs of what dead processes have left.
+   * @returns the repairs of the unfinished work of dead processes.
    */
   async read(read: (key: Key) => Promise<Omit<MarkedEntry<V>, "key"> | undefined>): Promise<Repair<V>[]> {
     const repairs = [...this.#unsure].map(async (text) => {

@@ -16,7 +16,7 @@ export interface NeededNotes<N> {
   readonly revision: Revision | null;
 }
 
-/** What a queue of notes needs. */
+/** The dependencies of a {@link NoteQueue}. */
 export interface NoteQueueParts<N> {
   readonly stores: StoreFactory;
   readonly threadId: string;
@@ -26,11 +26,11 @@ export interface NoteQueueParts<N> {
   join(earlier: N, later: N): N;
   encode(note: N): unknown;
   /**
-   * Reads the directory and leaves out the notes of members that were removed. Absent where all notes are always needed.
+   * Reads the directory and omits the notes of members that were removed. Absent if all notes are always needed.
    * Called only for batches of which `isConditional` is true for all notes, and only if another process may have written.
    */
   readonly needed?: (batch: readonly N[]) => Promise<NeededNotes<N>>;
-  /** Whether a note is only for a directory that knows its member already. */
+  /** Whether a note applies only if the directory already contains its member. */
   readonly isConditional?: (note: N) => boolean;
   /** Sorts the notes of the directory into leaves. */
   compact(): Promise<void>;
@@ -120,7 +120,7 @@ export class NoteQueue<N> {
     if (clock.random() * CHECK_EVERY < written) this.#compact();
   }
 
-  /** Returns how many notes were written. */
+  /** Returns the number of written notes. */
   async #writeNotes(batch: readonly N[]): Promise<number> {
     const { needed, isConditional } = this.#parts;
     let expected = this.#revision;

@@ -11,7 +11,7 @@ import {
 import { type Key, keyText, type Position } from "./position.ts";
 import { indexOfLeaf, type LeafRef, type RetiredLeaf, type Tree } from "./tree.ts";
 
-/** What {@link purge} needs. */
+/** The dependencies of {@link purge}. */
 export interface PurgeParts<V> {
   readonly tree: Tree<MarkedNote<V>, MarkedEntry<V>>;
   readonly compactor: Compactor<MarkedNote<V>, MarkedEntry<V>>;
@@ -72,7 +72,7 @@ export async function purge<V>(
   await deleteLeaves(tree, deleteThread, snapshot.root.retired);
   if (kept.length === snapshot.notes.length && outdated.length === 0) return;
   const keeps = (entry: MarkedEntry<V>) => !isPurged(entry);
-  // Leaves are written to new threads, so that no old one keeps anything of the members.
+  // Leaves are written to new threads, so that no old thread keeps data of the members.
   const from = { ...snapshot, root: { ...snapshot.root, retired: [] } };
   const next = await compactor.rebuild(from, { placed: [], outdated, keeps }, readLeaf);
   await compactor.commitRoot(threadId, snapshot, next, kept.map(tree.layout.encodeNote));

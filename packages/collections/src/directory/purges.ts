@@ -6,7 +6,7 @@ import { OutdatedError } from "./tree.ts";
 
 const MAX_ATTEMPTS = 20;
 
-/** What purges work with. */
+/** The dependencies of {@link Purges}. */
 export interface PurgesParts<V> extends PurgeParts<V> {
   readonly clock: DirectoryClock;
   onError(error: unknown): void;
@@ -18,8 +18,8 @@ interface Batch {
 }
 
 /**
- * The purges of this process. Each rewrites its directory, so they take turns: those of one directory that come meanwhile
- * wait, and are then done together in one commit.
+ * The purges of this process. Each purge rewrites its directory, so the purges of one directory run one after the other. Those
+ * that are requested during a purge run together in the next commit.
  */
 export class Purges<V> {
   readonly #parts: PurgesParts<V>;
@@ -34,7 +34,7 @@ export class Purges<V> {
   }
 
   /**
-   * Returns when the directory holds nothing of the member.
+   * Returns when the directory contains no data of the member.
    *
    * @throws StoreError `UNAVAILABLE`, when other processes rewrote the directory before each attempt.
    */
@@ -44,7 +44,7 @@ export class Purges<V> {
     await batch.done;
   }
 
-  /** Purges what a dead process has left to purge. */
+  /** Purges a member that a dead process has not purged. */
   start(threadId: string, member: Purged): void {
     const text = JSON.stringify([threadId, incarnationText(member)]);
     if (this.#inBackground.has(text)) return;
@@ -55,7 +55,7 @@ export class Purges<V> {
       .finally(() => this.#inBackground.delete(text));
   }
 
-  /** Returns when no purge is under way. */
+  /** Returns when no purge is running. */
   async flush(): Promise<void> {
     while (this.#last.size > 0) await Promise.allSettled(this.#last.values());
   }
@@ -72,7 +72,7 @@ export class Purges<V> {
   }
 
   async #run(threadId: string, members: readonly Purged[]): Promise<void> {
-    // A purge that failed has told its own callers.
+    // The callers of a failed purge have already received its error.
     await this.#last.get(threadId)?.catch(() => undefined);
     this.#waiting.delete(threadId);
     for (let attempt = 0; ; attempt++) {

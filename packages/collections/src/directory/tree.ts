@@ -12,7 +12,7 @@ interface LeafRange {
   readonly first: Position;
 }
 
-/** A leaf with a thread of its own, and the revision at which the thread holds the right entries. */
+/** A leaf with its own thread, and the revision at which the thread contains the valid entries. */
 export interface StoredLeaf extends LeafRange {
   readonly id: string;
   readonly revision: Revision;
@@ -20,7 +20,7 @@ export interface StoredLeaf extends LeafRange {
 
 /** The newest entries of a directory. They are part of the root, so that the first page needs no other thread. */
 export interface InlineLeaf extends LeafRange {
-  /** As a leaf's thread holds them. */
+  /** In the form in which a leaf's thread stores them. */
   readonly entries: readonly unknown[];
 }
 
@@ -49,7 +49,7 @@ export interface Snapshot<N> {
   readonly last: number;
 }
 
-/** How leaves are read. */
+/** Options of a read of leaves. */
 export interface LeafOptions {
   readonly signal?: AbortSignal | undefined;
   /** Collects the ids of missing leaves. */
@@ -90,7 +90,7 @@ export class Tree<N, E extends Incarnate> {
 
   /**
    * The entries of a leaf, newest first. An expired leaf has none, because its members have expired too. With `missing`, a
-   * missing leaf counts as deleted first: its id is added, and the error makes the caller read the root again.
+   * missing leaf is first treated as deleted: its id is added, and the error makes the caller read the root again.
    */
   async readLeaf(leaf: LeafRef, { signal, missing }: LeafOptions = {}): Promise<E[]> {
     if (isInline(leaf)) return leaf.entries.map((entry) => this.layout.decodeEntry(entry));

@@ -19,7 +19,7 @@ const SMALL = 64;
 const ABANDONED_AFTER_MS = 3_600_000;
 const MAX_ATTEMPTS = 10;
 
-/** What a list learns when it reads a member. */
+/** The state of a member, as a list reads it. */
 export interface Verified extends Pick<VerifiedEntry, "incarnation" | "version" | "order"> {}
 
 /** Reads a member; returns undefined if there is none. */
@@ -200,7 +200,7 @@ export class VerifiedDirectories {
     return false;
   }
 
-  /** Reads the members of entries, all at once and each once, and notes what is wrong in the directory. */
+  /** Reads the members of entries, in parallel and each once, and notes corrections in the directory. */
   async #verify<T extends Verified>(
     { threadId, verify, refuse }: MemberLookup<T>,
     entries: readonly VerifiedEntry[],
@@ -234,7 +234,7 @@ export class VerifiedDirectories {
     this.#correct(threadId, { order, key, incarnation, version, removed: true }, [order]);
   }
 
-  /** Not by age alone: the creation may be slower, or the clocks may differ. */
+  /** The age alone does not decide: the creation may be slower, or the clocks may differ. */
   #removeRefused(threadId: string, entry: VerifiedEntry, refuse: RefuseCreation): void {
     const removing = refuse(entry)
       .then((isRefused) => {

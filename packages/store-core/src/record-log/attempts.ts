@@ -29,18 +29,18 @@ export interface Operation {
 }
 
 interface Entry extends Operation {
-  /** The number of calls under way. */
+  /** The number of running calls. */
   calls: number;
   /** When the last call ended, by the monotonic clock. */
   ended: number;
 }
 
-/** The maximum number of remembered operations without a call under way. */
+/** The maximum number of remembered operations without a running call. */
 const OPERATIONS_KEPT = 1_000;
 
 /**
- * The operations with unknown outcome. An operation stays remembered while a call is under way and while a store may
- * still repeat it: otherwise its commit could be made twice.
+ * The operations with unknown outcome. An operation stays remembered while a call is running and while a store may still repeat
+ * it: otherwise its commit could be made twice.
  */
 export class Operations {
   readonly #entries = new Map<string, Entry>();

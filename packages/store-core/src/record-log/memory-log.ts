@@ -45,8 +45,8 @@ class Stream {
 }
 
 /**
- * A record log in this process's memory: the reference for those over real backends, and what the conformance suite
- * proves `RecordLogDriver` on. Deletes expired rows only when told to, so that tests decide when.
+ * A record log in this process's memory: the reference for logs over real backends. The conformance suite tests `RecordLogDriver`
+ * on it. Deletes expired rows only in `sweep`, so that tests choose the time.
  */
 export class MemoryRecordLog implements RecordLog {
   readonly capabilities: RecordLogCapabilities;
@@ -112,7 +112,7 @@ export class MemoryRecordLog implements RecordLog {
     return undefined;
   }
 
-  /** Deletes what expired before `now`, as a backend does at a time of its own. Returns how many rows went. */
+  /** Deletes the rows that expired before `now`, as a backend does at any time. Returns the number of deleted rows. */
   sweep(now: number): number {
     let swept = 0;
     for (const stream of this.#streams.values()) {
@@ -125,14 +125,14 @@ export class MemoryRecordLog implements RecordLog {
     return swept;
   }
 
-  /** All rows of the streams whose name ends in `suffix`, for tests that look behind the driver. */
+  /** All rows of the streams whose names end in `suffix`, for tests that inspect the driver's rows. */
   rowsOf(suffix: string): LogRow[] {
     return [...this.#streams]
       .filter(([name]) => name.endsWith(suffix))
       .flatMap(([, { rows }]) => [...rows.values()]);
   }
 
-  /** Puts a text in the place of another, for tests of damage. */
+  /** Replaces a text, for tests of damage. */
   plant(stream: string, number: number, index: number, text: string): void {
     const { rows } = this.#stream(stream);
     const row = rows.get(number);
@@ -151,7 +151,7 @@ function hasRoot(rows: ReadonlyMap<number, LogRow>): boolean {
   return [...rows.keys()].some((number) => number < FIRST_ROW);
 }
 
-/** What an amendment makes of a row's `expiresAt`; undefined: never. */
+/** The `expiresAt` of a row after an amendment; undefined: never. */
 export function amendedExpiry(
   before: number | undefined,
   { expiresAt, extend }: Pick<Amendment, "expiresAt" | "extend">,

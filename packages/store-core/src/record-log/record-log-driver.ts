@@ -44,9 +44,9 @@ export interface RecordLogDriverOptions {
  * Makes a {@link Driver} of a {@link RecordLog}. A thread is a log of rows; a commit is one insert of the next row. The first
  * insert wins. Other writers read the winning row and retry with the next number.
  *
- * In the steady state a commit is one insert, and one amendment more at every 32nd commit of a thread that trims or drops; a
- * read of the newest messages is one range read. A commit through a cold cache costs at most two reads more. The driver keeps
- * what it knows of 1,000 threads.
+ * In the steady state a commit is one insert, plus one amendment at every 32nd commit of a thread that trims or drops. A read of
+ * the newest messages is one range read. A commit with a cold cache costs at most two more reads. The driver caches the state of
+ * 1,000 threads.
  */
 export class RecordLogDriver implements Driver {
   readonly capabilities: DriverCapabilities;
@@ -150,7 +150,7 @@ export class RecordLogDriver implements Driver {
     this.#queues.set(threadId, turn);
     try {
       const result = await write;
-      // A conflict does not tell what became of an earlier attempt.
+      // A conflict does not show the outcome of an earlier attempt.
       isOutcomeKnown = !result.outcome.endsWith("-conflict");
       return result;
     } finally {

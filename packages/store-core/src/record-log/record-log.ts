@@ -9,7 +9,7 @@ export interface LogRow {
   readonly number: number;
   /** A few hundred bytes that stay as long as the row does. Opaque to the log. */
   readonly head: string;
-  /** The content. `""` stands where a text was blanked. Opaque to the log. */
+  /** The content. `""` replaces a text that was blanked. Opaque to the log. */
   readonly texts: readonly string[];
   /** The backend may delete the row from this time on, in milliseconds since 1970. Absent: never. */
   readonly expiresAt?: number | undefined;
@@ -62,9 +62,9 @@ export interface RecordLogCapabilities
  * read backwards. `RecordLogDriver` makes a driver of it, with every promise of the protocol. No transactions, no locks, no
  * secondary index.
  *
- * A stream is a thread id: a well-formed string of 1 to 1,024 bytes with any characters. Streams never mix. Only the backend deletes
- * rows, at any time after their `expiresAt`, in any order; a backend that cannot delete by itself keeps them. Verbs throw
- * the backend's raw errors. Every verb must settle: a request without a reply fails after a few seconds, because the next
+ * A stream is a thread id: a well-formed string of 1 to 1,024 bytes with any characters. Streams never mix. Only the backend
+ * deletes rows, at any time after their `expiresAt`, in any order; a backend that cannot delete automatically keeps them. Verbs
+ * throw the backend's raw errors. Every verb must settle: a request without a reply fails after a few seconds, because the next
  * commit to the thread waits for it.
  */
 export interface RecordLog {
@@ -75,20 +75,20 @@ export interface RecordLog {
    * Inserts a row unless its key is taken, also by a row that is past its `expiresAt` and not yet deleted. Atomic, durable
    * when it returns, and seen by every read that starts later.
    *
-   * @returns `true` once the row is inserted. Where the key was taken: the row that holds it, if the backend returns that
-   *   with its refusal (which saves the caller a read), else `false`.
+   * @returns `true` once the row is inserted. If the key is taken: the row that has it, if the backend returns that row with its
+   *   refusal (which saves the caller a read); otherwise `false`.
    */
   insert(stream: string, row: LogRow): Promise<boolean | LogRow>;
   /**
    * Returns the rows with the highest numbers below `below` (Infinity: from the end), highest first: `limit` of them, or as
-   * many as exist, whether past their `expiresAt` or not. Sees every insert that returned before. With `heads` the caller
-   * does not look at the texts, so they may be left out.
+   * many as exist, whether past their `expiresAt` or not. Sees every insert that returned before. With `heads` the caller ignores
+   * the texts, so they may be omitted.
    */
   read(stream: string, below: number, limit: number, heads: boolean): Promise<LogRow[]>;
   /**
-   * Amends rows. Each row is amended atomically; the amendments as a whole need not be. May be repeated, and may run beside
-   * others in any order. Ranges may overlap. The order of the amendments does not matter: one call sets the expiry of a row or
-   * extends it, never both, and of two extensions the later time holds. All is done when it returns.
+   * Amends rows. Each row is amended atomically; the amendments as a whole need not be. May be repeated, and may run concurrently
+   * with others in any order. Ranges may overlap. The order of the amendments does not matter: one call sets the expiry of a row
+   * or extends it, never both, and of two extensions the later time holds. All amendments are complete when it returns.
    *
    * Costs one request for any number of amendments and rows if the backend has a statement or a batch of that size; else as
    * few requests as its batches allow, and never one per row. A backend that can only compare and swap may read the rows
@@ -97,9 +97,9 @@ export interface RecordLog {
    */
   amend(stream: string, amendments: readonly Amendment[]): Promise<void>;
   /**
-   * Returns the names of streams that have a row below {@link FIRST_ROW}, whether past its `expiresAt` or not, in an order of
-   * the log's own. A stream that has one during the whole listing is on at least one page. A page may be short, or empty, and
-   * have a `next`. Costs a few requests per page, independent of the number of streams and rows.
+   * Returns the names of streams that have a row below {@link FIRST_ROW}, whether past its `expiresAt` or not, in the log's own
+   * order. A stream that has one during the whole listing is on at least one page. A page may be short, or empty, and have a
+   * `next`. Costs a few requests per page, independent of the number of streams and rows.
    *
    * @throws StoreError `INVALID_ARGUMENT` for an `after` that is not this log's.
    */

@@ -14,7 +14,7 @@ import {
 /** Which messages of an inner chat reach the outer chat: all messages of its agents, or only the last one. */
 export type AggregatorMode = "flat" | "nested";
 
-/** What a channel needs of its aggregator. */
+/** The properties of an aggregator that its channel uses. */
 type Aggregator = ChatParticipant & { readonly mode: AggregatorMode };
 
 /** The channel of one aggregator: its inner chat. */
@@ -73,8 +73,8 @@ export class AggregatorChannel implements AgentChannel {
   }
 
   /**
-   * The messages of the inner chat. Earlier ones that never reached the outer chat come first; they are all if they
-   * completed the inner chat.
+   * The messages of the inner chat, after earlier ones that never reached the outer chat. If the earlier ones completed the inner
+   * chat, only these.
    */
   async *#messages(options: { signal?: AbortSignal }): AsyncGenerator<ChatMessage, void, void> {
     const before = this.#unsurfaced;

@@ -1,8 +1,8 @@
 import { untilAborted } from "@scrollback/store-core";
 
 /**
- * Yields the values of an iterable until the signal is aborted; then rejects with `ABORTED` at once, even if the iterable
- * hangs. The iterable is asked to end, but not awaited.
+ * Yields the values of an iterable until the signal is aborted. Then rejects with `ABORTED` at once, even if the iterable hangs,
+ * and calls the iterable's `return` without waiting for it.
  */
 export async function* abortable<T>(
   iterable: AsyncIterable<T>,

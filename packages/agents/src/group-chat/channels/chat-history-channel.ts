@@ -21,9 +21,9 @@ import { channelKey, reducerKey } from "./channel.ts";
 import { hasContent, hasToolContent } from "./message-content.ts";
 
 /**
- * The channel of agents whose only state is a history. Agents with equal reducers share one. Before each turn the agent's
- * reducer shortens the history in place, so the channel stays as small as the reducer makes it. A message with a tool call
- * or result is visible only if it is the last of the turn.
+ * The channel of agents whose only state is a history. Agents with equal reducers share one. Before each turn the agent's reducer
+ * shortens the history in place, so the reducer limits the size of the channel. A message with a tool call or result is visible
+ * only if it is the last of the turn.
  */
 export class ChatHistoryChannel implements AgentChannel {
   readonly key: string;
