@@ -4,7 +4,10 @@ import type { UIPart } from "./tool-parts.ts";
 /** The maximum number of JSON bytes for one character of text. */
 const CHARACTER_BYTES = 6;
 
-/** The beginning of an answer: its first parts with at most `maxBytes` of JSON in total, and as much of the next text as certainly fits. */
+/**
+ * The beginning of an answer: its first parts with at most `maxBytes` of JSON in total, and as much of the next text as certainly
+ * fits.
+ */
 export function answerPrefix<UI extends UIMessage>(message: UI, maxBytes: number): UI {
   const parts: UIPart[] = [];
   let left = maxBytes;

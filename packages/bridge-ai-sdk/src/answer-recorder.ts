@@ -29,7 +29,7 @@ export interface AnswerRecorder<UI extends UIMessage> {
   readonly ended: Promise<void>;
 }
 
-/** Where an answer is stored. */
+/** The location of a stored answer. */
 export interface RecorderTarget<UI extends UIMessage> {
   readonly run: ChatRun<UI>;
   /** The stored messages before the answer. If the run continues an answer, they end with that answer. */

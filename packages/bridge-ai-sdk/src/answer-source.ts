@@ -27,7 +27,7 @@ export async function answerOf<UI extends UIMessage>(
   if (made instanceof ReadableStream) return made;
   const { onError: errorText, redactToolErrors = errorText !== undefined, ...stream } = options.stream ?? {};
   const tools = toolsOf(options);
-  /** The SDK calls `onError` again for the chunk that it made of an error. */
+  /** The SDK calls `onError` again for the error chunk that it creates. */
   let echo: string | undefined;
   return toUIMessageStream<ToolSet, UI>({
     ...stream,

@@ -26,8 +26,8 @@ export interface OpenTurn<UI extends UIMessage> extends Turn<UI> {
 }
 
 /**
- * Stores the message that a client posted and begins a run, for your own route handlers. Pipe the answer, or end the run if no answer
- * can be made: `turn.run.end({ status: "failed" })`.
+ * Stores the message that a client posted and begins a run, for your own route handlers. Pipe the answer. If no answer can be
+ * made, end the run: `turn.run.end({ status: "failed" })`.
  *
  * @throws StoreError `INVALID_ARGUMENT`, `NOT_FOUND`, `CONFLICT`, in the same cases as the chat handler.
  * @example

@@ -51,9 +51,9 @@ export function createChatHandler<UI extends UIMessage>(options: ChatHandlerOpti
       return text === undefined ? {} : { title: text, titleBy: "text" as const };
     },
   };
-  /** The answers that this handler makes: how to stop each, and when it is saved. */
+  /** The answers of this handler: `stop` stops one, `ended` settles when it is saved. */
   const running = new Map<string, { stop(): Promise<unknown>; ended: Promise<unknown> }>();
-  /** The answers that will be in `running`. */
+  /** The requests whose answers are not in `running` yet. */
   const starting = new Set<Promise<Response>>();
   let isClosed = false;
   const assertOpen = () => {
@@ -87,12 +87,12 @@ export function createChatHandler<UI extends UIMessage>(options: ChatHandlerOpti
         ),
       );
     } catch (error) {
-      // A chat that was deleted, and an answer that was stopped, need no title.
+      // A deleted chat and a stopped answer need no title.
       if (!hasCode(error, "NOT_FOUND") && !turn.signal.aborted) report(error, turn.chat.id, turn.run.id);
     }
   };
 
-  /** Makes the answer of a run, for this request and for late listeners. */
+  /** Generates the answer of a run, for this request and for late listeners. */
   const start = (mine: OwnedChats<UI>, body: PostBody, begun: BegunRun<UI>): Response => {
     const { run, stored, isContinuation } = begun;
     const chatId = run.chat.id;
@@ -208,7 +208,7 @@ function lazyStream<C>(make: () => Promise<ReadableStream<C>>): ReadableStream<C
   return readable;
 }
 
-/** Tells the client the id of the chat that the answer belongs to. */
+/** Sends the client the id of the answer's chat. */
 function withChatId(id: string): TransformStream<UIMessageChunk, UIMessageChunk> {
   return new TransformStream({
     transform(chunk, controller) {

@@ -5,7 +5,8 @@ const INTERRUPTED = "Interrupted; it may have run.";
 
 /**
  * Returns the message to store for an answer that will not continue: it was stopped, failed, or its process died. The message has
- * no part that a provider refuses, and no tool runs a second time unnoticed. Waiting approvals and calls of client tools are unchanged.
+ * no part that a provider refuses, and no tool runs a second time unnoticed. Waiting approvals and calls of client tools are
+ * unchanged.
  */
 export function closeUiAnswer<UI extends UIMessage>(message: UI, tools: ToolSet | undefined): UI {
   return { ...message, parts: message.parts.flatMap((part) => closePart(part, tools)) };

@@ -17,8 +17,8 @@ export interface StreamKeeper<UI extends UIMessage> {
 }
 
 /**
- * A stream that is read without waiting for its readers and always ends. An error becomes an `error` chunk, and a model that does not
- * end after an abort is no longer waited for. The answer has the run's message id. The chunks are plain JSON.
+ * A stream that reads its source without waiting for its own readers, and always ends. An error becomes an `error` chunk. A model
+ * that does not end within 1 s after an abort is abandoned. The answer has the run's message id. The chunks are plain JSON.
  */
 export function containedStream<UI extends UIMessage>(
   source: ReadableStream<UIMessageChunk>,
@@ -33,7 +33,7 @@ export function containedStream<UI extends UIMessage>(
       const emit = async (chunk: UIMessageChunk) => {
         if (chunk.type !== "start" && !isStarted) await emit({ type: "start" });
         isStarted = true;
-        // The SDK leaves them open; the store closes them.
+        // After an abort the SDK leaves texts open; the stored answer has them closed.
         if (chunk.type === "abort") for (const end of open.ends()) await emit(end);
         open.see(chunk);
         const named = chunk.type === "start" ? { ...chunk, messageId: run.messageId } : chunk;
@@ -94,7 +94,7 @@ class OpenParts {
   }
 }
 
-/** Resolves some time after the signal is aborted. */
+/** Resolves `ABORT_GRACE_MS` after the signal is aborted. */
 function abandonment(signal: AbortSignal) {
   const { promise, resolve } = Promise.withResolvers<undefined>();
   let timer: NodeJS.Timeout | undefined;

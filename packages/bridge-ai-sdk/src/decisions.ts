@@ -2,7 +2,7 @@ import { invalid } from "@scrollback/store-core";
 import { asSchema, getToolName, type ToolSet, type UIMessage } from "ai";
 import { isClientTool, isToolPart, type ToolPart, withPartFields } from "./tool-parts.ts";
 
-/** What a client may decide about a tool call. */
+/** A client's decision about a tool call. */
 interface Decision {
   readonly approval?: { readonly id: string; readonly approved: boolean; readonly reason?: string };
   readonly output?: { readonly state: "output-available"; readonly output: unknown };

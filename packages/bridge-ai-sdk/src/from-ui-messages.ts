@@ -11,8 +11,8 @@ import { chatToolParts } from "./chat-tool-parts.ts";
 import { uiMessageProblem } from "./message-traits.ts";
 
 /**
- * Makes Scrollback's messages of UI messages. Each step of an answer is an assistant message, followed by a tool message with the results
- * of its calls; the first one has the id and the metadata.
+ * Converts UI messages to Scrollback messages. Each step of an answer becomes an assistant message, followed by a tool message
+ * with the results of its calls. The first assistant message has the id and the metadata.
  *
  * @throws StoreError `INVALID_ARGUMENT` for a value that is not a UI message.
  */
@@ -33,7 +33,7 @@ function addMessage(
   return first !== undefined;
 }
 
-/** Of a message from the user or the system. */
+/** Converts a message of the user or the system. */
 function inputMessages(
   role: "user" | "system",
   parts: UIMessage["parts"],
@@ -67,7 +67,7 @@ function answerMessages(parts: UIMessage["parts"], losses: MessageLosses): ChatM
 interface Step {
   readonly content: Part[];
   readonly results: Part[];
-  /** Results of a provider's own tools that were approved: a provider gives them in an answer, after the approval. */
+  /** Results of approved tools that the provider runs: the provider returns them in an answer, after the approval. */
   readonly later: Part[];
 }
 

@@ -7,12 +7,12 @@ export interface RequestContext {
 /** Serves chats to `useChat`. It does not authenticate, check for CSRF or limit rates: do this before you call it. */
 export interface ChatHandler {
   /**
-   * POST of a message: `{ id, message | messages, trigger?, messageId?, parentId?, branch? }`. Returns a UI message stream, with the
-   * run's id in the header `x-scrollback-run`. The message is stored before the model is called, and the answer is completed
+   * POST of a message: `{ id, message | messages, trigger?, messageId?, parentId?, branch? }`. Returns a UI message stream, with
+   * the run's id in the header `x-scrollback-run`. The message is stored before the model is called, and the answer is completed
    * even if the client disconnects.
    */
   handle(request: Request, context: RequestContext): Promise<Response>;
-  /** GET of a running answer from its beginning, or of an answer that ended in the last 10 s. 204 if there is none. */
+  /** GET of a running answer from its beginning, or of an answer that ended in the last 10 s. Otherwise 204. */
   resume(chatId: string, context: RequestContext): Promise<Response>;
   /** POST that stops the running answer, or only the run of `runId`. Returns `{ stopped }` after the answer so far is saved. */
   stop(chatId: string, context: RequestContext & { readonly runId?: string }): Promise<Response>;

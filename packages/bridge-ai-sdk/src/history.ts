@@ -4,8 +4,8 @@ import { isToolPart, type ToolPart, type UIPart } from "./tool-parts.ts";
 import { validated } from "./user-message.ts";
 
 /**
- * Stored messages in the form that the SDK accepts. A part that does not match the current schemas does not make the chat unusable: a
- * finished tool call becomes a call of a dynamic tool, any other part is omitted.
+ * Stored messages in the form that the SDK accepts. A part that does not match the current schemas does not make the chat
+ * unusable: a finished tool call becomes a call of a dynamic tool, any other part is omitted.
  */
 export async function historyOf<UI extends UIMessage>(
   messages: readonly UI[],
@@ -43,8 +43,8 @@ function dynamicPart(part: ToolPart): UIPart {
 }
 
 /**
- * A history for the model. Approval responses are kept only in the continued message: in other messages they would be calls without
- * a result, which providers refuse.
+ * A history for the model. Approval responses are kept only in the continued message: in other messages they would be calls
+ * without a result, which providers refuse.
  */
 export async function modelMessagesOf(
   messages: readonly UIMessage[],

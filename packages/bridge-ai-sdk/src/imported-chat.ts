@@ -3,8 +3,8 @@ import type { UIMessage } from "ai";
 import { isToolPart, type UIPart, withPartFields } from "./tool-parts.ts";
 
 /**
- * Changes a client's export so that no tool call waits for a decision: a tool call that the client wrote must not run on the server.
- * Tool calls that wait for an approval, or were approved and have no result, become denied.
+ * Changes a client's export so that no tool call waits for a decision: a tool call that the client wrote must not run on the
+ * server. Tool calls that wait for an approval, or were approved and have no result, become denied.
  *
  * @throws StoreError `INVALID_STATE` for a system message, and for values that JSON lacks.
  */

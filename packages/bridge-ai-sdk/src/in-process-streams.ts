@@ -4,7 +4,7 @@ import type { ChatStreams } from "./streams.ts";
 const DEFAULT_MAX_BYTES = 64 * 1_024 * 1_024;
 
 interface Running {
-  /** Undefined if it did not fit into memory: a listener can no longer start at the beginning. */
+  /** Undefined if the answer did not fit into memory: a listener can no longer start at the beginning. */
   chunks: string[] | undefined;
   bytes: number;
   readonly listeners: Set<ReadableStreamDefaultController<string>>;

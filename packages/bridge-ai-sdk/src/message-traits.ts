@@ -16,8 +16,8 @@ export function uiMessageProblem(message: unknown): string | undefined {
 }
 
 /**
- * For stores of plain UI messages: `openStores(url, { traits: uiMessageTraits })`. A UI message contains a tool call together with its
- * result, so trimming cannot separate them, and these traits list neither.
+ * For stores of plain UI messages: `openStores(url, { traits: uiMessageTraits })`. A UI message contains a tool call together
+ * with its result, so trimming cannot separate them, and these traits list neither.
  */
 export const uiMessageTraits: MessageTraits<UIMessage> = Object.freeze({
   role: (message: UIMessage) => message.role,

@@ -11,7 +11,7 @@ import {
 import { type ModelMessage, modelMessageSchema } from "ai";
 import { providerOptionsOf } from "./provider-options.ts";
 
-/** The fields of each part, by role: what the SDK's types have. */
+/** The fields of each part by role, as in the SDK's types. */
 const files = { file: ["data", "mediaType", "filename"], image: ["image", "mediaType"] };
 const partFields: Readonly<Record<ChatMessage["role"], Readonly<Record<string, readonly string[]>>>> = {
   system: { text: ["text"] },
@@ -32,8 +32,9 @@ const partFields: Readonly<Record<ChatMessage["role"], Readonly<Record<string, r
 };
 
 /**
- * Makes messages for the AI SDK's models of Scrollback's messages. Parts stay as they are; a tool result in none of the SDK's forms becomes
- * `text` or `json`, and an image of an answer a file. Each message passes the SDK's `modelMessageSchema`.
+ * Converts Scrollback messages to model messages of the AI SDK. Parts stay unchanged, except that a tool result in none of the
+ * SDK's forms becomes `text` or `json`, and an image of an answer becomes a file. Each message passes the SDK's
+ * `modelMessageSchema`.
  *
  * @throws StoreError `INVALID_ARGUMENT` for a value that is not a message.
  */
@@ -55,8 +56,8 @@ function addModelMessage(
 }
 
 /**
- * Makes Scrollback's messages of model messages: they are such messages already, so nothing is lost. The messages are copies, their parts
- * are not.
+ * Converts model messages to Scrollback messages. They already have that form, so nothing is lost. The messages are copied, their
+ * parts are not.
  *
  * @throws StoreError `INVALID_ARGUMENT` for a value that is not a message.
  */
@@ -65,23 +66,23 @@ export function fromModelMessages(messages: readonly ModelMessage[]): Conversion
   return { messages: messages.map((message): ChatMessage => ({ ...message })), lost: [] };
 }
 
-/** The content, or undefined where nothing of it is left. */
+/** Converts the content; undefined if nothing of it remains. */
 function contentOf(
   role: ChatMessage["role"],
   content: ChatMessage["content"],
   losses: MessageLosses,
 ): string | object[] | undefined {
-  // A tool message with plain text names no call that it answers.
+  // A tool message with plain text does not name the call that it answers.
   if (typeof content === "string") return role === "tool" ? undefined : content;
   const parts = losses.converted(content, "content", (part, path) => modelPart(role, part, path, losses));
   if (parts.length === 0 && (content.length > 0 || role === "system")) return undefined;
   if (role !== "system") return parts;
-  // A system message of the SDK is one text.
+  // In the SDK, a system message is a single text.
   if (parts.length > 1) losses.changed("content");
   return (parts as { text: string }[]).map(({ text }) => text).join("\n");
 }
 
-/** A part that passes the SDK's schema; undefined where there is none. */
+/** Converts a part to one that passes the SDK's schema; undefined if that is not possible. */
 function modelPart(
   role: ChatMessage["role"],
   part: Part,
@@ -130,7 +131,7 @@ function passesSchema(role: ChatMessage["role"], part: object): boolean {
   try {
     return modelMessageSchema.safeParse({ role, content }).success;
   } catch {
-    // The schema follows cycles until the stack is full.
+    // For a part with a cycle, the schema overflows the stack.
     return false;
   }
 }

@@ -4,7 +4,7 @@ import { StoreError } from "@scrollback/store-core";
 import { errorResponse } from "./error-response.ts";
 
 /**
- * Serves a fetch handler with `node:http`. A client that disconnects aborts nothing: its answer is still completed.
+ * Serves a fetch handler with `node:http`. If a client disconnects, its answer is still completed.
  *
  * @example
  * createServer(nodeListener((request) => chat.fetch(request, { owner: userOf(request) }))).listen(3000);

@@ -14,7 +14,7 @@ import type { ChatStreams } from "./streams.ts";
 
 /** The schemas and tools that the messages of a chat are checked with. */
 export interface UIOptions {
-  /** The tools of the model. Without `execute`, a tool is the client's: its outputs come with a request. */
+  /** The tools of the model. A tool without `execute` runs on the client, which sends its output with a request. */
   readonly tools?: ToolSet;
   readonly metadataSchema?: FlexibleSchema;
   /** By the name of the data part, without `data-`. */
@@ -53,14 +53,17 @@ export interface Turn<UI extends UIMessage> {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-/** Makes titles: with a model, or by a function that returns one, or nothing. */
+/** Generates titles: with a model, or with a function that returns a title or undefined. */
 export type TitleOption<UI extends UIMessage> =
   | { readonly model: LanguageModel; readonly prompt?: string }
   | ((turn: Turn<UI>) => Promise<string | undefined>);
 
 /** The options for the run of a request. */
 export interface BeginTurnOptions {
-  /** The effect of a request while an answer is being made: it fails with `CONFLICT` (`"reject"`, the default), or stops that answer. */
+  /**
+   * The effect of a request while an answer is being made: it fails with `CONFLICT` (`"reject"`, the default), or stops that
+   * answer.
+   */
   readonly whileRunning?: "reject" | "stop";
   /** The handling of a message whose parent is no longer the last message. Default `"reject"`: `CONFLICT`. */
   readonly onStale?: "reject" | "append";
@@ -85,22 +88,27 @@ export interface ChatHandlerOptions<UI extends UIMessage> extends UIOptions, Beg
   /** For `model`. */
   readonly instructions?: string;
   readonly reducer?: HistoryReducer;
-  /** Running answers for late listeners. Default: {@link inProcessStreams}. The handler does not close streams that are passed in. */
+  /**
+   * Running answers for late listeners. Default: {@link inProcessStreams}. The handler does not close streams that are passed in.
+   */
   readonly streams?: ChatStreams;
-  /** Titles a chat during its first answer, unless the user has titled it. Until then, and by default, the title is the user's first text; with `false` there is no title. */
+  /**
+   * Titles a chat during its first answer, unless the user has titled it. Until then, and by default, the title is the user's
+   * first text. With `false`, chats get no title.
+   */
   readonly title?: TitleOption<UI> | false;
   /** For `toUIMessageStream`. */
   readonly stream?: Pick<
     UIMessageStreamOptions<UI>,
     "sendReasoning" | "sendSources" | "messageMetadata" | "onError" | "redactToolErrors"
   >;
-  /** Bytes of a request. Default 1 MiB. */
+  /** The maximum size of a request in bytes. Default 1 MiB. */
   readonly maxMessageBytes?: number;
   /**
-   * Serves `POST /api/chats/import`. Default false: the model receives imported messages as if this server had stored them, including
-   * answers and tool results that the client has written. Tool calls that wait for an approval are imported as denied.
+   * Serves `POST /api/chats/import`. Default false: the model receives imported messages as if this server had stored them,
+   * including answers and tool results that the client has written. Tool calls that wait for an approval are imported as denied.
    */
   readonly allowImport?: boolean;
-  /** Called with errors that no caller waits for: of a model, a save, a title. */
+  /** Called with errors that no caller receives: of a model, a save, a title. */
   onError?(error: unknown, turn: { chatId: string; runId?: string }): void;
 }

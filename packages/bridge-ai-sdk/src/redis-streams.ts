@@ -15,8 +15,8 @@ export interface RedisStreamsOptions {
 }
 
 /**
- * Running answers over Redis: any server process can resume and stop an answer of another process. The process that makes an answer
- * keeps it in memory and sends it to listeners. Does no I/O until it is used.
+ * Running answers over Redis: any server process can resume and stop an answer of another process. The process that makes an
+ * answer keeps it in memory and sends it to listeners. Does no I/O until it is used.
  */
 export function redisStreams(options: RedisStreamsOptions): ChatStreams {
   checkOptions("redisStreams", options ?? null, {

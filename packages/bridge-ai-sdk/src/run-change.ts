@@ -38,7 +38,11 @@ export async function readTurnRequest<UI extends UIMessage>(
   return { kind: "continue", messageId: id, decisions: await decisionsOf(message, tools), tools };
 }
 
-/** The change of a request to the current chat. @throws StoreError `CONFLICT` for a message that is stored elsewhere, or answered. */
+/**
+ * The change of a request to the current chat.
+ *
+ * @throws StoreError `CONFLICT` for a message that is stored elsewhere, or answered.
+ */
 export function changeOf<UI extends UIMessage>(
   request: TurnRequest<UI>,
   entries: readonly ChatEntry<UI>[],

@@ -8,11 +8,11 @@ import { watchedStream } from "./watched-stream.ts";
 
 /** The time for which an ended answer is replayed, for clients that loaded the chat before its end. */
 const REPLAY_MS = 10_000;
-/** A run is published shortly after it begins; on a busy server, seconds later. */
+/** The time within which a run is published after it begins, on a busy server. */
 const PUBLISH_MS = 2_000;
-/** An answer that is no longer published has ended, and its end is being saved. */
+/** The number of requests for an answer that is not published. It has ended, and its end is being saved. */
 const REQUESTS = 3;
-/** The server that makes an answer may be too busy to reply: a request for a stream is repeated for this time. */
+/** The time for which a request for a stream is repeated, because the server that makes the answer may be too busy to reply. */
 const REPLY_MS = 10_000;
 const LOOK_MS = 50;
 
@@ -44,7 +44,7 @@ export async function resumedAnswer<UI extends UIMessage>(
 }
 
 /**
- * Asks a chat's run to stop, and waits until the answer so far is saved. Returns false if no run exists, or if its
+ * Sends a stop request to a chat's run, and waits until the answer so far is saved. Returns false if no run exists, or if its
  * process has died.
  */
 export async function stopAnswer<UI extends UIMessage>(
@@ -55,7 +55,7 @@ export async function stopAnswer<UI extends UIMessage>(
 ): Promise<boolean> {
   const isStopped = await chats.stop(chatId, runId);
   if (!isStopped) return false;
-  // Only an acceleration: the request is stored in the head, and must not wait for the streams.
+  // This only speeds up the stop: the head already contains the request. So a failure or delay of the streams has no effect.
   void streams.stop(runId).catch(() => undefined);
   for (;;) {
     const run = (await chats.get(chatId))?.run;

@@ -3,14 +3,14 @@ export interface ChatStreams {
   /** Reads `stream` to its end, even without listeners. */
   publish(runId: string, stream: ReadableStream<string>): void;
   /**
-   * A running answer from its beginning; undefined if there is none.
+   * Returns a running answer from its beginning; undefined if no such answer is available.
    *
    * @throws any error if the process that makes the answer does not reply. The handler then asks again for 10 s.
    */
   resume(runId: string): Promise<ReadableStream<string> | undefined>;
-  /** Asks the process that makes the answer to stop. */
+  /** Sends a stop request to the process that makes the answer. */
   stop(runId: string): Promise<void>;
-  /** Calls `listener` when the run is asked to stop. Returns a function that removes the listener. */
+  /** Calls `listener` when a stop of the run is requested. Returns a function that removes the listener. */
   onStop(runId: string, listener: () => void): () => void;
   /** Ends all listeners. */
   close(): Promise<void>;

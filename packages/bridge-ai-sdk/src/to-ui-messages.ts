@@ -12,10 +12,10 @@ import { type PartTarget, setToolField, toolFieldTypes } from "./tool-fields.ts"
 import { uiPart } from "./ui-part.ts";
 
 /**
- * Makes UI messages of model messages or of Scrollback's messages. An answer with its tool results is one UI message, its steps are
- * parted by `step-start`; an assistant message that has an id or metadata of its own begins the next one. Bytes become data URLs.
+ * Converts model messages or Scrollback messages to UI messages. An answer with its tool results becomes one UI message, with
+ * `step-start` between its steps. An assistant message with an id or metadata begins a new UI message. Bytes become data URLs.
  *
- * @param options `idOf`: the id of a message that has none, by its index. Default: `message-<index>`.
+ * @param options `idOf`: returns the id of a message without one, from its index. Default: `message-<index>`.
  * @throws StoreError `INVALID_ARGUMENT` for a value that is not a message.
  */
 export function toUIMessages(
@@ -31,7 +31,7 @@ export function toUIMessages(
   );
 }
 
-/** Which parts have a place in a UI message, by role. */
+/** The types of parts that a UI message can contain, by role. */
 const partTypes: Readonly<Record<ChatMessage["role"], ReadonlySet<string>>> = {
   system: new Set(["text"]),
   user: new Set(["text", "file", "image"]),
@@ -42,7 +42,7 @@ const partTypes: Readonly<Record<ChatMessage["role"], ReadonlySet<string>>> = {
   tool: new Set(["tool-result", "tool-approval-response"]),
 };
 
-/** Adds a message to those made. Returns whether anything of it was added. */
+/** Converts a message and adds it to `made`. Returns whether anything was added. */
 function addMessage(
   made: UIMessage[],
   { role, content, id, metadata, ...unread }: ChatMessage,

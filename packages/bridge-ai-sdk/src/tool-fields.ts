@@ -7,7 +7,7 @@ import { withResult } from "./tool-result-part.ts";
 /** The targets of the parts of a message. */
 export interface PartTarget {
   readonly made: readonly UIMessage[];
-  /** The parts of this message so far, which are in no converted message yet. */
+  /** The parts of this message so far. They are not in a converted message yet. */
   readonly step: UIMessage["parts"];
   readonly losses: MessageLosses;
 }
@@ -43,7 +43,7 @@ function setResult(target: PartTarget, part: Extract<Part, { type: "tool-result"
   const isWaiting = (one: ToolPart) => {
     const { approval, state } = one;
     if (one.toolCallId !== toolCallId || state.startsWith("output-")) return false;
-    // A UI message has no result for a call that waits for an approval, and only the denial for a denied call.
+    // In a UI message, a call that waits for an approval has no result, and a denied call has only the denial.
     return approval === undefined || approval.approved === true || (approval.approved === false && isFailed);
   };
   return change(target, path, isWaiting, (one) => {
@@ -118,8 +118,9 @@ function setResponse(
 }
 
 /**
- * Changes a matching tool call of the newest step that has one: the first call, because results are in the order of the calls, or the
- * last call, which a request follows. Reports a call of an earlier step: there the field is read as if it had come earlier.
+ * Changes a matching tool call of the newest step that has one: the first call, because results are in the order of the calls, or
+ * the last call, which a request follows. Reports a change in an earlier step, because there the field appears to have arrived
+ * earlier.
  */
 function change(
   { made, step, losses }: PartTarget,

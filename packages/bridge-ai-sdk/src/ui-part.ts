@@ -68,7 +68,7 @@ function filePart(part: FilePart, path: string, losses: MessageLosses): UIPart |
     type: "file",
     mediaType,
     ...(isNamed && { filename }),
-    // The URL of an uploaded file is not used: the reference comes first.
+    // The URL of an uploaded file is not used: the reference takes precedence.
     url: url ?? "",
     ...(source.type === "reference" && { providerReference: source.reference }),
     ...metadataOf(rest, path, losses),

@@ -35,7 +35,7 @@ function ownPart(part: UIPart): UIPart {
   return { type, mediaType, ...(filename !== undefined && { filename }), url };
 }
 
-/** A URL that the SDK can send to a model; any other would fail all later turns of the chat. */
+/** Whether the SDK can send a URL to a model. Any other URL would fail all later turns of the chat. */
 function isFileUrl(url: unknown): boolean {
   if (typeof url !== "string" || !URL.canParse(url)) return false;
   return /^https?:/i.test(url) || /^data:[^,]*;base64,[\w+/-]+={0,2}$/i.test(url);

@@ -9,7 +9,7 @@ const ERROR = `data: ${JSON.stringify({ type: "error", errorText: ERROR_TEXT } s
 
 /**
  * A running answer for a late listener, as text of server-sent events. If the process that makes the answer dies, no chunk
- * announces it: if no chunk arrives and two checks find that the run has ended, the stream ends with an error.
+ * reports this. So the stream ends with an error if no chunk arrives and two checks find that the run has ended.
  *
  * @param isRunning Called while no chunk arrives.
  */

@@ -2,7 +2,7 @@ import { type Key, nameOf } from "@scrollback/collections";
 import { invalid, isId } from "@scrollback/store-core";
 import type { SessionKey } from "./session-store.ts";
 
-/** What the threads of transcripts begin with. */
+/** The prefix of the transcripts' thread ids. */
 export const TRANSCRIPTS = "claude:transcript";
 
 /** The threads of lists, see docs/how-to/bridge-claude-agent.md. */
@@ -20,7 +20,7 @@ export function partsOf({ projectKey, sessionId, subpath }: SessionKey): string[
   return [projectKey, sessionId, ...(subpath === undefined ? [] : [subpath])];
 }
 
-/** Where a transcript is listed. */
+/** The directory that lists a transcript, and its member in it. */
 export function listingOf(key: SessionKey): { directory: string; member: Key } {
   return key.subpath === undefined
     ? { directory: threads.sessions(key.projectKey), member: [key.sessionId] }

@@ -23,13 +23,13 @@ import { type Listed, listedAs, readHead, Transcript } from "./transcript.ts";
 /** The number of transcripts whose uuids are cached. */
 const CACHE_SIZE = 32;
 const PAGE = 1_000;
-/** What one message takes, and one commit. */
+/** The maximum sizes of one message and of one commit. */
 const MAX_ENTRY_BYTES = 16 * 1_024 ** 2;
 const MAX_BATCH_BYTES = 64 * 1_024 ** 2;
-/** Transcripts that are read at once where a list needs them. */
+/** The number of transcripts that a list reads concurrently. */
 const READS = 16;
 
-/** What a {@link ScrollbackSessionStore} takes. */
+/** Options of {@link ScrollbackSessionStore}. */
 export interface ScrollbackSessionStoreOptions {
   /** A store factory of any backend and any message type, without `maxMessages` and `ttlMs`. The factory stays open. */
   readonly stores: Pick<StoreFactory, "settings" | "withTraits">;
@@ -55,11 +55,11 @@ const checks: Record<keyof ScrollbackSessionStoreOptions, Check> = {
  */
 export class ScrollbackSessionStore implements AsyncDisposable {
   readonly #stores: StoreFactory<ChatMessage>;
-  /** The names of transcripts, and their deletion. */
+  /** Names and deletes the threads of transcripts. */
   readonly #threads: Records;
   readonly #directories: MarkedDirectories<Listed>;
   readonly #fold: FoldSessionSummary | undefined;
-  /** The ones used last, at the end. */
+  /** In order of use, the most recently used last. */
   readonly #transcripts = new Map<string, Transcript>();
 
   /** The summaries of a project's sessions; absent without `foldSessionSummary`, for the SDK to load the sessions instead. */
@@ -98,7 +98,7 @@ export class ScrollbackSessionStore implements AsyncDisposable {
       if (typeof entry !== "object" || entry === null) invalid("append: each entry must be an object");
     if (entries.length === 0) return;
     const copies = entries.map(cloneOf);
-    // Before the list has a mark, which names the session.
+    // Runs before the list gets a mark, which contains the session's name.
     checkSizes(copies.map((entry) => this.#stores.metadataSize(envelope("user", entry))));
     await this.#transcript(key).append(copies);
   }
@@ -128,14 +128,14 @@ export class ScrollbackSessionStore implements AsyncDisposable {
   async delete(key: SessionKey): Promise<void> {
     checkKey("delete", key);
     if (key.subpath === undefined) {
-      // Before the main transcript: if the process dies, the session is still listed and can be deleted again.
+      // Runs before the main transcript: if the process dies, the session is still listed and can be deleted again.
       for (const subpath of await this.listSubkeys(key)) await this.#delete({ ...key, subpath });
       await this.#directories.removeDirectory(threads.subpaths(key));
     }
     await this.#delete(key);
   }
 
-  /** Returns when everything that lists need is written. Call it before you close the stores. */
+  /** Returns when all data of the lists is written. Call it before you close the stores. */
   async flush(): Promise<void> {
     await this.#directories.flush();
   }
@@ -169,7 +169,7 @@ export class ScrollbackSessionStore implements AsyncDisposable {
     this.#transcripts.delete(threadId);
     this.#transcripts.set(threadId, transcript);
     if (this.#transcripts.size > CACHE_SIZE) {
-      // A transcript with a call under way must stay, to keep the order of its calls.
+      // A transcript with a pending call stays cached, because it keeps the order of its calls.
       const idle = [...this.#transcripts].find(([, one]) => one !== transcript && one.isIdle);
       if (idle) this.#transcripts.delete(idle[0]);
     }
@@ -208,7 +208,7 @@ export class ScrollbackSessionStore implements AsyncDisposable {
     return summaries.filter((summary) => summary !== undefined);
   }
 
-  /** A summary that is too large for lists, or of a session that was written without the SDK's function. */
+  /** Returns a summary that is too large for lists, or of a session that was written without the SDK's function. */
   async #summaryOf(key: SessionKey, fold: FoldSessionSummary): Promise<SessionSummaryEntry | undefined> {
     const { head } = await readHead(this.#stores.open(this.#threads.threadId(partsOf(key))));
     if (!head) return undefined;
@@ -230,7 +230,7 @@ function checkSizes(sizes: readonly number[]): void {
     throw new StoreError("TOO_LARGE", "append: an entry must have at most 16 MiB, all together 64 MiB");
 }
 
-/** A copy, because an append may wait for others. What has no copy is refused when it is stored. */
+/** Copies an entry, because an append may wait for others. An entry that cannot be copied is rejected when it is stored. */
 function cloneOf(entry: SessionStoreEntry): SessionStoreEntry {
   try {
     return structuredClone(entry);

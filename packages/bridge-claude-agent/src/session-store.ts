@@ -1,6 +1,6 @@
 // The interface of @anthropic-ai/claude-agent-sdk 0.3.330, as far as a store needs it: the bridge works without the package.
 
-/** Which transcript. Without `subpath` it is the main one of a session; with it one of a subagent. */
+/** The key of a transcript: without `subpath` the main transcript of a session, with it a subagent's. */
 export interface SessionKey {
   projectKey: string;
   sessionId: string;
@@ -16,16 +16,16 @@ export interface SessionStoreEntry {
   [field: string]: unknown;
 }
 
-/** What the SDK shows of a session in lists. */
+/** A session in the SDK's lists. */
 export interface SessionSummaryEntry {
   sessionId: string;
   /** Milliseconds since 1970. */
   mtime: number;
-  /** The SDK's own. */
+  /** Opaque data of the SDK. */
   data: Record<string, unknown>;
 }
 
-/** The SDK's `foldSessionSummary`: a summary with some entries more. */
+/** The SDK's `foldSessionSummary`: returns a summary that includes further entries. */
 export type FoldSessionSummary = (
   previous: SessionSummaryEntry | undefined,
   key: SessionKey,

@@ -10,7 +10,7 @@ import { type MessageStore, type Revision, retryOnConflict } from "@scrollback/s
 import { listingOf } from "./keys.ts";
 import type { FoldSessionSummary, SessionKey, SessionStoreEntry } from "./session-store.ts";
 
-/** A summary that is larger stays in its transcript, where lists read it. A directory's value takes 8 KiB. */
+/** The maximum size of a summary in a list, where a value has at most 8 KiB. Lists read a larger one from its transcript. */
 const MAX_LISTED_BYTES = 7_168;
 const owner = { package: "@scrollback/bridge-claude-agent", kind: "Claude transcript" };
 
@@ -19,11 +19,11 @@ export interface Head {
   readonly version: 1;
   /** Random, new for each creation of the transcript. */
   readonly incarnation: string;
-  /** How many commits this incarnation has had. */
+  /** The number of commits of this incarnation. */
   readonly writes: number;
   /** Milliseconds since 1970; never goes back. */
   readonly mtime: number;
-  /** What the SDK has made of all entries, where the store was given its function. */
+  /** The SDK's summary of all entries. Absent for subagents, and if entries were stored without the SDK's function. */
   readonly summary?: Record<string, unknown>;
 }
 
@@ -32,20 +32,20 @@ export interface Listed {
   readonly summary?: Record<string, unknown>;
 }
 
-/** What this process has cached of a transcript, at one revision. */
+/** This process's cache of a transcript, at one revision. */
 interface CachedTranscript {
   readonly revision: Revision | null;
   readonly head: Head | undefined;
   readonly uuids: Set<string>;
 }
 
-/** What a {@link Transcript} takes. */
+/** Options of {@link Transcript}. */
 export interface TranscriptOptions {
   readonly key: SessionKey;
   readonly store: MessageStore;
   readonly directories: MarkedDirectories<Listed>;
   readonly foldSessionSummary: FoldSessionSummary | undefined;
-  /** How many bytes a value takes where lists have it. */
+  /** Returns the size of a value in a list, in bytes. */
   readonly sizeOf: (value: unknown) => number;
 }
 
@@ -63,7 +63,7 @@ export class Transcript {
     this.#options = options;
   }
 
-  /** Adds the entries whose uuid is not there yet, in the order of the calls. */
+  /** Adds the entries whose uuid the transcript does not have, in the order of the calls. */
   async append(entries: readonly SessionStoreEntry[]): Promise<void> {
     this.#waiting++;
     const appended = this.#queue
@@ -71,22 +71,22 @@ export class Transcript {
       .finally(() => {
         this.#waiting--;
       });
-    // The next one does not depend on whether this one succeeds.
+    // The next append runs even if this one fails.
     this.#queue = appended.catch(() => undefined);
     await appended;
   }
 
-  /** Drops what is cached, after the transcript was deleted. */
+  /** Clears the cache, after the transcript was deleted. */
   forget(): void {
     this.#cached = undefined;
   }
 
-  /** Whether no append is under way. */
+  /** Whether no append is pending. */
   get isIdle(): boolean {
     return this.#waiting === 0;
   }
 
-  /** All entries; undefined for a transcript that is not there. */
+  /** Returns all entries; undefined for a missing transcript. */
   async load(): Promise<SessionStoreEntry[] | undefined> {
     const { entries, cached } = await this.#read();
     return cached.head && entries;
@@ -98,7 +98,7 @@ export class Transcript {
     const { revision, head, uuids } = cached ?? (await this.#read()).cached;
     const fresh = withoutKnown(entries, uuids);
     if (fresh.length === 0) {
-      // Another process may have deleted what this one has cached.
+      // Another process may have deleted the transcript since it was cached.
       if (!cached || (await readHead(store)).revision === revision) return;
       this.#cached = undefined;
       return await this.#append(entries);
@@ -106,7 +106,7 @@ export class Transcript {
     const next = this.#headWith(head, fresh);
     const { directory, member } = listingOf(key);
     await directories.write(directory, { key: member, incarnation: next.incarnation }, async () => {
-      // Not cached again before the outcome is known.
+      // The cache stays empty until the outcome of the commit is known.
       this.#cached = undefined;
       const append = fresh.map((entry) => envelope("user", entry));
       const written = await store.commit({ append, metadata: next }, { expectedRevision: revision });
@@ -143,7 +143,7 @@ export class Transcript {
   }
 }
 
-/** What a transcript's head says, in one read. */
+/** Reads a transcript's head and its revision, in one read. */
 export async function readHead(
   store: MessageStore,
 ): Promise<{ head: Head | undefined; revision: Revision | null }> {
@@ -151,7 +151,7 @@ export async function readHead(
   return { head: parseMetadata<Head>(store.threadId, metadata, owner), revision };
 }
 
-/** A transcript as lists have it. */
+/** The entry of a transcript in lists. */
 export function listedAs(head: Head, sizeOf: (value: unknown) => number): MemberNow<Listed> {
   const { incarnation, writes: version, mtime: order, summary } = head;
   const isListed = summary !== undefined && sizeOf(summary) <= MAX_LISTED_BYTES;

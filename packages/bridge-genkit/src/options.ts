@@ -10,7 +10,7 @@ import {
   type StoreFactory,
 } from "@scrollback/store-core";
 
-/** What a `ScrollbackSessionStore` takes. */
+/** Options of `ScrollbackSessionStore`. */
 export interface ScrollbackSessionStoreOptions {
   /**
    * A store factory of any backend and any message type, without `maxMessages`. The factory stays open. With `ttlMs` a snapshot
@@ -24,9 +24,12 @@ export interface ScrollbackSessionStoreOptions {
   readonly scope?: ((context: SessionStoreOptions["context"]) => string) | undefined;
   /** Makes a lookup by session fail with `FAILED_PRECONDITION` if its history has branches. Default: the newest leaf. */
   readonly rejectBranchingSessions?: boolean | undefined;
-  /** The interval of polls for changes by other processes, for `onSnapshotStateChange`, in milliseconds, at most 2,147,483,647. Default: 2,000. */
+  /**
+   * The interval of polls for changes by other processes, for `onSnapshotStateChange`, in milliseconds, at most 2,147,483,647.
+   * Default: 2,000.
+   */
   readonly pollIntervalMs?: number | undefined;
-  /** Called with what a callback of `onSnapshotStateChange` throws. The save that it is told of does not fail. */
+  /** Called with errors that a callback of `onSnapshotStateChange` throws. They do not fail the save that caused the call. */
   readonly onError?: ((error: unknown) => void) | undefined;
 }
 

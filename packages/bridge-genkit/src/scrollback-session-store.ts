@@ -22,14 +22,15 @@ import { checkStoreOptions, type ScrollbackSessionStoreOptions } from "./options
 import { leavesOf, newestOf, SessionLog, type SnapshotNote } from "./session-log.ts";
 import { SnapshotWatch } from "./snapshot-watch.ts";
 
-/** What one commit takes. */
+/** The maximum size of one commit. */
 const MAX_SNAPSHOT_BYTES = 64 * 1_024 ** 2;
 
 /**
- * The session store of Genkit's agents over any Scrollback store. A snapshot is a record; a save is a compare-and-set, so
- * of two processes that save one snapshot, the second one's mutator sees what the first one wrote. A session is a log of its snapshots.
+ * The session store of Genkit's agents over any Scrollback store. A snapshot is a record. A save is a compare-and-set: if two
+ * processes save one snapshot, the second one's mutator gets the result of the first one. A session is a log of its snapshots.
  *
- * Rejects with the `StoreError`s of the stores, and with Genkit's `INVALID_ARGUMENT` and `FAILED_PRECONDITION` where its own stores do.
+ * Rejects with the `StoreError`s of the stores, and with Genkit's `INVALID_ARGUMENT` and `FAILED_PRECONDITION` in the same cases
+ * as Genkit's own stores.
  *
  * @example
  * const store = new ScrollbackSessionStore({ stores: await openStores("sqlite:chats.db") });
@@ -39,7 +40,7 @@ export class ScrollbackSessionStore<S = unknown> implements SessionStore<S> {
   readonly #options: ScrollbackSessionStoreOptions;
   readonly #stores: StoreFactory;
   readonly #snapshots: Records<SessionSnapshot<S>>;
-  /** The names of logs, and their deletion. */
+  /** Names and deletes the threads of logs. */
   readonly #logs: Records;
   readonly #watches = new Map<string, Set<SnapshotWatch<S>>>();
 
@@ -52,7 +53,7 @@ export class ScrollbackSessionStore<S = unknown> implements SessionStore<S> {
     this.#stores = options.stores.withTraits(chatMessageTraits);
   }
 
-  /** Returns a snapshot by its id, or the newest leaf of a session; undefined if there is none. */
+  /** Returns a snapshot by its id, or the newest leaf of a session; undefined if it does not exist. */
   async getSnapshot(options: GetSnapshotOptions): Promise<SessionSnapshot<S> | undefined> {
     checkObject("getSnapshot", "options", options);
     const { snapshotId, sessionId, context } = options;
@@ -69,7 +70,7 @@ export class ScrollbackSessionStore<S = unknown> implements SessionStore<S> {
    * Reads a snapshot, changes it by `mutator`, and writes it if it was not written in between; otherwise starts again.
    * `mutator` may be called several times.
    *
-   * @returns the snapshot's id, or null where `mutator` returned null.
+   * @returns the snapshot's id, or null if `mutator` returned null.
    */
   async saveSnapshot(
     snapshotId: string | undefined,
@@ -144,7 +145,7 @@ export class ScrollbackSessionStore<S = unknown> implements SessionStore<S> {
     const key = this.#key(sessionId, context);
     await retryOnConflict(async () => {
       const { notes, revision } = await this.#logOf(sessionId, context).read();
-      // A set goes on with what is added to it: the ancestors of what the log still names.
+      // The loop includes the ids that it adds: the ancestors of the snapshots that the log still names.
       const ids = new Set(notes.keys());
       const found = new Set<string>();
       for (const id of ids) {
@@ -153,7 +154,7 @@ export class ScrollbackSessionStore<S = unknown> implements SessionStore<S> {
         if (parentId !== undefined) ids.add(parentId);
         if (snapshot && sessionOf(snapshot) === sessionId) found.add(id);
       }
-      // The oldest first, so that what is left can be found from the leaves.
+      // Oldest first, so that after a failure the remaining snapshots can be found from the leaves.
       for (const id of [...found].reverse()) await this.#snapshots.delete(this.#key(id, context));
       await this.#logs.delete(key, revision === null ? {} : { expectedRevision: revision });
     });
@@ -170,7 +171,7 @@ export class ScrollbackSessionStore<S = unknown> implements SessionStore<S> {
     const read = async ({ id }: SnapshotNote) => {
       const snapshot = (await this.#snapshots.get(this.#key(id, context)))?.value;
       if (snapshot && sessionOf(snapshot) === sessionId) return snapshot;
-      // It was noted and not written, or has expired.
+      // The snapshot was noted but not written, or has expired.
       notes.delete(id);
       return undefined;
     };
@@ -190,9 +191,9 @@ export class ScrollbackSessionStore<S = unknown> implements SessionStore<S> {
   }
 
   /**
-   * Notes a snapshot with its session, before it is written: the write makes it visible.
+   * Notes a snapshot in its session's log before it is written. The write makes it visible.
    *
-   * @returns the note; undefined for a snapshot that the session has already.
+   * @returns the note; undefined for a snapshot without a session, or if the session has it already.
    */
   async #note(
     snapshot: SessionSnapshot<S>,
@@ -216,7 +217,7 @@ export class ScrollbackSessionStore<S = unknown> implements SessionStore<S> {
     }
     const text = JSON.stringify([sessionId, id, parentId, createdAt]);
     if (earlier?.text === text) return earlier;
-    // Before the log names the snapshot.
+    // Runs before the log names the snapshot.
     this.#checkStorable(snapshot);
     const note = { id, ...(parentId !== undefined && { parentId }), createdAt };
     await log.note(note);
@@ -270,7 +271,10 @@ function sessionOf<S>(snapshot: SessionSnapshotInput<S>): string | undefined {
   return snapshot.sessionId ?? snapshot.state?.sessionId;
 }
 
-/** A copy as Genkit's in-memory store makes it: class instances become plain objects. What has no copy is refused when it is stored. */
+/**
+ * Copies like Genkit's in-memory store: class instances become plain objects. A snapshot that cannot be copied is rejected when
+ * it is stored.
+ */
 function cloneOf<S>(snapshot: SessionSnapshot<S>): SessionSnapshot<S> {
   try {
     return structuredClone(snapshot);

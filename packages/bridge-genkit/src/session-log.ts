@@ -3,12 +3,12 @@ import { type MessageStore, type Revision, StoreError } from "@scrollback/store-
 
 const FORMAT = { version: 1 } as const;
 const owner = { package: "@scrollback/bridge-genkit", kind: "Genkit session" };
-/** A log with fewer notes is not shortened. */
+/** The minimum number of notes of a log that is shortened. */
 const SHORTEN_AT = 64;
-/** Ancestors of a leaf that are kept: where a leaf turns out not to exist, its parent is one. */
+/** The number of ancestors to keep per leaf: if a noted leaf does not exist, its parent is a leaf. */
 const KEPT_ANCESTORS = 2;
 
-/** A snapshot of a session, as the session's log has it. */
+/** The note of a snapshot in the log of its session. */
 export interface SnapshotNote {
   readonly id: string;
   readonly parentId?: string | undefined;
@@ -16,19 +16,19 @@ export interface SnapshotNote {
   readonly createdAt: string;
 }
 
-/** What the log of a session says, by snapshot. */
+/** The notes of a session's log, by snapshot id. */
 export type SnapshotNotes = Map<string, SnapshotNote>;
 
-/** A log as it was at a revision. */
+/** The content of a log at one revision. */
 export interface SessionLogContent {
-  /** In the order of the log; the last one of a snapshot counts. */
+  /** In the order of the log. The last note of a snapshot counts. */
   readonly notes: SnapshotNotes;
   readonly revision: Revision | null;
-  /** The number of notes, with those that were noted again. */
+  /** The number of notes, including repeated ones. */
   readonly length: number;
 }
 
-/** Which snapshots a session has. A snapshot is noted before it is written, so a note may have none. */
+/** The log of a session's snapshots. A snapshot is noted before it is written, so the snapshot of a note may not exist. */
 export class SessionLog {
   readonly #store: MessageStore;
 
@@ -37,14 +37,15 @@ export class SessionLog {
   }
 
   /**
-   * Notes a snapshot before it is written, and again after it: so a deletion that has read the log before starts again, and
-   * after a deletion the log names the snapshot. Always one commit: saves that begin in one order also end in it.
+   * Notes a snapshot. Called before the snapshot is written, and again afterwards. So a deletion that has read the log earlier
+   * starts again, and after a deletion the log names the snapshot. Always one commit, so that saves end in the order in which
+   * they begin.
    */
   async note(note: SnapshotNote): Promise<void> {
     await this.#store.commit({ append: [envelope("user", note)], metadata: FORMAT });
   }
 
-  /** Lets the log live as long as what is written now. */
+  /** Renews the expiry of the log, so that it does not expire before a snapshot that is written now. */
   async touch(): Promise<void> {
     await this.#store.commit({ metadata: FORMAT });
   }
@@ -61,8 +62,9 @@ export class SessionLog {
   }
 
   /**
-   * Keeps the leaves and what is near them, in one commit, where this halves a long log. Called by lookups, which have read the
-   * log anyway; a save would take longer than one that began after it. Upkeep only: what fails here is tried by the next lookup.
+   * Shortens a long log to the leaves and their nearest ancestors, in one commit, if this halves it. Called by lookups, which
+   * have read the log anyway; in a save it would let saves that begin later end earlier. A `StoreError` is ignored: the next
+   * lookup retries.
    */
   async shorten({ notes, revision, length }: SessionLogContent): Promise<void> {
     if (length < SHORTEN_AT) return;
@@ -91,7 +93,7 @@ export function leavesOf(notes: SnapshotNotes): SnapshotNote[] {
   return [...notes.values()].filter(({ id }) => !parents.has(id));
 }
 
-/** The leaf that was created last. */
+/** The most recently created leaf. */
 export function newestOf(leaves: readonly SnapshotNote[]): SnapshotNote | undefined {
   const [first, ...others] = leaves;
   return others.reduce(

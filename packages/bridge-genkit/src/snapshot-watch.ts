@@ -7,20 +7,20 @@ export interface FoundSnapshot<S> {
   readonly revision: Revision;
 }
 
-/** What a {@link SnapshotWatch} takes. */
+/** Options of {@link SnapshotWatch}. */
 export interface SnapshotWatchOptions<S> {
   readonly pollIntervalMs: number;
   /** The revision of the snapshot in the backend, without the snapshot. */
   readonly readRevision: () => Promise<Revision | null>;
   readonly read: () => Promise<FoundSnapshot<S> | undefined>;
   readonly callback: (snapshot: SessionSnapshot<S>) => void;
-  /** Called with what `callback` throws. */
+  /** Called with errors that `callback` throws. */
   readonly onError: (error: unknown) => void;
 }
 
 /**
- * Tells of each change of a snapshot: at once of those by this process, and of those by others at the next poll. Changes
- * between two polls are told as one. Keeps no process alive.
+ * Reports each change of a snapshot: changes by this process immediately, changes by other processes at the next poll. Several
+ * changes between two polls are reported as one. Does not keep the process running.
  */
 export class SnapshotWatch<S> implements Disposable {
   readonly #options: SnapshotWatchOptions<S>;
@@ -42,7 +42,7 @@ export class SnapshotWatch<S> implements Disposable {
     try {
       this.#options.callback(structuredClone(value));
     } catch (error) {
-      // It concerns neither the save nor the other callbacks.
+      // The error affects neither the save nor the other callbacks.
       this.#options.onError(error);
     }
   }
@@ -60,10 +60,10 @@ export class SnapshotWatch<S> implements Disposable {
       const revision = await this.#options.readRevision();
       if (revision === null || revision === told) return;
       const found = await this.#options.read();
-      // What this process has told meanwhile is newer.
+      // A snapshot that this process has reported meanwhile is newer.
       if (found && this.#told === told) this.tell(found);
     } catch (error) {
-      // The next poll tries again, except where there will be no answer any more.
+      // The next poll tries again, unless the stores are closed.
       if (StoreError.is(error, "CLOSED")) this[Symbol.dispose]();
       else if (!StoreError.is(error)) this.#options.onError(error);
     } finally {

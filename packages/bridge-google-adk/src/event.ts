@@ -2,22 +2,22 @@ import { type CreateEventParams, createEvent, type Event } from "@google/adk";
 import type { SessionEvent } from "@scrollback/sessions";
 
 /**
- * An ADK event as a session stores it: plain data, without the brand that ADK puts on its events, and with the author ""
- * where there is none.
+ * Converts an ADK event to a session's event: plain data without the brand that ADK adds, and with the author `""` if it has
+ * none.
  */
 export function toSessionEvent({ id, author = "", timestamp, ...fields }: Event): SessionEvent {
   return { ...(plain(fields) as Record<string, unknown>), id, author, timestamp };
 }
 
-/** A stored event as ADK made it. */
+/** Converts a stored event back to ADK's event. */
 export function toAdkEvent({ author, ...stored }: SessionEvent): Event {
   const fields: Record<string, unknown> = author === "" ? stored : { ...stored, author };
   return createEvent(fields as CreateEventParams);
 }
 
 /**
- * A copy without symbol keys and without the classes of the model clients, whose instances carry nothing but their fields.
- * What else plain data is not is left for the session service to refuse.
+ * Copies a value without symbol keys, and replaces instances of the model clients' classes, which contain only fields, by plain
+ * objects. The session service rejects other values that are not plain data.
  */
 function plain(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(plain);

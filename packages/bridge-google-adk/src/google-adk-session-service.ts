@@ -14,15 +14,17 @@ import { toAdkEvent, toSessionEvent } from "./event.ts";
 
 const PAGE = 100;
 
-/** What a {@link GoogleAdkSessionService} takes. */
+/** Options of {@link GoogleAdkSessionService}. */
 export interface GoogleAdkSessionServiceOptions {
-  /** Where sessions are kept: a store factory of any backend and any message type, without `maxMessages`. The factory stays open. */
+  /**
+   * The storage of sessions: a store factory of any backend and any message type, without `maxMessages`. The factory stays open.
+   */
   stores: SessionServiceOptions["stores"];
 }
 
 /** An ADK session of this service. Times are in milliseconds, as in ADK for TypeScript. */
 export interface GoogleAdkSession extends AdkSession {
-  /** The opaque revision of the session. A session without it counts as the newest. */
+  /** The opaque revision of the session. An object without it counts as the newest revision. */
   revision: string;
 }
 
@@ -32,8 +34,8 @@ export interface GoogleAdkSession extends AdkSession {
  * A missing session is undefined. Appending an event with an existing id replaces that event. If another writer has
  * appended in between, the session is updated and the event is added after the newest one.
  *
- * Rejects with the `StoreError`s of the session service: `CONFLICT` for creating a session that exists, `NOT_FOUND` for
- * appending to one that does not, `INVALID_ARGUMENT` for what cannot be stored.
+ * Rejects with the `StoreError`s of the session service: `CONFLICT` for creating an existing session, `NOT_FOUND` for appending
+ * to a missing one, `INVALID_ARGUMENT` for values that cannot be stored.
  *
  * @example
  * const sessionService = new GoogleAdkSessionService({ stores: await openStores("sqlite:chats.db") });
@@ -69,16 +71,16 @@ export class GoogleAdkSessionService extends BaseSessionService implements Async
     return session && toAdk(session);
   }
 
-  /** Returns the session of this id and creates it if it does not exist. Of several concurrent calls one creates it. */
+  /** Returns the session with this id, and creates it if it does not exist. Of several concurrent calls, one creates it. */
   override async getOrCreateSession(request: CreateSessionRequest): Promise<GoogleAdkSession> {
     const { appName, userId, sessionId, state } = request;
     return toAdk(await this.#sessions.getOrCreateSession({ appName, userId, sessionId, state }));
   }
 
   /**
-   * The sessions, newest update first where no order is given, with their state and without events. ADK's totals need to
-   * know all of them: this reads the head of every session, independent of the limit. For long lists use `listSessions`
-   * of `@scrollback/sessions` on the same stores, which reads a page.
+   * Returns the sessions with their state and without events, by default the most recently updated first. Reads the head of every
+   * session, independent of the limit, because ADK's totals count all of them. For long lists use `listSessions` of
+   * `@scrollback/sessions` on the same stores, which reads a page.
    */
   override async listSessions(request: ListSessionsRequest): Promise<ListSessionsResponse> {
     const { appName, userId, order } = request;
@@ -99,13 +101,13 @@ export class GoogleAdkSessionService extends BaseSessionService implements Async
   }
 
   /**
-   * Stores an event with its state delta and brings the passed session up to date, as ADK's own services do. A partial
-   * event is returned as it is.
+   * Stores an event with its state delta and updates the passed session, as ADK's own services do. Returns a partial event
+   * unchanged, without storing it.
    */
   override async appendEvent({ session, event }: AppendEventRequest): Promise<Event> {
     if (event.partial) return event;
     const stored = toSessionEvent(event);
-    // The live session is ADK's to change: it knows which of its values are newer than the delta.
+    // Only ADK changes the passed session: it knows which of its values are newer than the delta.
     const own: Session = {
       ...(await this.#placeOf(session)),
       events: [...session.events.map(toSessionEvent)],
@@ -123,7 +125,7 @@ export class GoogleAdkSessionService extends BaseSessionService implements Async
     return appended;
   }
 
-  /** Returns when the order of long lists is written down. Call it before the stores are closed. */
+  /** Returns when the order of long lists is stored. Call it before you close the stores. */
   async flush(): Promise<void> {
     await this.#sessions.flush();
   }
@@ -133,7 +135,7 @@ export class GoogleAdkSessionService extends BaseSessionService implements Async
     await this.flush();
   }
 
-  /** The session as it was when it was read, or as it is now where the object does not say. */
+  /** The session at the revision of the object; at the current revision if the object has none. */
   async #placeOf(session: AdkSession & { revision?: unknown }): Promise<Session> {
     const { id, appName, userId, lastUpdateTime, revision } = session;
     const place = { id, appName, userId, lastUpdateTime, state: {}, events: [] };
@@ -153,7 +155,7 @@ function toAdk({ events, ...session }: Session): GoogleAdkSession {
   return { ...session, events: events.map(toAdkEvent) };
 }
 
-/** What ADK's own services answer with. */
+/** The response in the form of ADK's own services. */
 function pageOf(all: AdkSession[], { limit, offset = 0, page }: ListSessionsRequest): ListSessionsResponse {
   const totalItems = all.length;
   if (limit === undefined) {

@@ -4,26 +4,26 @@ import { type CheckpointEntry, keysOf, type LogEntry } from "./log-entry.ts";
 import type { LogFormat, LogTail } from "./log-tail.ts";
 import { retried } from "./retried.ts";
 
-/** The number of entries that a search reads first. It reads four times as many each further time. */
+/** The number of entries of the first read. Each further read requests four times as many. */
 const FIRST_PAGE = { newest: 2, search: 8 };
 const LARGEST_PAGE = 256;
-/** The number of keys that are remembered of writes without their checkpoint. */
+/** The number of remembered keys of writes without their checkpoint. */
 const REMEMBERED_KEYS = 64;
-/** The maximum number of keys in one message; this many fit at any length. */
+/** The maximum number of keys in one message. This many fit, independent of their length. */
 const KEYS_PER_MESSAGE = 1_000;
 
-/** The log as a writer sees it. No other writer comes between this look and the commit. */
+/** A writer's view of the log. No other writer commits between this view and the commit. */
 export interface LogView {
   find(id: string): Promise<CheckpointEntry | undefined>;
   /** See {@link CheckpointLog.entries}. */
   entries(): AsyncIterable<CheckpointEntry>;
 }
 
-/** Registers a log where a deletion finds it. Both reject with `CONFLICT` where others kept writing. */
+/** Registers a log, so that a deletion finds it. Both methods reject with `CONFLICT` if other writers win too often. */
 export interface LogRegistration {
-  /** Is called before the log is created. */
+  /** Called before the log is created. */
   add(): Promise<void>;
-  /** Is called between the creation of the log and its first entry. Must change the revision of the registration. */
+  /** Called between the creation of the log and its first entry. Must change the revision of the registration. */
   confirm(): Promise<void>;
 }
 
@@ -36,8 +36,8 @@ export interface LogDeletion {
 }
 
 /**
- * The checkpoints of one namespace: a thread with a message for each. Readers get them by descending id. A writer commits by
- * compare-and-set on what it knows of the log's end, so that in the steady state a write is one request.
+ * The checkpoints of one namespace: a thread with one message per checkpoint. Readers get them by descending id. A writer commits
+ * by compare-and-set on its cached end of the log, so a write usually takes one request.
  */
 export class CheckpointLog {
   readonly #store: MessageStore;
@@ -51,13 +51,13 @@ export class CheckpointLog {
     this.#registration = registration;
   }
 
-  /** The checkpoint with the highest id. */
+  /** Returns the checkpoint with the highest id. */
   async newest(): Promise<CheckpointEntry | undefined> {
     for await (const entry of this.entries(FIRST_PAGE.newest)) return entry;
     return undefined;
   }
 
-  /** The checkpoint with this id. Reads the log backwards from its end. */
+  /** Returns the checkpoint with this id. Reads the log backwards from its end. */
   async find(id: string): Promise<CheckpointEntry | undefined> {
     for await (const { entry, revision } of this.#descending(FIRST_PAGE.search)) {
       if (entry.id === id) return this.#remember(entry, revision);
@@ -66,12 +66,12 @@ export class CheckpointLog {
     return undefined;
   }
 
-  /** Whether this process knows without a request that the log has this checkpoint or its key. */
+  /** Whether the log has this checkpoint or its key, according to this process's cache. Sends no request. */
   knows(id: string): boolean {
     return this.#tail?.recent.has(id) === true || this.#tail?.keys.has(id) === true;
   }
 
-  /** The parent of a checkpoint, its parent, and so on. */
+  /** Yields the parent of a checkpoint, then its parent, and so on. */
   async *ancestors(entry: CheckpointEntry): AsyncGenerator<CheckpointEntry> {
     let wanted = entry.parentId;
     for await (const other of this.entries()) {
@@ -80,14 +80,14 @@ export class CheckpointLog {
       yield other;
       wanted = other.parentId;
     }
-    // A parent with a higher id than its child was passed by.
+    // The loop has skipped a parent with a higher id than its child.
     const passed = wanted === undefined ? undefined : await this.find(wanted);
     if (!passed) return;
     yield passed;
     yield* this.ancestors(passed);
   }
 
-  /** The checkpoints, highest id first; of several with one id the one that was written last. */
+  /** Yields the checkpoints, highest id first. Of several with one id, yields the last one that was written. */
   async *entries(firstPage = FIRST_PAGE.search): AsyncGenerator<CheckpointEntry> {
     let last: CheckpointEntry | undefined;
     for await (const { entry } of this.#descending(firstPage)) {
@@ -97,9 +97,9 @@ export class CheckpointLog {
   }
 
   /**
-   * Appends what `build` returns. `build` is called again where another process has written to the log meanwhile.
+   * Appends the entry that `build` returns. Calls `build` again if another process has written to the log meanwhile.
    *
-   * @throws what `build` throws; nothing is written then. StoreError `CONFLICT` where others kept writing.
+   * @throws the error of `build`; nothing is written then. StoreError `CONFLICT` if other writers win too often.
    */
   async append(build: (log: LogView) => Promise<LogEntry | undefined>): Promise<void> {
     await this.#exclusively(() =>
@@ -120,8 +120,8 @@ export class CheckpointLog {
   }
 
   /**
-   * Makes sure that the log has this checkpoint or its key, from a look at the log that starts after this call. Adds the key
-   * where it has neither.
+   * Ensures that the log has this checkpoint or its key, and adds the key if it has neither. The check uses a state of the log
+   * that is not older than this call.
    */
   async ensure(id: string): Promise<void> {
     const isKnown = await this.#exclusively(async () => {
@@ -133,15 +133,15 @@ export class CheckpointLog {
   }
 
   /**
-   * Deletes the log and what belongs to it. Its checkpoints are gone in one commit, which leaves the names of their
-   * attachments, so that the rest can be done by the next call where the process dies.
+   * Deletes the log and its attachments. One commit removes the checkpoints and leaves the names of their attachments, so that
+   * the next call can complete the deletion if the process dies.
    */
   async delete({ keys: others, deleteAttachments, deleteLog }: LogDeletion): Promise<void> {
     await this.#exclusively(async () => {
       this.#tail = undefined;
       await retried(async () => {
         const { revision, keys } = await this.#readKeys(others);
-        // Changes a log without checkpoints too: a writer of attachments must see that their deletion has begun.
+        // Also changes a log without checkpoints: a writer of attachments must notice that their deletion has begun.
         const left = revision === null ? null : await this.#leaveKeys(revision, keys);
         for (let start = 0; start < keys.length; start += 16)
           await Promise.all(keys.slice(start, start + 16).map(deleteAttachments));
@@ -156,7 +156,7 @@ export class CheckpointLog {
     return await done;
   }
 
-  /** Creates the log if it is missing. Its first entry is committed only to the revision that was there before `confirm`. */
+  /** Creates the log if it is missing. Its first entry is committed only to the revision from before `confirm`. */
   async #confirmed(tail: LogTail): Promise<LogTail> {
     if (tail.format && !tail.format.isUnconfirmed) return tail;
     await this.#registration.add();
@@ -188,7 +188,7 @@ export class CheckpointLog {
     this.#tail = { revision, highestId, format, recent, keys };
   }
 
-  /** A look at the end of the log, which is then what this process knows of it. */
+  /** Reads the end of the log and caches it. */
   async #readTail(): Promise<LogTail> {
     this.#tail = undefined;
     await this.newest();
@@ -200,7 +200,7 @@ export class CheckpointLog {
     );
   }
 
-  /** The checkpoints, and the revision at which the reading began. */
+  /** Yields the checkpoints, and the revision at which the reading began. */
   async *#descending(
     firstPage: number,
   ): AsyncGenerator<{ entry: CheckpointEntry; revision: Revision | null }> {
@@ -227,7 +227,7 @@ export class CheckpointLog {
         yield { entry, revision: start.revision };
       }
     }
-    // The sort is stable: of two entries with one id the one that was written last comes first.
+    // The sort is stable: of two entries with one id, the one that was written last comes first.
     const sorted = all.sort((a, b) => (a.id < b.id ? 1 : a.id > b.id ? -1 : 0));
     if (isFirst) begin(sorted[0]);
     const revision = start?.revision ?? null;

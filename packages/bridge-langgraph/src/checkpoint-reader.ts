@@ -14,13 +14,13 @@ import type { CheckpointEntry, EntryValue } from "./log-entry.ts";
 import { type AttachmentsView, readAttachments } from "./pending-writes.ts";
 import { decodeValue, joinValue, type TypedValue, type ValueInParts } from "./typed-value.ts";
 
-/** Checkpoints before this version have the sends of their parent among its pending writes. */
+/** Checkpoints before this version have the sends of their parent in the parent's pending writes. */
 const VERSION_WITH_TASKS = 4;
 const AT_ONCE = 16;
 
 type Namespace = Pick<CheckpointAddress, "threadId" | "namespace">;
 
-/** A checkpoint of a log, and where it is. */
+/** A checkpoint of a log, with its address. */
 export interface FoundCheckpoint {
   readonly address: Namespace;
   readonly entry: CheckpointEntry;
@@ -29,7 +29,7 @@ export interface FoundCheckpoint {
 /** Attachments that are being read, by their thread. */
 type Views = Map<string, Promise<AttachmentsView>>;
 
-/** Makes checkpoint tuples of log entries and their attachments, which are read all at once. */
+/** Builds checkpoint tuples from log entries and their attachments, which are read concurrently. */
 export class CheckpointReader {
   readonly #saver: Pick<BaseCheckpointSaver, "serde" | "getNextVersion">;
   readonly #open: (namespace: Namespace, key: string) => MessageStore;
@@ -47,9 +47,9 @@ export class CheckpointReader {
   }
 
   /**
-   * Tuples, with attachments that several of them need read once.
+   * Returns the tuples. Attachments that several tuples need are read once.
    *
-   * @throws StoreError `CORRUPT` where a value that a checkpoint has is missing.
+   * @throws StoreError `CORRUPT` if a value of a checkpoint is missing.
    */
   async tuples(found: readonly FoundCheckpoint[]): Promise<CheckpointTuple[]> {
     const views: Views = new Map();
@@ -81,8 +81,8 @@ export class CheckpointReader {
   }
 
   /**
-   * What channels were written since their last stored value, from the ancestors of a checkpoint, newest first. Only the
-   * ancestors that count are looked at.
+   * Returns the writes of channels since their last stored value, from the ancestors of a checkpoint, newest first. Reads only
+   * the relevant ancestors.
    */
   async history(
     namespace: Namespace,

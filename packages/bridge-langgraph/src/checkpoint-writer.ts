@@ -11,15 +11,15 @@ import { addParts } from "./pending-writes.ts";
 import { encodeValue, sizeOf, splitValue, type TypedValue, type ValuePart } from "./typed-value.ts";
 
 /**
- * Values up to these sizes, in characters or bytes, are stored in the log entry itself: one that the checkpoint has written, one
- * that it has from its parent (it is copied into each entry until it changes), and all of an entry together.
+ * The maximum sizes, in characters or bytes, of values that are stored in the log entry itself: of a value that the checkpoint
+ * has written, of a value from its parent (which is copied into each entry until it changes), and of all values of an entry.
  */
 const INLINE = { written: 32 * 1_024, carried: 2 * 1_024, entry: 64 * 1_024 };
 
-/** The name of the attachments of checkpoints without a parent; no checkpoint has it. */
+/** The name of the attachments of checkpoints without a parent. No checkpoint has this name. */
 export const NO_PARENT = "";
 
-/** A checkpoint as `put` gets it. */
+/** The checkpoint that `put` stores. */
 export interface NewCheckpoint {
   readonly checkpoint: Checkpoint;
   readonly metadata: CheckpointMetadata;
@@ -27,7 +27,9 @@ export interface NewCheckpoint {
   readonly parentId: string | undefined;
 }
 
-/** Makes the log entry of one checkpoint, and stores its large values before. Can be asked again where the log has changed. */
+/**
+ * Builds the log entry of one checkpoint, and stores its large values first. Can build the entry again after the log has changed.
+ */
 export class CheckpointWriter {
   readonly #serde: SerializerProtocol;
   readonly #attachments: (key: string) => MessageStore;
@@ -42,7 +44,7 @@ export class CheckpointWriter {
     this.#new = added;
   }
 
-  /** Serializes what is certain to be stored: a value that cannot be is refused before any I/O. */
+  /** Serializes the values that are always stored, so that an invalid value is refused before any I/O. */
   async prepare(): Promise<{ header: TypedValue; metadata: TypedValue }> {
     const { checkpoint, metadata, newVersions } = this.#new;
     const { channel_values, ...header } = checkpoint;
@@ -55,14 +57,14 @@ export class CheckpointWriter {
     return { header: storedHeader, metadata: storedMetadata };
   }
 
-  /** The entry, as the log is. */
+  /** Returns the entry for the current log. */
   async entry(
     log: LogView,
     prepared: { readonly header: TypedValue; readonly metadata: TypedValue },
   ): Promise<CheckpointEntry> {
     const { checkpoint, parentId } = this.#new;
     const parent = parentId === undefined ? undefined : await log.find(parentId);
-    // Never the name of a parent that is not in the log: where the process dies, a deletion would not find it.
+    // Not the name of a parent that is missing in the log: if the process dies, a deletion would not find the attachments.
     const key = parent ? parent.id : NO_PARENT;
     const values: [string, EntryValue, ChannelVersion?][] = [];
     const parts: ValuePart[] = [];
@@ -88,7 +90,7 @@ export class CheckpointWriter {
       this.#used.add(key);
       await addParts(this.#attachments(key), parts);
     }
-    // A parent that is not in the log may have writes of its own.
+    // A parent that is missing in the log may have writes.
     const keys = new Set([...this.#used, ...(parentId === undefined ? [] : [parentId])]);
     for (const known of [NO_PARENT, parent?.id]) if (known !== undefined) keys.delete(known);
     return {
@@ -99,9 +101,9 @@ export class CheckpointWriter {
   }
 
   /**
-   * The channels that have a value. A checkpoint without a parent has those that it has written, those without a version
-   * (nothing has written to them yet), and those that a checkpoint of this log has at the same version: a copy of a first
-   * checkpoint is put like that.
+   * Returns the channels that have a value. For a checkpoint without a parent, these are the channels that it has written,
+   * channels without a version (nothing has written to them yet), and channels that a checkpoint of this log has at the same
+   * version, because a copy of a first checkpoint is stored like that.
    */
   async #present(log: LogView): Promise<string[]> {
     const { checkpoint, newVersions, parentId } = this.#new;
@@ -119,8 +121,8 @@ export class CheckpointWriter {
   }
 
   /**
-   * The parent's value of a channel that was not written since. Not by version alone: versions count on in each branch of a
-   * fork.
+   * Returns the parent's value of a channel that was not written since. The version alone does not prove this, because each
+   * branch of a fork counts versions independently.
    */
   #carried(channel: string, parent: CheckpointEntry | undefined): EntryValue | undefined {
     if (Object.hasOwn(this.#new.newVersions, channel)) return undefined;

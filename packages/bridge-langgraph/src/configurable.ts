@@ -2,7 +2,7 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import { getCheckpointId } from "@langchain/langgraph-checkpoint";
 import { invalid, isId, isObject } from "@scrollback/store-core";
 
-/** Which checkpoint a config names. */
+/** The checkpoint that a config names. */
 export interface CheckpointAddress {
   readonly threadId: string;
   readonly namespace: string;
@@ -10,7 +10,7 @@ export interface CheckpointAddress {
   readonly checkpointId?: string;
 }
 
-/** @throws StoreError `INVALID_ARGUMENT` for what cannot be an id. */
+/** @throws StoreError `INVALID_ARGUMENT` for an invalid id. */
 export function checkThreadId(
   method: string,
   threadId: unknown,
@@ -20,13 +20,13 @@ export function checkThreadId(
   if (problem) invalid(`${method}: ${name} ${problem}`);
 }
 
-/** @throws StoreError `INVALID_ARGUMENT` for what is no config. */
+/** @throws StoreError `INVALID_ARGUMENT` for an invalid config. */
 export function checkConfig(method: string, config: unknown): void {
   const problem = isObject(config) ?? isObject((config as RunnableConfig).configurable ?? {});
   if (problem) invalid(`${method}: config ${problem}; pass { configurable: { thread_id: "..." } }`);
 }
 
-/** What a config names; undefined where it has no thread_id. @throws StoreError `INVALID_ARGUMENT`. */
+/** The address in a config; undefined without a thread_id. @throws StoreError `INVALID_ARGUMENT`. */
 export function addressOf(method: string, config: RunnableConfig): CheckpointAddress | undefined {
   checkConfig(method, config);
   const threadId: unknown = config.configurable?.thread_id;
@@ -37,14 +37,14 @@ export function addressOf(method: string, config: RunnableConfig): CheckpointAdd
   return { threadId, namespace, ...(checkpointId !== undefined && { checkpointId }) };
 }
 
-/** What a config for writing names. @throws StoreError `INVALID_ARGUMENT`, also for no thread_id. */
+/** The address in a config for writing. @throws StoreError `INVALID_ARGUMENT`, also without a thread_id. */
 export function requiredAddress(method: string, config: RunnableConfig): CheckpointAddress {
   const address = addressOf(method, config);
   if (address) return address;
   invalid(`${method}: configurable.thread_id is missing; pass { configurable: { thread_id: "..." } }`);
 }
 
-/** The namespace of a config, where it has one. @throws StoreError `INVALID_ARGUMENT`. */
+/** The namespace of a config, or undefined. @throws StoreError `INVALID_ARGUMENT`. */
 export function namespaceOf(method: string, config: RunnableConfig): string | undefined {
   const namespace: unknown = config.configurable?.checkpoint_ns;
   if (namespace === undefined) return undefined;
@@ -53,7 +53,7 @@ export function namespaceOf(method: string, config: RunnableConfig): string | un
   return namespace;
 }
 
-/** The checkpoint id of a config, where it has one. @throws StoreError `INVALID_ARGUMENT`. */
+/** The checkpoint id of a config, or undefined. @throws StoreError `INVALID_ARGUMENT`. */
 export function checkpointIdOf(method: string, config: RunnableConfig): string | undefined {
   const id: unknown = getCheckpointId(config);
   if (id === "") return undefined;
@@ -62,7 +62,7 @@ export function checkpointIdOf(method: string, config: RunnableConfig): string |
   return id as string;
 }
 
-/** The config of a stored checkpoint, with these three names only. */
+/** The config of a stored checkpoint, with only these three names. */
 export function configOf({ threadId, namespace, checkpointId }: CheckpointAddress): RunnableConfig {
   return {
     configurable: { thread_id: threadId, checkpoint_ns: namespace, checkpoint_id: checkpointId },

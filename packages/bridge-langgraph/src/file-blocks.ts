@@ -10,10 +10,10 @@ import {
 } from "@scrollback/store-core";
 
 const kinds = ["image", "audio", "video"] as const;
-/** Of a file whose type nobody said. */
+/** The media type of a file without one. */
 const UNKNOWN_TYPE = "application/octet-stream";
 
-/** A file as one of LangChain's standard blocks. Undefined for what is not the content of a file. */
+/** Converts a file to one of LangChain's standard blocks. Undefined for a part without file content. */
 export function fileBlock(
   part: Extract<Part, { type: "file" | "image" }>,
   path: string,
@@ -24,7 +24,7 @@ export function fileBlock(
   const { source, mediaType, filename } = file;
   const kind = kinds.find((one) => mediaType === one || mediaType.startsWith(`${one}/`)) ?? "file";
   const fileId = source.type === "reference" ? source.reference.openai : undefined;
-  // A block has an id, and not the provider whose id it is.
+  // A block has an id, but does not name the provider of the id.
   if (source.type === "reference" && fileId === undefined) return undefined;
   const isNamed = typeof filename === "string";
   if (!isNamed) losses.unread(path, { filename });
@@ -39,7 +39,7 @@ export function fileBlock(
   return block as ContentBlock.Multimodal.Standard;
 }
 
-/** A file of a block: one of the standard, one of its older form, or an image URL. Undefined where the block is none. */
+/** Converts the file of a block: a standard one, one of the older form, or an image URL. Undefined for other blocks. */
 export function filePart(
   block: Readonly<Record<string, unknown>>,
   path: string,
@@ -63,7 +63,7 @@ export function filePart(
   const source = fileSource(content, mediaType);
   if (!source) return undefined;
   losses.unread(path, unread);
-  // The id of a block, where it is not the id of the file.
+  // The id of a block that is not the id of the file.
   if (id !== reference) losses.unread(path, { id });
   const { filename, ...other } = Object(metadata) as Record<string, unknown>;
   losses.unread(`${path}.metadata`, other);

@@ -10,10 +10,10 @@ import {
 import { filePart } from "./file-blocks.ts";
 
 /**
- * Makes Scrollback's messages of LangChain's messages. Messages of LangChain's types `function` and `remove` are named as lost, and so are
- * messages of a role that chats do not have.
+ * Converts LangChain messages to Scrollback messages. Messages of LangChain's types `function` and `remove`, and messages with a
+ * role that chats do not have, are reported as lost.
  *
- * @throws StoreError `INVALID_ARGUMENT` for a value that is not a message of LangChain.
+ * @throws StoreError `INVALID_ARGUMENT` for a value that is not a LangChain message.
  */
 export function fromLangChainMessages(messages: readonly BaseMessage[]): Conversion<ChatMessage> {
   const toolNames = new Map<string, string>();
@@ -67,7 +67,7 @@ function textParts(content: ChatMessage["content"]): Part[] {
   return content === "" ? [] : [{ type: "text", text: content }];
 }
 
-/** The calls that the content does not have. What else an answer has is named. */
+/** Returns the calls that the content does not have. Reports other fields of the answer. */
 function callParts(
   { tool_calls = [], invalid_tool_calls = [], usage_metadata }: AIMessage,
   content: ChatMessage["content"],
@@ -162,7 +162,7 @@ function serverResultPart(
   return { type: "tool-result", toolCallId, toolName, output: { type, value: output } };
 }
 
-/** The name of a tool is that of the call where the message does not have one. */
+/** Converts a tool message. If it has no tool name, the name of the call is used. */
 function resultPart(
   message: ToolMessage,
   toolNames: ReadonlyMap<string, string>,

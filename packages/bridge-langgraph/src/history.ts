@@ -24,7 +24,7 @@ import {
   type StoreFactory,
 } from "@scrollback/store-core";
 
-/** What a {@link ScrollbackChatMessageHistory} takes. */
+/** Options of {@link ScrollbackChatMessageHistory}. */
 export interface ScrollbackChatMessageHistoryOptions {
   /** A store factory of any backend. Its `maxMessages` and `ttlMs` apply. The factory stays open. */
   readonly stores: Pick<StoreFactory, "withTraits">;
@@ -34,7 +34,7 @@ export interface ScrollbackChatMessageHistoryOptions {
 
 /**
  * A LangChain chat message history on the stores of any Scrollback backend. A conversation is the thread `langchain:<sessionId>`,
- * the id escaped, and a message of LangChain is a message of it. Any number of processes may share it.
+ * with the id escaped, and each LangChain message is one message of the thread. Any number of processes may share it.
  *
  * @example
  * const getMessageHistory = (sessionId: string) => new ScrollbackChatMessageHistory({ stores, sessionId });
@@ -55,12 +55,12 @@ export class ScrollbackChatMessageHistory extends BaseListChatMessageHistory {
     this.#store = stores.withTraits(chatMessageTraits).open(`langchain:${nameOf(sessionId)}`);
   }
 
-  /** The conversation's thread, for `stores.deleteThread` and `stores.copyThread`. */
+  /** The id of the conversation's thread, for `stores.deleteThread` and `stores.copyThread`. */
   get threadId(): string {
     return this.#store.threadId;
   }
 
-  /** All messages, oldest first. */
+  /** Returns all messages, oldest first. */
   override async getMessages(): Promise<BaseMessage[]> {
     const stored = (await this.#store.listMessages()).map((message) =>
       valueOfEnvelope<StoredMessage>(message),
@@ -80,8 +80,8 @@ export class ScrollbackChatMessageHistory extends BaseListChatMessageHistory {
   /**
    * Adds messages in one commit.
    *
-   * @throws StoreError `INVALID_ARGUMENT` for what is not a message, and for messages that LangChain does not restore, such as
-   *   a `RemoveMessage`.
+   * @throws StoreError `INVALID_ARGUMENT` for a value that is not a message, and for messages that LangChain does not restore,
+   *   such as a `RemoveMessage`.
    */
   override async addMessages(messages: BaseMessage[]): Promise<void> {
     checkMessages(messages);
@@ -115,14 +115,14 @@ function checkMessages(messages: unknown): asserts messages is BaseMessage[] {
   }
 }
 
-/** By which a store trims: a turn begins with a message of a human, and a tool's message stays with the one before it. */
+/** The role for trimming: a turn begins with a human message, and a tool message stays with the preceding message. */
 function roleOf(type: BaseMessage["type"]): ChatMessage["role"] {
   if (type === "human") return "user";
   if (type === "system" || type === "developer") return "system";
   return type === "tool" || type === "function" ? "tool" : "assistant";
 }
 
-/** A copy without the fields that are undefined, of which LangChain's messages have many. */
+/** Copies a value without its undefined fields, of which LangChain's messages have many. */
 function withoutUndefined(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutUndefined);
   if (typeof value !== "object" || value === null || Object.getPrototypeOf(value) !== Object.prototype)

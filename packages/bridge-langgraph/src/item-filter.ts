@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 
 type Compare = (found: unknown, wanted: unknown) => boolean;
 
-/** LangGraph's operators. The ordering ones compare numbers, as its own store does. */
+/** LangGraph's operators. The ordering ones compare numbers, like LangGraph's own store. */
 const operators: Readonly<Record<string, Compare>> = {
   $eq: isDeepStrictEqual,
   $ne: (found, wanted) => !isDeepStrictEqual(found, wanted),
@@ -14,7 +14,7 @@ const operators: Readonly<Record<string, Compare>> = {
   $nin: (found, wanted) => !Array.isArray(wanted) || !wanted.some((one) => isDeepStrictEqual(found, one)),
 };
 
-/** Whether the fields of a value are as a filter wants them: equal, or as its operators say. */
+/** Whether the fields of a value match a filter: they are equal, or its operators are true. */
 export function matchesFilter(value: Record<string, unknown>, filter: Record<string, unknown>): boolean {
   return Object.entries(filter).every(([field, wanted]) => {
     const found = Object.hasOwn(value, field) ? value[field] : undefined;

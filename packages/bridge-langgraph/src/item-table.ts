@@ -5,10 +5,10 @@ import type { StoreFactory } from "@scrollback/store-core";
 import { retried } from "./retried.ts";
 
 const PAGE = 100;
-/** Namespaces have one place in the order of their directory, so it sorts them by name. */
+/** All namespaces have the same order value in their directory, so it sorts them by name. */
 const ORDER = 0;
 
-/** An item as its record has it. */
+/** The stored form of an item in its record. */
 interface StoredItem {
   /** Random, new for each creation. */
   readonly incarnation: string;
@@ -19,8 +19,8 @@ interface StoredItem {
 }
 
 /**
- * Items as records, with a directory of the items of each namespace, by the time of their creation, and one of the namespaces. A
- * namespace stays when its last item is deleted.
+ * Items as records, with a directory of each namespace's items by creation time, and a directory of the namespaces. A namespace
+ * stays when its last item is deleted.
  */
 export class ItemTable {
   readonly #prefix: string;
@@ -35,7 +35,7 @@ export class ItemTable {
     this.#directories = new MarkedDirectories({ stores, leafThread: (id) => `${this.#prefix}:leaf:${id}` });
   }
 
-  /** The thread of an item's record. @throws StoreError `INVALID_ARGUMENT` for what cannot be a key. */
+  /** The thread of an item's record. @throws StoreError `INVALID_ARGUMENT` for an invalid key. */
   threadId(namespace: readonly string[], key: string): string {
     return this.#records.threadId([...namespace, key]);
   }
@@ -45,7 +45,7 @@ export class ItemTable {
     return found ? itemOf(namespace, key, found.value) : null;
   }
 
-  /** Sets an item. An update is one read and one commit; a creation also tells the directories. */
+  /** Sets an item. An update takes one read and one commit; a creation also updates the directories. */
   async put(namespace: readonly string[], key: string, value: Record<string, unknown>): Promise<void> {
     await retried(async () => {
       const found = await this.#records.get([...namespace, key]);
@@ -73,13 +73,13 @@ export class ItemTable {
     });
   }
 
-  /** The namespaces, by name. */
+  /** Yields the namespaces, by name. */
   async *namespaces(): AsyncGenerator<readonly string[]> {
     const entries = this.#entries(`${this.#prefix}:namespaces`, async () => undefined);
     for await (const { key } of entries) yield key;
   }
 
-  /** The keys of a namespace, oldest item first. */
+  /** Yields the keys of a namespace, oldest item first. */
   async *keys(namespace: readonly string[]): AsyncGenerator<string> {
     const entries = this.#entries(this.#directory(namespace), async ([key = ""]) => {
       const found = await this.#records.get([...namespace, key]);

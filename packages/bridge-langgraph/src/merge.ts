@@ -1,8 +1,8 @@
-/** Something that is read entry by entry, and the next of its entries. */
+/** A source that is read entry by entry, with its next entry. */
 interface Source<T> {
   readonly next: T;
   readonly rest: AsyncIterator<T>;
-  /** Among equals the earlier source comes first. */
+  /** Of equal entries, the one of the earlier source comes first. */
   readonly place: number;
 }
 
@@ -24,7 +24,7 @@ export async function* merge<T>(
     const opened = batch.map((one, index) => advance(one[Symbol.asyncIterator](), start + index));
     sources.push(...(await Promise.all(opened)).flat());
   }
-  // The last of them is the next.
+  // The last source has the next entry.
   sources.sort((a, b) => isBehind(b, a));
   for (let first = sources.pop(); first; first = sources.pop()) {
     yield first.next;

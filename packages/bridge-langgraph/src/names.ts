@@ -1,6 +1,6 @@
 import { nameOf } from "@scrollback/collections";
 
-/** The threads of a checkpointer, see docs/how-to/bridge-langgraph.md. Names are escaped, so no two of them meet. */
+/** The threads of a checkpointer, see docs/how-to/bridge-langgraph.md. Names are escaped, so they never collide. */
 export class ThreadNames {
   readonly #prefix: string;
 
@@ -13,7 +13,7 @@ export class ThreadNames {
     return `${this.#prefix}:log:${nameOf(threadId)}:${nameOf(namespace)}`;
   }
 
-  /** What belongs to the checkpoint `key`: its pending writes, and the large values of the checkpoints made from it. */
+  /** The attachments of the checkpoint `key`: its pending writes, and the large values of its child checkpoints. */
   attachments(threadId: string, namespace: string, key: string): string {
     return `${this.#prefix}:attachments:${nameOf(threadId)}:${nameOf(namespace)}:${nameOf(key)}`;
   }

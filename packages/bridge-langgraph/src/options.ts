@@ -1,7 +1,7 @@
 import { hasMethods, invalid } from "@scrollback/store-core";
 
 /**
- * Refuses stores that would cut: what a checkpoint refers to may be older than the checkpoint, and would go first.
+ * Refuses stores that trim or expire, because a checkpoint may refer to older data, which would be removed first.
  *
  * @throws StoreError `INVALID_ARGUMENT`.
  */

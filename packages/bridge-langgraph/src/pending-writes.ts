@@ -19,10 +19,10 @@ import {
 
 /** The number of parts that fit into one commit on every backend. */
 const PARTS_PER_COMMIT = 8;
-/** Writes past one of these are stored in parts. In characters or bytes: of one value, and of a call's values together. */
+/** Writes above one of these sizes are stored in parts. In characters or bytes: of one value, and of a call's values together. */
 const INLINE = { value: 64 * 1_024, call: 512 * 1_024 };
 
-/** A write as it is stored: its index, its channel and its value. */
+/** The stored form of a write: its index, its channel and its value. */
 type StoredWrite = readonly [index: number, channel: string, value: TypedValue | ValueInParts];
 
 /** The writes of one task, as one message. */
@@ -33,14 +33,14 @@ interface TaskWrites {
   readonly writes: readonly StoredWrite[];
 }
 
-/** A pending write, with its value as it is stored. */
+/** A pending write, with its value in the stored form. */
 export interface StoredPendingWrite {
   readonly taskId: string;
   readonly channel: string;
   readonly value: TypedValue | ValueInParts;
 }
 
-/** What a thread of attachments holds. */
+/** The content of a thread of attachments. */
 export interface AttachmentsView {
   /** In the order in which LangGraph applies them. */
   readonly writes: readonly StoredPendingWrite[];
@@ -58,7 +58,7 @@ export async function addParts(
     await store.addMessages(messages.slice(start, start + PARTS_PER_COMMIT));
 }
 
-/** The writes of a task, serialized. */
+/** Serializes the writes of a task. */
 export async function encodeWrites(
   serde: SerializerProtocol,
   writes: readonly PendingWrite[],
@@ -71,7 +71,7 @@ export async function encodeWrites(
   );
 }
 
-/** Adds the writes of a task, all of them in one commit. */
+/** Adds the writes of a task. They become visible in one commit. */
 export async function addWrites(
   store: MessageStore,
   taskId: string,
@@ -93,7 +93,7 @@ export async function addWrites(
   await addParts(store, parts, [{ kind: "writes", taskId, taskPath, writes: stored }]);
 }
 
-/** Reads the attachments of a checkpoint; nothing where there are none. */
+/** Reads the attachments of a checkpoint; empty if it has none. */
 export async function readAttachments(store: MessageStore): Promise<AttachmentsView> {
   const parts = new Map<string, ValuePart[]>();
   const tasks: TaskWrites[] = [];
@@ -111,8 +111,8 @@ export async function readAttachments(store: MessageStore): Promise<AttachmentsV
 }
 
 /**
- * The writes that count. Of several under one index of one task the first one stays, so that a task that ran twice has
- * written once; of the special ones (errors, interrupts, resumes; below 0) the last one.
+ * Returns the effective writes. Of several with one index of one task, the first one is effective, so that a repeated task writes
+ * once; of special ones (errors, interrupts, resumes; index below 0), the last one.
  */
 function resolve(tasks: readonly TaskWrites[]): StoredPendingWrite[] {
   const found = new Map<string, StoredPendingWrite & { readonly key: ReturnType<typeof writesSortKey> }>();

@@ -1,7 +1,7 @@
 import type { CheckpointListOptions } from "@langchain/langgraph-checkpoint";
 import { invalid, isCount, isId, isObject } from "@scrollback/store-core";
 
-/** @throws StoreError `INVALID_ARGUMENT` for what `put` cannot store. */
+/** @throws StoreError `INVALID_ARGUMENT` for values that `put` cannot store. */
 export function checkPut(checkpoint: unknown, newVersions: unknown): void {
   checkObject("put: checkpoint", checkpoint, "pass a Checkpoint");
   const { id, channel_values, channel_versions } = checkpoint as Record<string, unknown>;
@@ -12,7 +12,7 @@ export function checkPut(checkpoint: unknown, newVersions: unknown): void {
   checkObject("put: newVersions", newVersions, "pass the versions of the changed channels, or {}");
 }
 
-/** @throws StoreError `INVALID_ARGUMENT` for what `putWrites` cannot store. */
+/** @throws StoreError `INVALID_ARGUMENT` for values that `putWrites` cannot store. */
 export function checkPutWrites(writes: unknown, taskId: unknown, taskPath: unknown): void {
   if (!Array.isArray(writes)) invalid("putWrites: writes must be an array; pass [[channel, value], …]");
   for (const [index, write] of writes.entries()) {
@@ -42,13 +42,13 @@ export function checkDeltaOptions(options: unknown): void {
     invalid(`${method}: channels must be an array of strings; pass the names of channels`);
 }
 
-/** @throws StoreError `INVALID_ARGUMENT` for what is no object. */
+/** @throws StoreError `INVALID_ARGUMENT` for a value that is not an object. */
 export function checkObject(what: string, value: unknown, fix: string): void {
   const problem = isObject(value);
   if (problem) invalid(`${what} ${problem}; ${fix}`);
 }
 
-/** @throws StoreError `INVALID_ARGUMENT` for what is no limit. */
+/** @throws StoreError `INVALID_ARGUMENT` for an invalid limit. */
 export function checkLimit(what: string, limit: unknown): void {
   if (limit === undefined || limit === Number.POSITIVE_INFINITY) return;
   const problem = isCount(limit);

@@ -43,12 +43,12 @@ import { ThreadRegistry } from "./thread-registry.ts";
 
 /** The number of logs whose state is cached, so that a write needs no read. */
 const CACHE_SIZE = 256;
-/** The number of checkpoints that a list reads at once. */
+/** The number of checkpoints that a list reads concurrently. */
 const AT_ONCE = 8;
 
-/** What a {@link ScrollbackSaver} takes. */
+/** Options of {@link ScrollbackSaver}. */
 export interface ScrollbackSaverOptions {
-  /** Where checkpoints are stored: a store factory of any backend, without `maxMessages` and `ttlMs`. The factory stays open. */
+  /** The storage of checkpoints: a store factory of any backend, without `maxMessages` and `ttlMs`. The factory stays open. */
   readonly stores: Pick<StoreFactory, "settings" | "withTraits">;
   /** The prefix of the thread ids. Savers with different prefixes have separate checkpoints. Default: `"langgraph"`. */
   readonly prefix?: string;
@@ -89,7 +89,10 @@ export class ScrollbackSaver extends BaseCheckpointSaver implements AsyncDisposa
     this.#reader = new CheckpointReader(this, (namespace, key) => this.#attachments(namespace, key));
   }
 
-  /** Returns the checkpoint with the id of the config, or the latest one: the highest id. Undefined if there is none. */
+  /**
+   * Returns the checkpoint with the id of the config, or the latest one: the one with the highest id. Undefined if it does not
+   * exist.
+   */
   override async getTuple(config: RunnableConfig): Promise<CheckpointTuple | undefined> {
     const address = addressOf("getTuple", config);
     if (!address) return undefined;
@@ -99,8 +102,8 @@ export class ScrollbackSaver extends BaseCheckpointSaver implements AsyncDisposa
   }
 
   /**
-   * Checkpoints, highest id first, of the namespace of the config, or of all; of its thread, or of all. `filter` compares
-   * values of the metadata, deeply.
+   * Yields checkpoints, highest id first. Without a namespace in the config, lists all namespaces; without a thread, all threads.
+   * `filter` compares values of the metadata deeply.
    */
   override async *list(
     config: RunnableConfig,
@@ -130,8 +133,8 @@ export class ScrollbackSaver extends BaseCheckpointSaver implements AsyncDisposa
   }
 
   /**
-   * Stores a checkpoint with the values of the channels in `newVersions`. The other values come from its parent, the
-   * checkpoint of the config. Readers see the checkpoint as a whole or not at all.
+   * Stores a checkpoint with the values of the channels in `newVersions`. The other values come from its parent, the checkpoint
+   * of the config. Readers see the checkpoint either completely or not at all.
    */
   override async put(
     config: RunnableConfig,
@@ -148,7 +151,7 @@ export class ScrollbackSaver extends BaseCheckpointSaver implements AsyncDisposa
     return configOf({ ...namespace, checkpointId: checkpoint.id });
   }
 
-  /** Stores the writes of a task, in one step. They may be stored before their checkpoint, and repeatedly. */
+  /** Stores the writes of a task atomically. The call may precede the checkpoint and may be repeated. */
   override async putWrites(
     config: RunnableConfig,
     writes: PendingWrite[],
@@ -167,7 +170,7 @@ export class ScrollbackSaver extends BaseCheckpointSaver implements AsyncDisposa
       );
     }
     await addWrites(this.#attachments(namespace, checkpointId), taskId, taskPath, encoded);
-    // Another process may have deleted the thread before the writes were there.
+    // Another process may have deleted the thread before the writes were stored.
     await log.ensure(checkpointId);
   }
 
@@ -189,7 +192,7 @@ export class ScrollbackSaver extends BaseCheckpointSaver implements AsyncDisposa
     );
   }
 
-  /** As LangGraph specifies it, in one pass over the log. */
+  /** Implements LangGraph's specification, in one pass over the log. */
   override async getDeltaChannelHistory(options: {
     config: RunnableConfig;
     channels: string[];
@@ -203,7 +206,7 @@ export class ScrollbackSaver extends BaseCheckpointSaver implements AsyncDisposa
     return await this.#reader.history(address, this.#log(address).ancestors(entry), channels);
   }
 
-  /** Returns when no background work is under way. Call it before you close the stores. */
+  /** Returns when no background work is pending. Call it before you close the stores. */
   async flush(): Promise<void> {
     await this.#registry.flush();
   }
@@ -218,7 +221,7 @@ export class ScrollbackSaver extends BaseCheckpointSaver implements AsyncDisposa
     return checkpointId === undefined ? await log.newest() : await log.find(checkpointId);
   }
 
-  /** The logs that a list goes through. */
+  /** The logs that a list reads. */
   async #sources(config: RunnableConfig): Promise<AsyncIterable<FoundCheckpoint>[]> {
     const address = addressOf("list", config);
     const namespace = namespaceOf("list", config);

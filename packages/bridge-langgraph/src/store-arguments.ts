@@ -67,7 +67,7 @@ function checkOperation(operation: Operation, index: number, items: ItemChecks):
   checkOffset("listNamespaces: offset", offset);
 }
 
-/** @throws StoreError `INVALID_ARGUMENT` for what is no list of labels. LangGraph checks the labels. */
+/** @throws StoreError `INVALID_ARGUMENT` for a value that is not a list of labels. LangGraph checks the labels. */
 export function checkLabels(what: string, labels: unknown): void {
   if (!Array.isArray(labels)) invalid(`${what} must be an array of strings; pass ["label", …]`);
 }

@@ -24,20 +24,20 @@ import { checkObject } from "./saver-arguments.ts";
 import { checkLabels, checkOperations } from "./store-arguments.ts";
 
 const DEFAULT_LIMIT = 10;
-/** The number of items that are read at once. */
+/** The number of items that are read concurrently. */
 const AT_ONCE = 16;
 
-/** What a {@link ScrollbackStore} takes. */
+/** Options of {@link ScrollbackStore}. */
 export interface ScrollbackStoreOptions {
-  /** Where items are stored: a store factory of any backend, without `maxMessages` and `ttlMs`. The factory stays open. */
+  /** The storage of items: a store factory of any backend, without `maxMessages` and `ttlMs`. The factory stays open. */
   readonly stores: Pick<StoreFactory, "settings" | "withTraits">;
   /** The prefix of the thread ids. Stores with different prefixes have separate items. Default: `"langgraph-store"`. */
   readonly prefix?: string;
 }
 
 /**
- * A LangGraph store, the long-term memory of graphs, on the stores of any Scrollback backend. It has no vectors: a search
- * with a `query`, and an item with fields to index, is `UNSUPPORTED`.
+ * A LangGraph store, the long-term memory of graphs, on the stores of any Scrollback backend. It does not support vectors: a
+ * search with a `query`, and an item with fields to index, fail with `UNSUPPORTED`.
  *
  * @example
  * const store = new ScrollbackStore({ stores: await openStores("sqlite:memories.db") });
@@ -125,7 +125,7 @@ export class ScrollbackStore extends BaseStore implements AsyncDisposable {
     return read as OperationResults<Op>;
   }
 
-  /** Returns when the lists of items are written down. Call it before you close the stores. */
+  /** Returns when the lists of items are stored. Call it before you close the stores. */
   async flush(): Promise<void> {
     await this.#items.flush();
   }
@@ -159,7 +159,7 @@ export class ScrollbackStore extends BaseStore implements AsyncDisposable {
     return found.slice(offset, end);
   }
 
-  /** The items below a namespace, a batch at a time. */
+  /** Yields the items below a namespace, in batches. */
   async *#candidates(
     prefix: readonly string[],
   ): AsyncGenerator<[namespace: readonly string[], key: string][]> {
@@ -205,7 +205,7 @@ function isSearch(operation: Operation): operation is SearchOperation {
   return "namespacePrefix" in operation;
 }
 
-/** Whether a namespace begins, or ends, with a path, in which `*` is any label. */
+/** Whether a namespace begins, or ends, with a path in which `*` matches any label. */
 function matches(namespace: readonly string[], { matchType, path }: MatchCondition): boolean {
   if (path.length > namespace.length) return false;
   const start = matchType === "prefix" ? 0 : namespace.length - path.length;

@@ -10,7 +10,7 @@ import type { ThreadNames } from "./names.ts";
 import { retried } from "./retried.ts";
 
 const PAGE = 1_000;
-/** All threads have one place in the order of the directory, so it sorts them by name. */
+/** All threads have the same order value in the directory, so it sorts them by name. */
 const ORDER = 0;
 
 const owner = { package: "@scrollback/bridge-langgraph", kind: "LangGraph thread" };
@@ -26,23 +26,23 @@ const UNLISTED: Format = { version: 1 };
 const LISTED: Format = { version: 1, isListed: true };
 
 /**
- * Which LangGraph threads there are, and their namespaces. A deletion finds everything that is stored of a thread, in any
- * interleaving of writers and deletions:
+ * The existing LangGraph threads and their namespaces. A deletion finds all stored data of a thread, in any interleaving of
+ * writers and deletions:
  *
  * 1. A writer registers a namespace before it creates the log, and changes the registration between the creation of the log
  *    and its first entry. The entry is committed only to the log that was created before that change.
  * 2. A deletion deletes the logs first, then the registration at the revision that it read before the logs, then the thread's
- *    entry in the directory. If the registration has changed, or is there again at the end, it starts again.
- * 3. A writer notes the thread in the directory after the registration is there.
+ *    entry in the directory. If the registration has changed, or exists again at the end, the deletion starts again.
+ * 3. A writer notes the thread in the directory after it has written the registration.
  * 4. A deletion changes a log before it deletes the attachments that the log names, and deletes the log after them.
- * 5. A writer of attachments names them in the log before, and looks at the log again afterwards. If their name is gone, the
- *    writer adds it again.
+ * 5. A writer of attachments first names them in the log, and reads the log again afterwards. If their name is gone, the writer
+ *    adds it again.
  */
 export class ThreadRegistry {
   readonly #stores: StoreFactory;
   readonly #names: ThreadNames;
   readonly #directories: MarkedDirectories<true>;
-  /** The last registration of each thread that is under way. */
+  /** The last pending registration of each thread. */
   readonly #registering = new Map<string, Promise<void>>();
 
   constructor(stores: StoreFactory, names: ThreadNames) {
@@ -83,7 +83,7 @@ export class ThreadRegistry {
       const page = await this.#directories.page(this.#names.threads(), {
         limit: PAGE,
         pageToken,
-        // Members are noted in one message each, so lists never have to look at them.
+        // Members are noted in one message each, so lists never need to read them.
         read: async () => undefined,
       });
       for (const { key } of page.entries) if (key[0] !== undefined) yield key[0];
@@ -91,7 +91,7 @@ export class ThreadRegistry {
     } while (pageToken !== undefined);
   }
 
-  /** Removes a thread, once `removeNamespace` has removed all of its namespaces. */
+  /** Removes a thread after `removeNamespace` has removed all of its namespaces. */
   async remove(
     threadId: string,
     removeNamespace: (namespace: string) => Promise<void>,
@@ -108,12 +108,12 @@ export class ThreadRegistry {
     });
   }
 
-  /** Returns when nothing is under way in the background. */
+  /** Returns when no background work is pending. */
   async flush(): Promise<void> {
     await this.#directories.flush();
   }
 
-  /** Notes a namespace and lists its thread, where they are not. Returns the revision at which both were true. */
+  /** Notes a namespace and lists its thread if necessary. Returns the revision at which both were true. */
   async #add(threadId: string, namespace: string): Promise<Revision> {
     return await retried(async () => {
       const { namespaces, revision, isListed } = await this.#read(threadId);

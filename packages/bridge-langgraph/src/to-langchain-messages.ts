@@ -19,8 +19,8 @@ import {
 import { fileBlock } from "./file-blocks.ts";
 
 /**
- * Makes LangChain's messages of Scrollback's messages. A text alone is a string, and other content is LangChain's standard blocks. Each tool
- * result is a message.
+ * Converts Scrollback messages to LangChain messages. A single text becomes a string, other content becomes LangChain's standard
+ * blocks. Each tool result becomes a message.
  *
  * @throws StoreError `INVALID_ARGUMENT` for a value that is not a message.
  */
@@ -53,7 +53,7 @@ function plainMessage(
 
 type Content = { readonly content: string } | { readonly contentBlocks: ContentBlock.Standard[] };
 
-/** A text alone as a string, which every model takes. */
+/** Returns a single text as a string, which every model accepts. */
 function contentOf(blocks: ContentBlock.Standard[]): Content {
   const [first] = blocks;
   return blocks.length === 1 && first?.type === "text"
@@ -98,7 +98,7 @@ function answerBlock(part: Part, path: string, losses: MessageLosses): ContentBl
       if (output.type === "execution-denied" || output.type === "content") losses.changed(`${path}.output`);
       const value = output.type === "execution-denied" ? textOfToolOutput(output).text : output.value;
       const isFailed = output.type.startsWith("error-") || output.type === "execution-denied";
-      // A result that is a string reads as text.
+      // LangChain reads a string result as text.
       if (output.type.endsWith("json") && typeof value === "string") losses.changed(`${path}.output`);
       return {
         type: "server_tool_call_result",

@@ -5,16 +5,16 @@ import { StoreError } from "@scrollback/store-core";
 /** The size of a message, in characters of text or in bytes, that every backend accepts. */
 const PART = { text: 1_024 ** 2, bytes: 2 * 1_024 ** 2 };
 
-/** A value as LangGraph's serializer writes it: text where the serializer made UTF-8, so that it costs no base64. */
+/** A value in the form of LangGraph's serializer: text if the serializer returned UTF-8, so that it needs no base64. */
 export interface TypedValue {
   readonly type: string;
   readonly data: string | Uint8Array;
 }
 
-/** A value that is stored in parts, as messages of their own. */
+/** A value that is stored in parts, as separate messages. */
 export interface ValueInParts {
   readonly type: string;
-  /** Random; names the value. */
+  /** Random; identifies the value. */
   readonly id: string;
   readonly parts: number;
 }
@@ -36,7 +36,7 @@ export async function encodeValue(serde: SerializerProtocol, value: unknown): Pr
   return { type, data: type === "bytes" ? bytes : (textOf(bytes) ?? bytes) };
 }
 
-/** The value that was serialized. */
+/** Restores a serialized value. */
 export async function decodeValue<T = unknown>(serde: SerializerProtocol, value: TypedValue): Promise<T> {
   const { type, data } = value;
   return (await serde.loadsTyped(
@@ -49,12 +49,12 @@ function textOf(bytes: Uint8Array): string | undefined {
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
-    // A serializer that encrypts, for example.
+    // For example, the output of a serializer that encrypts.
     return undefined;
   }
 }
 
-/** How large a value is, about: characters, or bytes. */
+/** The approximate size of a value, in characters or bytes. */
 export function sizeOf({ data }: TypedValue): number {
   return data.length;
 }
@@ -69,7 +69,7 @@ export function splitValue({ type, data }: TypedValue): { value: ValueInParts; p
   return { value: { type, id, parts: parts.length }, parts };
 }
 
-/** A value from its parts. @throws StoreError `CORRUPT` where one is missing: it never reads as an absent value. */
+/** Joins a value from its parts. @throws StoreError `CORRUPT` if one is missing: the value never reads as absent. */
 export function joinValue({ type, id, parts: count }: ValueInParts, parts: PartsById): TypedValue {
   const found = new Map((parts.get(id) ?? []).map(({ index, data }) => [index, data]));
   const data = Array.from({ length: count }, (_, index) => found.get(index));

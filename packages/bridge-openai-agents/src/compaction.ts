@@ -36,7 +36,7 @@ type CompactionOptions = Omit<
 >;
 type RunCompaction = OpenAIResponsesCompactionOwnershipAwareSession["runCompaction"];
 
-/** What a {@link ScrollbackCompactionSession} takes: a session's options, and those of the SDK's compaction session. */
+/** Options of {@link ScrollbackCompactionSession}: those of a session, and those of the SDK's compaction session. */
 export interface ScrollbackCompactionSessionOptions extends ScrollbackSessionOptions, CompactionOptions {}
 
 const checks: Record<keyof ScrollbackCompactionSessionOptions, Check> = {
@@ -55,9 +55,9 @@ interface LastResponse {
 }
 
 /**
- * A session that OpenAI's `responses.compact` keeps short. The SDK's `OpenAIResponsesCompactionSession` decides when to
- * compact, makes the request and reads its answer; it works on a copy. The history is replaced in one commit, and only if
- * no other process has written to it in between. So a crash at any moment loses no item.
+ * A session that OpenAI's `responses.compact` keeps short. The SDK's `OpenAIResponsesCompactionSession` decides when to compact,
+ * makes the request and reads the response; it works on a copy. The history is replaced in one commit, and only if no other
+ * process has written to it in between. So a crash at any moment loses no item.
  *
  * @example
  * const session = new ScrollbackCompactionSession({ stores, sessionId: "ada", client: new OpenAI(), model: "gpt-5.6" });
@@ -73,7 +73,7 @@ export class ScrollbackCompactionSession
   readonly #receipts = new WeakMap<object, Revision | null>();
   #last: LastResponse | undefined;
 
-  /** Does no I/O. @throws StoreError `INVALID_ARGUMENT` for an invalid option; what the SDK's session throws for its own. */
+  /** Does no I/O. @throws StoreError `INVALID_ARGUMENT` for an invalid option; errors of the SDK's session for its options. */
   constructor(options: ScrollbackCompactionSessionOptions) {
     checkOptions("ScrollbackCompactionSession", options ?? null, checks);
     const { stores, sessionId, ...compaction } = options;
@@ -84,7 +84,7 @@ export class ScrollbackCompactionSession
     this.#onCopyOf([]);
   }
 
-  /** All items, and a receipt that allows the run which read them to compact them. */
+  /** Returns all items, and a receipt that allows the run that reads them to compact them. */
   async getItemsWithCompactionOwnership(): Promise<{ items: AgentInputItem[]; ownership: object }> {
     const { items, revision } = await this.#read();
     const ownership = {};
@@ -96,7 +96,7 @@ export class ScrollbackCompactionSession
   async addItemsWithCompactionOwnership(items: AgentInputItem[], ownership: object | null): Promise<void> {
     const expectedRevision = ownership ? this.#receipts.get(ownership) : undefined;
     if (!ownership || expectedRevision === undefined) return await this.addItems(items);
-    // Invalid until the outcome of the write is known.
+    // The receipt is invalid until the outcome of the write is known.
     this.#receipts.delete(ownership);
     try {
       this.#receipts.set(ownership, await this.#items.addMessages(items, { expectedRevision }));
@@ -109,8 +109,8 @@ export class ScrollbackCompactionSession
   /**
    * Compacts the history if the SDK's rules require it. Returns null if nothing was requested.
    *
-   * When another process has written to the session while OpenAI compacted it, the history stays as it is: called by a run,
-   * this returns what the request cost; called by hand, it rejects with `CONFLICT`.
+   * If another process writes to the session while OpenAI compacts it, the history stays unchanged. A call by a run then returns
+   * the usage of the request; a direct call rejects with `CONFLICT`.
    */
   async runCompaction(
     ...parameters: Parameters<RunCompaction>

@@ -6,7 +6,7 @@ const textFields: ReadonlyMap<unknown, "text" | "refusal"> = new Map([
   ["refusal", "refusal"] as const,
 ]);
 
-/** A text or a refusal, which becomes text. Undefined where there is none. */
+/** Converts a text, or a refusal, which becomes text. Undefined for other content. */
 export function textPart(one: unknown, path: string, losses: MessageLosses): Part | undefined {
   return textOf("text", one, path, losses);
 }
@@ -15,7 +15,7 @@ export function reasoningPart(one: unknown, path: string, losses: MessageLosses)
   return textOf("reasoning", one, path, losses);
 }
 
-/** A piece of what a user, or a tool, gives to a model. */
+/** Converts a piece of input from a user or a tool. Undefined if it has no counterpart. */
 export function inputPart(one: unknown, path: string, losses: MessageLosses): Part | undefined {
   const { type } = Object(one) as { type?: unknown };
   const isFile = type === "input_image" || type === "input_file" || type === "audio";

@@ -10,8 +10,9 @@ import { inputPart, reasoningPart, textPart } from "./content-parts.ts";
 import { callPart, resultPart } from "./tool-items.ts";
 
 /**
- * Makes Scrollback's messages of items of the OpenAI Agents SDK. Reasoning, the text after it and its calls are one message of the assistant;
- * results that follow each other are one message. Items of hosted tools, computers, shells, patches and compaction are named as lost.
+ * Converts items of the OpenAI Agents SDK to Scrollback messages. Reasoning, the text after it and its calls become one assistant
+ * message. Consecutive results become one message. Items of hosted tools, computers, shells, patches and compaction are reported
+ * as lost.
  *
  * @throws StoreError `INVALID_ARGUMENT` for a value that is not an item.
  */
@@ -21,7 +22,7 @@ export function fromAgentItems(items: readonly AgentInputItem[]): Conversion<Cha
 
 const roles: readonly unknown[] = ["system", "user", "assistant"];
 
-/** What is wrong with a value that should be an item, or nothing. Items without a type are messages. */
+/** Returns the problem of a value that should be an item, or undefined. Items without a type are messages. */
 function itemProblem(item: unknown): string | undefined {
   if (typeof item !== "object" || item === null || Array.isArray(item)) return "must be an item";
   const { type = "message", role, content, callId, name } = item as Record<string, unknown>;
@@ -37,7 +38,7 @@ function itemProblem(item: unknown): string | undefined {
   return typeof name === "string" ? undefined : "name must be a string";
 }
 
-/** Adds an item to the messages. Returns whether anything of it was added. */
+/** Converts an item and adds it to `made`. Returns whether anything was added. */
 function addItem(made: ChatMessage[], item: AgentInputItem, losses: MessageLosses): boolean {
   switch (item.type) {
     case undefined:
@@ -68,7 +69,7 @@ function addItem(made: ChatMessage[], item: AgentInputItem, losses: MessageLosse
   }
 }
 
-/** Adds parts to the answer before them, where all of its parts are such that these go on with it; else as an answer of their own. */
+/** Adds parts to the preceding answer if `goesOn` is true for all its parts, else as a new answer. */
 function pushAnswer(made: ChatMessage[], parts: readonly Part[], goesOn: (part: Part) => boolean): boolean {
   const last = made.at(-1);
   const content = last?.role === "assistant" ? (last.content as Part[]) : undefined;

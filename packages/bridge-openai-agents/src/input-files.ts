@@ -9,13 +9,13 @@ import {
   urlOfFile,
 } from "@scrollback/store-core";
 
-/** A piece of what a user, or a tool, gives to a model. */
+/** A piece of input from a user or a tool. */
 export type InputContent = Exclude<UserMessageItem["content"], string>[number];
 
-/** Of a file whose type nobody said. */
+/** The media type of a file without one. */
 const UNKNOWN_TYPE = "application/octet-stream";
 
-/** A file as input. What it cannot say of the file is named. Undefined where the SDK has no form for it. */
+/** Converts a file to input. Reports the fields that the input lacks. Undefined if the SDK has no form for the file. */
 export function fileItem(
   { source, mediaType, filename }: PartFile,
   path: string,
@@ -43,7 +43,7 @@ export function fileItem(
   return { type: "input_file", file: keepsType ? String(url) : { url: String(url) }, ...name };
 }
 
-/** A file part of an image, a file or audio. Undefined where there is no content. */
+/** Converts an image, a file or audio to a file part. Undefined if it has no content. */
 export function filePart(
   content: Extract<InputContent, { type: "input_image" | "input_file" | "audio" }>,
   path: string,

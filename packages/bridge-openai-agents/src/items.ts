@@ -11,7 +11,7 @@ import {
   type StoreFactory,
 } from "@scrollback/store-core";
 
-/** Where a session is kept, and under which id. */
+/** Options of a session: its stores and its id. */
 export interface ScrollbackSessionOptions {
   /** A store factory of any backend and any message type. The factory stays open. */
   readonly stores: Pick<StoreFactory, "withTraits">;
@@ -21,7 +21,7 @@ export interface ScrollbackSessionOptions {
 
 const results = /_(result|output)$/;
 
-/** What trimming asks of an item: a turn begins at a user's message, and the result of a tool stays with its call. */
+/** The properties of items for trimming: a turn begins at a user's message, and a tool's result stays with its call. */
 export const itemTraits: MessageTraits<AgentInputItem> = {
   role(item) {
     const { role } = item as { role?: unknown };

@@ -1,10 +1,10 @@
 import { parseMetadata } from "@scrollback/collections";
 import { digestOf } from "./transaction.ts";
 
-/** Transactions that a session remembers: 25 KiB of metadata. */
+/** The number of transactions that a session remembers, in 25 KiB of metadata. */
 const MAX_TRANSACTIONS = 512;
 
-/** The metadata of a session's thread: which transactions were applied, oldest first. */
+/** The metadata of a session's thread: the applied transactions, oldest first. */
 export interface Ledger {
   readonly version: 1;
   /** The digest of each operation id, and that of its transaction. */
@@ -18,13 +18,13 @@ export function parseLedger(threadId: string, metadata: unknown): Ledger {
   return parseMetadata<Ledger>(threadId, metadata, owner) ?? { version: 1, transactions: [] };
 }
 
-/** The digest of the transaction that was applied under this id, or undefined. */
+/** The digest of the applied transaction with this id, or undefined. */
 export function findApplied(ledger: Ledger, operationId: string): string | undefined {
   const id = digestOf(operationId);
   return ledger.transactions.find(([applied]) => applied === id)?.[1];
 }
 
-/** The ledger with one transaction more. The oldest are forgotten. */
+/** The ledger with one more transaction. The oldest ones above the limit are dropped. */
 export function withApplied(ledger: Ledger, operationId: string, digest: string): Ledger {
   const transactions = [...ledger.transactions, [digestOf(operationId), digest] as const];
   return { ...ledger, transactions: transactions.slice(-MAX_TRANSACTIONS) };

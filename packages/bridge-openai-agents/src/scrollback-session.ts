@@ -15,10 +15,10 @@ import { findApplied, parseLedger, withApplied } from "./ledger.ts";
 import { applyTransaction, checkTransaction } from "./transaction.ts";
 
 /**
- * A thread of any Scrollback store as a session of the OpenAI Agents SDK: each item is a message. Does what the SDK's
- * `MemorySession` does, in any process, and each change is one atomic commit.
+ * A thread of any Scrollback store as a session of the OpenAI Agents SDK: each item is a message. Behaves like the SDK's
+ * `MemorySession`, in any number of processes, and each change is one atomic commit.
  *
- * Rejects with the `StoreError`s of the stores, and with the SDK's `UserError` where `MemorySession` does.
+ * Rejects with the `StoreError`s of the stores, and with the SDK's `UserError` in the same cases as `MemorySession`.
  *
  * @example
  * const session = new ScrollbackSession({ stores: await openStores("sqlite:chats.db"), sessionId: "ada" });
@@ -27,7 +27,7 @@ import { applyTransaction, checkTransaction } from "./transaction.ts";
 export class ScrollbackSession
   implements SessionHistoryTransactionAwareSession, SessionHistoryRewriteAwareSession
 {
-  /** For this session in other processes. */
+  /** Opens this session in other processes. */
   readonly sessionId: string;
   readonly #items: MessageStore<AgentInputItem>;
 
@@ -38,7 +38,7 @@ export class ScrollbackSession
     this.#items = openItems("ScrollbackSession", { ...options, sessionId: this.sessionId });
   }
 
-  /** The thread that holds the items; `stores.deleteThread(session.threadId)` leaves nothing of it. */
+  /** The id of the thread with the items. `stores.deleteThread(session.threadId)` deletes all data of the session. */
   get threadId(): string {
     return this.#items.threadId;
   }
@@ -47,13 +47,13 @@ export class ScrollbackSession
     return this.sessionId;
   }
 
-  /** All items, or the newest `limit`, oldest first. Returns an empty list for a limit of 0 or less. */
+  /** Returns all items, or the newest `limit`, oldest first. Returns an empty list for a limit of 0 or less. */
   async getItems(limit?: number): Promise<AgentInputItem[]> {
     if (limit !== undefined && typeof limit !== "number") invalid("getItems: limit must be a whole number");
     return await this.#items.listMessages(limit === undefined ? {} : { limit: Math.max(limit, 0) });
   }
 
-  /** Adds the items at the end, next to each other, all or none. */
+  /** Appends the items contiguously, all or none. */
   async addItems(items: AgentInputItem[]): Promise<void> {
     await this.#items.addMessages(items);
   }
@@ -63,17 +63,17 @@ export class ScrollbackSession
     return await this.#items.popMessage();
   }
 
-  /** Removes all items, and forgets the transactions that were applied. */
+  /** Removes all items, and forgets the applied transactions. */
   async clearSession(): Promise<void> {
     await this.#items.clear();
   }
 
-  /** Replaces all items in one commit, and remembers the transactions that were applied. */
+  /** Replaces all items in one commit, and still remembers the applied transactions. */
   async replaceHistoryWithCompaction(items: AgentInputItem[]): Promise<void> {
     await this.#items.replaceMessages(items);
   }
 
-  /** Replaces function calls by others. What is before the first one that changed is not written again. */
+  /** Replaces function calls by others. Items before the first changed one are not written again. */
   async applyHistoryMutations(args: SessionHistoryRewriteArgs): Promise<void> {
     checkMutations(args);
     const mutations = structuredClone(args.mutations);
@@ -87,7 +87,7 @@ export class ScrollbackSession
       const changed = entries[first];
       const last = entries.at(-1);
       if (!changed || !last) return;
-      // By number, because corrupt records may have been skipped.
+      // Computed from the numbers, because corrupt records may have been skipped.
       const drop = last.sequence - changed.sequence + 1;
       await this.#items.commit({ drop, append: mutated.slice(first) }, { expectedRevision: revision });
     });

@@ -14,8 +14,8 @@ import {
 import { fileItem, type InputContent } from "./input-files.ts";
 
 /**
- * Makes items of the OpenAI Agents SDK of Scrollback's messages. Reasoning, texts, calls and results of a message are items of their own.
- * An id is kept where it is one of OpenAI (`msg_…`): the API refuses others.
+ * Converts Scrollback messages to items of the OpenAI Agents SDK. The reasoning, texts, calls and results of a message become
+ * separate items. Only an OpenAI id (`msg_…`) is kept: the API refuses others.
  *
  * @throws StoreError `INVALID_ARGUMENT` for a value that is not a message.
  */
@@ -41,7 +41,7 @@ function itemsOf({ role, content, id, ...unread }: ChatMessage, losses: MessageL
   return isOwn ? items.map((item, index) => (index === message ? { ...item, id } : item)) : items;
 }
 
-/** The text of a text part; its other fields are named. */
+/** Returns the text of a part, and reports its other fields. */
 function textOf(
   { type: _, text, ...unread }: Extract<Part, { type: "text" | "reasoning" }>,
   path: string,
@@ -159,7 +159,7 @@ function resultItem(
   } as const;
   if (output.type === "content") return { ...item, output: resultContent(output.value, path, losses) };
   const { text, isError: isFailed, isChanged } = textOfToolOutput(output);
-  // A result of this SDK has no sign of an error.
+  // A result of this SDK cannot be marked as an error.
   if (isFailed || isChanged) losses.changed(`${path}.output`);
   return { ...item, output: { type: "text" as const, text } };
 }

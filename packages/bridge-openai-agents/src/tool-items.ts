@@ -3,22 +3,22 @@ import { type MessageLosses, type Part, parseJson } from "@scrollback/store-core
 import { inputPart } from "./content-parts.ts";
 import { filePart } from "./input-files.ts";
 
-/** The call of a function. Arguments that are not JSON are a text. */
+/** Converts a function call. Arguments that are not JSON stay a text. */
 export function callPart(item: FunctionCallItem, losses: MessageLosses): Part {
   const { type: _, callId, name, arguments: text, status, ...unread } = item;
   losses.unread("", unread);
-  // Here a call and a result are complete.
+  // In Scrollback, a call and a result are always complete.
   if (status !== undefined && status !== "completed") losses.changed("status");
   const parsed = typeof text === "string" ? parseJson(text) : { value: text, isExact: false };
   if (!parsed?.isExact) losses.changed("arguments");
   return { type: "tool-call", toolCallId: callId, toolName: name, input: parsed ? parsed.value : text };
 }
 
-/** The result of a function. */
+/** Converts the result of a function. */
 export function resultPart(item: FunctionCallResultItem, losses: MessageLosses): Part {
   const { type: _, callId, name, status, output, ...unread } = item;
   losses.unread("", unread);
-  // Here a call and a result are complete.
+  // In Scrollback, a call and a result are always complete.
   if (status !== undefined && status !== "completed") losses.changed("status");
   return { type: "tool-result", toolCallId: callId, toolName: name, output: outputOf(output, losses) };
 }
@@ -32,7 +32,7 @@ function outputOf(output: unknown, losses: MessageLosses): object {
   };
 }
 
-/** The older form of a result: one text, image or file. */
+/** Converts the older form of a result: one text, image or file. */
 function singleOutput(output: unknown, losses: MessageLosses): object {
   const { type, ...fields } = Object(output) as Record<string, unknown>;
   if (type === "text" && typeof fields.text === "string") {
@@ -46,7 +46,7 @@ function singleOutput(output: unknown, losses: MessageLosses): object {
   return { type: "content", value: part ? [part] : [] };
 }
 
-/** The file in the form that a user's message has. */
+/** Returns the file in the form of a user's message. */
 function inputOf(type: unknown, fields: Record<string, unknown>): Parameters<typeof filePart>[0] | undefined {
   const { image, file, ...rest } = fields;
   if (type !== "image" && type !== "file") return undefined;

@@ -1,11 +1,11 @@
 import { hash } from "node:crypto";
 import { type AgentInputItem, MemorySession, type SessionHistoryTransactionArgs } from "@openai/agents-core";
 
-/** A checked transaction that the caller cannot change any more. */
+/** A checked copy of a transaction, which the caller cannot change. */
 export interface CheckedTransaction extends SessionHistoryTransactionArgs {
-  /** How many of the newest items it compares with. */
+  /** The number of newest items that the transaction compares. */
   readonly suffixLength: number;
-  /** Equal for transactions that the SDK takes for the same. */
+  /** Equal for transactions that the SDK treats as the same. */
   readonly digest: string;
 }
 
@@ -16,7 +16,7 @@ export interface CheckedTransaction extends SessionHistoryTransactionArgs {
  */
 export async function checkTransaction(args: SessionHistoryTransactionArgs): Promise<CheckedTransaction> {
   const read = readOnce(args);
-  // On a history that ends as the transaction expects, so that nothing but the transaction can be wrong.
+  // Uses a history that ends as the transaction expects, so that only an invalid transaction fails.
   const memory = new MemorySession({ initialItems: suffixOf(read?.transaction) });
   const checked = memory.applyHistoryTransaction(read as SessionHistoryTransactionArgs);
   const transaction = cloneOf(read?.transaction);
@@ -26,7 +26,7 @@ export async function checkTransaction(args: SessionHistoryTransactionArgs): Pro
   return { operationId: read.operationId, transaction, suffixLength, digest: digestOf(transaction) };
 }
 
-/** The items that take the place of a history's newest. @throws UserError when those are not what is expected. */
+/** Returns the items that replace the newest items of a history. @throws UserError if those do not match. */
 export async function applyTransaction(
   newest: AgentInputItem[],
   { operationId, transaction }: CheckedTransaction,
@@ -41,7 +41,7 @@ export function digestOf(value: unknown): string {
   return hash("sha256", JSON.stringify(canonical(value)), "base64url").slice(0, 22);
 }
 
-/** Undefined, which the SDK's check refuses, for arguments that cannot be read. */
+/** Returns undefined, which the SDK's check refuses, for arguments that cannot be read. */
 function readOnce(args: SessionHistoryTransactionArgs): SessionHistoryTransactionArgs | undefined {
   try {
     return {
@@ -58,7 +58,7 @@ function suffixOf(transaction: unknown): AgentInputItem[] {
   return Array.isArray(expectedSuffix) ? expectedSuffix : [];
 }
 
-/** A copy of what the SDK's check accepts; undefined for anything that cannot be copied. */
+/** Copies a value that the SDK's check accepts; undefined if it cannot be copied. */
 function cloneOf<T>(value: T): T | undefined {
   try {
     return structuredClone(value);
@@ -67,7 +67,7 @@ function cloneOf<T>(value: T): T | undefined {
   }
 }
 
-/** The same JSON for values that differ in the order of keys only, and another one for all others. */
+/** Returns a value whose JSON is equal only for values that are equal except for the order of their keys. */
 function canonical(value: unknown): unknown {
   if (Array.isArray(value)) return ["array", ...value.map(canonical)];
   if (value instanceof Uint8Array) return ["bytes", Buffer.from(value).toString("base64")];

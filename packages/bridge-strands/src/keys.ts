@@ -1,7 +1,7 @@
 import { nameOf } from "@scrollback/collections";
 import { invalid, isId } from "@scrollback/store-core";
 
-/** What the threads of values begin with. */
+/** The prefix of the values' thread ids. */
 export const VALUES = "strands:value";
 
 /** The threads of lists, see docs/how-to/bridge-strands.md. */
@@ -13,12 +13,12 @@ export const threads = {
   leaf: (id: string) => `strands:leaf:${id}`,
 };
 
-/** The keys that have less than two slashes. */
+/** The group of keys with fewer than two slashes. */
 export const ROOT = "";
 
 /**
- * Keys are listed by what they have up to the second slash, which for a session is `session/<id>/`. A prefix with two slashes
- * is in one group.
+ * The group of a key or a prefix: the text up to its second slash, inclusive. For a session it is `session/<id>/`. All keys with
+ * a prefix that has two slashes are in one group.
  */
 export function groupOf(keyOrPrefix: string): string {
   const second = keyOrPrefix.indexOf("/", keyOrPrefix.indexOf("/") + 1);

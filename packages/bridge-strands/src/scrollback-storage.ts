@@ -15,7 +15,7 @@ import { type CachedHead, listedAs, readHead, readValue, writeValue } from "./va
 const CACHE_SIZE = 1_000;
 const PAGE = 1_000;
 
-/** What a {@link ScrollbackStorage} takes. */
+/** Options of {@link ScrollbackStorage}. */
 export interface ScrollbackStorageOptions {
   /** A store factory of any backend and any message type, without `maxMessages` and `ttlMs`. The factory stays open. */
   readonly stores: Pick<StoreFactory, "settings" | "withTraits">;
@@ -39,10 +39,10 @@ const checks: Record<keyof ScrollbackStorageOptions, Check> = {
  */
 export class ScrollbackStorage implements AsyncDisposable {
   readonly #stores: StoreFactory;
-  /** The names of values, and their deletion. */
+  /** Names and deletes the threads of values. */
   readonly #threads: Records;
   readonly #directories: MarkedDirectories<null>;
-  /** The ones written last, at the end. */
+  /** In the order of their writes, the newest last. */
   readonly #cache = new Map<string, CachedHead>();
 
   /** Does no I/O. @throws StoreError `INVALID_ARGUMENT` for an invalid option, and for stores that trim or expire. */
@@ -70,7 +70,7 @@ export class ScrollbackStorage implements AsyncDisposable {
     checkKey("write", key);
     if (!(data instanceof Uint8Array)) invalid("write: data must be a Uint8Array");
     const cached = this.#cache.get(key);
-    // Not cached again before the outcome is known.
+    // The cache stays empty until the outcome of the write is known.
     this.#cache.delete(key);
     const group = groupOf(key);
     const written = await writeValue(
@@ -83,7 +83,7 @@ export class ScrollbackStorage implements AsyncDisposable {
             await this.#directories.note(threads.groups, [group], { order: 0, was: 0, value: null });
         },
       },
-      // A copy also of a Buffer, whose own slice shares its memory.
+      // Copies a Buffer too, whose own `slice` shares its memory.
       new Uint8Array(data),
     );
     this.#cache.set(key, written);
@@ -107,7 +107,7 @@ export class ScrollbackStorage implements AsyncDisposable {
     const directory = threads.keys(group);
     const member = { key: [key], incarnation: head.incarnation, order: 0 };
     await this.#directories.remove(directory, member, () => this.#threads.delete([key]));
-    // A key that is made meanwhile notes its group again.
+    // A key that is created meanwhile notes its group again.
     if (group !== ROOT && (await this.#directories.removeDirectory(directory)))
       await this.#directories.purge(threads.groups, { key: [group], order: 0 });
   }
@@ -129,7 +129,7 @@ export class ScrollbackStorage implements AsyncDisposable {
     return keys.sort();
   }
 
-  /** Returns when everything that lists need is written. Call it before you close the stores. */
+  /** Returns when all data of the lists is written. Call it before you close the stores. */
   async flush(): Promise<void> {
     await this.#directories.flush();
   }

@@ -8,9 +8,9 @@ import {
 } from "@scrollback/collections";
 import { type MessageStore, type Revision, retryOnConflict, StoreError } from "@scrollback/store-core";
 
-/** A message takes 16 MiB, and bytes at most 4/3 of their size. */
+/** The size of a piece: a message has at most 16 MiB, and encoded bytes have at most 4/3 of their size. */
 const PIECE = 8 * 1_024 ** 2;
-/** What a commit takes. */
+/** The maximum size of one commit. */
 const MAX_COMMIT_BYTES = 64 * 1_024 ** 2;
 const owner = { package: "@scrollback/bridge-strands", kind: "Strands value" };
 
@@ -65,7 +65,7 @@ export interface ValueWrite {
   readonly cached: CachedHead | undefined;
   /** Returns the size of a value as it is stored, in bytes. */
   readonly sizeOf: (value: unknown) => number;
-  /** Called before a key is made, and after it was. */
+  /** Called before and after a key is created. */
   readonly announce: () => Promise<void>;
 }
 
@@ -75,7 +75,7 @@ export async function writeValue(write: ValueWrite, data: Uint8Array): Promise<C
   let { cached } = write;
   return await retryOnConflict(async () => {
     const { head, revision } = cached ?? (await readHead(store));
-    // What another process has written meanwhile is read.
+    // Another process may have written meanwhile, so a retry reads the head.
     cached = undefined;
     const pieces: Uint8Array[] = [];
     for (let start = 0; start === 0 || start < data.length; start += PIECE)
@@ -83,7 +83,7 @@ export async function writeValue(write: ValueWrite, data: Uint8Array): Promise<C
     const incarnation = head?.incarnation ?? randomUUID();
     const next: Head = { version: 1, incarnation, writes: (head?.writes ?? 0) + 1, pieces: pieces.length };
     if (!head) {
-      // Before lists have the name of the key.
+      // Runs before lists contain the name of the key.
       const size = pieces.reduce((sum, piece) => sum + write.sizeOf(envelope("user", piece)), 0);
       if (size > MAX_COMMIT_BYTES)
         throw new StoreError("TOO_LARGE", `write: data has ${size} bytes encoded, at most 64 MiB fit`);

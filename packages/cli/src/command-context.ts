@@ -70,7 +70,7 @@ export class CommandContext {
       throw new CommandError(exitCodes.usage, `${question} Without a terminal, add --yes.`);
     }
     const lines = createInterface({ input: this.#stdin, output: this.output.stderr });
-    // In raw mode a terminal gives Ctrl-C to its reader; closed, the process gets it as a signal.
+    // In raw mode a terminal sends Ctrl-C to its reader; otherwise the process receives a signal.
     const interrupted = new AbortController();
     lines.once("SIGINT", () => interrupted.abort(new CommandError(130, "interrupted; nothing was done")));
     try {

@@ -12,7 +12,9 @@ import { type BackendRole, codecOf } from "./environment.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
 import { shownUrl } from "./redact.ts";
 
-/** Messages of any shape: those of `ChatMessage` as such, others as an assistant's, unless they say whose they are. */
+/**
+ * Traits for messages of any shape. A message that is not a `ChatMessage` counts as an assistant's, unless it has a valid `role`.
+ */
 export const anyMessageTraits: MessageTraits<unknown> = Object.freeze({
   role: (message: unknown) => {
     const { role } = Object(message) as Partial<ChatMessage>;
@@ -28,8 +30,8 @@ export function isChatMessage(message: unknown): message is ChatMessage {
 }
 
 /**
- * The stores of a URL argument, with the codec that the environment names for them. No I/O, but a look whether the SQLite file of a
- * source is there: the first read would make it.
+ * The stores of a URL argument, with the codec that the environment names for them. Does no I/O, except to check that the SQLite
+ * file of a source exists, because the first read would create it.
  */
 export async function openBackend(
   context: CommandContext,

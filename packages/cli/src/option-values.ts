@@ -19,7 +19,7 @@ export function parseSize(text: string): number {
   return parseQuantity(text, BYTES, "a size such as 500B, 20kB, 10MB or 1GB");
 }
 
-/** Reads a text that is not empty: an empty one often comes of a variable that is not set, and would select everything. */
+/** Reads a non-empty text. An empty one often results from an unset variable, and would select everything. */
 export function parseText(text: string): string {
   if (text === "") throw new InvalidArgumentError("It must not be empty.");
   return text;
@@ -39,7 +39,7 @@ export function parsePositive(text: string): number {
   return count;
 }
 
-/** Reads a number of things done at once. */
+/** Reads the maximum number of concurrent operations. */
 export function parseConcurrency(text: string): number {
   const count = parsePositive(text);
   if (count > 256) throw new InvalidArgumentError("It must be at most 256.");

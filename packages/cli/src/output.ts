@@ -2,10 +2,10 @@ import { once } from "node:events";
 import { styleText } from "node:util";
 import { jsonLine } from "./terminal-text.ts";
 
-/** A stream to write to: standard output, standard error or a test's own. */
+/** A stream to write to: standard output, standard error, or a stream of a test. */
 export type OutputStream = NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number };
 
-/** Writes lines: results to standard output, all else to standard error. Waits where the reader is slower. */
+/** Writes lines: results to standard output, everything else to standard error. Waits for a slower reader. */
 export class Output {
   readonly #stdout: OutputStream;
   readonly stderr: OutputStream;
@@ -16,7 +16,7 @@ export class Output {
     this.stderr = stderr;
   }
 
-  /** Whether a person reads the results. */
+  /** Whether the results go to a terminal. */
   get isTerminal(): boolean {
     return this.#stdout.isTTY === true;
   }
@@ -48,17 +48,17 @@ export class Output {
     this.stderr.write(`${text}\n`);
   }
 
-  /** Shows a line that the next one replaces, on a terminal only; an empty one takes it away. */
+  /** Shows a line that the next one replaces, only on a terminal. An empty text removes the line. */
   status(text: string): void {
     if (this.stderr.isTTY) this.stderr.write(`\r\u001b[K${text}`);
   }
 
-  /** What to do before each note: to clear a progress bar. */
+  /** Sets the action before each note, such as to clear a progress bar. */
   beforeNote(clear: () => void): void {
     this.#beforeNote = clear;
   }
 
-  /** Text in bold, where the result's reader is a terminal that shows it. */
+  /** Returns the text in bold if the results go to a terminal that supports it. */
   bold(text: string): string {
     return this.#style("bold", text);
   }

@@ -37,7 +37,7 @@ export function createProgram(context: CommandContext): Command {
     .configureOutput({
       writeOut: (text) => output.text(text),
       writeErr: (text) => output.note(text.trimEnd()),
-      // An argument that is wrong may be a URL with a password.
+      // An invalid argument may be a URL with a password.
       outputError: (text, write) => write(printableText(context.redact(text))),
     });
   for (const add of [

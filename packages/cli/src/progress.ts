@@ -2,21 +2,21 @@ import cliProgress from "cli-progress";
 import { countOf, shownCount, shownDuration } from "./figures.ts";
 import type { Output } from "./output.ts";
 
-/** Work that takes no longer shows nothing. */
+/** The time after which progress is shown. Shorter work shows nothing. */
 const SHOWN_AFTER_MS = 1_000;
 /** The minimum interval of lines without a terminal. */
 const LINES_EVERY_MS = 5_000;
 
-/** What a long command shows of how far it is. */
+/** The totals for the progress of a long command. */
 export interface ProgressTotals {
-  /** What is being done, such as `copying`. */
+  /** The name of the work, such as `copying`. */
   readonly label: string;
   readonly threads: number;
-  /** The work in all, in any unit that grows with the time it takes. */
+  /** The total work, in any unit that grows with the required time. */
   readonly work: number;
 }
 
-/** Shows how far a command is: a bar with rate and time left on a terminal, else a line every few seconds. */
+/** Shows the progress of a command: on a terminal a bar with rate and remaining time, else a line every 5 s. */
 export class Progress {
   readonly #totals: ProgressTotals;
   readonly #output: Output;
@@ -42,7 +42,7 @@ export class Progress {
         hideCursor: null,
         linewrap: null,
         forceRedraw: true,
-        // Ctrl-C ends the command as its own signal says.
+        // The CLI handles Ctrl-C itself.
         gracefulExit: false,
       },
       cliProgress.Presets.shades_classic,
@@ -53,18 +53,18 @@ export class Progress {
     }, SHOWN_AFTER_MS);
   }
 
-  /** Some of a thread's work is done. */
+  /** Adds completed work of a thread. */
   advance(work: number): void {
     this.#work += work;
     if (this.#bar.isActive) this.#bar.update(Math.min(this.#work, this.#totals.work));
   }
 
-  /** A thread is done. */
+  /** Adds a completed thread. */
   finishThread(): void {
     this.#threads += 1;
   }
 
-  /** Takes the bar away. Further calls have no effect. */
+  /** Removes the bar. Further calls have no effect. */
   stop(): void {
     clearTimeout(this.#timer);
     if (this.#bar.isActive) this.#bar.stop();

@@ -1,4 +1,4 @@
-/** What of a URL can be shown: no user, password, query or fragment. */
+/** The part of a URL that can be shown: without user, password, query and fragment. */
 export function shownUrl(url: string): string {
   const scheme = /^[a-z][a-z0-9+.-]*:/i.exec(url)?.[0] ?? "";
   const parts = /^([a-z][a-z0-9+.-]*:\/\/)(?:.*@)?([^?#]*)/is.exec(url);
@@ -6,8 +6,8 @@ export function shownUrl(url: string): string {
 }
 
 /**
- * A text with what is secret taken out: in place of URLs what of them can be shown, and no given secret. For text that is
- * not known to be free of them, such as a library's error message.
+ * Removes secrets from a text: replaces each URL by the part that can be shown, and each secret by `***`. For text that may
+ * contain secrets, such as a library's error message.
  */
 export function redact(text: string, urls: readonly string[], secrets: readonly string[]): string {
   let redacted = text;
@@ -20,7 +20,7 @@ export function redact(text: string, urls: readonly string[], secrets: readonly 
   return redacted.replace(/([a-z][a-z0-9+.-]*:\/\/)(?!\[)[^\s"'<>]*@/gi, "$1***@");
 }
 
-/** Password and query of a URL, as they are and decoded. */
+/** The secrets of a URL: the password and secret query values, unchanged and decoded. */
 function secretsOfUrl(url: string): string[] {
   const password = /^[a-z][a-z0-9+.-]*:\/\/[^:/]*:(.*)@/is.exec(url)?.[1] ?? "";
   const query = /\?(.*)$/s.exec(url)?.[1] ?? "";

@@ -43,7 +43,7 @@ export function addSelection(command: Command): Command {
     .option("--smaller-than <size>", "threads smaller than this size", parseSize);
 }
 
-/** Whether anything was given. */
+/** Whether any selection option was given. */
 export function isSelective(options: SelectionOptions): boolean {
   const { id, idsFrom, prefix, olderThan, newerThan, minMessages, maxMessages, largerThan, smallerThan } =
     options;
@@ -81,8 +81,8 @@ export function isSelected(
 }
 
 /**
- * The selected threads, each once, in no particular order. Counts unreadable records, and reports them to the user at the
- * end. Remembers the ids until then: about 100 MB for a million.
+ * The selected threads, each once, in no particular order. Counts unreadable records, and reports them to the user at the end.
+ * Remembers the ids until then: about 100 MB for 1,000,000.
  *
  * @param onMissing is called for each named thread that does not exist. The user gets a message too.
  */

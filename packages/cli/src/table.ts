@@ -1,6 +1,6 @@
 import Table from "cli-table3";
 
-/** A column of a table: its heading, its width in characters (the last one needs none), and where its text stands. */
+/** A column of a table: its heading, its width in characters (not needed for the last one), and its alignment. */
 export interface Column {
   readonly heading: string;
   readonly width?: number;
@@ -26,7 +26,7 @@ const chars = {
   middle: " ",
 };
 
-/** Rows as text; widths are fixed, so that rows that come later stand below those that came first. */
+/** Formats rows as text. Widths are fixed, so that later rows align with earlier ones. */
 export function formatRows(columns: readonly Column[], rows: readonly (readonly string[])[]): string[] {
   const table = new Table({
     chars,
@@ -43,7 +43,7 @@ export function formatRows(columns: readonly Column[], rows: readonly (readonly 
         .map((line) => line.trimEnd());
 }
 
-/** The headings, above the rows of {@link formatRows}. */
+/** Formats the headings for the rows of {@link formatRows}. */
 export function formatHeadings(columns: readonly Column[]): string {
   return formatRows(columns, [columns.map(({ heading }) => heading)]).join("\n");
 }

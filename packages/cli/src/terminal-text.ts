@@ -1,26 +1,28 @@
 import { inspect } from "node:util";
 import { jsonCodec } from "@scrollback/store-core";
 
-/** Characters that a terminal acts upon, or that change how others are shown: controls, direction, line separators, halves. */
+/**
+ * Characters that a terminal interprets, or that change how others are shown: controls, direction, line separators, surrogates.
+ */
 const dangerous = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
-/** An id of these needs no quotes in any shell, and nothing in it looks like something else. */
+/** An id of these characters needs no quotes in any shell, and is unambiguous. */
 const safe = /^[\p{L}\p{N}_@%:,./+][\p{L}\p{N}\p{M}_@%:,./+-]*$/u;
-/** All that cannot be seen, spaces but the usual one, and what Bash acts upon inside `$'…'` or before it. */
+/** Invisible characters, spaces except U+0020, and characters that Bash interprets inside `$'…'` or before it. */
 const unseen = /[\p{C}\p{DI}\u2800\\'!]|(?! )\p{Z}/gu;
-/** Letters that show nothing. */
+/** Letters that are invisible. */
 const blank = /\p{DI}/u;
 
-/** Text for a terminal: control characters are shown escaped, but line feeds and tabs stay. */
+/** Text for a terminal: control characters are escaped, except line feeds and tabs. */
 export function printableText(text: string): string {
   return text.replace(dangerous, (character) => (/[\n\t]/.test(character) ? character : escaped(character)));
 }
 
-/** Text for one line of a terminal: as {@link printableText}, and line feeds and tabs are escaped, too. */
+/** Text for one line of a terminal: like {@link printableText}, but line feeds and tabs are escaped too. */
 export function printableLine(text: string): string {
   return text.replace(dangerous, escaped);
 }
 
-/** A value for one line of a terminal: as JSON, or what JSON does not carry as Node.js shows it. */
+/** A value for one line of a terminal: as JSON, or in Node.js's format if JSON cannot represent it. */
 export function printableValue(value: unknown): string {
   const text = jsonCodec.encode(value);
   const isJson = !text.startsWith("~");
@@ -30,8 +32,8 @@ export function printableValue(value: unknown): string {
 }
 
 /**
- * A thread id for a terminal, on one line, in a form that a shell takes as that id: as it is, or as `$'…'`, which Bash and zsh
- * take in any locale. No argument can hold a NUL, so an id with one is a JSON string, which `--ids-from` takes.
+ * A thread id for one line of a terminal, in a form that a shell reads as that id: unchanged, or as `$'…'`, which Bash and zsh
+ * accept in any locale. No argument can contain a NUL, so an id with one is a JSON string, which `--ids-from` accepts.
  */
 export function printableId(threadId: string): string {
   if (threadId.includes("\0")) return `"${threadId.replace(/[^\w]/g, asJson)}"`;
@@ -39,7 +41,7 @@ export function printableId(threadId: string): string {
   return `$'${threadId.replace(unseen, asBytes)}'`;
 }
 
-/** A value as one line of JSON that a terminal does not act upon. */
+/** A value as one line of JSON without characters that a terminal interprets. */
 export function jsonLine(value: unknown): string {
   return JSON.stringify(value).replace(dangerous, (character) => character.replace(/[\s\S]/g, asJson));
 }
@@ -48,7 +50,7 @@ function asJson(unit: string): string {
   return `\\u${hex(unit.charCodeAt(0), 4)}`;
 }
 
-/** As UTF-8: in other escapes Bash goes by the locale. */
+/** Escapes a character as UTF-8 bytes: Bash interprets other escapes by the locale. */
 function asBytes(character: string): string {
   if (!character.isWellFormed()) return asJson(character);
   return [...Buffer.from(character)].map((byte) => `\\x${hex(byte, 2)}`).join("");

@@ -22,7 +22,7 @@ import { ROOT_INDEX } from "./roots.ts";
 
 const LONGEST_WAIT_S = 120;
 
-/** What `setup()` creates: the table, and the index of roots, by which threads are listed. */
+/** The table that `setup()` creates, with the index of roots, by which threads are listed. */
 export function tableDefinition(tableName: string) {
   return {
     TableName: tableName,

@@ -26,7 +26,7 @@ const capabilities: RecordLogCapabilities = Object.freeze({
   maxRowBytes: 8 * 1024 ** 2,
 });
 
-/** More than any row has. */
+/** More texts than any row has. */
 const MAX_TEXTS = 2 ** 31 - 1;
 
 type Update = AnyBulkWriteOperation<RowDocument>;

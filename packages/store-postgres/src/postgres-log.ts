@@ -30,7 +30,7 @@ const capabilities: RecordLogCapabilities = Object.freeze({
   maxRowBytes: 8 * 1024 ** 2,
 });
 
-/** How many consecutive lost connections a request survives. All connections of a pool are often lost together. */
+/** The number of consecutive lost connections that a request survives. All connections of a pool are often lost together. */
 const LOST_CONNECTIONS = 3;
 
 /** More rows than any thread has. */

@@ -12,7 +12,7 @@ export interface ConnectionWatch {
 /** One for all factories on a client, because Node.js warns of many listeners. */
 const watches = new WeakMap<RedisClient, ConnectionWatch>();
 
-/** Records why a client cannot connect. The errors of its commands do not say it. */
+/** Records why a client cannot connect. The errors of its commands do not contain the reason. */
 export function watchConnection(client: RedisClient): ConnectionWatch {
   const known = watches.get(client);
   if (known) return known;

@@ -1,6 +1,6 @@
 import { type ErrorClassification, StoreError } from "@scrollback/store-core";
 
-/** SQLite's primary result codes, as https://sqlite.org/rescode.html numbers them. */
+/** SQLite's primary result codes, see https://sqlite.org/rescode.html. */
 const SQLITE_ERROR = 1;
 const SQLITE_BUSY = 5;
 const SQLITE_LOCKED = 6;

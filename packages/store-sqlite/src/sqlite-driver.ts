@@ -23,11 +23,11 @@ import { IN_MEMORY, type SqliteSource } from "./options.ts";
 import { readThread } from "./read.ts";
 import { deleteThread, sweepExpired } from "./remove.ts";
 
-/** How long a verb retries while the database is locked. The message of `SQLITE_BUSY` in errors.ts contains this time. */
+/** The time for which a verb retries while the database is locked. The message of `SQLITE_BUSY` in errors.ts contains it. */
 const BUSY_DEADLINE_MS = 10_000;
-/** How many messages a deletion, or a clear of an expired thread, removes in one step of some milliseconds. */
+/** The number of messages that a deletion, or a clear of an expired thread, removes in one step of some milliseconds. */
 const SWEPT_AT_ONCE = 1_000;
-/** How long a clear or a deletion tries to empty the write-ahead log, which any active reader prevents. */
+/** The time for which a clear or a deletion tries to empty the write-ahead log. Any active reader prevents this. */
 const EMPTY_LOG_DEADLINE_MS = 1_000;
 
 /**
@@ -48,7 +48,7 @@ export class SqliteDriver implements Driver {
   constructor(source: SqliteSource, tablePrefix: string) {
     this.#source = source;
     this.#tablePrefix = tablePrefix;
-    // Not the path, which may contain a person's name.
+    // The path may contain a person's name, so it is left out.
     this.target = { collection: `${tablePrefix}messages` };
     this.capabilities = Object.freeze({
       backend: "sqlite",
