@@ -12,6 +12,8 @@ process.env.NODE_OPTIONS = "--experimental-strip-types";
 /** The suite on older versions of Node, on the backends that lean on Node the most. Never cached. */
 export default defineConfig({
   test: {
+    // A second, the default, is too short on a busy machine.
+    expect: { poll: { timeout: 30_000 } },
     include: [
       "conformance-tests/test/conformance-{memory,record-log}.test.ts",
       "packages/store-sqlite/test/conformance.test.ts",

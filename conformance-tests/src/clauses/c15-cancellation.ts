@@ -112,7 +112,7 @@ export const cancellation: Clause = {
       const hanging = Object.values(calls).map((call) =>
         rejection(call(store, controller.signal), "ABORTED"),
       );
-      await expect.poll(() => proxy.counters.strikes).toBeGreaterThan(0);
+      await expect.poll(() => proxy.counters.strikes, { timeout: 20_000 }).toBeGreaterThan(0);
       const start = performance.now();
       controller.abort();
       await Promise.all(hanging);

@@ -93,7 +93,7 @@ export const listingCalls: Clause["declare"] = (test) => {
     proxy.set({ kind: "hang" });
     const controller = new AbortController();
     const hanging = rejection(stores.listThreads({ prefix, signal: controller.signal }), "ABORTED");
-    await expect.poll(() => proxy.counters.strikes).toBeGreaterThan(0);
+    await expect.poll(() => proxy.counters.strikes, { timeout: 20_000 }).toBeGreaterThan(0);
     const start = performance.now();
     controller.abort();
     await hanging;

@@ -64,6 +64,15 @@ export function declareOtherSettings<Options>(
         });
         await reading.deleteThread(store.threadId);
         expect((await store.read()).revision).toBeNull();
+        const trimmed = writing.open(undefined, { maxMessages: 5 });
+        for (let number = 1; number <= 40; number++) await trimmed.addMessages([user(`${number}`)]);
+        const rest = await reading.open(trimmed.threadId).read();
+        expect(rest).toEqual(await trimmed.read());
+        expect(rest.entries.map(({ message }) => message.content)).toEqual(["36", "37", "38", "39", "40"]);
+        await trimmed.replaceMessages([user("replaced")]);
+        expect(await textsIn(reading.open(trimmed.threadId))).toEqual(["replaced"]);
+        await trimmed.clear();
+        expect(await textsIn(reading.open(trimmed.threadId))).toEqual([]);
       }
     },
   );

@@ -27,17 +27,14 @@ export async function resumedAnswer<UI extends UIMessage>(
     const page = await chats.read(chatId, { limit: 1 });
     const run = page?.chat.run;
     if (run?.state !== "running") return run ? noContent() : endedAnswer(page?.entries.at(-1));
-    let isSilent = false;
-    const stream = await streams.resume(run.id).catch(() => {
-      isSilent = true;
-      return undefined;
-    });
+    // Null: the process that makes the answer does not reply.
+    const stream = await streams.resume(run.id).catch(() => null);
     if (stream) {
       const watched = watchedStream(stream, () => isRunning(chats, chatId, run));
       return streamResponse(watched, run.id);
     }
     const isYoung = Date.now() - run.startedAt < PUBLISH_MS;
-    const isLast = isSilent ? performance.now() >= end : !isYoung && requests >= REQUESTS;
+    const isLast = stream === null ? performance.now() >= end : !isYoung && requests >= REQUESTS;
     if (isLast && (await isRunning(chats, chatId, run))) return noContent();
     await sleep(LOOK_MS);
   }

@@ -1,6 +1,6 @@
 import { setImmediate as otherEvents } from "node:timers/promises";
-import { StoreError } from "@scrollback/store-core";
-import { MAX_ATTEMPTS, pauseAfter } from "./attempts.ts";
+import { retryOnConflict, StoreError } from "@scrollback/store-core";
+import { LONGEST_PAUSE, MAX_ATTEMPTS, pauseAfter } from "./attempts.ts";
 import type { Identified } from "./chat.ts";
 import { ChatView } from "./chat-view.ts";
 import type { Head } from "./head.ts";
@@ -22,7 +22,7 @@ export async function deleteChat<M extends Identified>(
   isMeant: (head: Head) => boolean = () => true,
 ): Promise<boolean> {
   let deleted: string | undefined;
-  for (let attempt = 0; ; attempt++) {
+  const attempt = async () => {
     const { head, revision } = await ChatView.read<M>(stores, threadId, { limit: 0, signal });
     if (!head || revision === null) return false;
     const { incarnation, activeAt: order } = head;
@@ -30,18 +30,14 @@ export async function deleteChat<M extends Identified>(
     if (deleted !== undefined && deleted !== incarnation) return true;
     if (!isMeant(head)) return false;
     deleted = incarnation;
-    try {
-      await directories.remove(directory, { key: [chatId], incarnation, order }, () =>
-        stores.deleteThread(threadId, { expectedRevision: revision, ...(signal && { signal }) }),
-      );
-      runs.abort(threadId, head.run?.id, "deleted");
-      followers.notify(threadId);
-      return true;
-    } catch (error) {
-      if (!StoreError.is(error, "CONFLICT") || attempt >= MAX_ATTEMPTS) throw error;
-    }
-    await pauseAfter(attempt, signal);
-  }
+    await directories.remove(directory, { key: [chatId], incarnation, order }, () =>
+      stores.deleteThread(threadId, { expectedRevision: revision, ...(signal && { signal }) }),
+    );
+    runs.abort(threadId, head.run?.id, "deleted");
+    followers.notify(threadId);
+    return true;
+  };
+  return await retryOnConflict(attempt, { signal, attempts: MAX_ATTEMPTS + 1, longestPause: LONGEST_PAUSE });
 }
 
 /** Lists the directory once, so that it completes unfinished deletions of chats in the background. */

@@ -54,7 +54,7 @@ const handIn =
       isClosed = true;
     });
     return {
-      options: { client, database, collectionName },
+      options: { client, database, collectionName, ttlMs: 1e8 },
       async use() {
         expect(isClosed).toBe(false);
         await client.db(database).command({ ping: 1 });

@@ -31,7 +31,7 @@ function ownPool(options: PoolConfig = {}): Pool {
 const handIn = (options: PoolConfig) => async () => {
   const client = new Pool({ connectionString: table.url, ...options });
   return {
-    options: { client, tableName: table.tableName },
+    options: { client, tableName: table.tableName, ttlMs: 1e8 },
     use: () => client.query("SELECT 1"),
     close: () => client.end(),
   };

@@ -40,7 +40,7 @@ describe.each(majors)("a caller's client of $major", ({ Redis }) => {
   const handIn = (options: ConversionOptions) => async () => {
     const client = new Redis(server.url, options);
     return {
-      options: { client, keyPrefix },
+      options: { client, keyPrefix, ttlMs: 1e8 },
       use: () => client.ping(),
       close: () => client.disconnect(),
     };
