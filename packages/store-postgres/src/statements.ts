@@ -41,6 +41,9 @@ export function statementsOn(table: string): Statements {
 /**
  * $2 is an array of `RowChange` (see amend.ts) whose ranges do not overlap, so that a row is changed once. Unchanged rows get
  * no new row version. A comparison with NULL is never true, so rows that never expire are not extended.
+ *
+ * The array of numbers makes every plan find the rows by their keys. With only the ranges, the planner, which cannot know how many
+ * there are, reads the whole stream if the table has no statistics yet. OFFSET 0 keeps one index search for each range.
  */
 function amendOn(table: string): string {
   return `
@@ -66,7 +69,12 @@ FROM jsonb_to_recordset($2::jsonb) AS c(
   since bigint, until bigint, blank_all boolean, blank jsonb,
   sets_expiry boolean, expires_at bigint, at_least bigint, extend_to bigint
 )
-WHERE r.stream = $1 AND r.number >= c.since AND r.number < c.until AND (
+WHERE r.stream = $1 AND r.number = ANY (ARRAY(
+  SELECT rows.number FROM jsonb_to_recordset($2::jsonb) AS ranges(since bigint, until bigint)
+  CROSS JOIN LATERAL (
+    SELECT number FROM ${table} WHERE stream = $1 AND number >= ranges.since AND number < ranges.until OFFSET 0
+  ) AS rows
+)) AND r.number >= c.since AND r.number < c.until AND (
   (c.blank_all AND r.content IS NOT NULL)
   OR c.blank IS NOT NULL
   OR (c.sets_expiry AND r.expires_at IS DISTINCT FROM c.expires_at)

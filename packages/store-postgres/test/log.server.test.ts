@@ -140,6 +140,31 @@ describe("the indexes", () => {
     expect(plan).toMatch(/_pkey/);
   });
 
+  test("serve an amendment in a table without statistics: it reads only the rows of its ranges", async () => {
+    await using fresh = await makeTable((await server).url);
+    const { log: freshLog, sent: freshSent } = watchedLog(fresh);
+    await fresh.pool.query(`ALTER TABLE ${fresh.quoted} SET (autovacuum_enabled = off)`);
+    await fresh.pool.query(
+      `INSERT INTO ${fresh.quoted} SELECT 'long', ${FIRST} + i, '{}', 'text' FROM generate_series(1, 5000) AS i`,
+    );
+    await freshLog.amend("long", [
+      { from: FIRST + 100, to: FIRST + 132, blank: "all" },
+      { from: FIRST + 4_000, to: FIRST + 4_001, blank: { from: 0, to: 1 } },
+    ]);
+    const [query] = freshSent;
+    const { rows } = await fresh.pool.query({
+      text: `EXPLAIN (ANALYZE, BUFFERS OFF, COSTS OFF, TIMING OFF) ${query?.text ?? ""}`,
+      values: query?.values ?? [],
+      rowMode: "array",
+    });
+    await freshLog.close();
+    const plan = rows.join("\n");
+    const counts = [...plan.matchAll(/\(actual rows=([\d.]+) loops=(\d+)\)/g)];
+    expect(counts.length).toBeGreaterThan(0);
+    for (const [line, found, loops] of counts)
+      expect(Number(found) * Number(loops), `${line} in\n${plan}`).toBeLessThanOrEqual(2 * 33);
+  });
+
   test("serve the sweep", async () => {
     const expired = await explain(
       `DELETE FROM ${table.quoted} WHERE expires_at < extract(epoch FROM now()) * 1000`,
