@@ -69,17 +69,21 @@ const servers: Part = {
   command: ["node", "conformance-tests/servers/prepare.ts"],
 };
 
+/** A complete run measures the faults and the matrix anew. The pages that show them must follow, for the next run checks them. */
+const pages: Part = { name: "pages", command: ["node", "scripts/pages.ts"] };
+
 const plans: Record<string, readonly Part[]> = {
-  test: [build, units, servers, serverTests("tests on servers"), frameworkTests],
+  test: [build, units, servers, serverTests("tests on servers"), frameworkTests, pages],
   local: [build, units, serverTests("suite without servers", "memory", "sqlite", "file", "record-log")],
-  compatibility: [build, servers, ...compatibility],
+  compatibility: [build, servers, ...compatibility, pages],
   fire: [
     build,
     servers,
     serverTests("faults and histories", "under-fire", "failover", "history", "conformance"),
     ...compatibility,
+    pages,
   ],
-  all: [lint, build, types, units, servers, serverTests("tests on servers"), frameworkTests],
+  all: [lint, build, types, units, servers, serverTests("tests on servers"), frameworkTests, pages],
 };
 
 interface Outcome {
