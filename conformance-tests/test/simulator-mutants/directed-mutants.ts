@@ -64,6 +64,12 @@ export const directedMutants: readonly Mutant[] = [
     "return undefined;",
   ]),
   off("freed keys are kept for 48 h", "its scene", ["expiry", "FREED_MS", "48 * HOUR", "0"]),
+  off("rows are found without texts only if none was dropped", "its scene", [
+    "locate",
+    "readUp",
+    "const isUncut = (end.cut ?? 0) <= from;",
+    "const isUncut = true;",
+  ]),
   off("blank texts are no messages", "its scene", [
     "locate",
     "endOfLive",

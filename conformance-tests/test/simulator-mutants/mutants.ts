@@ -92,6 +92,7 @@ export const mutants: readonly Mutant[] = [
       "if (!isRecent(this.#clock, since)) throw new StartOver();",
       "if (!since) throw new StartOver();",
     ],
+    ["write", "#insertCommit", "if (!areClose(sent, this.#began)) throw new StartOver();", ""],
   ),
   off(
     "a late insert is checked",
@@ -132,14 +133,14 @@ export const mutants: readonly Mutant[] = [
   off(
     "dead rows are collected",
     ["calm", 1],
-    ["write", "#plan", "if (!isDue) return first;", "if (first) return first;"],
+    ["write", "#plan", "return this.#planAndCollect(chain, base, options);", "void dead;"],
   ),
   off(
     "what is dead is listed until it is blank",
     ["steady", 8],
     [
       "write",
-      "#plan",
+      "#planAndCollect",
       "await this.#amend(amendments);",
       "void this.#amend(amendments).catch(() => undefined);",
     ],
@@ -157,7 +158,7 @@ export const mutants: readonly Mutant[] = [
   off(
     "an id that this call has sent is looked up",
     ["wild", 1],
-    ["write", "#findRecordedOutcome", " && this.#operation.attempts.length === 0", ""],
+    ["write", "#attempt", " || this.#operation.attempts.length > 0", ""],
   ),
   off(
     "a late drop of all blanks",
@@ -173,7 +174,7 @@ export const mutants: readonly Mutant[] = [
   off(
     "rows of uploads are not dead",
     ["large", 3],
-    ["plan", "planRow", "...uploads.open.flatMap(([, , rows]) => rows),", ""],
+    ["plan", "planRow", "uploads.open.flatMap(([, , rows]) => rows);", "[] as RowRange[];"],
   ),
   off(
     "rows of the pinned message and the metadata are not dead",

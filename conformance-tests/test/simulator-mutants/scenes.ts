@@ -242,6 +242,16 @@ export const scenes: Readonly<Record<string, Scene>> = {
     await run.commitEach(client, 120, { append: "uoo", settings });
   },
 
+  async "rows are found without texts only if none was dropped"(run) {
+    const [writer, trimming] = run.clients;
+    await run.commitEach(writer, 95, message);
+    await run.commit(writer, { drop: 20 });
+    // Their numbers are assigned again, to messages of other kinds.
+    for (let row = 0; row < 250; row++) await run.commit(writer, { append: row % 3 === 0 ? "u" : "o" });
+    // The first rows that it reads, to find the oldest messages, end with the dropped rows.
+    await run.commitEach(trimming, 120, { append: "u", settings: { maxMessages: 320 } });
+  },
+
   async "a freed row is no end"(run) {
     const [writer, reader] = run.clients;
     await run.commitEach(writer, 3, message);

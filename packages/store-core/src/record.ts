@@ -64,9 +64,11 @@ export function parseRecord(
   threadId: string,
   sequence: number | undefined,
 ): ParsedRecord {
-  const where = `${sequence === undefined ? "the metadata" : `message ${sequence}`} of thread "${threadId}"`;
-  const corrupt = (problem: string, cause?: unknown) =>
-    new StoreError("CORRUPT", `${where} cannot be read: ${problem}`, { cause, sequence });
+  const corrupt = (problem: string, cause?: unknown) => {
+    const where = sequence === undefined ? "the metadata" : `message ${sequence}`;
+    const message = `${where} of thread "${threadId}" cannot be read: ${problem}`;
+    return new StoreError("CORRUPT", message, { cause, sequence });
+  };
   if (typeof record !== "string" || record.length < 3) throw corrupt("it is not a Scrollback record");
   if (record[0] !== FORMAT_VERSION) {
     const version = /^[2-9]/.test(record) ? record[0] : undefined;

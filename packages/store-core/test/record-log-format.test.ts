@@ -54,8 +54,9 @@ describe("a head's description of the messages in its row", () => {
     fc.assert(
       fc.property(head, (written) => {
         const text = encodeHead(written);
-        const { number, start, kinds, setsMetadata, back, fragments, uploads } = decodeHead(NUMBER, text);
-        const contents = { number, start, kinds, setsMetadata, back, fragments, uploads };
+        const whole = decodeHead(NUMBER, text);
+        const { number, incarnation, start, kinds, setsMetadata, back, fragments, uploads } = whole;
+        const contents = { number, incarnation, start, kinds, setsMetadata, back, fragments, uploads };
         expect(decodeRowContents(NUMBER, text)).toEqual(contents);
       }),
       { numRuns: 1_000 },

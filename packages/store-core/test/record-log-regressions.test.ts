@@ -9,6 +9,7 @@ import {
   openReference,
   Scene,
   system,
+  THREAD,
   user,
 } from "./record-log-scenes.ts";
 
@@ -137,3 +138,22 @@ test("C7 a thread of 2,000 messages is read in 20 requests beside a writer that 
   expect(contents).toEqual(contents.map((_, index) => `${first + index}`));
   expect(contents).toHaveLength(2_000);
 });
+
+test.each<[string, RegExp, string]>([
+  ["belongs to another incarnation", /"i":"[^"]+"/, '"i":"another"'],
+  ["contradicts the number of its messages", /"s":\d+/, '"s":2'],
+  ["names itself as the row below", /"l":\d+/, '"l":0'],
+])(
+  "C13 a message is damaged, and newer ones are not, if the head of its row %s",
+  async (_, field, replacement) => {
+    const scene = new Scene();
+    const { log, store } = scene.open();
+    await addEach(store, 9, "m");
+    const damaged = Math.max(...scene.rows.rowsOf(THREAD).map(({ number }) => number)) - 4;
+    log.show = (row) =>
+      row.number === damaged ? { ...row, head: row.head.replace(field, replacement) } : row;
+    await expect(store.listMessages()).rejects.toMatchObject({ code: "CORRUPT", sequence: 5 });
+    const newest = await store.listMessages({ limit: 4 });
+    expect(newest.map(({ content }) => content)).toEqual(["m5", "m6", "m7", "m8"]);
+  },
+);

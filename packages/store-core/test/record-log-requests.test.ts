@@ -97,6 +97,27 @@ test("a trimmed thread takes one amendment every 32 commits", async () => {
   expect(log.count("read")).toBe(0);
 });
 
+test("batches that trim rows of single messages read 512 heads at once, and texts only after a drop", async () => {
+  const { open } = uniformScene({ maxMessages: 2_000 });
+  const { log, store } = open();
+  await addEach(store, 2_000, "a");
+  const batch = (name: string) =>
+    store.addMessages(Array.from({ length: 20 }, (_, index) => user(`${name}${index}`)));
+  await batch("first");
+  const looks: [limit: number, heads: boolean][] = [];
+  log.before = async (request) => {
+    if (request.verb === "read") looks.push([request.limit, request.heads]);
+  };
+  for (let at = 0; at < 50; at++) await batch(`b${at}-`);
+  expect(looks.length).toBeLessThanOrEqual(2);
+  for (const look of looks) expect(look).toEqual([512, true]);
+  await store.popMessage();
+  looks.length = 0;
+  for (let at = 0; at < 30; at++) await batch(`c${at}-`);
+  expect(looks.some(([limit, heads]) => limit === 96 && heads === false)).toBe(true);
+  expect(await contentsOf(store)).toHaveLength(2_000);
+});
+
 test("an append to a long thread sends the same requests as one to a short thread", async () => {
   const { open } = uniformScene();
   const { log, store } = open();

@@ -22,7 +22,7 @@ export const THREAD = "thread";
 /** One request of a process to the log. */
 export type LogRequest = { readonly stream: string } & (
   | { readonly verb: "insert"; readonly row: LogRow }
-  | { readonly verb: "read"; readonly limit: number; rows: readonly LogRow[] }
+  | { readonly verb: "read"; readonly limit: number; readonly heads: boolean; rows: readonly LogRow[] }
   | { readonly verb: "amend"; readonly amendments: readonly Amendment[] }
 );
 
@@ -56,10 +56,11 @@ export class WatchedLog implements RecordLog {
     return this.answer ? await this.answer() : inserted;
   }
 
-  async read(stream: string, below: number, limit: number): Promise<LogRow[]> {
-    const request: LogRequest = { verb: "read", stream, limit, rows: [] };
+  async read(stream: string, below: number, limit: number, heads: boolean): Promise<LogRow[]> {
+    const request: LogRequest = { verb: "read", stream, limit, heads, rows: [] };
     return await this.#send(request, async () => {
-      const rows = (await this.#log.read(stream, below, limit)).map((row) => this.show(row));
+      const found = await this.#log.read(stream, below, limit);
+      const rows = found.map((row) => this.show(heads ? { ...row, texts: [] } : row));
       request.rows = rows;
       return rows;
     });

@@ -47,9 +47,11 @@ export class Operations {
 
   /** Begins a call. */
   begin(key: string, now: number): Operation {
-    const entry = this.#entries.get(key) ?? { attempts: [], closings: [], calls: 0, ended: now };
+    const known = this.#entries.get(key);
+    const entry = known ?? { attempts: [], closings: [], calls: 0, ended: now };
     entry.calls += 1;
-    this.#entries.delete(key);
+    // The newest is last.
+    if (known) this.#entries.delete(key);
     this.#entries.set(key, entry);
     return entry;
   }

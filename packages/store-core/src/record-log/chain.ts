@@ -29,7 +29,12 @@ export function momentOf(clock: Clock): Moment {
 
 /** Whether less than five minutes have passed since a moment, by either clock. */
 export function isRecent(clock: Clock, since: Moment): boolean {
-  return Math.abs(clock.wall() - since.wall) < TRUSTED_MS && clock.monotonic() - since.monotonic < TRUSTED_MS;
+  return areClose(momentOf(clock), since);
+}
+
+/** Whether less than five minutes have passed between two moments, by either clock. */
+export function areClose(now: Moment, since: Moment): boolean {
+  return Math.abs(now.wall - since.wall) < TRUSTED_MS && now.monotonic - since.monotonic < TRUSTED_MS;
 }
 
 /** The part of a head from which the messages of its row follow. */

@@ -118,6 +118,7 @@ const table = Object.entries(headFields as unknown as Record<keyof Fields, AnyFi
   ([name, field]) => ({
     ...field,
     name: name as keyof Fields,
+    mark: `,"${field.key}":`,
   }),
 );
 const byKey = new Map(table.map((field) => [field.key, field]));
@@ -125,10 +126,6 @@ const byKey = new Map(table.map((field) => [field.key, field]));
 const emptyHead: Readonly<Record<string, unknown>> = Object.fromEntries(
   table.map(({ name }) => [name, undefined]),
 );
-const emptyJson: Readonly<Record<string, unknown>> = Object.fromEntries([
-  ["v", FORMAT_VERSION],
-  ...table.map(({ key }) => [key, undefined]),
-]);
 const requiredNames = table.filter(({ isRequired }) => isRequired).map(({ name }) => name);
 
 function originOf(number: number, base: unknown): number {
@@ -138,14 +135,15 @@ function originOf(number: number, base: unknown): number {
 /** Writes a head as compact JSON, without absent fields and empty lists. */
 export function encodeHead(head: Head): string {
   const origin = originOf(head.number, head.base);
-  // All heads have one shape, so writing them is fast. JSON omits undefined fields.
-  const json: Record<string, unknown> = { ...emptyJson };
-  for (const { name, key, type } of table) {
+  // Faster than JSON.stringify of an object with all fields.
+  let text = `{"v":${FORMAT_VERSION}`;
+  for (const { name, mark, type } of table) {
     const value = head[name];
     if (value === undefined || (Array.isArray(value) && value.length === 0)) continue;
-    json[key] = type.encode(value, origin);
+    const json = type.encode(value, origin);
+    text += mark + (typeof json === "number" ? json : JSON.stringify(json));
   }
-  return JSON.stringify(json);
+  return `${text}}`;
 }
 
 function corrupt(number: number, problem: string, cause?: unknown): StoreError {
@@ -192,36 +190,63 @@ export function decodeHead(number: number, text: string): Head {
   return decoded;
 }
 
-/**
- * The fields that describe the messages of a row. The encoder writes all but the last next to each other, before the bounds.
- */
-const contentsNames = ["start", "kinds", "setsMetadata", "back", "fragments", "uploads"] as const;
+/** The fields from which the messages of a row follow. */
+const contentsNames = [
+  "incarnation",
+  "start",
+  "kinds",
+  "setsMetadata",
+  "back",
+  "fragments",
+  "uploads",
+] as const;
 const contentsFields = contentsNames.map((name) => [name, headFields[name] as AnyField] as const);
-const [versionMark, startMark, boundsMark, uploadsMark] = [
-  `{"v":${FORMAT_VERSION},`,
-  ...[headFields.start, headFields.bounds, headFields.uploads].map(({ key }) => `,"${key}":`),
-] as [string, string, string, string];
-
-/**
- * The part of a head from its first message to its bounds, if the head has a message and no uploads. Text that looks like a key
- * is a key: quotes within a string are escaped, and no field is an object.
- */
-function contentsJson(text: string): string | undefined {
-  if (!text.startsWith(versionMark)) return undefined;
-  const from = text.indexOf(startMark);
-  const to = text.indexOf(boundsMark, from);
-  if (from < 0 || to < 0 || text.indexOf(uploadsMark, to) >= 0) return undefined;
-  return `${versionMark}${text.slice(from + 1, to)}}`;
-}
 
 /** The fields of a head from which the messages of its row follow. */
 export type ContentsHead = Pick<Head, "number" | (typeof contentsNames)[number]>;
 
-/** Reads only the fields of {@link ContentsHead}, in a third of the time of the whole head. @throws StoreError `CORRUPT` */
+function keyOf(name: keyof Fields): string {
+  return `"${headFields[name].key}":`;
+}
+
+/**
+ * The start of the most frequent head: of a commit without fragments, as the encoder writes it. Text that looks like a key is a
+ * key: quotes within a string are escaped, and no field is an object.
+ */
+const plainStart = new RegExp(
+  `^\\{"v":${FORMAT_VERSION},.*?,${keyOf("incarnation")}"([^"\\\\]+)",.*?,${keyOf("start")}(\\d+),` +
+    `${keyOf("kinds")}"([suot]*)",(${keyOf("setsMetadata")}1,)?(?:${keyOf("back")}(\\d+),)?` +
+    `${keyOf("bounds")}\\[(\\d+),(\\d+)\\]`,
+);
+const uploadsMark = `,${keyOf("uploads")}`;
+
+/**
+ * Reads the fields of {@link ContentsHead} from the text of the most frequent head, in a tenth of the time of the whole head.
+ * Ignores uploads. Undefined for any other head, and if the fields contradict each other.
+ */
+export function decodePlainContents(number: number, text: string): ContentsHead | undefined {
+  const match = plainStart.exec(text);
+  if (!match) return undefined;
+  const [, incarnation = "", startText, kinds = "", setsMetadata, backText, firstText, nextText] = match;
+  const start = Number(startText);
+  const [first, next] = [Number(firstText), Number(nextText)];
+  const back = backText === undefined ? undefined : number - Number(backText);
+  if (start < 1 || start + kinds.length !== next || first < 1 || first > next) return undefined;
+  if (!Number.isSafeInteger(next) || kinds.length > MAX_TEXTS) return undefined;
+  if (back !== undefined && (back < FIRST_ROW || back >= number)) return undefined;
+  return {
+    ...{ number, incarnation, start, kinds, setsMetadata: setsMetadata === undefined ? undefined : 1 },
+    ...{ back, fragments: undefined, uploads: undefined },
+  };
+}
+
+/** Reads only the fields of {@link ContentsHead}, faster than the whole head. @throws StoreError `CORRUPT` */
 export function decodeRowContents(number: number, text: string): ContentsHead {
-  const json = parse(number, contentsJson(text) ?? text);
-  const head: Record<string, unknown> & { number: number } = {
-    ...{ number, start: undefined, kinds: undefined, setsMetadata: undefined },
+  const plain = text.includes(uploadsMark) ? undefined : decodePlainContents(number, text);
+  if (plain) return plain;
+  const json = parse(number, text);
+  const head: Record<string, unknown> = {
+    ...{ number, incarnation: undefined, start: undefined, kinds: undefined, setsMetadata: undefined },
     ...{ back: undefined, fragments: undefined, uploads: undefined },
   };
   for (const [name, { key, type }] of contentsFields) {
@@ -234,7 +259,8 @@ export function decodeRowContents(number: number, text: string): ContentsHead {
       throw corrupt(number, `the field ${name} of its head ${cause.message}`);
     }
   }
-  return head;
+  if (head.incarnation === undefined) throw corrupt(number, "the field incarnation of its head is missing");
+  return head as unknown as ContentsHead;
 }
 
 /** Reads a head; undefined if it is damaged. */

@@ -20,8 +20,17 @@ function recordSize(text: string): number {
   return Buffer.byteLength(text) + TEXT_OVERHEAD;
 }
 
+/** The maximum number of UTF-8 bytes for one UTF-16 code unit. */
+const MAX_BYTES_PER_UNIT = 3;
+/** The maximum size of an operation id in JSON: a control character takes six bytes. */
+const MAX_ID_BYTES = 6 * 1_024;
+
 /** Whether the texts of a commit fit into one row, together with a head that names its operation. */
 export function fitsRow(texts: readonly string[], maxRowBytes: number, operationId: string): boolean {
+  // Bytes are counted only if they may exceed the limit.
+  let most = HEAD_BYTES + MAX_ID_BYTES;
+  for (const text of texts) most += text.length * MAX_BYTES_PER_UNIT + TEXT_OVERHEAD + 1;
+  if (most <= maxRowBytes) return true;
   // In JSON a control character takes six bytes.
   const escaped = Math.max(0, Buffer.byteLength(JSON.stringify(operationId)) - PLAIN_ID_BYTES);
   // One letter of the kinds each.

@@ -79,11 +79,16 @@ async function readUp(log: RecordLog, stream: string, chain: Chain, end: Head, l
   const known = chain.bottom.at(-1);
   const from = known?.link.number ?? end.edge;
   const first = known?.to ?? end.bounds[0];
-  for (let size = FIRST_WINDOW; ; size = Math.min(LARGEST_WINDOW, size * 2)) {
-    const rows = await log.read(stream, from + size, size, false);
+  // No row above was dropped, so the texts, which may be large, are not needed.
+  const isUncut = (end.cut ?? 0) <= from;
+  // A thread that needs more rows than the first ones will need many.
+  const smallest = known && isUncut ? LARGEST_WINDOW : FIRST_WINDOW;
+  for (let size = smallest; ; size = Math.min(LARGEST_WINDOW, size * 2)) {
+    const rows = await log.read(stream, from + size, size, isUncut);
     const [lowest] = chain.top;
     const back = lowest?.link.back ?? 0;
-    const highest = back >= from && back < from + size ? { row: back, to: low } : highestLive(rows, end);
+    const highest =
+      back >= from && back < from + size ? { row: back, to: low } : highestLive(rows, end, isUncut);
     const runs = highest ? walkDown(rows, end, highest.row, highest.to, first) : [];
     if (runs.at(-1)?.from === first) {
       chain.bottom.push(...runs.reverse());
@@ -145,8 +150,14 @@ function walkDown(
  *
  * Everything below such a row is then found exactly, because a row names the row before it, and a thread that still has the
  * messages of a row has all below them.
+ *
+ * @param isUncut whether no row was dropped, so that the rows may be without texts.
  */
-export function highestLive(rows: readonly LogRow[], end: Head): { row: number; to: number } | undefined {
+export function highestLive(
+  rows: readonly LogRow[],
+  end: Head,
+  isUncut: boolean,
+): { row: number; to: number } | undefined {
   const named = new Set<number>();
   let above: Link | undefined;
   for (const row of rows) {
@@ -158,8 +169,8 @@ export function highestLive(rows: readonly LogRow[], end: Head): { row: number; 
       (link && above?.number === row.number + 1 && above.predecessor === link.token);
     above = link;
     if (!link || link.start === undefined || isInRanges(end.free ?? [], row.number)) continue;
-    const to = endOfLive(link, row.texts, end);
-    if (to === undefined) continue;
+    const to = isUncut ? link.start + (link.kinds?.length ?? 0) : endOfLive(link, row.texts, end);
+    if (to === undefined || to === link.start || to <= end.bounds[0]) continue;
     if (isLinked) return { row: row.number, to };
     if (link.back !== undefined) named.add(link.back);
   }

@@ -21,7 +21,7 @@ export function lowestRow(head: Head): number {
   const rows = [
     head.bottom,
     ...(head.uploads ?? []).flatMap(([, , ranges]) => ranges.map(([from]) => from)),
-    ...[...(head.pinned?.[1] ?? []), ...(head.metadata ?? [])].map(([row]) => row),
+    ...spotsIn(head.pinned, head.metadata).map(([row]) => row),
   ];
   return rows.reduce((lowest, row) => Math.min(lowest, row));
 }
@@ -68,7 +68,8 @@ export function planRow(chain: Chain, base: Head, request: CommitRequest, option
     kindAt(chain, request, sequence, kept),
   );
   const { kept, bounds } = plan;
-  const kinds = request.append.map(kindOfRecord).join("");
+  let kinds = "";
+  for (const record of request.append) kinds += kindOfRecord(record);
   const setsMetadata = typeof request.metadata === "string";
   const own = { number, fragments: options.upload?.fragments };
   const count = kinds.length + (setsMetadata ? 1 : 0);
@@ -82,21 +83,19 @@ export function planRow(chain: Chain, base: Head, request: CommitRequest, option
       ? undefined
       : base.metadata;
   const uploads = uploadsAfter(base, request, options.upload?.token);
-  const spots = [...(pinned?.[1] ?? []), ...(metadata ?? [])];
+  const spots = spotsIn(pinned, metadata);
   /** Rows below the commit's own that messages need or may need. */
-  const open = [
-    ...uploads.open.flatMap(([, , rows]) => rows),
-    ...(own.fragments ?? []).map(([row]) => rowAlone(row)),
-  ];
+  const open = uploads.open.flatMap(([, , rows]) => rows);
+  for (const [row] of own.fragments ?? []) open.push(rowAlone(row));
   const dropped = afterDrop(chain, base, request, plan, number, open);
   const trimmed = afterTrim(chain, plan, own, dropped, pinned, open);
-  const dead = subtractRanges([...dropped.dead, ...trimmed.dead], open);
+  const dead = subtractRanges(joined(dropped.dead, trimmed.dead), open);
   const { bottom } = trimmed;
   const places = deadPlaces(base, spots, dead, bottom);
   // They are in the fragments nevertheless, which were inserted before this was known.
   const trimmedAtOnce = own.fragments
     ? blankRunsOf(texts).flatMap(([from, to]) => textRangesOf(own, from, to).slice(1))
-    : [];
+    : NONE;
   const newest = kinds !== "" ? number : bounds.next > bounds.first ? dropped.newest : undefined;
   const { collected } = options;
   const head: Head = {
@@ -126,28 +125,43 @@ export function planRow(chain: Chain, base: Head, request: CommitRequest, option
     expiresAt: options.expiresAt,
     keptUntil: options.keptUntil,
     promisedUntil: options.promisedUntil,
-    blank: [
-      ...(collected ? [] : (base.blank ?? [])),
-      ...dropped.blank,
-      ...trimmed.blank,
-      ...places.blank,
-      ...trimmedAtOnce,
-    ],
-    free: mergeRanges([
-      ...(collected ? [] : (base.free ?? [])),
-      ...subtractRanges(
-        dead,
-        spots.map(([row]) => rowAlone(row)),
+    blank: joined(collected ? NONE : base.blank, dropped.blank, trimmed.blank, places.blank, trimmedAtOnce),
+    free: mergeRanges(
+      joined(
+        collected ? NONE : base.free,
+        spots.length === 0
+          ? dead
+          : subtractRanges(
+              dead,
+              spots.map(([row]) => rowAlone(row)),
+            ),
+        places.free,
+        uploads.gone,
+        // A row without content is never read; only its key is needed.
+        count === 0 ? [rowAlone(number)] : NONE,
       ),
-      ...places.free,
-      ...uploads.gone,
-      // A row without content is never read; only its key is needed.
-      ...(count === 0 ? [rowAlone(number)] : []),
-    ]),
+    ),
     spent: collected ? collected.spent : base.spent,
     uploads: uploads.open,
   };
   return { head, texts: own.fragments ? texts.map((text) => (text === "" ? "" : PLACEHOLDER)) : texts };
+}
+
+const NONE: readonly never[] = [];
+
+/** The elements of several lists. Returns a list itself if the others are empty, as they nearly always are. */
+function joined<T>(...lists: (readonly T[] | undefined)[]): readonly T[] {
+  let all: readonly T[] = NONE;
+  for (const list of lists) {
+    if (list === undefined || list.length === 0) continue;
+    all = all.length === 0 ? list : [...all, ...list];
+  }
+  return all;
+}
+
+/** The positions of the pinned message and of the metadata. */
+function spotsIn(pinned: Head["pinned"], metadata: Head["metadata"]): readonly Spot[] {
+  return joined(pinned?.[1], metadata);
 }
 
 function blankRunsOf(texts: readonly string[]): RowRange[] {
@@ -185,12 +199,15 @@ function pinnedAfter(
   return [pinned, spotsOf(link, pinned - (link.start ?? 0), link.textCount)];
 }
 
+const NO_UPLOADS = { open: NONE, gone: NONE };
+
 function uploadsAfter(
   base: Head,
   request: CommitRequest,
   own: string | undefined,
-): { open: Upload[]; gone: RowRange[] } {
-  const others = (base.uploads ?? []).filter(([token]) => token !== own);
+): { open: readonly Upload[]; gone: readonly RowRange[] } {
+  if (!base.uploads || base.uploads.length === 0) return NO_UPLOADS;
+  const others = base.uploads.filter(([token]) => token !== own);
   const isGone = ([, n]: Upload) => request.drop === "all" || n <= base.n + 1 - REMEMBERED_OPERATIONS;
   return {
     open: others.filter((upload) => !isGone(upload)),
@@ -305,7 +322,7 @@ function deadPlaces(
     const kept = live.filter((spot) => spot[0] === row).map(([, index]) => rowAlone(index));
     for (const [from, to] of subtractRanges([[0, count]], kept)) blank.push([row, from, to]);
   }
-  for (const [row, index, count] of [...(base.pinned?.[1] ?? []), ...(base.metadata ?? [])]) {
+  for (const [row, index, count] of spotsIn(base.pinned, base.metadata)) {
     if (live.some((spot) => spot[0] === row && spot[1] === index)) continue;
     const isLastOfRow = (count === 1 || row < bottom) && !live.some((spot) => spot[0] === row);
     if (isLastOfRow) free.push(rowAlone(row));

@@ -7,7 +7,7 @@ export function rowAlone(row: number): RowRange {
 
 /** Sorts ranges, joins adjacent ones and omits empty ones. */
 export function mergeRanges(ranges: readonly RowRange[]): RowRange[] {
-  if (ranges.length === 0) return [];
+  if (ranges.length <= 1) return ranges.filter(([from, to]) => from < to);
   const merged: [number, number][] = [];
   const sorted = ranges.filter(([from, to]) => from < to).sort((one, other) => one[0] - other[0]);
   for (const [from, to] of sorted) {
@@ -20,6 +20,7 @@ export function mergeRanges(ranges: readonly RowRange[]): RowRange[] {
 
 /** The parts of `ranges` outside `others`. */
 export function subtractRanges(ranges: readonly RowRange[], others: readonly RowRange[]): RowRange[] {
+  if (ranges.length === 0) return [];
   if (others.length === 0) return ranges.filter(([from, to]) => from < to);
   const cuts = mergeRanges(others);
   return ranges.flatMap(([from, to]) => {

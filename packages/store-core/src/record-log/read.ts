@@ -3,9 +3,15 @@ import type { Clock } from "../clock.ts";
 import { formatRevision, NO_THREAD, type ReadRequest, type ThreadView } from "../driver.ts";
 import { StoreError } from "../errors.ts";
 import { countOf, firstOf, lastOf, type SequenceBounds, selectRange } from "../trimming.ts";
-import { isAlive, isEnd, type Link, linkOf } from "./chain.ts";
-import type { Spot } from "./field-types.ts";
-import { decodeHead, decodeHeadIfSound, type Head } from "./format.ts";
+import { isAlive, isEnd } from "./chain.ts";
+import type { Fragment, Spot } from "./field-types.ts";
+import {
+  type ContentsHead,
+  decodeHead,
+  decodeHeadIfSound,
+  decodePlainContents,
+  type Head,
+} from "./format.ts";
 import { highestLive } from "./locate.ts";
 import { FIRST_ROW, type LogRow, type RecordLog } from "./record-log.ts";
 
@@ -199,45 +205,53 @@ class ThreadRead {
     const start = await this.#startOf(end, range);
     let { row, low } = start;
     let [rows, messages] = [0, 0];
-    /** The last row that is known to have dropped messages, of those not passed yet. */
-    let { cut } = end;
+    /** The row that was read last, and the last one of these with messages of the range. */
+    let [passed, lowest]: (LogRow | undefined)[] = [];
     while (low > range.first && row !== undefined) {
-      const density = messages / Math.max(1, rows) || (this.#hints.page?.density ?? 1);
-      const most = this.#reader.pageRows;
-      const next = await this.#reader.row(row, rowsFor(low - range.first, density, most) + ROWS_TO_SPARE);
-      const head = next && decodeHeadIfSound(next);
-      if (!head || head.incarnation !== end.incarnation) {
+      let next = this.#reader.known(row);
+      if (!next) {
+        const density = messages / Math.max(1, rows) || (this.#hints.page?.density ?? 1);
+        const most = this.#reader.pageRows;
+        next = await this.#reader.row(row, rowsFor(low - range.first, density, most) + ROWS_TO_SPARE);
+      }
+      const contents = next && contentsOf(next);
+      if (!next || contents?.incarnation !== end.incarnation) {
         if (!isLast) {
           this.isWhole = false;
           return undefined;
         }
-        const below = await this.#passDamage(row, cut ?? 0, end);
+        // The last row that is known to have dropped messages, of those not passed yet.
+        const { cut = 0 } = (passed && decodeHeadIfSound(passed)) ?? end;
+        const below = await this.#passDamage(row, cut, end);
         row = below?.kinds ? below.number : below?.newest;
         low = Math.min(low, below?.bounds[1] ?? low);
         continue;
       }
-      cut = head.cut;
-      const link = linkOf(head);
-      const { start: first = 0, kinds = "" } = link;
+      passed = next;
+      const { start: first = 0, kinds = "", fragments } = contents;
       const from = Math.max(first, range.first);
       const to = Math.min(first + kinds.length, low, range.next);
-      const texts = await this.#textsOf(next, link, from - first, to - first);
-      texts.forEach((text, index) => {
-        found.set(from + index, text);
-      });
+      if (fragments) {
+        const texts = await this.#joinTexts(fragments, from - first, to - first);
+        texts.forEach((text, index) => {
+          found.set(from + index, text);
+        });
+      } else {
+        for (let sequence = from; sequence < to; sequence++)
+          found.set(sequence, next.texts[sequence - first] ?? "");
+      }
       if (from < to) {
         rows += 1;
         messages += kinds.length;
-        this.page = {
-          incarnation: end.incarnation,
-          seen: end.number,
-          sequence: range.first,
-          row,
-          density: messages / rows,
-        };
+        lowest = next;
       }
       low = Math.min(low, kinds === "" ? low : first);
-      row = kinds === "" ? head.newest : link.back;
+      row = kinds === "" ? contents.newest : contents.back;
+    }
+    if (lowest) {
+      const { incarnation, number: seen } = end;
+      const density = messages / rows;
+      this.page = { incarnation, seen, sequence: range.first, row: lowest.number, density };
     }
     const missing = range.next - range.first - found.size;
     if (missing > MOST_MISSING) {
@@ -260,7 +274,8 @@ class ThreadRead {
     const [first, next] = end.bounds;
     const below = end.edge + (range.next - first) + ROWS_TO_SPARE;
     if (range.next - first < PAGE_ROWS && below < end.number && next - range.next > PAGE_ROWS) {
-      const highest = highestLive(await this.#reader.read(below, below - end.edge), end);
+      const rows = await this.#reader.read(below, below - end.edge);
+      const highest = highestLive(rows, end, (end.cut ?? 0) <= end.edge);
       if (highest && highest.to >= range.next) return { row: highest.row, low: highest.to };
     }
     return { row: end.newest, low: next };
@@ -282,10 +297,9 @@ class ThreadRead {
     }
   }
 
-  /** The texts `from` to `to - 1` of a row; `""` for a blank text and for a text with a missing piece. */
-  async #textsOf(row: LogRow, { fragments }: Link, from: number, to: number): Promise<string[]> {
+  /** The texts `from` to `to - 1` of a commit in fragments; `""` for a blank text and for a text with a missing piece. */
+  async #joinTexts(fragments: readonly Fragment[], from: number, to: number): Promise<string[]> {
     const length = Math.max(0, to - from);
-    if (!fragments) return Array.from({ length }, (_, index) => row.texts[from + index] ?? "");
     const needed = fragments.filter(([, first, end]) => first < to && from < end);
     await this.#readAll(needed.map(([number]) => number));
     const texts = Array<string>(length).fill("");
@@ -341,6 +355,12 @@ class ThreadRead {
       row !== undefined && row <= end.number - Math.min(limit, PAGE_ROWS) && !this.#reader.known(row);
     return [...new Set(rows)].filter(isFar).map((row) => this.#reader.row(row ?? 0, 1));
   }
+}
+
+/** The contents of a row; undefined if its head is damaged. Most heads need not be decoded as a whole. */
+function contentsOf(row: LogRow): (ContentsHead & Pick<Head, "newest">) | undefined {
+  const plain = decodePlainContents(row.number, row.head);
+  return plain?.kinds ? plain : decodeHeadIfSound(row);
 }
 
 /**

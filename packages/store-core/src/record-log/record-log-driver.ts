@@ -82,11 +82,9 @@ export class RecordLogDriver implements Driver {
   setup?: () => Promise<void>;
 
   commit(request: CommitRequest): Promise<CommitOutcome> {
-    return this.#inTurn(request, async (operation) => {
-      const { threadId } = request;
-      const memory = this.#memories.get(threadId) ?? { chain: undefined, contention: new Contention() };
-      this.#memories.set(threadId, memory);
-      return await new CommitWriter(this.#log, this.#clock, request, memory, operation).commit();
+    return this.#inTurn(request, (operation) => {
+      const memory = this.#memoryOf(request.threadId);
+      return new CommitWriter(this.#log, this.#clock, request, memory, operation).commit();
     });
   }
 
@@ -131,6 +129,14 @@ export class RecordLogDriver implements Driver {
     return view;
   }
 
+  #memoryOf(threadId: string): StreamMemory {
+    const known = this.#memories.get(threadId);
+    if (known) return known;
+    const memory = { chain: undefined, contention: new Contention() };
+    this.#memories.set(threadId, memory);
+    return memory;
+  }
+
   /** Writes of one process to one thread, one after the other. */
   async #inTurn<Outcome extends { readonly outcome: string }>(
     { threadId, operationId, signal }: Pick<CommitRequest, "threadId" | "operationId" | "signal">,
@@ -140,12 +146,10 @@ export class RecordLogDriver implements Driver {
     const operation = this.#operations.begin(key, this.#clock.monotonic());
     let isOutcomeKnown = false;
     const before = this.#queues.get(threadId);
-    const write = (async () => {
-      await before?.catch(() => undefined);
-      return await run(operation);
-    })();
+    const start = () => run(operation);
+    const write = before ? before.then(start, start) : start();
     // A write whose caller no longer waits must not delay the next one.
-    const turn = untilAborted(() => write, signal);
+    const turn = signal ? untilAborted(() => write, signal) : write;
     turn.catch(() => undefined);
     this.#queues.set(threadId, turn);
     try {

@@ -5,6 +5,7 @@ import { StoreError } from "../errors.ts";
 import { newIncarnation as newToken } from "../incarnation.ts";
 import type { Attempt, Operation } from "./attempts.ts";
 import {
+  areClose,
   type Chain,
   isAlive,
   isRecent,
@@ -75,7 +76,7 @@ export class CommitWriter {
   /** The token of the upload that this commit has begun. */
   #upload: string | undefined;
   /** The time at which the current attempt began. */
-  #began: Moment;
+  #began: Moment = LONG_AGO;
   /** Whether the attempt uses state that was cached before it, so that the end may have changed. */
   #isCached = false;
   /** Whether the last attempt's winning row was returned: the next attempt continues from it. */
@@ -97,7 +98,6 @@ export class CommitWriter {
     this.#request = request;
     this.#memory = memory;
     this.#operation = operation;
-    this.#began = momentOf(clock);
   }
 
   async commit(): Promise<CommitOutcome> {
@@ -151,8 +151,11 @@ export class CommitWriter {
     if (!this.#isCached && !isRecent(this.#clock, chain.learned)) throw new StartOver();
     const current = isAlive(chain.end, now) ? chain.end : undefined;
     if (!current && !chain.knowsRoot) throw new StartOver();
-    const recorded = await this.#findRecordedOutcome(chain, current ?? deletedEnd(chain, now));
-    if (recorded) return recorded;
+    // No row can have a new id: this call has not sent one whose outcome is unknown.
+    if (!request.isNewOperation || this.#operation.attempts.length > 0) {
+      const recorded = await this.#findRecordedOutcome(chain, current ?? deletedEnd(chain, now));
+      if (recorded) return recorded;
+    }
     const revision = current ? formatRevision(current.incarnation, current.n) : null;
     if (request.expectedRevision !== undefined && request.expectedRevision !== revision) {
       // Another process may have committed since.
@@ -160,11 +163,16 @@ export class CommitWriter {
       return { outcome: "revision-conflict", revision };
     }
     let base = current ?? (await this.#begin(chain, now));
-    base = await this.#raise(chain, base, now);
-    const upload = await this.#uploadTexts(chain, base, now);
+    const needed = this.#neededUntil(base, now);
+    if (needed > never(base.promisedUntil)) base = await this.#raise(chain, base, now, needed);
+    const { append, metadata, operationId } = request;
+    const texts = metadata ? [...append, metadata] : append;
+    const upload = fitsRow(texts, this.#log.capabilities.maxRowBytes, operationId)
+      ? undefined
+      : await this.#uploadTexts(chain, base, now, texts);
     if (upload) base = upload.base;
-    const planned = await this.#plan(chain, base, now, upload);
-    return await this.#insertCommit(chain, planned);
+    const planned = this.#plan(chain, base, now, upload);
+    return await this.#insertCommit(chain, planned instanceof Promise ? await planned : planned);
   }
 
   /**
@@ -173,9 +181,7 @@ export class CommitWriter {
    * @param current the end of an existing or deleted thread; undefined for an expired one.
    */
   async #findRecordedOutcome(chain: Chain, current: Head | undefined): Promise<CommitOutcome | undefined> {
-    const { operationId, digest, drop, isNewOperation } = this.#request;
-    // No row can have the id: this call has not sent one whose outcome is unknown.
-    if (isNewOperation && this.#operation.attempts.length === 0) return undefined;
+    const { operationId, digest, drop } = this.#request;
     let same: { readonly link: OperationLink; readonly after: Head } | undefined;
     if (current) {
       for (const link of chain.remembered()) {
@@ -311,15 +317,18 @@ export class CommitWriter {
     return Math.max(before, at + ttlMs + Math.max(ttlMs, RAISE_AHEAD_MS) + EXPIRY_MARGIN_MS);
   }
 
+  /** The time until which this commit needs its rows. */
+  #neededUntil(base: Head, now: number): number {
+    const { ttlMs } = this.#request;
+    return ttlMs === undefined ? Number.POSITIVE_INFINITY : Math.max(now, base.at) + ttlMs + EXPIRY_MARGIN_MS;
+  }
+
   /**
-   * Promises a later expiry if this commit needs it. First a row announces it, so that all later rows are kept as long.
+   * Promises a later expiry, which this commit needs. First a row announces it, so that all later rows are kept as long.
    * Then all needed rows are extended. The commit's row confirms it.
    */
-  async #raise(chain: Chain, base: Head, now: number): Promise<Head> {
-    const { ttlMs } = this.#request;
+  async #raise(chain: Chain, base: Head, now: number, needed: number): Promise<Head> {
     const at = Math.max(now, base.at);
-    const needed = ttlMs === undefined ? Number.POSITIVE_INFINITY : at + ttlMs + EXPIRY_MARGIN_MS;
-    if (needed <= never(base.promisedUntil)) return base;
     let raised = base;
     if (needed > never(base.keptUntil)) {
       const number = nextNumber(base);
@@ -344,16 +353,14 @@ export class CommitWriter {
     return { ...raised, promisedUntil: finite(until) };
   }
 
-  /** Inserts the texts, or the rest of them, as fragments if they do not fit into the commit's row. */
+  /** Inserts the texts, or the rest of them, as fragments, because they do not fit into the commit's row. */
   async #uploadTexts(
     chain: Chain,
     base: Head,
     now: number,
-  ): Promise<(NonNullable<PlanOptions["upload"]> & { readonly base: Head }) | undefined> {
-    const texts = [...this.#request.append, ...(this.#request.metadata ? [this.#request.metadata] : [])];
-    const { maxRowBytes } = this.#log.capabilities;
-    if (fitsRow(texts, maxRowBytes, this.#request.operationId)) return undefined;
-    const pieces = layOut(texts, maxRowBytes);
+    texts: readonly string[],
+  ): Promise<NonNullable<PlanOptions["upload"]> & { readonly base: Head }> {
+    const pieces = layOut(texts, this.#log.capabilities.maxRowBytes);
     let end = base;
     let own: Upload | undefined = base.uploads?.find(([token]) => token === this.#upload);
     const token = own?.[0] ?? newToken();
@@ -387,47 +394,72 @@ export class CommitWriter {
     return { token, fragments, base: end };
   }
 
-  async #plan(chain: Chain, base: Head, now: number, upload: PlanOptions["upload"]): Promise<PlannedRow> {
+  /** Plans the commit's row. Returns a promise only if rows must be read or amended first. */
+  #plan(
+    chain: Chain,
+    base: Head,
+    now: number,
+    upload: PlanOptions["upload"],
+  ): PlannedRow | Promise<PlannedRow> {
     const at = Math.max(now, base.at);
     const { ttlMs } = this.#request;
-    const options = {
+    const options: PlanOptions = {
       token: newToken(),
       at,
       expiresAt: ttlMs === undefined ? undefined : finite(at + ttlMs),
       keptUntil: base.keptUntil,
       promisedUntil: base.promisedUntil,
       upload,
+      collected: undefined,
     };
-    const plan = async (collected: PlanOptions["collected"]) => {
-      for (;;) {
-        try {
-          return planRow(chain, base, this.#request, { ...options, collected });
-        } catch (error) {
-          if (!(error instanceof NotLocated)) throw error;
-          await readTowards(this.#log, this.#stream, chain, error);
-        }
+    const dead = (base.blank?.length ?? 0) + (base.free?.length ?? 0);
+    if ((base.n + 1) % COLLECT_EVERY === 0 || dead > MAX_DEAD_ENTRIES)
+      return this.#planAndCollect(chain, base, options);
+    try {
+      return planRow(chain, base, this.#request, options);
+    } catch (error) {
+      if (!(error instanceof NotLocated)) throw error;
+      return this.#locateAndPlan(chain, base, options, error);
+    }
+  }
+
+  /** @param missing the message that the last plan needed. */
+  async #locateAndPlan(
+    chain: Chain,
+    base: Head,
+    options: PlanOptions,
+    missing?: NotLocated,
+  ): Promise<PlannedRow> {
+    for (let next = missing; ; ) {
+      if (next) await readTowards(this.#log, this.#stream, chain, next);
+      try {
+        return planRow(chain, base, this.#request, options);
+      } catch (error) {
+        if (!(error instanceof NotLocated)) throw error;
+        next = error;
       }
-    };
-    const { blank = [], free = [] } = base;
-    const isDue = (base.n + 1) % COLLECT_EVERY === 0 || blank.length + free.length > MAX_DEAD_ENTRIES;
-    const first = await plan(undefined);
-    if (!isDue) return first;
+    }
+  }
+
+  async #planAndCollect(chain: Chain, base: Head, options: PlanOptions): Promise<PlannedRow> {
+    // Locates what the plan needs before the amendments, so that a failure changes nothing.
+    await this.#locateAndPlan(chain, base, options);
     const oldest = chain.oldestRemembered() ?? nextNumber(base);
-    const { amendments, spent } = planCollection(base, oldest, at + FREED_MS);
+    const { amendments, spent } = planCollection(base, oldest, options.at + FREED_MS);
     await this.#amend(amendments);
-    return await plan({ spent });
+    return await this.#locateAndPlan(chain, base, { ...options, collected: { spent } });
   }
 
   async #insertCommit(chain: Chain, { head, texts }: PlannedRow): Promise<CommitOutcome> {
     const { digest, drop } = this.#request;
     const { attempts } = this.#operation;
+    const sent = momentOf(this.#clock);
     // Reads may have taken days.
-    this.#startOverUnlessRecent(this.#began);
+    if (!areClose(sent, this.#began)) throw new StartOver();
     const { number, token, incarnation, n } = head;
     const own: Attempt = { number, token, incarnation, n, digest, isLate: false };
     attempts.push(own);
-    const sent = momentOf(this.#clock);
-    const taken = await this.#insert(head, texts);
+    const taken = await insertHead(this.#log, this.#stream, head, texts);
     if (taken !== true) {
       // A client that sent the row twice may have been refused by its own row. Otherwise another writer's row has the
       // key.
@@ -476,7 +508,7 @@ export class CommitWriter {
   async #insertPlain(chain: Chain, head: Head, texts: readonly string[]): Promise<void> {
     this.#startOverUnlessRecent(this.#began);
     const sent = momentOf(this.#clock);
-    const taken = await this.#insert(head, texts);
+    const taken = await insertHead(this.#log, this.#stream, head, texts);
     if (taken !== true) this.#lose(chain, head.number, taken, sent);
     if (!isRecent(this.#clock, sent)) {
       if (texts.length > 0) {
@@ -504,10 +536,6 @@ export class CommitWriter {
     this.#isShown = taken !== false && isRecent(this.#clock, sent) && linkRow(chain, taken);
     if (this.#isShown) chain.learned = sent;
     throw new Lost();
-  }
-
-  async #insert(head: Head, texts: readonly string[]): Promise<boolean | LogRow> {
-    return await insertHead(this.#log, this.#stream, head, texts);
   }
 
   async #amend(amendments: readonly Amendment[]): Promise<void> {
@@ -539,8 +567,8 @@ function deletedEnd({ end }: Chain, now: number): Head | undefined {
   return end?.closed && end.n > 0 && now < never(end.expiresAt) ? end : undefined;
 }
 
-/** Inserts the row of a head. */
-export async function insertHead(
+/** Inserts the row of a head. Returns the log's promise directly: another promise would cost each commit a microtask. */
+export function insertHead(
   log: RecordLog,
   stream: string,
   head: Head,
@@ -550,7 +578,7 @@ export async function insertHead(
   if (!Number.isSafeInteger(number)) {
     throw new StoreError("CORRUPT", `log row ${number - 1} is damaged: no row can follow it`);
   }
-  return await log.insert(stream, { number, head: encodeHead(head), texts, expiresAt: expiryOf(head) });
+  return log.insert(stream, { number, head: encodeHead(head), texts, expiresAt: expiryOf(head) });
 }
 
 function nullable(time: number): number | null {
