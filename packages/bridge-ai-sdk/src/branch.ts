@@ -42,6 +42,6 @@ function forkPoint<UI extends UIMessage>(
   const index =
     id === undefined ? entries.findLastIndex(({ message }) => message.role === "user") : indexOf(id);
   const message = entries[index]?.message;
-  if (!message) throw new StoreError("NOT_FOUND", "chat: the chat has no message of this id");
+  if (!message) throw new StoreError("NOT_FOUND", "chat: the chat has no message with this id");
   return { at: message.role === "user" ? message.id : idBefore(index), change: { nothing: true } };
 }

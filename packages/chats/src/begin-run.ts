@@ -156,10 +156,13 @@ async function planChange<M extends Identified>(
   if ("nothing" in change) return undefined;
   const index = view.entries.findIndex(({ message }) => message.id === change.replace);
   const stored = view.entries[index];
-  if (!stored) throw new StoreError("NOT_FOUND", "begin: the chat has no message of this id");
+  if (!stored) throw new StoreError("NOT_FOUND", "begin: the chat has no message with this id");
   const message = change.with(stored.message);
   if (message === undefined)
-    throw new StoreError("CONFLICT", "begin: the message cannot be replaced as it is now");
+    throw new StoreError(
+      "CONFLICT",
+      "begin: the message has changed and can no longer be replaced; read the chat and try again",
+    );
   const { createdAt, status } = stored;
   return { entries: view.entries.with(index, newEntry(message, now, { createdAt, status })) };
 }

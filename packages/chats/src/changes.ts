@@ -48,7 +48,7 @@ export function appended<M extends Identified>(
     else if (!isSameMessage(found.message, message))
       throw new StoreError(
         "CONFLICT",
-        "append: the chat has another message of this id; use a new id, or upsert",
+        "append: the chat has another message with this id; use a new id, or upsert",
       );
   }
   return next.length === entries.length ? entries : next;
@@ -64,7 +64,7 @@ export function planAppend<M extends Identified>(
   const entries = appended(view, messages, now);
   if (entries === view.entries) return undefined;
   if (entries.slice(view.entries.length).some(({ message }) => message.id === head.run?.messageId))
-    throw new StoreError("CONFLICT", "append: a run is making the message of this id; use a new id");
+    throw new StoreError("CONFLICT", "append: a run is making the message with this id; use a new id");
   checkAfter("append", head, after);
   return { entries, isActive: true };
 }
@@ -121,7 +121,7 @@ export async function planDropAnswer<M extends Identified>(
       ? await view.findIndex(({ message }) => message.role === "user")
       : await indexOf("dropAnswer", view, messageId);
   const role = view.entries[index]?.message.role;
-  if (role === undefined) throw new StoreError("NOT_FOUND", "dropAnswer: the chat has no user's message");
+  if (role === undefined) throw new StoreError("NOT_FOUND", "dropAnswer: the chat has no user message");
   return keepTo(view, role === "user" || role === "system" ? index + 1 : index);
 }
 
@@ -133,6 +133,6 @@ function keepTo<M>({ entries }: ChatView<M>, end: number): Plan<M> | undefined {
 /** @throws StoreError `NOT_FOUND`. */
 async function indexOf<M extends Identified>(method: string, view: ChatView<M>, id: string): Promise<number> {
   const index = await view.findIndex((entry) => entry.message.id === id);
-  if (index < 0) throw new StoreError("NOT_FOUND", `${method}: the chat has no message of this id`);
+  if (index < 0) throw new StoreError("NOT_FOUND", `${method}: the chat has no message with this id`);
   return index;
 }

@@ -92,7 +92,7 @@ export async function commit<M extends Identified>(
   if (stores.metadataSize(value) > MAX_SUMMARY_BYTES)
     throw new StoreError(
       "TOO_LARGE",
-      `the title, the labels and the ids of the chat: at most 8 KiB encoded fit`,
+      "the title, the labels and the ids of the chat must take at most 8 KiB when encoded",
     );
   const { ttlMs } = stores.settings;
   const { incarnation, activeAt: order, writes: version } = head;

@@ -63,7 +63,10 @@ export async function copyChat<M extends Identified>(
       if (!(error instanceof OutdatedError)) throw error;
       attempt += 1;
       if (attempt > MAX_ATTEMPTS)
-        throw new StoreError("CONFLICT", `${method}: other writers were first ${attempt} times; try again`);
+        throw new StoreError(
+          "CONFLICT",
+          `${method}: other writers committed first ${attempt} times; try again`,
+        );
     }
     if (attempt > 1) await pauseAfter(attempt, signal);
     view = await ChatView.read<M>(stores, threadId, { signal });

@@ -37,7 +37,7 @@ export async function forkChat<M extends Identified>(
     expectedRevision !== undefined && expectedRevision !== revision
       ? new StoreError("CONFLICT", "fork: the chat is not at expectedRevision; read it and try again")
       : index < 0 && typeof at === "string"
-        ? new StoreError("NOT_FOUND", "fork: the chat has no message of this id")
+        ? new StoreError("NOT_FOUND", "fork: the chat has no message with this id")
         : undefined;
   if (problem) {
     // The fork may already exist under its operation id, and the chat may have changed since.

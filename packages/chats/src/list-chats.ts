@@ -46,6 +46,6 @@ export async function listChats<M extends Identified>(
     return { chats, ...(page.nextPageToken !== undefined && { cursor: page.nextPageToken }) };
   } catch (cause) {
     if (cursor === undefined || !StoreError.is(cause, "INVALID_ARGUMENT")) throw cause;
-    return invalid("list: cursor must be that of a page with the same filters");
+    return invalid("list: cursor must come from a page with the same filters");
   }
 }

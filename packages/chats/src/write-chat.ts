@@ -39,7 +39,10 @@ export async function writeChat<M extends Identified>(
     } catch (error) {
       if (!(error instanceof OutdatedError)) throw error;
       if (attempt >= MAX_ATTEMPTS)
-        throw new StoreError("CONFLICT", `${method}: other writers were first ${attempt} times; try again`);
+        throw new StoreError(
+          "CONFLICT",
+          `${method}: other writers committed first ${attempt} times; try again`,
+        );
     }
     await pauseAfter(attempt, signal);
   }
@@ -103,5 +106,5 @@ export function checkAfter(method: string, head: Head, after: string | null | un
 }
 
 export function takenId(method: string): StoreError {
-  return new StoreError("CONFLICT", `${method}: the id of the chat is taken; use another one`);
+  return new StoreError("CONFLICT", `${method}: this chat id is taken; use another one`);
 }
