@@ -1,37 +1,47 @@
 import { execFile } from "node:child_process";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { promisify } from "node:util";
+import { type RunningServer, startServer } from "@scrollback/conformance/servers";
 import { build as esbuild } from "esbuild";
 import { build as vite } from "vite";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 const run = promisify(execFile);
-const entry = join(import.meta.dirname, "bundled/program.ts");
+const root = join(import.meta.dirname, "..");
 
-/** Each bundler writes one file with the program and all packages, except Node's modules. */
-const bundlers: Record<string, (folder: string) => Promise<string>> = {
-  esbuild: async (folder) => {
+/** The command's option of docs/how-to/bundlers.md. */
+async function documentedBanner(): Promise<string> {
+  const page = await readFile(join(root, "docs/how-to/bundlers.md"), "utf8");
+  const [, banner] = /--banner:js='([^']+)'/.exec(page) ?? [];
+  return banner ?? expect.unreachable("the page has no banner");
+}
+
+/** Each bundler writes one file with a program and all packages, except Node's modules. */
+const bundlers: Record<string, (program: string, folder: string) => Promise<string>> = {
+  esbuild: async (program, folder) => {
     const outfile = join(folder, "esbuild.mjs");
     await esbuild({
-      entryPoints: [entry],
+      entryPoints: [program],
       outfile,
       bundle: true,
       platform: "node",
       format: "esm",
+      target: "node22",
+      banner: { js: await documentedBanner() },
       logLevel: "error",
     });
     return outfile;
   },
-  "Vite SSR": async (folder) => {
+  "Vite SSR": async (program, folder) => {
     const output = { entryFileNames: "vite.mjs" };
     await vite({
       configFile: false,
-      logLevel: "warn",
+      logLevel: "error",
       root: import.meta.dirname,
       build: {
-        ssr: entry,
+        ssr: program,
         outDir: folder,
         emptyOutDir: false,
         target: "node22",
@@ -43,27 +53,48 @@ const bundlers: Record<string, (folder: string) => Promise<string>> = {
   },
 };
 
+const networked = ["redis", "mongodb", "dynamodb", "postgres"] as const;
+const servers = new Map<string, RunningServer>();
+beforeAll(async () => {
+  await Promise.all(networked.map(async (name) => servers.set(name, await startServer(name))));
+});
+afterAll(() => Promise.all([...servers.values()].map((server) => server.stop())));
+
+function urlOn(name: (typeof networked)[number]): string {
+  const url = servers.get(name)?.url ?? "";
+  return name === "dynamodb" ? `dynamodb://bundled?region=eu-central-1&endpoint=${url}` : url;
+}
+
 describe.each(Object.entries(bundlers))("bundled by %s, without installed packages", (_, bundle) => {
   let folder = "";
-  let file = "";
+  const files = new Map<string, string>();
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), "scrollback-bundle-"));
-    file = await bundle(folder);
+    for (const program of ["program.ts", "every-adapter.ts"]) {
+      const own = join(folder, basename(program, ".ts"));
+      files.set(program, await bundle(join(import.meta.dirname, "bundled", program), own));
+    }
   });
   afterAll(() => rm(folder, { recursive: true, force: true }));
-  const outputOf = async (...args: string[]) => {
-    const { stdout } = await run(process.execPath, [file, ...args], { cwd: folder });
+  const outputOf = async (program: string, ...args: string[]) => {
+    // DynamoDB's client signs its requests with these, also for a local server.
+    const env = { ...process.env, AWS_ACCESS_KEY_ID: "none", AWS_SECRET_ACCESS_KEY: "none" };
+    const { stdout } = await run(process.execPath, [files.get(program) ?? "", ...args], { cwd: folder, env });
     return stdout.trim();
   };
 
   test("openStores uses the given adapter", async () => {
-    expect(await outputOf("adapters")).toBe("Hello from a bundle");
+    expect(await outputOf("program.ts", "adapters")).toBe("Hello from a bundle");
   });
 
   test("openStores says how to pass an adapter that it would have to load", async () => {
-    expect(await outputOf()).toBe(
+    expect(await outputOf("program.ts")).toBe(
       "openStores: @scrollback/store-sqlite was not found; run: npm install @scrollback/store-sqlite; " +
         'or, in a bundled program, give it: openStores(url, { adapters: { "sqlite": createSqliteStores } })',
     );
+  });
+
+  test.each(networked)("the adapter of %s works, with its client in the same file", async (name) => {
+    expect(await outputOf("every-adapter.ts", urlOn(name))).toBe(`Hello from ${name}`);
   });
 });

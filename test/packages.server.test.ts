@@ -78,9 +78,6 @@ describe.each(Object.keys(folders) as PackageName[])("%s", (name) => {
     expect(others.sort()).toEqual(name === "@scrollback/conformance" ? exampleFiles : []);
     const unwanted = /tsbuildinfo|(?<!^dist\/example\/.*)\.test\.|node_modules/;
     expect(files.filter((file) => unwanted.test(file))).toEqual([]);
-    for (const file of files.filter((path) => path.endsWith(".lua") && path.startsWith("src/"))) {
-      expect(files).toContain(file.replace(/^src/, "dist"));
-    }
   });
 
   test("passes publint and are-the-types-wrong", async () => {

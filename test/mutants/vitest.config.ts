@@ -4,20 +4,16 @@ import { type SourceMutant, sourceMutants, titleOf } from "./source-mutants.ts";
 
 const root = join(import.meta.dirname, "../..");
 
-/** Applies a mutant when the source is loaded. A Lua script is read from its file, so the mutant changes the reading code. */
+/** Applies a mutant when the source is loaded. */
 function mutate({ file, from, to }: SourceMutant): Plugin {
-  const isScript = file.endsWith(".lua");
-  const loaded = join(root, "packages", isScript ? "store-redis/src/scripts.ts" : file);
-  const [before, after] = isScript
-    ? ['"utf8");', `"utf8").replace(${JSON.stringify(from)}, () => ${JSON.stringify(to)});`]
-    : [from, to];
+  const loaded = join(root, "packages", file);
   return {
     name: "mutate",
     enforce: "pre",
     transform(code, id) {
       if (id.split("?")[0] !== loaded) return undefined;
-      if (code.split(before).length !== 2) throw new Error(`${file} has no such line, or several: ${before}`);
-      return { code: code.replace(before, () => after), map: null };
+      if (code.split(from).length !== 2) throw new Error(`${file} has no such text, or several: ${from}`);
+      return { code: code.replace(from, () => to), map: null };
     },
   };
 }

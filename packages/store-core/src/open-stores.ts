@@ -17,7 +17,8 @@ export type Adapter<M = ChatMessage> = (
 export interface OpenOptions<M = ChatMessage> extends StoreOptions<M> {
   /**
    * Adapters by URL scheme, without the colon. They take precedence over adapters that are loaded on demand. Use them for
-   * third-party adapters, and in bundled programs, which cannot load packages on demand. Default: none.
+   * third-party adapters, and in bundled programs, which cannot load packages on demand. An adapter for one of `postgres` and
+   * `postgresql`, `redis` and `rediss`, or `mongodb` and `mongodb+srv` also opens the other. Default: none.
    */
   adapters?: Readonly<Record<string, Adapter<NoInfer<M>>>>;
 }
@@ -100,9 +101,11 @@ export async function openStores(url: string, options: OpenOptions = {}): Promis
   checkOptions("openStores", options, openOptionChecks);
   const { adapters = {}, ...storeOptions } = options;
   const scheme = (typeof url === "string" && /^([a-z][a-z0-9+.-]*):/.exec(url)?.[1]) || "";
-  if (Object.hasOwn(adapters, scheme)) return adapters[scheme]?.({ url, ...storeOptions }) as StoreFactory;
-  if (scheme === "memory") return createMemoryStores(storeOptions);
   const adapter = Object.hasOwn(packages, scheme) ? packages[scheme] : undefined;
+  const isSame = (other: string) => adapter !== undefined && packages[other] === adapter;
+  const name = Object.hasOwn(adapters, scheme) ? scheme : Object.keys(adapters).find(isSame);
+  if (name !== undefined) return adapters[name]?.({ url, ...storeOptions }) as StoreFactory;
+  if (scheme === "memory") return createMemoryStores(storeOptions);
   if (!adapter) {
     const known = ["memory", ...Object.keys(packages), ...Object.keys(adapters)];
     return invalid(`openStores: url must begin with ${known.map((one) => `${one}:`).join(", ")}`);

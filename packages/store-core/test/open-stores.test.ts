@@ -26,6 +26,16 @@ test("given adapters open their schemes, and take precedence over loaded ones", 
   }
 });
 
+test("an adapter opens both schemes of its database, unless the other one has an adapter", async () => {
+  const named = (maxMessages: number) => () => createMemoryStores({ maxMessages });
+  const adapters = { postgresql: named(1), redis: named(2), "mongodb+srv": named(3), mongodb: named(4) };
+  const opened = async (url: string) => (await openStores(url, { adapters })).settings.maxMessages;
+  expect(await opened("postgres://localhost/chats")).toBe(1);
+  expect(await opened("rediss://localhost")).toBe(2);
+  expect(await opened("mongodb+srv://localhost/chats")).toBe(3);
+  expect(await opened("mongodb://localhost/chats")).toBe(4);
+});
+
 test("an unknown scheme is refused with the list of known ones", async () => {
   const adapters = { postgres: () => createMemoryStores() };
   for (const url of ["mysql://host", "constructor:", "postgres", "toString:"]) {

@@ -14,6 +14,10 @@ const otherTable = unsupported(
 const encoding = unsupported(
   "the database cannot hold a character of the message; its encoding must be UTF8: create it with ENCODING 'UTF8'",
 );
+/** Also found by `setup()`, which does not write to an existing table. */
+export const readOnly = retryable(
+  "the server is read-only: a standby, or default_transaction_read_only; url or client must lead to the primary",
+);
 const noTls = permanent("the server does not speak TLS; name its TLS port, or set sslmode in url");
 const clientLost = permanent(
   "client: the given Client has lost its connection or was ended; use a Pool, which reconnects",
@@ -25,9 +29,7 @@ const errorsBySqlState: Readonly<Record<string, ErrorClassification>> = {
   "0A000": unsupported("the server cannot do what the stores need; see cause"), // feature_not_supported
   "22021": encoding, // character_not_in_repertoire
   "22P05": encoding, // untranslatable_character
-  "25006": retryable(
-    "the server is read-only: a standby, or default_transaction_read_only; url or client must lead to the primary",
-  ), // read_only_sql_transaction
+  "25006": readOnly, // read_only_sql_transaction
   "25P02": permanent("client: the given Client is in a failed transaction; end the transaction"), // in_failed_sql_transaction
   "28000": login, // invalid_authorization_specification
   "28P01": login, // invalid_password

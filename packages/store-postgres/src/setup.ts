@@ -1,5 +1,5 @@
 import { type ErrorClassification, StoreError } from "@scrollback/store-core";
-import { isCreatedMeanwhile } from "./errors.ts";
+import { isCreatedMeanwhile, readOnly } from "./errors.ts";
 
 /** Quotes an SQL identifier. */
 export function quote(name: string): string {
@@ -35,8 +35,8 @@ export function sweepStatement(schema: string | undefined, tableName: string): s
   return `DELETE FROM ${qualified(schema, tableName)} WHERE expires_at < extract(epoch FROM now()) * 1000;`;
 }
 
-/** Reads the privileges and the encoding. $1 is the quoted name of the table. */
-const look = `SELECT getdatabaseencoding() AS encoding, t.id IS NOT NULL AS is_there,
+/** Reads the privileges, the encoding and whether the server accepts writes. $1 is the quoted name of the table. */
+const look = `SELECT getdatabaseencoding() AS encoding, current_setting('transaction_read_only') AS read_only, t.id IS NOT NULL AS is_there,
   t.id IS NULL OR has_table_privilege(t.id, 'SELECT') AND has_table_privilege(t.id, 'INSERT') AND has_table_privilege(t.id, 'UPDATE') AS is_allowed
 FROM (SELECT to_regclass($1)::oid AS id) AS t`;
 
@@ -56,8 +56,9 @@ export type Send = (text: string, values?: unknown[]) => Promise<readonly (reado
 /** Creates a missing table. For an existing table it needs no privilege to create one. */
 export async function createTable(send: Send, schema: string | undefined, tableName: string): Promise<void> {
   const isThere = async () => {
-    const [[encoding, found, allowed] = []] = await send(look, [qualified(schema, tableName)]);
+    const [[encoding, isReadOnly, found, allowed] = []] = await send(look, [qualified(schema, tableName)]);
     if (encoding !== "UTF8") throw refusal(wrongEncoding);
+    if (isReadOnly === "on") throw refusal(readOnly);
     if (allowed !== true) throw refusal(notAllowed);
     return found === true;
   };
@@ -69,6 +70,6 @@ export async function createTable(send: Send, schema: string | undefined, tableN
   }
 }
 
-function refusal({ code, message }: ErrorClassification): StoreError {
-  return new StoreError(code, message);
+function refusal({ code, message, retryable = false }: ErrorClassification): StoreError {
+  return new StoreError(code, message, { retryable });
 }

@@ -54,6 +54,18 @@ describe("setup", () => {
     expect(await stores.open("a").listMessages()).toEqual(users(3));
   });
 
+  test("fails on a read-only server, also where the table exists", async () => {
+    const table = await ownTable();
+    const url = new URL(table.url);
+    url.searchParams.set("options", "-c default_transaction_read_only=on");
+    await using stores = createPostgresStores({ ...optionsOf(table), url: url.href });
+    expect(await rejection(stores.setup())).toMatchObject({
+      code: "UNAVAILABLE",
+      retryable: true,
+      message: expect.stringContaining("the server is read-only"),
+    });
+  });
+
   test("can run concurrently from several clients", async () => {
     const table = await ownTable(() => "");
     const all = Array.from({ length: 6 }, () => createPostgresStores(optionsOf(table)));

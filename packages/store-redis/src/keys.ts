@@ -41,7 +41,7 @@ export function threadIdOf(prefix: string, messages: string): string {
   return id.replace(/%(?:25|7B|7D)/g, decodeURIComponent);
 }
 
-/** The content of a thread's footer. `commit.lua` writes it and documents its format. */
+/** The content of a thread's footer. `commit.ts` writes it and documents its format. */
 export interface Footer {
   readonly revision: Revision;
   readonly bounds: SequenceBounds;

@@ -50,7 +50,7 @@ interface Found {
   readonly meta?: { readonly revision: string | null; readonly metadata: string | null };
 }
 
-/** The driver for Redis. A thread is a list and a hash; a commit or deletion is one script. `commit.lua` has the layout. */
+/** The driver for Redis. A thread is a list and a hash; a commit or deletion is one script. `commit.ts` has the layout. */
 export class RedisDriver implements Driver {
   readonly capabilities: DriverCapabilities = capabilities;
   readonly target: DriverTarget | undefined;
@@ -212,7 +212,7 @@ export class RedisDriver implements Driver {
   }
 }
 
-/** The arguments of `commit.lua`. */
+/** The arguments of `commit.ts`. */
 function argumentsOf(request: CommitRequest): string[] {
   const { operationId, digest, newIncarnation, expectedRevision, drop, append, metadata } = request;
   const { maxMessages = 0, trimming, ttlMs = 0, createdAt, updatedAt } = request;

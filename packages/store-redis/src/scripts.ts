@@ -1,22 +1,23 @@
 import { createHash } from "node:crypto";
-import { readFileSync } from "node:fs";
 import type { RedisClient } from "./options.ts";
+import { commitLua } from "./scripts/commit.ts";
+import { deleteLua } from "./scripts/delete.ts";
+import { readRangeLua } from "./scripts/read-range.ts";
 
-/** A script from its file. The comment at the top of the file documents arguments and replies. */
+/** A script. The comment at the top of its text documents arguments and replies. */
 export interface Script {
   readonly lua: string;
   /** The SHA-1 digest of the text, by which a server caches it. */
   readonly digest: string;
 }
 
-function load(file: string): Script {
-  const lua = readFileSync(new URL(`./scripts/${file}.lua`, import.meta.url), "utf8");
+function script(lua: string): Script {
   return { lua, digest: createHash("sha1").update(lua).digest("hex") };
 }
 
-export const commitScript = load("commit");
-export const deleteScript = load("delete");
-export const readRangeScript = load("read-range");
+export const commitScript = script(commitLua);
+export const deleteScript = script(deleteLua);
+export const readRangeScript = script(readRangeLua);
 
 /**
  * Runs a script with its keys and arguments: by its digest, or by its text if the server does not have it, which takes one

@@ -1,6 +1,6 @@
--- One atomic deletion: removes both keys of the thread, and remembers for a limited time the outcomes that a retry needs.
+export const deleteLua = `-- One atomic deletion: removes both keys of the thread, and remembers for a limited time the outcomes that a retry needs.
 --
--- KEYS   1  messages, 2  meta: see commit.lua
+-- KEYS   1  messages, 2  meta: see commit.ts
 --        3  deleted: a hash of at = the time of the newest deletion, delete:<operation id> = <time> of each deletion, and
 --           op:<operation id> = <revision> <digest> <time> of the deleted threads; it expires REMEMBERED_MS after the newest
 --           deletion
@@ -71,3 +71,4 @@ for from = 1, #remembered, AT_ONCE do
 end
 call('PEXPIREAT', DELETED, now + REMEMBERED_MS)
 return 'deleted '
+`;

@@ -1,4 +1,4 @@
--- One atomic commit: drop, append, set the metadata, trim, remember the operation, set the expiry.
+export const commitLua = `-- One atomic commit: drop, append, set the metadata, trim, remember the operation, set the expiry.
 --
 -- KEYS   1  messages: a list of the thread's records, oldest first, followed by its footer
 --        2  meta: a hash of revision, metadata, op:<operation id> = <commit number> <digest>, and
@@ -150,7 +150,7 @@ if resultsOnly > kept then
   resultsOnly = kept
 end
 
--- Trim, like `trim` in store-core's trimming.ts.
+-- Trim, like trim in store-core's trimming.ts.
 local maxMessages = tonumber(ARGV[4]) or -tonumber(string.sub(ARGV[4], 2))
 local count = next - first + (pinned > 0 and 1 or 0)
 if maxMessages < 0 and count > -maxMessages then
@@ -289,3 +289,4 @@ elseif wasExpiring then
   call('PERSIST', META)
 end
 return 'committed ' .. newRevision
+`;
