@@ -214,6 +214,11 @@ describe("a valid history", () => {
       { threadId: "thread", ttlMs: 100 },
     ],
     ["an applied commit that was denied when retried too late", denied(REMEMBERED_OPERATIONS + 2)],
+    [
+      "an applied commit that was denied when retried after the thread had expired",
+      denied(3).read(5_001, 5_002, null, []),
+      { threadId: "thread", ttlMs: 4_000 },
+    ],
     ["an operation whose id was forgotten before the retry", forgotten(REMEMBERED_OPERATIONS + 1)],
   ])("%s", (_, made, settings) => {
     expect(made.explained(settings)).toEqual([]);
@@ -401,6 +406,12 @@ describe("an invalid history is detected", () => {
       history().add(0, 1, "ua", rev(1)).add(2, 3, "ub", rev(3)).read(4, 5, rev(3), ["ua", "ub"]),
     ],
     ["an applied commit that was denied under a remembered id", "C17", denied(60)],
+    [
+      "an applied commit that was denied before the thread had expired",
+      "C17",
+      denied(3).read(7_000, 7_001, null, []),
+      { threadId: "thread", ttlMs: 6_000 },
+    ],
     [
       "a refused commit that was applied",
       "C17",

@@ -181,7 +181,7 @@ class Filling {
     const timeline = this.#timeline;
     const used = this.#usedAt.get(operation);
     if (operation.isDenied) {
-      const latest = Math.min(this.#bounds.reachableBy(operation.until), timeline.revisions.length - 1);
+      const latest = timeline.reachableSlot(this.#bounds.reachableBy(operation.until), operation.until);
       return used === undefined && timeline.isForgottenBetween(slot, latest);
     }
     const places = [...operation.revisions.keys()].map((revision) => timeline.slotOf(revision));

@@ -28,6 +28,8 @@ export class Timeline {
   readonly #slots = new Map<string, number>();
   /** The slots without a thread: after each incarnation, and the first slot, before any. */
   readonly gaps: number[] = [0];
+  /** By slot without a thread: the time before which the thread of before had not expired. */
+  readonly #expiries = new Map<number, number>();
 
   constructor(seen: readonly Sighting[], thread: ObservedThread) {
     const incarnations = new Map<string, Incarnation>();
@@ -46,12 +48,13 @@ export class Timeline {
         by: Math.min(sighting.returned, known?.by ?? sighting.returned),
       });
     }
-    for (const { incarnation, newest } of inOrder([...incarnations.values()])) {
+    for (const { incarnation, newest, until } of inOrder([...incarnations.values()])) {
       for (let number = 1; number <= newest; number++) {
         this.#slots.set(`${incarnation}.${number}`, this.revisions.length);
         this.revisions.push(`${incarnation}.${number}`);
       }
       this.gaps.push(this.revisions.length);
+      this.#expiries.set(this.revisions.length, until);
       this.revisions.push(null);
     }
   }
@@ -72,7 +75,13 @@ export class Timeline {
 
   /** Whether an operation id that was used at a slot may be forgotten at a later slot: by many commits or by expiry. */
   isForgottenBetween(slot: number, later: number): boolean {
-    return later - slot > REMEMBERED_OPERATIONS || this.gapFrom(slot) < later;
+    return later - slot > REMEMBERED_OPERATIONS || this.gapFrom(slot) <= later;
+  }
+
+  /** The last slot up to another one, which may be infinite, that may have been reached at a moment. */
+  reachableSlot(highest: number, time: number): number {
+    const slot = Math.min(highest, this.revisions.length - 1);
+    return (this.#expiries.get(slot) ?? 0) > time ? slot - 1 : slot;
   }
 
   isGap(slot: number): boolean {
