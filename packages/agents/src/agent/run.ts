@@ -299,6 +299,7 @@ export class Run {
 
 /** The error of an aborted run, for any failure that the abort caused. */
 export function abortedError(signal: AbortSignal): StoreError {
-  const problem = "signal: the run was aborted; its input stays stored, and the steps that were finished";
+  const problem =
+    "signal: the run was aborted; its input and the steps that were finished stay stored, and partial text with persistPartial";
   return new StoreError("ABORTED", problem, { cause: signal.reason });
 }
