@@ -2,6 +2,7 @@ import {
   type ChatMessage,
   createMemoryStores,
   createStores,
+  StoreError,
   type StoreFactory,
 } from "@scrollback/store-core";
 import { beforeEach, describe, expect, test } from "vitest";
@@ -117,6 +118,68 @@ describe.each(both)('%s, persist "%s"', (way, persist) => {
       "assistant: [tool-call]",
       "tool: [tool-result]",
     ]);
+  });
+
+  test("a retry whose answer was stored without a reply returns that answer, and asks no model", async () => {
+    const driver = new WatchedDriver();
+    driver.isRepeated = false;
+    const lossy = createStores(driver);
+    const weather = weatherTools();
+    let calls = 0;
+    const model = scripted(async () => {
+      calls += 1;
+      if (calls === 1) return weatherCall("Ghent");
+      if (calls === 2) driver.repliesToLose = 1;
+      return "21 degrees.";
+    });
+    const agent = new ChatAgent({ model, tools: weather.tools, persist });
+    const input: ChatMessage = { id: "u1", role: "user", content: "How warm?" };
+    const failed = await failureOf(
+      runIt(agent, [input], { thread: agent.getNewThread({ messageStore: lossy.open("t") }) }),
+    );
+    expect(StoreError.is(failed, "UNAVAILABLE")).toBe(true);
+    const stored = await lossy.open("t").listMessages();
+    expect(lines(stored)).toEqual([
+      "user: How warm?",
+      "assistant: [tool-call]",
+      "tool: [tool-result]",
+      "assistant: 21 degrees.",
+    ]);
+    const thread = agent.getNewThread({ messageStore: lossy.open("t") });
+    const result = await runIt(agent, [input], { thread });
+    if (result) {
+      expect(result).toMatchObject({ text: "21 degrees.", finishReason: "stop", usage: { totalTokens: 0 } });
+      expect(lines(result.messages as ChatMessage[])).toEqual(lines(stored.slice(1)));
+    }
+    const deltas: string[] = [];
+    for await (const part of agent.runStream([input], { thread }))
+      if (part.type === "text-delta") deltas.push(part.text);
+    expect(deltas.join("")).toBe("21 degrees.");
+    expect(await lossy.open("t").listMessages()).toEqual(stored);
+    expect([calls, weather.asked]).toEqual([2, ["Ghent"]]);
+    expect(await runIt(agent, "And tomorrow?", { thread }).then(() => calls)).toBe(3);
+  });
+
+  test("a retry with ids after another run's turn doubles nothing, and the model gets the input last", async () => {
+    const turns: (() => Promise<string>)[] = [
+      async () => {
+        await runIt(agent, { id: "a", role: "user", content: "A" }, { thread: "t" });
+        return "too late";
+      },
+      async () => "to A",
+      async () => "to B",
+    ];
+    const model = scripted(async () => (await turns.shift()?.()) ?? "too often");
+    const agent = new ChatAgent({ model, persist, stores });
+    const input: ChatMessage = { id: "b", role: "user", content: "B" };
+    const error = await failureOf(runIt(agent, input, { thread: "t" }));
+    expect(StoreError.is(error, "CONFLICT")).toBe(true);
+    expect((error as Error).message).toContain(
+      "the input stays stored, run again with messages of the same ids",
+    );
+    await runIt(agent, input, { thread: "t" });
+    expect(asked(model)).toEqual(["user: A", "assistant: to A", "user: B"]);
+    expect(await listOf("t")).toEqual(["user: B", "user: A", "assistant: to A", "assistant: to B"]);
   });
 
   test("the same text in a new turn or under another id is another message", async () => {

@@ -111,7 +111,8 @@ export class ChatAgent implements AsyncDisposable {
   /**
    * Stores the input in the thread, asks the model, lets it use its tools, and stores the answer after the input. An input
    * that an earlier run stored without an answer is not stored again. A failed run can be retried with the same input or
-   * with none; it continues from the last finished step.
+   * with none; it continues from the last finished step. If the thread has the answer to an input whose messages all have
+   * ids, that answer is returned, and no model is asked.
    *
    * @throws StoreError `INVALID_ARGUMENT`, `CONFLICT` when another run was on the thread, `ABORTED`, and the store's
    *   errors. Errors of the model and of context providers are rethrown unchanged. The input and the finished steps stay

@@ -19,6 +19,7 @@ import type { Conversation } from "../thread/conversation.ts";
 import { isWhole } from "./exchange.ts";
 import { type ResponseMessage, toModelMessages, withoutUndefined } from "./model-messages.ts";
 import type { ChatAgentOptions, OnConflict, Persist } from "./options.ts";
+import { storedAnswer } from "./stored-answer.ts";
 import type { StreamProgress } from "./stream-progress.ts";
 import { partialAnswer, turnOf } from "./turn.ts";
 
@@ -96,6 +97,8 @@ export class Run {
   readonly #whole = new Map<number, readonly ResponseMessage[]>();
   /** The text of an answer that the provider ended with an error. */
   #failedText = "";
+  /** The answer that an earlier run with this input has stored. */
+  #answer: readonly ChatMessage[] | undefined;
 
   /** @throws StoreError `CONFLICT` when another run holds the thread. */
   constructor(request: RunRequest) {
@@ -124,12 +127,13 @@ export class Run {
   async #prepare(): Promise<ModelCall> {
     const { agent, conversation, input, signal } = this.#request;
     const history = await this.#history();
-    const { earlier, open, isStored } = turnOf(history, input, conversation !== undefined);
+    const { earlier, open, isStored, answer } = turnOf(history, input, conversation !== undefined);
     // The caller has already received `ABORTED`.
     if (signal?.aborted) throw abortedError(signal);
     if (!isStored) await this.#write(input);
-    this.#canWrite = true;
+    this.#canWrite = answer === undefined;
     await conversation?.announce();
+    if (answer) return this.#repeat(answer);
     await this.#invocations.ask(input);
     const seen = agent.reducer && conversation && earlier.length > 0 ? await this.#reduce(earlier) : earlier;
     const messages = toModelMessages([...seen, ...this.#invocations.messages, ...open]);
@@ -157,6 +161,19 @@ export class Run {
         if (finishReason !== "error")
           this.#noteStep(stepNumber + 1, [...this.#responses, ...response.messages]);
       },
+    };
+  }
+
+  #repeat(answer: readonly ChatMessage[]): ModelCall {
+    this.#answer = answer;
+    return {
+      model: storedAnswer(answer),
+      // The AI SDK requires a message; nobody reads it.
+      messages: [{ role: "user", content: "" }],
+      allowSystemInMessages: true,
+      stopWhen: isStepCount(1),
+      prepareStep: async () => undefined,
+      onStepEnd: () => {},
     };
   }
 
@@ -214,9 +231,11 @@ export class Run {
       this.#failedText = text;
       throw new StoreError("UNAVAILABLE", "model: the provider ended its answer with an error");
     }
-    const response = withoutUndefined(messages);
+    const response = this.#answer
+      ? (toModelMessages(this.#answer) as ResponseMessage[])
+      : withoutUndefined(messages);
     if (this.#isKeptByService) await this.#receiveId(lastStep);
-    else await this.#store(response);
+    else if (!this.#answer) await this.#store(response);
     await this.#invocations.tell({ request: [...input], response });
     return { text, messages: response, finishReason, usage };
   }
@@ -249,6 +268,7 @@ export class Run {
     const { conversation, onConflict } = this.#request;
     if (!conversation || this.#isKeptByService || added.length === 0) return;
     const isChecked = onConflict === "fail" && this.#revision !== undefined;
+    const isInputStored = this.#canWrite;
     this.#writes += 1;
     this.#canWrite = false;
     try {
@@ -259,8 +279,10 @@ export class Run {
       this.#canWrite = true;
     } catch (error) {
       if (!isChecked || !StoreError.is(error, "CONFLICT")) throw error;
-      const problem =
-        "thread: another writer changed it since this run read it; nothing was added, run again";
+      const kept = isInputStored
+        ? "the input stays stored, run again with messages of the same ids"
+        : "nothing was added, run again";
+      const problem = `thread: another writer changed it since this run read it; ${kept}`;
       throw new StoreError("CONFLICT", problem, { cause: error });
     }
   }

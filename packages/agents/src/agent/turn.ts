@@ -13,6 +13,8 @@ export interface Turn {
   readonly open: readonly ChatMessage[];
   /** Whether the history already holds the input, because an earlier run stored it and did not finish. */
   readonly isStored: boolean;
+  /** The answer to the input in the history: an earlier run finished, but its caller did not learn of it. */
+  readonly answer?: readonly ChatMessage[];
 }
 
 /** @param isStorable whether the input is stored at all, so that the history may hold it. */
@@ -28,6 +30,8 @@ export function turnOf(
   const last = shown.at(-1);
   const unanswered = last && isPartial(last) ? shown.slice(0, -1) : shown;
   const start = isStorable ? startOf(input, unanswered) : undefined;
+  const earlierTurn = isStorable && start === undefined ? findById(input, unanswered) : undefined;
+  if (earlierTurn) return earlierTurn;
   const isStored = start !== undefined;
   const before = isStored ? unanswered.slice(0, start) : input.length === 0 ? unanswered : shown;
   const { earlier, open } = splitOpenExchange(before, input);
@@ -44,6 +48,27 @@ function startOf(input: readonly ChatMessage[], history: readonly ChatMessage[])
     if (input.every((message, index) => isSame(message, history[start + index]))) return start;
   }
   return undefined;
+}
+
+/**
+ * The turn of an input whose messages are in the history by their ids, and followed by messages. If its steps have no answer, the
+ * model gets it after the other messages.
+ */
+function findById(input: readonly ChatMessage[], history: readonly ChatMessage[]): Turn | undefined {
+  if (input.length === 0 || input.some(({ id }) => id === undefined)) return undefined;
+  const start = history.findIndex((_, from) =>
+    input.every(({ id }, index) => id === history[from + index]?.id),
+  );
+  if (start === -1) return undefined;
+  const after = start + input.length;
+  const next = history.findIndex(
+    ({ role }, index) => index >= after && role !== "assistant" && role !== "tool",
+  );
+  const end = next === -1 ? history.length : next;
+  const steps = history.slice(after, end).filter((message) => !isPartial(message));
+  const [earlier, open] = [history.toSpliced(start, end - start), [...input, ...steps]];
+  const isAnswered = steps.at(-1)?.role === "assistant";
+  return { earlier, open, isStored: true, ...(isAnswered && { answer: steps }) };
 }
 
 /** Compares ids if both messages have one, so that the same text can occur twice. */
