@@ -1,7 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { StoreError } from "../src/index.ts";
-import { decodeHead, decodeRowContents, encodeHead, type Head } from "../src/record-log/format.ts";
+import {
+  decodeHead,
+  decodePlainContents,
+  decodeRowContents,
+  encodeHead,
+  type Head,
+} from "../src/record-log/format.ts";
 import { FIRST_ROW } from "../src/record-log/record-log.ts";
 
 const NUMBER = FIRST_ROW + 10_000;
@@ -61,6 +67,17 @@ describe("a head's description of the messages in its row", () => {
       }),
       { numRuns: 1_000 },
     );
+  });
+
+  test("is looked for in linear time, also in a damaged head of 2 MB", () => {
+    const pieces = ['"i":"a",', '"s":1,"k":"', '"i":"a","s":1,'];
+    for (const piece of pieces) {
+      const text = `{"v":1,"t":"t",${piece.repeat(2_000_000 / piece.length)}`;
+      const start = performance.now();
+      expect(() => decodeRowContents(NUMBER, text)).toThrow("not JSON");
+      expect(decodePlainContents(NUMBER, text)).toBeUndefined();
+      expect(performance.now() - start).toBeLessThan(2_000);
+    }
   });
 
   test.each([

@@ -209,14 +209,17 @@ function keyOf(name: keyof Fields): string {
   return `"${headFields[name].key}":`;
 }
 
+const versionMark = `{"v":${FORMAT_VERSION},`;
+const incarnationMark = `,${keyOf("incarnation")}"`;
+const startMark = `,${keyOf("start")}`;
 /**
- * The start of the most frequent head: of a commit without fragments, as the encoder writes it. Text that looks like a key is a
- * key: quotes within a string are escaped, and no field is an object.
+ * The messages of the most frequent head, a commit without fragments, as the encoder writes it. Sticky: it matches at one position
+ * only, because a search in a damaged head could take quadratic time.
  */
-const plainStart = new RegExp(
-  `^\\{"v":${FORMAT_VERSION},.*?,${keyOf("incarnation")}"([^"\\\\]+)",.*?,${keyOf("start")}(\\d+),` +
-    `${keyOf("kinds")}"([suot]*)",(${keyOf("setsMetadata")}1,)?(?:${keyOf("back")}(\\d+),)?` +
-    `${keyOf("bounds")}\\[(\\d+),(\\d+)\\]`,
+const plainMessages = new RegExp(
+  `${startMark}(\\d+),${keyOf("kinds")}"([suot]*)",(${keyOf("setsMetadata")}1,)?` +
+    `(?:${keyOf("back")}(\\d+),)?${keyOf("bounds")}\\[(\\d+),(\\d+)\\]`,
+  "y",
 );
 const uploadsMark = `,${keyOf("uploads")}`;
 
@@ -225,9 +228,16 @@ const uploadsMark = `,${keyOf("uploads")}`;
  * Ignores uploads. Undefined for any other head, and if the fields contradict each other.
  */
 export function decodePlainContents(number: number, text: string): ContentsHead | undefined {
-  const match = plainStart.exec(text);
-  if (!match) return undefined;
-  const [, incarnation = "", startText, kinds = "", setsMetadata, backText, firstText, nextText] = match;
+  if (!text.startsWith(versionMark)) return undefined;
+  const from = text.indexOf(incarnationMark) + incarnationMark.length;
+  const to = text.indexOf('"', from);
+  const at = text.indexOf(startMark, to);
+  if (from < incarnationMark.length || to <= from || at < 0) return undefined;
+  const incarnation = text.slice(from, to);
+  plainMessages.lastIndex = at;
+  const match = plainMessages.exec(text);
+  if (!match || incarnation.includes("\\")) return undefined;
+  const [, startText, kinds = "", setsMetadata, backText, firstText, nextText] = match;
   const start = Number(startText);
   const [first, next] = [Number(firstText), Number(nextText)];
   const back = backText === undefined ? undefined : number - Number(backText);
