@@ -116,4 +116,4 @@ export {
   type Trimming,
   trim,
 } from "./trimming.ts";
-export { type ConnectionFailure, unreachable } from "./unreachable.ts";
+export { type ConnectionFailure, hostAndPort, unreachable } from "./unreachable.ts";

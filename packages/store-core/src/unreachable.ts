@@ -25,11 +25,16 @@ export function unreachable(backend: string, failures: readonly ConnectionFailur
   };
 }
 
+/** A server as messages name it: `host:port`, with brackets around an IPv6 address. */
+export function hostAndPort(host: string, port: number | string): string {
+  return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
 function serverOf(error: unknown): string {
   for (const cause of causesOf(error)) {
     const host = Reflect.get(cause, "hostname") ?? Reflect.get(cause, "address");
     const port = Reflect.get(cause, "port");
-    if (typeof host === "string") return typeof port === "number" ? `${host}:${port}` : host;
+    if (typeof host === "string") return typeof port === "number" ? hostAndPort(host, port) : host;
   }
   return "the server";
 }

@@ -40,7 +40,7 @@ describe("an error table", () => {
   test("finds the reason in an AggregateError", () => {
     const refused = failure({ code: "ECONNREFUSED", syscall: "connect", address: "::1", port: 1 });
     expect(table.network(new AggregateError([refused]))?.message).toBe(
-      "etcd: could not reach ::1:1 (ECONNREFUSED)",
+      "etcd: could not reach [::1]:1 (ECONNREFUSED)",
     );
   });
 

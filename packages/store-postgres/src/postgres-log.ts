@@ -5,6 +5,7 @@ import {
   checkStreamCursor,
   type DriverTarget,
   type ErrorClassification,
+  hostAndPort,
   type LogRow,
   PendingCalls,
   pause,
@@ -63,7 +64,7 @@ export class PostgresRecordLog implements RecordLog {
     }
     this.#statements = statementsOn(qualified(schema, tableName));
     const { host, port, database } = locationOf(client);
-    this.#server = host === "" ? undefined : `${host}:${port}`;
+    this.#server = host === "" ? undefined : hostAndPort(host, port);
     this.target = {
       collection: tableName,
       ...(database && { namespace: database }),

@@ -1,3 +1,4 @@
+import { hostAndPort } from "@scrollback/store-core";
 import type { Cluster, Redis } from "ioredis";
 import { withoutArguments } from "./errors.ts";
 import { type RedisClient, targetOf } from "./options.ts";
@@ -38,7 +39,7 @@ export function watchConnection(client: RedisClient): ConnectionWatch {
 /** The address of the server, or the addresses of its sentinels. */
 function serverOf(client: Redis): string | undefined {
   const { server } = targetOf(client) ?? {};
-  if (server) return `${server.address}:${server.port}`;
+  if (server) return hostAndPort(server.address, server.port);
   const { path, sentinels } = client.options ?? {};
   return path ?? sentinels?.map(({ host, port }) => `${host}:${port}`).join(", ");
 }

@@ -61,6 +61,10 @@ export function classifyError(error: unknown, server?: string): ErrorClassificat
     return classifyError(root, server) ?? lost(root ?? error, server);
   }
   if (message.startsWith("Too many Cluster redirections")) return redirected;
+  if (foreignReply.test(message))
+    return permanent(
+      `${server ?? "the server"} does not speak Redis' protocol; name the port of Redis in url or client`,
+    );
   const code = propertyOf(error, "code");
   if (typeof code === "string" && PLAIN_SERVER_CODES.has(code)) {
     const problem = `${server ?? "the server"} answers without TLS; begin url with redis://, or name its TLS port`;
@@ -78,6 +82,9 @@ export function isUnreachable(error: unknown): error is Error {
     lostConnection.test(error.message)
   );
 }
+
+/** Messages of ioredis 5 and 6 about a reply of another protocol, such as HTTP. */
+const foreignReply = /^(Protocol error, got|Unknown RESP type)/;
 
 /** Messages of ioredis about a lost or missing connection, in errors without a specific name. */
 const lostConnection =

@@ -83,6 +83,8 @@ describe("the classification of a failed connection", () => {
     failure("self-signed certificate", { code: "DEPTH_ZERO_SELF_SIGNED_CERT" }),
     named("MaxRetriesPerRequestError", { cause: failure("x", { code: "CERT_HAS_EXPIRED" }) }),
     named("ClusterAllFailedError", { lastNodeError: answer("WRONGPASS invalid username-password pair") }),
+    failure('Unknown RESP type 72 "H". Please report this.'),
+    failure('Protocol error, got "H" as reply type byte'),
   ])("permanent: %s", (error) => {
     expect(classifyError(error)).toMatchObject(permanent);
   });
