@@ -213,7 +213,7 @@ function toCarried(value: unknown): unknown {
  * The default codec: plain JSON for values that JSON supports, superjson for others. A property whose value is undefined
  * is written in plain JSON too: as null, listed by its object under the key `~undefined`.
  *
- * Supports everything that JSON supports, and Date, Map, Set, bigint, undefined, NaN, infinities, -0, URL, RegExp,
+ * Supports everything that JSON supports, and Date, Map, Set, bigint, undefined, NaN, infinities, -0, URL, RegExp (with `lastIndex` 0),
  * ArrayBuffer and typed arrays (as base64), nested up to 1,000 levels, under any key. The paths of these values may take
  * 1 MiB plus 256 characters for each value. A Buffer is returned as a Uint8Array, a hole in an array as undefined, a
  * shared object as copies. An Error keeps its name, message and cause, a `code` that is a string or a number, and the
