@@ -12,7 +12,8 @@ import {
   storeOptionChecks,
   type UsedClient,
 } from "@scrollback/store-core";
-import { Client, Pool, type PoolClient } from "pg";
+import { Client, type Pool, type PoolClient } from "pg";
+import { OwnPool } from "./own-pool.ts";
 
 /** A pool or a connection of `pg`. */
 export type PostgresClient = Pool | Client | PoolClient;
@@ -88,7 +89,7 @@ function openPool(url: string): Pool {
       `createPostgresStores: url is rejected by pg; it must read ${URL_FORM}, with options that pg knows and certificates that exist`,
     );
   }
-  return new Pool({
+  return new OwnPool({
     connectionString: url,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     query_timeout: REPLY_TIMEOUT_MS,

@@ -20,6 +20,7 @@ import { Client, type Pool, type PoolClient, type QueryArrayConfig } from "pg";
 import { planAmend } from "./amend.ts";
 import { classifyError, isConnectionLost, isStatementLost, withoutValues } from "./errors.ts";
 import type { PostgresClient, PostgresTable } from "./options.ts";
+import { OwnPool } from "./own-pool.ts";
 import { fromText, type StoredRow, toBigint, toRow, toText, toValues } from "./row.ts";
 import { createTable, qualified } from "./setup.ts";
 import { type Statement, type Statements, statementsOn } from "./statements.ts";
@@ -112,13 +113,14 @@ export class PostgresRecordLog implements RecordLog {
   }
 
   async close(): Promise<void> {
-    const { client, owned } = this.#table;
+    const { client } = this.#table;
+    const own = client instanceof OwnPool ? client : undefined;
     await this.#calls.close(() => {
-      if (!owned || !isPool(client)) return;
       // Ending a pool waits for replies; ending a connection does not.
       for (const busy of this.#busy) void busy.end();
-      return client.end();
+      return own?.disconnect();
     });
+    own?.destroySockets();
   }
 
   classifyError(error: unknown): ErrorClassification | undefined {
