@@ -1,4 +1,4 @@
-import { type ErrorClassification, errorTable } from "@scrollback/store-core";
+import { type ConnectionVerdict, type ErrorClassification, errorTable } from "@scrollback/store-core";
 
 const { lost, network, permanent, retryable, tooLarge, unsupported } = errorTable("postgres");
 
@@ -102,13 +102,16 @@ export function isStatementLost(error: unknown): boolean {
   return state === "26000" || state === "42P05" || (state === "0A000" && /cached plan/.test(error.message));
 }
 
-/** Whether a connection was lost while it was opened or during a request. False for a timeout. */
-export function isConnectionLost(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  return (
+/** See `ConnectionPool.verdictOn`. */
+export function verdictOn(error: unknown): ConnectionVerdict {
+  if (!(error instanceof Error)) return "other";
+  const state = sqlStateOf(error);
+  // The connection is lost or closes (08, 57P), is in a transaction (25), or leads to a server that is read-only now (25006).
+  if (state) return /^(?:08|25|57P)/.test(state) ? "other" : "reply";
+  const isLost =
     ["ECONNRESET", "EPIPE"].includes(String(Reflect.get(error, "code"))) ||
-    /^Connection terminated(?: unexpectedly)?$/.test(error.message)
-  );
+    /^Connection terminated(?: unexpectedly)?$/.test(error.message);
+  return isLost ? "lost" : "other";
 }
 
 /** Whether two processes created the same thing at once. */

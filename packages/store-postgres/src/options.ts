@@ -7,13 +7,11 @@ import {
   hasMethods,
   invalid,
   isUrl,
-  REPLY_TIMEOUT_MS,
   type StoreOptions,
   storeOptionChecks,
   type UsedClient,
 } from "@scrollback/store-core";
-import { Client, type Pool, type PoolClient } from "pg";
-import { OwnPool } from "./own-pool.ts";
+import { Client, Pool, type PoolClient } from "pg";
 
 /** A pool or a connection of `pg`. */
 export type PostgresClient = Pool | Client | PoolClient;
@@ -89,10 +87,9 @@ function openPool(url: string): Pool {
       `createPostgresStores: url is rejected by pg; it must read ${URL_FORM}, with options that pg knows and certificates that exist`,
     );
   }
-  return new OwnPool({
+  return new Pool({
     connectionString: url,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    query_timeout: REPLY_TIMEOUT_MS,
     keepAlive: true,
   });
 }

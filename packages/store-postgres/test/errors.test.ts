@@ -1,6 +1,6 @@
 import { DatabaseError } from "pg";
 import { describe, expect, test } from "vitest";
-import { classifyError, isConnectionLost, isCreatedMeanwhile, isStatementLost } from "../src/errors.ts";
+import { classifyError, isCreatedMeanwhile, isStatementLost, verdictOn } from "../src/errors.ts";
 
 const reply = (code: string, message = "as the server says it"): DatabaseError =>
   Object.assign(new DatabaseError(message, 1, "error"), { code, severity: "ERROR" });
@@ -84,11 +84,18 @@ describe("the classification of pg's own errors", () => {
       new Error("Connection terminated unexpectedly"),
       new Error("Connection terminated"),
     ])
-      expect(isConnectionLost(error)).toBe(true);
+      expect(verdictOn(error)).toBe("lost");
     const refused = Object.assign(new Error("connect"), { code: "ECONNREFUSED" });
     const late = new Error("Connection terminated due to connection timeout");
     for (const error of [refused, late, new Error("Query read timeout"), reply("57P01"), "text"])
-      expect(isConnectionLost(error)).toBe(false);
+      expect(verdictOn(error)).toBe("other");
+  });
+
+  test("a connection is reused after a reply, unless the server closes it or its transaction has failed", () => {
+    for (const state of ["42P01", "40P01", "53100", "26000"])
+      expect(verdictOn(reply(state)), state).toBe("reply");
+    for (const state of ["08006", "25006", "25P02", "57P01"])
+      expect(verdictOn(reply(state)), state).toBe("other");
   });
 
   test("a caller's Client never reconnects", () => {

@@ -62,10 +62,8 @@ describe("the table", () => {
     });
   });
 
-  test("the factory's own pool has timeouts", () => {
-    expect(parseOptions({ url }).table.client).toMatchObject({
-      options: { connectionTimeoutMillis: 4_000, query_timeout: 4_000 },
-    });
+  test("the factory's own pool connects within 4 seconds", () => {
+    expect(parseOptions({ url }).table.client).toMatchObject({ options: { connectionTimeoutMillis: 4_000 } });
   });
 });
 

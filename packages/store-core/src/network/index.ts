@@ -7,3 +7,4 @@ export {
   type UsedClient,
 } from "./options.ts";
 export { disconnectInTime, PendingCalls } from "./pending-calls.ts";
+export { type ConnectionPool, type ConnectionVerdict, ignoreErrors, PooledCalls } from "./pooled-calls.ts";

@@ -28,12 +28,10 @@ export class PendingCalls {
     if (this.#closing) throw closedError();
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     this.#rejections.add(reject);
-    const timer = timeoutMs === undefined ? undefined : setTimeout(() => reject(timeoutError()), timeoutMs);
     call().then(resolve, reject);
     try {
-      return await promise;
+      return await (timeoutMs === undefined ? promise : inTime(promise, timeoutMs));
     } finally {
-      clearTimeout(timer);
       this.#rejections.delete(reject);
     }
   }
@@ -58,6 +56,20 @@ export class PendingCalls {
 export async function disconnectInTime(disconnect: () => unknown): Promise<void> {
   const disconnected = (async () => await disconnect())().catch(() => undefined);
   await Promise.race([disconnected, sleep(CLOSE_TIMEOUT_MS, undefined, { ref: false })]);
+}
+
+/** Settles with a reply, or rejects with a `TimeoutError` after `ms`. */
+export function inTime<T>(reply: Promise<T>, ms: number): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(timeoutError()), ms);
+    const settle =
+      <V>(how: (value: V) => void) =>
+      (value: V) => {
+        clearTimeout(timer);
+        how(value);
+      };
+    reply.then(settle(resolve), settle(reject));
+  });
 }
 
 function timeoutError(): Error {

@@ -1,0 +1,53 @@
+import type { ConnectionPool, UsedClient } from "@scrollback/store-core";
+import type { Client, Pool, PoolClient } from "pg";
+import { verdictOn } from "./errors.ts";
+import type { PostgresClient } from "./options.ts";
+
+/** The client may be of another copy of pg. */
+export function isPool(client: PostgresClient): client is Pool {
+  return "totalCount" in client;
+}
+
+/** The connections of a pool, or the one connection that was handed in. */
+export function connectionsOf({ client, owned }: UsedClient<PostgresClient>): ConnectionPool<Client> {
+  if (!isPool(client)) return new OneConnection(client);
+  const own = {
+    end: () => client.end(),
+    destroy: ({ connection }: Client) => void connection.stream.destroy(),
+  };
+  return {
+    acquire: () => client.connect(),
+    release: (connection, reusable) => (connection as PoolClient).release(!reusable),
+    verdictOn,
+    ...(owned && { own }),
+  };
+}
+
+/** One connection, on which requests take turns. */
+class OneConnection implements ConnectionPool<Client> {
+  readonly #client: Client;
+  #last: Promise<void> = Promise.resolve();
+  #finish = () => {};
+
+  constructor(client: Client) {
+    this.#client = client;
+  }
+
+  async acquire(): Promise<Client> {
+    const before = this.#last;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#last = promise;
+    await before;
+    this.#finish = resolve;
+    return this.#client;
+  }
+
+  /** Only its owner can replace a connection that is not reusable. */
+  release(): void {
+    this.#finish();
+  }
+
+  verdictOn(error: unknown) {
+    return verdictOn(error);
+  }
+}
