@@ -41,5 +41,8 @@ function serverOf(client: Redis): string | undefined {
   const { server } = targetOf(client) ?? {};
   if (server) return hostAndPort(server.address, server.port);
   const { path, sentinels } = client.options ?? {};
-  return path ?? sentinels?.map(({ host, port }) => `${host}:${port}`).join(", ");
+  // With ioredis' default values.
+  return (
+    path ?? sentinels?.map(({ host = "localhost", port = 26_379 }) => hostAndPort(host, port)).join(", ")
+  );
 }

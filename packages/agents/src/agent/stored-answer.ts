@@ -5,7 +5,7 @@ type Model = Extract<LanguageModel, { specificationVersion: "v4" }>;
 type Generated = Awaited<ReturnType<Model["doGenerate"]>>;
 
 /** The text of an answer: that of its last message. */
-function textOf(answer: readonly ChatMessage[]): string {
+function lastTextOf(answer: readonly ChatMessage[]): string {
   const content = answer.at(-1)?.content ?? "";
   if (typeof content === "string") return content;
   return content.map((part) => (part.type === "text" ? part.text : "")).join("");
@@ -13,7 +13,7 @@ function textOf(answer: readonly ChatMessage[]): string {
 
 /** A model that repeats the text of a stored answer, so that a retried run has the result of the first one. It uses no tokens. */
 export function storedAnswer(answer: readonly ChatMessage[]): Model {
-  const text = textOf(answer);
+  const text = lastTextOf(answer);
   const finishReason: Generated["finishReason"] = { unified: "stop", raw: undefined };
   const usage: Generated["usage"] = {
     inputTokens: { total: 0, noCache: 0, cacheRead: 0, cacheWrite: 0 },
