@@ -108,12 +108,14 @@ export {
   firstOf,
   isWithin,
   lastOf,
+  NOT_SEARCHED,
   planCommit,
   type Range,
   rangesOutside,
   type SequenceBounds,
   selectRange,
   type Trimming,
+  type TrimSearch,
   trim,
 } from "./trimming.ts";
 export { type ConnectionFailure, hostAndPort, unreachable } from "./unreachable.ts";

@@ -25,16 +25,19 @@ import {
   EMPTY_BOUNDS,
   firstOf,
   lastOf,
+  NOT_SEARCHED,
   planCommit,
   rangesOutside,
   type SequenceBounds,
   selectRange,
+  type TrimSearch,
 } from "./trimming.ts";
 
 interface Thread {
   incarnation: string;
   commits: number;
   bounds: SequenceBounds;
+  search: TrimSearch;
   /** By sequence number. */
   records: Map<number, string>;
   metadata: string | undefined;
@@ -225,6 +228,7 @@ export class MemoryDriver implements Driver {
       incarnation,
       commits: 0,
       bounds: EMPTY_BOUNDS,
+      search: NOT_SEARCHED,
       records: new Map(),
       metadata: undefined,
       createdAt,
@@ -261,15 +265,16 @@ function isExpired(thread: Thread, now: number): boolean {
 
 function apply(thread: Thread, request: CommitRequest, at: number): string {
   const { records, operations } = thread;
-  const plan = planCommit(thread.bounds, request, request, (sequence, kept) =>
-    kindOfRecord(request.append[sequence - kept.next] ?? records.get(sequence) ?? ""),
-  );
+  const kindAt = (sequence: number, kept: SequenceBounds) =>
+    kindOfRecord(request.append[sequence - kept.next] ?? records.get(sequence) ?? "");
+  const plan = planCommit(thread.bounds, request, request, kindAt, thread.search);
   removeOutside(records, thread.bounds, plan.kept);
   request.append.forEach((record, index) => {
     records.set(plan.kept.next + index, record);
   });
   removeOutside(records, { ...plan.kept, next: plan.kept.next + request.append.length }, plan.bounds);
   thread.bounds = plan.bounds;
+  thread.search = plan.search;
   if (request.metadata !== undefined) thread.metadata = request.metadata ?? undefined;
   thread.expiresAt = request.ttlMs === undefined ? undefined : at + request.ttlMs;
   thread.updatedAt = request.updatedAt;

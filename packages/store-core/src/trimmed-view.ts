@@ -78,15 +78,15 @@ function trimView(
   { maxMessages, trimming }: Settings,
 ): ThreadView {
   const entries = new Map(known.map((entry) => [entry.sequence, entry]));
-  const trimmed = trim(boundsOf(view), maxMessages, trimming, (sequence) =>
+  const { bounds } = trim(boundsOf(view), maxMessages, trimming, (sequence) =>
     kindOfRecord(entries.get(sequence)?.record ?? ""),
   );
-  const wanted = selectRange(trimmed, { limit: range.limit, ...boundsAt(view.revision, range) });
+  const wanted = selectRange(bounds, { limit: range.limit, ...boundsAt(view.revision, range) });
   return {
     ...view,
-    count: countOf(trimmed),
-    first: firstOf(trimmed),
-    last: lastOf(trimmed),
+    count: countOf(bounds),
+    first: firstOf(bounds),
+    last: lastOf(bounds),
     entries: [...entries.values()].filter((entry) => isWithin(wanted, entry.sequence)),
   };
 }

@@ -40,25 +40,40 @@ export function lastOf(bounds: SequenceBounds): number {
   return bounds.next > bounds.first ? bounds.next - 1 : (bounds.pinned ?? 0);
 }
 
-/** The bounds that remain when a thread is cut to `maxMessages`. Asks for the kinds of as few messages as possible. */
+/**
+ * What earlier trimming found out about a thread's messages. A driver keeps it with the thread, so that a commit asks for the kind of
+ * no message twice: a thread may be at its limit without a user message, as in a long run of tools.
+ */
+export interface TrimSearch {
+  /** The messages from `first` to `userless - 1` are not user messages. */
+  readonly userless: number;
+  /** The messages from `first` to `resultsOnly - 1` are tool results. */
+  readonly resultsOnly: number;
+}
+
+/** For a thread that was never written, or of which nothing is known. */
+export const NOT_SEARCHED: TrimSearch = Object.freeze({ userless: 1, resultsOnly: 1 });
+
+/** What remains when a thread is cut to `maxMessages`. Asks for the kinds of as few messages as possible. */
 export function trim(
   bounds: SequenceBounds,
   maxMessages: number | undefined,
   trimming: Trimming,
   kindAt: (sequence: number) => MessageKind,
-): SequenceBounds {
-  if (maxMessages === undefined || countOf(bounds) <= maxMessages) return bounds;
-  if (trimming === "exact") return { pinned: null, first: bounds.next - maxMessages, next: bounds.next };
+  search = NOT_SEARCHED,
+): { readonly bounds: SequenceBounds; readonly search: TrimSearch } {
+  if (maxMessages === undefined || countOf(bounds) <= maxMessages) return { bounds, search };
+  const { next } = bounds;
+  if (trimming === "exact") return { bounds: { pinned: null, first: next - maxMessages, next }, search };
   const leading = firstOf(bounds);
   const pinned = maxMessages >= 2 && kindAt(leading) === "s" ? leading : null;
-  const cut = bounds.next - maxMessages + (pinned === null ? 0 : 1);
-  let noToolResult: number | undefined;
-  for (let sequence = cut; sequence < bounds.next; sequence++) {
-    const kind = kindAt(sequence);
-    if (kind === "u") return { pinned, first: sequence, next: bounds.next };
-    if (kind !== "t") noToolResult ??= sequence;
-  }
-  return { pinned, first: noToolResult ?? cut, next: bounds.next };
+  const cut = next - maxMessages + (pinned === null ? 0 : 1);
+  let userless = Math.max(cut, search.userless);
+  while (userless < next && kindAt(userless) !== "u") userless++;
+  let resultsOnly = Math.max(cut, search.resultsOnly);
+  if (userless === next) while (resultsOnly < next && kindAt(resultsOnly) === "t") resultsOnly++;
+  const first = [userless, resultsOnly].find((sequence) => sequence < next) ?? cut;
+  return { bounds: { pinned, first, next }, search: { userless, resultsOnly } };
 }
 
 /** The effect of a commit on a thread's sequence numbers. */
@@ -67,6 +82,8 @@ export interface CommitPlan {
   readonly kept: SequenceBounds;
   /** The bounds after the commit. Appended messages have the numbers from `kept.next` on. */
   readonly bounds: SequenceBounds;
+  /** For the plan of the next commit. */
+  readonly search: TrimSearch;
 }
 
 /**
@@ -75,19 +92,26 @@ export interface CommitPlan {
  * appended) and outside the new bounds.
  *
  * @param kindAt returns the kind of a message by its sequence number, in the thread after drop and append.
+ * @param search from the plan of the thread's last commit.
  */
 export function planCommit(
   bounds: SequenceBounds,
   change: { readonly drop: number | "all"; readonly append: readonly unknown[] },
   limits: { readonly maxMessages: number | undefined; readonly trimming: Trimming },
   kindAt: (sequence: number, kept: SequenceBounds) => MessageKind,
+  search = NOT_SEARCHED,
 ): CommitPlan {
   const kept = dropFrom(bounds, change.drop);
   const grown = { ...kept, next: kept.next + change.append.length };
-  return {
-    kept,
-    bounds: trim(grown, limits.maxMessages, limits.trimming, (sequence) => kindAt(sequence, kept)),
-  };
+  const known = searchBelow(search, kept.next);
+  const kindOf = (sequence: number) => kindAt(sequence, kept);
+  const after = trim(grown, limits.maxMessages, limits.trimming, kindOf, known);
+  return { kept, bounds: after.bounds, search: after.search };
+}
+
+/** What is known about the messages before `next`, after those from `next` on were dropped: their numbers are used again. */
+export function searchBelow({ userless, resultsOnly }: TrimSearch, next: number): TrimSearch {
+  return { userless: Math.min(userless, next), resultsOnly: Math.min(resultsOnly, next) };
 }
 
 function dropFrom(bounds: SequenceBounds, drop: number | "all"): SequenceBounds {

@@ -5,6 +5,7 @@ import {
   formatRevision,
   isWithin,
   kindOfRecord,
+  NOT_SEARCHED,
   planCommit,
   REMEMBERED_OPERATIONS,
   rangesOutside,
@@ -59,11 +60,11 @@ function apply(
   const number = (thread?.number ?? 0) + 1;
   const key = writeExpiry(statements, thread, request, now);
 
-  const plan = planCommit(before, request, request, (sequence, kept) =>
+  const kindAt = (sequence: number, kept: SequenceBounds) =>
     kindOfRecord(
       append[sequence - kept.next] ?? fromStored(statements.headOfMessage.get(key, sequence)?.head),
-    ),
-  );
+    );
+  const plan = planCommit(before, request, request, kindAt, thread ?? NOT_SEARCHED);
   for (const { from, to } of [
     ...rangesOutside(before, plan.kept),
     ...rangesOutside(plan.kept, plan.bounds),
@@ -79,7 +80,9 @@ function apply(
   else if (metadata !== undefined) statements.setMetadata.run(key, toStored(metadata));
 
   const { pinned, first, next } = plan.bounds;
-  statements.insertCommit.run(key, number, operationId, digest, updatedAt, pinned, first, next);
+  const { userless, resultsOnly } = plan.search;
+  const state = [pinned, first, next, userless, resultsOnly];
+  statements.insertCommit.run(key, number, operationId, digest, updatedAt, ...state);
   if (number % FORGET_EVERY === 0) statements.deleteCommits.run(key, number - REMEMBERED_OPERATIONS);
   return formatRevision(incarnation, number);
 }

@@ -6,7 +6,7 @@ import {
   StoreError,
   type ThreadListing,
 } from "@scrollback/store-core";
-import { isExpired, type Statements, type ThreadRow, timesOf } from "./statements.ts";
+import { isExpired, type Statements, type ThreadSummary, timesOf } from "./statements.ts";
 import { fromStored, toStored } from "./text.ts";
 
 /** A page ends early after this number of metadata characters, because reading more at once takes long. */
@@ -15,7 +15,7 @@ const METADATA_PER_PAGE = 4 * 1024 ** 2;
 const CURSOR_START = "after.";
 
 /** A row of `selectThreads`. Integers are bigints, so that a damaged value does not fail the other rows. */
-type ListedRow = Readonly<Record<Exclude<keyof ThreadRow, "incarnation" | "number">, bigint | null>> & {
+type ListedRow = Readonly<Record<keyof ThreadSummary, bigint | null>> & {
   readonly id: string | Uint8Array<ArrayBuffer>;
 };
 
@@ -78,7 +78,7 @@ function selectRows(
 }
 
 /** Returns the thread of a row, or undefined if its numbers are invalid. */
-function readRow(row: ListedRow): Omit<ThreadRow, "incarnation" | "number"> | undefined {
+function readRow(row: ListedRow): ThreadSummary | undefined {
   const { key, createdAt, updatedAt, expiresAt, pinned, first, next } = row;
   if (![key, createdAt, updatedAt, first, next, expiresAt ?? 0n, pinned ?? 0n].every(isCount))
     return undefined;

@@ -29,6 +29,8 @@ const steps: readonly ((prefix: string) => string)[] = [
       pinned INTEGER,
       first INTEGER NOT NULL,
       next INTEGER NOT NULL,
+      userless INTEGER NOT NULL,
+      results_only INTEGER NOT NULL,
       PRIMARY KEY (thread, number)
     ) STRICT, WITHOUT ROWID;
     CREATE TABLE ${prefix}messages (

@@ -1,5 +1,5 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import type { SequenceBounds, ThreadTimes } from "@scrollback/store-core";
+import type { SequenceBounds, ThreadTimes, TrimSearch } from "@scrollback/store-core";
 
 /** Prepares a statement with rows as objects, and with numbers or bigints, independent of the client's defaults. */
 export function prepare(database: DatabaseSync, sql: string, bigInts = false): StatementSync {
@@ -10,14 +10,18 @@ export function prepare(database: DatabaseSync, sql: string, bigInts = false): S
   return statement;
 }
 
-/** A thread after its newest commit. */
-export interface ThreadRow extends SequenceBounds {
+/** A thread after its newest commit, as listings show it. */
+export interface ThreadSummary extends SequenceBounds {
   readonly key: number;
-  readonly incarnation: string;
   /** The times are in milliseconds since 1970. */
   readonly createdAt: number;
   readonly updatedAt: number;
   readonly expiresAt: number | null;
+}
+
+/** A thread after its newest commit. */
+export interface ThreadRow extends ThreadSummary, TrimSearch {
+  readonly incarnation: string;
   /** The number of the newest commit. */
   readonly number: number;
 }
@@ -46,7 +50,8 @@ export function prepareStatements(database: DatabaseSync, prefix: string) {
   return {
     findThread: sql(
       `SELECT t.key, t.incarnation, t.created_at AS createdAt, t.expires_at AS expiresAt,
-         c.number, c.updated_at AS updatedAt, c.pinned, c.first, c.next
+         c.number, c.updated_at AS updatedAt, c.pinned, c.first, c.next,
+         c.userless, c.results_only AS resultsOnly
        FROM $threads t JOIN $commits c ON c.thread = t.key WHERE t.id = ? ORDER BY c.number DESC LIMIT 1`,
     ),
     findExpired: sql("SELECT key FROM $threads WHERE expires_at <= ? LIMIT 1"),
@@ -79,7 +84,7 @@ export function prepareStatements(database: DatabaseSync, prefix: string) {
     ),
 
     findOperation: sql("SELECT number, digest FROM $commits WHERE thread = ? AND operation = ?"),
-    insertCommit: sql("INSERT INTO $commits VALUES (?, ?, ?, ?, ?, ?, ?, ?)"),
+    insertCommit: sql("INSERT INTO $commits VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"),
     deleteCommits: sql("DELETE FROM $commits WHERE thread = ? AND number <= ?"),
 
     selectMetadata: sql("SELECT record FROM $metadata WHERE thread = ?"),

@@ -72,6 +72,17 @@ test("an append with a caller's operation id looks it up, and a trimming append 
   expect(await client.during(() => store.addMessages([user("c")]))).toEqual(APPEND.toSpliced(2, 0, ...looks));
 });
 
+test("a trimming append reads no more messages if a thread is without a user message", async () => {
+  await using stores = createSqliteStores({ client, maxMessages: 100 });
+  const store = stores.open("a");
+  const answer = { role: "assistant", content: "a" } as const;
+  await store.addMessages(Array.from({ length: 100 }, () => answer));
+  await store.addMessages([answer]);
+  const ran = await client.during(() => store.addMessages([answer]));
+  const looks = ["SELECT messages", "SELECT messages", "DELETE messages"];
+  expect(ran).toEqual(APPEND.toSpliced(2, 0, ...looks));
+});
+
 test("every 16th commit removes the rows of forgotten commits", async () => {
   await using stores = createSqliteStores({ client });
   const store = stores.open("a");

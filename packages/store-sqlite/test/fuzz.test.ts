@@ -9,7 +9,16 @@ import { useScratch } from "./scratch.ts";
 const scratch = useScratch();
 
 const columns = {
-  scrollback_commits: ["number", "operation", "digest", "pinned", "first", "next"],
+  scrollback_commits: [
+    "number",
+    "operation",
+    "digest",
+    "pinned",
+    "first",
+    "next",
+    "userless",
+    "results_only",
+  ],
   scrollback_threads: ["id", "incarnation", "expires_at"],
   scrollback_messages: ["sequence", "record"],
   scrollback_metadata: ["record"],

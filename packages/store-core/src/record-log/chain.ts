@@ -1,6 +1,7 @@
 import type { Clock } from "../clock.ts";
 import { REMEMBERED_OPERATIONS } from "../driver.ts";
 import { StoreError } from "../errors.ts";
+import { NOT_SEARCHED, searchBelow, type TrimSearch } from "../trimming.ts";
 import { isFreed, never } from "./expiry.ts";
 import type { RowRange } from "./field-types.ts";
 import { type ContentsHead, decodeHeadIfSound, type Head, headFields, textCountOf } from "./format.ts";
@@ -12,6 +13,8 @@ const TRUSTED_MS = 5 * MINUTE;
 /** The number of rows that a writer without cached state reads: the remembered commits, and a few rows between them. */
 export const ROWS_AT_FIRST = REMEMBERED_OPERATIONS + 16;
 const RUNS_KEPT = 128;
+/** As many as two reads of heads return. A search of the whole thread leaves more, and each trimming would move them all. */
+const OLDEST_RUNS_KEPT = 1_024;
 /** The maximum number of attempts to insert a row. */
 export const MAX_ATTEMPTS = 200;
 const LONGEST_PAUSE_MS = 100;
@@ -158,17 +161,24 @@ export class Chain {
   top: Run[] = [];
   /** The oldest messages, lowest first, without a gap from the first on. */
   bottom: Run[] = [];
+  /** What trimming knows about the messages of the end. */
+  search = NOT_SEARCHED;
 
   constructor(learned: Moment) {
     this.learned = learned;
   }
 
-  /** Links a row that was inserted on the end, or on the root. */
-  append(head: Head): void {
+  /**
+   * Links a row that was inserted on the end, or on the root.
+   *
+   * @param search of the plan of this row. Absent for a row of another writer.
+   */
+  append(head: Head, search?: TrimSearch): void {
     if (head.predecessor !== this.end?.token) {
       this.links = [];
       this.top = [];
       this.bottom = [];
+      this.search = NOT_SEARCHED;
     }
     this.end = head;
     this.highest = head.number;
@@ -176,7 +186,9 @@ export class Chain {
     this.links.push(link);
     if (this.links.length > 4 * ROWS_AT_FIRST) this.links.splice(0, this.links.length - this.#needed());
     if (head.start === undefined) return;
+    this.search = search ?? searchBelow(this.search, head.start);
     this.top = cutRuns(this.top, head.bounds[0], head.start);
+    if (this.bottom.length > 2 * OLDEST_RUNS_KEPT) this.bottom.length = OLDEST_RUNS_KEPT;
     this.bottom = cutRuns(this.bottom, head.bounds[0], head.start);
     const run = runOf(link, head, head.bounds[1]);
     if (run) this.top.push(run);

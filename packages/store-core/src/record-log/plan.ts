@@ -2,7 +2,7 @@
 import { type CommitRequest, REMEMBERED_OPERATIONS } from "../driver.ts";
 import type { MessageKind } from "../message.ts";
 import { kindOfRecord } from "../record.ts";
-import { type CommitPlan, isWithin, planCommit, type SequenceBounds } from "../trimming.ts";
+import { type CommitPlan, isWithin, planCommit, type SequenceBounds, type TrimSearch } from "../trimming.ts";
 import type { Chain } from "./chain.ts";
 import type { Fragment, RowRange, Spot, TextRange, Upload } from "./field-types.ts";
 import type { Head } from "./format.ts";
@@ -36,6 +36,8 @@ export function repeatHead(head: Head, token: string, changes: Partial<Head>): H
 export interface PlannedRow {
   readonly head: Head;
   readonly texts: readonly string[];
+  /** For the plan of the next row. */
+  readonly search: TrimSearch;
 }
 
 /** The input of a plan. */
@@ -64,10 +66,9 @@ export function planRow(chain: Chain, base: Head, request: CommitRequest, option
     first: base.bounds[0],
     next: base.bounds[1],
   };
-  const plan = planCommit(before, request, request, (sequence, kept) =>
-    kindAt(chain, request, sequence, kept),
-  );
-  const { kept, bounds } = plan;
+  const kindOf = (sequence: number, kept: SequenceBounds) => kindAt(chain, request, sequence, kept);
+  const plan = planCommit(before, request, request, kindOf, chain.search);
+  const { kept, bounds, search } = plan;
   let kinds = "";
   for (const record of request.append) kinds += kindOfRecord(record);
   const setsMetadata = typeof request.metadata === "string";
@@ -144,7 +145,8 @@ export function planRow(chain: Chain, base: Head, request: CommitRequest, option
     spent: collected ? collected.spent : base.spent,
     uploads: uploads.open,
   };
-  return { head, texts: own.fragments ? texts.map((text) => (text === "" ? "" : PLACEHOLDER)) : texts };
+  const placed = own.fragments ? texts.map((text) => (text === "" ? "" : PLACEHOLDER)) : texts;
+  return { head, texts: placed, search };
 }
 
 const NONE: readonly never[] = [];
