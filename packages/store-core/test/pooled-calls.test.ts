@@ -35,7 +35,7 @@ const verdicts = { refuse: "reply", lose: "lost", fail: "other" } as const;
 /** Settles as the step says, or rejects when the connection ends. */
 function follow(step: Step, connection?: Connection): Promise<number> {
   return new Promise((resolve, reject) => {
-    connection?.once("end", () => reject(new ConnectionError("lost")));
+    connection?.once("gone", () => reject(new ConnectionError("lost")));
     const { does, afterMs } = step;
     if (does === "hang") return;
     setTimeout(() => (does === "reply" ? resolve(1) : reject(new ConnectionError(verdicts[does]))), afterMs);
@@ -52,6 +52,7 @@ function repeated(steps: readonly Step[]): () => Step {
 class Connection extends EventEmitter {
   held = false;
   ended = false;
+  destroyed = false;
   /** The requests without a reply. */
   pending = 0;
 }
@@ -63,6 +64,7 @@ class ScriptedPool implements ConnectionPool<Connection> {
   /** The number of requests, by the name of their call, and the last verdict. */
   readonly sent = new Map<string, { count: number; last: string }>();
   readonly own: { end(): Promise<unknown>; destroy(connection: Connection): void };
+  isOwned = true;
   readonly #idle: Connection[] = [];
   readonly #hangsAtEnd: boolean;
   readonly #connects: () => Step;
@@ -78,7 +80,12 @@ class ScriptedPool implements ConnectionPool<Connection> {
         if (hangsAtEnd) await new Promise(() => undefined);
         for (const connection of this.#idle) this.#end(connection);
       },
-      destroy: (connection) => this.#end(connection),
+      destroy: (connection) => {
+        if (connection.destroyed) this.breaches.push("destroyed twice");
+        connection.destroyed = true;
+        // Some clients emit no `end` then.
+        this.#end(connection, this.all.length % 2 === 0);
+      },
     };
   }
 
@@ -95,6 +102,8 @@ class ScriptedPool implements ConnectionPool<Connection> {
   release(connection: Connection, reusable: boolean): void {
     if (!connection.held) this.breaches.push("released twice");
     connection.held = false;
+    if (!reusable && this.closed && !this.isOwned && connection.pending === 0)
+      this.breaches.push("closed another's");
     if (reusable && connection.pending > 0) this.breaches.push("reusable although a reply is missing");
     if (reusable && !connection.ended) this.#idle.push(connection);
     else if (!(this.closed && this.#hangsAtEnd)) this.#end(connection);
@@ -123,10 +132,11 @@ class ScriptedPool implements ConnectionPool<Connection> {
     }
   }
 
-  #end(connection: Connection): void {
+  #end(connection: Connection, emits = true): void {
     if (connection.ended) return;
     connection.ended = true;
-    connection.emit("end");
+    connection.emit("gone");
+    if (emits) connection.emit("end");
   }
 }
 
@@ -165,6 +175,7 @@ describe("requests on a pool", () => {
     await fc.assert(
       fc.asyncProperty(scenario, async ({ connects, replies, beginAt, closeAt, owned, hangsAtEnd }) => {
         const pool = new ScriptedPool(connects, replies, hangsAtEnd);
+        pool.isOwned = owned;
         if (!owned) Reflect.deleteProperty(pool, "own");
         const calls = new PooledCalls(pool);
         const start = Date.now();

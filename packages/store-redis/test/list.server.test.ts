@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { type RunningServer, startServer } from "@scrollback/conformance/servers";
-import type { StoreFactory } from "@scrollback/store-core";
+import type { ListedThread, StoreFactory } from "@scrollback/store-core";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createRedisStores } from "../src/index.ts";
@@ -15,20 +15,29 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-/** The ids of all pages, each once. */
-async function idsOf(
-  stores: StoreFactory,
-  options: { prefix?: string; limit?: number; cursor?: string } = {},
-) {
-  const ids = new Set<string>();
+interface Listing {
+  readonly prefix?: string;
+  readonly limit?: number;
+  readonly cursor?: string;
+}
+
+/** The threads of all pages. A page may be empty, because a step scans the keys of other tests too. */
+async function threadsOf(stores: StoreFactory, options: Listing): Promise<ListedThread[]> {
+  const threads: ListedThread[] = [];
   let cursor = options.cursor;
   do {
     const page = await stores.listThreads({ ...options, ...(cursor !== undefined && { cursor }) });
     expect(page.threads.length).toBeLessThanOrEqual(options.limit ?? 100);
-    for (const { threadId } of page.threads) ids.add(threadId);
+    threads.push(...page.threads);
     cursor = page.cursor;
   } while (cursor !== undefined);
-  return [...ids].sort();
+  return threads;
+}
+
+/** The ids of all pages, each once. */
+async function idsOf(stores: StoreFactory, options: Listing = {}): Promise<string[]> {
+  const threads = await threadsOf(stores, options);
+  return [...new Set(threads.map(({ threadId }) => threadId))].sort();
 }
 
 const hostileIds = [
@@ -170,9 +179,7 @@ test("C20 a listing returns each thread's fields, ends early after much metadata
   const expiring = createRedisStores({ client, keyPrefix, ttlMs: 60_000 });
   await expiring.open("told").commit({ append: users(3), metadata: { title: "title" } });
   const { entries: _, revision: __, newer: ___, ...times } = await stores.open("told").read();
-  expect((await stores.listThreads({ prefix: "told", limit: 1_000 })).threads).toEqual([
-    { threadId: "told", ...times },
-  ]);
+  expect(await threadsOf(stores, { prefix: "told", limit: 1_000 })).toEqual([{ threadId: "told", ...times }]);
 
   await client.rpush(threadKeys(keyPrefix, "told-of-others").messages, "their own");
   await expect(idsOf(stores, { prefix: "told" })).rejects.toMatchObject({ code: "CORRUPT" });

@@ -4,6 +4,9 @@ import { closedError } from "../errors.ts";
 /** The time that `close` waits for a client whose server may hang. */
 const CLOSE_TIMEOUT_MS = 500;
 
+/** The message of a `TimeoutError`. */
+export const NO_REPLY = "the server did not reply in time";
+
 /**
  * The calls of a driver that wait for a reply. Each call settles within its timeout or when the driver closes, independent of
  * the client.
@@ -23,14 +26,15 @@ export class PendingCalls {
    *
    * @param timeoutMs the time after which the call rejects with a `TimeoutError`, for a client with unknown timeouts.
    *   Default: no limit.
+   * @param problem the message of that error.
    */
-  async run<T>(call: () => Promise<T>, timeoutMs?: number): Promise<T> {
+  async run<T>(call: () => Promise<T>, timeoutMs?: number, problem = NO_REPLY): Promise<T> {
     if (this.#closing) throw closedError();
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     this.#rejections.add(reject);
     call().then(resolve, reject);
     try {
-      return await (timeoutMs === undefined ? promise : inTime(promise, timeoutMs));
+      return await (timeoutMs === undefined ? promise : inTime(promise, timeoutMs, problem));
     } finally {
       this.#rejections.delete(reject);
     }
@@ -58,10 +62,16 @@ export async function disconnectInTime(disconnect: () => unknown): Promise<void>
   await Promise.race([disconnected, sleep(CLOSE_TIMEOUT_MS, undefined, { ref: false })]);
 }
 
-/** Settles with a reply, or rejects with a `TimeoutError` after `ms`. */
-export function inTime<T>(reply: Promise<T>, ms: number): Promise<T> {
+/**
+ * Settles with a reply, or rejects after `ms` with a `TimeoutError` whose message is `problem`.
+ *
+ * @param ref whether the timer keeps the process alive.
+ */
+export function inTime<T>(reply: Promise<T>, ms: number, problem: string, { ref = true } = {}): Promise<T> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(timeoutError()), ms);
+    const late = () => reject(Object.assign(new Error(problem), { name: "TimeoutError" }));
+    const timer = setTimeout(late, ms);
+    if (!ref) timer.unref();
     const settle =
       <V>(how: (value: V) => void) =>
       (value: V) => {
@@ -70,8 +80,4 @@ export function inTime<T>(reply: Promise<T>, ms: number): Promise<T> {
       };
     reply.then(settle(resolve), settle(reject));
   });
-}
-
-function timeoutError(): Error {
-  return Object.assign(new Error("the server did not reply in time"), { name: "TimeoutError" });
 }

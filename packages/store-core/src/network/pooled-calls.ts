@@ -1,7 +1,7 @@
 import type { EventEmitter } from "node:events";
 import { pause } from "../retry.ts";
 import { CONNECT_TIMEOUT_MS, REPLY_TIMEOUT_MS } from "./options.ts";
-import { inTime, PendingCalls } from "./pending-calls.ts";
+import { inTime, NO_REPLY, PendingCalls } from "./pending-calls.ts";
 
 /** The number of consecutive lost connections that a request survives. All connections of a pool are often lost together. */
 const LOST_CONNECTIONS = 3;
@@ -12,11 +12,19 @@ const LOST_CONNECTIONS = 3;
  */
 export type ConnectionVerdict = "reply" | "lost" | "other";
 
+const NO_CONNECTION = "the pool had no connection in time";
+
 /** A client's pool of connections, for {@link PooledCalls}. */
 export interface ConnectionPool<Connection extends EventEmitter> {
-  /** Waits for a connection, and opens one if necessary. A connection is the same object each time, and emits `end`. */
+  /**
+   * Waits for a connection, and opens one if necessary. A connection is the same object each time, and emits `end` when the pool has
+   * closed it.
+   */
   acquire(): Promise<Connection>;
-  /** Returns a connection to the pool. A connection that is not reusable leaves the pool, which closes it. */
+  /**
+   * Returns a connection to the pool. A connection that is not reusable leaves the pool and is closed; in the factory's own pool,
+   * `destroy` has closed it before.
+   */
   release(connection: Connection, reusable: boolean): void;
   /** What an error of a request, or of `acquire`, says about the connection. */
   verdictOn(error: unknown): ConnectionVerdict;
@@ -35,8 +43,8 @@ const listenedTo = new WeakSet<EventEmitter>();
 /**
  * The requests of a driver on the connections of a pool, one request at a time on each.
  *
- * - A request settles within 8 seconds: it fails with a `TimeoutError` after 4 seconds without a reply, and also if the pool gives no
- *   connection in time. It fails with `CLOSED` as soon as the driver closes.
+ * - A request settles within 8 seconds: it fails with a `TimeoutError` 4 seconds after it was sent if the reply is not complete, and
+ *   also if the pool gives no connection in time. It fails with `CLOSED` as soon as the driver closes. It may take effect nevertheless.
  * - After a lost connection it is repeated on another one, at most 3 times, after a pause. So it must be repeatable, as every verb of
  *   a record log is.
  * - A connection is reused only after a reply. Without one, a late reply could be taken for that of the next request.
@@ -65,7 +73,7 @@ export class PooledCalls<Connection extends EventEmitter> {
         await pause(attempt, this.#calls.signal);
       }
     };
-    return this.#calls.run(send, CONNECT_TIMEOUT_MS + REPLY_TIMEOUT_MS);
+    return this.#calls.run(send, CONNECT_TIMEOUT_MS + REPLY_TIMEOUT_MS, NO_CONNECTION);
   }
 
   /**
@@ -81,23 +89,30 @@ export class PooledCalls<Connection extends EventEmitter> {
   async #attempt<T>(request: (connection: Connection) => Promise<T>, deadline: number): Promise<T> {
     const connection = await this.#pool.acquire();
     this.#listenTo(connection);
-    const isClosed = this.#calls.signal.aborted;
-    if (isClosed || performance.now() > deadline) {
-      if (isClosed) this.#pool.own?.destroy(connection);
-      this.#pool.release(connection, !isClosed);
+    if (this.#calls.signal.aborted || performance.now() > deadline) {
+      this.#release(connection, !this.#calls.signal.aborted || !this.#pool.own);
       throw new Error("the request ended while it waited for a connection");
     }
     let reusable = false;
     try {
-      const reply = await inTime(request(connection), REPLY_TIMEOUT_MS);
+      const reply = await inTime(request(connection), REPLY_TIMEOUT_MS, NO_REPLY, { ref: false });
       reusable = true;
       return reply;
     } catch (error) {
       reusable = this.#pool.verdictOn(error) === "reply";
       throw error;
     } finally {
-      this.#pool.release(connection, reusable);
+      this.#release(connection, reusable);
     }
+  }
+
+  #release(connection: Connection, reusable: boolean): void {
+    const { own } = this.#pool;
+    if (own && !reusable) {
+      this.#open.delete(connection);
+      own.destroy(connection);
+    }
+    this.#pool.release(connection, reusable);
   }
 
   #listenTo(connection: Connection): void {
