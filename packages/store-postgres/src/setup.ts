@@ -1,4 +1,4 @@
-import { type ErrorClassification, StoreError } from "@scrollback/store-core";
+import { type ErrorClassification, refusal } from "@scrollback/store-core";
 import { isCreatedMeanwhile, readOnly } from "./errors.ts";
 
 /** Quotes an SQL identifier. */
@@ -68,8 +68,4 @@ export async function createTable(send: Send, schema: string | undefined, tableN
   } catch (error) {
     if (!isCreatedMeanwhile(error) || !(await isThere())) throw error;
   }
-}
-
-function refusal({ code, message, retryable = false }: ErrorClassification): StoreError {
-  return new StoreError(code, message, { retryable });
 }

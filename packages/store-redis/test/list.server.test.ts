@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { type RunningServer, startServer } from "@scrollback/conformance/servers";
-import type { ListedThread, StoreFactory } from "@scrollback/store-core";
+import type { StoreFactory, ThreadInfo } from "@scrollback/store-core";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createRedisStores } from "../src/index.ts";
@@ -22,8 +22,8 @@ interface Listing {
 }
 
 /** The threads of all pages. A page may be empty, because a step scans the keys of other tests too. */
-async function threadsOf(stores: StoreFactory, options: Listing): Promise<ListedThread[]> {
-  const threads: ListedThread[] = [];
+async function threadsOf(stores: StoreFactory, options: Listing): Promise<ThreadInfo[]> {
+  const threads: ThreadInfo[] = [];
   let cursor = options.cursor;
   do {
     const page = await stores.listThreads({ ...options, ...(cursor !== undefined && { cursor }) });

@@ -1,4 +1,5 @@
 import type { ErrorClassification } from "../driver.ts";
+import { StoreError } from "../errors.ts";
 import { type ConnectionFailure, unreachable } from "../unreachable.ts";
 
 /** Classifies errors of a network backend: the part that is common to all such backends. */
@@ -55,6 +56,11 @@ export function errorTable(backend: string): ErrorTable {
     },
   };
   return table;
+}
+
+/** The error that `setup()` throws for a server that it refuses. */
+export function refusal({ code, message, retryable = false }: ErrorClassification): StoreError {
+  return new StoreError(code, message, { retryable });
 }
 
 /** Whether TLS failed, most often because the server's certificate is not trusted. */

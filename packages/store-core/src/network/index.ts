@@ -1,4 +1,4 @@
-export { type ErrorTable, errorTable, isCertificateError, isNetworkError } from "./errors.ts";
+export { type ErrorTable, errorTable, isCertificateError, isNetworkError, refusal } from "./errors.ts";
 export {
   CONNECT_TIMEOUT_MS,
   clientFrom,

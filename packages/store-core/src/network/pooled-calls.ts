@@ -81,15 +81,14 @@ export class PooledCalls<Connection extends EventEmitter> {
    * open, because the server hangs: they would keep the process alive.
    */
   async close(): Promise<void> {
-    const { own } = this.#pool;
-    await this.#calls.close(() => own?.end());
-    if (own) for (const connection of this.#open) own.destroy(connection);
+    await this.#calls.close(() => this.#pool.own?.end());
+    for (const connection of this.#open) this.#destroy(connection);
   }
 
   async #attempt<T>(request: (connection: Connection) => Promise<T>, deadline: number): Promise<T> {
     const connection = await this.#pool.acquire();
     this.#listenTo(connection);
-    if (this.#calls.signal.aborted || performance.now() > deadline) {
+    if (this.#calls.signal.aborted || performance.now() >= deadline) {
       this.#release(connection, !this.#calls.signal.aborted || !this.#pool.own);
       throw new Error("the request ended while it waited for a connection");
     }
@@ -107,12 +106,13 @@ export class PooledCalls<Connection extends EventEmitter> {
   }
 
   #release(connection: Connection, reusable: boolean): void {
-    const { own } = this.#pool;
-    if (own && !reusable) {
-      this.#open.delete(connection);
-      own.destroy(connection);
-    }
+    if (!reusable) this.#destroy(connection);
     this.#pool.release(connection, reusable);
+  }
+
+  /** Closes a connection of the factory's own pool, once. */
+  #destroy(connection: Connection): void {
+    if (this.#open.delete(connection)) this.#pool.own?.destroy(connection);
   }
 
   #listenTo(connection: Connection): void {
