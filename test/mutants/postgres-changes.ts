@@ -28,7 +28,7 @@ export const postgresChanges: readonly Change[] = [
     "a lost connection is read as an empty thread",
     "C13",
     "postgres-log.ts",
-    "throw withoutValues(error);\n    }\n    await",
-    "return { rows: [], rowCount: 0 };\n    }\n    await",
+    "throw withoutValues(error);\n    }\n  }\n}",
+    "return { rows: [], rowCount: 0 };\n    }\n  }\n}",
   ],
 ];
