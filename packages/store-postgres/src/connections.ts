@@ -25,6 +25,7 @@ export function connectionsOf({ client, owned }: UsedClient<PostgresClient>): Co
 
 /** One connection, on which requests take turns. */
 class OneConnection implements ConnectionPool<Client> {
+  readonly verdictOn = verdictOn;
   readonly #client: Client;
   #last: Promise<void> = Promise.resolve();
   #finish = () => {};
@@ -45,9 +46,5 @@ class OneConnection implements ConnectionPool<Client> {
   /** Only its owner can replace a connection that is not reusable. */
   release(): void {
     this.#finish();
-  }
-
-  verdictOn(error: unknown) {
-    return verdictOn(error);
   }
 }
