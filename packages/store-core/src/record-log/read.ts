@@ -37,6 +37,8 @@ export interface PageHint {
   readonly row: number;
   /** The average number of messages in the rows of the page. */
   readonly density: number;
+  /** The maximum number of rows for one request, by the size of the rows that were read. */
+  readonly pageRows: number;
 }
 
 /** A reader's guesses before it has read the end. A correct guess saves a round trip; a wrong one costs a request. */
@@ -148,7 +150,7 @@ class ThreadRead {
   async readEnd(): Promise<Head | undefined> {
     const { limit, before, after } = this.#request;
     const density = this.#hints.page?.density ?? 1;
-    const most = after === undefined ? PAGE_ROWS : ROWS_AFTER;
+    const most = after === undefined ? this.#rowsAtFirst() : ROWS_AFTER;
     // At least two rows: the second shows whether the first is part of the thread.
     const wanted = before === undefined ? Math.max(1, rowsFor(limit, density, most)) + 1 : 2;
     const [[newest, below]] = await Promise.all([
@@ -158,6 +160,13 @@ class ThreadRead {
     if (!newest || newest.number < FIRST_ROW) return undefined;
     const head = decodeHead(newest.number, newest.head);
     return head.closed || (await this.#reader.isEnd(newest, head, below)) ? head : undefined;
+  }
+
+  /** The maximum number of rows for the first request: as many as the last read went down, so that the same read is one request. */
+  #rowsAtFirst(): number {
+    const { page } = this.#hints;
+    if (!page) return PAGE_ROWS;
+    return Math.max(PAGE_ROWS, Math.min(page.pageRows, page.seen - page.row + ROWS_TO_SPARE));
   }
 
   /** @param isLast whether missing texts are missing permanently. */
@@ -251,7 +260,8 @@ class ThreadRead {
     if (lowest) {
       const { incarnation, number: seen } = end;
       const density = messages / rows;
-      this.page = { incarnation, seen, sequence: range.first, row: lowest.number, density };
+      const { pageRows } = this.#reader;
+      this.page = { incarnation, seen, sequence: range.first, row: lowest.number, density, pageRows };
     }
     const missing = range.next - range.first - found.size;
     if (missing > MOST_MISSING) {
