@@ -110,7 +110,7 @@ export function planCommit(
 }
 
 /** What is known about the messages before `next`, after those from `next` on were dropped: their numbers are used again. */
-export function searchBelow({ userless, resultsOnly }: TrimSearch, next: number): TrimSearch {
+function searchBelow({ userless, resultsOnly }: TrimSearch, next: number): TrimSearch {
   return { userless: Math.min(userless, next), resultsOnly: Math.min(resultsOnly, next) };
 }
 

@@ -53,7 +53,10 @@ const user = (content: string) => ({ role: "user" as const, content });
 /** The rows of the thread, lowest first. */
 const rowsOf = (log: MemoryRecordLog) => log.rowsOf("t").sort((a, b) => a.number - b.number);
 
-/** A thread whose heads have all fields: fragments, metadata, a pinned system message, drops, a raised expiry, an upload. */
+/**
+ * A thread whose heads have all fields: fragments, metadata, a pinned system message, drops, a raised expiry, an upload, a
+ * time without a user message.
+ */
 async function richThread(): Promise<MemoryRecordLog> {
   const log = new MemoryRecordLog(64 * 1024);
   const stores = (ttlMs: number) =>
@@ -62,6 +65,8 @@ async function richThread(): Promise<MemoryRecordLog> {
   await store.addMessages([{ role: "system", content: "leading" }, user("first")]);
   await store.commit({ metadata: { title: "a" }, append: [user("second")] });
   await store.addMessages([user("x".repeat(200_000)), user("small"), user("y".repeat(100_000))]);
+  for (let number = 0; number < 12; number++)
+    await store.addMessages([{ role: "assistant", content: `step ${number}` }]);
   for (let number = 0; number < 12; number++) await store.addMessages([user(`message ${number}`)]);
   await store.popMessage();
   await store.commit({ drop: 2, append: [user("again")], metadata: "b" });

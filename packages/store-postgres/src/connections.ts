@@ -1,11 +1,22 @@
-import type { ConnectionPool, UsedClient } from "@scrollback/store-core";
+import { type ConnectionPool, ignoreErrors, type UsedClient } from "@scrollback/store-core";
 import type { Client, Pool, PoolClient } from "pg";
-import { verdictOn } from "./errors.ts";
+import { type ClientKind, verdictOn } from "./errors.ts";
 import type { PostgresClient } from "./options.ts";
 
 /** The client may be of another copy of pg. */
 export function isPool(client: PostgresClient): client is Pool {
   return "totalCount" in client;
+}
+
+export function kindOf({ client, owned }: UsedClient<PostgresClient>): ClientKind {
+  if (!isPool(client)) return "connection";
+  return owned ? "own pool" : "pool";
+}
+
+/** Whether the last reply came within a transaction. Older versions of pg do not tell. */
+export function isInTransaction(connection: Client): boolean {
+  const status = connection.getTransactionStatus?.() ?? "I";
+  return status !== "I";
 }
 
 /** The connections of a pool, or the one connection that was handed in. */
@@ -16,7 +27,15 @@ export function connectionsOf({ client, owned }: UsedClient<PostgresClient>): Co
     destroy: ({ connection }: Client) => void connection.stream.destroy(),
   };
   return {
-    acquire: () => client.connect(),
+    acquire: () =>
+      new Promise((resolve, reject) => {
+        client.connect((error, connection) => {
+          if (!connection) return reject(error);
+          // At once: the server's farewell may have come together with the end of the login.
+          ignoreErrors(connection);
+          resolve(connection);
+        });
+      }),
     release: (connection, reusable) => (connection as PoolClient).release(!reusable),
     verdictOn,
     ...(owned && { own }),

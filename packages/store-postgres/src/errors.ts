@@ -22,6 +22,9 @@ const noTls = permanent("the server does not speak TLS; name its TLS port, or se
 const clientLost = permanent(
   "client: the given Client has lost its connection or was ended; use a Pool, which reconnects",
 );
+const inTransaction = permanent(
+  "client: something else began a transaction on the given Client, or on all connections that the given Pool had; end it",
+);
 const clientClosed = permanent("client: the given Pool was ended");
 
 /** The server's errors by SQLSTATE. */
@@ -30,7 +33,7 @@ const errorsBySqlState: Readonly<Record<string, ErrorClassification>> = {
   "22021": encoding, // character_not_in_repertoire
   "22P05": encoding, // untranslatable_character
   "25006": readOnly, // read_only_sql_transaction
-  "25P02": permanent("client: the given Client is in a failed transaction; end the transaction"), // in_failed_sql_transaction
+  "25P02": inTransaction, // in_failed_sql_transaction
   "28000": login, // invalid_authorization_specification
   "28P01": login, // invalid_password
   "3D000": permanent("the database of url or client does not exist"), // invalid_catalog_name
@@ -66,18 +69,26 @@ const lostMessages =
   /^(?:Connection terminated|timeout exceeded when trying to connect|Query read timeout|connection timeout|Client was closed)/i;
 const unusableClient = /^Client (?:has encountered a connection error|was closed and is not queryable)/;
 
+/** A reply on a connection that is in a transaction: nobody commits it, and it reads an older state. */
+export class OpenTransactionError extends Error {
+  override readonly name = "OpenTransactionError";
+}
+
+/** What a request is sent on: a pool of the stores, a pool that was handed in, or one connection that was handed in. */
+export type ClientKind = "own pool" | "pool" | "connection";
+
 /**
  * See `RecordLog.classifyError`.
  *
  * @param server the server that the client connects to, `host:port`.
- * @param owned whether the client is the stores' own.
  */
 export function classifyError(
   error: unknown,
   server: string | undefined,
-  owned: boolean,
+  kind: ClientKind,
 ): ErrorClassification | undefined {
   if (!(error instanceof Error)) return undefined;
+  if (error instanceof OpenTransactionError) return inTransaction;
   const state = sqlStateOf(error);
   if (state) {
     if (Object.hasOwn(errorsBySqlState, state)) return errorsBySqlState[state];
@@ -87,8 +98,9 @@ export function classifyError(
   const { message, name } = error;
   if (/does not support SSL/.test(message)) return noTls;
   if (/SASL|password must be a string|no password/i.test(message)) return login;
-  if (/^Cannot use a pool after calling end/.test(message)) return owned ? lost(error, server) : clientClosed;
-  if (!owned && unusableClient.test(message)) return clientLost;
+  if (/^Cannot use a pool after calling end/.test(message))
+    return kind === "own pool" ? lost(error, server) : clientClosed;
+  if (kind === "connection" && unusableClient.test(message)) return clientLost;
   if (name === "TimeoutError" || lostMessages.test(message) || unusableClient.test(message))
     return lost(error, server);
   return network(error, server);
@@ -106,11 +118,14 @@ export function isStatementLost(error: unknown): boolean {
 export function verdictOn(error: unknown): ConnectionVerdict {
   if (!(error instanceof Error)) return "other";
   const state = sqlStateOf(error);
-  // The connection is lost or closes (08, 57P), is in a transaction (25), or leads to a server that is read-only now (25006).
+  // Another connection is in no transaction. Closing this one rolls the request back.
+  if (state === "25P02" || error instanceof OpenTransactionError) return "lost";
+  // The connection is lost or closes (08, 57P), or leads to a server that is read-only now (25006).
   if (state) return /^(?:08|25|57P)/.test(state) ? "other" : "reply";
   const isLost =
     ["ECONNRESET", "EPIPE"].includes(String(Reflect.get(error, "code"))) ||
-    /^Connection terminated(?: unexpectedly)?$/.test(error.message);
+    /^Connection terminated(?: unexpectedly)?$/.test(error.message) ||
+    unusableClient.test(error.message);
   return isLost ? "lost" : "other";
 }
 

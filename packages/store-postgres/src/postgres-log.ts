@@ -15,8 +15,8 @@ import {
 } from "@scrollback/store-core";
 import { Client, type QueryArrayConfig } from "pg";
 import { planAmend } from "./amend.ts";
-import { connectionsOf, isPool } from "./connections.ts";
-import { classifyError, isStatementLost, withoutValues } from "./errors.ts";
+import { connectionsOf, isInTransaction, isPool, kindOf } from "./connections.ts";
+import { classifyError, isStatementLost, OpenTransactionError, withoutValues } from "./errors.ts";
 import type { PostgresClient, PostgresTable } from "./options.ts";
 import { fromText, type StoredRow, toBigint, toRow, toText, toValues } from "./row.ts";
 import { createTable, qualified } from "./setup.ts";
@@ -103,7 +103,7 @@ export class PostgresRecordLog implements RecordLog {
   }
 
   classifyError(error: unknown): ErrorClassification | undefined {
-    return classifyError(error, this.#server, this.#table.owned);
+    return classifyError(error, this.#server, kindOf(this.#table));
   }
 
   /** Sends a statement in one round trip. It is prepared if possible, because planning takes as long as a small insert. */
@@ -122,7 +122,11 @@ export class PostgresRecordLog implements RecordLog {
   async #query(query: { text: string; name?: string; values?: unknown[] }): Promise<Reply> {
     const config: QueryArrayConfig = { ...query, rowMode: "array" };
     try {
-      return await this.#calls.run((connection) => connection.query<unknown[]>(config));
+      return await this.#calls.run(async (connection) => {
+        const reply = await connection.query<unknown[]>(config);
+        if (isInTransaction(connection)) throw new OpenTransactionError();
+        return reply;
+      });
     } catch (error) {
       throw withoutValues(error);
     }

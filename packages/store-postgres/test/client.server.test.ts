@@ -37,6 +37,25 @@ const handIn = (options: PoolConfig) => async () => {
   };
 };
 
+/** A class of connections of which the first one is lost together with the end of its login. */
+function unluckyClient(): PoolConfig["Client"] {
+  let isFirst = true;
+  return class extends Client {
+    constructor(config?: PoolConfig) {
+      super(config);
+      const connect = (told: (error: Error | null) => void) =>
+        super.connect((error: Error | null) => {
+          told(error);
+          if (!isFirst) return;
+          isFirst = false;
+          this.connection.stream.destroy();
+          this.emit("error", new Error("terminating connection due to administrator command"));
+        });
+      Object.assign(this, { connect });
+    }
+  };
+}
+
 describe("a caller's client", () => {
   runFactory({
     name: "PostgreSQL",
@@ -66,6 +85,34 @@ describe("a caller's client", () => {
       "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND state = 'idle'",
     );
     await store.addMessages(users(1));
+  });
+
+  test("can lose a connection as soon as it was opened, and in its pool", async () => {
+    const client = ownPool({ Client: unluckyClient() } as PoolConfig);
+    await using stores = createPostgresStores({ client, tableName: table.tableName });
+    await stores.open().addMessages(users(1));
+    expect(client.totalCount).toBe(1);
+  });
+
+  test("with connections in transactions of others loses nothing, and one such connection says so", async () => {
+    const client = ownPool({ max: 3 });
+    const leaked = await client.connect();
+    await leaked.query("BEGIN");
+    leaked.release();
+    await using stores = createPostgresStores({ client, tableName: table.tableName });
+    const all = Array.from({ length: 30 }, () => stores.open());
+    await Promise.all(all.map((store) => store.addMessages(users(1))));
+    await using others = createPostgresStores({ url: table.url, tableName: table.tableName });
+    for (const { threadId } of all) expect(await others.open(threadId).listMessages()).toEqual(users(1));
+
+    const one = new Client(table.url);
+    await one.connect();
+    await one.query("BEGIN");
+    await using single = createPostgresStores({ client: one, tableName: table.tableName });
+    const error = await rejection(single.open().addMessages(users(1)));
+    expect(error).toMatchObject({ code: "UNAVAILABLE", retryable: false });
+    expect(error.message).toContain("transaction");
+    await one.end();
   });
 
   test("can be one connection, on which requests take turns", async () => {

@@ -1,10 +1,17 @@
 import { DatabaseError } from "pg";
 import { describe, expect, test } from "vitest";
-import { classifyError, isCreatedMeanwhile, isStatementLost, verdictOn } from "../src/errors.ts";
+import {
+  type ClientKind,
+  classifyError,
+  isCreatedMeanwhile,
+  isStatementLost,
+  OpenTransactionError,
+  verdictOn,
+} from "../src/errors.ts";
 
 const reply = (code: string, message = "as the server says it"): DatabaseError =>
   Object.assign(new DatabaseError(message, 1, "error"), { code, severity: "ERROR" });
-const classify = (error: unknown, owned = true) => classifyError(error, "db:5432", owned);
+const classify = (error: unknown, kind: ClientKind = "own pool") => classifyError(error, "db:5432", kind);
 
 describe("the classification of a SQLSTATE", () => {
   test.each(["57P01", "57P03", "53300", "40001", "40P01", "57014", "25006", "08006", "08P01", "57P05"])(
@@ -83,6 +90,9 @@ describe("the classification of pg's own errors", () => {
       reset,
       new Error("Connection terminated unexpectedly"),
       new Error("Connection terminated"),
+      new Error("Client has encountered a connection error and is not queryable"),
+      new OpenTransactionError(),
+      reply("25P02"),
     ])
       expect(verdictOn(error)).toBe("lost");
     const refused = Object.assign(new Error("connect"), { code: "ECONNREFUSED" });
@@ -91,22 +101,22 @@ describe("the classification of pg's own errors", () => {
       expect(verdictOn(error)).toBe("other");
   });
 
-  test("a connection is reused after a reply, unless the server closes it or its transaction has failed", () => {
+  test("a connection is reused after a reply, unless the server closes it or became read-only", () => {
     for (const state of ["42P01", "40P01", "53100", "26000"])
       expect(verdictOn(reply(state)), state).toBe("reply");
-    for (const state of ["08006", "25006", "25P02", "57P01"])
-      expect(verdictOn(reply(state)), state).toBe("other");
+    for (const state of ["08006", "25006", "57P01"]) expect(verdictOn(reply(state)), state).toBe("other");
   });
 
   test("a caller's Client never reconnects", () => {
     const error = new Error("Client has encountered a connection error and is not queryable");
-    expect(classify(error, false)).toMatchObject({
+    expect(classify(error, "connection")).toMatchObject({
       retryable: false,
       message: expect.stringContaining("Pool"),
     });
-    expect(classify(error, true)).toMatchObject({ retryable: true });
+    for (const kind of ["pool", "own pool"] as const)
+      expect(classify(error, kind)).toMatchObject({ retryable: true });
     const ended = new Error("Cannot use a pool after calling end on the pool");
-    expect(classify(ended, false)).toMatchObject({ retryable: false });
+    expect(classify(ended, "pool")).toMatchObject({ retryable: false });
   });
 
   test("missing TLS of the server and a missing password are reported", () => {

@@ -1,7 +1,6 @@
 import type { Clock } from "../clock.ts";
 import { REMEMBERED_OPERATIONS } from "../driver.ts";
 import { StoreError } from "../errors.ts";
-import { NOT_SEARCHED, searchBelow, type TrimSearch } from "../trimming.ts";
 import { isFreed, never } from "./expiry.ts";
 import type { RowRange } from "./field-types.ts";
 import { type ContentsHead, decodeHeadIfSound, type Head, headFields, textCountOf } from "./format.ts";
@@ -161,24 +160,17 @@ export class Chain {
   top: Run[] = [];
   /** The oldest messages, lowest first, without a gap from the first on. */
   bottom: Run[] = [];
-  /** What trimming knows about the messages of the end. */
-  search = NOT_SEARCHED;
 
   constructor(learned: Moment) {
     this.learned = learned;
   }
 
-  /**
-   * Links a row that was inserted on the end, or on the root.
-   *
-   * @param search of the plan of this row. Absent for a row of another writer.
-   */
-  append(head: Head, search?: TrimSearch): void {
+  /** Links a row that was inserted on the end, or on the root. */
+  append(head: Head): void {
     if (head.predecessor !== this.end?.token) {
       this.links = [];
       this.top = [];
       this.bottom = [];
-      this.search = NOT_SEARCHED;
     }
     this.end = head;
     this.highest = head.number;
@@ -186,7 +178,6 @@ export class Chain {
     this.links.push(link);
     if (this.links.length > 4 * ROWS_AT_FIRST) this.links.splice(0, this.links.length - this.#needed());
     if (head.start === undefined) return;
-    this.search = search ?? searchBelow(this.search, head.start);
     this.top = cutRuns(this.top, head.bounds[0], head.start);
     if (this.bottom.length > 2 * OLDEST_RUNS_KEPT) this.bottom.length = OLDEST_RUNS_KEPT;
     this.bottom = cutRuns(this.bottom, head.bounds[0], head.start);

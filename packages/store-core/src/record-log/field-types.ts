@@ -119,6 +119,11 @@ export const textRanges = list<TextRange>(tuple("[distance, from, to]", row, cou
 export const fragments = list<Fragment>(tuple("[distance, from, to]", row, count, count));
 export const uploads = list<Upload>(tuple("[token, n, rows]", text(64), count, list(range)), 64);
 export const bounds = tuple<readonly [first: number, next: number]>("[first, next]", count, count);
+export const searched = tuple<readonly [userless: number, resultsOnly: number]>(
+  "[userless, resultsOnly]",
+  count,
+  count,
+);
 export const pinned = tuple<readonly [sequence: number, spots: readonly Spot[]]>(
   "[sequence, spots]",
   count,

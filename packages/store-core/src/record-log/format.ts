@@ -12,6 +12,7 @@ import {
   range,
   row,
   rowBelow,
+  searched,
   spots,
   text,
   textRanges,
@@ -91,6 +92,11 @@ export const headFields = {
   ),
   bottom: required("w", row, "No row below is needed, except those of the pinned message and the metadata."),
   cut: optional("q", row, "The last row that dropped messages from the end."),
+  searched: optional(
+    "j",
+    searched,
+    "The kept messages before `userless` are not user messages, those before `resultsOnly` are tool results.",
+  ),
   expiresAt: optional("X", time, "The thread expires at this time. Absent: never."),
   keptUntil: optional("K", time, "This row and later rows expire at this time. Absent: never."),
   promisedUntil: optional("P", time, "No needed row expires before this time. Absent: none ever expires."),
@@ -297,6 +303,8 @@ function contradictionIn(head: Head): string | undefined {
   if (bounds[0] < 1 || bounds[0] > bounds[1]) return "its head has impossible sequence numbers";
   if (pinned && (pinned[0] < 1 || pinned[0] >= bounds[0] || pinned[1].length === 0))
     return "its head has an impossible pinned message";
+  if (head.searched?.some((sequence) => sequence > bounds[1]))
+    return "its head has looked at messages that it does not have";
   if (isCommit && (start < 1 || start + kinds.length !== bounds[1]))
     return "its head has messages without a sequence number";
   if (head.newest === number && kinds === "") return "its head has a newest message that it does not hold";

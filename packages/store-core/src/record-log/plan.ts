@@ -2,7 +2,14 @@
 import { type CommitRequest, REMEMBERED_OPERATIONS } from "../driver.ts";
 import type { MessageKind } from "../message.ts";
 import { kindOfRecord } from "../record.ts";
-import { type CommitPlan, isWithin, planCommit, type SequenceBounds, type TrimSearch } from "../trimming.ts";
+import {
+  type CommitPlan,
+  isWithin,
+  NOT_SEARCHED,
+  planCommit,
+  type SequenceBounds,
+  type TrimSearch,
+} from "../trimming.ts";
 import type { Chain } from "./chain.ts";
 import type { Fragment, RowRange, Spot, TextRange, Upload } from "./field-types.ts";
 import type { Head } from "./format.ts";
@@ -36,8 +43,6 @@ export function repeatHead(head: Head, token: string, changes: Partial<Head>): H
 export interface PlannedRow {
   readonly head: Head;
   readonly texts: readonly string[];
-  /** For the plan of the next row. */
-  readonly search: TrimSearch;
 }
 
 /** The input of a plan. */
@@ -67,8 +72,8 @@ export function planRow(chain: Chain, base: Head, request: CommitRequest, option
     next: base.bounds[1],
   };
   const kindOf = (sequence: number, kept: SequenceBounds) => kindAt(chain, request, sequence, kept);
-  const plan = planCommit(before, request, request, kindOf, chain.search);
-  const { kept, bounds, search } = plan;
+  const plan = planCommit(before, request, request, kindOf, searchOf(base));
+  const { kept, bounds } = plan;
   let kinds = "";
   for (const record of request.append) kinds += kindOfRecord(record);
   const setsMetadata = typeof request.metadata === "string";
@@ -123,6 +128,7 @@ export function planRow(chain: Chain, base: Head, request: CommitRequest, option
     edge: trimmed.edge,
     bottom,
     cut: request.drop === 0 ? base.cut : number,
+    searched: searchedBy(plan),
     expiresAt: options.expiresAt,
     keptUntil: options.keptUntil,
     promisedUntil: options.promisedUntil,
@@ -145,8 +151,16 @@ export function planRow(chain: Chain, base: Head, request: CommitRequest, option
     spent: collected ? collected.spent : base.spent,
     uploads: uploads.open,
   };
-  const placed = own.fragments ? texts.map((text) => (text === "" ? "" : PLACEHOLDER)) : texts;
-  return { head, texts: placed, search };
+  return { head, texts: own.fragments ? texts.map((text) => (text === "" ? "" : PLACEHOLDER)) : texts };
+}
+
+function searchOf({ searched }: Head): TrimSearch {
+  return searched ? { userless: searched[0], resultsOnly: searched[1] } : NOT_SEARCHED;
+}
+
+/** Undefined if it says nothing of the messages that are kept, as with a user message at their start. */
+function searchedBy({ bounds, search: { userless, resultsOnly } }: CommitPlan): Head["searched"] {
+  return userless > bounds.first || resultsOnly > bounds.first ? [userless, resultsOnly] : undefined;
 }
 
 const NONE: readonly never[] = [];

@@ -450,7 +450,7 @@ export class CommitWriter {
     return await this.#locateAndPlan(chain, base, { ...options, collected: { spent } });
   }
 
-  async #insertCommit(chain: Chain, { head, texts, search }: PlannedRow): Promise<CommitOutcome> {
+  async #insertCommit(chain: Chain, { head, texts }: PlannedRow): Promise<CommitOutcome> {
     const { digest, drop } = this.#request;
     const { attempts } = this.#operation;
     const sent = momentOf(this.#clock);
@@ -467,7 +467,7 @@ export class CommitWriter {
       this.#lose(chain, number, taken, sent);
     }
     if (!isRecent(this.#clock, sent)) return await this.#confirm(head, own);
-    chain.append(head, search);
+    chain.append(head);
     chain.learned = sent;
     this.#memory.contention.made(this.#clock, this.#clock.monotonic() - sent.monotonic);
     if (drop === "all") await this.#amend(blankDead(head));
