@@ -40,22 +40,28 @@ test("a commit is one insert, reading the newest messages is one read, and a fir
   expect(verbsOf(b.log)).toEqual(["read", "insert", "read"]);
 });
 
-test("a first write to a trimmed thread is one read more, and two with over 64 kept commits", async () => {
-  for (const [maxMessages, reads] of [
-    [40, 1],
-    [200, 2],
-    [5_000, 2],
-  ] as const) {
-    const { open } = uniformScene({ maxMessages });
-    const a = open();
-    await addEach(a.store, maxMessages + 100, "a");
-    const b = open();
-    await b.store.addMessages([user("b")]);
-    expect(b.log.count("read")).toBe(reads);
-    expect(b.log.requests.at(-1)?.verb).toBe("insert");
-    expect(await contentsOf(b.store)).toHaveLength(maxMessages);
-  }
-});
+test.each([
+  ["", user],
+  [" without a user message", (content: string) => ({ role: "assistant", content }) as const],
+])(
+  "a first write to a trimmed thread%s is one read more, and two with over 64 kept commits",
+  async (_, message) => {
+    for (const [maxMessages, reads] of [
+      [40, 1],
+      [200, 2],
+      [5_000, 2],
+    ] as const) {
+      const { open } = uniformScene({ maxMessages });
+      const a = open();
+      for (let n = 0; n < maxMessages + 100; n++) await a.store.addMessages([message(`${n}`)]);
+      const b = open();
+      await b.store.addMessages([message("b")]);
+      expect(b.log.count("read")).toBe(reads);
+      expect(b.log.requests.at(-1)?.verb).toBe("insert");
+      expect(await contentsOf(b.store)).toHaveLength(maxMessages);
+    }
+  },
+);
 
 test("a writer that lost one race continues from the winning row without a read", async () => {
   const { open } = uniformScene();
