@@ -1,12 +1,7 @@
 import { type ConnectionPool, ignoreErrors, type UsedClient } from "@scrollback/store-core";
-import type { Client, Pool, PoolClient } from "pg";
+import type { Client, PoolClient } from "pg";
 import { type ClientKind, verdictOn } from "./errors.ts";
-import type { PostgresClient } from "./options.ts";
-
-/** The client may be of another copy of pg. */
-export function isPool(client: PostgresClient): client is Pool {
-  return "totalCount" in client;
-}
+import { isPool, type PostgresClient } from "./options.ts";
 
 export function kindOf({ client, owned }: UsedClient<PostgresClient>): ClientKind {
   if (!isPool(client)) return "connection";

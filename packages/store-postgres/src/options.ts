@@ -16,6 +16,11 @@ import { Client, Pool, type PoolClient } from "pg";
 /** A pool or a connection of `pg`. */
 export type PostgresClient = Pool | Client | PoolClient;
 
+/** The client may be of another copy of pg. */
+export function isPool(client: PostgresClient): client is Pool {
+  return "totalCount" in client;
+}
+
 /** Options of `createPostgresStores`: either `url` or `client`, and the options of every backend. */
 export interface PostgresStoreOptions<M = ChatMessage> extends StoreOptions<M> {
   /**
@@ -54,12 +59,22 @@ const isName: Check = (value) =>
     ? undefined
     : `must be a name of 1 to ${MAX_NAME_BYTES} bytes, without quotes around it`;
 
+const isClient: Check = (value) => {
+  const problem = hasMethods("query", "connect", "on")(value);
+  if (problem) return problem;
+  const client = value as PostgresClient;
+  const settings: object = isPool(client) ? client.options : client;
+  return "binary" in settings && settings.binary
+    ? "must not have pg's option binary: the stores read texts"
+    : undefined;
+};
+
 const optionChecks: Readonly<Record<keyof PostgresStoreOptions, Check>> = {
   url: isUrl(URL_FORM, ["postgres", "postgresql"], ({ hostname, searchParams }) => {
     if (hostname !== "" || searchParams.has("host")) return true;
     return `must name a host; it must read ${URL_FORM}`;
   }),
-  client: hasMethods("query", "connect", "on"),
+  client: isClient,
   schema: isName,
   tableName: isName,
   ...storeOptionChecks,

@@ -15,9 +15,9 @@ import {
 } from "@scrollback/store-core";
 import { Client, type QueryArrayConfig } from "pg";
 import { planAmend } from "./amend.ts";
-import { connectionsOf, isInTransaction, isPool, kindOf } from "./connections.ts";
+import { connectionsOf, isInTransaction, kindOf } from "./connections.ts";
 import { classifyError, isStatementLost, OpenTransactionError, withoutValues } from "./errors.ts";
-import type { PostgresClient, PostgresTable } from "./options.ts";
+import { isPool, type PostgresClient, type PostgresTable } from "./options.ts";
 import { fromText, type StoredRow, toBigint, toRow, toText, toValues } from "./row.ts";
 import { createTable, qualified } from "./setup.ts";
 import { type Statement, type Statements, statementsOn } from "./statements.ts";

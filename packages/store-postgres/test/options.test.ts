@@ -1,6 +1,6 @@
 import { runFactory } from "@scrollback/conformance";
 import { openStores, RecordLogDriver } from "@scrollback/store-core";
-import { Client, Pool } from "pg";
+import { Client, type ClientConfig, Pool } from "pg";
 import { describe, expect, test } from "vitest";
 import { createPostgresStores } from "../src/index.ts";
 import { parseOptions } from "../src/options.ts";
@@ -8,6 +8,8 @@ import { PostgresRecordLog } from "../src/postgres-log.ts";
 import { qualified } from "../src/setup.ts";
 
 const url = "postgres://localhost/app";
+/** An option of pg that is missing in its types. */
+const binary: ClientConfig & { binary: boolean } = { binary: true };
 
 runFactory({
   name: "PostgreSQL",
@@ -23,6 +25,8 @@ runFactory({
       [{ url, tableName: "é".repeat(29) }, "tableName"],
       [{ url, schema: "" }, "schema"],
       [{ url, schema: 7 }, "schema"],
+      [{ client: new Pool(binary) }, "client"],
+      [{ client: new Client(binary) }, "client"],
     ],
     wrongUrls: [
       "localhost:5432",
