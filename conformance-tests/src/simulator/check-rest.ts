@@ -162,7 +162,8 @@ export class RestChecks {
     for (const stands of stored.row.texts) {
       const text = stands.length > 1 ? this.#texts.get(nameOf(stands) ?? "") : undefined;
       if (!text || text.uses > 0) continue;
-      const { diedAt } = text;
+      // A caller that repeats an operation after it was forgotten uploads texts again that died before.
+      const diedAt = isUploadedAfter(head, text.diedAt) ? undefined : text.diedAt;
       const isLate = diedAt
         ? diedAt.incarnation === end.incarnation && end.n - diedAt.n >= this.#trimmedWithinCommits
         : head.incarnation === end.incarnation && end.n - head.n > UPLOAD_COMMITS;
@@ -201,6 +202,11 @@ export class RestChecks {
     }
     return undefined;
   }
+}
+
+/** Whether a row was inserted for an upload after the death of a text. */
+function isUploadedAfter({ incarnation, n, operationId }: Head, diedAt: Text["diedAt"]): boolean {
+  return operationId === undefined && diedAt?.incarnation === incarnation && n >= diedAt.n;
 }
 
 /**
