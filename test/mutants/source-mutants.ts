@@ -69,19 +69,13 @@ export const sourceMutants: readonly SourceMutant[] = [
       "if (!this) throw closedError();",
     ],
     ["signals are ignored", "C15", "retry.ts", "if (!signal) return", "if (signal !== null) return"],
-    [
-      "records of any version are read",
-      "C16",
-      "record.ts",
-      "if (record[0] !== FORMAT_VERSION) {",
-      "if (record === undefined) {",
-    ],
+    ["records of any version are read", "C16", "record.ts", "}[suot]", "}|[suot]"],
     [
       "corrupt records are reported and thrown",
       "C16",
       "store-context.ts",
-      "      onCorruptRecord(error);",
-      "      onCorruptRecord(error); throw error;",
+      "    onCorruptRecord(error);",
+      "    onCorruptRecord(error); throw error;",
     ],
     [
       "states of other backends are taken",

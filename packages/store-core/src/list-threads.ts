@@ -1,6 +1,6 @@
 import { checkOptions, isSignal, isString } from "./arguments.ts";
 import type { ListedThread } from "./driver.ts";
-import { parseRecord } from "./record.ts";
+import { decodeRecord } from "./record.ts";
 import type { StoreContext } from "./store-context.ts";
 
 const DEFAULT_LIMIT = 100;
@@ -62,11 +62,7 @@ export async function listThreads<M>(
   checkOptions("listThreads", options, listChecks);
   const { prefix = "", limit = DEFAULT_LIMIT, cursor, signal } = options;
   const page = await context.request(() => context.driver.list({ prefix, limit, cursor, signal }), signal);
-  for (const error of page.corrupt ?? []) {
-    context.unlessCorrupt(() => {
-      throw error;
-    });
-  }
+  for (const error of page.corrupt ?? []) context.reportCorrupt(error);
   return {
     threads: page.threads.map((thread) => infoOf(context, thread)),
     ...(page.cursor !== undefined && { cursor: page.cursor }),
@@ -92,9 +88,11 @@ function infoOf<M>(context: StoreContext<M>, listed: ListedThread): ThreadInfo {
   const { threadId, count, createdAt, updatedAt, expiresAt, bytes, metadata: record } = listed;
   const metadata: { metadata?: unknown } = {};
   if (record !== undefined) {
-    context.unlessCorrupt(() => {
-      metadata.metadata = parseRecord(context.codec, record, threadId, undefined).value;
-    });
+    try {
+      metadata.metadata = decodeRecord(context.codec, record, threadId, undefined);
+    } catch (error) {
+      context.reportCorrupt(error);
+    }
   }
   return {
     threadId,

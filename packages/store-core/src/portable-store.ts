@@ -9,7 +9,7 @@ import { revisionConflict, StoreError } from "./errors.ts";
 import { newIncarnation } from "./incarnation.ts";
 import { kindOf, type MessageKind } from "./message.ts";
 import { observed, recordSize, retried, type StoreCall } from "./observation.ts";
-import { formatMetadataRecord, formatRecord, isRecordTime, parseRecord } from "./record.ts";
+import { decodeRecord, formatMetadataRecord, formatRecord, isRecordTime, timeOfRecord } from "./record.ts";
 import type { RecordWrite } from "./record-location.ts";
 import { pause, retryAfter, untilAborted, withRetries } from "./retry.ts";
 import { isNoState, parseState, type StoreSettings, type StoreState } from "./state.ts";
@@ -127,7 +127,7 @@ export class PortableStore<M> implements MessageStore<M> {
     const range = { limit, before: undefined, after: undefined, metadata: false };
     return await this.#observed("read", "listMessages", threadId, async (call) => {
       const view = await this.#read(threadId, range, signal, call);
-      return this.#decode(threadId, view).map((entry) => entry.message);
+      return this.#decode(threadId, view, (message) => message);
     });
   }
 
@@ -158,8 +158,8 @@ export class PortableStore<M> implements MessageStore<M> {
         const { entries, revision } = await this.#read(threadId, newest, signal, call);
         const [entry] = entries;
         if (!entry) return undefined;
-        const { value } = parseRecord(this.#context.codec, entry.record, threadId, entry.sequence);
-        return { message: value as M, revision };
+        const message = decodeRecord(this.#context.codec, entry.record, threadId, entry.sequence) as M;
+        return { message, revision };
       });
       if (!found) return undefined;
       const expectedRevision = found.revision;
@@ -468,11 +468,18 @@ export class PortableStore<M> implements MessageStore<M> {
   #pageOf(threadId: string, view: ThreadView, range: CursorRange): ThreadPage<M> {
     const { revision } = view;
     const { count, createdAt, updatedAt, expiresAt, metadata } = view;
-    const page: ThreadPage<M> = { entries: this.#decode(threadId, view), revision, count };
+    const entries = this.#decode(threadId, view, (message, sequence, record) => ({
+      sequence,
+      createdAt: timeOfRecord(record),
+      message,
+    }));
+    const page: ThreadPage<M> = { entries, revision, count };
     if (metadata !== undefined) {
-      this.#context.unlessCorrupt(() => {
-        page.metadata = parseRecord(this.#context.codec, metadata, threadId, undefined).value;
-      });
+      try {
+        page.metadata = decodeRecord(this.#context.codec, metadata, threadId, undefined);
+      } catch (error) {
+        this.#context.reportCorrupt(error);
+      }
     }
     if (revision === null) return page;
     Object.assign(page, { createdAt, updatedAt, ...(expiresAt !== undefined && { expiresAt }) });
@@ -487,15 +494,22 @@ export class PortableStore<M> implements MessageStore<M> {
     return page;
   }
 
-  #decode(threadId: string, view: ThreadView): ThreadPage<M>["entries"] {
-    const entries: ThreadPage<M>["entries"] = [];
+  #decode<T>(
+    threadId: string,
+    view: ThreadView,
+    toResult: (message: M, sequence: number, record: string) => T,
+  ): T[] {
+    const results: T[] = [];
+    const { codec } = this.#context;
     for (const { sequence, record } of view.entries) {
-      this.#context.unlessCorrupt(() => {
-        const { value, createdAt } = parseRecord(this.#context.codec, record, threadId, sequence);
-        entries.push({ sequence, createdAt, message: value as M });
-      });
+      try {
+        const message = decodeRecord(codec, record, threadId, sequence) as M;
+        results.push(toResult(message, sequence, record));
+      } catch (error) {
+        this.#context.reportCorrupt(error);
+      }
     }
-    return entries;
+    return results;
   }
 
   #observed<T>(

@@ -22,8 +22,6 @@ export const isRecordTime: Check = (value) =>
     ? undefined
     : "must be a time in milliseconds since 1970, an integer from 0 to 9999999999999";
 
-const recordKinds: readonly RecordKind[] = ["s", "u", "o", "t", "m"];
-
 /** Makes the record of a message from its encoded value. @param createdAt see {@link isRecordTime}. */
 export function formatRecord(kind: MessageKind, createdAt: number, text: string): string {
   return FORMAT_VERSION + kind + String(createdAt).padStart(TIME_DIGITS, "0") + text;
@@ -45,48 +43,55 @@ export function kindOfRecord(record: string): MessageKind {
   return kind === "s" || kind === "u" || kind === "t" ? kind : "o";
 }
 
-/** The value of a record, and the time of a message; 0 for metadata. */
-export interface ParsedRecord {
-  readonly value: unknown;
-  readonly createdAt: number;
+/** The time of a message's record, as {@link decodeRecord} accepts it: milliseconds since 1970. */
+export function timeOfRecord(record: string): number {
+  return Number(record.slice(METADATA_START, MESSAGE_START));
 }
 
+const messageRecord = new RegExp(`^${FORMAT_VERSION}[suot]\\d{${TIME_DIGITS}}`);
+const metadataRecord = new RegExp(`^${FORMAT_VERSION}m`);
+
 /**
- * Parses a record.
+ * Decodes the value of a record.
  *
  * @param sequence the message's number; undefined for the thread's metadata.
  * @throws StoreError `CORRUPT` with `sequence` if it is not a record, has a newer format version, or is refused by the
  *   codec.
  */
-export function parseRecord(
+export function decodeRecord(
   codec: Codec,
   record: unknown,
   threadId: string,
   sequence: number | undefined,
-): ParsedRecord {
-  const corrupt = (problem: string, cause?: unknown) => {
-    const where = sequence === undefined ? "the metadata" : `message ${sequence}`;
-    const message = `${where} of thread "${threadId}" cannot be read: ${problem}`;
-    return new StoreError("CORRUPT", message, { cause, sequence });
-  };
-  if (typeof record !== "string" || record.length < 3) throw corrupt("it is not a Scrollback record");
-  if (record[0] !== FORMAT_VERSION) {
-    const version = /^[2-9]/.test(record) ? record[0] : undefined;
-    throw corrupt(
-      version
-        ? `it has format version ${version}, this package reads up to ${FORMAT_VERSION}; upgrade @scrollback/store-core`
-        : "it is not a Scrollback record",
-    );
+): unknown {
+  const isMetadata = sequence === undefined;
+  if (typeof record !== "string" || !(isMetadata ? metadataRecord : messageRecord).test(record)) {
+    throw corrupt(problemOf(record), threadId, sequence);
   }
-  const kind = recordKinds.find((one) => one === record[1]);
-  if (!kind || (kind === "m") !== (sequence === undefined)) throw corrupt("it is not a Scrollback record");
-  const time = kind === "m" ? "0" : record.slice(METADATA_START, MESSAGE_START);
-  if (!/^\d+$/.test(time)) throw corrupt("it is not a Scrollback record");
-  const text = record.slice(kind === "m" ? METADATA_START : MESSAGE_START);
+  const kind = record[1] as RecordKind;
   try {
-    return { value: codec.decode(text, { threadId, kind }), createdAt: Number(time) };
+    return codec.decode(record.slice(isMetadata ? METADATA_START : MESSAGE_START), { threadId, kind });
   } catch (cause) {
     const known = StoreError.is(cause) ? cause.message : undefined;
-    throw corrupt(known ?? "the codec refused it; was it written with another codec?", cause);
+    const problem = known ?? "the codec refused it; was it written with another codec?";
+    throw corrupt(problem, threadId, sequence, cause);
   }
+}
+
+function problemOf(record: unknown): string {
+  const [version] = (typeof record === "string" && /^[2-9]/.exec(record)) || [];
+  return version
+    ? `it has format version ${version}, this package reads up to ${FORMAT_VERSION}; upgrade @scrollback/store-core`
+    : "it is not a Scrollback record";
+}
+
+function corrupt(
+  problem: string,
+  threadId: string,
+  sequence: number | undefined,
+  cause?: unknown,
+): StoreError {
+  const where = sequence === undefined ? "the metadata" : `message ${sequence}`;
+  const message = `${where} of thread "${threadId}" cannot be read: ${problem}`;
+  return new StoreError("CORRUPT", message, { cause, sequence });
 }

@@ -80,15 +80,11 @@ export class StoreContext<M> {
     return Math.max(0, Math.floor(this.clock.wall()));
   }
 
-  /** Runs `take`. If it throws `CORRUPT` and `onCorruptRecord` is set, reports the error there instead of throwing it. */
-  unlessCorrupt(take: () => void): void {
+  /** Passes a `CORRUPT` error to `onCorruptRecord`, if it is set; throws any other. */
+  reportCorrupt(error: unknown): void {
     const { onCorruptRecord } = this;
-    try {
-      take();
-    } catch (error) {
-      if (!onCorruptRecord || !StoreError.is(error, "CORRUPT")) throw error;
-      onCorruptRecord(error);
-    }
+    if (!onCorruptRecord || !StoreError.is(error, "CORRUPT")) throw error;
+    onCorruptRecord(error);
   }
 
   /** Sends a request of the factory, and retries during a short outage of the backend. */

@@ -36,6 +36,12 @@ export function toContent(texts: readonly string[]): string | null {
   return texts.length === 0 ? null : texts.map(toText).join(SEPARATOR);
 }
 
+/** Most rows have one text and nothing to unescape: a search is faster than a split. */
+function toTexts(content: string): string[] {
+  const texts = content.includes(SEPARATOR) ? content.split(SEPARATOR) : [content];
+  return content.includes(ESCAPE) ? texts.map(fromText) : texts;
+}
+
 /** Converts a time or a number to a `bigint` value. A value out of range becomes the nearest one in the range. */
 export function toBigint(value: number): number {
   return Math.max(-LAST_NUMBER, Math.min(Math.trunc(value), LAST_NUMBER));
@@ -52,7 +58,7 @@ export function toRow([number, head, content, expiresAt]: StoredRow): LogRow {
   return {
     number: Number(number),
     head: fromText(String(head ?? "")),
-    texts: typeof content === "string" ? content.split(SEPARATOR).map(fromText) : [],
+    texts: typeof content === "string" ? toTexts(content) : [],
     expiresAt: expiresAt === null || expiresAt === undefined ? undefined : Number(expiresAt),
   };
 }

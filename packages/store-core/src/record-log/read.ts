@@ -111,7 +111,8 @@ class RowReader {
       const known = this.#rows.get(row.number);
       if (known && known.head === row.head) return known;
       this.#rows.set(row.number, row);
-      this.#size += row.texts.reduce((size, text) => size + text.length, row.head.length);
+      this.#size += row.head.length;
+      for (const text of row.texts) this.#size += text.length;
       return row;
     });
   }
@@ -184,11 +185,10 @@ class ThreadRead {
       range.pinned !== null && end.pinned ? await this.#textAt(end.pinned[1]) : undefined,
       request.metadata && end.metadata ? await this.#textAt(end.metadata) : undefined,
     ];
-    const entries = Array.from({ length: Math.max(0, range.next - range.first) }, (_, index) => ({
-      sequence: range.first + index,
-      record: found.get(range.first + index) ?? "",
-    }));
-    if (range.pinned !== null) entries.unshift({ sequence: range.pinned, record: pinned ?? "" });
+    const entries = range.pinned === null ? [] : [{ sequence: range.pinned, record: pinned ?? "" }];
+    for (let sequence = range.first; sequence < range.next; sequence++) {
+      entries.push({ sequence, record: found[range.next - 1 - sequence] ?? "" });
+    }
     this.isWhole = metadata !== "" && entries.every(({ record }) => record !== "");
     return {
       revision: formatRevision(end.incarnation, end.n),
@@ -203,16 +203,19 @@ class ThreadRead {
     };
   }
 
-  /** The records of a range's messages, by sequence number; undefined if rows are missing. */
+  /**
+   * The records of a range's messages, newest first; empty or absent for a missing text. Undefined if rows are missing that
+   * another attempt may find.
+   */
   async #readRun(
     end: Head,
     range: SequenceBounds,
     isLast: boolean,
-  ): Promise<Map<number, string> | undefined> {
-    const found = new Map<number, string>();
+  ): Promise<readonly (string | undefined)[] | undefined> {
+    const found: (string | undefined)[] = [];
+    let count = 0;
     if (range.first >= range.next) return found;
-    const start = await this.#startOf(end, range);
-    let { row, low } = start;
+    let { row, low } = await this.#startOf(end, range);
     let [rows, messages] = [0, 0];
     /** The row that was read last, and the last one of these with messages of the range. */
     let [passed, lowest]: (LogRow | undefined)[] = [];
@@ -240,16 +243,12 @@ class ThreadRead {
       const { start: first = 0, kinds = "", fragments } = contents;
       const from = Math.max(first, range.first);
       const to = Math.min(first + kinds.length, low, range.next);
-      if (fragments) {
-        const texts = await this.#joinTexts(fragments, from - first, to - first);
-        texts.forEach((text, index) => {
-          found.set(from + index, text);
-        });
-      } else {
-        for (let sequence = from; sequence < to; sequence++)
-          found.set(sequence, next.texts[sequence - first] ?? "");
-      }
+      const texts = fragments ? await this.#joinTexts(fragments, from - first, to - first) : next.texts;
+      const textsFrom = fragments ? from : first;
+      for (let sequence = to - 1; sequence >= from; sequence--)
+        found[range.next - 1 - sequence] = texts[sequence - textsFrom];
       if (from < to) {
+        count += to - from;
         rows += 1;
         messages += kinds.length;
         lowest = next;
@@ -263,7 +262,7 @@ class ThreadRead {
       const { pageRows } = this.#reader;
       this.page = { incarnation, seen, sequence: range.first, row: lowest.number, density, pageRows };
     }
-    const missing = range.next - range.first - found.size;
+    const missing = range.next - range.first - count;
     if (missing > MOST_MISSING) {
       throw new StoreError("CORRUPT", `log row ${end.number} tells of ${missing} messages that are nowhere`);
     }
