@@ -102,7 +102,7 @@ export function planCommit(
   search = NOT_SEARCHED,
 ): CommitPlan {
   const kept = dropFrom(bounds, change.drop);
-  const grown = { ...kept, next: kept.next + change.append.length };
+  const grown = { pinned: kept.pinned, first: kept.first, next: kept.next + change.append.length };
   const known = searchBelow(search, kept.next);
   const kindOf = (sequence: number) => kindAt(sequence, kept);
   const after = trim(grown, limits.maxMessages, limits.trimming, kindOf, known);
@@ -114,11 +114,9 @@ function searchBelow({ userless, resultsOnly }: TrimSearch, next: number): TrimS
   return { userless: Math.min(userless, next), resultsOnly: Math.min(resultsOnly, next) };
 }
 
-function dropFrom(bounds: SequenceBounds, drop: number | "all"): SequenceBounds {
-  if (drop === "all") return { pinned: null, first: bounds.next, next: bounds.next };
-  const droppable = bounds.next - bounds.first;
-  if (drop <= droppable) return { ...bounds, next: bounds.next - drop };
-  return { pinned: null, first: bounds.first, next: bounds.first };
+function dropFrom({ pinned, first, next }: SequenceBounds, drop: number | "all"): SequenceBounds {
+  if (drop === "all") return { pinned: null, first: next, next };
+  return drop <= next - first ? { pinned, first, next: next - drop } : { pinned: null, first, next: first };
 }
 
 /** Whether a sequence number lies within bounds. */
