@@ -51,6 +51,12 @@ export const directedMutants: readonly Mutant[] = [
     "isRecent(this.#clock, sent) && ",
     "",
   ]),
+  off("a closing row that came late proves nothing", "its scene", [
+    "write",
+    "#wasMade",
+    "!next?.closed || next.at < never(next.promisedUntil) - SOLID_MARGIN_MS",
+    "true",
+  ]),
   off("what was read over 5 minutes is not trusted", "its scene", [
     "write",
     "#attempt",

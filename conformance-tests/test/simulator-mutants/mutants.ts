@@ -38,7 +38,7 @@ export const mutants: readonly Mutant[] = [
     [
       "write",
       "#begin",
-      "await this.#insertPlain(chain, repeatHead(open, newToken(), { closed: 1 }), []);",
+      "await this.#insertPlain(chain, repeatHead(open, newToken(), { at, closed: 1 }), []);",
       "",
     ],
   ),

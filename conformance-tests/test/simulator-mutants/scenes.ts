@@ -140,6 +140,25 @@ export const scenes: Readonly<Record<string, Scene>> = {
     await losing;
   },
 
+  async "a closing row that came late proves nothing"(run) {
+    const [late, writer] = run.clients;
+    await run.commit(writer, expiring(HOUR));
+    await run.read(late);
+    const operation = run.operation(expiring(HOUR));
+    const sent = run.direct(late, /insert/, { requestMs: 99 * HOUR, isReplyLost: true });
+    const losing = run.commitOperation(late, operation);
+    await sent;
+    await run.commit(writer, expiring(HOUR));
+    await run.wait(98.5 * HOUR);
+    // All rows of the thread are deleted but its root, so the late row finds its key free.
+    run.deleteExpired();
+    await losing;
+    void run.direct(late, /insert/, { isReplyLost: true });
+    // Closes the incarnation on the late row, then tries again.
+    await run.commitOperation(late, operation);
+    await run.commitOperation(late, operation);
+  },
+
   async "what was read over 5 minutes is not trusted"(run) {
     const [paused, other] = run.clients;
     await run.commitEach(other, 2, message);

@@ -27,6 +27,25 @@ test("metadata of a newer format version fails with CORRUPT and says what to upg
   expect(await store.listMessages()).toEqual([user("x")]);
 });
 
+test("no commit follows a row with the last number, with or without a thread", async () => {
+  const log = new MemoryRecordLog();
+  const store = createStores(new RecordLogDriver(log)).open("t");
+  await store.addMessages([user("x")]);
+  const [row] = await log.read("t", Number.POSITIVE_INFINITY, 1);
+  const last = { texts: [], ...row, number: Number.MAX_SAFE_INTEGER, head: row?.head ?? "" };
+  for (const stream of ["t", "u"]) {
+    await log.insert(stream, last);
+    await expect(
+      createStores(new RecordLogDriver(log))
+        .open(stream)
+        .addMessages([user("y")]),
+    ).rejects.toMatchObject({
+      code: "CORRUPT",
+      message: "log row 9007199254740991 is damaged: no row can follow it",
+    });
+  }
+});
+
 test("a thread with new writes is kept longer than the expiry of its first rows", async () => {
   const { open, wait, log } = uniformScene({ ttlMs: 2 * DAY, maxRowBytes: 64 * 1024 });
   const { store } = open();

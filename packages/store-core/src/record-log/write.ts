@@ -256,7 +256,9 @@ export class CommitWriter {
     const [next] = rows.map(decodeHeadIfSound);
     const isLinked =
       next?.number === number + 1 && next.incarnation === incarnation && next.predecessor === token;
-    return isLinked ? next : undefined;
+    // An incarnation may be closed after its rows were deleted, on a row that was inserted too late to be part of it.
+    const isProof = !next?.closed || next.at < never(next.promisedUntil) - SOLID_MARGIN_MS;
+    return isLinked && isProof ? next : undefined;
   }
 
   /** Prepares the first commit of an incarnation: closes the last incarnation, then inserts a root. */
@@ -265,18 +267,19 @@ export class CommitWriter {
     const isNewest = end !== undefined && (!root || end.number >= (root.head.base ?? 0));
     const openRoot = root && !isFreed(root, root.head) ? root.head : undefined;
     const open = isNewest ? end : openRoot;
+    const at = Math.max(now, open?.at ?? 0);
     if (open && !open.closed) {
       if (open.n === 0 && now < never(open.promisedUntil) - SOLID_MARGIN_MS) return open;
       // After this time its rows may be deleted, and the next key may be free.
       if (now < never(open.keptUntil) + SOLID_MARGIN_MS) {
-        await this.#insertPlain(chain, repeatHead(open, newToken(), { closed: 1 }), []);
+        await this.#insertPlain(chain, repeatHead(open, newToken(), { at, closed: 1 }), []);
       }
     }
     if (root) await this.#keepRoot(root.head, root.expiresAt, now);
-    const at = Math.max(now, open?.at ?? 0);
     const keptUntil = this.#wantedUntil(open ? never(open.keptUntil) : 0, at);
     const highest = Math.max(chain.highest, open ? nextNumber(open) : 0, root?.head.base ?? 0);
     const base = Math.max(Math.floor(now) * ROWS_PER_MS, highest + 2, FIRST_ROW);
+    if (!Number.isSafeInteger(base)) throw lastRow(highest);
     const token = newToken();
     const head: Head = {
       number: root ? root.head.number + 1 : 1,
@@ -575,10 +578,12 @@ export function insertHead(
   texts: readonly string[],
 ): Promise<boolean | LogRow> {
   const { number } = head;
-  if (!Number.isSafeInteger(number)) {
-    throw new StoreError("CORRUPT", `log row ${number - 1} is damaged: no row can follow it`);
-  }
+  if (!Number.isSafeInteger(number)) throw lastRow(number - 1);
   return log.insert(stream, { number, head: encodeHead(head), texts, expiresAt: expiryOf(head) });
+}
+
+function lastRow(number: number): StoreError {
+  return new StoreError("CORRUPT", `log row ${number} is damaged: no row can follow it`);
 }
 
 function nullable(time: number): number | null {
