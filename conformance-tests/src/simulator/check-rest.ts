@@ -108,7 +108,7 @@ export class RestChecks {
   }
 
   /** Texts that were trimmed or dropped long enough ago are removed, and so are old uploads. Dead rows do not accumulate. */
-  checkCollected(end: Head, state: ThreadState, operation: Operation): void {
+  checkCollected(end: Head, state: ThreadState, before: ThreadState | undefined, operation: Operation): void {
     let [rows, freed] = [0, 0];
     for (const stored of this.#model.rows.all()) {
       const { head } = stored;
@@ -122,7 +122,8 @@ export class RestChecks {
       }
     }
     this.#counters.largest("most freed rows at rest", freed);
-    const needed = rowsOf(state).size;
+    // The next collection frees what this commit trims.
+    const needed = Math.max(rowsOf(state).size, before ? rowsOf(before).size : 0);
     this.#counters.largest("most dead rows at rest", rows - needed);
     const isQuiet = operation.drop === 0 && (end.uploads ?? []).length === 0;
     const isBusy = (end.free ?? []).some(([from, to]) => to - from > 160);

@@ -34,11 +34,11 @@ export function createCheckedThread(options: CheckedThreadOptions): SimulatedThr
   });
   const trimmedWithinCommits = clients[0]?.driver.capabilities.trimmedWithinCommits ?? 0;
   const rest = new RestChecks(model, texts, counters, trimmedWithinCommits);
-  model.onCommit = ({ head, row }, state, operation) => {
+  model.onCommit = ({ head, row }, state, before, operation) => {
     if (!head) return;
     onHead(row.head);
     if (head.n % COLLECT_EVERY !== 0) return;
-    rest.checkCollected(head, state, operation);
+    rest.checkCollected(head, state, before, operation);
     if (model.livingState) rest.checkStored(state);
   };
   model.onRow = (head, state, end) => {

@@ -53,8 +53,13 @@ export class ThreadModel implements RowListener {
   end: StoredRow | undefined;
   /** Whether the thread was ever deleted. */
   hasDeletions = false;
-  /** Called for every commit. */
-  onCommit: (row: StoredRow, state: ThreadState, operation: Operation) => void = () => undefined;
+  /** Called for every commit, with the states after and before it. */
+  onCommit: (
+    row: StoredRow,
+    state: ThreadState,
+    before: ThreadState | undefined,
+    operation: Operation,
+  ) => void = () => undefined;
   /** Called for every row of an existing thread, with the head on which it was inserted. */
   onRow: (head: Head, state: ThreadState, base: Head | undefined) => void = () => undefined;
   readonly #options: ThreadModelOptions;
@@ -280,7 +285,7 @@ export class ThreadModel implements RowListener {
     if (head.fragments) counters.count("large commits");
     scheduler.note(() => `${revision} is now ${JSON.stringify(applied.state.bounds)}`);
     this.#move(row, applied.state, head);
-    this.onCommit(row, applied.state, operation);
+    this.onCommit(row, applied.state, before, operation);
   }
 
   /** If a thread has expired for a writer, the writer must begin a new incarnation. */

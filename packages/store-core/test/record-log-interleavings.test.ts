@@ -210,3 +210,28 @@ test("many writers lose no message and keep their batches whole", async () => {
     expect(own).toEqual([...own].sort());
   }
 }, 60_000);
+
+test("a read finds the thread though its row of metadata is freed before the request beside it", async () => {
+  const { open } = uniformScene({ maxMessages: 3 });
+  const [reader, other] = [open(), open()];
+  await reader.store.commit({ append: [user("a")], metadata: { title: "a" } });
+  const [endIsRead, metadataIsRead] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  // The row of the metadata is also the end, so both requests return it.
+  reader.log.before = async (request) => {
+    if (request.verb !== "read" || request.limit > 1) return;
+    reader.log.before = async () => undefined;
+    await endIsRead.promise;
+    await other.store.commit({ metadata: { title: "b" } });
+    await addEach(other.store, 200, "b");
+  };
+  reader.log.after = async (request) => {
+    if (request.verb !== "read") return;
+    if (request.limit === 1) return metadataIsRead.resolve();
+    endIsRead.resolve();
+    await metadataIsRead.promise;
+  };
+  const before = reader.log.requests.length;
+  // The metadata that it found the thread with is blank, so it reads once more.
+  expect(await reader.store.read({ limit: 0 })).toMatchObject({ count: 3, metadata: { title: "b" } });
+  expect(reader.log.requests.slice(before, before + 2)).toMatchObject([{ limit: 1 }, { limit: 2 }]);
+});

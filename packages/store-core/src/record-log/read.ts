@@ -109,7 +109,8 @@ class RowReader {
     const rows = await this.#log.read(this.#stream, below, limit, false);
     return rows.map((row) => {
       const known = this.#rows.get(row.number);
-      if (known && known.head === row.head) return known;
+      // Only its texts: a request that ran beside this one may have found the row freed later.
+      if (known && known.head === row.head) return { ...row, texts: known.texts };
       this.#rows.set(row.number, row);
       this.#size += row.head.length;
       for (const text of row.texts) this.#size += text.length;
