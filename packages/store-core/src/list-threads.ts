@@ -1,6 +1,5 @@
 import { checkOptions, isSignal, isString } from "./arguments.ts";
 import type { ListedThread } from "./driver.ts";
-import { decodeRecord } from "./record.ts";
 import type { StoreContext } from "./store-context.ts";
 
 const DEFAULT_LIMIT = 100;
@@ -86,21 +85,13 @@ export async function* iterateThreads<M>(
 
 function infoOf<M>(context: StoreContext<M>, listed: ListedThread): ThreadInfo {
   const { threadId, count, createdAt, updatedAt, expiresAt, bytes, metadata: record } = listed;
-  const metadata: { metadata?: unknown } = {};
-  if (record !== undefined) {
-    try {
-      metadata.metadata = decodeRecord(context.codec, record, threadId, undefined);
-    } catch (error) {
-      context.reportCorrupt(error);
-    }
-  }
   return {
     threadId,
     count,
     createdAt,
     updatedAt,
     ...(expiresAt !== undefined && { expiresAt }),
-    ...metadata,
+    ...(record !== undefined && context.metadataOf(record, threadId)),
     ...(bytes !== undefined && { bytes }),
   };
 }

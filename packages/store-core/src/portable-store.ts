@@ -473,14 +473,10 @@ export class PortableStore<M> implements MessageStore<M> {
       createdAt: timeOfRecord(record),
       message,
     }));
-    const page: ThreadPage<M> = { entries, revision, count };
-    if (metadata !== undefined) {
-      try {
-        page.metadata = decodeRecord(this.#context.codec, metadata, threadId, undefined);
-      } catch (error) {
-        this.#context.reportCorrupt(error);
-      }
-    }
+    const page: ThreadPage<M> = {
+      ...{ entries, revision, count },
+      ...(metadata !== undefined && this.#context.metadataOf(metadata, threadId)),
+    };
     if (revision === null) return page;
     Object.assign(page, { createdAt, updatedAt, ...(expiresAt !== undefined && { expiresAt }) });
     if (count === 0) return page;

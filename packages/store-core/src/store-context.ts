@@ -3,6 +3,7 @@ import type { Codec } from "./codec.ts";
 import type { Driver } from "./driver.ts";
 import { closedError, StoreError } from "./errors.ts";
 import type { MessageTraits } from "./message.ts";
+import { decodeRecord } from "./record.ts";
 import { untilAborted, withRetries } from "./retry.ts";
 import type { StoreSettings } from "./state.ts";
 
@@ -85,6 +86,16 @@ export class StoreContext<M> {
     const { onCorruptRecord } = this;
     if (!onCorruptRecord || !StoreError.is(error, "CORRUPT")) throw error;
     onCorruptRecord(error);
+  }
+
+  /** The metadata of a record; nothing for a damaged record that `onCorruptRecord` takes. */
+  metadataOf(record: string, threadId: string): { metadata?: unknown } {
+    try {
+      return { metadata: decodeRecord(this.codec, record, threadId, undefined) };
+    } catch (error) {
+      this.reportCorrupt(error);
+      return {};
+    }
   }
 
   /** Sends a request of the factory, and retries during a short outage of the backend. */

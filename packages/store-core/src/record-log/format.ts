@@ -250,13 +250,12 @@ export function decodePlainContents(number: number, text: string): ContentsHead 
   if (start < 1 || start + kinds.length !== next || first < 1 || first > next) return undefined;
   if (!Number.isSafeInteger(next) || kinds.length > MAX_TEXTS) return undefined;
   if (back !== undefined && (back < FIRST_ROW || back >= number)) return undefined;
-  const isSetting = setsMetadata !== undefined;
   return {
     number,
     incarnation,
     start,
     kinds,
-    setsMetadata: isSetting ? 1 : undefined,
+    setsMetadata: setsMetadata === undefined ? undefined : 1,
     back,
     fragments: undefined,
     uploads: undefined,
