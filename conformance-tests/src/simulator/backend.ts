@@ -138,7 +138,7 @@ export class SimulatedBackend {
     const words = () => `insert ${this.#inStream(name)}${describe(head)}`;
     return this.#network.send<boolean | LogRow>(
       client,
-      { isWrite: true, number: row.number, words },
+      { isWrite: true, isOfRoots: row.number < FIRST_ROW, number: row.number, words },
       (reply, isEcho) => {
         const winner = rows.get(row.number);
         if (winner) {
@@ -199,7 +199,8 @@ export class SimulatedBackend {
     const words = () => `amend ${this.#inStream(name)}${JSON.stringify(amendments).slice(0, 2_000)}`;
     const number = amendments[0]?.from ?? 0;
     const sent = this.#scheduler.now;
-    return this.#network.send<void>(client, { isWrite: true, number, words }, (reply) => {
+    const isOfRoots = amendments.some(({ from }) => from < FIRST_ROW);
+    return this.#network.send<void>(client, { isWrite: true, isOfRoots, number, words }, (reply) => {
       const changes = amendments.flatMap((amendment) =>
         rows.numbersWithin(amendment.from, amendment.to).map((row) => ({ row, amendment })),
       );

@@ -155,14 +155,16 @@ export class SimulatedClient {
 
   /**
    * The call that inserts a row: for a commit the call with its operation id, otherwise the only possible call. Writes to a thread
-   * take turns, so if no commit may close the thread, the first deletion among them closes it.
+   * take turns: the first one closes a thread that has expired, and the first deletion any other.
    */
-  callOf(threadId: string, { operationId, closed }: Head): SimulatedCall | undefined {
+  callOf(threadId: string, { operationId, closed, n, at, expiresAt }: Head): SimulatedCall | undefined {
     const writing = [...this.calls].filter(
       (call) => call.threadId === threadId && call.operationId !== undefined,
     );
     if (operationId !== undefined) return writing.find((call) => call.operationId === operationId);
-    if (closed) return writing.find(({ deletion }) => deletion !== undefined) ?? writing[0];
+    const isOver = n === 0 || at >= (expiresAt ?? Number.POSITIVE_INFINITY);
+    if (closed && !isOver) return writing.find(({ deletion }) => deletion !== undefined) ?? writing[0];
+    if (closed) return writing[0];
     return writing.length === 1 ? writing[0] : undefined;
   }
 

@@ -12,6 +12,9 @@ export const MINUTE = 60 * SECOND;
 export const HOUR = 60 * MINUTE;
 export const DAY = 24 * HOUR;
 
+/** The time within which a request that inserts or amends a root takes effect, see the assumptions of the log. */
+const ROOT_LATE_MS = 14 * DAY;
+
 /** Factors for the rates below: of failing requests and of slow requests. */
 export interface NetworkOptions {
   readonly faultFactor: number;
@@ -19,6 +22,16 @@ export interface NetworkOptions {
   /** The share of writes that take days. */
   readonly daysUnderWay: number;
   readonly without: ReadonlySet<Fault>;
+}
+
+/** What the network knows of a request. */
+export interface SimulatedRequest {
+  readonly isWrite: boolean;
+  /** Whether it inserts or amends a root: it then takes effect within the time that the log assumes. */
+  readonly isOfRoots?: boolean;
+  /** The row in the trace. */
+  readonly number: number;
+  readonly words: () => string;
 }
 
 /** The error that a client gets instead of a reply. */
@@ -60,7 +73,7 @@ export class Network {
 
   send<T>(
     client: SimulatedClient,
-    request: { readonly isWrite: boolean; readonly number: number; readonly words: () => string },
+    request: SimulatedRequest,
     effect: Effect<T>,
   ): Promise<T> {
     const scheduler = this.#scheduler;
@@ -105,8 +118,10 @@ export class Network {
         if (this.#random.chance(0.5)) leaves = client.pausedUntil;
       }
       let arrives = leaves + this.#delay();
-      if (request.isWrite && this.strikes("days under way", daysUnderWay)) {
-        arrives += (1 + this.#random.next() * 12) * DAY;
+      const isUnderWayForDays = request.isWrite && this.strikes("days under way", daysUnderWay);
+      if (isUnderWayForDays) arrives += (1 + this.#random.next() * 12) * DAY;
+      if (request.isOfRoots) arrives = Math.min(arrives, scheduler.now + ROOT_LATE_MS);
+      if (isUnderWayForDays) {
         isDisturbed();
         if (this.#random.chance(0.5)) {
           happens(arrives, nothing);

@@ -60,7 +60,7 @@ export const deletionMutants: readonly Mutant[] = [
   off("roots that go soon are left alone", "its scene", [
     "delete-thread",
     "release",
-    "never(newestRoot.expiresAt) > now + ROOT_EXPIRY_MS + SOLID_MARGIN_MS",
+    "never(newestRoot.expiresAt) > now + ROOT_LATE_MS + SOLID_MARGIN_MS",
     "true",
   ]),
   off("a closing row that was late ends nothing", "its scene", [
@@ -92,7 +92,7 @@ export const deletionMutants: readonly Mutant[] = [
   ),
   off(
     "the operations of a deleted thread are remembered",
-    ["deletions", 2],
+    ["deletions", 72],
     ["write", "deletedEnd", "? end : undefined", "? undefined : undefined"],
   ),
 ];

@@ -33,6 +33,18 @@ export const directedMutants: readonly Mutant[] = [
     "if (root) await this.#keepRoot(root.head, root.expiresAt, now);",
     "",
   ]),
+  off("a root is kept until the next one has arrived", "its scene", [
+    "write",
+    "#keepRoot",
+    "now <= expiresAt - ROOT_LATE_MS - SOLID_MARGIN_MS",
+    "now <= expiresAt - SOLID_MARGIN_MS",
+  ]),
+  off("a root is kept until a deletion and the next root have arrived", "its scene", [
+    "expiry",
+    "DELETED_MS",
+    "2 * ROOT_LATE_MS + 8 * DAY",
+    "ROOT_LATE_MS + 2 * DAY",
+  ]),
   off("a row names the token of the row below", "its scene", [
     "learn",
     "isLinked",

@@ -101,6 +101,37 @@ export const scenes: Readonly<Record<string, Scene>> = {
     await beginning;
   },
 
+  async "a root is kept until the next one has arrived"(run) {
+    const [late, writer, closing] = run.clients;
+    await run.commit(late, expiring(HOUR));
+    const root = run.model.rows.get(1)?.row.expiresAt ?? 0;
+    await run.wait(root - run.scheduler.now - 32 * HOUR);
+    const planned = run.direct(late, /insert .*\(root/, { requestMs: 13 * DAY });
+    const beginning = run.commit(late, expiring(7 * DAY));
+    await planned;
+    await run.wait(3 * DAY);
+    await hideLateRoot(run, writer, closing);
+    await beginning;
+    await run.wait(DAY);
+  },
+
+  async "a root is kept until a deletion and the next root have arrived"(run) {
+    const [late, writer, deleting] = run.clients;
+    await run.commit(writer, message);
+    const released = run.direct(deleting, /amend/, { requestMs: 13 * DAY });
+    const deletion = run.delete(deleting);
+    await released;
+    await run.wait(13 * DAY - HOUR);
+    const planned = run.direct(late, /insert .*\(root/, { requestMs: 13 * DAY });
+    const beginning = run.commit(late, expiring(7 * DAY));
+    await planned;
+    await deletion;
+    await run.wait(4 * DAY);
+    await hideLateRoot(run, writer, deleting);
+    await beginning;
+    await run.wait(DAY);
+  },
+
   async "a row names the token of the row below"(run) {
     const [writer, retrying] = run.clients;
     await run.commitEach(writer, 3, message);
@@ -354,6 +385,21 @@ export const scenes: Readonly<Record<string, Scene>> = {
     await run.delete(deleting, deletion);
   },
 };
+
+/**
+ * While a root is under way for 9 more days, all older ones are deleted if they may be. A short thread begins and expires, with
+ * higher row numbers than the late root's. A row that closes it arrives after the late root.
+ */
+async function hideLateRoot(run: DirectedRun, writer: SimulatedClient, closing: SimulatedClient): Promise<void> {
+  run.deleteExpired();
+  await run.commit(writer, expiring(HOUR));
+  await run.wait(DAY);
+  const sent = run.direct(closing, /insert/, { requestMs: 9.5 * DAY });
+  void run.commit(closing, expiring(HOUR));
+  await sent;
+  await run.wait(7 * DAY);
+  run.deleteExpired();
+}
 
 /** A writer must not continue at a row on which the row above was not inserted. */
 async function expectDamageFound(commit: Promise<unknown>): Promise<void> {

@@ -12,13 +12,15 @@ export const SOLID_MARGIN_MS = CLOCK_DIFFERENCE_MS + 2 * HOUR;
 export const EXPIRY_MARGIN_MS = 72 * HOUR;
 /** The time after which a freed key may be reused. */
 export const FREED_MS = 48 * HOUR;
-/** The maximum time between planning and inserting a root. */
+/** The maximum time between planning and the effect of a request that inserts or amends a root. */
+export const ROOT_LATE_MS = 14 * DAY;
+/** The time for which a root is kept after the other rows of its incarnation. */
 export const ROOT_EXPIRY_MS = 30 * DAY;
 /**
- * The time after which the keys of a deleted thread may be reused: every root that was planned before has been inserted
- * by then.
+ * The time after which the keys of a deleted thread may be reused. The amendment that sets it may be late, and a root that was
+ * planned just before the amendment arrives may be late, too. The remaining days are for clocks.
  */
-export const DELETED_MS = ROOT_EXPIRY_MS + 6 * DAY;
+export const DELETED_MS = 2 * ROOT_LATE_MS + 8 * DAY;
 /** The minimum reserve of a raised expiry, so that raises are rare. */
 export const RAISE_AHEAD_MS = DAY;
 

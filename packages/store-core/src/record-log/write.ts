@@ -26,6 +26,7 @@ import {
   never,
   RAISE_AHEAD_MS,
   ROOT_EXPIRY_MS,
+  ROOT_LATE_MS,
   SOLID_MARGIN_MS,
 } from "./expiry.ts";
 import type { Fragment, Upload } from "./field-types.ts";
@@ -303,9 +304,9 @@ export class CommitWriter {
     return head;
   }
 
-  /** A root that is about to be deleted is kept, so that the next root's number is certainly new. */
+  /** A root that may be deleted before the next one arrives is kept, so that the next root's number is certainly new. */
   async #keepRoot({ number, token }: Head, expiresAt: number | undefined, now: number): Promise<void> {
-    if (expiresAt === undefined || now <= expiresAt - SOLID_MARGIN_MS) return;
+    if (expiresAt === undefined || now <= expiresAt - ROOT_LATE_MS - SOLID_MARGIN_MS) return;
     const until = now + ROOT_EXPIRY_MS;
     await this.#amend([{ from: number, to: number + 1, extend: { to: until, atLeast: 0 } }]);
     const [row] = await this.#log.read(this.#stream, FIRST_ROW, 1, true);
