@@ -77,7 +77,7 @@ ${picture("cpu")}
 
 ## Many connections
 
-All connections belong to one process and append messages one by one without a pause. Raw and Scrollback alternate, half a second
+All connections belong to one process and append messages one by one without a pause. Raw and Scrollback alternate, two seconds
 each. "8 on one" means 8 connections that write to one thread.
 
 ${loadTable(backends)}

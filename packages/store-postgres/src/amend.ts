@@ -61,9 +61,8 @@ function extensionOf({ to, atLeast }: Extension): Pick<RowChange, "at_least" | "
 
 /**
  * Returns the changes for the amendments of one call, one array per statement. The ranges of a statement do not overlap,
- * because a statement changes a row only once. They are in ascending order. Concurrent statements usually lock rows in one
- * order; if two deadlock nevertheless, the server ends one, and the store repeats it. There is one statement, unless a row is
- * extended twice.
+ * because a statement changes a row only once. They are in ascending order, in which the statement locks rows. There is one
+ * statement, unless a row is extended twice.
  */
 export function planAmend(all: readonly Amendment[]): RowChange[][] {
   const amendments = all.filter(({ from, to }) => from < to);

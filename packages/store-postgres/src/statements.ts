@@ -39,13 +39,19 @@ export function statementsOn(table: string): Statements {
 }
 
 /**
- * $2 is an array of `RowChange` (see amend.ts) whose ranges do not overlap, so that a row is changed once. Unchanged rows get
- * no new row version. A comparison with NULL is never true, so rows that never expire are not extended.
+ * $2 is an array of `RowChange` (see amend.ts) in ascending ranges that do not overlap, so that a row is changed once. Unchanged rows
+ * get no new row version. A comparison with NULL is never true, so rows that never expire are not extended.
  *
- * The array of numbers makes every plan find the rows by their keys. With only the ranges, the planner, which cannot know how many
- * there are, reads the whole stream if the table has no statistics yet. OFFSET 0 keeps one index search for each range.
+ * The rows are locked in ascending order before they are updated: an UPDATE alone locks them in the order of its plan, and the
+ * server ends a deadlock of two plans only after a second. The array of their numbers makes every plan find them by their keys:
+ * with only the ranges, the planner, which cannot know how many there are, reads the whole stream if the table has no
+ * statistics yet.
  */
 function amendOn(table: string): string {
+  const changes = `jsonb_to_recordset($2::jsonb) AS c(
+  since bigint, until bigint, blank_all boolean, blank jsonb,
+  sets_expiry boolean, expires_at bigint, at_least bigint, extend_to bigint
+)`;
   return `
 UPDATE ${table} AS r SET
   content = CASE
@@ -65,21 +71,17 @@ UPDATE ${table} AS r SET
     WHEN r.expires_at >= c.at_least AND (c.extend_to IS NULL OR r.expires_at < c.extend_to) THEN c.extend_to
     ELSE r.expires_at
   END
-FROM jsonb_to_recordset($2::jsonb) AS c(
-  since bigint, until bigint, blank_all boolean, blank jsonb,
-  sets_expiry boolean, expires_at bigint, at_least bigint, extend_to bigint
-)
-WHERE r.stream = $1 AND r.number = ANY (ARRAY(
-  SELECT rows.number FROM jsonb_to_recordset($2::jsonb) AS ranges(since bigint, until bigint)
-  CROSS JOIN LATERAL (
-    SELECT number FROM ${table} WHERE stream = $1 AND number >= ranges.since AND number < ranges.until OFFSET 0
-  ) AS rows
-)) AND r.number >= c.since AND r.number < c.until AND (
-  (c.blank_all AND r.content IS NOT NULL)
-  OR c.blank IS NOT NULL
-  OR (c.sets_expiry AND r.expires_at IS DISTINCT FROM c.expires_at)
-  OR (r.expires_at >= c.at_least AND (c.extend_to IS NULL OR r.expires_at < c.extend_to))
-)`.trim();
+FROM ${changes}
+WHERE r.stream = $1 AND r.number >= c.since AND r.number < c.until AND r.number = ANY (ARRAY(
+  SELECT locked.number FROM ${changes} CROSS JOIN LATERAL (
+    SELECT number FROM ${table} AS r WHERE stream = $1 AND number >= c.since AND number < c.until AND (
+      (c.blank_all AND r.content IS NOT NULL)
+      OR c.blank IS NOT NULL
+      OR (c.sets_expiry AND r.expires_at IS DISTINCT FROM c.expires_at)
+      OR (r.expires_at >= c.at_least AND (c.extend_to IS NULL OR r.expires_at < c.extend_to))
+    ) ORDER BY number FOR UPDATE
+  ) AS locked
+))`.trim();
 }
 
 /**

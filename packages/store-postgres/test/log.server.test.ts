@@ -94,6 +94,26 @@ describe("a log", () => {
     expect((await whole(stream))[0]?.expiresAt).toBeUndefined();
   });
 
+  test("amends the same rows from several connections without a deadlock, in any plan", async () => {
+    const stream = newStream();
+    // One plan finds rows in the order of their numbers, the other in that of their places.
+    const logs = ["bitmapscan", "indexscan", "bitmapscan", "indexscan"].map((disabled) => {
+      const url = new URL(table.url);
+      url.searchParams.set("options", `-c enable_${disabled}=off`);
+      return watchedLog({ ...table, url: url.href }).log;
+    });
+    try {
+      for (let first = 1; first < 1_000; first += 64) {
+        for (let number = first + 63; number >= first; number--)
+          await log.insert(stream, { number, head: "h", texts: ["a"] });
+        const amendments = [{ from: first, to: first + 64, blank: "all" as const, expiresAt: 5_000 }];
+        await Promise.all(logs.map((one) => one.amend(stream, amendments)));
+      }
+    } finally {
+      for (const one of logs) await one.close();
+    }
+  });
+
   test("needs no round trip to prepare a statement", async () => {
     const stream = newStream();
     await log.insert(stream, { number: 1, head: "h", texts: [] });
