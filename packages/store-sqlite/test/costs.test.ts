@@ -1,4 +1,5 @@
 import { DatabaseSync, type StatementSync } from "node:sqlite";
+import { setTimeout as sleep } from "node:timers/promises";
 import { beforeEach, expect, test } from "vitest";
 import { createSqliteStores } from "../src/index.ts";
 import { user, users } from "./messages.ts";
@@ -52,6 +53,23 @@ const APPEND = [
   "SELECT threads",
   "COMMIT",
 ];
+
+test("a commit to a locked file tries again every few milliseconds, so that it finds a short time in which it is free", async () => {
+  await using stores = createSqliteStores({ client });
+  const store = stores.open("a");
+  await store.addMessages(users(1));
+  const other = new DatabaseSync(scratch.path);
+  other.exec("BEGIN IMMEDIATE");
+  const ran = await client.during(async () => {
+    const commit = store.addMessages(users(1));
+    await sleep(1_000);
+    other.exec("COMMIT");
+    await commit;
+  });
+  other.close();
+  // Several hundred on a quiet machine.
+  expect(ran.filter((name) => name === "BEGIN IMMEDIATE").length).toBeGreaterThan(150);
+});
 
 test("an append runs six statements, plus one for each additional message", async () => {
   await using stores = createSqliteStores({ client, maxMessages: 1_000 });
