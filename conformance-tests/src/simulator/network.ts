@@ -71,11 +71,7 @@ export class Network {
     return true;
   }
 
-  send<T>(
-    client: SimulatedClient,
-    request: SimulatedRequest,
-    effect: Effect<T>,
-  ): Promise<T> {
+  send<T>(client: SimulatedClient, request: SimulatedRequest, effect: Effect<T>): Promise<T> {
     const scheduler = this.#scheduler;
     const { faultFactor: factor, daysUnderWay } = this.#options;
     const { number } = request;

@@ -39,3 +39,11 @@ describe.each([...models, ["a slow server", slow] as const])(
     });
   },
 );
+
+test("after a stall of the server, 8 writers do not pause for much longer than the stall", async () => {
+  const stalls = { everyMs: 400, ms: 100 };
+  const model = { travelMs: 0.2, serviceMs: 0.2, processors: 2, returnsWinner: false, stalls };
+  const { longestMs, commitsPerSecond } = await contend(1, 8, model, 4_000);
+  expect(longestMs).toBeLessThan(4 * stalls.ms);
+  expect(commitsPerSecond).toBeGreaterThan(1_000);
+});

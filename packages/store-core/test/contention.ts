@@ -54,6 +54,8 @@ export interface ServerModel {
   readonly processors: number;
   /** Whether a refused insert returns the row that has the key. */
   readonly returnsWinner: boolean;
+  /** How often all processors do nothing for a while, and for how long. Absent: never. */
+  readonly stalls?: { readonly everyMs: number; readonly ms: number };
 }
 
 /** A log behind a network and a server. Counts its requests. */
@@ -62,12 +64,14 @@ class DistantLog extends MemoryRecordLog {
   readonly #time: VirtualTime;
   readonly #model: ServerModel;
   readonly #freeAt: number[];
+  #nextStall: number;
 
   constructor(time: VirtualTime, model: ServerModel) {
     super();
     this.#time = time;
     this.#model = model;
     this.#freeAt = Array(model.processors).fill(0);
+    this.#nextStall = time.now + (model.stalls?.everyMs ?? Number.POSITIVE_INFINITY);
   }
 
   override async insert(stream: string, row: LogRow): Promise<boolean | LogRow> {
@@ -86,10 +90,14 @@ class DistantLog extends MemoryRecordLog {
   /** Sends a request, which takes effect when the server has processed it. */
   async pass<T>(effect: () => Promise<T>): Promise<T> {
     const time = this.#time;
-    const { travelMs, serviceMs } = this.#model;
+    const { travelMs, serviceMs, stalls } = this.#model;
     const travel = () => time.wait((travelMs / 2) * (0.5 + time.random()));
     this.requests += 1;
     await travel();
+    if (stalls && time.now >= this.#nextStall) {
+      this.#freeAt.fill(time.now + stalls.ms);
+      this.#nextStall = time.now + stalls.everyMs;
+    }
     const free = this.#freeAt.indexOf(Math.min(...this.#freeAt));
     const done = Math.max(time.now, this.#freeAt[free] ?? 0) + serviceMs;
     this.#freeAt[free] = done;

@@ -70,9 +70,13 @@ export class MongoRecordLog implements RecordLog {
     return found.map(toRow);
   }
 
-  /** Sends one request, independent of the number of amendments and rows. */
+  /**
+   * Sends one request, independent of the number of amendments and rows. The ranges ascend, because FerretDB makes the updates in
+   * one transaction, which locks documents in their order: two calls with different orders would deadlock.
+   */
   async amend(stream: string, amendments: readonly Amendment[]): Promise<void> {
-    const updates = amendments.flatMap((amendment) => updatesOf(stream, amendment));
+    const ascending = amendments.toSorted((a, b) => a.from - b.from);
+    const updates = ascending.flatMap((amendment) => updatesOf(stream, amendment));
     if (updates.length > 0) await this.#send((rows) => rows.bulkWrite(updates, { ordered: false }));
   }
 

@@ -21,6 +21,11 @@ const PAUSE_ALONE = 4;
 const PATIENT_LOSSES = 6;
 const IMPATIENT_PAUSE = 2;
 const SLOWEST_INSERT_MS = 1_000;
+/**
+ * The estimated time of an insert grows by at most this factor with each insert: a single one that waited, for example for a
+ * checkpoint of the server, must not cause long pauses.
+ */
+const LARGEST_GROWTH = 4;
 const LONGEST_PAUSE_MS = 4_000;
 
 /**
@@ -42,6 +47,7 @@ export class Contention {
   #losses = 0;
   /** The next pause, in times of an insert. */
   #pause = 0;
+  /** The estimated time of an insert. */
   #insertMs = 0;
 
   /** Records that another process was first. */
@@ -53,7 +59,7 @@ export class Contention {
     else this.#pause = this.#losses > PATIENT_LOSSES ? IMPATIENT_PAUSE : longer;
     this.#lostAt = clock.monotonic();
     this.#inSuccession = 0;
-    this.#insertMs = Math.min(SLOWEST_INSERT_MS, insertMs);
+    this.#observe(insertMs);
   }
 
   /** Records a commit of this process. */
@@ -61,7 +67,7 @@ export class Contention {
     this.#madeAt = clock.monotonic();
     this.#inSuccession += 1;
     this.#losses = 0;
-    this.#insertMs = Math.min(SLOWEST_INSERT_MS, insertMs);
+    this.#observe(insertMs);
   }
 
   /** Whether the next commit has to pause first. */
@@ -79,6 +85,10 @@ export class Contention {
   async pause(clock: Clock, signal: AbortSignal | undefined): Promise<void> {
     const ms = Math.min(LONGEST_PAUSE_MS, this.#pause * this.#insertMs);
     if (ms > 0) await clock.sleep(ms, signal);
+  }
+
+  #observe(insertMs: number): void {
+    this.#insertMs = Math.min(SLOWEST_INSERT_MS, insertMs, LARGEST_GROWTH * this.#insertMs + 1);
   }
 
   /** Whether others write to the thread, so that the state from before a pause is outdated. */
