@@ -20,12 +20,11 @@ export interface Plan {
   readonly frameworks: LoadEffort;
 }
 
-/** About four minutes per backend. */
+/** About three minutes per backend. */
 export const thorough: Plan = {
   lengths: threadLengths,
   calls: { warmUpMs: 2_000, measuredMs: 12_000, slowCalls: 10 },
-  // A window ends when its last commit does, so it must be longer than the longest wait that is to be seen.
-  load: { windowMs: 2_000, windows: 3 },
+  load: { windowMs: 500, windows: 6 },
   cold: { warmUpMs: 500, measuredMs: 5_000, slowCalls: 10 },
   tracing: { windowMs: 300, windows: 8 },
   chats: { chats: [100, 10_000], calls: { windowMs: 500, windows: 12 }, rounds: 10 },
