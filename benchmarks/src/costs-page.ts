@@ -78,7 +78,7 @@ ${picture("cpu")}
 ## Many connections
 
 All connections belong to one process and append messages one by one without a pause. Raw and Scrollback alternate, half a second
-each, or two seconds for 8 connections on one thread, whose longest wait has a target. "8 on one" means 8 connections that write to one thread.
+each. "8 on one" means 8 connections that write to one thread.
 
 ${loadTable(backends)}
 

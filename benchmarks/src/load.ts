@@ -24,9 +24,6 @@ const setups = [
 /** The writers. Other libraries are left out, because many writers corrupt their threads. */
 const writers = ["raw", "Scrollback"] as const;
 
-/** A window ends when its last commit does, so a wait that has a target needs a longer window. */
-const LONGER_WINDOWS = 4;
-
 /** The length to which threads are trimmed. */
 const MAX_MESSAGES = 1_000;
 
@@ -52,19 +49,19 @@ export async function measureLoad(
   const rows: LoadRow[] = [];
   for (const setup of setups) {
     const { connections, threads, batch } = setup;
-    const windowMs = effort.windowMs * (connections === 8 && threads === "one" ? LONGER_WINDOWS : 1);
     report(`measuring ${connections} connections on ${threads} of ${batch}`);
     const teams: Team[] = [];
     try {
       for (const name of writers) teams.push(await assemble(backend, name, setup));
       const random = seededRandom(1);
       // The first window warms up connections and caches, and fills the threads.
-      for (const team of teams) await write(team, batch, windowMs);
+      for (const team of teams) await write(team, batch, effort.windowMs);
       for (const team of teams) Object.assign(team, { failures: 0 }).times.length = 0;
       // Fewer windows if commits take longer than a window: each window ends when its last commit does.
       const enough = effort.windows * effort.windowMs;
       for (let waiting: Team[] = teams; waiting.length > 0; ) {
-        for (const team of shuffled(waiting, random)) await writeMeasured(backend, team, batch, windowMs);
+        for (const team of shuffled(waiting, random))
+          await writeMeasured(backend, team, batch, effort.windowMs);
         waiting = waiting.filter(({ spentMs }) => spentMs < enough);
         signal.throwIfAborted();
       }

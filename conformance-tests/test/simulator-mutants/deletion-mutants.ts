@@ -92,7 +92,7 @@ export const deletionMutants: readonly Mutant[] = [
   ),
   off(
     "the operations of a deleted thread are remembered",
-    ["deletions", 72],
+    ["deletions", 30],
     ["write", "deletedEnd", "? end : undefined", "? undefined : undefined"],
   ),
 ];

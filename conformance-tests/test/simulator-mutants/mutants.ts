@@ -4,7 +4,7 @@ import { type Mutant, off } from "./mutant.ts";
 export const mutants: readonly Mutant[] = [
   off(
     "a thread expires 72 h before its rows",
-    ["silences", 1],
+    ["silences", 15],
     ["expiry", "EXPIRY_MARGIN_MS", "72 * HOUR", "0"],
   ),
   off(
@@ -85,7 +85,7 @@ export const mutants: readonly Mutant[] = [
   ),
   off(
     "a commit that takes 5 minutes starts over",
-    ["silences", 2],
+    ["silences", 13],
     [
       "write",
       "#startOverUnlessRecent",
@@ -162,7 +162,7 @@ export const mutants: readonly Mutant[] = [
   ),
   off(
     "a late drop of all blanks",
-    ["silences", 1],
+    ["silences", 12],
     ["write", "#confirm", 'if (this.#request.drop === "all" && end) await this.#amend(blankDead(end));', ""],
   ),
   off("a drop of all ends uploads", ["large", 1], ["plan", "uploadsAfter", 'request.drop === "all" || ', ""]),

@@ -390,7 +390,11 @@ export const scenes: Readonly<Record<string, Scene>> = {
  * While a root is under way for 9 more days, all older ones are deleted if they may be. A short thread begins and expires, with
  * higher row numbers than the late root's. A row that closes it arrives after the late root.
  */
-async function hideLateRoot(run: DirectedRun, writer: SimulatedClient, closing: SimulatedClient): Promise<void> {
+async function hideLateRoot(
+  run: DirectedRun,
+  writer: SimulatedClient,
+  closing: SimulatedClient,
+): Promise<void> {
   run.deleteExpired();
   await run.commit(writer, expiring(HOUR));
   await run.wait(DAY);
