@@ -163,8 +163,8 @@ export class SimulatedClient {
     );
     if (operationId !== undefined) return writing.find((call) => call.operationId === operationId);
     const isOver = n === 0 || at >= (expiresAt ?? Number.POSITIVE_INFINITY);
-    if (closed && !isOver) return writing.find(({ deletion }) => deletion !== undefined) ?? writing[0];
-    if (closed) return writing[0];
+    const closing = isOver ? undefined : writing.find(({ deletion }) => deletion !== undefined);
+    if (closed) return closing ?? writing[0];
     return writing.length === 1 ? writing[0] : undefined;
   }
 

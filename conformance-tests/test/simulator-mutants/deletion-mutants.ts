@@ -60,7 +60,7 @@ export const deletionMutants: readonly Mutant[] = [
   off("roots that go soon are left alone", "its scene", [
     "delete-thread",
     "release",
-    "never(newestRoot.expiresAt) > now + ROOT_LATE_MS + SOLID_MARGIN_MS",
+    "outlivesLateRoots(newestRoot.expiresAt, now)",
     "true",
   ]),
   off("a closing row that was late ends nothing", "its scene", [

@@ -36,8 +36,8 @@ export const directedMutants: readonly Mutant[] = [
   off("a root is kept until the next one has arrived", "its scene", [
     "write",
     "#keepRoot",
-    "now <= expiresAt - ROOT_LATE_MS - SOLID_MARGIN_MS",
-    "now <= expiresAt - SOLID_MARGIN_MS",
+    "outlivesLateRoots(expiresAt, now)",
+    "expiresAt === undefined || now <= expiresAt - SOLID_MARGIN_MS",
   ]),
   off("a root is kept until a deletion and the next root have arrived", "its scene", [
     "expiry",

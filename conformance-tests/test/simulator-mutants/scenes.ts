@@ -106,13 +106,7 @@ export const scenes: Readonly<Record<string, Scene>> = {
     await run.commit(late, expiring(HOUR));
     const root = run.model.rows.get(1)?.row.expiresAt ?? 0;
     await run.wait(root - run.scheduler.now - 32 * HOUR);
-    const planned = run.direct(late, /insert .*\(root/, { requestMs: 13 * DAY });
-    const beginning = run.commit(late, expiring(7 * DAY));
-    await planned;
-    await run.wait(3 * DAY);
-    await hideLateRoot(run, writer, closing);
-    await beginning;
-    await run.wait(DAY);
+    await hideLateRoot(run, late, writer, closing);
   },
 
   async "a root is kept until a deletion and the next root have arrived"(run) {
@@ -122,14 +116,8 @@ export const scenes: Readonly<Record<string, Scene>> = {
     const deletion = run.delete(deleting);
     await released;
     await run.wait(13 * DAY - HOUR);
-    const planned = run.direct(late, /insert .*\(root/, { requestMs: 13 * DAY });
-    const beginning = run.commit(late, expiring(7 * DAY));
-    await planned;
+    await hideLateRoot(run, late, writer, deleting);
     await deletion;
-    await run.wait(4 * DAY);
-    await hideLateRoot(run, writer, deleting);
-    await beginning;
-    await run.wait(DAY);
   },
 
   async "a row names the token of the row below"(run) {
@@ -387,14 +375,19 @@ export const scenes: Readonly<Record<string, Scene>> = {
 };
 
 /**
- * While a root is under way for 9 more days, all older ones are deleted if they may be. A short thread begins and expires, with
+ * While a root is under way for 13 days, all older ones are deleted if they may be. A short thread begins and expires, with
  * higher row numbers than the late root's. A row that closes it arrives after the late root.
  */
 async function hideLateRoot(
   run: DirectedRun,
+  late: SimulatedClient,
   writer: SimulatedClient,
   closing: SimulatedClient,
 ): Promise<void> {
+  const planned = run.direct(late, /insert .*\(root/, { requestMs: 13 * DAY });
+  const beginning = run.commit(late, expiring(7 * DAY));
+  await planned;
+  await run.wait(4 * DAY);
   run.deleteExpired();
   await run.commit(writer, expiring(HOUR));
   await run.wait(DAY);
@@ -403,6 +396,8 @@ async function hideLateRoot(
   await sent;
   await run.wait(7 * DAY);
   run.deleteExpired();
+  await beginning;
+  await run.wait(DAY);
 }
 
 /** A writer must not continue at a row on which the row above was not inserted. */

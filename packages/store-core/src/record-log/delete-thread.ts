@@ -12,7 +12,7 @@ import {
   pauseAfterLosing,
   tooManyWriters,
 } from "./chain.ts";
-import { DELETED_MS, never, ROOT_LATE_MS, SOLID_MARGIN_MS } from "./expiry.ts";
+import { DELETED_MS, never, outlivesLateRoots, SOLID_MARGIN_MS } from "./expiry.ts";
 import { decodeHeadIfSound, type Head } from "./format.ts";
 import { repeatHead } from "./plan.ts";
 import { FIRST_ROW, type LogRow, type RecordLog } from "./record-log.ts";
@@ -142,8 +142,7 @@ async function release(
 ): Promise<void> {
   const now = clock.wall();
   const expiresAt = now + DELETED_MS;
-  const isRootKept =
-    newestRoot !== undefined && never(newestRoot.expiresAt) > now + ROOT_LATE_MS + SOLID_MARGIN_MS;
+  const isRootKept = newestRoot !== undefined && outlivesLateRoots(newestRoot.expiresAt, now);
   const amendments = [
     ...(last.number >= FIRST_ROW
       ? [{ from: FIRST_ROW, to: last.number + 1, blank: "all" as const, expiresAt }]

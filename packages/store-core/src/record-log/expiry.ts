@@ -13,7 +13,7 @@ export const EXPIRY_MARGIN_MS = 72 * HOUR;
 /** The time after which a freed key may be reused. */
 export const FREED_MS = 48 * HOUR;
 /** The maximum time between planning and the effect of a request that inserts or amends a root. */
-export const ROOT_LATE_MS = 14 * DAY;
+const ROOT_LATE_MS = 14 * DAY;
 /** The time for which a root is kept after the other rows of its incarnation. */
 export const ROOT_EXPIRY_MS = 30 * DAY;
 /**
@@ -37,6 +37,11 @@ export function finite(time: number): number | undefined {
 /** The time from which the backend may delete a row, as set at its insert. */
 export function expiryOf({ number, keptUntil }: Pick<Head, "number" | "keptUntil">): number | undefined {
   return keptUntil !== undefined && number < FIRST_ROW ? finite(keptUntil + ROOT_EXPIRY_MS) : keptUntil;
+}
+
+/** Whether a root certainly exists until each request for roots that is planned now has arrived. */
+export function outlivesLateRoots(expiresAt: number | undefined, now: number): boolean {
+  return never(expiresAt) > now + ROOT_LATE_MS + SOLID_MARGIN_MS;
 }
 
 /** Whether a row was freed: only then does a row expire earlier than its head says. */

@@ -24,9 +24,9 @@ import {
   finite,
   isFreed,
   never,
+  outlivesLateRoots,
   RAISE_AHEAD_MS,
   ROOT_EXPIRY_MS,
-  ROOT_LATE_MS,
   SOLID_MARGIN_MS,
 } from "./expiry.ts";
 import type { Fragment, Upload } from "./field-types.ts";
@@ -306,7 +306,7 @@ export class CommitWriter {
 
   /** A root that may be deleted before the next one arrives is kept, so that the next root's number is certainly new. */
   async #keepRoot({ number, token }: Head, expiresAt: number | undefined, now: number): Promise<void> {
-    if (expiresAt === undefined || now <= expiresAt - ROOT_LATE_MS - SOLID_MARGIN_MS) return;
+    if (outlivesLateRoots(expiresAt, now)) return;
     const until = now + ROOT_EXPIRY_MS;
     await this.#amend([{ from: number, to: number + 1, extend: { to: until, atLeast: 0 } }]);
     const [row] = await this.#log.read(this.#stream, FIRST_ROW, 1, true);
