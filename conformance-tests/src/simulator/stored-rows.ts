@@ -50,7 +50,7 @@ export class StoredRows {
   }
 
   /** Amends one row according to the contract; does nothing if the row does not exist. */
-  amend(number: number, { blank, expiresAt, extend }: Amendment, isLate: boolean): void {
+  amend(number: number, { from, blank, expiresAt, extend }: Amendment, isLate: boolean): void {
     const stored = this.#rows.get(number);
     if (!stored) return;
     const { row } = stored;
@@ -64,7 +64,9 @@ export class StoredRows {
     if (expiresAt !== undefined) {
       expires = expiresAt;
       stored.isFreed = true;
-      stored.isReleased ||= blank === "all" || number < FIRST_ROW;
+      // Only a deletion frees roots and all other rows. A collection that begins as low frees rows of an ended incarnation,
+      // which nobody extends.
+      stored.isReleased ||= from <= FIRST_ROW;
     } else if (extend && expires !== undefined && expires >= extend.atLeast) {
       // Also a raise that is under way while the thread is deleted.
       stored.isExtendedLate ||= isLate || stored.isReleased;

@@ -85,7 +85,7 @@ export const mutants: readonly Mutant[] = [
   ),
   off(
     "a commit that takes 5 minutes starts over",
-    ["silences", 13],
+    ["silences", 29],
     [
       "write",
       "#startOverUnlessRecent",

@@ -109,6 +109,20 @@ test("a trimmed thread takes one amendment every 32 commits", async () => {
   expect(log.count("read")).toBe(0);
 });
 
+test("an amendment changes each trimmed row once", async () => {
+  const { open } = uniformScene({ maxMessages: 100 });
+  const { log, store } = open();
+  await addEach(store, 200, "a");
+  const amended: { rows: number; change: string[] }[] = [];
+  log.before = async (request) => {
+    if (request.verb !== "amend") return;
+    for (const { from, to, ...change } of request.amendments)
+      amended.push({ rows: to - from, change: Object.keys(change) });
+  };
+  await addEach(store, 96, "b");
+  expect(amended).toEqual(Array(3).fill({ rows: 32, change: ["blank", "expiresAt"] }));
+});
+
 test("batches that trim rows of single messages read 512 heads at once, and texts only after a drop", async () => {
   const { open } = uniformScene({ maxMessages: 2_000 });
   const { log, store } = open();

@@ -24,8 +24,8 @@ export function blankDead({ number, blank = [], free: listed = [] }: Head): Amen
 
 /**
  * Plans a collection. Everything that `head` declares dead is blanked. Dead rows below `oldest` get an expiry, after
- * which the backend deletes them. Only rows that a linked row declares dead are changed, so an abandoned plan does no
- * harm.
+ * which the backend deletes them. The same amendment blanks them, because some backends change a row once per amendment. Only
+ * rows that a linked row declares dead are changed, so an abandoned plan does no harm.
  *
  * @param oldest the row of the oldest commit that is remembered: keys from there on are still needed.
  * @param expiresAt the time from which the keys may be reused.
@@ -34,7 +34,10 @@ export function planCollection(head: Head, oldest: number, expiresAt: number): C
   const { free = [], spent = [] } = head;
   const dead = mergeRanges([...free, ...spent]);
   const due = rangesBelow(dead, oldest);
-  const amendments = [...blankDead(head), ...due.map(([from, to]) => ({ from, to, expiresAt }))];
+  const amendments = [
+    ...blankDead({ ...head, free: subtractRanges(free, due) }),
+    ...due.map(([from, to]) => ({ from, to, blank: "all" as const, expiresAt })),
+  ];
   return {
     amendments,
     spent: dead.flatMap(([from, to]): RowRange[] => (to > oldest ? [[Math.max(from, oldest), to]] : [])),
