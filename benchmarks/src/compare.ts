@@ -1,6 +1,6 @@
 import type { BackendKey } from "./backend.ts";
 import type { Compared } from "./run.ts";
-import { overRaw, throughput } from "./targets.ts";
+import { loadRows, overRaw, throughput } from "./targets.ts";
 
 /** A ratio to the raw client that is worse than in the last full run. */
 export interface Regression {
@@ -36,8 +36,7 @@ function times({ calls }: Compared): Ratios {
 
 /** Leaves out writers on one thread and 64 connections, which wait for each other by chance: a quick run has too few commits. */
 function shares({ load }: Compared): Ratios {
-  const rows = load.filter(({ threads, connections }) => threads === "many" && connections === 8);
-  return new Map(throughput(rows).map(({ value, where }) => [where, value]));
+  return new Map(throughput(loadRows(load, 8, "many", "many")).map(({ value, where }) => [where, value]));
 }
 
 function worse(

@@ -77,8 +77,9 @@ ${picture("cpu")}
 
 ## Many connections
 
-All connections belong to one process and append messages one by one without a pause. Raw and Scrollback alternate, half a second
-each. "8 on one" means 8 connections that write to one thread.
+All writers belong to one process and append messages one by one without a pause. Raw and Scrollback alternate, half a second
+each. "8 on one" means 8 factories, each with a separate client, that write to one thread. "8 of one on one" means 8 writers of one
+factory, whose client has up to 8 connections or more.
 
 ${loadTable(backends)}
 
@@ -167,7 +168,8 @@ function loadTable(backends: readonly Figures[]): string {
       {
         title: "writers",
         align: "left",
-        text: ({ connections, threads }) => `${connections} on ${threads === "one" ? "one" : connections}`,
+        text: ({ connections, threads, clients }) =>
+          `${connections}${clients === "one" ? " of one" : ""} on ${threads === "one" ? "one" : connections}`,
       },
       { title: "raw, commits/s", align: "right", text: (row) => perSecond(row, "raw") },
       { title: "Scrollback", align: "right", text: (row) => perSecond(row, "Scrollback") },

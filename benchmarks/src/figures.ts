@@ -24,11 +24,17 @@ export interface CallRow {
   readonly results: PerContestant<Timing & { readonly roundTrips?: number }>;
 }
 
-/** Many connections that append without a pause. */
+/** Many writers that append without a pause. */
 export interface LoadRow {
+  /** The number of writers. */
   readonly connections: number;
-  /** Whether all connections write to one thread, or each to a separate one. */
+  /** Whether all write to one thread, or each to a separate one. */
   readonly threads: "one" | "many";
+  /**
+   * Whether all share one client with a pool of connections (one factory of stores), as in one process, or each has a separate
+   * client, as in separate processes.
+   */
+  readonly clients: "one" | "many";
   /** The number of messages of a commit. */
   readonly batch: number;
   readonly results: PerContestant<Load>;

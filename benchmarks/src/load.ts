@@ -13,12 +13,14 @@ export interface LoadEffort {
 
 /** The measured setups, in the order of the report. A single connection shows the processor time of a commit. */
 const setups = [
-  { connections: 1, threads: "one", batch: 1 },
-  { connections: 1, threads: "one", batch: 20 },
-  { connections: 8, threads: "many", batch: 1 },
-  { connections: 8, threads: "one", batch: 1 },
-  { connections: 64, threads: "many", batch: 1 },
-  { connections: 64, threads: "one", batch: 1 },
+  { connections: 1, threads: "one", clients: "one", batch: 1 },
+  { connections: 1, threads: "one", clients: "one", batch: 20 },
+  { connections: 8, threads: "many", clients: "many", batch: 1 },
+  { connections: 8, threads: "one", clients: "one", batch: 1 },
+  { connections: 8, threads: "one", clients: "many", batch: 1 },
+  { connections: 64, threads: "many", clients: "many", batch: 1 },
+  { connections: 64, threads: "one", clients: "one", batch: 1 },
+  { connections: 64, threads: "one", clients: "many", batch: 1 },
 ] as const satisfies Omit<LoadRow, "results">[];
 
 /** The writers. Other libraries are left out, because many writers corrupt their threads. */
@@ -27,7 +29,7 @@ const writers = ["raw", "Scrollback"] as const;
 /** The length to which threads are trimmed. */
 const MAX_MESSAGES = 1_000;
 
-/** Connections of one contestant that write to their threads, and their results. */
+/** Clients of one contestant whose writers write to their threads, and their results. */
 interface Team {
   readonly name: (typeof writers)[number];
   readonly contestants: readonly Contestant[];
@@ -48,8 +50,8 @@ export async function measureLoad(
 ): Promise<LoadRow[]> {
   const rows: LoadRow[] = [];
   for (const setup of setups) {
-    const { connections, threads, batch } = setup;
-    report(`measuring ${connections} connections on ${threads} of ${batch}`);
+    const { connections, threads, clients, batch } = setup;
+    report(`measuring ${connections} writers of ${clients} on ${threads} of ${batch}`);
     const teams: Team[] = [];
     try {
       for (const name of writers) teams.push(await assemble(backend, name, setup));
@@ -77,18 +79,20 @@ export async function measureLoad(
 async function assemble(
   { connect, location }: Backend,
   name: Team["name"],
-  { connections, threads }: Omit<LoadRow, "results">,
+  { connections, threads, clients }: Omit<LoadRow, "results">,
 ): Promise<Team> {
   const contestants = await Promise.all(
-    Array.from({ length: connections }, () => connect[name](location.url)),
+    Array.from({ length: clients === "one" ? 1 : connections }, () => connect[name](location.url)),
   );
   const ids = Array.from({ length: threads === "one" ? 1 : connections }, () => randomUUID());
   return {
     name,
     contestants,
-    threads: contestants.map((contestant, index) =>
-      contestant.open(ids[index % ids.length] ?? "", MAX_MESSAGES),
-    ),
+    threads: Array.from({ length: connections }, (_, index) => {
+      const contestant = contestants[index % contestants.length];
+      if (!contestant) throw new RangeError("a team has a client");
+      return contestant.open(ids[index % ids.length] ?? "", MAX_MESSAGES);
+    }),
     times: [],
     failures: 0,
     spentMs: 0,

@@ -2,6 +2,7 @@ import type { EChartsOption } from "echarts";
 import { pictures } from "./costs-page.ts";
 import type { CallRow, Figures, LoadRow } from "./figures.ts";
 import { drawSvg } from "./svg.ts";
+import { loadRows } from "./targets.ts";
 
 const SIZE = { width: 860, height: 360 };
 
@@ -26,16 +27,16 @@ function drawRatios(backends: readonly Figures[]): string {
 
 function drawThroughput(backends: readonly Figures[]): string {
   const setups = [
-    [8, "many", "8 connections, 8 threads"],
-    [8, "one", "8 connections, one thread"],
-    [64, "many", "64 connections, 64 threads"],
-    [64, "one", "64 connections, one thread"],
+    [8, "many", "many", "8 factories, 8 threads"],
+    [8, "one", "one", "8 writers of one factory, one thread"],
+    [8, "one", "many", "8 factories, one thread"],
+    [64, "many", "many", "64 factories, 64 threads"],
+    [64, "one", "one", "64 writers of one factory, one thread"],
+    [64, "one", "many", "64 factories, one thread"],
   ] as const;
-  const series = setups.map(([connections, threads, name]) => ({
+  const series = setups.map(([connections, threads, clients, name]) => ({
     name,
-    values: backends.map(({ load }) =>
-      shareOfRaw(load.find((row) => row.connections === connections && row.threads === threads)),
-    ),
+    values: backends.map(({ load }) => shareOfRaw(loadRows(load, connections, threads, clients)[0])),
   }));
   return drawBars("throughput", "commits per second, as a share of the raw client's", backends, series, 1);
 }

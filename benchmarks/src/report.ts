@@ -118,7 +118,12 @@ export function loadTable(rows: readonly LoadRow[]): string {
       }),
     );
   const columns: Column<LoadRow>[] = [
-    { title: "connections", align: "right", text: ({ connections }) => String(connections) },
+    { title: "writers", align: "right", text: ({ connections }) => String(connections) },
+    {
+      title: "clients",
+      align: "right",
+      text: ({ connections, clients }) => String(clients === "one" ? 1 : connections),
+    },
     {
       title: "threads",
       align: "right",

@@ -1,7 +1,7 @@
 import type { CallRow, Figures, LoadRow, Results } from "./figures.ts";
 import { isQuiet, machineText } from "./machine.ts";
 import { type Column, inDigits, table } from "./table.ts";
-import { overRaw, throughput } from "./targets.ts";
+import { loadRows, overRaw, throughput } from "./targets.ts";
 
 /** The rows of one operation, over all thread lengths. */
 const rowsOf = ({ calls }: Figures, operation: string) => calls.filter((row) => row.operation === operation);
@@ -17,10 +17,14 @@ export function summaryTable(backends: readonly Figures[]): string {
         2,
       ),
   });
-  const share = (title: string, connections: number, threads: LoadRow["threads"]): Column<Figures> => ({
+  const share = (
+    title: string,
+    threads: LoadRow["threads"],
+    clients: LoadRow["clients"],
+  ): Column<Figures> => ({
     title,
     align: "right",
-    text: ({ load }) => shareText(load, connections, threads),
+    text: ({ load }) => shareText(loadRows(load, 8, threads, clients)),
   });
   return table<Figures>(
     [
@@ -29,8 +33,9 @@ export function summaryTable(backends: readonly Figures[]): string {
       operation("append 20"),
       operation("newest 20"),
       operation("all"),
-      share("commits/s, 8 on 8 threads", 8, "many"),
-      share("8 on one thread", 8, "one"),
+      share("commits/s, 8 on 8 threads", "many", "many"),
+      share("8 of one factory on one thread", "one", "one"),
+      share("8 factories on one thread", "one", "many"),
     ],
     backends,
   );
@@ -40,8 +45,9 @@ export function summaryTable(backends: readonly Figures[]): string {
 export function figuresOf(figures: Figures): string {
   const { versions, baseline, machine, load } = figures;
   const alone = load.find(({ connections, batch }) => connections === 1 && batch === 1)?.results;
-  const one = load.find(({ connections, threads }) => connections === 8 && threads === "one")?.results
-    .Scrollback;
+  const many = loadRows(load, 8, "many", "many");
+  const ofOneFactory = loadRows(load, 8, "one", "one");
+  const ofEight = loadRows(load, 8, "one", "many");
   const rows = ["append 1", "append 20", "newest 20", "all"];
   const medians = (name: string) =>
     rowsOf(figures, name).flatMap(({ results }) => results.Scrollback?.medianMs ?? []);
@@ -66,8 +72,8 @@ ${table<string>(
   rows,
 )}
 
-8 connections commit ${shareText(load, 8, "many")} times as many messages per second as raw to 8 threads, and ${shareText(load, 8, "one")} times to one thread, where the
-longest commit took ${Math.round(one?.longestMs ?? Number.NaN)} ms. A commit of one message takes ${cpuText(ours?.clientCpuMicros)} of processor time in the client
+8 connections commit ${shareText(many)} times as many messages per second as raw to 8 threads. To one thread, 8 writers of one factory commit ${shareText(ofOneFactory)} times
+as many, and 8 factories ${shareText(ofEight)} times; their longest commits took ${longestText(ofOneFactory)} and ${longestText(ofEight)}. A commit of one message takes ${cpuText(ours?.clientCpuMicros)} of processor time in the client
 (raw: ${cpuText(raw?.clientCpuMicros)})${
     ours?.serverCpuMicros === undefined
       ? ""
@@ -103,8 +109,12 @@ export function rangeText(values: readonly number[], decimals: number): string {
   return least === most ? `${least}` : `${least} to ${most}`;
 }
 
-function shareText(load: readonly LoadRow[], connections: number, threads: LoadRow["threads"]): string {
-  const rows = load.filter((row) => row.connections === connections && row.threads === threads);
+function longestText([row]: readonly LoadRow[]): string {
+  const longestMs = row?.results.Scrollback?.longestMs;
+  return longestMs === undefined ? "-" : `${Math.round(longestMs)} ms`;
+}
+
+function shareText(rows: readonly LoadRow[]): string {
   return rangeText(
     throughput(rows).map(({ value }) => value),
     2,

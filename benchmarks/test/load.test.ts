@@ -59,14 +59,16 @@ test("each number of connections writes to the stated threads, at most as fast a
   const { backend, asked } = backendThat({ raw: 10, Scrollback: 40 });
   const rows = await measureLoad(backend, { windowMs: 60, windows: 3 }, progress);
   assert.deepEqual(
-    rows.map(({ connections, threads, batch }) => [connections, threads, batch]),
+    rows.map(({ connections, threads, clients, batch }) => [connections, threads, clients, batch]),
     [
-      [1, "one", 1],
-      [1, "one", 20],
-      [8, "many", 1],
-      [8, "one", 1],
-      [64, "many", 1],
-      [64, "one", 1],
+      [1, "one", "one", 1],
+      [1, "one", "one", 20],
+      [8, "many", "many", 1],
+      [8, "one", "one", 1],
+      [8, "one", "many", 1],
+      [64, "many", "many", 1],
+      [64, "one", "one", 1],
+      [64, "one", "many", 1],
     ],
   );
   for (const { connections, results } of rows) {
@@ -82,11 +84,11 @@ test("each number of connections writes to the stated threads, at most as fast a
     assert.equal(raw.failures, 0);
   }
   assert.deepEqual(asked.batches, new Set([1, 20]));
-  assert.equal(asked.open, 2 * (1 + 1 + 8 + 8 + 64 + 64));
+  assert.equal(asked.open, 2 * (1 + 1 + 8 + 1 + 8 + 64 + 1 + 64));
   assert.equal(asked.closed, asked.open);
   const writers = [...asked.threads.values()].toSorted((one, other) => other - one);
-  assert.deepEqual(writers.slice(0, 4), [64, 64, 8, 8], "all connections write to the same thread");
-  assert.ok(writers.slice(4).every((count) => count === 1));
+  assert.deepEqual(writers.slice(0, 8), [64, 64, 64, 64, 8, 8, 8, 8], "all writers write to the same thread");
+  assert.ok(writers.slice(8).every((count) => count === 1));
 });
 
 test("failed commits are counted separately", async () => {

@@ -45,9 +45,9 @@ function manyRows(inserts: readonly QueryConfig[]): QueryConfig {
   return { text, values: inserts.flatMap(({ values }) => values ?? []) };
 }
 
-/** A pool of one connection, because the calls of a contestant are made one after the other. */
+/** A pool that opens as many connections as there are concurrent calls: one, unless many writers share it. */
 function poolOf(url: string): Pool {
-  return new Pool({ connectionString: url, max: 1, idleTimeoutMillis: 0 });
+  return new Pool({ connectionString: url, max: 8, idleTimeoutMillis: 0 });
 }
 
 /** A PostgreSQL. Each contestant has a separate pool. */
