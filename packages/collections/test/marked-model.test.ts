@@ -9,7 +9,7 @@ const TIMEOUT_MS = 600_000;
 
 /** Runs worlds until one reports a problem. */
 async function firstProblem(worlds: number, suspends: boolean, semantics: Partial<MarkSemantics> = {}) {
-  const counts = { lists: 0, deaths: 0, compactions: 0, leaves: 0, purges: 0, commits: 0 };
+  const counts = { lists: 0, deaths: 0, compactions: 0, leaves: 0, purges: 0, expiries: 0, commits: 0 };
   for (let seed = 1; seed <= worlds; seed++) {
     const internals = { semantics: { ...soundSemantics, ...semantics } };
     const world = new World({ seed, suspends, internals });

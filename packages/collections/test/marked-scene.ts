@@ -1,4 +1,4 @@
-import { createStores, MemoryDriver } from "@scrollback/store-core";
+import { createStores, MemoryDriver, type StoreFactory } from "@scrollback/store-core";
 import { MarkedDirectories } from "../src/index.ts";
 
 export const directory = "d";
@@ -30,11 +30,25 @@ class CountingDriver extends MemoryDriver {
   }
 }
 
-export function setUp(options: { readonly sizes?: typeof sizes } = {}) {
+interface Head {
+  readonly incarnation: string;
+  readonly version: number;
+  readonly order: number;
+  readonly value: string;
+}
+
+export interface SceneOptions {
+  readonly sizes?: typeof sizes;
+  /** Default: stores of a new driver that counts. */
+  readonly stores?: StoreFactory;
+  /** The members that `stores` has. Default: none. */
+  readonly heads?: Map<string, Head>;
+}
+
+export function setUp(options: SceneOptions = {}) {
   const driver = new CountingDriver();
-  const stores = createStores(driver);
+  const { stores = createStores(driver), heads = new Map<string, Head>() } = options;
   const directories = new MarkedDirectories<string>({ stores, leafThread }, options);
-  const heads = new Map<string, { incarnation: string; version: number; order: number; value: string }>();
   const reads: string[] = [];
   /** Writes a member whose head is in `heads`, like the head of a chat in its thread. */
   const write = (key: string, order: number, value = key) =>

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { type ChatMessage, StoreError } from "@scrollback/store-core";
+import { type ChatMessage, type Revision, StoreError } from "@scrollback/store-core";
 import { envelope } from "../envelope.ts";
 import { FORMAT_VERSION } from "../format.ts";
 import { type DirectoryKind, type Incarnate, incarnationText, type Sorting } from "./directory-kind.ts";
@@ -8,6 +8,7 @@ import { compareNewest } from "./position.ts";
 import {
   type InlineLeaf,
   indexOfLeaf,
+  type LeafContent,
   type LeafRef,
   OutdatedError,
   type RetiredLeaf,
@@ -86,7 +87,11 @@ export class Compactor<N, E extends Incarnate> {
       run.push(...sorting.placed.filter((entry) => indexOfLeaf(leaves, entry) === index));
     }
     await closeRun();
-    const free = [...spare, ...storedLeaves(retired)].map(({ id, revision }) => ({ id, revision }));
+    const free = [...spare, ...storedLeaves(retired)].map(({ id, token, revision }) => ({
+      id,
+      token,
+      revision,
+    }));
     return { version: FORMAT_VERSION, compactions: root.compactions + 1, leaves: next, retired: free };
   }
 
@@ -129,22 +134,21 @@ export class Compactor<N, E extends Incarnate> {
     const { layout, stores } = this.#tree;
     const [first] = entries;
     if (!first) throw new RangeError("a leaf has entries");
-    const message = envelope(
-      "user",
-      entries.map((entry) => layout.encodeEntry(entry)),
-    );
-    for (;;) {
-      const leaf = spare.shift() ?? { id: randomBytes(12).toString("base64url"), revision: null };
-      try {
-        const options = { expectedRevision: leaf.revision };
-        const revision = await stores.open(layout.leafThread(leaf.id)).replaceMessages([message], options);
-        const { order, key } = first;
-        return { id: leaf.id, revision: String(revision), count: entries.length, first: { order, key } };
-      } catch (error) {
-        // Another compaction, which lost its race, has overwritten it, or it has expired. No root refers to it.
-        if (!StoreError.is(error, "CONFLICT")) throw error;
-      }
+    const token = newToken();
+    const message = envelope("user", {
+      token,
+      entries: entries.map((entry) => layout.encodeEntry(entry)),
+    } satisfies LeafContent);
+    const write = async (thread: string, expectedRevision: Revision | null) =>
+      String(await stores.open(thread).replaceMessages([message], { expectedRevision }));
+    const range = { count: entries.length, first: { order: first.order, key: first.key } };
+    for (let leaf = spare.shift(); leaf; leaf = spare.shift()) {
+      // No revision: another compaction, which lost its race, has overwritten the leaf, or it has expired.
+      const revision = await this.#tree.changeLeaf(leaf, write);
+      if (revision !== undefined) return { id: leaf.id, token, revision, ...range };
     }
+    const id = newToken();
+    return { id, token, revision: await write(layout.leafThread(id), null), ...range };
   }
 
   /** Replaces the root and drops the notes, except those added since `from` was read. */
@@ -174,6 +178,10 @@ export class Compactor<N, E extends Incarnate> {
       append = [...kept, ...newer.map(({ message }) => envelope("user", message.metadata))];
     }
   }
+}
+
+function newToken(): string {
+  return randomBytes(12).toString("base64url");
 }
 
 /** Keeps the entry with the higher version if a slow writer has left two entries of one incarnation. */

@@ -214,13 +214,14 @@ export class MarkedDirectories<V> implements AsyncDisposable {
     if (revision === null) return true;
     const view = new MarkedView(notes, this.#semantics, this.#clock.wall());
     if (view.hasMarks) return false;
-    for await (const entry of this.#tree.walk(root, view, "desc", undefined)) {
-      if (!view.isExpired(entry)) return false;
-    }
     try {
+      for await (const entry of this.#tree.walk(root, view, "desc", undefined)) {
+        if (!view.isExpired(entry)) return false;
+      }
       await this.#stores.deleteThread(threadId, { expectedRevision: revision });
     } catch (error) {
-      if (StoreError.is(error, "CONFLICT")) return false;
+      // Another process writes to the directory.
+      if (error instanceof OutdatedError || StoreError.is(error, "CONFLICT")) return false;
       throw error;
     }
     await deleteLeaves(this.#tree, this.#stores.deleteThread, [

@@ -1,4 +1,4 @@
-import { StoreError, type StoreFactory } from "@scrollback/store-core";
+import type { Revision, StoreFactory } from "@scrollback/store-core";
 import type { Compactor } from "./compact.ts";
 import { incarnationText } from "./directory-kind.ts";
 import {
@@ -106,19 +106,12 @@ async function positionsOf<V>(
   return isComplete || found.length > 0 ? found : await search(leaves.keys());
 }
 
-/** Deletes leaves that have not changed. */
+/** Deletes the leaves that were not overwritten in the meantime. */
 export async function deleteLeaves<V>(
-  { layout }: Tree<MarkedNote<V>, MarkedEntry<V>>,
+  tree: Tree<MarkedNote<V>, MarkedEntry<V>>,
   deleteThread: StoreFactory["deleteThread"],
   leaves: readonly RetiredLeaf[],
 ): Promise<void> {
-  const deleted = leaves.map(async ({ id, revision }) => {
-    try {
-      await deleteThread(layout.leafThread(id), { expectedRevision: revision });
-    } catch (error) {
-      // It is already deleted, or a compaction has written over it.
-      if (!StoreError.is(error, "CONFLICT")) throw error;
-    }
-  });
-  await Promise.all(deleted);
+  const remove = (thread: string, expectedRevision: Revision) => deleteThread(thread, { expectedRevision });
+  await Promise.all(leaves.map((leaf) => tree.changeLeaf(leaf, remove)));
 }

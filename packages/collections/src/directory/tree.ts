@@ -1,7 +1,9 @@
-import type { Revision, StoreFactory } from "@scrollback/store-core";
+import { type Revision, StoreError, type StoreFactory } from "@scrollback/store-core";
 import { FORMAT_VERSION, parseMetadata } from "../format.ts";
 import type { DirectoryLayout, Incarnate, Overlay } from "./directory-kind.ts";
 import { compareNewest, compareOldest, type Direction, type Position } from "./position.ts";
+
+const MAX_ATTEMPTS = 10;
 
 /** A leaf in the root. */
 export type LeafRef = StoredLeaf | InlineLeaf;
@@ -12,10 +14,19 @@ interface LeafRange {
   readonly first: Position;
 }
 
-/** A leaf with its own thread, and the revision at which the thread contains the valid entries. */
+/** A leaf with its own thread. */
 export interface StoredLeaf extends LeafRange {
   readonly id: string;
+  /** Random, new for each writing of a leaf. The thread contains the valid entries while it has the same token. */
+  readonly token: string;
+  /** The thread's revision after the writing. A copy of the thread and a thread whose expiry was changed have another one. */
   readonly revision: Revision;
+}
+
+/** The content of a leaf's thread. */
+export interface LeafContent {
+  readonly token: string;
+  readonly entries: readonly unknown[];
 }
 
 /** The newest entries of a directory. They are part of the root, so that the first page needs no other thread. */
@@ -25,7 +36,7 @@ export interface InlineLeaf extends LeafRange {
 }
 
 /** A leaf that is no longer part of the directory; a later compaction may write over it. */
-export type RetiredLeaf = Pick<StoredLeaf, "id" | "revision">;
+export type RetiredLeaf = Pick<StoredLeaf, "id" | "token" | "revision">;
 
 /** The metadata of a directory's thread. */
 export interface Root {
@@ -94,15 +105,43 @@ export class Tree<N, E extends Incarnate> {
    */
   async readLeaf(leaf: LeafRef, { signal, missing }: LeafOptions = {}): Promise<E[]> {
     if (isInline(leaf)) return leaf.entries.map((entry) => this.layout.decodeEntry(entry));
-    const page = await this.stores.open(this.layout.leafThread(leaf.id)).read(signal ? { signal } : {});
-    if (page.revision === null) {
+    const { revision, content } = await this.#readContent(leaf.id, signal);
+    if (revision === null) {
       if (!missing || missing.has(leaf.id)) return [];
       missing.add(leaf.id);
       throw new OutdatedError("a leaf is missing");
     }
-    if (page.revision !== leaf.revision) throw new OutdatedError("a leaf has changed");
-    const stored = (page.entries[0]?.message.metadata ?? []) as unknown[];
-    return stored.map((entry) => this.layout.decodeEntry(entry));
+    if (content?.token !== leaf.token) throw new OutdatedError("a leaf has changed");
+    return content.entries.map((entry) => this.layout.decodeEntry(entry));
+  }
+
+  /**
+   * Overwrites or deletes a leaf's thread by compare-and-set. Returns the result of `change`; undefined if the leaf was
+   * overwritten or deleted in the meantime, or has expired. Reads the thread only if its revision is not the recorded one.
+   *
+   * @throws StoreError `CONFLICT` if the thread's revision, but not its content, changed before each of 10 attempts.
+   */
+  async changeLeaf<T>(
+    { id, token, revision: recorded }: RetiredLeaf,
+    change: (thread: string, revision: Revision) => Promise<T>,
+  ): Promise<T | undefined> {
+    let revision = recorded;
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await change(this.layout.leafThread(id), revision);
+      } catch (error) {
+        if (!StoreError.is(error, "CONFLICT") || attempt === MAX_ATTEMPTS) throw error;
+      }
+      const found = await this.#readContent(id);
+      if (found.revision === null || found.content?.token !== token) return undefined;
+      revision = found.revision;
+    }
+  }
+
+  async #readContent(id: string, signal?: AbortSignal) {
+    const thread = this.stores.open(this.layout.leafThread(id));
+    const { revision, entries } = await thread.read(signal ? { signal } : {});
+    return { revision, content: entries[0]?.message.metadata as LeafContent | undefined };
   }
 
   /**
@@ -157,8 +196,13 @@ function isInline(leaf: LeafRef): leaf is InlineLeaf {
   return "entries" in leaf;
 }
 
-/** Thrown when a leaf was overwritten since the root was read. */
-export class OutdatedError extends Error {}
+/** Thrown when the root or a leaf was overwritten since the root was read. Callers get it only after the last attempt. */
+export class OutdatedError extends StoreError {
+  constructor(problem: string) {
+    const message = `another process rewrote the directory at the same time: ${problem}; try again`;
+    super("UNAVAILABLE", message, { retryable: true });
+  }
+}
 
 /** The index of the leaf that a position belongs to. */
 export function indexOfLeaf(leaves: readonly LeafRef[], position: Position): number {

@@ -2,11 +2,13 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { createStores, type Revision, StoreError, type StoreFactory } from "@scrollback/store-core";
 import type { Internals } from "../../src/directory/marked-options.ts";
+import { storedLeaves } from "../../src/directory/tree.ts";
 import { MarkedDirectories, type MarkedEntry } from "../../src/index.ts";
 import { RecordingDriver } from "./recording-driver.ts";
 import { Random, Scheduler } from "./scheduler.ts";
 
 const directory = "directory";
+const leafThread = (leaf: string) => `leaf:${leaf}`;
 const MINUTE = 60_000;
 
 /** The content of a chat: the metadata of its thread. */
@@ -46,7 +48,7 @@ export class World {
   readonly #writes = new Map<number, number>();
   #processes = 0;
   #incarnations = 0;
-  readonly counts = { lists: 0, deaths: 0, compactions: 0, leaves: 0, purges: 0, commits: 0 };
+  readonly counts = { lists: 0, deaths: 0, compactions: 0, leaves: 0, purges: 0, expiries: 0, commits: 0 };
   /** The wrong results of lists. */
   readonly problems: string[] = [];
 
@@ -77,6 +79,7 @@ export class World {
         call += 1;
       } else if (!this.#scheduler.isIdle) await this.#step();
       if (this.#random.below(40) === 0) this.#pass();
+      if (this.#random.below(8) === 0) await this.#expire();
       if (!this.#suspends && this.#random.below(60) === 0) {
         const dying = this.#random.pick(processes);
         this.#scheduler.kill(dying.id);
@@ -94,7 +97,6 @@ export class World {
     const id = this.#processes++;
     const clock = this.#scheduler.clockOf(id, (this.#random.below(5) - 2) * 20_000);
     const stores = createStores(this.#scheduler.driverOf(id, this.#driver));
-    const leafThread = (leaf: string) => `leaf:${leaf}`;
     const directories = new MarkedDirectories<string>({ stores, leafThread, clock }, this.#internals);
     return { id, stores, directories };
   }
@@ -104,6 +106,16 @@ export class World {
     const isLong =
       this.#random.below(3) === 0 && (this.#suspends || [...this.#writes.values()].every((n) => n === 0));
     this.#scheduler.now += isLong ? this.#random.below(8) * MINUTE : this.#random.below(500);
+  }
+
+  /** Sets the expiry of a leaf, which changes its revision and not its content. */
+  async #expire(): Promise<void> {
+    const stores = createStores(this.#driver);
+    const { root } = await new MarkedDirectories<string>({ stores, leafThread }).read(directory);
+    const leaves = [...storedLeaves(root.leaves), ...root.retired];
+    if (leaves.length === 0) return;
+    await stores.open(leafThread(this.#random.pick(leaves).id)).expire(1_000 * MINUTE);
+    this.counts.expiries += 1;
   }
 
   async #call(process: Process): Promise<void> {
