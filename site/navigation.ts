@@ -141,6 +141,7 @@ export const navigation: readonly Group[] = [
       ["7 Directories", "decisions/0007-a-directory-is-notes-before-leaves"],
       ["8 Repetition", "decisions/0008-what-may-come-again-is-remembered"],
       ["9 Pauses", "decisions/0009-writers-of-one-thread-pause"],
+      ["10 Shared rows", "decisions/0010-concurrent-commits-share-a-row"],
     ],
   },
   {

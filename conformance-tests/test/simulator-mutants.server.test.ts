@@ -7,6 +7,7 @@ import { directedMutants } from "./simulator-mutants/directed-mutants.ts";
 import type { Mutant } from "./simulator-mutants/mutant.ts";
 import { mutants } from "./simulator-mutants/mutants.ts";
 import { scenes } from "./simulator-mutants/scenes.ts";
+import { sharingMutants } from "./simulator-mutants/sharing-mutants.ts";
 
 /**
  * The first run of a mutant detects it, as long as the driver makes the same requests. After a change of the driver, a later run
@@ -14,7 +15,7 @@ import { scenes } from "./simulator-mutants/scenes.ts";
  */
 const STEPS = 100_000;
 
-const allMutants = [...mutants, ...directedMutants, ...deletionMutants];
+const allMutants = [...mutants, ...directedMutants, ...deletionMutants, ...sharingMutants];
 
 /** The problem that a run found; the options replay a random run. */
 type Found = Pick<FailedRun, "rule" | "message"> & Partial<Pick<FailedRun, "options">>;

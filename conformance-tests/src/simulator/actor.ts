@@ -21,6 +21,8 @@ export interface Stage extends CallerStage {
   readonly lateRetries: number;
   /** The share of acts that delete the thread. */
   readonly deletions: number;
+  /** The share of acts that make many commits at once. */
+  readonly bursts: number;
   /** The time of an actor's next act; undefined if all acts of the run are done. */
   nextAct(): number | undefined;
   /** Called before each act. */
@@ -33,8 +35,8 @@ export class Actor {
   readonly #client: SimulatedClient;
   readonly #incarnation: number;
   readonly #caller: Caller;
-  /** The operation or deletion that the actor is attempting. */
-  #operation: Operation | undefined;
+  /** The operations that the actor is attempting: several only in a burst. */
+  readonly #operations = new Set<Operation>();
   #isDeleting = false;
 
   constructor(stage: Stage, client: SimulatedClient) {
@@ -46,7 +48,7 @@ export class Actor {
 
   /** Whether it has nothing to retry. */
   get isIdle(): boolean {
-    return this.#operation === undefined && !this.#isDeleting;
+    return this.#operations.size === 0 && !this.#isDeleting;
   }
 
   start(time: number): void {
@@ -66,8 +68,8 @@ export class Actor {
 
   /** Leaves its unfinished work to other actors. Called when its client crashes. */
   die(): void {
-    if (this.#operation) this.#stage.workload.orphans.push(this.#operation);
-    this.#operation = undefined;
+    this.#stage.workload.orphans.push(...this.#operations);
+    this.#operations.clear();
     this.#isDeleting = false;
   }
 
@@ -93,6 +95,7 @@ export class Actor {
     if (this.#stage.deletions > 0 && random.chance(this.#stage.deletions)) {
       return await this.#delete(thread, workload.drawDeletion(ground));
     }
+    if (this.#stage.bursts > 0 && random.chance(this.#stage.bursts)) return await this.#burst(thread);
     const { orphans } = workload;
     if (orphans.length > 0 && random.chance(0.4)) {
       const orphan = orphans.splice(random.below(orphans.length), 1)[0] as Operation;
@@ -110,11 +113,11 @@ export class Actor {
   /** Commits an operation, and retries while the connection fails, until its outcome is known. */
   async #finish(operation: Operation, caller: string): Promise<CommitOutcome | undefined> {
     const { random, counters, workload } = this.#stage;
-    this.#operation = operation;
+    this.#operations.add(operation);
     for (let tries = 1; ; tries++) {
       const outcome = await this.#caller.commit(this.#threadOf(operation.threadId), operation, caller);
       if (outcome !== "unavailable" && outcome !== "unknown") {
-        this.#operation = undefined;
+        this.#operations.delete(operation);
         return outcome;
       }
       if (outcome === "unknown") counters.count("outcomes unknown");
@@ -125,8 +128,15 @@ export class Actor {
       }
       await this.#wait(this.#retryDelay());
     }
-    this.#operation = undefined;
+    this.#operations.delete(operation);
     return undefined;
+  }
+
+  /** Commits many operations at once, as a server does that serves several requests. */
+  async #burst(thread: SimulatedThread): Promise<void> {
+    const { random, workload } = this.#stage;
+    const operations = workload.drawBurst(thread.ground, random.pick(4, 8, 50));
+    await Promise.all(operations.map((operation) => this.#finish(operation, workload.callerName())));
   }
 
   /** Deletes a thread, and retries while the connection fails. */

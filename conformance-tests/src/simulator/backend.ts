@@ -128,11 +128,13 @@ export class SimulatedBackend {
     const origin = (isEcho: boolean): RowOrigin => ({
       client: client.index,
       call,
+      earlier,
       ...walls,
       sentAt,
       isEcho,
     });
     const call = client.callOf(name, head);
+    const earlier = client.earlierCallsOf(name, head);
     const walls = client.possibleWalls();
     const sentAt = this.#scheduler.now;
     const words = () => `insert ${this.#inStream(name)}${describe(head)}`;

@@ -37,7 +37,9 @@ export function createCheckedThread(options: CheckedThreadOptions): SimulatedThr
   model.onCommit = ({ head, row }, state, before, operation) => {
     if (!head) return;
     onHead(row.head);
-    if (head.n % COLLECT_EVERY !== 0) return;
+    const first = head.n - (head.earlier?.length ?? 0);
+    // The row has raised the count to a multiple, or past one.
+    if (Math.floor(head.n / COLLECT_EVERY) < Math.ceil(first / COLLECT_EVERY)) return;
     rest.checkCollected(head, state, before, operation);
     if (model.livingState) rest.checkStored(state);
   };

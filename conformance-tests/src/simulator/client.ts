@@ -168,6 +168,13 @@ export class SimulatedClient {
     return writing.length === 1 ? writing[0] : undefined;
   }
 
+  /** The call of each of a row's commits before the last one, oldest first. */
+  earlierCallsOf(threadId: string, { earlier = [] }: Head): (SimulatedCall | undefined)[] {
+    return earlier.map(([id]) =>
+      [...this.calls].find((call) => call.threadId === threadId && call.operationId === id),
+    );
+  }
+
   #observeClock(): void {
     const wall = this.wall();
     for (const call of this.calls) {

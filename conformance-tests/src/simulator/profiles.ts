@@ -75,6 +75,8 @@ export interface Profile {
   readonly lateRetries: number;
   /** The share of acts that delete the thread. */
   readonly deletions: number;
+  /** The share of acts that make many commits at once. */
+  readonly bursts: number;
 }
 
 const ordinaryWaits: Profile["waits"] = [
@@ -210,6 +212,7 @@ export function profileOf(seed: number, wanted: ProfileName | undefined): Profil
     restarts: isCold ? one([0.3, 0.01]) : isSilent || isDeleting ? 0.02 : 0,
     lateRetries: isBusy ? 0.3 : 0.05,
     deletions: isDeleting ? one([0.2, 0.05, 0.01]) : 0,
+    bursts: !isQuiet && random.chance(0.3) ? one([0.02, 0.1, 0.3]) : 0,
   };
 }
 

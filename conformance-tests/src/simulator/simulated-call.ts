@@ -79,6 +79,8 @@ export interface RowOrigin {
   readonly client: number;
   /** The call that sent it; undefined if unknown. */
   readonly call: SimulatedCall | undefined;
+  /** The calls of the earlier commits of the row, oldest first. */
+  readonly earlier: readonly (SimulatedCall | undefined)[];
   /** The bounds of the wall clock with which the writer planned the row. */
   readonly earliestWall: number;
   readonly latestWall: number;

@@ -115,6 +115,7 @@ class Simulation {
       ...{ workload: this.#workload, costs: this.#costs, threads: this.#threads },
       lateRetries: this.#profile.lateRetries,
       deletions: this.#profile.deletions,
+      bursts: this.#profile.bursts,
       nextAct: () => (--this.#actsLeft > 0 ? this.#pace.nextAct() : undefined),
       beforeAct: (client) => {
         // A retry must use the driver of the first attempt.

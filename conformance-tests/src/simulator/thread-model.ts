@@ -14,7 +14,7 @@ import { DAY, HOUR, MINUTE } from "./network.ts";
 import { keyOf, type Operation, type Text } from "./operation.ts";
 import { apply, placedIn, rowsOf, type ThreadState } from "./reference.ts";
 import type { Scheduler } from "./scheduler.ts";
-import type { Deletion, RowOrigin, StoredRow } from "./simulated-call.ts";
+import type { Deletion, RowOrigin, SimulatedCall, StoredRow } from "./simulated-call.ts";
 import { StoredRows } from "./stored-rows.ts";
 
 /** The maximum error of a clock. */
@@ -81,6 +81,8 @@ export class ThreadModel implements RowListener {
   readonly #expiries = new Expiries();
   readonly #freed = new FreedKeys();
   #step = 0;
+  /** While a row is applied: the state after those of its commits that are applied, and the number of their texts. */
+  #row: { readonly state: ThreadState; readonly texts: number } | undefined;
   /** The state whose texts are counted as used. */
   #counted: ThreadState | undefined;
 
@@ -150,7 +152,8 @@ export class ThreadModel implements RowListener {
       this.#roots.set(head.token, head);
       counters.count("roots");
     } else if (!row.isLinked) {
-      if (!row.origin?.isEcho) row.origin?.call?.lateRows.push(row);
+      const { call, earlier = [], isEcho } = row.origin ?? {};
+      if (!isEcho) for (const one of [...earlier, call]) one?.lateRows.push(row);
       scheduler.note(() => `row ${row.number} is not part of the thread`);
       counters.count(head.operationId ? "late commits" : "late rows");
     } else {
@@ -240,18 +243,51 @@ export class ThreadModel implements RowListener {
   }
 
   #commit(row: StoredRow, head: Head, end: Head | undefined): void {
-    const { counters, operations, scheduler } = this.#options;
+    const { counters, scheduler } = this.#options;
+    const { earlier = [], operationId = "", digest = "" } = head;
     const before = end && end.n > 0 ? this.state : undefined;
-    const expected = before && end ? end.n + 1 : 1;
-    if (head.n !== expected) this.#fail("count", `commit ${head.n} in the place of commit ${expected}`);
+    const first = before && end ? end.n + 1 : 1;
+    const last = first + earlier.length;
+    if (head.n !== last) this.#fail("count", `commit ${head.n} in the place of commit ${last}`);
     if (before && end) this.#checkAlive(row, end);
-    const revision = formatRevision(head.incarnation, head.n);
+    const calls = [...(row.origin?.earlier ?? earlier.map(() => undefined)), row.origin?.call];
+    const commits = [...earlier, [operationId, digest] as const].map(([id, change], index) => {
+      return this.#applyCommit(row, head, { id, digest: change }, first + index, calls[index]);
+    });
+    const { state, operation } = commits.at(-1) as (typeof commits)[number];
+    this.#checkHead(head, commits, state);
+    this.#expiries.check(operation.settings.ttlMs, head.expiresAt, !before);
+    this.#counted = state;
+    if (earlier.length > 0) {
+      counters.count("shared rows");
+      counters.largest("most commits in a row", commits.length);
+    }
+    if (operation.drop === "all") counters.count("drops of all");
+    if (head.fragments) counters.count("large commits");
+    scheduler.note(() => `${state.revision} is now ${JSON.stringify(state.bounds)}`);
+    this.#row = undefined;
+    this.#move(row, state, head);
+    this.onCommit(row, state, before, operation);
+  }
+
+  /** Applies one of a row's commits to the state after the one before it. */
+  #applyCommit(
+    row: StoredRow,
+    head: Head,
+    identity: Pick<Operation, "id" | "digest">,
+    n: number,
+    call: SimulatedCall | undefined,
+  ): { readonly operation: Operation; readonly state: ThreadState; readonly start: number } {
+    const { counters, operations } = this.#options;
+    const { id, digest } = identity;
+    const { incarnation } = head;
+    const before = this.#row ? this.#row.state : n > 1 ? this.state : undefined;
+    const revision = formatRevision(incarnation, n);
     if (this.#revisions.has(revision)) this.#fail("revision", `revision ${revision} was reused`);
     this.#revisions.add(revision);
-    const id = head.operationId ?? "";
-    const operation: Operation | undefined = operations.get(keyOf({ id, digest: head.digest ?? "" }));
+    const operation = operations.get(keyOf(identity));
     if (!operation) this.#fail("content", `row ${row.number} has a change that no caller requested`);
-    this.#checkOnce(id, head, row.origin);
+    this.#checkOnce(id, { incarnation, n }, row.origin, call?.caller);
     this.#lastDeleted = undefined;
     if (operation.expectedRevision !== undefined && operation.expectedRevision !== (before?.revision ?? null))
       this.#fail("compare and set", `${id} expected ${operation.expectedRevision}, not ${before?.revision}`);
@@ -260,32 +296,27 @@ export class ThreadModel implements RowListener {
       (head.fragments ?? [])
         .filter(([, from, to]) => from <= index && index < to)
         .map(([fragment, from]) => ({ row: fragment, index: index - from }));
+    const offset = this.#row?.texts ?? 0;
     const applied = apply(before, operation, revision, (text, index) => ({
       text,
-      spots: [{ row: row.number, index }, ...pieces(index)],
+      spots: [{ row: row.number, index: offset + index }, ...pieces(index)],
     }));
-    this.#checkHead(head, operation, applied.plan.kept.next, applied.state);
-    this.#expiries.check(operation.settings.ttlMs, head.expiresAt, !before);
     if (!before) this.#expire(head);
     for (const text of applied.written) text.uses += 1;
-    for (const text of applied.dead) this.#die(text, head);
-    this.#counted = applied.state;
+    for (const text of applied.dead) this.#die(text, { incarnation, n });
     const digests = this.#digests.get(id) ?? new Set();
-    this.#digests.set(id, digests.add(operation.digest));
+    this.#digests.set(id, digests.add(digest));
     operation.commits.push({
       revision,
-      incarnation: head.incarnation,
-      n: head.n,
+      incarnation,
+      n,
       row: row.number,
-      caller: row.origin?.call?.caller,
+      caller: call?.caller,
       step: this.#step + 1,
     });
     counters.count("commits");
-    if (operation.drop === "all") counters.count("drops of all");
-    if (head.fragments) counters.count("large commits");
-    scheduler.note(() => `${revision} is now ${JSON.stringify(applied.state.bounds)}`);
-    this.#move(row, applied.state, head);
-    this.onCommit(row, applied.state, before, operation);
+    this.#row = { state: applied.state, texts: offset + applied.written.length };
+    return { operation, state: applied.state, start: applied.plan.kept.next };
   }
 
   /** If a thread has expired for a writer, the writer must begin a new incarnation. */
@@ -295,9 +326,13 @@ export class ThreadModel implements RowListener {
       this.#fail("expiry", `row ${row.number} continues a thread that has expired`);
   }
 
-  #checkOnce(id: string, { incarnation, n }: Head, origin: RowOrigin | undefined): void {
+  #checkOnce(
+    id: string,
+    { incarnation, n }: Pick<Head, "incarnation" | "n">,
+    origin: RowOrigin | undefined,
+    caller: string | undefined,
+  ): void {
     const last = this.#newest.get(id);
-    const caller = origin?.call?.caller;
     const isCallers = caller !== undefined && last?.caller === caller;
     // A caller's own attempt is remembered over a deletion, for a day, while the thread would have existed.
     const isDeleted =
@@ -319,7 +354,11 @@ export class ThreadModel implements RowListener {
     return this.now - (at ?? 0) < DAY && (n ?? 0) - last.n < REMEMBERED_OPERATIONS;
   }
 
-  #checkHead(head: Head, { append, settings }: Operation, start: number, { bounds }: ThreadState): void {
+  #checkHead(
+    head: Head,
+    commits: readonly { readonly operation: Operation; readonly start: number }[],
+    { bounds }: ThreadState,
+  ): void {
     const says: SequenceBounds = {
       first: head.bounds[0],
       next: head.bounds[1],
@@ -327,12 +366,16 @@ export class ThreadModel implements RowListener {
     };
     if (says.first !== bounds.first || says.next !== bounds.next || says.pinned !== bounds.pinned)
       this.#fail("trimming", `the head says ${JSON.stringify(says)}, not ${JSON.stringify(bounds)}`);
-    const kinds = append.map(({ kind }) => kind).join("");
+    const kinds = commits.flatMap(({ operation }) => operation.append.map(({ kind }) => kind)).join("");
+    const start = commits[0]?.start;
     if (head.start !== start || (head.kinds ?? "") !== kinds)
       this.#fail("content", `the head says ${head.start} ${head.kinds}, not ${start} ${kinds}`);
-    const expiresAt = settings.ttlMs === undefined ? undefined : head.at + settings.ttlMs;
-    if (head.expiresAt !== expiresAt)
-      this.#fail("expiry", `the head says ${head.expiresAt}, not ${expiresAt}`);
+    for (const { operation } of commits) {
+      const { ttlMs } = operation.settings;
+      const expiresAt = ttlMs === undefined ? undefined : head.at + ttlMs;
+      if (head.expiresAt !== expiresAt)
+        this.#fail("expiry", `the head says ${head.expiresAt}, not ${expiresAt}`);
+    }
   }
 
   /** The texts of an earlier incarnation are dead. */
@@ -341,7 +384,7 @@ export class ThreadModel implements RowListener {
     this.#counted = undefined;
   }
 
-  #die(text: Text, { incarnation, n }: Head): void {
+  #die(text: Text, { incarnation, n }: Pick<Head, "incarnation" | "n">): void {
     text.uses -= 1;
     text.diedAt = { incarnation, n };
   }

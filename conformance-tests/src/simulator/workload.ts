@@ -71,6 +71,21 @@ export class Workload {
     });
   }
 
+  /** Operations that are committed at once: most append messages, with the same expiry. */
+  drawBurst(ground: Ground, most: number): Operation[] {
+    const random = this.#random;
+    const settings = this.#drawSettings();
+    const [others, otherLimits] = [random.pick(0, 0.05, 0.3), random.pick(0, 0.5)];
+    return Array.from({ length: 2 + random.below(most - 1) }, () => {
+      if (random.chance(others)) return this.draw(ground);
+      const id = this.#id();
+      const append = this.#drawMessages(ground, id, 1 + random.below(3), false);
+      const { ttlMs } = settings;
+      const own = random.chance(otherLimits) ? { ...this.#drawSettings(), ttlMs } : settings;
+      return this.#create(ground, id, { ...addition, append }, true, own);
+    });
+  }
+
   /** Drops the newest message, as a store's `popMessage` does. */
   drawPop(ground: Ground, expectedRevision: Revision | null): Operation {
     const change = { drop: 1, append: [], metadata: undefined, expectedRevision };
@@ -120,18 +135,14 @@ export class Workload {
     change: Pick<Operation, "drop" | "append" | "metadata" | "expectedRevision">,
     // Callers gave the ids of the other half.
     hasOwnId = this.#count % 2 === 0,
+    settings?: Operation["settings"],
   ): Operation {
-    const { ttls, limits, trimmings } = this.#profile;
     const operation: Operation = {
       id,
       digest: `digest-${++this.#count}`.padEnd(22, "-"),
       threadId,
       ...change,
-      settings: {
-        maxMessages: this.#one(limits),
-        trimming: this.#one(trimmings) ?? "turns",
-        ttlMs: this.#one(ttls),
-      },
+      settings: settings ?? this.#drawSettings(),
       newIncarnation: `i${this.#count}`.padEnd(16, "-"),
       hasOwnId,
       isSent: false,
@@ -139,6 +150,15 @@ export class Workload {
     };
     this.operations.set(keyOf(operation), operation);
     return operation;
+  }
+
+  #drawSettings(): Operation["settings"] {
+    const { ttls, limits, trimmings } = this.#profile;
+    return {
+      maxMessages: this.#one(limits),
+      trimming: this.#one(trimmings) ?? "turns",
+      ttlMs: this.#one(ttls),
+    };
   }
 
   #drawMessages({ threadId }: Ground, id: string, wanted: number, setsMetadata: boolean): Text[] {

@@ -106,7 +106,7 @@ export const mutants: readonly Mutant[] = [
   ),
   off(
     "a late fragment is blanked",
-    ["large", 3],
+    ["large", 8],
     ["write", "#insertPlain", "if (texts.length > 0) {", "if (texts.length < 0) {"],
   ),
   off(
@@ -119,7 +119,11 @@ export const mutants: readonly Mutant[] = [
     ["silences", 1],
     ["write", "#confirm", "await this.#blankRow(number);", ""],
   ),
-  off("own attempts are remembered", ["busy", 1], ["write", "#insertCommit", "attempts.push(own);", ""]),
+  off(
+    "own attempts are remembered",
+    ["busy", 1],
+    ["write", "#remember", "this.#operation.attempts.push(own);", ""],
+  ),
   off(
     "64 operations are remembered",
     ["wild", 1],

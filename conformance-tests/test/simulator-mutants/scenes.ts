@@ -372,6 +372,19 @@ export const scenes: Readonly<Record<string, Scene>> = {
     deleting.setClock(-11 * HOUR);
     await run.delete(deleting, deletion);
   },
+
+  async "commits share no row while an upload is open"(run) {
+    const [client] = run.clients;
+    await run.commit(client, message);
+    const operation = run.operation({ append: "u", isLarge: true });
+    void run.direct(client, /insert/, { isReplyLost: true });
+    // The fragments of the first attempt stay until the upload ends; those of the second attempt are dropped.
+    await run.commitOperation(client, operation);
+    await run.commitOperation(client, operation);
+    await run.commit(client, { drop: 1 });
+    await run.commitEach(client, 60, message);
+    await Promise.all(Array.from({ length: 33 }, () => run.commit(client, message)));
+  },
 };
 
 /**

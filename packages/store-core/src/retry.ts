@@ -99,23 +99,24 @@ export async function retryAfter<T>(
   }
 }
 
+/** The error of a call whose signal is aborted. */
+export function abortedError({ reason }: AbortSignal): StoreError {
+  return new StoreError(
+    "ABORTED",
+    "signal: the operation was aborted; a write happened as a whole or not at all",
+    { cause: reason },
+  );
+}
+
 /** Settles with `operation`, or rejects with `ABORTED` as soon as the signal is aborted. */
 export async function untilAborted<T>(
   operation: () => Promise<T>,
   signal: AbortSignal | undefined,
 ): Promise<T> {
   if (!signal) return await operation();
-  const aborted = () =>
-    new StoreError(
-      "ABORTED",
-      "signal: the operation was aborted; a write happened as a whole or not at all",
-      {
-        cause: signal.reason,
-      },
-    );
-  if (signal.aborted) throw aborted();
+  if (signal.aborted) throw abortedError(signal);
   return await new Promise<T>((resolve, reject) => {
-    const abort = () => reject(aborted());
+    const abort = () => reject(abortedError(signal));
     signal.addEventListener("abort", abort, { once: true });
     operation()
       .then(resolve, reject)

@@ -54,8 +54,8 @@ const user = (content: string) => ({ role: "user" as const, content });
 const rowsOf = (log: MemoryRecordLog) => log.rowsOf("t").sort((a, b) => a.number - b.number);
 
 /**
- * A thread whose heads have all fields: fragments, metadata, a pinned system message, drops, a raised expiry, an upload, a
- * time without a user message.
+ * A thread whose heads have all fields: fragments, metadata, a pinned system message, drops, a raised expiry, commits that share
+ * a row, an upload, a time without a user message.
  */
 async function richThread(): Promise<MemoryRecordLog> {
   const log = new MemoryRecordLog(64 * 1024);
@@ -71,6 +71,7 @@ async function richThread(): Promise<MemoryRecordLog> {
   await store.popMessage();
   await store.commit({ drop: 2, append: [user("again")], metadata: "b" });
   await stores(1_000_000_000).addMessages([user("z".repeat(150_000))]);
+  await Promise.all(["at", "the", "same", "time"].map((content) => store.addMessages([user(content)])));
   const dying = new MemoryRecordLog(64 * 1024);
   let inserts = 0;
   Object.assign(dying, {

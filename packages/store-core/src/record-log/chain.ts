@@ -50,7 +50,7 @@ export interface RowContents extends Pick<Head, "number" | "start" | "kinds" | "
 /** What a chain remembers of a row below the end. */
 export interface Link
   extends RowContents,
-    Pick<Head, "token" | "predecessor" | "incarnation" | "n" | "operationId" | "digest"> {}
+    Pick<Head, "token" | "predecessor" | "incarnation" | "n" | "operationId" | "digest" | "earlier"> {}
 
 const NO_ROWS: readonly RowRange[] = [];
 
@@ -61,8 +61,25 @@ export function rowContentsOf(head: ContentsHead): RowContents {
 }
 
 export function linkOf(head: Head): Link {
-  const { token, predecessor, incarnation, n, operationId, digest } = head;
-  return { ...rowContentsOf(head), token, predecessor, incarnation, n, operationId, digest };
+  const { token, predecessor, incarnation, n, operationId, digest, earlier } = head;
+  return { ...rowContentsOf(head), token, predecessor, incarnation, n, operationId, digest, earlier };
+}
+
+/** An operation that was committed. */
+export interface CommittedOperation {
+  readonly incarnation: string;
+  readonly n: number;
+  readonly digest?: string | undefined;
+}
+
+/** The commit of an operation in a row; undefined if the row has none. */
+export function commitIn(link: Link, operationId: string): CommittedOperation | undefined {
+  if (link.operationId === operationId) return link;
+  const { incarnation, n, earlier } = link;
+  if (!earlier) return undefined;
+  const index = earlier.findIndex(([id]) => id === operationId);
+  const found = earlier[index];
+  return found && { incarnation, n: n - earlier.length + index, digest: found[1] };
 }
 
 /** The thread's messages `from` to `to - 1`, and the row that holds them. */
@@ -186,7 +203,7 @@ export class Chain {
     if (this.top.length > 2 * RUNS_KEPT) this.top.splice(0, this.top.length - RUNS_KEPT);
   }
 
-  /** The commits whose operation ids are remembered, newest first. */
+  /** The rows of the commits whose operation ids are remembered, newest first. */
   *remembered(): Generator<Link> {
     const n = this.end?.n ?? 0;
     for (let index = this.links.length - 1; index >= 0; index--) {
@@ -209,7 +226,8 @@ export class Chain {
     if (!this.end || !lowest) return true;
     const oldest = Math.max(1, this.end.n - REMEMBERED_OPERATIONS + 1);
     // Other rows with the same count are above the commit's.
-    return lowest.n < oldest || (lowest.n === oldest && lowest.operationId !== undefined);
+    if (lowest.operationId === undefined) return lowest.n < oldest;
+    return lowest.n - (lowest.earlier?.length ?? 0) <= oldest;
   }
 
   /** The number of the newest links that are needed. */

@@ -3,8 +3,13 @@ import type { Head } from "./format.ts";
 import { mergeRanges, rangesBelow, rowAlone, subtractRanges } from "./ranges.ts";
 import type { Amendment } from "./record-log.ts";
 
-/** A commit blanks and frees what is dead when its count is a multiple of this. */
+/** A commit blanks and frees what is dead when it raises the count of the thread to a multiple of this, or past one. */
 export const COLLECT_EVERY = 32;
+
+/** Whether commits raise the count of a thread to a multiple of {@link COLLECT_EVERY}, or past one. */
+export function isCollectionDue(before: number, after: number): boolean {
+  return Math.floor(after / COLLECT_EVERY) > Math.floor(before / COLLECT_EVERY);
+}
 
 /** The amendments of one collection, and the lists of heads after it. */
 export interface Collection {

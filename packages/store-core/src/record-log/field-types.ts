@@ -86,6 +86,12 @@ export const range: FieldType<RowRange> = {
     return [from, from + length];
   },
 };
+/** A commit that shares its row with later ones. */
+export type EarlierCommit = readonly [operationId: string, digest: string];
+export const earlierCommits = list<EarlierCommit>(
+  tuple("[operation id, digest]", text(1_024), text(64)),
+  1_023,
+);
 const pair = tuple<[number, number]>("[distance, length]", row, count);
 
 function tuple<T extends readonly unknown[]>(

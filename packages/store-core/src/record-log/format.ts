@@ -2,6 +2,7 @@ import { StoreError } from "../errors.ts";
 import {
   bounds,
   count,
+  earlierCommits,
   type FieldType,
   fragments,
   kinds,
@@ -63,6 +64,11 @@ export const headFields = {
   createdAt: required("h", time, "The time of the incarnation's first commit, given by its writer."),
   operationId: optional("o", text(1_024), "In a commit: its operation id."),
   digest: optional("d", text(64), "In a commit: the digest of its change."),
+  earlier: optional(
+    "O",
+    earlierCommits,
+    "In a commit that shares its row: the commits before it in the row, oldest first.",
+  ),
   updatedAt: optional(
     "c",
     time,
@@ -306,6 +312,8 @@ function contradictionIn(head: Head): string | undefined {
   if (commit.some((field) => (field !== undefined) !== isCommit)) return "its head has half a commit";
   if (head.n > 0 !== (head.updatedAt !== undefined)) return "its head has the time of no commit";
   if (isCommit && (head.n === 0 || isRoot)) return "its head has a commit that is not counted";
+  if (head.earlier && (!isCommit || head.n <= head.earlier.length))
+    return "its head has earlier commits that are not counted";
   if (bounds[0] < 1 || bounds[0] > bounds[1]) return "its head has impossible sequence numbers";
   if (pinned && (pinned[0] < 1 || pinned[0] >= bounds[0] || pinned[1].length === 0))
     return "its head has an impossible pinned message";

@@ -1,3 +1,4 @@
+import type { CommitRequest } from "../driver.ts";
 import type { Fragment, Spot, TextRange } from "./field-types.ts";
 
 /** The overhead of a text in a row, beyond its bytes; sufficient for every backend. */
@@ -35,6 +36,16 @@ export function fitsRow(texts: readonly string[], maxRowBytes: number, operation
   const escaped = Math.max(0, Buffer.byteLength(JSON.stringify(operationId)) - PLAIN_ID_BYTES);
   // One letter of the kinds each.
   return texts.reduce((sum, text) => sum + recordSize(text) + 1, HEAD_BYTES + escaped) <= maxRowBytes;
+}
+
+/** The bytes of a commit in a row that it shares with others: its texts, and its entry in the head. */
+export function sharedBytes({
+  append,
+  operationId,
+  digest,
+}: Pick<CommitRequest, "append" | "operationId" | "digest">): number {
+  const entry = Buffer.byteLength(JSON.stringify([operationId, digest])) + 1;
+  return append.reduce((sum, text) => sum + recordSize(text) + 1, entry);
 }
 
 /** The maximum number of messages in a commit, so that its row has a placeholder for each. */

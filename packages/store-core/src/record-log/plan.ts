@@ -1,5 +1,5 @@
 // Exceeds 300 lines because each field of the next head is planned from the same inputs, and the fields must agree.
-import { type CommitRequest, REMEMBERED_OPERATIONS } from "../driver.ts";
+import { REMEMBERED_OPERATIONS } from "../driver.ts";
 import type { MessageKind } from "../message.ts";
 import { kindOfRecord } from "../record.ts";
 import {
@@ -14,6 +14,7 @@ import type { Chain } from "./chain.ts";
 import type { Fragment, RowRange, Spot, TextRange, Upload } from "./field-types.ts";
 import type { Head } from "./format.ts";
 import { spotsOf, textRangesOf } from "./fragments.ts";
+import type { RowRequest } from "./group.ts";
 import { locate, locateFromEnd } from "./locate.ts";
 import { isInRanges, mergeRanges, rowAlone, subtractRanges } from "./ranges.ts";
 import { FIRST_ROW } from "./record-log.ts";
@@ -35,7 +36,7 @@ export function lowestRow(head: Head): number {
 
 /** The row after `head` that repeats its state and commits nothing. */
 export function repeatHead(head: Head, token: string, changes: Partial<Head>): Head {
-  const { operationId, digest, start, kinds, setsMetadata, back, fragments, base, ...state } = head;
+  const { operationId, digest, earlier, start, kinds, setsMetadata, back, fragments, base, ...state } = head;
   return { ...state, number: nextNumber(head), token, predecessor: head.token, ...changes };
 }
 
@@ -64,15 +65,15 @@ export interface PlanOptions {
  *
  * @throws NotLocated for a message that the plan needs.
  */
-export function planRow(chain: Chain, base: Head, request: CommitRequest, options: PlanOptions): PlannedRow {
+export function planRow(chain: Chain, base: Head, request: RowRequest, options: PlanOptions): PlannedRow {
   const number = nextNumber(base);
   const before: SequenceBounds = {
     pinned: base.pinned?.[0] ?? null,
     first: base.bounds[0],
     next: base.bounds[1],
   };
-  const kindOf = (sequence: number, kept: SequenceBounds) => kindAt(chain, request, sequence, kept);
-  const plan = planCommit(before, request, request, kindOf, searchOf(base));
+  const n = base.n + (request.commits?.length ?? 1);
+  const plan = planBounds(chain, before, request, searchOf(base));
   const { kept, bounds } = plan;
   let kinds = "";
   for (const record of request.append) kinds += kindOfRecord(record);
@@ -110,11 +111,12 @@ export function planRow(chain: Chain, base: Head, request: CommitRequest, option
     predecessor: base.token,
     root: base.root,
     incarnation: base.incarnation,
-    n: base.n + 1,
+    n,
     at: options.at,
     createdAt: base.n === 0 ? request.createdAt : base.createdAt,
     operationId: request.operationId,
     digest: request.digest,
+    earlier: request.commits?.slice(0, -1).map(({ operationId, digest }) => [operationId, digest] as const),
     updatedAt: request.updatedAt,
     start: kept.next,
     kinds,
@@ -187,9 +189,41 @@ function blankRunsOf(texts: readonly string[]): RowRange[] {
 /** The placeholder in a commit's row for a text that is in fragments. */
 const PLACEHOLDER = "#";
 
-function kindAt(chain: Chain, request: CommitRequest, sequence: number, kept: SequenceBounds): MessageKind {
-  if (sequence === kept.pinned) return "s";
-  const appended = request.append[sequence - kept.next];
+/**
+ * Plans the sequence numbers after a row. Commits that share it are planned one after the other, because trimming them at once can
+ * keep other messages: each trimming begins with what the last one kept.
+ */
+function planBounds(
+  chain: Chain,
+  before: SequenceBounds,
+  request: RowRequest,
+  known: TrimSearch,
+): CommitPlan {
+  const { commits } = request;
+  if (!commits) {
+    const kindOf = (sequence: number, kept: SequenceBounds) =>
+      kindAt(chain, request, sequence, kept.pinned, kept.next);
+    return planCommit(before, request, request, kindOf, known);
+  }
+  let [bounds, search] = [before, known];
+  for (const commit of commits) {
+    const kindOf = (sequence: number, kept: SequenceBounds) =>
+      kindAt(chain, request, sequence, kept.pinned, before.next);
+    ({ bounds, search } = planCommit(bounds, commit, commit, kindOf, search));
+  }
+  return { kept: before, bounds, search };
+}
+
+/** @param next the sequence number of the row's first message. */
+function kindAt(
+  chain: Chain,
+  request: RowRequest,
+  sequence: number,
+  pinned: number | null,
+  next: number,
+): MessageKind {
+  if (sequence === pinned) return "s";
+  const appended = request.append[sequence - next];
   if (appended !== undefined) return kindOfRecord(appended);
   const { link } = locate(chain, sequence);
   return (link.kinds?.[sequence - (link.start ?? 0)] ?? "o") as MessageKind;
@@ -219,7 +253,7 @@ const NO_UPLOADS = { open: NONE, gone: NONE };
 
 function uploadsAfter(
   base: Head,
-  request: CommitRequest,
+  request: RowRequest,
   own: string | undefined,
 ): { open: readonly Upload[]; gone: readonly RowRange[] } {
   if (!base.uploads || base.uploads.length === 0) return NO_UPLOADS;
@@ -243,7 +277,7 @@ interface AfterDrop {
 function afterDrop(
   chain: Chain,
   base: Head,
-  request: CommitRequest,
+  request: RowRequest,
   { kept }: CommitPlan,
   number: number,
   open: readonly RowRange[],

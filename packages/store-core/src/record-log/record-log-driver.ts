@@ -16,7 +16,6 @@ import type {
   ThreadView,
 } from "../driver.ts";
 import { StoreError } from "../errors.ts";
-import { untilAborted } from "../retry.ts";
 import { type Operation, Operations } from "./attempts.ts";
 import { COLLECT_EVERY } from "./collect.ts";
 import { Contention } from "./contention.ts";
@@ -24,6 +23,7 @@ import { deleteThread } from "./delete-thread.ts";
 import { DELETED_MS } from "./expiry.ts";
 import { MAX_TEXTS } from "./field-types.ts";
 import { maxCommitBytes, maxTexts } from "./fragments.ts";
+import { type RowLimits, takeNext, type WaitingWrite, type WriteRow } from "./group.ts";
 import { type PageHint, readThread } from "./read.ts";
 import type { RecordLog } from "./record-log.ts";
 import { CommitWriter, type StreamMemory } from "./write.ts";
@@ -44,6 +44,9 @@ export interface RecordLogDriverOptions {
  * Makes a {@link Driver} of a {@link RecordLog}. A thread is a log of rows; a commit is one insert of the next row. The first
  * insert wins. Other writers read the winning row and retry with the next number.
  *
+ * Writes of one driver to one thread are made one after the other. Appends that wait for their turn share a row if they expect no
+ * revision: up to 32 commits are then one insert, each with its own revision. Any other write has a row of its own.
+ *
  * In the steady state a commit is one insert, plus one amendment at every 32nd commit of a thread that trims or drops. A read of
  * the newest messages is one range read. A commit with a cold cache costs at most two more reads. The driver caches the state of
  * 1,000 threads.
@@ -56,8 +59,13 @@ export class RecordLogDriver implements Driver {
   readonly #memories = new LRUCache<string, StreamMemory>({ max: CACHE_SIZE });
   readonly #pages = new LRUCache<string, PageHint>({ max: CACHE_SIZE });
   readonly #operations = new Operations();
-  /** Writes of one process to one thread queue up instead of competing. */
-  readonly #queues = new Map<string, Promise<unknown>>();
+  /** Writes of one process to one thread queue up instead of competing: those that wait while one is under way. */
+  readonly #queues = new Map<string, WaitingWrite[]>();
+  readonly #rowLimits: RowLimits;
+  readonly #writeRow: WriteRow = (request, operation, earlier) => {
+    const memory = this.#memoryOf(request.threadId);
+    return new CommitWriter(this.#log, this.#clock, request, memory, operation, earlier).commit();
+  };
 
   constructor(log: RecordLog, { clock = systemClock }: RecordLogDriverOptions = {}) {
     this.#log = log;
@@ -74,6 +82,7 @@ export class RecordLogDriver implements Driver {
       trimmedWithinCommits: 2 * COLLECT_EVERY,
       deletedWithinMs: DELETED_MS,
     });
+    this.#rowLimits = { maxRowBytes, maxCommitMessages: this.capabilities.maxCommitMessages };
     this.target = log.target;
     const { setup } = log;
     if (setup) this.setup = () => setup.call(log);
@@ -82,10 +91,11 @@ export class RecordLogDriver implements Driver {
   setup?: () => Promise<void>;
 
   commit(request: CommitRequest): Promise<CommitOutcome> {
-    return this.#inTurn(request, (operation) => {
-      const memory = this.#memoryOf(request.threadId);
-      return new CommitWriter(this.#log, this.#clock, request, memory, operation).commit();
-    });
+    return this.#inTurn(
+      request,
+      (operation, shared) => shared ?? this.#writeRow(request, operation),
+      request,
+    );
   }
 
   delete(request: DeleteRequest): Promise<DeleteOutcome> {
@@ -137,21 +147,39 @@ export class RecordLogDriver implements Driver {
     return memory;
   }
 
-  /** Writes of one process to one thread, one after the other. */
+  /**
+   * Writes of one process to one thread, one after the other.
+   *
+   * @param commit the request of a commit, which may share a row with others.
+   */
   async #inTurn<Outcome extends { readonly outcome: string }>(
     { threadId, operationId, signal }: Pick<CommitRequest, "threadId" | "operationId" | "signal">,
-    run: (operation: Operation) => Promise<Outcome>,
+    run: (operation: Operation, shared: Promise<CommitOutcome> | undefined) => Promise<Outcome>,
+    commit?: CommitRequest,
   ): Promise<Outcome> {
     const key = `${operationId.length}/${operationId}/${threadId}`;
     const operation = this.#operations.begin(key, this.#clock.monotonic());
     let isOutcomeKnown = false;
-    const before = this.#queues.get(threadId);
-    const start = () => run(operation);
-    const write = before ? before.then(start, start) : start();
-    // A write whose caller no longer waits must not delay the next one.
-    const turn = signal ? untilAborted(() => write, signal) : write;
-    turn.catch(() => undefined);
-    this.#queues.set(threadId, turn);
+    const waiting = this.#queues.get(threadId);
+    let write: Promise<Outcome>;
+    if (waiting) {
+      const turn = Promise.withResolvers<Outcome>();
+      waiting.push({
+        request: commit,
+        operation,
+        signal,
+        begin(shared) {
+          const begun = run(operation, shared);
+          turn.resolve(begun);
+          return begun;
+        },
+        refuse: turn.reject,
+      });
+      write = turn.promise;
+    } else {
+      write = run(operation, undefined);
+      this.#continueAfter(write, signal, threadId, []);
+    }
     try {
       const result = await write;
       // A conflict does not show the outcome of an earlier attempt.
@@ -159,8 +187,33 @@ export class RecordLogDriver implements Driver {
       return result;
     } finally {
       this.#operations.end(key, this.#clock.monotonic(), isOutcomeKnown);
-      if (this.#queues.get(threadId) === turn) this.#queues.delete(threadId);
     }
+  }
+
+  /** Begins the next write when one ends, or when its caller no longer waits: it must not delay the next one. */
+  #continueAfter(
+    write: Promise<unknown>,
+    signal: AbortSignal | undefined,
+    threadId: string,
+    waiting: WaitingWrite[],
+  ): void {
+    let isOver = false;
+    const next = () => {
+      if (isOver) return;
+      isOver = true;
+      signal?.removeEventListener("abort", next);
+      this.#beginNext(threadId, waiting);
+    };
+    this.#queues.set(threadId, waiting);
+    if (signal?.aborted) next();
+    else signal?.addEventListener("abort", next);
+    write.then(next, next);
+  }
+
+  #beginNext(threadId: string, waiting: WaitingWrite[]): void {
+    const next = takeNext(waiting, this.#rowLimits, this.#writeRow);
+    if (next) this.#continueAfter(next.begin(), next.signal, threadId, waiting);
+    else this.#queues.delete(threadId);
   }
 
   async close(): Promise<void> {

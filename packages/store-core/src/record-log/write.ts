@@ -1,12 +1,14 @@
 // Exceeds 300 lines because it has all steps of a commit in order, and the correctness depends on the order.
 import type { Clock } from "../clock.ts";
-import { type CommitOutcome, type CommitRequest, formatRevision } from "../driver.ts";
+import { type CommitOutcome, formatRevision } from "../driver.ts";
 import { StoreError } from "../errors.ts";
 import { newIncarnation as newToken } from "../incarnation.ts";
 import type { Attempt, Operation } from "./attempts.ts";
 import {
   areClose,
   type Chain,
+  type CommittedOperation,
+  commitIn,
   isAlive,
   isRecent,
   MAX_ATTEMPTS,
@@ -15,7 +17,7 @@ import {
   momentOf,
   tooManyWriters,
 } from "./chain.ts";
-import { blankDead, COLLECT_EVERY, planCollection } from "./collect.ts";
+import { blankDead, isCollectionDue, planCollection } from "./collect.ts";
 import type { Contention } from "./contention.ts";
 import {
   EXPIRY_MARGIN_MS,
@@ -32,6 +34,7 @@ import {
 import type { Fragment, Upload } from "./field-types.ts";
 import { decodeHeadIfSound, encodeHead, type Head } from "./format.ts";
 import { fitsRow, layOut } from "./fragments.ts";
+import { NotTogether, type RowRequest } from "./group.ts";
 import { learn, linkRow } from "./learn.ts";
 import { isNeeded, NotLocated, readTowards } from "./locate.ts";
 import { lowestRow, nextNumber, type PlannedRow, type PlanOptions, planRow, repeatHead } from "./plan.ts";
@@ -63,17 +66,18 @@ export interface StreamMemory {
   readonly contention: Contention;
 }
 
-/** The fields that identify the operation of a commit. */
-type OperationLink = Pick<Attempt, "incarnation" | "n"> & { readonly digest?: string | undefined };
+const NONE: readonly never[] = [];
 
-/** One commit to one stream: `commit()` is called once. */
+/** One commit to one stream, or several that share a row: `commit()` is called once. */
 export class CommitWriter {
   readonly #log: RecordLog;
   readonly #clock: Clock;
   readonly #stream: string;
-  readonly #request: CommitRequest;
+  readonly #request: RowRequest;
   readonly #memory: StreamMemory;
   readonly #operation: Operation;
+  /** The operations of the earlier commits that share the row, oldest first. */
+  readonly #earlier: readonly Operation[];
   /** The token of the upload that this commit has begun. */
   #upload: string | undefined;
   /** The time at which the current attempt began. */
@@ -89,9 +93,10 @@ export class CommitWriter {
   constructor(
     log: RecordLog,
     clock: Clock,
-    request: CommitRequest,
+    request: RowRequest,
     memory: StreamMemory,
     operation: Operation,
+    earlier: readonly Operation[] = NONE,
   ) {
     this.#log = log;
     this.#clock = clock;
@@ -99,8 +104,10 @@ export class CommitWriter {
     this.#request = request;
     this.#memory = memory;
     this.#operation = operation;
+    this.#earlier = earlier;
   }
 
+  /** Returns the outcome of the commit, or of the last one of the row. */
   async commit(): Promise<CommitOutcome> {
     let known = this.#memory.chain;
     this.#isCached =
@@ -137,7 +144,7 @@ export class CommitWriter {
           isPauseDue = true;
         } else if (!(error instanceof StartOver)) {
           this.#memory.chain = known;
-          if (known) known.learned = LONG_AGO;
+          if (known && !(error instanceof NotTogether)) known.learned = LONG_AGO;
           throw error;
         }
         this.#isCached = false;
@@ -152,6 +159,7 @@ export class CommitWriter {
     if (!this.#isCached && !isRecent(this.#clock, chain.learned)) throw new StartOver();
     const current = isAlive(chain.end, now) ? chain.end : undefined;
     if (!current && !chain.knowsRoot) throw new StartOver();
+    if (this.#earlier.length > 0) this.#checkAttempts();
     // No row can have a new id: this call has not sent one whose outcome is unknown.
     if (!request.isNewOperation || this.#operation.attempts.length > 0) {
       const recorded = await this.#findRecordedOutcome(chain, current ?? deletedEnd(chain, now));
@@ -164,6 +172,8 @@ export class CommitWriter {
       return { outcome: "revision-conflict", revision };
     }
     let base = current ?? (await this.#begin(chain, now));
+    // An upload ends after 64 commits, so it must not compete with rows of many commits.
+    if (this.#earlier.length > 0 && (base.uploads ?? NONE).length > 0) throw new NotTogether();
     const needed = this.#neededUntil(base, now);
     if (needed > never(base.promisedUntil)) base = await this.#raise(chain, base, now, needed);
     const { append, metadata, operationId } = request;
@@ -183,10 +193,11 @@ export class CommitWriter {
    */
   async #findRecordedOutcome(chain: Chain, current: Head | undefined): Promise<CommitOutcome | undefined> {
     const { operationId, digest, drop } = this.#request;
-    let same: { readonly link: OperationLink; readonly after: Head } | undefined;
+    let same: { readonly link: CommittedOperation; readonly after: Head } | undefined;
     if (current) {
       for (const link of chain.remembered()) {
-        if (link.operationId === operationId) same = { link, after: current };
+        const found = commitIn(link, operationId);
+        if (found) same = { link: found, after: current };
       }
     }
     same ??= await this.#findAttempt(chain, current);
@@ -222,9 +233,49 @@ export class CommitWriter {
       if (isMade) return { link: attempt, after: current };
       if (attempt.isLate) await this.#blankRow(attempt.number);
       if (isMade === undefined) throw outcomeUnknown();
-      attempts.splice(attempts.indexOf(attempt), 1);
+      this.#forget(attempt);
     }
     return undefined;
+  }
+
+  /**
+   * Commits that share a row have the same attempts. If not, a caller that no longer waited has repeated its call while the row was
+   * under way, so that the operations may have different outcomes.
+   */
+  #checkAttempts(): void {
+    const tokens = this.#operation.attempts;
+    const isTogether = this.#earlier.every(
+      ({ attempts }) =>
+        attempts.length === tokens.length &&
+        attempts.every(({ token }, index) => token === tokens[index]?.token),
+    );
+    if (!isTogether) throw new NotTogether();
+  }
+
+  /** Adds an attempt to each operation before the row is sent, because the outcome may remain unknown. */
+  #remember({ number, token, incarnation, n }: Head): Attempt {
+    const { digest, commits } = this.#request;
+    for (const [index, { attempts }] of this.#earlier.entries()) {
+      const own = { n: n - this.#earlier.length + index, digest: commits?.[index]?.digest ?? digest };
+      attempts.push({ number, token, incarnation, ...own, isLate: false });
+    }
+    const own: Attempt = { number, token, incarnation, n, digest, isLate: false };
+    this.#operation.attempts.push(own);
+    return own;
+  }
+
+  /** Removes an attempt that was not made. */
+  #forget({ token }: Attempt): void {
+    for (const { attempts } of [...this.#earlier, this.#operation]) {
+      const index = attempts.findIndex((attempt) => attempt.token === token);
+      if (index >= 0) attempts.splice(index, 1);
+    }
+  }
+
+  #markLate({ token }: Attempt): void {
+    for (const { attempts } of [...this.#earlier, this.#operation]) {
+      for (const attempt of attempts) attempt.isLate ||= attempt.token === token;
+    }
   }
 
   /**
@@ -417,7 +468,8 @@ export class CommitWriter {
       collected: undefined,
     };
     const dead = (base.blank?.length ?? 0) + (base.free?.length ?? 0);
-    if ((base.n + 1) % COLLECT_EVERY === 0 || dead > MAX_DEAD_ENTRIES)
+    const n = base.n + 1 + this.#earlier.length;
+    if (isCollectionDue(base.n, n) || dead > MAX_DEAD_ENTRIES)
       return this.#planAndCollect(chain, base, options);
     try {
       return planRow(chain, base, this.#request, options);
@@ -455,19 +507,17 @@ export class CommitWriter {
   }
 
   async #insertCommit(chain: Chain, { head, texts }: PlannedRow): Promise<CommitOutcome> {
-    const { digest, drop } = this.#request;
-    const { attempts } = this.#operation;
+    const { drop } = this.#request;
     const sent = momentOf(this.#clock);
     // Reads may have taken days.
     if (!areClose(sent, this.#began)) throw new StartOver();
     const { number, token, incarnation, n } = head;
-    const own: Attempt = { number, token, incarnation, n, digest, isLate: false };
-    attempts.push(own);
+    const own = this.#remember(head);
     const taken = await insertHead(this.#log, this.#stream, head, texts);
     if (taken !== true) {
       // A client that sent the row twice may have been refused by its own row. Otherwise another writer's row has the
       // key.
-      if (taken && decodeHeadIfSound(taken)?.token !== token) attempts.splice(attempts.indexOf(own), 1);
+      if (taken && decodeHeadIfSound(taken)?.token !== token) this.#forget(own);
       this.#lose(chain, number, taken, sent);
     }
     if (!isRecent(this.#clock, sent)) return await this.#confirm(head, own);
@@ -484,7 +534,7 @@ export class CommitWriter {
    */
   async #confirm(head: Head, attempt: Attempt): Promise<CommitOutcome> {
     const { number, incarnation, n } = head;
-    attempt.isLate = true;
+    this.#markLate(attempt);
     const chain = await learn(this.#log, this.#stream, this.#clock, undefined);
     const { end } = chain;
     // Later than that, rows below may have been deleted, so a link proves nothing.
@@ -500,8 +550,7 @@ export class CommitWriter {
       // It is not part of the thread, or none of its texts are needed any more.
       await this.#blankRow(number);
       if (isMade === undefined) throw outcomeUnknown();
-      const { attempts } = this.#operation;
-      attempts.splice(attempts.indexOf(attempt), 1);
+      this.#forget(attempt);
       throw new StartOver();
     }
     if (this.#request.drop === "all" && end) await this.#amend(blankDead(end));

@@ -1,0 +1,82 @@
+import { type Mutant, off } from "./mutant.ts";
+
+/** Rules about commits that share a row. */
+export const sharingMutants: readonly Mutant[] = [
+  off(
+    "every operation of a row is remembered",
+    ["steady", 26],
+    ["chain", "commitIn", "if (!earlier) return undefined;", "return undefined;"],
+  ),
+  off(
+    "a row counts all its commits",
+    ["steady", 37],
+    ["plan", "planRow", "const n = base.n + (request.commits?.length ?? 1);", "const n = base.n + 1;"],
+  ),
+  off(
+    "the commits of a row are trimmed one after the other",
+    ["steady", 26],
+    ["plan", "planBounds", "if (!commits) {", "if (before) {"],
+  ),
+  off(
+    "each commit of a row remembers its attempt",
+    ["steady", 37],
+    ["write", "#remember", "attempts.push({ number, token, incarnation, ...own, isLate: false });", ""],
+  ),
+  off(
+    "each commit of a row has its own revision",
+    ["steady", 37],
+    ["group", "outcomeOfEarlier", " - back)", ")"],
+  ),
+  off(
+    "each attempt of a row has its own count",
+    ["steady", 52],
+    ["write", "#remember", "n: n - this.#earlier.length + index", "n"],
+  ),
+  off(
+    "a commit with an expected revision shares no row",
+    ["steady", 37],
+    ["group", "canShare", "request.expectedRevision === undefined &&", ""],
+  ),
+  off(
+    "a commit that was sent shares no row",
+    ["steady", 37],
+    ["group", "canShare", "request?.isNewOperation === true &&", "request !== undefined &&"],
+    ["group", "canShare", "operation.attempts.length === 0 &&", ""],
+  ),
+  off(
+    "a commit that drops messages shares no row",
+    ["steady", 26],
+    ["group", "canShare", "request.drop === 0 &&", ""],
+  ),
+  off(
+    "a commit that sets metadata shares no row",
+    ["steady", 37],
+    ["group", "canShare", "request.metadata === undefined &&", ""],
+  ),
+  off(
+    "the commits of a row have the same expiry",
+    ["steady", 37],
+    ["group", "takeNext", " || write.request.ttlMs !== first.request.ttlMs", ""],
+  ),
+  off(
+    "the commits of a row fit one row",
+    ["busy", 15],
+    ["group", "takeNext", " || bytes > limits.maxRowBytes", ""],
+  ),
+  off("commits share no row while an upload is open", "its scene", [
+    "write",
+    "#attempt",
+    "if (this.#earlier.length > 0 && (base.uploads ?? NONE).length > 0) throw new NotTogether();",
+    "",
+  ]),
+  off(
+    "a row that passes a multiple of 32 collects",
+    ["steady", 37],
+    [
+      "collect",
+      "isCollectionDue",
+      "Math.floor(after / COLLECT_EVERY) > Math.floor(before / COLLECT_EVERY)",
+      "after % COLLECT_EVERY === 0 && after > before",
+    ],
+  ),
+];
