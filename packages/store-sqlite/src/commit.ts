@@ -11,7 +11,7 @@ import {
   rangesOutside,
   type SequenceBounds,
 } from "@scrollback/store-core";
-import { detachThread, sweepExpired } from "./remove.ts";
+import { detachThread, sweep } from "./remove.ts";
 import { isExpired, type OperationRow, type Statements, type ThreadRow } from "./statements.ts";
 import { fromStored, toStored } from "./text.ts";
 
@@ -28,7 +28,7 @@ const FORGET_EVERY = 16;
  */
 export function commitThread(statements: Statements, request: CommitRequest, isNew: boolean): CommitOutcome {
   const now = Date.now();
-  const found = statements.findThread.get(toStored(request.threadId)) as ThreadRow | undefined;
+  const { found, expired } = statements.findBoth(toStored(request.threadId), now);
   const thread = found && !isExpired(found, now) ? found : undefined;
   const revision = thread ? formatRevision(thread.incarnation, thread.number) : null;
   if (thread && !isNew) {
@@ -44,7 +44,7 @@ export function commitThread(statements: Statements, request: CommitRequest, isN
   }
   if (found && !thread) detachThread(statements, found.key);
   const committed = apply(statements, thread, request, now);
-  sweepExpired(statements, now, SWEPT_MESSAGES + request.append.length);
+  if (expired !== undefined) sweep(statements, expired, SWEPT_MESSAGES + request.append.length);
   return { outcome: "committed", revision: committed };
 }
 

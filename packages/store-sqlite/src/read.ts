@@ -10,7 +10,7 @@ import {
   selectRange,
   type ThreadView,
 } from "@scrollback/store-core";
-import { isExpired, type Statements, type ThreadRow, timesOf } from "./statements.ts";
+import { isExpired, type Statements, timesOf } from "./statements.ts";
 import { fromStored, toStored } from "./text.ts";
 
 /** If more messages than this are missing, the read fails instead of returning an empty record for each. */
@@ -23,7 +23,7 @@ interface Entry {
 
 /** Reads a thread. Must run in a read transaction. */
 export function readThread(statements: Statements, request: ReadRequest): ThreadView {
-  const thread = statements.findThread.get(toStored(request.threadId)) as ThreadRow | undefined;
+  const thread = statements.findThread(toStored(request.threadId));
   if (!thread || isExpired(thread, Date.now())) return NO_THREAD;
   const metadata = request.metadata ? statements.selectMetadata.get(thread.key)?.record : undefined;
   return {

@@ -1,5 +1,5 @@
 import { type DeleteOutcome, type DeleteRequest, formatRevision } from "@scrollback/store-core";
-import { isExpired, type Statements, type ThreadRow } from "./statements.ts";
+import { isExpired, type Statements } from "./statements.ts";
 import { toStored } from "./text.ts";
 
 /**
@@ -11,7 +11,7 @@ export function deleteThread(
   { threadId, expectedRevision }: DeleteRequest,
   messages: number,
 ): DeleteOutcome {
-  const found = statements.findThread.get(toStored(threadId)) as ThreadRow | undefined;
+  const found = statements.findThread(toStored(threadId));
   const thread = found && !isExpired(found, Date.now()) ? found : undefined;
   const revision = thread ? formatRevision(thread.incarnation, thread.number) : null;
   if (expectedRevision !== undefined && expectedRevision !== revision) {
@@ -36,12 +36,16 @@ export function detachThread(statements: Statements, key: number): void {
  * written again after their expiry, or removed in part.
  */
 export function sweepExpired(statements: Statements, now: number, messages: number): boolean {
-  const expired = statements.findExpired.get(now);
-  if (!expired) return false;
-  const key = Number(expired.key);
+  const expired = statements.findExpired(now);
+  if (expired === undefined) return false;
+  sweep(statements, expired, messages);
+  return true;
+}
+
+/** Removes at most `messages` messages of an expired thread, and the thread itself with its last message. */
+export function sweep(statements: Statements, key: number, messages: number): void {
   // The thread must stay expired if the clock goes back, because some of its messages are removed.
   if (sweepThread(statements, key, messages)) statements.setExpiry.run(0, key);
-  return true;
 }
 
 /** Returns whether messages are left. If none are left, the thread is removed. */

@@ -1,4 +1,4 @@
-import type { DatabaseSync, StatementSync } from "node:sqlite";
+import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from "node:sqlite";
 import type { SequenceBounds, ThreadTimes, TrimSearch } from "@scrollback/store-core";
 
 /** Prepares a statement with rows as objects, and with numbers or bigints, independent of the client's defaults. */
@@ -8,6 +8,19 @@ export function prepare(database: DatabaseSync, sql: string, bigInts = false): S
   // Older versions of Node have neither this method nor the default that it overrides.
   statement.setReturnArrays?.(false);
   return statement;
+}
+
+/**
+ * Prepares a statement that returns the values of its first row, in the order of the columns. A row with names takes twice the
+ * time, so it is used only by versions of Node that have no rows without.
+ */
+function prepareValues(database: DatabaseSync, sql: string) {
+  const statement = prepare(database, sql);
+  statement.setReturnArrays?.(true);
+  return (...parameters: SQLInputValue[]): readonly SQLOutputValue[] | undefined => {
+    const row: object | undefined = statement.get(...parameters);
+    return row === undefined || Array.isArray(row) ? row : Object.values(row);
+  };
 }
 
 /** A thread after its newest commit, as listings show it. */
@@ -24,6 +37,29 @@ export interface ThreadRow extends ThreadSummary, TrimSearch {
   readonly incarnation: string;
   /** The number of the newest commit. */
   readonly number: number;
+}
+
+/** The columns of a {@link ThreadRow}, of the newest commit of the thread with an id. */
+const threadColumns = `t.key, t.created_at, c.updated_at, t.expires_at, c.pinned, c.first, c.next,
+  c.userless, c.results_only, t.incarnation, c.number`;
+const newestCommit = `FROM $threads t JOIN $commits c ON c.thread = t.key WHERE t.id = ?
+  ORDER BY c.number DESC LIMIT 1`;
+
+/** Reads the {@link threadColumns}. A value that is not of their types fails when it is read. */
+function toThread(values: readonly SQLOutputValue[]): ThreadRow {
+  return {
+    key: values[0] as number,
+    createdAt: values[1] as number,
+    updatedAt: values[2] as number,
+    expiresAt: values[3] as number | null,
+    pinned: values[4] as number | null,
+    first: values[5] as number,
+    next: values[6] as number,
+    userless: values[7] as number,
+    resultsOnly: values[8] as number,
+    incarnation: values[9] as string,
+    number: values[10] as number,
+  };
 }
 
 /** A remembered commit. */
@@ -47,14 +83,26 @@ type ThreadTimesRow = Pick<ThreadRow, "createdAt" | "updatedAt" | "expiresAt">;
 /** The driver's statements. Parameters have no numbers: older versions of Node cannot bind numbered parameters by position. */
 export function prepareStatements(database: DatabaseSync, prefix: string) {
   const sql = (text: string, bigInts?: boolean) => prepare(database, text.replaceAll("$", prefix), bigInts);
+  const values = (text: string) => prepareValues(database, text.replaceAll("$", prefix));
+  const selectThread = values(`SELECT ${threadColumns} ${newestCommit}`);
+  const expired = "SELECT key FROM $threads WHERE expires_at <= ? LIMIT 1";
+  const selectExpired = values(expired);
+  // In one statement, because a commit needs both.
+  const selectThreadAndExpired = values(`SELECT ${threadColumns}, (${expired}) ${newestCommit}`);
   return {
-    findThread: sql(
-      `SELECT t.key, t.incarnation, t.created_at AS createdAt, t.expires_at AS expiresAt,
-         c.number, c.updated_at AS updatedAt, c.pinned, c.first, c.next,
-         c.userless, c.results_only AS resultsOnly
-       FROM $threads t JOIN $commits c ON c.thread = t.key WHERE t.id = ? ORDER BY c.number DESC LIMIT 1`,
-    ),
-    findExpired: sql("SELECT key FROM $threads WHERE expires_at <= ? LIMIT 1"),
+    /** Returns the thread with a stored id, also if it has expired. */
+    findThread(id: string | Uint8Array): ThreadRow | undefined {
+      const found = selectThread(id);
+      return found && toThread(found);
+    },
+    /** Returns the key of a thread that had expired by `now`. */
+    findExpired: (now: number): number | undefined => selectExpired(now)?.[0] as number | undefined,
+    /** Returns what {@link findThread} and {@link findExpired} return. */
+    findBoth(id: string | Uint8Array, now: number): { found?: ThreadRow; expired: number | undefined } {
+      const both = selectThreadAndExpired(now, id);
+      if (!both) return { expired: this.findExpired(now) };
+      return { found: toThread(both), expired: (both[11] ?? undefined) as number | undefined };
+    },
     // The cross join makes SQLite walk the ids in order.
     selectThreads: sql(
       `SELECT t.key, t.id, t.created_at AS createdAt, t.expires_at AS expiresAt,

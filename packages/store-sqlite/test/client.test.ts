@@ -36,6 +36,26 @@ describe("a caller's client", () => {
     client.close();
   });
 
+  test("of a version of Node whose rows always have names", async () => {
+    class Named extends DatabaseSync {
+      override prepare(sql: string) {
+        return Object.defineProperty(super.prepare(sql), "setReturnArrays", { value: undefined });
+      }
+    }
+    const client = new Named(scratch.path);
+    await using stores = createSqliteStores({ client, maxMessages: 2, ttlMs: 60_000 });
+    const store = stores.open("a");
+    await store.addMessages(users(3), { createdAt: 7 });
+    await store.addMessages([user("more")], { createdAt: 8 });
+    expect(await store.read()).toMatchObject({
+      entries: [{ sequence: 3 }, { sequence: 4 }],
+      createdAt: 7,
+      updatedAt: 8,
+      expiresAt: expect.any(Number),
+    });
+    client.close();
+  });
+
   test("that is read-only serves reads and rejects writes with a clear error", async () => {
     await using stores = createSqliteStores({ url: scratch.url });
     await stores.open("a").addMessages([user("kept")]);

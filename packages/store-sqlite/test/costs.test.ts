@@ -45,14 +45,7 @@ beforeEach(() => {
 });
 
 /** The statements of an append of one message in the steady state. A further statement slows down every commit: avoid it. */
-const APPEND = [
-  "BEGIN IMMEDIATE",
-  "SELECT threads",
-  "INSERT messages",
-  "INSERT commits",
-  "SELECT threads",
-  "COMMIT",
-];
+const APPEND = ["BEGIN IMMEDIATE", "SELECT threads", "INSERT messages", "INSERT commits", "COMMIT"];
 
 test("a commit to a locked file tries again every few milliseconds, so that it finds a short time in which it is free", async () => {
   await using stores = createSqliteStores({ client });
@@ -71,7 +64,7 @@ test("a commit to a locked file tries again every few milliseconds, so that it f
   expect(ran.filter((name) => name === "BEGIN IMMEDIATE").length).toBeGreaterThan(150);
 });
 
-test("an append runs six statements, plus one for each additional message", async () => {
+test("an append runs five statements, plus one for each additional message", async () => {
   await using stores = createSqliteStores({ client, maxMessages: 1_000 });
   const store = stores.open("a");
   await store.addMessages(users(500));
