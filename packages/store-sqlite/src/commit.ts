@@ -69,21 +69,31 @@ function apply(
     ...rangesOutside(before, plan.kept),
     ...rangesOutside(plan.kept, plan.bounds),
   ]) {
-    statements.deleteMessages.run(key, from, to);
+    statements.deleteMessages(key, from, to);
   }
   for (const [index, record] of append.entries()) {
     const sequence = plan.kept.next + index;
-    if (isWithin(plan.bounds, sequence)) statements.insertMessage.run(key, sequence, toStored(record));
+    if (isWithin(plan.bounds, sequence)) statements.insertMessage(key, sequence, toStored(record));
   }
 
-  if (metadata === null) statements.deleteMetadata.run(key);
-  else if (metadata !== undefined) statements.setMetadata.run(key, toStored(metadata));
+  if (metadata === null) statements.deleteMetadata(key);
+  else if (metadata !== undefined) statements.setMetadata(key, toStored(metadata));
 
   const { pinned, first, next } = plan.bounds;
   const { userless, resultsOnly } = plan.search;
-  const state = [pinned, first, next, userless, resultsOnly];
-  statements.insertCommit.run(key, number, operationId, digest, updatedAt, ...state);
-  if (number % FORGET_EVERY === 0) statements.deleteCommits.run(key, number - REMEMBERED_OPERATIONS);
+  statements.insertCommit(
+    key,
+    number,
+    operationId,
+    digest,
+    updatedAt,
+    pinned,
+    first,
+    next,
+    userless,
+    resultsOnly,
+  );
+  if (number % FORGET_EVERY === 0) statements.deleteCommits(key, number - REMEMBERED_OPERATIONS);
   return formatRevision(incarnation, number);
 }
 
@@ -99,6 +109,6 @@ function writeExpiry(
     const id = toStored(threadId);
     return Number(statements.insertThread.run(id, newIncarnation, createdAt, expiresAt).lastInsertRowid);
   }
-  if (expiresAt !== thread.expiresAt) statements.setExpiry.run(expiresAt, thread.key);
+  if (expiresAt !== thread.expiresAt) statements.setExpiry(expiresAt, thread.key);
   return thread.key;
 }

@@ -85,7 +85,10 @@ export function classifySqliteError(error: unknown): ErrorClassification | undef
   const code = resultCode(error);
   if (code === undefined) return undefined;
   if (isInTransaction(code, error)) return busy;
-  if (code === SQLITE_ERROR && /no such (table|column)|already exists/.test(messageOf(error))) {
+  if (
+    code === SQLITE_ERROR &&
+    /no such (table|column)|has \d+ columns|already exists/.test(messageOf(error))
+  ) {
     return {
       code: "UNSUPPORTED",
       message:

@@ -27,7 +27,7 @@ export function deleteThread(
 /** Marks a thread for removal and frees its id. */
 export function detachThread(statements: Statements, key: number): void {
   // Longer than any id that a thread can have.
-  statements.detachThread.run(String(key).padStart(1_025, "0"), key);
+  statements.detachThread(String(key).padStart(1_025, "0"), key);
 }
 
 /**
@@ -45,15 +45,15 @@ export function sweepExpired(statements: Statements, now: number, messages: numb
 /** Removes at most `messages` messages of an expired thread, and the thread itself with its last message. */
 export function sweep(statements: Statements, key: number, messages: number): void {
   // The thread must stay expired if the clock goes back, because some of its messages are removed.
-  if (sweepThread(statements, key, messages)) statements.setExpiry.run(0, key);
+  if (sweepThread(statements, key, messages)) statements.setExpiry(0, key);
 }
 
 /** Returns whether messages are left. If none are left, the thread is removed. */
 function sweepThread(statements: Statements, key: number, messages: number): boolean {
   if (statements.deleteOldestMessages.run(key, key, messages).changes !== 0) return true;
-  statements.deleteMessages.run(key, 0, Number.MAX_SAFE_INTEGER);
-  statements.deleteCommits.run(key, Number.MAX_SAFE_INTEGER);
-  statements.deleteMetadata.run(key);
-  statements.deleteThread.run(key);
+  statements.deleteMessages(key, 0, Number.MAX_SAFE_INTEGER);
+  statements.deleteCommits(key, Number.MAX_SAFE_INTEGER);
+  statements.deleteMetadata(key);
+  statements.deleteThread(key);
   return false;
 }

@@ -113,7 +113,7 @@ export class SqliteDriver implements Driver {
   async setup(): Promise<void> {
     const open = await this.#open();
     // No thread has the key 0. SQLite rejects the DELETE if it cannot write, but would not reject an empty transaction.
-    await this.#write(open, () => open.statements.deleteThread.run(0));
+    await this.#write(open, () => open.statements.deleteThread(0));
   }
 
   async close(): Promise<void> {

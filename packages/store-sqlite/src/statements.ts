@@ -23,6 +23,20 @@ function prepareValues(database: DatabaseSync, sql: string) {
   };
 }
 
+/**
+ * Prepares a statement without rows. Runs it by `get`, because `run` also returns counts of rows, which takes up to a third of
+ * the time of a statement.
+ */
+export function prepareCommand(
+  database: DatabaseSync,
+  sql: string,
+): (...parameters: SQLInputValue[]) => void {
+  const statement = prepare(database, sql);
+  return (...parameters) => {
+    statement.get(...parameters);
+  };
+}
+
 /** A thread after its newest commit, as listings show it. */
 export interface ThreadSummary extends SequenceBounds {
   readonly key: number;
@@ -83,6 +97,7 @@ type ThreadTimesRow = Pick<ThreadRow, "createdAt" | "updatedAt" | "expiresAt">;
 /** The driver's statements. Parameters have no numbers: older versions of Node cannot bind numbered parameters by position. */
 export function prepareStatements(database: DatabaseSync, prefix: string) {
   const sql = (text: string, bigInts?: boolean) => prepare(database, text.replaceAll("$", prefix), bigInts);
+  const command = (text: string) => prepareCommand(database, text.replaceAll("$", prefix));
   const values = (text: string) => prepareValues(database, text.replaceAll("$", prefix));
   const selectThread = values(`SELECT ${threadColumns} ${newestCommit}`);
   const expired = "SELECT key FROM $threads WHERE expires_at <= ? LIMIT 1";
@@ -113,9 +128,9 @@ export function prepareStatements(database: DatabaseSync, prefix: string) {
       true,
     ),
     insertThread: sql("INSERT INTO $threads (id, incarnation, created_at, expires_at) VALUES (?, ?, ?, ?)"),
-    setExpiry: sql("UPDATE $threads SET expires_at = ? WHERE key = ?"),
-    detachThread: sql("UPDATE $threads SET id = ?, expires_at = 0 WHERE key = ?"),
-    deleteThread: sql("DELETE FROM $threads WHERE key = ?"),
+    setExpiry: command("UPDATE $threads SET expires_at = ? WHERE key = ?"),
+    detachThread: command("UPDATE $threads SET id = ?, expires_at = 0 WHERE key = ?"),
+    deleteThread: command("DELETE FROM $threads WHERE key = ?"),
 
     // A record may have megabytes; its first characters contain its kind.
     headOfMessage: sql(
@@ -124,20 +139,20 @@ export function prepareStatements(database: DatabaseSync, prefix: string) {
     selectMessages: sql(
       "SELECT sequence, record FROM $messages WHERE thread = ? AND sequence >= ? AND sequence < ? ORDER BY sequence",
     ),
-    insertMessage: sql("INSERT INTO $messages VALUES (?, ?, ?)"),
-    deleteMessages: sql("DELETE FROM $messages WHERE thread = ? AND sequence >= ? AND sequence < ?"),
+    insertMessage: command("INSERT INTO $messages VALUES (?, ?, ?)"),
+    deleteMessages: command("DELETE FROM $messages WHERE thread = ? AND sequence >= ? AND sequence < ?"),
     deleteOldestMessages: sql(
       `DELETE FROM $messages WHERE thread = ? AND sequence <=
        (SELECT sequence FROM $messages WHERE thread = ? ORDER BY sequence LIMIT 1 OFFSET ? - 1)`,
     ),
 
     findOperation: sql("SELECT number, digest FROM $commits WHERE thread = ? AND operation = ?"),
-    insertCommit: sql("INSERT INTO $commits VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"),
-    deleteCommits: sql("DELETE FROM $commits WHERE thread = ? AND number <= ?"),
+    insertCommit: command("INSERT INTO $commits VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"),
+    deleteCommits: command("DELETE FROM $commits WHERE thread = ? AND number <= ?"),
 
     selectMetadata: sql("SELECT record FROM $metadata WHERE thread = ?"),
-    setMetadata: sql("REPLACE INTO $metadata VALUES (?, ?)"),
-    deleteMetadata: sql("DELETE FROM $metadata WHERE thread = ?"),
+    setMetadata: command("REPLACE INTO $metadata VALUES (?, ?)"),
+    deleteMetadata: command("DELETE FROM $metadata WHERE thread = ?"),
 
     emptyLog: sql("PRAGMA wal_checkpoint(TRUNCATE)"),
   };

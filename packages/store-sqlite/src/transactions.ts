@@ -1,19 +1,19 @@
-import type { DatabaseSync, StatementSync } from "node:sqlite";
-import { prepare } from "./statements.ts";
+import type { DatabaseSync } from "node:sqlite";
+import { prepareCommand } from "./statements.ts";
 
 /** The transactions of one connection. */
 export class Transactions {
-  readonly #beginRead: StatementSync;
-  readonly #beginWrite: StatementSync;
-  readonly #commit: StatementSync;
-  readonly #rollback: StatementSync;
+  readonly #beginRead: () => void;
+  readonly #beginWrite: () => void;
+  readonly #commit: () => void;
+  readonly #rollback: () => void;
 
   constructor(database: DatabaseSync) {
-    this.#beginRead = prepare(database, "BEGIN");
+    this.#beginRead = prepareCommand(database, "BEGIN");
     // Takes the write lock at once: after a first read, the lock would be refused if another connection had written since.
-    this.#beginWrite = prepare(database, "BEGIN IMMEDIATE");
-    this.#commit = prepare(database, "COMMIT");
-    this.#rollback = prepare(database, "ROLLBACK");
+    this.#beginWrite = prepareCommand(database, "BEGIN IMMEDIATE");
+    this.#commit = prepareCommand(database, "COMMIT");
+    this.#rollback = prepareCommand(database, "ROLLBACK");
   }
 
   /** Runs a step that reads one consistent state of the database. */
@@ -26,15 +26,15 @@ export class Transactions {
     return this.#run(this.#beginWrite, step);
   }
 
-  #run<T>(begin: StatementSync, step: () => T): T {
-    begin.run();
+  #run<T>(begin: () => void, step: () => T): T {
+    begin();
     try {
       const result = step();
-      this.#commit.run();
+      this.#commit();
       return result;
     } catch (error) {
       try {
-        this.#rollback.run();
+        this.#rollback();
       } catch {
         // After some errors, for example a full disk, SQLite has already rolled back.
       }

@@ -143,8 +143,10 @@ describe("the layout's version", () => {
   test("a process that has the file open while another migrates it stops with a clear error", async () => {
     await using stores = createSqliteStores({ url: scratch.url });
     await stores.open("a").addMessages([user("kept")]);
-    scratch.exec("ALTER TABLE scrollback_threads RENAME TO scrollback_conversations");
     const expected = { code: "UNSUPPORTED", message: expect.stringContaining("upgrade") };
+    scratch.exec("ALTER TABLE scrollback_messages ADD COLUMN size INTEGER");
+    expect(await failure(stores.open("a").addMessages([user("x")]))).toMatchObject(expected);
+    scratch.exec("ALTER TABLE scrollback_threads RENAME TO scrollback_conversations");
     expect(await failure(stores.open("a").addMessages([user("x")]))).toMatchObject(expected);
     expect(await failure(stores.open("a").listMessages())).toMatchObject(expected);
   });
