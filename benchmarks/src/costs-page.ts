@@ -85,9 +85,11 @@ ${loadTable(backends)}
 
 ${picture("throughput")}
 
-On Redis and SQLite, the server or the file orders the writers of a thread. On a record log they compete for the next number: the first
-insert wins. Other writers read the winning row and retry, after a random pause from the second loss on. A process that wins 8 times in
-succession also pauses, which limits the wait of the others. So one thread has fewer commits per second than many threads, and some commits
+On Redis and SQLite, the server or the file orders the writers of a thread. On a record log, concurrent appends of one factory share
+rows: those that wait while an insert is under way are made with the next one (see
+[record-log.md](../explanation/record-log.md#commits-that-share-a-row)). Factories compete for the next number: the first
+insert wins. Other factories read the winning row and retry, after a random pause from the second loss on. A process that wins 8 times in
+succession also pauses, which limits the wait of the others. So factories on one thread make fewer commits per second than on many threads, and some commits
 wait long. The raw client assigns a separate number to each writer, so its writers do not compete.
 
 ## Long threads
