@@ -135,6 +135,9 @@ export class SimulatedBackend {
     });
     const call = client.callOf(name, head);
     const earlier = client.earlierCallsOf(name, head);
+    const isWrite = head.operationId !== undefined || call?.deletion !== undefined;
+    if (isWrite && [...earlier, call].every((write) => write?.isAborted))
+      this.#fail("abort", `row ${row.number} was sent after all its callers had aborted`);
     const walls = client.possibleWalls();
     const sentAt = this.#scheduler.now;
     const words = () => `insert ${this.#inStream(name)}${describe(head)}`;

@@ -20,6 +20,8 @@ export interface CallerStage {
   readonly scheduler: Scheduler;
   readonly counters: Counters;
   readonly costs: CostTable;
+  /** The time in milliseconds after which the next write is aborted; undefined if it is not. */
+  abortsAfter(): number | undefined;
 }
 
 /** Thrown into a caller whose client has crashed. */
@@ -48,7 +50,7 @@ export class Caller {
     const before = costs.before(thread, this.#client);
     let outcome: CommitOutcome;
     try {
-      const request = requestOf(operation);
+      const request = requestOf(operation, this.#signalFor(call));
       operation.isSent = true;
       outcome = await this.#client.driver.commit(request);
     } catch (error) {
@@ -74,7 +76,7 @@ export class Caller {
     deletion.began ??= { since: call.since, lowestWall: call.lowestWall };
     let outcome: DeleteOutcome;
     try {
-      const request = { threadId, operationId: id, expectedRevision, signal: undefined };
+      const request = { threadId, operationId: id, expectedRevision, signal: this.#signalFor(call) };
       outcome = await this.#client.driver.delete(request);
     } catch (error) {
       this.#failed(thread, call, error);
@@ -128,6 +130,21 @@ export class Caller {
     return this.#client.begin({ threadId: thread.threadId, ...by, since });
   }
 
+  /** A signal that is aborted while the call is under way; undefined for most calls. */
+  #signalFor(call: SimulatedCall): AbortSignal | undefined {
+    const { scheduler } = this.#stage;
+    const after = this.#stage.abortsAfter();
+    if (after === undefined) return undefined;
+    const controller = new AbortController();
+    this.#client.schedule(scheduler.now + after, () => {
+      if (call.ended) return;
+      scheduler.step("abort", this.#client.index, call.since, call.operationId);
+      call.isAborted = true;
+      controller.abort();
+    });
+    return controller.signal;
+  }
+
   #end(call: SimulatedCall, ended: "resolved" | "rejected", words: () => string): void {
     this.checkLife();
     const { scheduler } = this.#stage;
@@ -141,6 +158,6 @@ export class Caller {
       this.#stage.counters.count("damage found");
       return "unknown";
     }
-    return checkError(error);
+    return checkError(error, call);
   }
 }

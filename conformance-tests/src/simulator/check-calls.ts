@@ -113,7 +113,8 @@ export function checkDeletion(
 }
 
 /** Checks that an error is an outage, the only error that a call may fail with. Returns whether the commit's outcome is unknown. */
-export function checkError(error: unknown): "unavailable" | "unknown" {
+export function checkError(error: unknown, { isAborted }: SimulatedCall): "unavailable" | "unknown" {
+  if (isAborted && (StoreError.is(error, "ABORTED") || error instanceof DOMException)) return "unavailable";
   if (error instanceof ConnectionLost) return "unavailable";
   if (StoreError.is(error, "UNAVAILABLE"))
     return !error.retryable && error.message.includes("outcome is unknown") ? "unknown" : "unavailable";

@@ -140,6 +140,7 @@ export class SimulatedClient {
       rows: 0,
       lateRows: [],
       isAlone: this.calls.size === 0,
+      isAborted: false,
       isDisturbed: false,
       ended: undefined,
     };

@@ -187,6 +187,7 @@ export class DirectedRun {
   }
 
   #caller(client: SimulatedClient): Caller {
-    return new Caller({ scheduler: this.scheduler, counters: this.#counters, costs: this.#costs }, client);
+    const stage = { scheduler: this.scheduler, counters: this.#counters, costs: this.#costs };
+    return new Caller({ ...stage, abortsAfter: () => undefined }, client);
   }
 }

@@ -30,6 +30,8 @@ export const faults = [
   "deletion",
   /** Nobody writes for hours to weeks. */
   "silences",
+  /** A caller aborts a call and no longer waits for it. */
+  "aborts",
 ] as const;
 export type Fault = (typeof faults)[number];
 

@@ -71,7 +71,7 @@ export function nameOf(stored: string): string | undefined {
 }
 
 /** The request that makes an operation's commit. */
-export function requestOf(operation: Operation): CommitRequest {
+export function requestOf(operation: Operation, signal: AbortSignal | undefined): CommitRequest {
   const { id, digest, threadId, drop, append, metadata, settings, expectedRevision, newIncarnation } =
     operation;
   return {
@@ -87,7 +87,7 @@ export function requestOf(operation: Operation): CommitRequest {
     createdAt: 0,
     updatedAt: 0,
     ...settings,
-    signal: undefined,
+    signal,
   };
 }
 

@@ -77,6 +77,8 @@ export interface Profile {
   readonly deletions: number;
   /** The share of acts that make many commits at once. */
   readonly bursts: number;
+  /** The share of writes that are aborted while they are under way. */
+  readonly aborts: number;
 }
 
 const ordinaryWaits: Profile["waits"] = [
@@ -213,6 +215,7 @@ export function profileOf(seed: number, wanted: ProfileName | undefined): Profil
     lateRetries: isBusy ? 0.3 : 0.05,
     deletions: isDeleting ? one([0.2, 0.05, 0.01]) : 0,
     bursts: !isQuiet && random.chance(0.3) ? one([0.02, 0.1, 0.3]) : 0,
+    aborts: !isQuiet && random.chance(0.3) ? one([0.02, 0.2]) : 0,
   };
 }
 

@@ -17,6 +17,7 @@ export const steps = {
   sleep: 9,
   jump: 10,
   damage: 11,
+  abort: 12,
 } as const;
 export type StepName = keyof typeof steps;
 

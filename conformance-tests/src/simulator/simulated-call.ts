@@ -22,6 +22,8 @@ export interface SimulatedCall {
   /** The lowest and the highest time of the client's clock during the call. */
   lowestWall: number;
   highestWall: number;
+  /** Whether its caller has aborted it, and so no longer waits for it. */
+  isAborted: boolean;
   /** Whether a fault hit one of its requests. */
   isDisturbed: boolean;
   ended: "resolved" | "rejected" | "died" | undefined;

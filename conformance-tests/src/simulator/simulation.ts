@@ -61,6 +61,7 @@ class Simulation {
   readonly #profile: Profile;
   readonly #scheduler: Scheduler;
   readonly #random: Random;
+  readonly #abortRandom: Random;
   readonly #counters = new Counters();
   readonly #costs = new CostTable();
   readonly #network: Network;
@@ -83,6 +84,7 @@ class Simulation {
     this.#actsLeft = options.acts ?? acts;
     this.#scheduler = new Scheduler(START, isTraced);
     this.#random = new Random(`workload ${seed}`);
+    this.#abortRandom = new Random(`aborts ${seed}`);
     const skew = () => (without.has("wrong clocks") ? 0 : (this.#random.next() * 2 - 1) * largestSkew);
     this.#network = new Network(this.#scheduler, new Random(`network ${seed}`), this.#counters, {
       ...{ faultFactor, delayFactor, daysUnderWay, without },
@@ -116,6 +118,7 @@ class Simulation {
       lateRetries: this.#profile.lateRetries,
       deletions: this.#profile.deletions,
       bursts: this.#profile.bursts,
+      abortsAfter: () => this.#abortsAfter(),
       nextAct: () => (--this.#actsLeft > 0 ? this.#pace.nextAct() : undefined),
       beforeAct: (client) => {
         // A retry must use the driver of the first attempt.
@@ -195,6 +198,12 @@ class Simulation {
     const actors = Array.from({ length: this.#profile.actors }, () => new Actor(this.#stage, client));
     this.#actors.set(client, actors);
     for (const actor of actors) actor.start(this.#scheduler.now + this.#random.next() * within);
+  }
+
+  #abortsAfter(): number | undefined {
+    const { aborts } = this.#profile;
+    if (aborts === 0 || !this.#network.strikes("aborts", aborts)) return undefined;
+    return this.#abortRandom.next() * this.#abortRandom.pick(50, SECOND, 10 * SECOND);
   }
 
   #restart(client: SimulatedClient): void {

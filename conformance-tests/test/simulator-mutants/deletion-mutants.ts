@@ -91,6 +91,11 @@ export const deletionMutants: readonly Mutant[] = [
     ["write", "#confirm", "hasEnded && (await this.#wasMade(chain, attempt)) !== undefined", "false"],
   ),
   off(
+    "a deletion is not sent after its caller has aborted",
+    ["deletions", 4],
+    ["delete-thread", "deleteThread", "if (signal?.aborted) throw abortedError(signal);", ""],
+  ),
+  off(
     "the operations of a deleted thread are remembered",
     ["deletions", 30],
     ["write", "deletedEnd", "? end : undefined", "? undefined : undefined"],

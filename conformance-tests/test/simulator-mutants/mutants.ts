@@ -196,6 +196,11 @@ export const mutants: readonly Mutant[] = [
     ["read", "readThread", "if (view && (read.isWhole || isSame))", "if (view)"],
   ),
   off(
+    "a commit is not sent after its caller has aborted",
+    ["steady", 1],
+    ["write", "#insertCommit", "if (signal?.aborted) throw abortedError(signal);", ""],
+  ),
+  off(
     "a page hint ends with a drop",
     ["deep", 1],
     ["read", "#startOf", "(end.cut ?? 0) <= hint.seen &&", ""],

@@ -191,6 +191,48 @@ test("C15 a shared row whose callers all have aborted does not delay the next wr
   expect(rowSizes(rows).every((size) => size <= 1)).toBe(true);
 });
 
+test.each([1, 2])(
+  "C15 a row with the commits of %i callers that loses its number is not sent again if all of them have aborted",
+  async (count) => {
+    const { driver, log, rows, before, release } = await busyThread();
+    const aborts = Array.from({ length: count }, () => new AbortController());
+    const calls = aborts.map(({ signal }, index) => driver.commit(appendOf(`a${index}`, { signal })));
+    const held = holdBack(log, isInsert);
+    release();
+    await before;
+    await held.isReached;
+    log.requests.length = 0;
+    await processOn(rows).driver.commit(appendOf("winner"));
+    for (const abort of aborts) abort.abort();
+    held.release();
+    for (const call of calls) await expect(call).rejects.toMatchObject({ code: "ABORTED" });
+    expect(log.requests.filter(isInsert)).toEqual([]);
+    expect(await idsIn(driver)).toEqual(["first", "before", "winner"]);
+    // Repeated calls take effect once.
+    for (let index = 0; index < count; index++)
+      await driver.commit(appendOf(`a${index}`, { isNewOperation: false }));
+    expect((await idsIn(driver)).slice(3)).toEqual(aborts.map((_, index) => `a${index}`));
+  },
+);
+
+test("C15 a deletion whose caller aborts while it reads is not sent, so it does not delete what is written meanwhile", async () => {
+  const rows = new MemoryRecordLog();
+  const { driver, log } = processOn(rows);
+  await driver.commit(appendOf("first"));
+  const abort = new AbortController();
+  const held = holdBack(log, ({ verb }) => verb === "read");
+  const request = { threadId: THREAD, operationId: "deletion", expectedRevision: undefined };
+  const deletion = driver.delete({ ...request, signal: abort.signal });
+  await held.isReached;
+  log.requests.length = 0;
+  abort.abort();
+  await processOn(rows).driver.commit(appendOf("next"));
+  held.release();
+  await expect(deletion).rejects.toMatchObject({ code: "ABORTED" });
+  expect(log.requests.filter(({ verb }) => verb !== "read")).toEqual([]);
+  expect(await idsIn(driver)).toEqual(["first", "next"]);
+});
+
 test("C14 commits that wait when the driver is closed fail with CLOSED", async () => {
   const rows = new MemoryRecordLog();
   const log = new WatchedLog(rows);
