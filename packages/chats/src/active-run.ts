@@ -98,7 +98,12 @@ export class ActiveRun<M extends Identified> {
     this.#latest = message;
   }
 
-  /** Saves the last value of `update` now. @throws StoreError `CONFLICT` after a takeover, `NOT_FOUND` after a deletion. */
+  /**
+   * Saves the last value of `update` now.
+   *
+   * @throws StoreError `CONFLICT` after a takeover, `NOT_FOUND` after a deletion; `UNAVAILABLE`, `retryable`, if other writers
+   * were first too often.
+   */
   async save(): Promise<void> {
     await this.#write(async (view, head, now) => {
       const entries = await this.#placed(view, this.#latest, { status: "partial" }, now);
@@ -245,7 +250,13 @@ export class ActiveRun<M extends Identified> {
         this.#saved = latest;
         return;
       } catch (error) {
-        if (!(error instanceof OutdatedError) || attempt >= MAX_ATTEMPTS) throw error;
+        if (!(error instanceof OutdatedError)) throw error;
+        // A conflict would say that the run is over.
+        if (attempt >= MAX_ATTEMPTS)
+          throw new StoreError("UNAVAILABLE", `run: other writers committed first ${attempt} times`, {
+            retryable: true,
+            cause: error,
+          });
       }
       if (attempt > 0) await pauseAfter(attempt);
       const fresh = await ChatView.read<M>(stores, threadId, { limit: 64 });

@@ -1,4 +1,4 @@
-import { createMemoryStores } from "@scrollback/store-core";
+import { createMemoryStores, createStores, MemoryDriver } from "@scrollback/store-core";
 import { expect, test } from "vitest";
 import { message, storeError, textsIn } from "../src/contract/values.ts";
 import { ChatStore } from "../src/index.ts";
@@ -45,4 +45,24 @@ test("a message with the id of the pending answer is refused, not overwritten", 
   await expect(mine.append("c", [message("a")])).rejects.toMatchObject(storeError("CONFLICT", /new id/));
   await run.end({ message: answer("a"), status: "complete" });
   expect(await textsIn(mine as never, "c")).toEqual(["q0", "a0", "q", "a"]);
+});
+
+test("a save that loses to other writers again and again fails with UNAVAILABLE, and the run goes on", async () => {
+  let isLosing = false;
+  const driver = new MemoryDriver();
+  const commit = driver.commit.bind(driver);
+  driver.commit = async (request) =>
+    isLosing && request.threadId.split(":")[1] === "chat"
+      ? { outcome: "revision-conflict", revision: null }
+      : await commit(request);
+  const mine = new ChatStore({ stores: createStores(driver) }).of("ada");
+  await mine.create({ id: "c", messages: [message("q")] });
+  const run = await mine.begin("c", { nothing: true }, { messageId: "a" });
+  run.update(answer("a"));
+  isLosing = true;
+  await expect(run.save()).rejects.toMatchObject({ code: "UNAVAILABLE", retryable: true });
+  isLosing = false;
+  expect(run.signal.aborted).toBe(false);
+  await run.end({ message: answer("a"), status: "complete" });
+  expect(await textsIn(mine as never, "c")).toEqual(["q", "a"]);
 });
