@@ -217,14 +217,14 @@ function writersText({ connections, threads, clients }: LoadRow): string {
 }
 
 function longestWait(rows: readonly LoadRow[]): Figure[] {
-  return rows.map((row) => ({
-    // By Little's law, the mean wait is the number of writers over their throughput.
-    value:
-      ((row.results.Scrollback?.longestMs ?? Number.NaN) *
-        (row.results.Scrollback?.perSecond ?? Number.NaN)) /
-      (1_000 * row.connections),
-    where: `${Math.round(row.results.Scrollback?.longestMs ?? Number.NaN)} ms, ${writersText(row)}`,
-  }));
+  return rows.map((row) => {
+    const { longestMs = Number.NaN, perSecond = Number.NaN } = row.results.Scrollback ?? {};
+    return {
+      // By Little's law, the mean wait is the number of writers over their throughput.
+      value: (longestMs * perSecond) / (1_000 * row.connections),
+      where: `${Math.round(longestMs)} ms, ${writersText(row)}`,
+    };
+  });
 }
 
 function overOurs(rows: readonly CallRow[], peers: readonly (typeof peerNames)[number][]): Figure[] {

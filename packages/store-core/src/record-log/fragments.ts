@@ -34,8 +34,12 @@ export function fitsRow(texts: readonly string[], maxRowBytes: number, operation
   if (most <= maxRowBytes) return true;
   // In JSON a control character takes six bytes.
   const escaped = Math.max(0, Buffer.byteLength(JSON.stringify(operationId)) - PLAIN_ID_BYTES);
-  // One letter of the kinds each.
-  return texts.reduce((sum, text) => sum + recordSize(text) + 1, HEAD_BYTES + escaped) <= maxRowBytes;
+  return HEAD_BYTES + escaped + textBytes(texts) <= maxRowBytes;
+}
+
+/** The bytes of the texts in a row, and of one letter of the kinds each. */
+function textBytes(texts: readonly string[]): number {
+  return texts.reduce((sum, text) => sum + recordSize(text) + 1, 0);
 }
 
 /** The bytes of a commit in a row that it shares with others: its texts, and its entry in the head. */
@@ -44,8 +48,7 @@ export function sharedBytes({
   operationId,
   digest,
 }: Pick<CommitRequest, "append" | "operationId" | "digest">): number {
-  const entry = Buffer.byteLength(JSON.stringify([operationId, digest])) + 1;
-  return append.reduce((sum, text) => sum + recordSize(text) + 1, entry);
+  return Buffer.byteLength(JSON.stringify([operationId, digest])) + 1 + textBytes(append);
 }
 
 /** The maximum number of messages in a commit, so that its row has a placeholder for each. */
