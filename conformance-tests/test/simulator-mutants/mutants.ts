@@ -106,7 +106,7 @@ export const mutants: readonly Mutant[] = [
   ),
   off(
     "a late fragment is blanked",
-    ["large", 8],
+    ["large", 16],
     ["write", "#insertPlain", "if (texts.length > 0) {", "if (texts.length < 0) {"],
   ),
   off(
