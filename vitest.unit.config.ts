@@ -11,5 +11,6 @@ export default defineConfig({
     passWithNoTests: true,
     // Property tests take their time on a busy machine.
     testTimeout: 60_000,
+    hookTimeout: 60_000,
   },
 });
