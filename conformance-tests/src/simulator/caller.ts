@@ -27,6 +27,9 @@ export interface CallerStage {
 /** Thrown into a caller whose client has crashed. */
 export class Died extends Error {}
 
+/** Thrown into a caller that has aborted its call. */
+class Aborted extends Error {}
+
 /** Calls a client's driver until the client crashes, and checks the outcomes. */
 export class Caller {
   readonly #stage: CallerStage;
@@ -50,10 +53,12 @@ export class Caller {
     const before = costs.before(thread, this.#client);
     let outcome: CommitOutcome;
     try {
-      const request = requestOf(operation, this.#signalFor(call));
+      const signal = this.#signalFor(call);
+      const request = requestOf(operation, signal);
       operation.isSent = true;
-      outcome = await this.#client.driver.commit(request);
+      outcome = await this.#untilAborted(thread, call, signal, this.#client.driver.commit(request));
     } catch (error) {
+      if (error instanceof Aborted) return "unavailable";
       const ended = this.#failed(thread, call, error);
       if (ended === "unknown") thread.rest?.checkUnknown(operation, call.since);
       return ended;
@@ -76,9 +81,11 @@ export class Caller {
     deletion.began ??= { since: call.since, lowestWall: call.lowestWall };
     let outcome: DeleteOutcome;
     try {
-      const request = { threadId, operationId: id, expectedRevision, signal: this.#signalFor(call) };
-      outcome = await this.#client.driver.delete(request);
+      const signal = this.#signalFor(call);
+      const request = { threadId, operationId: id, expectedRevision, signal };
+      outcome = await this.#untilAborted(thread, call, signal, this.#client.driver.delete(request));
     } catch (error) {
+      if (error instanceof Aborted) return "unavailable";
       this.#failed(thread, call, error);
       return "unavailable";
     }
@@ -143,6 +150,36 @@ export class Caller {
       controller.abort();
     });
     return controller.signal;
+  }
+
+  /**
+   * The result of a driver's call. As a store does, it waits no longer once the signal is aborted, while the driver's call goes on.
+   *
+   * @throws Aborted
+   */
+  #untilAborted<T>(
+    thread: SimulatedThread,
+    call: SimulatedCall,
+    signal: AbortSignal | undefined,
+    result: Promise<T>,
+  ): Promise<T> {
+    if (!signal) return result;
+    return new Promise((resolve, reject) => {
+      signal.addEventListener("abort", () => reject(new Aborted()));
+      result.then(resolve, reject);
+      result.then(
+        () => call.isAborted && this.#client.end(call, "resolved"),
+        (error) => call.isAborted && this.#failedUnheard(thread, call, error),
+      );
+    });
+  }
+
+  #failedUnheard(thread: SimulatedThread, call: SimulatedCall, error: unknown): void {
+    try {
+      this.#failed(thread, call, error);
+    } catch (failure) {
+      if (!(failure instanceof Died)) this.#stage.scheduler.fail(failure);
+    }
   }
 
   #end(call: SimulatedCall, ended: "resolved" | "rejected", words: () => string): void {

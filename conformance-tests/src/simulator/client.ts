@@ -159,10 +159,8 @@ export class SimulatedClient {
    * take turns: the first one closes a thread that has expired, and the first deletion any other.
    */
   callOf(threadId: string, { operationId, closed, n, at, expiresAt }: Head): SimulatedCall | undefined {
-    const writing = [...this.calls].filter(
-      (call) => call.threadId === threadId && call.operationId !== undefined,
-    );
-    if (operationId !== undefined) return writing.find((call) => call.operationId === operationId);
+    if (operationId !== undefined) return this.#callOfOperation(threadId, operationId);
+    const writing = this.#writingTo(threadId);
     const isOver = n === 0 || at >= (expiresAt ?? Number.POSITIVE_INFINITY);
     const closing = isOver ? undefined : writing.find(({ deletion }) => deletion !== undefined);
     if (closed) return closing ?? writing[0];
@@ -171,9 +169,19 @@ export class SimulatedClient {
 
   /** The call of each of a row's commits before the last one, oldest first. */
   earlierCallsOf(threadId: string, { earlier = [] }: Head): (SimulatedCall | undefined)[] {
-    return earlier.map(([id]) =>
-      [...this.calls].find((call) => call.threadId === threadId && call.operationId === id),
+    return earlier.map(([id]) => this.#callOfOperation(threadId, id));
+  }
+
+  #callOfOperation(threadId: string, id: string): SimulatedCall | undefined {
+    return this.#writingTo(threadId).find(({ operationId }) => operationId === id);
+  }
+
+  /** The calls that write to a thread: first those that a caller waits for, which may have repeated an aborted one. */
+  #writingTo(threadId: string): SimulatedCall[] {
+    const writing = [...this.calls].filter(
+      (call) => call.threadId === threadId && call.operationId !== undefined,
     );
+    return writing.sort((one, other) => Number(one.isAborted) - Number(other.isAborted));
   }
 
   #observeClock(): void {

@@ -92,7 +92,7 @@ export const deletionMutants: readonly Mutant[] = [
   ),
   off(
     "a deletion is not sent after its caller has aborted",
-    ["deletions", 4],
+    ["deletions", 37],
     ["delete-thread", "deleteThread", "if (signal?.aborted) throw abortedError(signal);", ""],
   ),
   off(

@@ -201,6 +201,11 @@ export const mutants: readonly Mutant[] = [
     ["write", "#insertCommit", "if (signal?.aborted) throw abortedError(signal);", ""],
   ),
   off(
+    "an outcome that the caller did not wait for counts as unknown",
+    ["busy", 3],
+    ["record-log-driver", "#inTurn", " && !signal?.aborted;", ";"],
+  ),
+  off(
     "a page hint ends with a drop",
     ["deep", 1],
     ["read", "#startOf", "(end.cut ?? 0) <= hint.seen &&", ""],

@@ -26,7 +26,7 @@ function declarationOf(source: string, name: string, file: string): [start: numb
     ...source.matchAll(new RegExp(`^()(?:export )?const ${name} = .*;$`, "gm")),
     ...source.matchAll(
       new RegExp(
-        `^()(?:export )?(?:async )?function\\*? ${name}(?:<.*>)?\\(|^( +)(?:async )?\\*?${name}\\((?:.*[{(])?$`,
+        `^()(?:export )?(?:async )?function\\*? ${name}(?:<.*>)?\\(|^( +)(?:async )?\\*?${name}(?:<.*>)?\\((?:.*[{(])?$`,
         "gm",
       ),
     ),

@@ -215,6 +215,25 @@ test.each([1, 2])(
   },
 );
 
+test("C4 a commit that was made after its caller aborted is found when the call is repeated after many others", async () => {
+  const rows = new MemoryRecordLog();
+  const { driver, log } = processOn(rows);
+  await driver.commit(appendOf("first"));
+  const abort = new AbortController();
+  const held = holdBack(log, isInsert, "reply");
+  const made = driver.commit(appendOf("a", { signal: abort.signal }));
+  await held.isReached;
+  abort.abort();
+  held.release();
+  await made;
+  const other = processOn(rows).driver;
+  for (let n = 0; n < 100; n++) await other.commit(appendOf(`other${n}`));
+  await driver.commit(appendOf("next"));
+  const repeated = await driver.commit(appendOf("a", { isNewOperation: false }));
+  expect(repeated).toEqual({ outcome: "repeated", revision: (await made).revision });
+  expect((await idsIn(driver)).filter((id) => id === "a")).toHaveLength(1);
+});
+
 test("C15 a deletion whose caller aborts while it reads is not sent, so it does not delete what is written meanwhile", async () => {
   const rows = new MemoryRecordLog();
   const { driver, log } = processOn(rows);

@@ -182,8 +182,8 @@ export class RecordLogDriver implements Driver {
     }
     try {
       const result = await write;
-      // A conflict does not show the outcome of an earlier attempt.
-      isOutcomeKnown = !result.outcome.endsWith("-conflict");
+      // A conflict does not show the outcome of an earlier attempt, and a caller that aborted may repeat the call.
+      isOutcomeKnown = !result.outcome.endsWith("-conflict") && !signal?.aborted;
       return result;
     } finally {
       this.#operations.end(key, this.#clock.monotonic(), isOutcomeKnown);
