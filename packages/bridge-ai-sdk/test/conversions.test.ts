@@ -129,13 +129,22 @@ const answerPart = fc.oneof(
     { type: "steering-message", id: "x", parts: [] },
   ),
 );
-/** A call has one part: two calls never have one id, as two arbitrary ones sometimes have. */
-function withCallIds(messages: Record<string, unknown>[]): Record<string, unknown>[] {
+/** Two calls never have one id, and two approvals neither, as two arbitrary ones sometimes have. */
+function withOwnIds(messages: Record<string, unknown>[]): Record<string, unknown>[] {
   let calls = 0;
+  const own = (part: { toolCallId: string; approval?: { id: string } }) => {
+    const call = calls++;
+    const { toolCallId, approval } = part;
+    return {
+      ...part,
+      toolCallId: `${toolCallId} ${call}`,
+      ...(approval && { approval: { ...approval, id: `${approval.id} ${call}` } }),
+    };
+  };
   return messages.map((message) => ({
     ...message,
     parts: (message.parts as object[]).map((part) =>
-      "toolCallId" in part ? { ...part, toolCallId: `${part.toolCallId} ${calls++}` } : part,
+      "toolCallId" in part ? own(part as Parameters<typeof own>[0]) : part,
     ),
   }));
 }
@@ -164,7 +173,7 @@ const uiMessageLists = fc.array(
   ),
   { maxLength: 4 },
 );
-const uiMessages = uiMessageLists.map(withCallIds) as fc.Arbitrary<unknown> as fc.Arbitrary<UIMessage[]>;
+const uiMessages = uiMessageLists.map(withOwnIds) as fc.Arbitrary<unknown> as fc.Arbitrary<UIMessage[]>;
 
 test("converting from UI messages and back preserves them, except the reported losses", () => {
   fc.assert(
