@@ -93,7 +93,7 @@ export const deletionMutants: readonly Mutant[] = [
   off(
     "a deletion is not sent after its caller has aborted",
     ["deletions", 37],
-    ["delete-thread", "deleteThread", "if (signal?.aborted) throw abortedError(signal);", ""],
+    ["delete-thread", "deleteThread", "throwIfAborted(signal);", ""],
   ),
   off(
     "the operations of a deleted thread are remembered",

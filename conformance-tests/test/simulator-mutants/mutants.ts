@@ -198,7 +198,7 @@ export const mutants: readonly Mutant[] = [
   off(
     "a commit is not sent after its caller has aborted",
     ["steady", 1],
-    ["write", "#insertCommit", "if (signal?.aborted) throw abortedError(signal);", ""],
+    ["write", "#insertCommit", "throwIfAborted(signal);", ""],
   ),
   off(
     "an outcome that the caller did not wait for counts as unknown",

@@ -108,13 +108,18 @@ export function abortedError({ reason }: AbortSignal): StoreError {
   );
 }
 
+/** @throws StoreError `ABORTED` if the signal is aborted. */
+export function throwIfAborted(signal: AbortSignal | undefined): void {
+  if (signal?.aborted) throw abortedError(signal);
+}
+
 /** Settles with `operation`, or rejects with `ABORTED` as soon as the signal is aborted. */
 export async function untilAborted<T>(
   operation: () => Promise<T>,
   signal: AbortSignal | undefined,
 ): Promise<T> {
   if (!signal) return await operation();
-  if (signal.aborted) throw abortedError(signal);
+  throwIfAborted(signal);
   return await new Promise<T>((resolve, reject) => {
     const abort = () => reject(abortedError(signal));
     signal.addEventListener("abort", abort, { once: true });

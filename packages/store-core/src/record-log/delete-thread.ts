@@ -2,7 +2,7 @@ import type { Clock } from "../clock.ts";
 import { type DeleteOutcome, type DeleteRequest, formatRevision } from "../driver.ts";
 import { StoreError } from "../errors.ts";
 import { newIncarnation as newToken } from "../incarnation.ts";
-import { abortedError } from "../retry.ts";
+import { throwIfAborted } from "../retry.ts";
 import type { Closing } from "./attempts.ts";
 import {
   isAlive,
@@ -61,7 +61,7 @@ export async function deleteThread(
     if (closing) {
       if (!isRecent(clock, began)) continue;
       // Nobody waits for it, so a later write may have been made.
-      if (signal?.aborted) throw abortedError(signal);
+      throwIfAborted(signal);
       const { number, token, incarnation, root } = closing;
       closings.push({ number, token, incarnation, root, sent: began });
       const taken = await insertHead(log, stream, closing, []);

@@ -3,7 +3,7 @@ import type { Clock } from "../clock.ts";
 import { type CommitOutcome, formatRevision } from "../driver.ts";
 import { StoreError } from "../errors.ts";
 import { newIncarnation as newToken } from "../incarnation.ts";
-import { abortedError } from "../retry.ts";
+import { throwIfAborted } from "../retry.ts";
 import type { Attempt, Operation } from "./attempts.ts";
 import {
   areClose,
@@ -510,7 +510,7 @@ export class CommitWriter {
   async #insertCommit(chain: Chain, { head, texts }: PlannedRow): Promise<CommitOutcome> {
     const { drop, signal } = this.#request;
     // Nobody waits for it, so a later write may have been made.
-    if (signal?.aborted) throw abortedError(signal);
+    throwIfAborted(signal);
     const sent = momentOf(this.#clock);
     // Reads may have taken days.
     if (!areClose(sent, this.#began)) throw new StartOver();
