@@ -71,18 +71,23 @@ export class Workload {
     });
   }
 
-  /** Operations that are committed at once: most append messages, with the same expiry. */
+  /**
+   * Operations that are committed at once: most append messages, with the same expiry. Some are from before: their caller died or gave
+   * up, or their id is used again.
+   */
   drawBurst(ground: Ground, most: number): Operation[] {
     const random = this.#random;
     const settings = this.#drawSettings();
     const [others, otherLimits] = [random.pick(0, 0.05, 0.3), random.pick(0, 0.5)];
+    const [callersIds, known] = [random.pick(0, 0.5, 1), random.pick(0, 0.1)];
     return Array.from({ length: 2 + random.below(most - 1) }, () => {
       if (random.chance(others)) return this.draw(ground);
+      if (random.chance(known)) return this.#drawKnown(ground) ?? this.drawAppend(ground);
       const id = this.#id();
       const append = this.#drawMessages(ground, id, 1 + random.below(3), false);
       const { ttlMs } = settings;
       const own = random.chance(otherLimits) ? { ...this.#drawSettings(), ttlMs } : settings;
-      return this.#create(ground, id, { ...addition, append }, true, own);
+      return this.#create(ground, id, { ...addition, append }, !random.chance(callersIds), own);
     });
   }
 
@@ -109,6 +114,17 @@ export class Workload {
   drawReuse(ground: Ground, { id }: Operation): Operation {
     const name = `${id}.${++this.#count}`;
     return this.#create(ground, id, { ...addition, append: [this.#text(name, "u", 2)] }, false);
+  }
+
+  /** An operation of the thread that a caller left unfinished, or else another change under the id of one that was made. */
+  #drawKnown(ground: Ground): Operation | undefined {
+    const { threadId } = ground;
+    const orphan = this.orphans.findIndex((operation) => operation.threadId === threadId);
+    if (orphan >= 0) return this.orphans.splice(orphan, 1)[0];
+    const recent = [...this.operations.values()].slice(-100);
+    const used = recent.filter((one) => one.threadId === threadId && one.isSent && !one.hasOwnId);
+    const operation = this.#one(used);
+    return operation && this.drawReuse(ground, operation);
   }
 
   drawRead(next: number): Pick<ReadRequest, "limit" | "before" | "after" | "metadata"> {

@@ -19,7 +19,7 @@ export const sharingMutants: readonly Mutant[] = [
   ),
   off(
     "each commit of a row remembers its attempt",
-    ["steady", 37],
+    ["busy", 4],
     ["write", "#remember", "attempts.push({ number, token, incarnation, ...own, isLate: false });", ""],
   ),
   off(
@@ -39,9 +39,19 @@ export const sharingMutants: readonly Mutant[] = [
   ),
   off(
     "a commit that was sent shares no row",
-    ["steady", 37],
-    ["group", "canShare", "request?.isNewOperation === true &&", "request !== undefined &&"],
+    ["busy", 4],
     ["group", "canShare", "operation.attempts.length === 0 &&", ""],
+    ["write", "#checkTogether", "if (!isTogether) throw new NotTogether();", ""],
+  ),
+  off(
+    "a commit that another row may have made shares no row",
+    ["steady", 8],
+    [
+      "write",
+      "#checkTogether",
+      "if (remembered.some((link) => ids.some((id) => commitIn(link, id)))) throw new NotTogether();",
+      "",
+    ],
   ),
   off(
     "a commit that drops messages shares no row",

@@ -8,7 +8,7 @@ import {
   RecordLogDriver,
 } from "../src/index.ts";
 import { MAX_GROUP } from "../src/record-log/group.ts";
-import { contentsOf, THREAD, user, verbsOf, WatchedLog } from "./record-log-scenes.ts";
+import { contentsOf, holdBack, THREAD, user, verbsOf, WatchedLog } from "./record-log-scenes.ts";
 import {
   appendOf,
   busyThread,
@@ -69,7 +69,6 @@ const others: [string, Partial<CommitRequest>][] = [
   ["drops a message", { drop: 1 }],
   ["drops all messages", { drop: "all" }],
   ["expects a revision", { expectedRevision: "another" }],
-  ["has an id of its caller", { isNewOperation: false }],
   ["has no message", { append: [], ttlMs: 10_000 }],
   ["has another expiry", { ttlMs: 1_000_000 }],
 ];
@@ -129,3 +128,58 @@ test("commits share no row while another process uploads a commit that is too la
   expect(rowSizes(rows).at(-1)).toBe(8);
   expect(await idsIn(driver)).toHaveLength(2 + 70 + 9);
 });
+
+/** As a store sends a commit whose operation id the caller gave. */
+const byCaller = { isNewOperation: false, digest: "of the change" };
+
+test("commits share a row whether the store or the caller made their ids", async () => {
+  const { driver, rows, before, release } = await busyThread();
+  const requests = [appendOf("a", byCaller), appendOf("b"), appendOf("c", byCaller)];
+  const waiting = requests.map((request) => driver.commit(request));
+  release();
+  const outcomes = await Promise.all([before, ...waiting]);
+  expect(outcomes.map(({ outcome }) => outcome)).toEqual(Array(4).fill("committed"));
+  expect(rowSizes(rows)).toEqual([0, 1, 1, 3]);
+  for (const on of [driver, processOn(rows).driver]) {
+    const again = await Promise.all(requests.map((request) => on.commit({ ...request, ...byCaller })));
+    expect(again.map(({ outcome }) => outcome)).toEqual(["repeated", "operation-conflict", "repeated"]);
+    expect([again[0], again[2]].map((outcome) => outcome && nOf(outcome))).toEqual([3, 5]);
+  }
+});
+
+test.each([
+  ["by this process", true, true],
+  ["by another process that this one knows of", false, true],
+  ["by another process that this one does not know of", false, false],
+] as const)(
+  "C4 a commit that waits with others, but was made before %s, is not made twice",
+  async (_, isHere, isKnown) => {
+    const rows = new MemoryRecordLog();
+    const elsewhere = processOn(rows).driver;
+    const { driver, log } = processOn(rows);
+    const made = [appendOf("a", byCaller), appendOf("b", byCaller)];
+    await driver.commit(appendOf("first"));
+    const making = async () => {
+      for (const request of made) await (isHere ? driver : elsewhere).commit(request);
+    };
+    if (isKnown) await making();
+    if (isKnown && !isHere) await driver.commit(appendOf("looks", { expectedRevision: "another" }));
+    const held = holdBack(log, isInsert);
+    const before = driver.commit(appendOf("before"));
+    await held.isReached;
+    const changed = appendOf("b", { ...byCaller, digest: "of another change" });
+    const waiting = [appendOf("c", byCaller), made[0] as CommitRequest, changed, appendOf("d")].map(
+      (request) => driver.commit(request),
+    );
+    if (!isKnown) await making();
+    held.release();
+    await before;
+    expect((await Promise.all(waiting)).map(({ outcome }) => outcome)).toEqual([
+      "committed",
+      "repeated",
+      "operation-conflict",
+      "committed",
+    ]);
+    expect((await idsIn(driver)).toSorted()).toEqual(["a", "b", "before", "c", "d", "first"]);
+  },
+);

@@ -100,14 +100,14 @@ function firstOf(waiting: WaitingWrite[]): WaitingWrite | undefined {
 }
 
 /**
- * Whether a commit can share its row with others: it only appends, to any revision, and its operation was never sent, so nothing
- * has to be looked up.
+ * Whether a commit can share its row with others: it only appends, to any revision, and this process has not sent it before. If it
+ * was committed before nevertheless, under an id of its caller, the row is not made.
  */
 function canShare(write: WaitingWrite): write is SharingWrite {
   const { request, operation, isAlone } = write;
   return (
     !isAlone &&
-    request?.isNewOperation === true &&
+    request !== undefined &&
     operation.attempts.length === 0 &&
     request.expectedRevision === undefined &&
     request.drop === 0 &&

@@ -1,6 +1,6 @@
 // Exceeds 300 lines because it has all steps of a commit in order, and the correctness depends on the order.
 import type { Clock } from "../clock.ts";
-import { type CommitOutcome, formatRevision } from "../driver.ts";
+import { type CommitOutcome, type CommitRequest, formatRevision } from "../driver.ts";
 import { StoreError } from "../errors.ts";
 import { newIncarnation as newToken } from "../incarnation.ts";
 import { throwIfAborted } from "../retry.ts";
@@ -160,10 +160,11 @@ export class CommitWriter {
     if (!this.#isCached && !isRecent(this.#clock, chain.learned)) throw new StartOver();
     const current = isAlive(chain.end, now) ? chain.end : undefined;
     if (!current && !chain.knowsRoot) throw new StartOver();
-    if (this.#earlier.length > 0) this.#checkAttempts();
+    const remembering = current ?? deletedEnd(chain, now);
+    if (request.commits) this.#checkTogether(request.commits, remembering && chain);
     // No row can have a new id: this call has not sent one whose outcome is unknown.
     if (!request.isNewOperation || this.#operation.attempts.length > 0) {
-      const recorded = await this.#findRecordedOutcome(chain, current ?? deletedEnd(chain, now));
+      const recorded = await this.#findRecordedOutcome(chain, remembering);
       if (recorded) return recorded;
     }
     const revision = current ? formatRevision(current.incarnation, current.n) : null;
@@ -240,10 +241,16 @@ export class CommitWriter {
   }
 
   /**
-   * Commits that share a row have the same attempts. If not, a caller that no longer waited has repeated its call while the row was
-   * under way, so that the operations may have different outcomes.
+   * Commits that share a row must have the same outcome.
+   *
+   * @param chain if it has the operations that the thread remembers.
+   * @throws NotTogether if one of them was committed before; or if they have different attempts, because a caller that no longer
+   *   waited has repeated its call while the row was under way.
    */
-  #checkAttempts(): void {
+  #checkTogether(commits: readonly CommitRequest[], chain: Chain | undefined): void {
+    const ids = commits.filter(({ isNewOperation }) => !isNewOperation).map(({ operationId }) => operationId);
+    const remembered = chain && ids.length > 0 ? [...chain.remembered()] : NONE;
+    if (remembered.some((link) => ids.some((id) => commitIn(link, id)))) throw new NotTogether();
     const tokens = this.#operation.attempts;
     const isTogether = this.#earlier.every(
       ({ attempts }) =>
