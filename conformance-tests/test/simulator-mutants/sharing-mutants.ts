@@ -54,6 +54,16 @@ export const sharingMutants: readonly Mutant[] = [
     ],
   ),
   off(
+    "a row is made without the commits whose callers have aborted",
+    ["steady", 26],
+    [
+      "write",
+      "#insertCommit",
+      "if (commits.some((commit) => commit.signal?.aborted)) throw new NotTogether();",
+      "",
+    ],
+  ),
+  off(
     "a commit that drops messages shares no row",
     ["steady", 26],
     ["group", "canShare", "request.drop === 0 &&", ""],

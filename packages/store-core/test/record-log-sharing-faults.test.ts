@@ -215,6 +215,24 @@ test.each([1, 2])(
   },
 );
 
+test("C15 a row that loses its number is made again without the commits whose callers have aborted meanwhile", async () => {
+  const { driver, log, rows, before, release } = await busyThread();
+  const abort = new AbortController();
+  const aborted = driver.commit(appendOf("aborted", { signal: abort.signal }));
+  const others = [driver.commit(appendOf("a")), driver.commit(appendOf("b"))];
+  const held = holdBack(log, isInsert);
+  release();
+  await before;
+  await held.isReached;
+  const other = processOn(rows).driver;
+  await other.commit(appendOf("winner"));
+  abort.abort();
+  held.release();
+  await expect(aborted).rejects.toMatchObject({ code: "ABORTED" });
+  expect((await Promise.all(others)).map(nOf)).toEqual([4, 5]);
+  expect(await idsIn(driver)).toEqual(["first", "before", "winner", "a", "b"]);
+});
+
 test("C4 a commit that was made after its caller aborted is found when the call is repeated after many others", async () => {
   const rows = new MemoryRecordLog();
   const { driver, log } = processOn(rows);

@@ -515,9 +515,10 @@ export class CommitWriter {
   }
 
   async #insertCommit(chain: Chain, { head, texts }: PlannedRow): Promise<CommitOutcome> {
-    const { drop, signal } = this.#request;
-    // Nobody waits for it, so a later write may have been made.
+    const { drop, signal, commits = NONE } = this.#request;
+    // A caller that no longer waits may have made a later write, which its commit must not follow.
     throwIfAborted(signal);
+    if (commits.some((commit) => commit.signal?.aborted)) throw new NotTogether();
     const sent = momentOf(this.#clock);
     // Reads may have taken days.
     if (!areClose(sent, this.#began)) throw new StartOver();
