@@ -171,6 +171,14 @@ describe("the targets", () => {
     expect(missed({ calls: read })).toEqual(["read / raw: at most 1.2, 1.21, newest 20 at 10"]);
   });
 
+  test("show a figure with as many decimals as tell it from the target", () => {
+    const slow = callsOf(({ kind }) => (kind === "read" ? 1.2004 : 1.1), 60);
+    expect(missed({ calls: slow })).toEqual(["read / raw: at most 1.2, 1.2004, newest 20 at 10"]);
+    const equal = callsOf(({ kind }) => (kind === "read" ? 1.2 : 1.1), 60);
+    const verdict = judge({ ...figures, calls: equal }).find(({ target }) => target.startsWith("read"));
+    expect(verdict).toMatchObject({ worst: "1.2, newest 20 at 10", met: true });
+  });
+
   test("detect work that grows with the thread", () => {
     const growing = callsOf(({ length }) => (length === 100_000 ? 1.24 : 1.1), 70);
     expect(missed({ calls: growing })).toEqual([
@@ -374,8 +382,25 @@ describe("the pages", () => {
     );
   });
 
+  test("leave out writers that were not measured", () => {
+    const ofOneFactory = (pages: Map<string, string>) =>
+      [...pages].filter(([, text]) => /8 (?:writers )?of one/.test(text)).map(([path]) => path);
+    const pages = ["docs/reference/costs.md", "docs/reference/store-mongo.md"];
+    expect(ofOneFactory(pagesOf(root, results))).toEqual(expect.arrayContaining(pages));
+    const load = figures.load.filter(({ clients }) => clients === "many");
+    const fewer = pagesOf(root, { ...results, backends: [{ ...figures, load }] });
+    expect(ofOneFactory(fewer)).toEqual([]);
+    expect(fewer.get("docs/reference/store-mongo.md")).toContain(
+      "To one thread, 8 factories commit 0.90 times",
+    );
+    const none = pagesOf(root, { ...results, backends: [{ ...figures, load: [] }] });
+    expect(none.get("docs/reference/store-mongo.md")).not.toContain("8 factories");
+  });
+
   test("report a busy machine", () => {
-    expect(costsPage(results)).toContain("The machine was quiet.");
+    expect(costsPage(results)).toContain(
+      "The machine was quiet: its load average was at most 2.0 on 2 cores.",
+    );
     const busy = { ...figures, machine: { ...machine, load: [9, 12] } };
     const text = costsPage({ ...results, backends: [busy] });
     expect(text).toContain(

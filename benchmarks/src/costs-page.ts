@@ -78,8 +78,7 @@ ${picture("cpu")}
 ## Many connections
 
 All writers belong to one process and append messages one by one without a pause. Raw and Scrollback alternate, half a second
-each. "8 on one" means 8 factories, each with a separate client, that write to one thread. "8 of one on one" means 8 writers of one
-factory, whose client has up to 8 connections or more.
+each. "8 on one" means 8 factories, each with a separate client, that write to one thread.${ofOneFactoryText(backends)}
 
 ${loadTable(backends)}
 
@@ -88,8 +87,8 @@ ${picture("throughput")}
 On Redis and SQLite, the server or the file orders the writers of a thread. On a record log, concurrent appends of one factory share
 rows: those that wait while an insert is under way are made with the next one (see
 [record-log.md](../explanation/record-log.md#commits-that-share-a-row)). Factories compete for the next number: the first
-insert wins. Other factories read the winning row and retry, after a random pause from the second loss on. A process that wins 8 times in
-succession also pauses, which limits the wait of the others. So factories on one thread make fewer commits per second than on many threads, and some commits
+insert wins. Other factories read the winning row and retry, after a random pause from the second loss on. A factory that commits 8 times in
+succession while others write (128 times if it knows of no other writer) also pauses, which limits the wait of the others. So factories on one thread make fewer commits per second than on many threads, and some commits
 wait long. The raw client assigns a separate number to each writer, so its writers do not compete.
 
 ## Long threads
@@ -149,6 +148,16 @@ function cpuTable(backends: readonly Figures[]): string {
     );
   });
   return `Microseconds per commit of 1 and of 20 messages:\n\n${table<Figures>([first, ...columns], backends)}`;
+}
+
+/** Explains the rows of several writers of one factory, if there are any. */
+function ofOneFactoryText(backends: readonly Figures[]): string {
+  const isMeasured = backends.some(({ load }) =>
+    load.some(({ connections, clients }) => connections > 1 && clients === "one"),
+  );
+  return isMeasured
+    ? ' "8 of one on one" means 8 writers of one\nfactory, whose client has up to 8 connections or more.'
+    : "";
 }
 
 function loadTable(backends: readonly Figures[]): string {

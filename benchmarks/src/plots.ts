@@ -34,10 +34,13 @@ function drawThroughput(backends: readonly Figures[]): string {
     [64, "one", "one", "64 writers of one factory, one thread"],
     [64, "one", "many", "64 factories, one thread"],
   ] as const;
-  const series = setups.map(([connections, threads, clients, name]) => ({
-    name,
-    values: backends.map(({ load }) => shareOfRaw(loadRows(load, connections, threads, clients)[0])),
-  }));
+  const series = setups
+    .map(([connections, threads, clients, name]) => ({
+      name,
+      values: backends.map(({ load }) => shareOfRaw(loadRows(load, connections, threads, clients)[0])),
+    }))
+    // Not measured on any backend.
+    .filter(({ values }) => values.some((value) => value !== undefined));
   return drawBars("throughput", "commits per second, as a share of the raw client's", backends, series, 1);
 }
 

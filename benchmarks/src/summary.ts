@@ -1,5 +1,5 @@
 import type { CallRow, Figures, LoadRow, Results } from "./figures.ts";
-import { isQuiet, machineText } from "./machine.ts";
+import { highestQuietLoad, isQuiet, machineText } from "./machine.ts";
 import { type Column, inDigits, table } from "./table.ts";
 import { loadRows, overRaw, throughput } from "./targets.ts";
 
@@ -17,15 +17,16 @@ export function summaryTable(backends: readonly Figures[]): string {
         2,
       ),
   });
+  /** No column if it was not measured on any backend. */
   const share = (
     title: string,
     threads: LoadRow["threads"],
     clients: LoadRow["clients"],
-  ): Column<Figures> => ({
-    title,
-    align: "right",
-    text: ({ load }) => shareText(loadRows(load, 8, threads, clients)),
-  });
+  ): Column<Figures>[] => {
+    const rows = ({ load }: Figures) => loadRows(load, 8, threads, clients);
+    if (backends.every((figures) => rows(figures).length === 0)) return [];
+    return [{ title, align: "right", text: (figures) => shareText(rows(figures)) }];
+  };
   return table<Figures>(
     [
       { title: "× raw", align: "left", text: ({ versions }) => serverOf(versions) },
@@ -33,9 +34,9 @@ export function summaryTable(backends: readonly Figures[]): string {
       operation("append 20"),
       operation("newest 20"),
       operation("all"),
-      share("commits/s, 8 on 8 threads", "many", "many"),
-      share("8 of one factory on one thread", "one", "one"),
-      share("8 factories on one thread", "one", "many"),
+      ...share("commits/s, 8 on 8 threads", "many", "many"),
+      ...share("8 of one factory on one thread", "one", "one"),
+      ...share("8 factories on one thread", "one", "many"),
     ],
     backends,
   );
@@ -45,9 +46,6 @@ export function summaryTable(backends: readonly Figures[]): string {
 export function figuresOf(figures: Figures): string {
   const { versions, baseline, machine, load } = figures;
   const alone = load.find(({ connections, batch }) => connections === 1 && batch === 1)?.results;
-  const many = loadRows(load, 8, "many", "many");
-  const ofOneFactory = loadRows(load, 8, "one", "one");
-  const ofEight = loadRows(load, 8, "one", "many");
   const rows = ["append 1", "append 20", "newest 20", "all"];
   const medians = (name: string) =>
     rowsOf(figures, name).flatMap(({ results }) => results.Scrollback?.medianMs ?? []);
@@ -72,13 +70,33 @@ ${table<string>(
   rows,
 )}
 
-8 connections commit ${shareText(many)} times as many messages per second as raw to 8 threads. To one thread, 8 writers of one factory commit ${shareText(ofOneFactory)} times
-as many, and 8 factories ${shareText(ofEight)} times; their longest commits took ${longestText(ofOneFactory)} and ${longestText(ofEight)}. A commit of one message takes ${cpuText(ours?.clientCpuMicros)} of processor time in the client
+${writersText(load)}A commit of one message takes ${cpuText(ours?.clientCpuMicros)} of processor time in the client
 (raw: ${cpuText(raw?.clientCpuMicros)})${
     ours?.serverCpuMicros === undefined
       ? ""
       : ` and ${cpuText(ours.serverCpuMicros)} in the server (raw: ${cpuText(raw?.serverCpuMicros)})`
   }. [costs.md](costs.md) explains the costs.`;
+}
+
+/** Sentences about the measured kinds of 8 writers; empty if there are none. */
+function writersText(load: readonly LoadRow[]): string {
+  const many = loadRows(load, 8, "many", "many");
+  const toMany =
+    many.length > 0
+      ? `8 factories commit ${shareText(many)} times as many messages per second as raw to 8 threads.\n`
+      : "";
+  const toOne = (
+    [
+      ["8 writers of one factory", loadRows(load, 8, "one", "one")],
+      ["8 factories", loadRows(load, 8, "one", "many")],
+    ] as const
+  )
+    .filter(([, rows]) => rows.length > 0)
+    .map(
+      ([who, rows]) =>
+        `${who} commit ${shareText(rows)} times as many as raw (the longest commit took ${longestText(rows)})`,
+    );
+  return toOne.length > 0 ? `${toMany}To one thread, ${toOne.join(", and ")}.\n` : toMany;
 }
 
 /** The measured thread lengths. */
@@ -98,7 +116,11 @@ export function serverOf(versions: readonly string[]): string {
 export function quietText({ backends }: Pick<Results, "backends">): string {
   const busy = backends.filter(({ machine }) => !isQuiet(machine));
   const loads = busy.flatMap(({ machine }) => machine.load);
-  if (busy.length === 0) return "The machine was quiet.";
+  if (busy.length === 0) {
+    const highest = Math.max(...backends.flatMap(({ machine }) => machine.load));
+    const cores = backends[0]?.machine.cores ?? 0;
+    return `The machine was quiet: its load average was at most ${highest.toFixed(1)} on ${cores} cores. The benchmark and its server alone cause up to ${highestQuietLoad(cores)}.`;
+  }
   return `**The machine was busy with other work in this run** (load average ${Math.min(...loads).toFixed(0)} to ${Math.max(...loads).toFixed(0)} on ${busy[0]?.machine.cores} cores). Calls are interleaved, so ratios are more reliable than times,
 but single figures vary widely: a target missed here can be met on a quiet machine, and vice versa.`;
 }

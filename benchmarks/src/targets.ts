@@ -251,22 +251,34 @@ function nameOf({ operation, length }: CallRow): string {
 }
 
 function atMost(what: string, limit: number, figures: readonly Figure[]): Verdict | undefined {
-  return verdictOf(`${what}: at most ${limit}`, figures, (value) => value - limit);
+  return verdictOf(`${what}: at most ${limit}`, limit, figures, (value) => value - limit);
 }
 
 function atLeast(what: string, limit: number | undefined, figures: readonly Figure[]): Verdict | undefined {
   if (limit === undefined) return undefined;
-  return verdictOf(`${what}: at least ${limit}`, figures, (value) => limit - value);
+  return verdictOf(`${what}: at least ${limit}`, limit, figures, (value) => limit - value);
+}
+
+/**
+ * A value with two decimals; with more if it would otherwise look equal to a limit that it differs from, which would hide whether
+ * the target is met.
+ */
+function textBeside(limit: number, value: number): string {
+  for (let decimals = 2; ; decimals++) {
+    const text = Number(value.toFixed(decimals));
+    if (text !== limit || value === limit || decimals === 6) return String(text);
+  }
 }
 
 /** @param excess the amount by which a value misses the target; 0 or less meets it. */
 function verdictOf(
   target: string,
+  limit: number,
   figures: readonly Figure[],
   excess: (value: number) => number,
 ): Verdict | undefined {
   if (figures.length === 0) return undefined;
   const worst = figures.reduce((one, other) => (excess(one.value) >= excess(other.value) ? one : other));
-  const worstText = `${Number(worst.value.toFixed(2))}, ${worst.where}`;
+  const worstText = `${textBeside(limit, worst.value)}, ${worst.where}`;
   return { target, worst: worstText, met: excess(worst.value) <= 0 };
 }
