@@ -46,6 +46,8 @@ ${summary(all)}
   itself, so resident memory includes uncollected garbage.
 - All sizes of an operation are measured interleaved in one run, in random order, so that other work on the machine affects all
   equally. Operations and tables are measured one after the other, so compare sizes, not operations; ratios are more reliable than milliseconds.
+  The load averages of the sections show how busy the machine was. On a busy machine calls take several times what [costs.md](costs.md) shows,
+  most of all appends on SQLite, which wait for a flush of the disk: about ten times.
   Messages have ${Math.round(meanMessageBytes())} bytes of JSON on average.
 - Threads are filled by commits of 100 messages, the last 60 messages by single commits, as in a conversation. So 100,000 messages are
   1,060 commits here. For a trimming record log (MongoDB, DynamoDB, PostgreSQL) the number of commits matters, not that of messages.${
