@@ -59,7 +59,7 @@ See [store-redis.md](store-redis.md#costs).
 
 **MongoDB, DynamoDB, PostgreSQL.** One conditional insert of a row with the messages and a head of about 280 bytes. The head describes the
 thread after the row, so nothing else is written. A trimmed thread sends one more request at every 32nd commit, which blanks and
-frees old rows; a thread with many kept commits also reads heads of old rows from time to time. So a few commits in a hundred take several
+frees old rows (on DynamoDB one for each 25 rows); a thread with many kept commits also reads heads of old rows from time to time. So a few commits in a hundred take several
 times as long: they show in the 95th and 99th percentiles, not in the median. Raw inserts a row of the same size. See [record-log.md](../explanation/record-log.md#costs).
 
 **SQLite.** One transaction looks up the thread's row, inserts messages, deletes old ones and records the commit. It looks up an operation only
