@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { runConformance, runRecordLog } from "@scrollback/conformance";
 import { sweepFiles } from "../sweep-files.ts";
-import { CountingLog, fileHarness } from "./file-harness.ts";
+import { CountingFileLog, fileHarness } from "./file-harness.ts";
 
 runConformance({ name: "Files", createHarness: fileHarness });
 
@@ -11,10 +11,10 @@ runRecordLog({
   name: "Files",
   async createLog() {
     const directory = await mkdtemp(join(tmpdir(), "scrollback-files-"));
-    const logs: CountingLog[] = [];
+    const logs: CountingFileLog[] = [];
     return {
       connect() {
-        const log = new CountingLog(directory);
+        const log = new CountingFileLog(directory);
         logs.push(log);
         return log;
       },

@@ -13,8 +13,8 @@ import {
 } from "@scrollback/store-core";
 import { FileRecordLog, parseRow } from "../file-record-log.ts";
 
-/** A log that counts each call as one request. */
-export class CountingLog extends FileRecordLog {
+/** A log that counts each call as one request. Not `CountingLog` of the suite: child processes import this file, without Vitest. */
+export class CountingFileLog extends FileRecordLog {
   requests = 0;
 
   override insert(stream: string, row: LogRow): Promise<boolean> {
@@ -46,7 +46,7 @@ export function connect(directory: unknown): RecordLogDriver {
 /** A harness on a separate directory. */
 export async function fileHarness(): Promise<Harness> {
   const directory = await mkdtemp(join(tmpdir(), "scrollback-files-"));
-  const log = new CountingLog(directory);
+  const log = new CountingFileLog(directory);
   const driver = new RecordLogDriver(log);
   return {
     driver,
