@@ -3,11 +3,17 @@ import type { RedisClient } from "./options.ts";
 
 type Request = readonly [command: string, ...words: string[]];
 
+const PING: Request = ["ping"];
+
 /**
  * Checks the login, the database and the name of each new connection before anything else is sent on it. ioredis requests
  * these itself, but continues after a refusal, for example in database 0. So they are requested again on each new
- * connection, in one round trip, and the waiting calls fail with the refusal. Nothing is requested for a client without
- * these options, or for a cluster, which has no databases.
+ * connection, in one round trip, and the waiting calls fail with the refusal.
+ *
+ * On a factory's own connection without these options it sends a PING. ioredis keeps commands until a connection is ready, and then
+ * sends them even if their callers have aborted. A PING may come late; a deletion may not, because others may have written since.
+ *
+ * Nothing is requested for a caller's client without these options, or for a cluster, which has no databases.
  */
 export class Handshake {
   readonly #client: RedisClient;
@@ -38,9 +44,23 @@ export class Handshake {
   }
 
   async #ask(): Promise<void> {
-    await Promise.all(this.#requests.map(([command, ...words]) => this.#client.call(command, words)));
+    await Promise.all(this.#requests.map((request) => this.#send(request)));
     this.#granted = (this.#client as Redis).stream;
   }
+
+  async #send(request: Request): Promise<void> {
+    const [command, ...words] = request;
+    try {
+      await this.#client.call(command, words);
+    } catch (error) {
+      // Any reply shows that the connection is ready; the user may lack the permission.
+      if (request !== PING || !isReply(error)) throw error;
+    }
+  }
+}
+
+function isReply(error: unknown): boolean {
+  return error instanceof Error && error.name === "ReplyError";
 }
 
 function requestsOf({ options }: Redis, owned: boolean): Request[] {
@@ -50,5 +70,5 @@ function requestsOf({ options }: Redis, owned: boolean): Request[] {
   if (owned && password) requests.push(["auth", ...(username ? [username] : []), password]);
   if (db) requests.push(["select", String(db)]);
   if (connectionName) requests.push(["client", "setname", connectionName]);
-  return requests;
+  return owned && requests.length === 0 ? [PING] : requests;
 }

@@ -19,6 +19,7 @@ import {
   type ThreadListing,
   type ThreadView,
 } from "@scrollback/store-core";
+import type { Redis } from "ioredis";
 import { type ConnectionWatch, watchConnection } from "./connection-errors.ts";
 import { classifyError, isUnreachable, withoutArguments } from "./errors.ts";
 import { Handshake } from "./handshake.ts";
@@ -59,6 +60,8 @@ export class RedisDriver implements Driver {
   readonly #owned: boolean;
   readonly #handshake: Handshake;
   readonly #connection: ConnectionWatch;
+  /** The connection that was closed because it did not reply. */
+  #silent: unknown;
 
   /** @param options `owned`: whether the client was opened for this driver, which then reconnects and closes it. */
   constructor(options: { client: RedisClient; keyPrefix?: string | undefined; owned: boolean }) {
@@ -204,7 +207,10 @@ export class RedisDriver implements Driver {
     if (this.#owned && error.message === "Command timed out") {
       // A silent connection may never report its end, so the next attempt uses a new one.
       this.#connection.error = withoutArguments(error);
-      this.#client.disconnect(true);
+      const { stream } = this.#client as Redis;
+      // All its calls time out together.
+      if (stream !== this.#silent) this.#client.disconnect(true);
+      this.#silent = stream;
     } else if (error !== this.#connection.error) {
       error.cause ??= this.#connection.error;
     }

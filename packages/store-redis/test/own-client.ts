@@ -6,6 +6,7 @@ import { type RunningServer, startServer } from "@scrollback/conformance/servers
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createRedisStores, type RedisStoreOptions } from "../src/index.ts";
 import { user, users } from "./messages.ts";
+import { throughProxy } from "./proxied.ts";
 import { rejection } from "./rejection.ts";
 
 /** Declares the tests of a factory with a `url`, which must pass with any supported major of ioredis. */
@@ -42,6 +43,21 @@ export function declareOwnClientTests(major: string): void {
       await adding;
       expect((await reading).length).toBeGreaterThanOrEqual(1);
       expect(await store.listMessages()).toEqual(users(2));
+    });
+
+    test("closes a connection that does not reply once, although all its calls time out", async () => {
+      const { proxy, url } = await throughProxy(server);
+      await using stores = createRedisStores({ url, keyPrefix: randomUUID() });
+      const store = stores.open();
+      await store.addMessages([user("1")]);
+      const warnings: Error[] = [];
+      const listener = (warning: Error) => warnings.push(warning);
+      process.on("warning", listener);
+      proxy.set({ kind: "drop-reply", times: 1 });
+      await Promise.all(Array.from({ length: 20 }, () => store.addMessages([user("2")])));
+      process.off("warning", listener);
+      expect(warnings).toEqual([]);
+      expect((await store.listMessages()).length).toBe(21);
     });
 
     test("reports why it cannot connect, as retryable", async () => {
