@@ -1,43 +1,43 @@
 import { type ContainerRuntimeClient, ImageName } from "testcontainers";
 import type { ServerDefinition } from "./definition.ts";
-import { findEngine, startEngine } from "./engine.ts";
-import { alone } from "./lock.ts";
-import { canInstall, say } from "./programs.ts";
-import { buildStandIn, standInTag } from "./stand-in.ts";
+import { findEngine } from "./engine.ts";
+import { standInTag } from "./stand-in.ts";
 import { variableOf } from "./variables.ts";
 
 /**
- * Prepares and returns the image for a server: the image in its environment variable; otherwise the official image, pulled
- * if it is missing; otherwise a stand-in from packages, built if it is missing. Throws an error with instructions if none
- * is available.
+ * Returns the image for a server: the image in its environment variable; otherwise the official image, pulled if it is missing;
+ * otherwise a stand-in that `prepare.ts` has built. Installs, starts and builds nothing. Throws an error with instructions if no
+ * Docker engine replies or no image is available.
  */
-export async function prepareImage(definition: ServerDefinition): Promise<string> {
-  const engine = (await findEngine()) ?? (await prepareEngine(definition));
-  const named = process.env[variableOf(definition.name, "IMAGE")];
-  if (named !== undefined) return named;
-  if (await has(engine, definition.image)) return definition.image;
-  const standIn = await standInTag(definition);
-  if (!(await has(engine, standIn))) {
-    const refusal = await pull(engine, definition.image);
-    if (refusal === undefined) return definition.image;
-    if (!canInstall())
-      throw noServer(definition, `the Docker engine cannot pull ${definition.image}: ${refusal}`);
-    say(`${definition.image} cannot be pulled: ${refusal}`);
-    await alone(async () => {
-      if (!(await has(engine, standIn))) await buildStandIn(definition);
-    });
+export async function findImage(definition: ServerDefinition): Promise<string> {
+  const engine = await findEngine();
+  if (engine === undefined) throw noServer(definition, "no Docker engine answers");
+  const found = await searchImage(engine, definition);
+  if ("refusal" in found) {
+    throw noServer(definition, `the Docker engine cannot pull ${definition.image}: ${found.refusal}`);
   }
-  // Then Testcontainers' own cleaner cannot be pulled either; cleanup.ts replaces it.
-  process.env.TESTCONTAINERS_RYUK_DISABLED = "true";
-  return standIn;
+  return found.image;
 }
 
-async function prepareEngine(definition: ServerDefinition): Promise<ContainerRuntimeClient> {
-  if (!canInstall()) throw noServer(definition, "no Docker engine answers");
-  return alone(async () => (await findEngine()) ?? (await startEngine()));
+/** The same on an engine. Returns the reason if no image is available. */
+export async function searchImage(
+  engine: ContainerRuntimeClient,
+  definition: ServerDefinition,
+): Promise<{ image: string } | { refusal: string }> {
+  const named = process.env[variableOf(definition.name, "IMAGE")];
+  if (named !== undefined) return { image: named };
+  if (await hasImage(engine, definition.image)) return { image: definition.image };
+  const standIn = await standInTag(definition);
+  if (await hasImage(engine, standIn)) {
+    // Then Testcontainers' own cleaner cannot be pulled either; cleanup.ts replaces it.
+    process.env.TESTCONTAINERS_RYUK_DISABLED = "true";
+    return { image: standIn };
+  }
+  const refusal = await pull(engine, definition.image);
+  return refusal === undefined ? { image: definition.image } : { refusal };
 }
 
-async function has(engine: ContainerRuntimeClient, image: string): Promise<boolean> {
+export async function hasImage(engine: ContainerRuntimeClient, image: string): Promise<boolean> {
   return engine.image.exists(ImageName.fromString(image));
 }
 
@@ -49,7 +49,7 @@ async function pull(engine: ContainerRuntimeClient, image: string): Promise<stri
     return String(error instanceof Error ? error.message : error).trim();
   }
   // Testcontainers does not report a pull that was interrupted.
-  return (await has(engine, image)) ? undefined : "the download broke off";
+  return (await hasImage(engine, image)) ? undefined : "the download broke off";
 }
 
 function noServer({ name, image, port, url }: ServerDefinition, reason: string): Error {
@@ -58,6 +58,7 @@ function noServer({ name, image, port, url }: ServerDefinition, reason: string):
   - start a Docker engine that can pull ${image};
   - name an image that the engine has: ${variableOf(name, "IMAGE")}=…;
   - give a server that already runs: ${variableOf(name, "URL")}=${url({ host: "localhost", port })};
-  - run this as root on Debian, where it installs an engine and builds an image from packages.`,
+  - in Scrollback's repository, as root on Debian: run node conformance-tests/servers/prepare.ts ${name}, which installs and
+    starts an engine and builds an image from packages.`,
   );
 }

@@ -3,10 +3,11 @@
  * It can be run repeatedly, and by several processes at once.
  */
 import { BROWSER, prepareBrowser } from "./browser.ts";
-import { prepareImage } from "./image.ts";
+import { prepareImage } from "./prepare-image.ts";
 import { say } from "./programs.ts";
 import { type ServerName, servers } from "./servers.ts";
 import { startServer } from "./start.ts";
+import { prepareTls } from "./tls.ts";
 import { variableOf } from "./variables.ts";
 
 function isServerName(name: string): name is ServerName {
@@ -21,6 +22,7 @@ async function prepare(name: string): Promise<void> {
     throw new Error(`unknown server "${name}"; known servers are ${everything.join(", ")}`);
   const variable = variableOf(name, "URL");
   if (process.env[variable] === undefined) {
+    await prepareTls();
     say(`${name} runs on ${await prepareImage(servers[name])}`);
   } else {
     const { product, version } = await startServer(name);

@@ -43,6 +43,6 @@ export async function installPrograms(packages: Readonly<Record<string, string>>
   await run("apt-get", ["install", "--yes", "--no-install-recommends", ...wanted]);
 }
 
-function hasProgram(program: string): boolean {
+export function hasProgram(program: string): boolean {
   return environment.PATH.split(delimiter).some((folder) => existsSync(join(folder, program)));
 }

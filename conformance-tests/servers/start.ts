@@ -1,7 +1,7 @@
 import type { ServerInfo } from "../src/harness.ts";
 import { containerHost, type RunningContainer, startContainer } from "./container.ts";
 import type { Endpoint, ServerDefinition } from "./definition.ts";
-import { prepareImage } from "./image.ts";
+import { findImage } from "./image.ts";
 import { retryFor } from "./retry.ts";
 import { type ServerName, servers } from "./servers.ts";
 import { certificatePath, keyPath, makeCertificate } from "./tls.ts";
@@ -12,7 +12,7 @@ export interface StartOptions {
   readonly args?: readonly string[];
   /** The password of the default user. Default: none. */
   readonly password?: string;
-  /** Serve TLS only, with a certificate made for this run. */
+  /** Serve TLS only, with a certificate made for this run by the program `openssl`. */
   readonly tls?: boolean;
 }
 
@@ -41,11 +41,12 @@ export interface RunningServer extends ServerInfo, AsyncDisposable {
 }
 
 /**
- * Starts a new server in a container and returns when it replies, after about half a second if it is prepared;
- * otherwise it is prepared first. If an environment variable such as `SCROLLBACK_REDIS_URL` names a server, that server
- * is used: it takes no options, and `exec`, `kill`, `start`, `pause` and `unpause` reject.
+ * Starts a new server in a container and returns when it replies, after about half a second. Needs a Docker engine that runs,
+ * and installs and starts none. The engine pulls the image of the server if it does not have it yet. If an environment variable
+ * such as `SCROLLBACK_REDIS_URL` names a server, that server is used, without Docker: it takes no options, and `exec`, `kill`,
+ * `start`, `pause` and `unpause` reject.
  *
- * @throws an Error with instructions if no server is available.
+ * @throws an Error with instructions if no Docker engine replies or no image is available.
  * @example
  * await using server = await startServer("redis", { args: ["--user", "app", "on", ">secret", "~chat:*", "+@read"] });
  * console.log(server.product, server.version, server.url);
@@ -61,7 +62,7 @@ const START_TIMEOUT_MS = 60_000;
 async function startOwn(name: ServerName, options: StartOptions): Promise<RunningServer> {
   const { args = [], password, tls: withTls = false } = options;
   const definition = servers[name];
-  const image = await prepareImage(definition);
+  const image = await findImage(definition);
   const pair = withTls ? await makeCertificate(await containerHost()) : undefined;
   const container = await startContainer({
     image,

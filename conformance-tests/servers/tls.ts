@@ -2,11 +2,17 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { isIP } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { canInstall, installPrograms, run } from "./programs.ts";
+import { alone } from "./lock.ts";
+import { canInstall, hasProgram, installPrograms, run } from "./programs.ts";
 
 /** The paths of a server's certificate and key inside its container. */
 export const certificatePath = "/tls/certificate.pem";
 export const keyPath = "/tls/key.pem";
+
+/** Installs the program that {@link makeCertificate} needs, if it is missing and packages can be installed. */
+export async function prepareTls(): Promise<void> {
+  if (!hasProgram("openssl") && canInstall()) await alone(() => installPrograms({ openssl: "openssl" }));
+}
 
 /**
  * A new self-signed certificate for `host` and this machine's names, valid for a day, and its key. Both are PEM.
@@ -14,7 +20,6 @@ export const keyPath = "/tls/key.pem";
  * @param host the name or address by which clients reach the engine's containers, not always `localhost`.
  */
 export async function makeCertificate(host: string): Promise<{ certificate: string; key: string }> {
-  if (canInstall()) await installPrograms({ openssl: "openssl" });
   const folder = await mkdtemp(join(tmpdir(), "scrollback-tls-"));
   const [certificate, key] = [join(folder, "certificate.pem"), join(folder, "key.pem")];
   const kind = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "1"];

@@ -8,7 +8,6 @@ import { Cluster as Cluster5, Redis as Redis5 } from "ioredis-5";
 import { getContainerRuntimeClient } from "testcontainers";
 import { afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { ownerLabel } from "../servers/cleanup.ts";
-import { prepareImage } from "../servers/image.ts";
 import {
   type RedisProcess,
   servers,
@@ -16,6 +15,7 @@ import {
   startRedisSentinel,
   startServer,
 } from "../servers/index.ts";
+import { prepareImage } from "../servers/prepare-image.ts";
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 300_000 });
 

@@ -1,6 +1,6 @@
 import type { ServerInfo } from "../../src/harness.ts";
 import { startContainer } from "../container.ts";
-import { prepareImage } from "../image.ts";
+import { findImage } from "../image.ts";
 import { retryFor } from "../retry.ts";
 import { servers } from "../servers.ts";
 
@@ -56,7 +56,7 @@ export async function startRedisProcesses<
 ): Promise<RedisProcesses<{ readonly [Index in keyof Options]: RedisProcess }>> {
   const { serverProgram, cliProgram, identify } = servers[name];
   const container = await startContainer({
-    image: await prepareImage(servers[name]),
+    image: await findImage(servers[name]),
     // A waiting shell reaps the killed processes; `kill` below waits for that.
     command: ["sh", "-c", "while sleep 3600; do :; done"],
     ports: options.map(({ port }) => port),
