@@ -142,6 +142,11 @@ function declareOptions<Options>(
     },
   );
 
+  test("a url with the name of an option is refused", () => {
+    const separator = url.includes("?") ? "&" : "?";
+    expect(refusal({ url: `${url}${separator}maxMessages=3` }).message).toContain("url");
+  });
+
   test("creates stores without I/O, which can be closed unused", async () => {
     const stores = create({ url } as Options);
     expect(await stores.open("a").serialize()).toMatchObject({ threadId: "a" });

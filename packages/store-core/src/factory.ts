@@ -34,7 +34,7 @@ checkNodeVersion();
 /** The {@link StoreContext} of each factory, for calls that involve two factories. */
 const contexts = new WeakMap<object, StoreContext<unknown>>();
 
-/** The checks of {@link StoreOptions}, for an adapter's own `checkOptions`. */
+/** The checks of {@link StoreOptions}, for an adapter's own {@link checkFactoryOptions}. */
 export const storeOptionChecks: Readonly<Record<keyof StoreOptions, Check>> = Object.freeze({
   maxMessages: isPositiveInteger,
   trimming: isOneOf(...trimmings),
@@ -43,6 +43,35 @@ export const storeOptionChecks: Readonly<Record<keyof StoreOptions, Check>> = Ob
   traits: hasMethods("role", "toolCalls", "toolResults"),
   onCorruptRecord: isFunction,
 });
+
+/**
+ * Checks the options of an adapter's `create…Stores`, as {@link checkOptions} does. Also refuses a `url` with a parameter that has
+ * the name of an option, in any case, such as `?tableName=chats`. Clients ignore parameters that they do not know, so the stores
+ * would use the default table. Other parameters are left to the client: URLs of hosting providers and of other libraries hold
+ * some (`channel_binding`, `pgbouncer`) that the client ignores.
+ *
+ * @param owner the name of the function, such as `createRedisStores`.
+ * @throws StoreError `INVALID_ARGUMENT`; the message names `owner`, the option and the fix, and never shows the URL.
+ */
+export function checkFactoryOptions(
+  owner: string,
+  options: unknown,
+  checks: Readonly<Record<string, Check>>,
+): void {
+  refuseUrlParameters(owner, (options as { url?: unknown } | null | undefined)?.url, Object.keys(checks));
+  checkOptions(owner, options, checks);
+}
+
+/** Refuses a URL with a parameter that has the name of an option. The URL may name several hosts, which `URL` cannot parse. */
+export function refuseUrlParameters(owner: string, url: unknown, options: readonly string[]): void {
+  if (typeof url !== "string" || !url.includes("?")) return;
+  for (const name of new URLSearchParams(url.slice(url.indexOf("?"))).keys()) {
+    const option = options.find((one) => one.toLowerCase() === name.toLowerCase());
+    if (option !== undefined) {
+      invalid(`${owner}: url must not contain the option ${option}; pass ${option} to ${owner} beside url`);
+    }
+  }
+}
 
 /**
  * Makes a factory from a driver. Every `create…Stores` of an adapter calls it. The adapter checks its own options, beyond

@@ -47,7 +47,7 @@ export {
   type ThreadView,
 } from "./driver.ts";
 export { closedError, StoreError, type StoreErrorCode, type StoreErrorOptions } from "./errors.ts";
-export { createStores, storeOptionChecks } from "./factory.ts";
+export { checkFactoryOptions, createStores, storeOptionChecks } from "./factory.ts";
 export {
   type FileSource,
   fileContent,

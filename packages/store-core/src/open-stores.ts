@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { type Check, checkOptions, invalid, isObject } from "./arguments.ts";
 import { StoreError } from "./errors.ts";
-import { storeOptionChecks } from "./factory.ts";
+import { refuseUrlParameters, storeOptionChecks } from "./factory.ts";
 import { createMemoryStores } from "./memory.ts";
 import type { ChatMessage } from "./message.ts";
 import type { StoreFactory, StoreOptions, TraitsOption } from "./store-factory.ts";
@@ -105,7 +105,10 @@ export async function openStores(url: string, options: OpenOptions = {}): Promis
   const isSame = (other: string) => adapter !== undefined && packages[other] === adapter;
   const name = Object.hasOwn(adapters, scheme) ? scheme : Object.keys(adapters).find(isSame);
   if (name !== undefined) return adapters[name]?.({ url, ...storeOptions }) as StoreFactory;
-  if (scheme === "memory") return createMemoryStores(storeOptions);
+  if (scheme === "memory") {
+    refuseUrlParameters("openStores", url, Object.keys(storeOptionChecks));
+    return createMemoryStores(storeOptions);
+  }
   if (!adapter) {
     const known = ["memory", ...Object.keys(packages), ...Object.keys(adapters)];
     return invalid(`openStores: url must begin with ${known.map((one) => `${one}:`).join(", ")}`);

@@ -46,6 +46,14 @@ test("an unknown scheme is refused with the list of known ones", async () => {
   }
 });
 
+test("a memory URL with an option is refused", async () => {
+  await expect(openStores("memory:?maxMessages=3")).rejects.toMatchObject({
+    code: "INVALID_ARGUMENT",
+    message:
+      "openStores: url must not contain the option maxMessages; pass maxMessages to openStores beside url",
+  });
+});
+
 test.each([[[]], [3], [{ "postgres:": createMemoryStores }], [{ postgres: "pg" }]])(
   "adapters %j are refused",
   async (adapters) => {

@@ -2,7 +2,7 @@ import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import {
   type ChatMessage,
   type Check,
-  checkOptions,
+  checkFactoryOptions,
   clientFrom,
   hasMethods,
   invalid,
@@ -83,7 +83,7 @@ export function parseOptions<M>(options: DynamoStoreOptions<M>): {
   connection: DynamoConnection;
   storeOptions: StoreOptions<M>;
 } {
-  checkOptions("createDynamoStores", options, optionChecks);
+  checkFactoryOptions("createDynamoStores", options, optionChecks);
   const { url, client, tableName, ...storeOptions } = options ?? {};
   return { connection: connectionOf(url, client, tableName), storeOptions };
 }

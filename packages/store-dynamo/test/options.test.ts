@@ -20,6 +20,7 @@ runFactory({
       [{ tableName: "chats" }, "either url or client"],
       [{ url, tableName: "chats" }, "tableName cannot be combined with url"],
       [{ url, keyPrefix: "chats" }, "keyPrefix"],
+      [{ url: `${url}&ttlMs=1000` }, "option ttlMs; pass ttlMs to createDynamoStores beside url"],
       [{ client, tableName: "" }, "tableName"],
       [{ client, tableName: "ab" }, "tableName"],
       [{ client, tableName: "a".repeat(256) }, "tableName"],

@@ -2,7 +2,7 @@ import {
   type ChatMessage,
   type Check,
   CONNECT_TIMEOUT_MS,
-  checkOptions,
+  checkFactoryOptions,
   clientFrom,
   hasMethods,
   invalid,
@@ -78,7 +78,7 @@ export function parseOptions<M>(options: MongoStoreOptions<M>): {
   collection: MongoCollection;
   storeOptions: StoreOptions<M>;
 } {
-  checkOptions("createMongoStores", options, optionChecks);
+  checkFactoryOptions("createMongoStores", options, optionChecks);
   const { url, client, database, collectionName = "scrollback_messages", ...storeOptions } = options ?? {};
   const used = clientFrom("createMongoStores", { url, client }, openClient);
   if (used.client.writeConcern?.w === 0) {

@@ -17,6 +17,11 @@ runFactory({
     client: () => new MongoClient(url),
     wrong: [
       [{ url, tableName: "chats" }, "tableName"],
+      [
+        { url: `${url}/?collectionName=hunter` },
+        "option collectionName; pass collectionName to createMongoStores",
+      ],
+      [{ url: "mongodb://one:1,two:2/app?w=majority&database=hunter" }, "option database"],
       [{ url, database: "" }, "database"],
       [{ url, database: "a.b" }, "database"],
       [{ url, database: "a b" }, "database"],

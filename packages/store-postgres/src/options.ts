@@ -2,7 +2,7 @@ import {
   type ChatMessage,
   type Check,
   CONNECT_TIMEOUT_MS,
-  checkOptions,
+  checkFactoryOptions,
   clientFrom,
   hasMethods,
   invalid,
@@ -25,8 +25,9 @@ export function isPool(client: PostgresClient): client is Pool {
 export interface PostgresStoreOptions<M = ChatMessage> extends StoreOptions<M> {
   /**
    * `postgres://[user[:password]@]host[:port][/database][?options]` or `postgresql://…`, with the options of `pg`, and with
-   * user name and password percent-encoded. `?sslmode=verify-full` enables TLS. The factory opens a pool of 10 connections at
-   * the first call and closes it in `close()`.
+   * user name and password percent-encoded. `?sslmode=verify-full` enables TLS. `pg` ignores parameters that it does not know. A
+   * parameter with the name of an option of this factory, such as `?tableName=…`, is refused. The factory opens a pool of 10
+   * connections at the first call and closes it in `close()`.
    */
   url?: string;
   /**
@@ -85,7 +86,7 @@ export function parseOptions<M>(options: PostgresStoreOptions<M>): {
   table: PostgresTable;
   storeOptions: StoreOptions<M>;
 } {
-  checkOptions("createPostgresStores", options, optionChecks);
+  checkFactoryOptions("createPostgresStores", options, optionChecks);
   const { url, client, schema, tableName = "scrollback_messages", ...storeOptions } = options ?? {};
   const used = clientFrom("createPostgresStores", { url, client }, openPool);
   return { table: { ...used, schema, tableName }, storeOptions };

@@ -20,6 +20,12 @@ runFactory({
     client: () => new Pool(),
     wrong: [
       [{ url, collectionName: "chats" }, "collectionName"],
+      [
+        { url: `${url}?tableName=hunter` },
+        "option tableName; pass tableName to createPostgresStores beside url",
+      ],
+      [{ url: `${url}?sslmode=disable&schema=hunter` }, "option schema"],
+      [{ url: `${url}?tablename=hunter` }, "option tableName"],
       [{ url, tableName: "" }, "tableName"],
       [{ url, tableName: "a\0" }, "tableName"],
       [{ url, tableName: "é".repeat(29) }, "tableName"],
@@ -68,6 +74,25 @@ describe("the table", () => {
 
   test("the factory's own pool connects within 4 seconds", () => {
     expect(parseOptions({ url }).table.client).toMatchObject({ options: { connectionTimeoutMillis: 4_000 } });
+  });
+});
+
+test("openStores refuses a URL with an option of the factory", async () => {
+  await expect(openStores("postgres://me:hunter2@localhost/app?tableName=x&schema=y")).rejects.toThrow(
+    "createPostgresStores: url must not contain the option tableName; pass tableName to createPostgresStores beside url",
+  );
+});
+
+test.each([
+  "sslmode=verify-full&uselibpqcompat=true&sslnegotiation=direct",
+  "host=/var/run/postgresql&port=5433&user=app&password=hunter2",
+  "application_name=app&fallback_application_name=app&client_encoding=utf8&options=-c%20work_mem%3D8MB",
+  "statement_timeout=1000&lock_timeout=1000&query_timeout=1000&idle_in_transaction_session_timeout=1000",
+  "sslmode=verify-full&channel_binding=require&connect_timeout=10&target_session_attrs=read-write",
+  "pgbouncer=true&connection_limit=1&pool_timeout=10",
+])("a URL with parameters of pg, libpq or a hosting provider is accepted: %s", (parameters) => {
+  expect(parseOptions({ url: `${url}?${parameters}` }).table).toMatchObject({
+    tableName: "scrollback_messages",
   });
 });
 

@@ -1,6 +1,6 @@
 import {
   type ChatMessage,
-  checkOptions,
+  checkFactoryOptions,
   clientFrom,
   type DriverTarget,
   hasMethods,
@@ -48,7 +48,7 @@ const redisOptionChecks = Object.freeze({
 
 /** @throws StoreError `INVALID_ARGUMENT` that names the option and the fix, and never shows the URL. */
 export function checkRedisOptions(options: unknown): void {
-  checkOptions("createRedisStores", options ?? {}, redisOptionChecks);
+  checkFactoryOptions("createRedisStores", options ?? {}, redisOptionChecks);
 }
 
 /** Returns the given client, or a new one for the URL, and whether the factory must close it. */

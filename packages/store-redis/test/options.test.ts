@@ -16,6 +16,10 @@ runFactory({
     client: () => new Redis({ lazyConnect: true }),
     wrong: [
       [{ url, tableName: "chats" }, "tableName"],
+      [
+        { url: `${url}?keyPrefix=hunter` },
+        "option keyPrefix; pass keyPrefix to createRedisStores beside url",
+      ],
       [{ url, keyPrefix: "" }, "keyPrefix"],
       [{ url, keyPrefix: 7 }, "keyPrefix"],
       [{ url, keyPrefix: "\ud800" }, "keyPrefix"],

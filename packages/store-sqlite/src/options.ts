@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import {
   type ChatMessage,
   type Check,
-  checkOptions,
+  checkFactoryOptions,
   invalid,
   isOneOf,
   type StoreOptions,
@@ -74,7 +74,7 @@ export function parseOptions<M>(options: SqliteOptions<M>): {
   tablePrefix: string;
   storeOptions: StoreOptions<M>;
 } {
-  checkOptions("createSqliteStores", options, optionChecks);
+  checkFactoryOptions("createSqliteStores", options, optionChecks);
   const { url, client, tablePrefix = "scrollback_", synchronous, ...storeOptions } = options ?? {};
   return { source: sourceOf(url, client, synchronous), tablePrefix, storeOptions };
 }

@@ -19,6 +19,11 @@ describe("options", () => {
     ["a URL without a path", { url: "sqlite:" }, /url must be like/],
     ["a URL with a host", { url: "sqlite://chats.db" }, /not a host/],
     ["a URL with parameters", { url: "sqlite:chats.db?mode=ro" }, /takes no parameters/],
+    [
+      "a URL with an option",
+      { url: "sqlite:chats.db?tablePrefix=chat_" },
+      /must not contain the option tablePrefix; pass tablePrefix to createSqliteStores beside url/,
+    ],
     ["a value that is not a URL", { url: 7 }, /url must be like/],
     [
       "a value that is not a client",
