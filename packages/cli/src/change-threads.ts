@@ -7,7 +7,7 @@ import { countOf } from "./figures.ts";
 import { openBackend } from "./open-backend.ts";
 import { shownUrl } from "./redact.ts";
 import { selectWork } from "./select-work.ts";
-import { isByIdAlone, isSelective, type SelectionOptions } from "./selection.ts";
+import { isByIdAlone, isSelective, missing, type SelectionOptions } from "./selection.ts";
 import { printableId } from "./terminal-text.ts";
 import { type ThreadOutcome, type WorkItem, workThrough } from "./thread-work.ts";
 
@@ -61,24 +61,32 @@ export async function changeThreads(
     );
   }
   await using stores = await openBackend(context, url);
-  const missing = new Set<string>();
-  const threads = await selectWork(context, stores, options, (threadId) => missing.add(threadId));
+  const unknown = new Set<string>();
+  const threads = await selectWork(context, stores, options, (threadId) => unknown.add(threadId));
+  const { changeExpired } = change;
+  const expired = changeExpired && !dryRun && isByIdAlone(options) ? [...unknown] : [];
+  if (expired.length === 0) for (const threadId of unknown) missing(context, threadId);
   if (dryRun) {
     for (const { threadId } of threads)
       await (json ? output.json({ threadId }) : output.line(printableId(threadId)));
     output.note(`${countOf(threads.length, "thread")}; nothing was changed`);
     return;
   }
-  const { changeExpired } = change;
-  const expired = changeExpired && isByIdAlone(options) ? [...missing] : [];
-  const count = threads.length + expired.length;
-  if (count > 0 && !yes) {
-    await context.confirm(change.question(`${countOf(count, "thread")} of ${shownUrl(context.url(url))}`));
+  const changed = [
+    ...(threads.length > 0 ? [countOf(threads.length, "thread")] : []),
+    ...(expired.length > 0 ? [`any remains of ${countOf(expired.length, "unknown thread")}`] : []),
+  ];
+  if (changed.length > 0 && !yes) {
+    await context.confirm(change.question(`${changed.join(" and ")} of ${shownUrl(context.url(url))}`));
   }
-  if (changeExpired && expired.length > 0) {
-    await pMap(expired, (threadId) => changeExpired(stores, threadId, context.signal), { concurrency });
-    output.note(`deleted what expiry may have left of ${countOf(expired.length, "thread")}`);
+  if (changeExpired) {
+    const removeRemains = async (threadId: string) => {
+      await changeExpired(stores, threadId, context.signal);
+      missing(context, threadId, "; if it has expired, its remains are now deleted");
+    };
+    await pMap(expired, removeRemains, { concurrency });
   }
+  if (threads.length === 0 && unknown.size > 0 && !json) return;
   const isNamed = options.id !== undefined || options.idsFrom !== undefined;
   const { label, resume } = change;
   const report = json ? "json" : "text";

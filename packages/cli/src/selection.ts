@@ -84,13 +84,13 @@ export function isSelected(
  * The selected threads, each once, in no particular order. Counts unreadable records, and reports them to the user at the end.
  * Remembers the ids until then: about 100 MB for 1,000,000.
  *
- * @param onMissing is called for each named thread that does not exist. The user gets a message too.
+ * @param onMissing is called for each named thread that does not exist. Default: {@link missing}.
  */
 export async function* selectThreads(
   context: CommandContext,
   stores: StoreFactory<unknown>,
   options: SelectionOptions,
-  onMissing: (threadId: string) => void = () => undefined,
+  onMissing: (threadId: string) => void = (threadId) => missing(context, threadId),
 ): AsyncGenerator<ThreadInfo, void, undefined> {
   const now = Date.now();
   const seen = new Set<string>();
@@ -128,10 +128,7 @@ async function* candidates(
       if (!threadId.startsWith(prefix)) continue;
       const thread = await skippingCorruptRecords(note, () => lookUp(stores, threadId, signal));
       if (thread) yield [thread];
-      else {
-        missing(context, threadId);
-        onMissing(threadId);
-      }
+      else onMissing(threadId);
     }
     return;
   }
@@ -146,10 +143,10 @@ async function* candidates(
   }
 }
 
-/** Reports a named thread that does not exist to the user. */
-export function missing(context: CommandContext, threadId: string): void {
+/** Reports a named thread that does not exist to the user, with what was done. */
+export function missing(context: CommandContext, threadId: string, done = ""): void {
   // A URL instead of an id is a mistake.
-  context.output.note(`not found: ${printableId(context.redact(threadId))}`);
+  context.output.note(`not found: ${printableId(context.redact(threadId))}${done}`);
   context.fail(exitCodes.notFound);
 }
 

@@ -106,12 +106,38 @@ test("rm does not delete without a terminal or --yes", async () => {
   expect(await idsIn(folder)).toHaveLength(3);
 });
 
+const remainsDeleted = "; if it has expired, its remains are now deleted\n";
+
+test("rm and expire say of an unknown thread only that it was not found", async () => {
+  using folder = new Folder();
+  await fill(folder);
+  expect(await run(["rm", folder.url(), "none", "--yes"])).toEqual({
+    code: 3,
+    stdout: "",
+    stderr: `not found: none${remainsDeleted}`,
+  });
+  const notFound = { code: 3, stdout: "", stderr: "not found: none\n" };
+  expect(await run(["rm", folder.url(), "none", "--yes", "--older-than", "1d"])).toEqual(notFound);
+  expect(await run(["expire", folder.url(), "none", "--yes", "--never"])).toEqual(notFound);
+  const { stdout } = await run(["rm", folder.url(), "none", "--yes", "--json"]);
+  expect(jsonLines(stdout)).toMatchObject([{ summary: { selected: 0, done: 0 } }]);
+  expect(await idsIn(folder)).toHaveLength(3);
+});
+
+test("rm asks for unknown threads too, because it deletes what expiry may have left of them", async () => {
+  using folder = new Folder();
+  await fill(folder);
+  const ask = async (...ids: string[]) =>
+    (await run(["rm", folder.url(), ...ids], { isTerminal: true, input: "n\n" })).stderr;
+  expect(await ask("none")).toContain(`Delete any remains of 1 unknown thread of ${folder.url()} for good?`);
+  expect(await ask("none", "old-1")).toContain("Delete 1 thread and any remains of 1 unknown thread of");
+});
+
 test("rm names missing threads, and deletes the others", async () => {
   using folder = new Folder();
   await fill(folder);
   const { code, stderr } = await run(["rm", folder.url(), "--yes", "none", "old-1"]);
-  const deleted = "deleted what expiry may have left of 1 thread\n";
-  expect({ code, stderr }).toEqual({ code: 3, stderr: `not found: none\n${deleted}` });
+  expect({ code, stderr }).toEqual({ code: 3, stderr: `not found: none${remainsDeleted}` });
   expect(await idsIn(folder)).toEqual(["new-1", "old-2"]);
 });
 
@@ -130,7 +156,8 @@ test("rm by id erases the remains of an expired thread once confirmed", async ()
   expect(left()).toBe(true);
   expect(await run(["rm", folder.url(), "gone", "gone", "--yes"])).toMatchObject({
     code: 3,
-    stderr: expect.stringMatching(/^not found: gone\n.*\ndeleted what expiry may have left of 1 thread\n$/),
+    stdout: "",
+    stderr: `not found: gone${remainsDeleted}`,
   });
   expect(left()).toBe(false);
 });

@@ -44,6 +44,16 @@ test.each([
   expect({ code, stderr, ids: listed.sort() }).toEqual({ code: 0, stderr: "", ids });
 });
 
+test("ls of no threads says so, unless its output is JSON", async () => {
+  using folder = new Folder();
+  await run(["setup", folder.url()]);
+  expect(await run(["ls", folder.url()])).toEqual({ code: 0, stdout: "", stderr: "no threads\n" });
+  await fill(folder);
+  const none = ["ls", folder.url(), "--prefix", "x"];
+  expect(await run(none)).toEqual({ code: 0, stdout: "", stderr: "no threads\n" });
+  expect(await run([...none, "--json"])).toEqual({ code: 0, stdout: "", stderr: "" });
+});
+
 test("ls --json prints a thread as the API returns it", async () => {
   using folder = new Folder();
   await fill(folder);

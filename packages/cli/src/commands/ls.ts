@@ -5,7 +5,7 @@ import { shownCount, shownSize, shownTime } from "../figures.ts";
 import { encodeValue } from "../formats/entry.ts";
 import { openBackend } from "../open-backend.ts";
 import { parsePositive } from "../option-values.ts";
-import { addSelection, type SelectionOptions, selectThreads } from "../selection.ts";
+import { addSelection, missing, type SelectionOptions, selectThreads } from "../selection.ts";
 import { type Column, formatHeadings, formatRows } from "../table.ts";
 import { printableId } from "../terminal-text.ts";
 import { unfinishedCopy } from "../thread-work.ts";
@@ -46,7 +46,12 @@ async function list(context: CommandContext, url: string, options: ListOptions):
   };
   let count = 0;
   const unfinished: string[] = [];
-  for await (const thread of selectThreads(context, stores, options)) {
+  let isMissing = false;
+  const onMissing = (threadId: string) => {
+    isMissing = true;
+    missing(context, threadId);
+  };
+  for await (const thread of selectThreads(context, stores, options, onMissing)) {
     if (json) await output.json(jsonOf(thread));
     else {
       if (count === 0) await output.line(output.bold(formatHeadings(columns)));
@@ -58,6 +63,7 @@ async function list(context: CommandContext, url: string, options: ListOptions):
     if (count >= limit) break;
   }
   await flush();
+  if (count === 0 && !json && !isMissing) output.note("no threads");
   for (const threadId of unfinished)
     output.note(`${unfinishedCopy.outcome}: ${printableId(threadId)}: ${unfinishedCopy.problems?.[0]}`);
 }
