@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { createInterface } from "node:readline/promises";
+import type { OpenOptions } from "@scrollback/store-core";
 import { type Environment, secretsOf, urlOf } from "./environment.ts";
 import { CommandError, exitCodes, worse } from "./exit-codes.ts";
 import { Output, type OutputStream } from "./output.ts";
@@ -15,6 +16,11 @@ export interface CliOptions {
   readonly stderr: OutputStream;
   /** Aborting stops the command and leaves all data consistent. */
   readonly signal: AbortSignal;
+  /**
+   * Adapters by URL scheme, as `openStores` takes them: for names other than the default ones (`tableName`, `keyPrefix`, …), and
+   * for adapters of others. Default: none.
+   */
+  readonly adapters?: NonNullable<OpenOptions<unknown>["adapters"]>;
 }
 
 /** Shared by all commands: the streams, the environment, the signal, and the exit code so far. */
@@ -22,13 +28,15 @@ export class CommandContext {
   readonly env: Environment;
   readonly output: Output;
   readonly signal: AbortSignal;
+  readonly adapters: NonNullable<CliOptions["adapters"]>;
   readonly #stdin: CliOptions["stdin"];
   readonly #args: readonly string[];
   #exitCode: number = exitCodes.done;
 
-  constructor({ args, env, stdin, stdout, stderr, signal }: CliOptions) {
+  constructor({ args, env, stdin, stdout, stderr, signal, adapters = {} }: CliOptions) {
     this.env = env;
     this.signal = signal;
+    this.adapters = adapters;
     this.output = new Output(stdout, stderr);
     this.#stdin = stdin;
     this.#args = args;

@@ -50,6 +50,7 @@ export async function openBackend(
   return await openStores<unknown>(url, {
     traits: anyMessageTraits,
     onCorruptRecord,
+    adapters: context.adapters,
     ...(codec && { codec }),
   });
 }

@@ -14,8 +14,9 @@ import { printableText } from "./terminal-text.ts";
 import { version } from "./version.ts";
 
 const epilogue = `
-A URL is one of memory:, sqlite:chats.db, redis://…, rediss://…, mongodb://…, dynamodb://…, postgres://…,
-or env:NAME for the value of an environment variable, which keeps passwords off the command line.
+A URL is one of sqlite:chats.db, redis://…, rediss://…, mongodb://…, mongodb+srv://…, dynamodb://table, postgres://…,
+postgresql://…, memory: (an empty store that ends with the command), or env:NAME for the value of an environment
+variable, which keeps passwords off the command line. Tables, collections and keys have their default names.
 
 Environment:
   SCROLLBACK_CODEC   json (the default), gzip, aes-gcm or aes-gcm+gzip

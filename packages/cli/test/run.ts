@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable, Writable } from "node:stream";
 import { createSqliteStores, type SqliteOptions } from "@scrollback/store-sqlite";
-import { type Environment, runCli } from "../src/index.ts";
+import { type CliOptions, type Environment, runCli } from "../src/index.ts";
 
 /** The result of a run of the CLI. */
 export interface CliResult {
@@ -21,6 +21,7 @@ export interface RunOptions {
   /** Standard input is not a terminal, even if the others are. */
   readonly isPiped?: boolean;
   readonly signal?: AbortSignal;
+  readonly adapters?: NonNullable<CliOptions["adapters"]>;
   /** Called when a result was written. */
   readonly onResult?: () => void;
 }
@@ -54,12 +55,13 @@ export async function run(args: readonly string[], options: RunOptions = {}): Pr
     isTerminal = false,
     isPiped = false,
     signal = new AbortController().signal,
+    adapters = {},
   } = options;
   const stdout = new Collector(isTerminal, options.onResult);
   const stderr = new Collector(isTerminal);
   const source = Readable.from(typeof input === "string" ? [input] : (input ?? []));
   const stdin = Object.assign(source, { isTTY: isTerminal && !isPiped });
-  const code = await runCli({ args, env, stdin, stdout, stderr, signal });
+  const code = await runCli({ args, env, stdin, stdout, stderr, signal, adapters });
   return { code, stdout: stdout.text, stderr: stderr.text };
 }
 

@@ -1,9 +1,10 @@
 import { once } from "node:events";
-import { readdirSync, symlinkSync } from "node:fs";
-import { basename } from "node:path";
+import { readdirSync, readFileSync, symlinkSync } from "node:fs";
+import { basename, join } from "node:path";
 import { PassThrough } from "node:stream";
+import { createSqliteStores } from "@scrollback/store-sqlite";
 import { expect, test } from "vitest";
-import { runCli } from "../src/index.ts";
+import { type CliOptions, runCli } from "../src/index.ts";
 import { Folder, run } from "./run.ts";
 
 test.each([
@@ -28,6 +29,45 @@ test.each([
   const { code, stdout, stderr } = await run(args);
   expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
   expect(stderr).toContain(message);
+});
+
+test("the help and the manual name every scheme that a URL can begin with", async () => {
+  const { stderr } = await run(["ls", "ftp://host"]);
+  const schemes = [...stderr.matchAll(/[a-z+]+:(?=,|$)/gm)].map(([scheme]) => scheme);
+  expect(schemes).toContain("mongodb+srv:");
+  const { stdout: help } = await run(["--help"]);
+  const manual = readFileSync(join(import.meta.dirname, "../../../docs/reference/cli.md"), "utf8");
+  for (const scheme of schemes) {
+    expect(help.split(/\s/).some((word) => word.startsWith(scheme))).toBe(true);
+    expect(manual).toContain(`\`${scheme}`);
+  }
+});
+
+test("a program's adapters open their schemes, with names other than the default ones", async () => {
+  using folder = new Folder();
+  const adapters: CliOptions["adapters"] = {
+    sqlite: (options) => createSqliteStores({ ...options, tablePrefix: "chats_" }),
+  };
+  await using stores = folder.stores("chats", { tablePrefix: "chats_" });
+  await stores.open("a").addMessages([{ role: "user", content: "hello" }]);
+  const { code, stdout } = await run(["ls", folder.url(), "--json"], { adapters });
+  expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('"threadId":"a"') });
+  expect(await run(["ls", folder.url()])).toMatchObject({ stdout: "", stderr: "no threads\n" });
+});
+
+test("a scheme of its own reaches other tables of the same database, also as the source of a copy", async () => {
+  using folder = new Folder();
+  const adapters: CliOptions["adapters"] = {
+    old: ({ url, ...options }) =>
+      createSqliteStores({ ...options, url: url.replace("old:", "sqlite:"), tablePrefix: "old_" }),
+  };
+  await using old = folder.stores("chats", { tablePrefix: "old_" });
+  await old.open("a").addMessages([{ role: "user", content: "hello" }]);
+  const url = folder.url();
+  const { code } = await run(["copy", url.replace("sqlite:", "old:"), url, "--verify"], { adapters });
+  expect(code).toBe(0);
+  await using stores = folder.stores();
+  expect(await stores.open("a").listMessages()).toHaveLength(1);
 });
 
 test.each([
