@@ -14,7 +14,6 @@ const slow = retryable("the server did not finish in time");
 const unconfirmed = retryable("too few members confirmed the write in time");
 const moving = retryable("the shards are being rearranged");
 const overloaded = retryable("the server is overloaded and rejects requests temporarily");
-const exhausted = retryable("all connections of the client are busy; raise maxPoolSize");
 const again = retryable("the server cannot process the request at the moment; see cause");
 
 const login = permanent(
@@ -101,7 +100,6 @@ const connectionErrors: ReadonlySet<string> = new Set([
 
 /** The driver's other errors by name. */
 const errorsByName: Readonly<Record<string, ErrorClassification>> = {
-  MongoWaitQueueTimeoutError: exhausted,
   MongoCompatibilityError: tooOld,
 };
 
@@ -139,6 +137,7 @@ export function classifyError(
   const answer = typeof code === "number" ? errorsByCode[code] : undefined;
   if (answer) return answer;
   if (connectionErrors.has(name)) return lost();
+  if (name === "MongoWaitQueueTimeoutError") return noConnectionFree(propertyOf(error, "address") ?? servers);
   return errorsByName[name] ?? (isRetryable(error) ? again : undefined);
 }
 
@@ -151,6 +150,13 @@ function connectionFailures(error: Error, servers: string | undefined): Connecti
     server: String(server),
     error: Reflect.get(Object(description), "error") ?? error,
   }));
+}
+
+/** A server that no longer replies keeps all connections busy, so the cause cannot be told from too small a pool. */
+function noConnectionFree(server: unknown = "the server"): ErrorClassification {
+  return retryable(
+    `no connection to ${server} became free in time (timeout): the server does not reply, or maxPoolSize of the client is too small`,
+  );
 }
 
 /** Whether the server's labels allow a retry of the same request, independent of its code. */

@@ -126,6 +126,16 @@ describe("the classification of the driver's own errors", () => {
     });
   });
 
+  test.each([
+    ["the driver's error", named("MongoWaitQueueTimeoutError", { address: "db2:27017" }), "db2:27017"],
+    ["the options", named("MongoWaitQueueTimeoutError"), "db1:27017, db2:27017"],
+  ])("no free connection: names the server of %s and both possible causes", (_, error, servers) => {
+    expect(classifyError(error, true, "db1:27017, db2:27017")).toEqual({
+      ...retryable,
+      message: `mongodb: no connection to ${servers} became free in time (timeout): the server does not reply, or maxPoolSize of the client is too small`,
+    });
+  });
+
   test("an outdated server is UNSUPPORTED", () => {
     expect(classifyError(new MongoCompatibilityError("x"), true)).toMatchObject({ code: "UNSUPPORTED" });
   });
