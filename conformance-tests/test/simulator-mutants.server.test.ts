@@ -1,7 +1,7 @@
-import { fork } from "node:child_process";
 import { describe, expect, test } from "vitest";
 import { DirectedRun } from "../src/simulator/directed-run.ts";
 import { type FailedRun, runSimulation } from "../src/simulator/index.ts";
+import { runMutated } from "./fixtures/source-mutants/run-mutated.ts";
 import { deletionMutants } from "./simulator-mutants/deletion-mutants.ts";
 import { directedMutants } from "./simulator-mutants/directed-mutants.ts";
 import type { Mutant } from "./simulator-mutants/mutant.ts";
@@ -42,20 +42,10 @@ test("each rule is switched off once, and each scene belongs to a rule", () => {
   expect(inScenes.map(({ rule }) => rule).sort()).toEqual(Object.keys(scenes).sort());
 });
 
-/** Runs the changed driver in a separate process, which loads its modules from their source. */
 async function simulateMutant({ rule, changes, catcher }: Mutant): Promise<Found | undefined> {
   const run =
     catcher === "its scene"
       ? { MUTANT_SCENE: rule }
       : { MUTANT_PROFILE: catcher[0], MUTANT_SEED: String(catcher[1]), MUTANT_STEPS: String(STEPS) };
-  const child = fork(new URL("simulator-mutants/worker.ts", import.meta.url), {
-    execArgv: ["--import", new URL("simulator-mutants/mutated-source.ts", import.meta.url).href],
-    env: { ...process.env, MUTANT_CHANGES: JSON.stringify(changes), ...run },
-    stdio: ["ignore", "inherit", "inherit", "ipc"],
-  });
-  return await new Promise((resolve, reject) => {
-    child.once("message", ({ found }: { found?: Found }) => resolve(found));
-    child.once("error", reject);
-    child.once("close", (code) => reject(new Error(`the process ended with exit code ${code}`)));
-  });
+  return await runMutated(new URL("simulator-mutants/worker.ts", import.meta.url), changes, run);
 }

@@ -12,7 +12,7 @@ export type {
   Written,
 } from "./directory/marked-options.ts";
 export type { Direction, Key, Position } from "./directory/position.ts";
-export type { LeafRef, RetiredLeaf, Root, Snapshot } from "./directory/tree.ts";
+export type { LeafRef, Root, Snapshot, UnusedLeaf } from "./directory/tree.ts";
 export {
   type RefuseCreation,
   type Verified,

@@ -1,7 +1,17 @@
-import { createMemoryStores } from "@scrollback/store-core";
+import { createMemoryStores, createStores, type StoreFactory } from "@scrollback/store-core";
 import { describe, expect, test } from "vitest";
+import { WatchedDriver } from "../../../conformance-tests/test/fixtures/watched-driver.ts";
+import { storedLeaves } from "../src/directory/tree.ts";
 import { MarkedDirectories } from "../src/index.ts";
 import { directory, leafThread, SECRET, setUp, sizes } from "./marked-scene.ts";
+
+/** The content of all threads with a prefix. */
+async function contents(stores: StoreFactory, prefix: string): Promise<Map<string, string>> {
+  const found = new Map<string, string>();
+  for await (const { threadId } of stores.iterateThreads({ prefix }))
+    found.set(threadId, JSON.stringify(await stores.open(threadId).read()));
+  return found;
+}
 
 describe("a list", () => {
   test("shows each write at once, from any process and independent of its note", async () => {
@@ -96,23 +106,30 @@ describe("remove and purge", () => {
     await write("victim", 7.5, SECRET);
     await directories.flush();
     await directories.compact(directory);
-    // An unused leaf contains it too.
     await write("victim", 3.5, SECRET);
     for (let n = 0; n < 8; n++) await write(`m${n}`, n + 0.1);
     await directories.flush();
+    // A process dies before it has replaced the root. Its leaves contain the member too.
+    const dying = new WatchedDriver(driver);
+    dying.writesLeft = 4;
+    const other = new MarkedDirectories<string>({ stores: createStores(dying), leafThread }, { sizes });
+    await Promise.race([other.compact(directory), dying.death]);
+    const leaves = [...(await contents(stores, leafThread(""))).values()];
+    expect(leaves.filter((content) => content.includes(SECRET))).toHaveLength(2);
     await directories.compact(directory);
     await write("victim", 12.5, SECRET);
     expect(await list()).toContain(SECRET);
-    const { root: before } = await directories.read(directory);
-    expect(before.retired.length).toBeGreaterThan(0);
     await remove("victim");
     await directories.flush();
     expect(await list()).toHaveLength(20);
-    for (const leaf of [...before.leaves, ...before.retired]) {
-      if ("entries" in leaf) continue;
-      const page = await stores.open(leafThread(leaf.id)).read();
-      expect(JSON.stringify(page)).not.toContain(SECRET);
-    }
+    const { root } = await directories.read(directory);
+    const stored = await contents(stores, leafThread(""));
+    expect([...stored.keys()].sort()).toEqual(
+      storedLeaves(root.leaves)
+        .map(({ id }) => leafThread(id))
+        .sort(),
+    );
+    expect([...stored.values()].join()).not.toContain(SECRET);
     expect(JSON.stringify(await stores.open(directory).read())).not.toMatch(/victim|nobody/);
     expect(driver.requests.some((request) => request === "delete leaf")).toBe(true);
     // All members are still at their positions.
@@ -181,6 +198,66 @@ describe("remove and purge", () => {
     expect(await directories.removeDirectory(directory)).toBe(true);
     expect((await stores.open(directory).read()).revision).toBeNull();
   });
+});
+
+describe("a directory that is removed and created again during a compaction", () => {
+  /** Two processes, of which the slow one does something else before its next commit. */
+  async function racing(meanwhile: (scene: Scene) => Promise<void>) {
+    const scene = setUp({ sizes });
+    const slow = new WatchedDriver(scene.driver);
+    const other = new MarkedDirectories<string>({ stores: createStores(slow), leafThread }, { sizes });
+    const { heads, remove, directories } = scene;
+    const start = () => {
+      slow.beforeCommit = async () => {
+        for (const key of [...heads.keys()]) await remove(key);
+        await directories.flush();
+        expect(await directories.removeDirectory(directory)).toBe(true);
+        await meanwhile(scene);
+      };
+    };
+    return { ...scene, other, start };
+  }
+  type Scene = ReturnType<typeof setUp>;
+  const write = async ({ directories, write }: Scene, keys: string) => {
+    for (const [order, key] of [...keys].entries()) await write(key, order);
+    await directories.flush();
+  };
+
+  test("has only the new members, if it had no leaves before", async () => {
+    const scene = await racing((scene) => write(scene, "c"));
+    await write(scene, "ab");
+    await write(scene, "ab");
+    scene.start();
+    await scene.other.compact(directory);
+    expect(await scene.list()).toEqual(["c"]);
+  });
+
+  test("has only the new members, if it was compacted as often as before", async () => {
+    const compacted = async (scene: Scene, keys: string) => {
+      await write(scene, keys);
+      await write(scene, keys);
+      await scene.directories.compact(directory);
+      expect(await scene.directories.read(directory)).toMatchObject({ notes: [], root: { compactions: 1 } });
+    };
+    const scene = await racing((scene) => compacted(scene, "cd"));
+    await compacted(scene, "ab");
+    scene.start();
+    await scene.other.purge(directory, { key: ["a"], incarnation: "i", order: 0 });
+    expect(await scene.list()).toEqual(["d", "c"]);
+  });
+});
+
+test("a directory of expired members is removed with their leaves", async () => {
+  const { stores, directories } = setUp({ sizes });
+  for (let n = 0; n < 20; n++) {
+    const written = { order: n, version: 1, value: "", expiresAt: Date.now() - 60_000 };
+    await directories.write(directory, { key: [`m${n}`], incarnation: "i" }, async () => written);
+  }
+  await directories.flush();
+  await directories.compact(directory);
+  expect((await contents(stores, leafThread(""))).size).toBeGreaterThan(0);
+  expect(await directories.removeDirectory(directory)).toBe(true);
+  expect((await contents(stores, "")).size).toBe(0);
 });
 
 test("members without a thread are noted, moved and purged", async () => {

@@ -1,25 +1,11 @@
 import { expect, test } from "vitest";
-import { type MarkSemantics, soundSemantics } from "../src/directory/marked-notes.ts";
-import { World } from "./model/world.ts";
+import { runMutated } from "../../../conformance-tests/test/fixtures/source-mutants/run-mutated.ts";
+import type { MarkSemantics } from "../src/directory/marked-notes.ts";
+import { firstProblem } from "./model/worlds.ts";
 
 const WORLDS = Number(process.env.SCROLLBACK_WORLDS ?? 60);
-const CALLS = 60;
 /** Far above the time that a busy machine needs. */
 const TIMEOUT_MS = 600_000;
-
-/** Runs worlds until one reports a problem. */
-async function firstProblem(worlds: number, suspends: boolean, semantics: Partial<MarkSemantics> = {}) {
-  const counts = { lists: 0, deaths: 0, compactions: 0, leaves: 0, purges: 0, expiries: 0, commits: 0 };
-  for (let seed = 1; seed <= worlds; seed++) {
-    const internals = { semantics: { ...soundSemantics, ...semantics } };
-    const world = new World({ seed, suspends, internals });
-    await world.run(CALLS);
-    for (const name of Object.keys(counts) as (keyof typeof counts)[]) counts[name] += world.counts[name];
-    const [problem] = world.problems;
-    if (problem !== undefined) return { seed, problem, counts };
-  }
-  return { seed: undefined, problem: undefined, counts };
-}
 
 test(
   "no list has a stale, missing, doubled or removed entry, with processes that die at any moment",
@@ -50,6 +36,77 @@ test.each<[string, Partial<MarkSemantics>]>([
   async (_name, semantics) => {
     const { problem } = await firstProblem(WORLDS, false, semantics);
     expect(problem).toBeDefined();
+  },
+  TIMEOUT_MS,
+);
+
+test.each<[string, { suspends: boolean; file: string; inside: string; from: string; to: string }]>([
+  [
+    "does not announce its leaves",
+    {
+      suspends: false,
+      file: "compact",
+      inside: "#announce",
+      from: "...added.map(({ id }) => ({ id, compaction }))",
+      to: "",
+    },
+  ],
+  [
+    "keeps its leaves after it has lost a race",
+    {
+      suspends: true,
+      file: "compact",
+      inside: "#replace",
+      from: "await this.#tree.deleteLeaves([...own]);",
+      to: "",
+    },
+  ],
+  [
+    "forgets the leaves that it replaced",
+    {
+      suspends: false,
+      file: "compact",
+      inside: "#replace",
+      from: "...replaced.map((id) => ({ id, compaction: compactions })),",
+      to: "",
+    },
+  ],
+  [
+    "forgets the leaves that others announced",
+    {
+      suspends: false,
+      file: "compact",
+      inside: "#replace",
+      from: "...stillAnnounced(found.root).filter(({ id }) => !own.has(id)),",
+      to: "",
+    },
+  ],
+  [
+    "replaces a root that has changed",
+    {
+      suspends: false,
+      file: "compact",
+      inside: "#isContinued",
+      from: "return text(from) === text(now);",
+      to: "return true;",
+    },
+  ],
+  [
+    "deletes the leaves of running compactions",
+    {
+      suspends: false,
+      file: "tree",
+      inside: "deletable",
+      from: "compaction <= compactions",
+      to: "true",
+    },
+  ],
+])(
+  "a compaction that %s is detected",
+  async (_name, { suspends, file, ...change }) => {
+    const changes = [{ file: `collections/src/directory/${file}.ts`, ...change }];
+    const env = { MUTANT_WORLDS: String(WORLDS * 10), MUTANT_SUSPENDS: suspends ? "yes" : "" };
+    expect(await runMutated<string>(new URL("model/worker.ts", import.meta.url), changes, env)).toBeDefined();
   },
   TIMEOUT_MS,
 );

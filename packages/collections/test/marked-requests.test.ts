@@ -76,4 +76,28 @@ describe("requests", () => {
     await directories.page(directory, { limit: 8, read });
     expect(driver.take().length).toBeLessThanOrEqual(3);
   });
+
+  test("a compaction and a purge announce a leaf before they write it, and delete the one that it replaces", async () => {
+    const { driver, directories, write, remove } = setUp({ sizes });
+    for (let n = 0; n < 20; n++) await write(`m${String(n).padStart(2, "0")}`, n);
+    await directories.flush();
+    await directories.compact(directory);
+    for (const key of ["m03", "m04"]) for (let n = 0; n < 2; n++) await write(key, 3 + n / 10);
+    await directories.flush();
+    driver.take();
+    await directories.compact(directory);
+    expect(driver.take()).toEqual([
+      "read d",
+      "read leaf",
+      ...["commit d", "commit leaf", "commit d"],
+      "delete leaf",
+    ]);
+    await remove("m05");
+    expect(driver.take()).toEqual([
+      "commit d",
+      ...["read d", "read leaf", "delete leaf"],
+      ...["commit d", "commit leaf", "commit d"],
+      "delete leaf",
+    ]);
+  });
 });

@@ -87,7 +87,7 @@ test("a slow compaction does not overwrite a faster one", async () => {
   });
 });
 
-test("a list restarts if a leaf is overwritten during it", async () => {
+test("a list restarts if a leaf is replaced during it", async () => {
   const driver = new MemoryDriver();
   const stores = createStores(driver);
   await withoutSorting(async () => {
@@ -100,7 +100,6 @@ test("a list restarts if a leaf is overwritten during it", async () => {
       order: "asc",
     });
     await slow.reached;
-    // The first round writes new leaves. The second round overwrites the retired leaves, for other ranges.
     let now = 0;
     const sessions = new SessionService({ stores, now: () => now });
     for (let n = 300; n < 600; n++) {

@@ -122,7 +122,7 @@ test("the number of leaves stays small with any moves", async () => {
   await expectOrder(stores, times);
   const { root, notes } = await readDirectory(stores, ofApp);
   expect(root.leaves.reduce((sum, { count }) => sum + count, 0)).toBeLessThanOrEqual(600);
-  expect(root.leaves.length + root.retired.length).toBeLessThan(20);
+  expect(root.leaves.length + root.unused.length).toBeLessThan(20);
   expect(notes.length).toBeLessThan(128);
 });
 

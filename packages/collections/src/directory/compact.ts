@@ -1,31 +1,50 @@
 import { randomBytes } from "node:crypto";
-import { type ChatMessage, type Revision, StoreError } from "@scrollback/store-core";
+import { type Revision, StoreError } from "@scrollback/store-core";
 import { envelope } from "../envelope.ts";
 import { FORMAT_VERSION } from "../format.ts";
 import { type DirectoryKind, type Incarnate, incarnationText, type Sorting } from "./directory-kind.ts";
 import { type CompactionSizes, defaultSizes, MAX_INLINE_BYTES } from "./leaf-sizes.ts";
 import { compareNewest } from "./position.ts";
 import {
+  deletable,
   type InlineLeaf,
   indexOfLeaf,
-  type LeafContent,
+  type LeafRange,
   type LeafRef,
   OutdatedError,
-  type RetiredLeaf,
   type Root,
   type Snapshot,
-  type StoredLeaf,
   storedLeaves,
   type Tree,
+  type UnusedLeaf,
 } from "./tree.ts";
 
 const MAX_ATTEMPTS = 20;
 
-/** Sorts the notes of directories into their leaves. */
+/** Reads the entries of a leaf. */
+export type ReadLeaf<E> = (leaf: LeafRef) => Promise<E[]>;
+
+/** The next leaves of a directory. */
+interface Plan<E> {
+  readonly leaves: readonly LeafRef[];
+  /** The leaves to write. */
+  readonly added: readonly { readonly id: string; readonly entries: readonly E[] }[];
+  /** The ids of the leaves that are no longer part of the directory. */
+  readonly replaced: readonly string[];
+}
+
+/**
+ * Sorts the notes of directories into their leaves. Four rules leave no thread of a leaf behind, whichever process dies:
+ *
+ * - A leaf's thread is written once, under an id that is never used again.
+ * - The root has the id, with the number of the compaction, before the thread is written.
+ * - A leaf becomes part of the directory only by the commit that increases the root's number to the number of its compaction.
+ * - A root loses the id of an unused leaf only after the number was reached and the thread was deleted. So a process that is
+ *   late writes a thread of its own, which it deletes when its commit fails.
+ */
 export class Compactor<N, E extends Incarnate> {
   readonly #tree: Tree<N, E>;
   readonly #kind: DirectoryKind<N, E>;
-
   readonly #sizes: CompactionSizes;
 
   constructor(tree: Tree<N, E>, kind: DirectoryKind<N, E>, sizes: CompactionSizes = defaultSizes) {
@@ -34,65 +53,109 @@ export class Compactor<N, E extends Incarnate> {
     this.#sizes = sizes;
   }
 
-  /**
-   * Sorts a directory's notes into its leaves if there are enough notes. Leaves are written first, as new threads or over
-   * retired ones. The commit that removes the notes also adds the leaves to the directory. A compaction that loses the race
-   * for that commit changes nothing.
-   */
+  /** Sorts a directory's notes into its leaves if there are enough notes. A compaction that loses a race changes nothing. */
   async compact(threadId: string): Promise<void> {
-    const snapshot = await this.#tree.read(threadId);
-    if (snapshot.notes.length < this.#sizes.enoughNotes) return;
     try {
-      const sorting = this.#kind.sort(snapshot.notes);
-      await this.commitRoot(threadId, snapshot, await this.rebuild(snapshot, sorting), sorting.carried);
+      await this.rewrite(threadId, ({ notes }) =>
+        notes.length < this.#sizes.enoughNotes ? undefined : this.#kind.sort(notes),
+      );
     } catch (error) {
-      // Another compaction is running.
-      if (!(error instanceof OutdatedError) && !StoreError.is(error, "CONFLICT")) throw error;
+      if (!isRaced(error)) throw error;
     }
   }
 
-  /** Writes the leaves that the notes change, and retires the leaves that they replace. */
-  async rebuild(
-    { root }: Snapshot<N>,
+  /**
+   * Changes a directory's leaves and drops its notes in one commit, then deletes the leaves that it replaced. `sort` is called
+   * again if the directory has changed; it returns undefined if there is nothing to do.
+   *
+   * @throws OutdatedError, or StoreError `CONFLICT`, if another process rewrote the directory first. Then nothing has changed.
+   */
+  async rewrite(
+    threadId: string,
+    sort: (
+      snapshot: Snapshot<N>,
+      readLeaf: ReadLeaf<E>,
+    ) => Sorting<E> | undefined | Promise<Sorting<E> | undefined>,
+  ): Promise<void> {
+    const reads = new Map<string, Promise<E[]>>();
+    const readLeaf: ReadLeaf<E> = (leaf) => {
+      if (!("id" in leaf)) return this.#tree.readLeaf(leaf);
+      const read = reads.get(leaf.id) ?? this.#tree.readLeaf(leaf);
+      reads.set(leaf.id, read);
+      return read;
+    };
+    for (let attempt = 1; ; attempt++) {
+      const snapshot = await this.#tree.read(threadId);
+      const sorting = await sort(snapshot, readLeaf);
+      await this.#tree.deleteLeaves(deletable(snapshot.root));
+      if (!sorting) return;
+      const plan = await this.#plan(snapshot.root, sorting, readLeaf);
+      try {
+        const announced = await this.#announce(threadId, snapshot, plan);
+        return await this.#replace(threadId, announced, plan, sorting.carried);
+      } catch (error) {
+        // Only a note was added.
+        if (!StoreError.is(error, "CONFLICT") || attempt === MAX_ATTEMPTS) throw error;
+      }
+    }
+  }
+
+  /**
+   * Deletes all leaves of a directory, if its revision is that of the snapshot.
+   *
+   * @returns the directory's revision, under which no leaf's thread exists.
+   * @throws StoreError `CONFLICT` if it has another revision.
+   */
+  async deleteLeaves(threadId: string, { root, revision }: Snapshot<N>): Promise<Revision | null> {
+    const ids = [...storedLeaves(root.leaves), ...root.unused].map(({ id }) => id);
+    if (ids.length === 0) return revision;
+    const compactions = root.compactions + 1;
+    const unused = ids.map((id) => ({ id, compaction: compactions }));
+    const metadata = this.#tree.storedRoot({ version: FORMAT_VERSION, compactions, leaves: [], unused });
+    const store = this.#tree.stores.open(threadId);
+    const next = await store.commit({ metadata }, { expectedRevision: revision });
+    await this.#tree.deleteLeaves(ids);
+    return next;
+  }
+
+  /** The leaves that the notes change, with the notes sorted in. */
+  async #plan(
+    { leaves }: Pick<Root, "leaves">,
     sorting: Sorting<E>,
-    readLeaf: (leaf: LeafRef) => Promise<E[]> = (leaf) => this.#tree.readLeaf(leaf),
-  ): Promise<Root> {
-    const { leaves } = root;
+    readLeaf: ReadLeaf<E>,
+  ): Promise<Plan<E>> {
     const changed = this.#changedLeaves(leaves, sorting);
-    const { maxLeaf } = this.#sizes;
-    const spare = [...root.retired];
     const next: LeafRef[] = [];
-    const retired: LeafRef[] = [];
+    const added: { id: string; entries: readonly E[] }[] = [];
+    const replaced: LeafRef[] = [];
     let run: E[] = [];
-    const closeRun = async () => {
+    const closeRun = () => {
       const sorted = newestOfEach(run).sort(compareNewest);
       const inline = next.length === 0 ? this.#inlineLeaf(sorted) : undefined;
       if (inline) next.push(inline);
-      for (const entries of chunks(sorted.slice(inline?.count ?? 0), maxLeaf))
-        next.push(await this.#writeLeaf(entries, spare));
+      for (const entries of chunks(sorted.slice(inline?.count ?? 0), this.#sizes.maxLeaf)) {
+        const id = randomBytes(12).toString("base64url");
+        added.push({ id, entries });
+        next.push({ id, ...rangeOf(entries) });
+      }
       run = [];
     };
     for (let index = 0; index < Math.max(1, leaves.length); index++) {
       const leaf = leaves[index];
       if (leaf && !changed.has(index)) {
-        await closeRun();
+        closeRun();
         next.push(leaf);
         continue;
       }
       if (leaf) {
         const entries = await readLeaf(leaf);
         run.push(...entries.filter((entry) => sorting.keeps(entry)));
-        retired.push(leaf);
+        replaced.push(leaf);
       }
       run.push(...sorting.placed.filter((entry) => indexOfLeaf(leaves, entry) === index));
     }
-    await closeRun();
-    const free = [...spare, ...storedLeaves(retired)].map(({ id, token, revision }) => ({
-      id,
-      token,
-      revision,
-    }));
-    return { version: FORMAT_VERSION, compactions: root.compactions + 1, leaves: next, retired: free };
+    closeRun();
+    return { leaves: next, added, replaced: storedLeaves(replaced).map(({ id }) => id) };
   }
 
   /**
@@ -124,64 +187,84 @@ export class Compactor<N, E extends Incarnate> {
       if (bytes > MAX_INLINE_BYTES) break;
       entries.push(encoded);
     }
-    const [first] = sorted;
-    if (!first || entries.length === 0) return undefined;
-    return { entries, count: entries.length, first: { order: first.order, key: first.key } };
+    return entries.length === 0 ? undefined : { entries, ...rangeOf(sorted.slice(0, entries.length)) };
   }
 
-  /** Writes a leaf over a retired one, or to a new thread if no retired leaf is available. */
-  async #writeLeaf(entries: readonly E[], spare: RetiredLeaf[]): Promise<StoredLeaf> {
-    const { layout, stores } = this.#tree;
-    const [first] = entries;
-    if (!first) throw new RangeError("a leaf has entries");
-    const token = newToken();
-    const message = envelope("user", {
-      token,
-      entries: entries.map((entry) => layout.encodeEntry(entry)),
-    } satisfies LeafContent);
-    const write = async (thread: string, expectedRevision: Revision | null) =>
-      String(await stores.open(thread).replaceMessages([message], { expectedRevision }));
-    const range = { count: entries.length, first: { order: first.order, key: first.key } };
-    for (let leaf = spare.shift(); leaf; leaf = spare.shift()) {
-      // No revision: another compaction, which lost its race, has overwritten the leaf, or it has expired.
-      const revision = await this.#tree.changeLeaf(leaf, write);
-      if (revision !== undefined) return { id: leaf.id, token, revision, ...range };
-    }
-    const id = newToken();
-    return { id, token, revision: await write(layout.leafThread(id), null), ...range };
+  /** Adds the ids of the leaves to write to the root, and writes them. @returns the directory after that. */
+  async #announce(threadId: string, snapshot: Snapshot<N>, { added }: Plan<E>): Promise<Snapshot<N>> {
+    if (added.length === 0) return snapshot;
+    const { root, revision: expectedRevision } = snapshot;
+    const compaction = root.compactions + 1;
+    const announced: Root = {
+      ...root,
+      unused: [...stillAnnounced(root), ...added.map(({ id }) => ({ id, compaction }))],
+    };
+    const metadata = this.#tree.storedRoot(announced);
+    const revision = await this.#tree.stores.open(threadId).commit({ metadata }, { expectedRevision });
+    for (const { id, entries } of added) await this.#tree.writeLeaf(id, entries);
+    return { ...snapshot, root: announced, revision };
   }
 
   /** Replaces the root and drops the notes, except those added since `from` was read. */
-  async commitRoot(
+  async #replace(
     threadId: string,
     from: Snapshot<N>,
-    root: Root,
+    { leaves, added, replaced }: Plan<E>,
     carried: readonly unknown[] = [],
   ): Promise<void> {
     const store = this.#tree.stores.open(threadId);
-    const metadata = this.#tree.storedRoot(root);
-    const kept = carried.map((note) => envelope("user", note));
-    let { revision } = from;
-    let append: ChatMessage[] = kept;
-    for (let attempt = 0; ; attempt++) {
+    const compactions = from.root.compactions + 1;
+    const own = new Set(added.map(({ id }) => id));
+    let found = from;
+    for (let attempt = 1; ; attempt++) {
+      const newer = found.notes.slice(from.notes.length).map((note) => this.#kind.layout.encodeNote(note));
+      const append = [...carried, ...newer].map((note) => envelope("user", note));
+      const unused = [
+        ...stillAnnounced(found.root).filter(({ id }) => !own.has(id)),
+        ...replaced.map((id) => ({ id, compaction: compactions })),
+      ];
+      const root: Root = { version: FORMAT_VERSION, compactions, leaves, unused };
+      const metadata = this.#tree.storedRoot(root);
       try {
-        await store.commit({ drop: "all", append, metadata }, { expectedRevision: revision });
-        return;
+        await store.commit({ drop: "all", append, metadata }, { expectedRevision: found.revision });
+        return await this.#tree.deleteLeaves(deletable(root));
       } catch (error) {
-        if (!StoreError.is(error, "CONFLICT") || attempt >= MAX_ATTEMPTS) throw error;
+        if (!StoreError.is(error, "CONFLICT")) throw error;
       }
-      const page = await store.read();
-      const { compactions } = this.#tree.parseRoot(threadId, page.metadata);
-      if (compactions !== from.root.compactions) throw new OutdatedError("another compaction was first");
-      revision = page.revision;
-      const newer = page.entries.filter(({ sequence }) => sequence > from.last);
-      append = [...kept, ...newer.map(({ message }) => envelope("user", message.metadata))];
+      found = await this.#tree.read(threadId);
+      if (attempt === MAX_ATTEMPTS || !this.#isContinued(from, found)) {
+        await this.#tree.deleteLeaves([...own]);
+        throw new OutdatedError("another compaction was first");
+      }
     }
+  }
+
+  /** Whether only notes and announcements were added to a directory since `from`: a new root drops notes, and so does a removal. */
+  #isContinued(from: Snapshot<N>, now: Snapshot<N>): boolean {
+    const text = ({ root, notes }: Snapshot<N>) =>
+      JSON.stringify([
+        root.compactions,
+        root.leaves,
+        notes.slice(0, from.notes.length).map((note) => this.#kind.layout.encodeNote(note)),
+      ]);
+    return text(from) === text(now);
   }
 }
 
-function newToken(): string {
-  return randomBytes(12).toString("base64url");
+/** Whether another process rewrote the directory first. */
+export function isRaced(error: unknown): boolean {
+  return error instanceof OutdatedError || StoreError.is(error, "CONFLICT");
+}
+
+/** The leaves that running compactions may still write. */
+function stillAnnounced({ unused, compactions }: Root): UnusedLeaf[] {
+  return unused.filter(({ compaction }) => compaction > compactions);
+}
+
+function rangeOf(entries: readonly Incarnate[]): LeafRange {
+  const [first] = entries;
+  if (!first) throw new RangeError("a leaf has entries");
+  return { count: entries.length, first: { order: first.order, key: first.key } };
 }
 
 /** Keeps the entry with the higher version if a slow writer has left two entries of one incarnation. */

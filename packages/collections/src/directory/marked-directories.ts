@@ -1,7 +1,7 @@
-import { chatMessageTraits, StoreError, type StoreFactory } from "@scrollback/store-core";
+import { chatMessageTraits, type StoreFactory } from "@scrollback/store-core";
 import { type DirectoryClock, systemDirectoryClock } from "../clock.ts";
 import { checkDirectories, checkMember, checkPage, checkThread, checkWritten } from "./checks.ts";
-import { Compactor } from "./compact.ts";
+import { Compactor, isRaced } from "./compact.ts";
 import { elapsed, HeldMarks, HOLD_MS, MOST_HELD, newToken } from "./held-marks.ts";
 import {
   joinMarkedNotes,
@@ -28,10 +28,9 @@ import { MarkedView, type Repair } from "./marked-view.ts";
 import { noteOf, saysNothingWritten } from "./marked-write.ts";
 import { formatPageToken } from "./page-token.ts";
 import type { Key } from "./position.ts";
-import { deleteLeaves } from "./purge.ts";
 import { Purges } from "./purges.ts";
 import { Queues } from "./queues.ts";
-import { OutdatedError, type Snapshot, storedLeaves, Tree } from "./tree.ts";
+import { OutdatedError, type Snapshot, Tree } from "./tree.ts";
 
 /** The incarnation of members that have none. */
 const NO_INCARNATION = "-";
@@ -75,10 +74,7 @@ export class MarkedDirectories<V> implements AsyncDisposable {
     this.#kind = markedKind(layout, semantics);
     this.#tree = new Tree(stores, layout);
     this.#compactor = new Compactor(this.#tree, this.#kind, sizes);
-    this.#purges = new Purges({
-      ...{ tree: this.#tree, compactor: this.#compactor, semantics, clock, onError },
-      deleteThread: stores.deleteThread,
-    });
+    this.#purges = new Purges({ compactor: this.#compactor, semantics, clock, onError });
     this.#queues = new Queues((threadId) => ({
       stores,
       threadId,
@@ -210,24 +206,21 @@ export class MarkedDirectories<V> implements AsyncDisposable {
    */
   async removeDirectory(threadId: string): Promise<boolean> {
     checkThread("removeDirectory", threadId);
-    const { revision, root, notes } = await this.#tree.read(threadId);
-    if (revision === null) return true;
-    const view = new MarkedView(notes, this.#semantics, this.#clock.wall());
+    const snapshot = await this.#tree.read(threadId);
+    if (snapshot.revision === null) return true;
+    const view = new MarkedView(snapshot.notes, this.#semantics, this.#clock.wall());
     if (view.hasMarks) return false;
     try {
-      for await (const entry of this.#tree.walk(root, view, "desc", undefined)) {
+      for await (const entry of this.#tree.walk(snapshot.root, view, "desc", undefined)) {
         if (!view.isExpired(entry)) return false;
       }
-      await this.#stores.deleteThread(threadId, { expectedRevision: revision });
+      const expectedRevision = await this.#compactor.deleteLeaves(threadId, snapshot);
+      await this.#stores.deleteThread(threadId, { expectedRevision });
     } catch (error) {
       // Another process writes to the directory.
-      if (error instanceof OutdatedError || StoreError.is(error, "CONFLICT")) return false;
+      if (isRaced(error)) return false;
       throw error;
     }
-    await deleteLeaves(this.#tree, this.#stores.deleteThread, [
-      ...storedLeaves(root.leaves),
-      ...root.retired,
-    ]);
     return true;
   }
 

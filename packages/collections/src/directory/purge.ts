@@ -1,5 +1,4 @@
-import type { Revision, StoreFactory } from "@scrollback/store-core";
-import type { Compactor } from "./compact.ts";
+import type { Compactor, ReadLeaf } from "./compact.ts";
 import { incarnationText } from "./directory-kind.ts";
 import {
   applyNotes,
@@ -9,13 +8,11 @@ import {
   type MarkSemantics,
 } from "./marked-notes.ts";
 import { type Key, keyText, type Position } from "./position.ts";
-import { indexOfLeaf, type LeafRef, type RetiredLeaf, type Tree } from "./tree.ts";
+import { indexOfLeaf, type LeafRef } from "./tree.ts";
 
 /** The dependencies of {@link purge}. */
 export interface PurgeParts<V> {
-  readonly tree: Tree<MarkedNote<V>, MarkedEntry<V>>;
   readonly compactor: Compactor<MarkedNote<V>, MarkedEntry<V>>;
-  readonly deleteThread: StoreFactory["deleteThread"];
   readonly semantics: MarkSemantics;
 }
 
@@ -31,58 +28,45 @@ export interface Purged {
   readonly deadMarks?: readonly string[] | undefined;
 }
 
-type ReadLeaf<V> = (leaf: LeafRef) => Promise<MarkedEntry<V>[]>;
-
 /**
- * Drops the notes and the entries of some incarnations in one commit, then deletes the leaves that it replaced now or
- * earlier. If the process dies before that, a later purge or compaction removes their content.
+ * Drops the notes and the entries of some incarnations in one commit, then deletes the leaves that it replaced, and those that
+ * dead processes have left. If the process dies before that, a later purge or compaction deletes them.
  *
  * @throws OutdatedError, or StoreError `CONFLICT`, when another compaction was first.
  */
 export async function purge<V>(
-  { tree, compactor, deleteThread, semantics }: PurgeParts<V>,
+  { compactor, semantics }: PurgeParts<V>,
   threadId: string,
   members: readonly Purged[],
 ): Promise<void> {
-  const snapshot = await tree.read(threadId);
-  if (snapshot.revision === null) return;
-  const reads = new Map<LeafRef, Promise<MarkedEntry<V>[]>>();
-  const readLeaf: ReadLeaf<V> = (leaf) => {
-    const read = reads.get(leaf) ?? tree.readLeaf(leaf);
-    reads.set(leaf, read);
-    return read;
-  };
-  const state = applyNotes(snapshot.notes, semantics);
-  const purged = new Map<string, Purged>();
-  const outdated: Position[] = [];
-  for (const member of members) {
-    const noted = state.get(keyText(member))?.get(member.incarnation);
-    const { deadMarks } = member;
-    if (deadMarks && [...(noted?.marks.keys() ?? [])].some((token) => !deadMarks.includes(token))) continue;
-    purged.set(incarnationText(member), member);
-    outdated.push(...(await positionsOf(snapshot.root.leaves, readLeaf, member, noted)));
-  }
-  const isPurged = (one: MarkedNote<V> | MarkedEntry<V>) => purged.has(incarnationText(one));
-  const isClosed = (note: MarkedNote<V>) =>
-    note.marks &&
-    [...purged.values()].some(
-      (member) => keyText(note) === keyText(member) && semantics.closes(member.incarnation, note.incarnation),
-    );
-  const kept = snapshot.notes.filter((note) => !isPurged(note) && !isClosed(note));
-  await deleteLeaves(tree, deleteThread, snapshot.root.retired);
-  if (kept.length === snapshot.notes.length && outdated.length === 0) return;
-  const keeps = (entry: MarkedEntry<V>) => !isPurged(entry);
-  // Leaves are written to new threads, so that no old thread keeps data of the members.
-  const from = { ...snapshot, root: { ...snapshot.root, retired: [] } };
-  const next = await compactor.rebuild(from, { placed: [], outdated, keeps }, readLeaf);
-  await compactor.commitRoot(threadId, snapshot, next, kept.map(tree.layout.encodeNote));
-  await deleteLeaves(tree, deleteThread, next.retired);
+  await compactor.rewrite(threadId, async ({ root, notes }, readLeaf) => {
+    const state = applyNotes(notes, semantics);
+    const purged = new Map<string, Purged>();
+    const outdated: Position[] = [];
+    for (const member of members) {
+      const noted = state.get(keyText(member))?.get(member.incarnation);
+      const { deadMarks } = member;
+      if (deadMarks && [...(noted?.marks.keys() ?? [])].some((token) => !deadMarks.includes(token))) continue;
+      purged.set(incarnationText(member), member);
+      outdated.push(...(await positionsOf(root.leaves, readLeaf, member, noted)));
+    }
+    const isPurged = (one: MarkedNote<V> | MarkedEntry<V>) => purged.has(incarnationText(one));
+    const isClosed = (note: MarkedNote<V>) =>
+      note.marks &&
+      [...purged.values()].some(
+        (member) =>
+          keyText(note) === keyText(member) && semantics.closes(member.incarnation, note.incarnation),
+      );
+    const carried = notes.filter((note) => !isPurged(note) && !isClosed(note));
+    if (carried.length === notes.length && outdated.length === 0) return undefined;
+    return { placed: [], outdated, keeps: (entry) => !isPurged(entry), carried };
+  });
 }
 
 /** The member's positions in the leaves: those that the notes name, or else found by reading all leaves. */
 async function positionsOf<V>(
   leaves: readonly LeafRef[],
-  readLeaf: ReadLeaf<V>,
+  readLeaf: ReadLeaf<MarkedEntry<V>>,
   { key, incarnation, orders, ownMark }: Purged,
   noted: IncarnationState<V> | undefined,
 ): Promise<Position[]> {
@@ -104,14 +88,4 @@ async function positionsOf<V>(
     !noted?.isLost &&
     [...(noted?.marks.keys() ?? [])].every((token) => token === ownMark);
   return isComplete || found.length > 0 ? found : await search(leaves.keys());
-}
-
-/** Deletes the leaves that were not overwritten in the meantime. */
-export async function deleteLeaves<V>(
-  tree: Tree<MarkedNote<V>, MarkedEntry<V>>,
-  deleteThread: StoreFactory["deleteThread"],
-  leaves: readonly RetiredLeaf[],
-): Promise<void> {
-  const remove = (thread: string, expectedRevision: Revision) => deleteThread(thread, { expectedRevision });
-  await Promise.all(leaves.map((leaf) => tree.changeLeaf(leaf, remove)));
 }

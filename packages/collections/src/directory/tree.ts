@@ -1,31 +1,27 @@
 import { type Revision, StoreError, type StoreFactory } from "@scrollback/store-core";
+import { envelope } from "../envelope.ts";
 import { FORMAT_VERSION, parseMetadata } from "../format.ts";
 import type { DirectoryLayout, Incarnate, Overlay } from "./directory-kind.ts";
 import { compareNewest, compareOldest, type Direction, type Position } from "./position.ts";
 
-const MAX_ATTEMPTS = 10;
-
 /** A leaf in the root. */
 export type LeafRef = StoredLeaf | InlineLeaf;
 
-interface LeafRange {
+/** The entries of a leaf. */
+export interface LeafRange {
   readonly count: number;
   /** Its first entry. The leaf has all entries up to the next leaf's first; the first leaf also has the ones before. */
   readonly first: Position;
 }
 
-/** A leaf with its own thread. */
+/** A leaf with its own thread, which is written once and never changed. */
 export interface StoredLeaf extends LeafRange {
+  /** Random, and never used again. */
   readonly id: string;
-  /** Random, new for each writing of a leaf. The thread contains the valid entries while it has the same token. */
-  readonly token: string;
-  /** The thread's revision after the writing. A copy of the thread and a thread whose expiry was changed have another one. */
-  readonly revision: Revision;
 }
 
 /** The content of a leaf's thread. */
 export interface LeafContent {
-  readonly token: string;
   readonly entries: readonly unknown[];
 }
 
@@ -35,8 +31,12 @@ export interface InlineLeaf extends LeafRange {
   readonly entries: readonly unknown[];
 }
 
-/** A leaf that is no longer part of the directory; a later compaction may write over it. */
-export type RetiredLeaf = Pick<StoredLeaf, "id" | "token" | "revision">;
+/** A leaf whose thread may exist, although the leaf is not part of the directory. */
+export interface UnusedLeaf {
+  readonly id: string;
+  /** The only compaction that may write or use it. Once the directory has had this compaction, the thread can be deleted. */
+  readonly compaction: number;
+}
 
 /** The metadata of a directory's thread. */
 export interface Root {
@@ -45,10 +45,11 @@ export interface Root {
   readonly compactions: number;
   /** Newest first. */
   readonly leaves: readonly LeafRef[];
-  readonly retired: readonly RetiredLeaf[];
+  /** The leaves that compactions have announced or replaced. A leaf's thread is announced here before it is written. */
+  readonly unused: readonly UnusedLeaf[];
 }
 
-const EMPTY_ROOT: Root = { version: FORMAT_VERSION, compactions: 0, leaves: [], retired: [] };
+const EMPTY_ROOT: Root = { version: FORMAT_VERSION, compactions: 0, leaves: [], unused: [] };
 
 /** A directory at one revision: sorted leaves, and the notes that are not sorted into them yet. */
 export interface Snapshot<N> {
@@ -56,8 +57,6 @@ export interface Snapshot<N> {
   readonly root: Root;
   /** In the order of the log. */
   readonly notes: readonly N[];
-  /** The sequence number of the newest note. */
-  readonly last: number;
 }
 
 /** Options of a read of leaves. */
@@ -84,7 +83,6 @@ export class Tree<N, E extends Incarnate> {
       revision,
       root: this.parseRoot(threadId, metadata),
       notes: entries.map(({ message }) => this.layout.decodeNote(message.metadata)),
-      last: entries.at(-1)?.sequence ?? 0,
     };
   }
 
@@ -105,43 +103,27 @@ export class Tree<N, E extends Incarnate> {
    */
   async readLeaf(leaf: LeafRef, { signal, missing }: LeafOptions = {}): Promise<E[]> {
     if (isInline(leaf)) return leaf.entries.map((entry) => this.layout.decodeEntry(entry));
-    const { revision, content } = await this.#readContent(leaf.id, signal);
-    if (revision === null) {
-      if (!missing || missing.has(leaf.id)) return [];
-      missing.add(leaf.id);
-      throw new OutdatedError("a leaf is missing");
+    const thread = this.stores.open(this.layout.leafThread(leaf.id));
+    const [message] = (await thread.read(signal ? { signal } : {})).entries;
+    if (message) {
+      const { entries } = message.message.metadata as LeafContent;
+      return entries.map((entry) => this.layout.decodeEntry(entry));
     }
-    if (content?.token !== leaf.token) throw new OutdatedError("a leaf has changed");
-    return content.entries.map((entry) => this.layout.decodeEntry(entry));
+    if (!missing || missing.has(leaf.id)) return [];
+    missing.add(leaf.id);
+    throw new OutdatedError("a leaf is missing");
   }
 
-  /**
-   * Overwrites or deletes a leaf's thread by compare-and-set. Returns the result of `change`; undefined if the leaf was
-   * overwritten or deleted in the meantime, or has expired. Reads the thread only if its revision is not the recorded one.
-   *
-   * @throws StoreError `CONFLICT` if the thread's revision, but not its content, changed before each of 10 attempts.
-   */
-  async changeLeaf<T>(
-    { id, token, revision: recorded }: RetiredLeaf,
-    change: (thread: string, revision: Revision) => Promise<T>,
-  ): Promise<T | undefined> {
-    let revision = recorded;
-    for (let attempt = 1; ; attempt++) {
-      try {
-        return await change(this.layout.leafThread(id), revision);
-      } catch (error) {
-        if (!StoreError.is(error, "CONFLICT") || attempt === MAX_ATTEMPTS) throw error;
-      }
-      const found = await this.#readContent(id);
-      if (found.revision === null || found.content?.token !== token) return undefined;
-      revision = found.revision;
-    }
-  }
-
-  async #readContent(id: string, signal?: AbortSignal) {
+  /** Writes a leaf's thread. */
+  async writeLeaf(id: string, entries: readonly E[]): Promise<void> {
+    const content: LeafContent = { entries: entries.map((entry) => this.layout.encodeEntry(entry)) };
     const thread = this.stores.open(this.layout.leafThread(id));
-    const { revision, entries } = await thread.read(signal ? { signal } : {});
-    return { revision, content: entries[0]?.message.metadata as LeafContent | undefined };
+    await thread.addMessages([envelope("user", content)], { expectedRevision: null });
+  }
+
+  /** Deletes the threads of leaves; a missing one is not an error. */
+  async deleteLeaves(ids: readonly string[]): Promise<void> {
+    await Promise.all(ids.map((id) => this.stores.deleteThread(this.layout.leafThread(id))));
   }
 
   /**
@@ -196,7 +178,12 @@ function isInline(leaf: LeafRef): leaf is InlineLeaf {
   return "entries" in leaf;
 }
 
-/** Thrown when the root or a leaf was overwritten since the root was read. Callers get it only after the last attempt. */
+/** The leaves whose threads no compaction needs any more. */
+export function deletable({ unused, compactions }: Pick<Root, "unused" | "compactions">): string[] {
+  return unused.filter(({ compaction }) => compaction <= compactions).map(({ id }) => id);
+}
+
+/** Thrown when the root was overwritten since it was read. Callers get it only after the last attempt. */
 export class OutdatedError extends StoreError {
   constructor(problem: string) {
     const message = `another process rewrote the directory at the same time: ${problem}; try again`;

@@ -126,10 +126,11 @@ export class VerifiedDirectories {
     refuse: RefuseCreation,
   ): Promise<VerifiedPage<T>> {
     const lookup: MemberLookup<T> = { threadId, verify, refuse };
+    const missing = new Set<string>();
     await this.#queues.existing(threadId)?.write();
     for (let attempt = 0; ; attempt++) {
       const { root, notes } = await this.#tree.read(threadId);
-      const view = { leaves: root.leaves, sorting: this.#kind.sort(notes) };
+      const view = { leaves: root.leaves, sorting: this.#kind.sort(notes), missing };
       const noted = new Set(notes.map(incarnationText)).size;
       const most = root.leaves.reduce((sum, leaf) => sum + leaf.count, noted);
       try {
@@ -187,8 +188,8 @@ export class VerifiedDirectories {
     return pageOf(found, last, !next.done);
   }
 
-  #walk({ leaves, sorting }: View, direction: Direction, after: Position | undefined) {
-    return this.#tree.walk({ leaves }, sorting, direction, after);
+  #walk({ leaves, sorting, missing }: View, direction: Direction, after: Position | undefined) {
+    return this.#tree.walk({ leaves }, sorting, direction, after, { missing });
   }
 
   /** Whether the directory has an entry at a position. */
@@ -261,6 +262,8 @@ interface MemberLookup<T extends Verified> {
 interface View {
   readonly leaves: Snapshot<VerifiedNote>["root"]["leaves"];
   readonly sorting: Sorting<VerifiedEntry>;
+  /** The leaves that were missing, see {@link Tree.readLeaf}. */
+  readonly missing: Set<string>;
 }
 
 function pageOf<T>(

@@ -44,11 +44,23 @@ export class World {
   readonly #suspends: boolean;
   readonly #internals: Internals;
   readonly #ids: string[];
+  readonly #announced = new Set<string>();
+  /** The leaves that only their writers can delete, see #trackLeaves. */
+  readonly #late = new Set<string>();
   /** The number of pending writes of each running process. */
   readonly #writes = new Map<number, number>();
   #processes = 0;
   #incarnations = 0;
-  readonly counts = { lists: 0, deaths: 0, compactions: 0, leaves: 0, purges: 0, expiries: 0, commits: 0 };
+  readonly counts = {
+    lists: 0,
+    deaths: 0,
+    compactions: 0,
+    leaves: 0,
+    purges: 0,
+    removals: 0,
+    expiries: 0,
+    commits: 0,
+  };
   /** The wrong results of lists. */
   readonly problems: string[] = [];
 
@@ -61,7 +73,9 @@ export class World {
       mostHeld: 2,
       ...internals,
     };
-    this.#ids = Array.from({ length: 3 + this.#random.below(12) }, (_, n) => `chat-${n}`);
+    // In small worlds, the directory is often removed and created again.
+    const count = this.#random.below(3) === 0 ? 1 + this.#random.below(2) : 3 + this.#random.below(12);
+    this.#ids = Array.from({ length: count }, (_, n) => `chat-${n}`);
   }
 
   /** Runs the given number of calls, with deaths and pauses, then checks the final state when all calls have ended. */
@@ -112,7 +126,7 @@ export class World {
   async #expire(): Promise<void> {
     const stores = createStores(this.#driver);
     const { root } = await new MarkedDirectories<string>({ stores, leafThread }).read(directory);
-    const leaves = [...storedLeaves(root.leaves), ...root.retired];
+    const leaves = [...storedLeaves(root.leaves), ...root.unused];
     if (leaves.length === 0) return;
     await stores.open(leafThread(this.#random.pick(leaves).id)).expire(1_000 * MINUTE);
     this.counts.expiries += 1;
@@ -129,8 +143,11 @@ export class World {
       "delete",
       "list",
       "compact",
+      "compact",
+      "delete all",
     ]);
     if (kind === "list") return await this.#list(process);
+    if (kind === "delete all" && this.#random.below(this.#ids.length) > 2) return;
     if (kind === "compact") {
       this.counts.compactions += 1;
       return await process.directories.compact(directory);
@@ -140,7 +157,8 @@ export class World {
     try {
       if (kind === "create") await this.#create(process, id);
       else if (kind === "update") await this.#update(process, id);
-      else await this.#delete(process, id);
+      else if (kind === "delete") await this.#delete(process, id);
+      else await this.#deleteAll(process);
     } catch (error) {
       if (!StoreError.is(error, "CONFLICT")) throw error;
     }
@@ -201,6 +219,15 @@ export class World {
     if (state) state.acknowledged = this.#scheduler.moment;
   }
 
+  /** Deletes all chats, then the directory if it has no members and no open marks by then. */
+  async #deleteAll(process: Process): Promise<boolean> {
+    for (const id of this.#ids) await this.#delete(process, id);
+    await process.directories.flush();
+    const isRemoved = await process.directories.removeDirectory(directory);
+    if (isRemoved) this.counts.removals += 1;
+    return isRemoved;
+  }
+
   async #head(stores: Process["stores"], id: string): Promise<{ head?: Head; revision: Revision | null }> {
     const { metadata, revision } = await stores.open(id).read({ limit: 0 });
     return metadata === undefined ? { revision } : { head: metadata as Head, revision };
@@ -222,9 +249,11 @@ export class World {
   /** Runs one step and records the true state. It reads the threads, because a process that dies gets no reply. */
   async #step(): Promise<void> {
     await this.#scheduler.step();
-    const written = [...this.#driver.written].filter((threadId) => this.#ids.includes(threadId));
-    this.#driver.written.clear();
     const stores = createStores(this.#driver);
+    const threadIds = [...this.#driver.written];
+    this.#driver.written.clear();
+    if (threadIds.length > 0) await this.#trackLeaves(stores, threadIds);
+    const written = threadIds.filter((threadId) => this.#ids.includes(threadId));
     for (const id of written) {
       const states = this.#statesOf(id);
       const { head } = await this.#head(stores, id);
@@ -233,6 +262,18 @@ export class World {
       states.push({ from: this.#scheduler.moment, head, acknowledged: Number.POSITIVE_INFINITY });
       this.counts.commits += 1;
     }
+  }
+
+  /**
+   * Notes the leaves that were announced, and those that were written although the directory had lost their ids in the meantime:
+   * their writers had lost a race long before.
+   */
+  async #trackLeaves(stores: StoreFactory, written: readonly string[]): Promise<void> {
+    const { root } = await new MarkedDirectories<string>({ stores, leafThread }).read(directory);
+    const known = new Set([...storedLeaves(root.leaves), ...root.unused].map(({ id }) => leafThread(id)));
+    for (const threadId of known) this.#announced.add(threadId);
+    for (const threadId of written)
+      if (this.#announced.has(threadId) && !known.has(threadId)) this.#late.add(threadId);
   }
 
   /** Lists all chats, and compares the result with the true states during the call. */
@@ -283,11 +324,20 @@ export class World {
       if (round === 1) await waitFor(reader.directories.compact(directory));
       for (const direction of ["desc", "asc"] as const) await waitFor(this.#pages(reader, direction));
     }
-    const { root } = await new MarkedDirectories<string>(
-      { stores: createStores(this.#driver), leafThread: String },
-      {},
-    ).read(directory);
-    this.counts.leaves += root.leaves.length;
+    const snapshot = reader.directories.read(directory);
+    await waitFor(snapshot);
+    this.counts.leaves += (await snapshot).root.leaves.length;
+    await waitFor(this.#deleteAll(reader));
+    await this.#checkRemains();
+  }
+
+  /** Checks that nothing is stored after all chats and the directory were deleted, whatever died before. */
+  async #checkRemains(): Promise<void> {
+    for await (const { threadId } of createStores(this.#driver).iterateThreads()) {
+      // The writer may have died before it deleted the leaf.
+      if (!this.#suspends && this.#late.has(threadId)) continue;
+      this.problems.push(`${threadId} is left after everything was deleted`);
+    }
   }
 
   async #pages({ stores, directories }: Process, direction: "desc" | "asc"): Promise<void> {

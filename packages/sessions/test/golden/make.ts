@@ -18,7 +18,7 @@ const stores = createSqliteStores({ url: `sqlite:${path}` });
 let made = 1_700_000_000;
 const sessions = new SessionService({ stores, now: () => made++ });
 
-// Enough sessions for a leaf, an unused leaf, and notes that are not sorted in.
+// Enough sessions for a leaf that replaced another one, and notes that are not sorted in.
 await sessions.createSession({
   ...rome,
   title: "Rome",

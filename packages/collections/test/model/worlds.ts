@@ -1,0 +1,31 @@
+import { type MarkSemantics, soundSemantics } from "../../src/directory/marked-notes.ts";
+import { World } from "./world.ts";
+
+const CALLS = 60;
+
+/** Runs worlds until one reports a problem. */
+export async function firstProblem(
+  worlds: number,
+  suspends: boolean,
+  semantics: Partial<MarkSemantics> = {},
+) {
+  const counts = {
+    lists: 0,
+    deaths: 0,
+    compactions: 0,
+    leaves: 0,
+    purges: 0,
+    removals: 0,
+    expiries: 0,
+    commits: 0,
+  };
+  for (let seed = 1; seed <= worlds; seed++) {
+    const internals = { semantics: { ...soundSemantics, ...semantics } };
+    const world = new World({ seed, suspends, internals });
+    await world.run(CALLS);
+    for (const name of Object.keys(counts) as (keyof typeof counts)[]) counts[name] += world.counts[name];
+    const [problem] = world.problems;
+    if (problem !== undefined) return { seed, problem, counts };
+  }
+  return { seed: undefined, problem: undefined, counts };
+}
