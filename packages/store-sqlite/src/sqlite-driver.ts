@@ -1,4 +1,4 @@
-import { setImmediate } from "node:timers/promises";
+import { setImmediate as otherEvents } from "node:timers/promises";
 import {
   type CommitOutcome,
   type CommitRequest,
@@ -32,6 +32,11 @@ const BUSY_DEADLINE_MS = 10_000;
  * a small part of the time, and an attempt takes microseconds. With pauses of 25 ms, one of two such writers waited for 1.5 s.
  */
 const BUSY_PAUSE_MS = 2;
+/**
+ * After this number of calls other events of the process get a turn. No call waits for I/O, so a loop of awaited calls would keep
+ * timers, sockets and signals waiting until it ends.
+ */
+const CALLS_AT_ONCE = 64;
 /** The number of messages that a deletion, or a clear of an expired thread, removes in one step of some milliseconds. */
 const SWEPT_AT_ONCE = 1_000;
 /** The time for which a clear or a deletion tries to empty the write-ahead log. Any active reader prevents this. */
@@ -51,6 +56,8 @@ export class SqliteDriver implements Driver {
   #closed = false;
   /** Resolves when the last queued write has finished. */
   #lastTurn: Promise<unknown> = Promise.resolve();
+  /** The number of calls so far. */
+  #calls = 0;
 
   constructor(source: SqliteSource, tablePrefix: string) {
     this.#source = source;
@@ -164,6 +171,8 @@ export class SqliteDriver implements Driver {
   }
 
   async #whenFree<T>(step: () => T, deadline: number, signal?: AbortSignal): Promise<T> {
+    this.#calls += 1;
+    if (this.#calls % CALLS_AT_ONCE === 0) await otherEvents();
     for (;;) {
       this.#assertOpen();
       signal?.throwIfAborted();
@@ -184,7 +193,7 @@ export class SqliteDriver implements Driver {
   async #removeContent(open: OpenDatabase): Promise<void> {
     const { statements } = open;
     try {
-      while (await this.#write(open, () => sweepExpired(statements, 0, SWEPT_AT_ONCE))) await setImmediate();
+      while (await this.#write(open, () => sweepExpired(statements, 0, SWEPT_AT_ONCE))) await otherEvents();
     } catch {
       return;
     }

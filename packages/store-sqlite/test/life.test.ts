@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import { basename } from "node:path";
 import { setImmediate } from "node:timers/promises";
-import { createStores } from "@scrollback/store-core";
+import { createStores, type MessageStore } from "@scrollback/store-core";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { createSqliteStores } from "../src/index.ts";
 import { connect } from "./harness.ts";
@@ -40,6 +40,20 @@ describe("the lifecycle of a factory", () => {
     await stores.open("a").addMessages(users(10));
     await stores.close();
     expect(readdirSync(scratch.directory)).toEqual([basename(scratch.path)]);
+  });
+
+  test.each([
+    ["commits", (store: MessageStore) => store.addMessages([user("a")])],
+    ["reads", (store: MessageStore) => store.listMessages()],
+  ])("C15 an abort by a timer ends a loop of %s", async (_, call) => {
+    await using stores = createSqliteStores({ url: scratch.url, maxMessages: 10 });
+    const signal = AbortSignal.timeout(50);
+    let calls = 0;
+    while (!signal.aborted && calls < 50_000) {
+      await call(stores.open("a"));
+      calls++;
+    }
+    expect(signal.aborted).toBe(true);
   });
 
   test("a driver that was closed never opens its file again", async () => {
