@@ -69,7 +69,7 @@ export function recordAnswer<UI extends UIMessage>({
     const status = statusOf();
     try {
       await run.end({
-        ...(message && { message: stored(message) }),
+        ...(message && !isBlankAnswer(message) && { message: stored(message) }),
         status,
         ...(status === "failed" && { error: errorText ?? "the model ended with an error" }),
       });
@@ -170,8 +170,7 @@ function withoutUndefined<UI extends UIMessage>(message: UI): UI {
   return { ...defined(message), parts: message.parts.map(defined) };
 }
 
-/** The answer as a client has it: without values that JSON lacks, and without parts if it has steps but no content. */
+/** The answer as a client has it: without values that JSON lacks. */
 function stored<UI extends UIMessage>(message: UI): UI {
-  const plain = JSON.parse(JSON.stringify(message)) as UI;
-  return isBlankAnswer(plain) ? { ...plain, parts: [] } : plain;
+  return JSON.parse(JSON.stringify(message)) as UI;
 }

@@ -24,7 +24,10 @@ export type AbortCause = keyof typeof abortMessages;
 
 /** The result of a run. */
 export interface RunResult<M> {
-  /** The answer. If it is absent or has no content, the last value of `update` is saved, if any. */
+  /**
+   * The answer. If it is absent, or has no field but `id`, `role`, `authorName` and `createdAt` that is not empty, the last value of
+   * `update` is saved, if any.
+   */
   readonly message?: M;
   readonly status: Exclude<MessageStatus, "partial">;
   /** The reason of the failure. */
@@ -169,7 +172,10 @@ export class ActiveRun<M extends Identified> {
       this.abort("removed");
       return {};
     }
-    if (answer === undefined) return {};
+    if (answer === undefined) {
+      const isPartial = before?.status === "partial" && fields.status !== "partial";
+      return isPartial ? { entries: view.entries.with(index, { ...before, ...fields, updatedAt: now }) } : {};
+    }
     const message = answer.id === this.messageId ? answer : { ...answer, id: this.messageId };
     const isKept = before && isSameMessage(before.message, message) && before.status === fields.status;
     if (isKept) return {};
@@ -270,9 +276,12 @@ export class ActiveRun<M extends Identified> {
   }
 }
 
-/** Whether a message has content worth keeping. */
+/** The fields of a message without which it still says something. */
+const FRAME = new Set(["id", "role", "authorName", "createdAt"]);
+
+/** Whether a message says something: it has text, parts, tool calls, metadata or any other field that is not empty. */
 function hasContent(message: object): boolean {
-  const { content, parts } = message as { content?: unknown; parts?: unknown };
-  const own = [content, parts].filter((one) => typeof one === "string" || Array.isArray(one));
-  return own.length === 0 || own.some((one) => (one as { length: number }).length > 0);
+  const isEmpty = (value: unknown) =>
+    typeof value === "object" && value !== null ? Object.keys(value).length === 0 : (value ?? "") === "";
+  return Object.entries(message).some(([name, value]) => !FRAME.has(name) && !isEmpty(value));
 }

@@ -1,7 +1,7 @@
 import { createMemoryStores, createStores, MemoryDriver } from "@scrollback/store-core";
 import { expect, test } from "vitest";
 import { message, storeError, textsIn } from "../src/contract/values.ts";
-import { ChatStore } from "../src/index.ts";
+import { ChatStore, type Identified } from "../src/index.ts";
 
 const answer = (id: string) => message(id, "assistant");
 
@@ -65,4 +65,42 @@ test("a save that loses to other writers again and again fails with UNAVAILABLE,
   expect(run.signal.aborted).toBe(false);
   await run.end({ message: answer("a"), status: "complete" });
   expect(await textsIn(mine as never, "c")).toEqual(["q", "a"]);
+});
+
+test.each([
+  ["a tool call", { content: "", toolCalls: [{ id: "t1", name: "weather" }] }],
+  ["metadata", { content: "", metadata: { cost: 3 } }],
+  ["a part", { content: [{ type: "file", url: "memory:1" }] }],
+  ["a field of its own", { refusal: "no" }],
+])("an answer without text is stored if it has %s", async (_, fields) => {
+  const stores = createMemoryStores();
+  const mine = new ChatStore<Identified & { content?: unknown }>({ stores }).of("ada");
+  await mine.create({ id: "c" });
+  const run = await mine.begin("c", { nothing: true }, { messageId: "a" });
+  const last = { id: "a", role: "assistant" as const, ...fields };
+  run.update({ ...last, content: "so far" });
+  await run.save();
+  await run.end({ message: last, status: "complete" });
+  expect((await mine.read("c"))?.entries).toMatchObject([{ message: last, status: "complete" }]);
+});
+
+test.each([
+  ["no message", undefined],
+  ["an empty message", { id: "a", role: "assistant" as const, content: "", authorName: "bot", metadata: {} }],
+])("a run that ends with %s keeps its last update", async (_, last) => {
+  const { mine, run } = await withRun();
+  run.update(answer("a"));
+  await run.end({ ...(last && { message: last }), status: "stopped" });
+  const { message, status } = (await mine.read("c"))?.entries.at(-1) ?? {};
+  expect({ message, status }).toEqual({ message: answer("a"), status: "stopped" });
+});
+
+test("an empty answer that was saved does not stay partial", async () => {
+  const { mine, run } = await withRun();
+  const empty = { id: "a", role: "assistant" as const, content: "" };
+  run.update(empty);
+  await run.save();
+  await run.end({ message: empty, status: "failed", error: "no model" });
+  const { message, status, error } = (await mine.read("c"))?.entries.at(-1) ?? {};
+  expect({ message, status, error }).toEqual({ message: empty, status: "failed", error: "no model" });
 });
