@@ -1,9 +1,14 @@
 import { once } from "node:events";
 import { styleText } from "node:util";
+import { CommandError, exitCodes } from "./exit-codes.ts";
 import { jsonLine } from "./terminal-text.ts";
 
 /** A stream to write to: standard output, standard error, or a stream of a test. */
-export type OutputStream = NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number };
+export type OutputStream = NodeJS.WritableStream & {
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+  readonly errored?: Error | null;
+};
 
 /** Writes lines: results to standard output, everything else to standard error. Waits for a slower reader. */
 export class Output {
@@ -31,10 +36,21 @@ export class Output {
     await this.line(jsonLine(value));
   }
 
-  /** Writes text of the result. @throws the error of the stream, such as EPIPE after its reader has closed. */
+  /** Writes text of the result. @throws the {@link outputError} of the stream. */
   async write(text: string): Promise<void> {
-    if (!this.#stdout.writable) throw closedPipe();
-    if (!this.#stdout.write(text)) await once(this.#stdout, "drain");
+    this.#assertWritable();
+    if (this.#stdout.write(text)) return;
+    await once(this.#stdout, "drain").catch((error) => {
+      throw outputError(error);
+    });
+  }
+
+  /** Returns when the whole result is written. @throws the {@link outputError} of the stream. */
+  async flush(): Promise<void> {
+    this.#assertWritable();
+    await new Promise<void>((resolve, reject) => {
+      this.#stdout.write("", (error) => (error ? reject(outputError(error)) : resolve()));
+    });
   }
 
   /** Writes text of the result without waiting. */
@@ -71,6 +87,10 @@ export class Output {
     return this.#style(name, text);
   }
 
+  #assertWritable(): void {
+    if (!this.#stdout.writable) throw outputError(this.#stdout.errored ?? closedPipe());
+  }
+
   #style(format: Parameters<typeof styleText>[0], text: string): string {
     return this.isTerminal ? styleText(format, text, { stream: this.#stdout }) : text;
   }
@@ -83,4 +103,11 @@ function closedPipe(): Error {
 /** Whether an error means that the reader has closed the output, as with `| head`. */
 export function isClosedPipe(error: unknown): boolean {
   return error instanceof Error && "code" in error && error.code === "EPIPE";
+}
+
+/** The error of an output, for the user. A closed pipe stays as it is. */
+export function outputError(error: Error): Error {
+  if (isClosedPipe(error)) return error;
+  const { code = error.name } = error as NodeJS.ErrnoException;
+  return new CommandError(exitCodes.failed, `standard output cannot be written (${code})`, { cause: error });
 }

@@ -18,16 +18,14 @@ export async function runCli(options: CliOptions): Promise<number> {
   const context = new CommandContext(options);
   try {
     await createProgram(context).parseAsync(options.args, { from: "user" });
+    await context.output.flush();
     return context.exitCode;
-  } catch (error) {
-    if (isClosedPipe(options.signal.aborted ? options.signal.reason : error)) return exitCodes.done;
-    if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
-    const interruption: unknown = options.signal.aborted ? options.signal.reason : undefined;
-    if (interruption instanceof Interruption) {
-      context.output.note(interruption.message);
-      return interruption.exitCode;
-    }
-    context.output.note(`scrollback: ${printableText(context.redact(messageOf(error)))}`);
+  } catch (thrown) {
+    const error: unknown = options.signal.aborted ? options.signal.reason : thrown;
+    if (isClosedPipe(error)) return exitCodes.done;
+    if (thrown instanceof CommanderError) return thrown.exitCode === 0 ? exitCodes.done : exitCodes.usage;
+    const text = error instanceof Interruption ? error.message : `scrollback: ${messageOf(error)}`;
+    context.output.note(printableText(context.redact(text)));
     return exitCodeOf(error);
   }
 }

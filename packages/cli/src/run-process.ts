@@ -1,7 +1,7 @@
 // Runs the command line of this process.
 import { constants } from "node:os";
 import { Interruption } from "./exit-codes.ts";
-import { isClosedPipe } from "./output.ts";
+import { outputError } from "./output.ts";
 import { runCli } from "./run-cli.ts";
 
 const { argv, env, stdin, stdout, stderr } = process;
@@ -14,10 +14,7 @@ for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
     interruption.abort(reason);
   });
 }
-stdout.on("error", (error) => {
-  if (!isClosedPipe(error)) throw error;
-  interruption.abort(error);
-});
+stdout.on("error", (error) => interruption.abort(outputError(error)));
 // A message that can no longer be written is dropped.
 stderr.on("error", () => undefined);
 

@@ -6,6 +6,7 @@ import type { CommandContext } from "./command-context.ts";
 import { skippingCorruptRecords } from "./corrupt-records.ts";
 import { CommandError, exitCodes, unreadableFile } from "./exit-codes.ts";
 import { countOf } from "./figures.ts";
+import { withoutByteOrderMark } from "./formats/lines.ts";
 import { parseCount, parseDuration, parseSize, parseText } from "./option-values.ts";
 import { printableId } from "./terminal-text.ts";
 
@@ -178,8 +179,9 @@ async function* readIds(context: CommandContext, file: string): AsyncGenerator<s
   const input = file === "-" ? context.stdin : createReadStream(file);
   let number = 0;
   try {
-    for await (const line of createInterface({ input })) {
+    for await (const text of createInterface({ input })) {
       number += 1;
+      const line = number === 1 ? withoutByteOrderMark(text) : text;
       if (line.trim() === "") continue;
       yield idOf(line) ?? refuse(`${file}:${number}: not a JSON string, nor an object with a threadId`);
     }

@@ -99,6 +99,8 @@ test("ls reads ids from a file as it writes them, and names missing ones", async
   const { code, stdout, stderr } = await run(["ls", folder.url(), "--json", "--ids-from", "-"], { input });
   expect(jsonLines(stdout).map(({ threadId }) => threadId)).toEqual(["user-1", "admin"]);
   expect({ code, stderr }).toEqual({ code: 3, stderr: "not found: $'none\\x1b'\n" });
+  const marked = await run(["ls", folder.url(), "--json", "--ids-from", "-"], { input: `\uFEFF${input}` });
+  expect(marked).toEqual({ code, stdout, stderr });
   const invalid = await run(["ls", folder.url(), "--ids-from", "-"], { input: `"admin"\n7\n` });
   expect(invalid).toMatchObject({ code: 4, stderr: expect.stringContaining("-:2: not a JSON string") });
 });

@@ -95,6 +95,17 @@ test("a closed pipe ends the command silently", async () => {
   expect(stderr).toBe("");
 });
 
+test.runIf(process.platform === "linux")("an output that cannot be written is one line", async () => {
+  await fill("full.db", 20);
+  for (const command of ["ls sqlite:full.db", "ls sqlite:full.db --json"]) {
+    const failed = run("bash", ["-c", `${project.program} ${command} > /dev/full`], { cwd: project.path });
+    await expect(failed).rejects.toMatchObject({
+      code: 1,
+      stderr: "scrollback: standard output cannot be written (ENOSPC)\n",
+    });
+  }
+});
+
 describe.runIf(process.platform === "linux")("on a terminal", () => {
   /** Runs a command on a pseudo-terminal. */
   const onTerminal = async (command: string, answer = "") => {

@@ -56,6 +56,11 @@ test("valid lines are imported", async () => {
   expect(await problemsOf(lines)).toEqual({ code: 0, problems: [""], threads: 1 });
 });
 
+test("a byte order mark at the begin of a file is skipped", async () => {
+  expect(await problemsOf([`\uFEFF${lines[0]}`, ...lines.slice(1)])).toMatchObject({ code: 0, threads: 1 });
+  expect((await problemsOf([...lines, `\uFEFF${lines[0]}`])).problems).toContain("in:5: not valid JSON");
+});
+
 test.each([
   [replaced(1, "{"), "in:2: not valid JSON"],
   [replaced(1, "[]"), "in:2: not a JSON object"],

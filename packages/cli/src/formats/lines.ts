@@ -11,6 +11,11 @@ export interface Line {
 
 const LINE_FEED = 0x0a;
 
+/** The text of the first line of a file without the byte order mark, which some editors and spreadsheets write. */
+export function withoutByteOrderMark(text: string): string {
+  return text.startsWith("\uFEFF") ? text.slice(1) : text;
+}
+
 /** The lines of a file from an offset, which must be the begin of line `number`. Includes empty lines. */
 export async function* readLines(
   path: string,
@@ -22,7 +27,8 @@ export async function* readLines(
   let rest: Buffer[] = [];
   const lineOf = (end: Buffer): Line => {
     const bytes = Buffer.concat([...rest, end]);
-    const line = { text: bytes.toString("utf8"), number: count, offset: begin };
+    const text = bytes.toString("utf8");
+    const line = { text: begin === 0 ? withoutByteOrderMark(text) : text, number: count, offset: begin };
     rest = [];
     begin += bytes.length + 1;
     count += 1;
