@@ -98,11 +98,6 @@ const connectionErrors: ReadonlySet<string> = new Set([
   "MongoClientClosedError",
 ]);
 
-/** The driver's other errors by name. */
-const errorsByName: Readonly<Record<string, ErrorClassification>> = {
-  MongoCompatibilityError: tooOld,
-};
-
 /** Whether an insert failed because its key was taken. */
 export function isDuplicateKey(error: unknown): boolean {
   return propertyOf(error, "code") === DUPLICATE_KEY;
@@ -138,7 +133,8 @@ export function classifyError(
   if (answer) return answer;
   if (connectionErrors.has(name)) return lost();
   if (name === "MongoWaitQueueTimeoutError") return noConnectionFree(propertyOf(error, "address") ?? servers);
-  return errorsByName[name] ?? (isRetryable(error) ? again : undefined);
+  if (name === "MongoCompatibilityError") return tooOld;
+  return isRetryable(error) ? again : undefined;
 }
 
 /** The reason of each server, if no server was found. */

@@ -51,11 +51,16 @@ const redirected = retryable("the cluster redirected the call too often; see cau
 export const PLAIN_SERVER = "ERR_SSL_WRONG_VERSION_NUMBER";
 const PLAIN_SERVER_CODES: ReadonlySet<string> = new Set([PLAIN_SERVER, "ERR_SSL_PACKET_LENGTH_TOO_LONG"]);
 
+/** Whether the server replied with an error. */
+export function isErrorReply(error: unknown): boolean {
+  return error instanceof Error && error.name === "ReplyError";
+}
+
 /** See `Driver.classifyError`. `server`: the server that the client connects to, if known. */
 export function classifyError(error: unknown, server?: string): ErrorClassification | undefined {
   if (!(error instanceof Error)) return undefined;
-  const { name, message } = error;
-  if (name === "ReplyError") return classifyAnswer(message);
+  const { message } = error;
+  if (isErrorReply(error)) return classifyAnswer(message);
   if (isUnreachable(error)) {
     const root = error.cause ?? propertyOf(error, "lastNodeError");
     return classifyError(root, server) ?? lost(root ?? error, server);

@@ -1,4 +1,5 @@
 import type { Redis } from "ioredis";
+import { isErrorReply } from "./errors.ts";
 import type { RedisClient } from "./options.ts";
 
 type Request = readonly [command: string, ...words: string[]];
@@ -54,13 +55,9 @@ export class Handshake {
       await this.#client.call(command, words);
     } catch (error) {
       // Any reply shows that the connection is ready; the user may lack the permission.
-      if (request !== PING || !isReply(error)) throw error;
+      if (request !== PING || !isErrorReply(error)) throw error;
     }
   }
-}
-
-function isReply(error: unknown): boolean {
-  return error instanceof Error && error.name === "ReplyError";
 }
 
 function requestsOf({ options }: Redis, owned: boolean): Request[] {
