@@ -1,4 +1,4 @@
-import { createMemoryStores, createStores, type StoreFactory } from "@scrollback/store-core";
+import { createMemoryStores, createStores, MemoryDriver, type StoreFactory } from "@scrollback/store-core";
 import { describe, expect, test } from "vitest";
 import { WatchedDriver } from "../../../conformance-tests/test/fixtures/watched-driver.ts";
 import { storedLeaves } from "../src/directory/tree.ts";
@@ -245,6 +245,21 @@ describe("a directory that is removed and created again during a compaction", ()
     await scene.other.purge(directory, { key: ["a"], incarnation: "i", order: 0 });
     expect(await scene.list()).toEqual(["d", "c"]);
   });
+});
+
+test("a compaction during which values that JSON lacks are noted succeeds", async () => {
+  const driver = new WatchedDriver(new MemoryDriver());
+  const stores = createStores(driver);
+  // The root holds all entries, so the first commit is that of the root.
+  const internals = { sizes: { ...sizes, maxInline: 8 } };
+  const directories = new MarkedDirectories<bigint>({ stores, leafThread }, internals);
+  const note = (n: number) => directories.note(directory, [`m${n}`], { order: n, value: BigInt(n), was: n });
+  for (let n = 0; n < 4; n++) await note(n);
+  driver.beforeCommit = () => note(4);
+  await directories.compact(directory);
+  expect((await directories.read(directory)).root.compactions).toBe(1);
+  const { entries } = await directories.page(directory, { limit: 9, read: async () => undefined });
+  expect(entries.map(({ value }) => value)).toEqual([4n, 3n, 2n, 1n, 0n]);
 });
 
 test("a directory of expired members is removed with their leaves", async () => {

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { type Revision, StoreError } from "@scrollback/store-core";
+import { jsonCodec, type Revision, StoreError } from "@scrollback/store-core";
 import { envelope } from "../envelope.ts";
 import { FORMAT_VERSION } from "../format.ts";
 import { type DirectoryKind, type Incarnate, incarnationText, type Sorting } from "./directory-kind.ts";
@@ -242,7 +242,7 @@ export class Compactor<N, E extends Incarnate> {
   /** Whether only notes and announcements were added to a directory since `from`: a new root drops notes, and so does a removal. */
   #isContinued(from: Snapshot<N>, now: Snapshot<N>): boolean {
     const text = ({ root, notes }: Snapshot<N>) =>
-      JSON.stringify([
+      jsonCodec.encode([
         root.compactions,
         root.leaves,
         notes.slice(0, from.notes.length).map((note) => this.#kind.layout.encodeNote(note)),
