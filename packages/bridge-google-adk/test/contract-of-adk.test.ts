@@ -58,6 +58,10 @@ class AdkService implements ContractService {
     await this.#service.deleteSession(request);
   }
 
+  async deleteUser(): Promise<void> {
+    throw new Error("it has no deleteUser");
+  }
+
   async getAppState({ appName }: { appName: string }) {
     return await this.#stateOf(appName, PROBE, "app:");
   }

@@ -7,6 +7,7 @@ import { commitPlan, type Plan, type Written } from "./commit-plan.ts";
 import type { ChatContext } from "./context.ts";
 import { isSameMessage, newEntry, publicEntry } from "./entries.ts";
 import { type Head, withFields } from "./head.ts";
+import { checkRunResult, checkUpdate } from "./run-checks.ts";
 import type { ChatLocation } from "./threads.ts";
 import { missingChat } from "./write-chat.ts";
 
@@ -30,7 +31,7 @@ export interface RunResult<M> {
    */
   readonly message?: M;
   readonly status: Exclude<MessageStatus, "partial">;
-  /** The reason of the failure. */
+  /** The reason of the failure. Like `status` it is a part of the answer: without an answer it is not stored. */
   readonly error?: string;
 }
 
@@ -96,8 +97,13 @@ export class ActiveRun<M extends Identified> {
     this.#finish();
   }
 
-  /** Sets the answer that the next heartbeat saves. Does no I/O. */
+  /**
+   * Sets the answer that the next heartbeat saves, under {@link ActiveRun.messageId}. Does no I/O.
+   *
+   * @throws StoreError `INVALID_ARGUMENT` for a value without an id or a role.
+   */
   update(message: M): void {
+    checkUpdate(message);
     this.#latest = message;
   }
 
@@ -118,9 +124,11 @@ export class ActiveRun<M extends Identified> {
    * Saves the answer and releases the lease, in one commit. Retries for `leaseMs` while the store is unreachable. A second call
    * has no further effect; after a failure, call it again.
    *
-   * @throws StoreError `CONFLICT` after a takeover, `NOT_FOUND` after a deletion: nothing is written.
+   * @throws StoreError `INVALID_ARGUMENT` for an invalid result: the run goes on. `CONFLICT` after a takeover, `NOT_FOUND` after a
+   *   deletion: nothing is written.
    */
   async end(result: RunResult<M>): Promise<void> {
+    checkRunResult(result, this.#context.check);
     this.#end ??= this.#finishWith(result).catch((error) => {
       this.#end = undefined;
       throw error;

@@ -15,6 +15,7 @@ import {
   jsonCodec,
   StoreError,
 } from "@scrollback/store-core";
+import type { Identified } from "./chat.ts";
 
 const MAX_MESSAGE_ID_BYTES = 256;
 const MAX_TITLE = 512;
@@ -111,6 +112,11 @@ export const optionChecks = {
   },
   follow: { ...signal, everyMs: isPositiveInteger },
   stop: { runId: isMessageId },
+  end: {
+    message: () => undefined,
+    status: isOneOf("complete", "stopped", "failed"),
+    error: isString,
+  },
   upsert: { ...placedFields, status: isOneOf("complete", "partial", "stopped", "failed") },
 } satisfies Record<string, Record<string, Check>>;
 
@@ -182,6 +188,21 @@ export function checkMessages(
   for (let index = 0; index < messages.length; index++) {
     const problem = messageProblem(messages[index]) ?? check(messages[index]);
     if (problem) invalid(`${method}: messages[${index}] ${problem}`);
+  }
+}
+
+/** Checks messages that are added in one call. @throws StoreError `INVALID_ARGUMENT`. */
+export function checkNewMessages(
+  method: string,
+  messages: unknown,
+  check: (message: unknown) => string | undefined,
+): void {
+  checkMessages(method, messages, check);
+  const indexes = new Map<string, number>();
+  for (const [index, { id }] of (messages as readonly Identified[]).entries()) {
+    const before = indexes.get(id);
+    if (before !== undefined) invalid(`${method}: messages[${index}] has the id of messages[${before}]`);
+    indexes.set(id, index);
   }
 }
 

@@ -32,7 +32,7 @@ export async function forkChat<M extends Identified>(
   const derivedFrom = JSON.stringify([source.owner, source.chatId, head.incarnation]);
   const target = locationOf(source.owner, id ?? idOfOperation(stores, derivedFrom, operationId));
   const operation = operationOf(operationId, "fork", [source.chatId, at, title]);
-  const index = view.entries.findIndex(({ message }) => message.id === at);
+  const index = view.entries.findLastIndex(({ message }) => message.id === at);
   const problem =
     expectedRevision !== undefined && expectedRevision !== revision
       ? new StoreError("CONFLICT", "fork: the chat is not at expectedRevision; read it and try again")

@@ -82,8 +82,6 @@ function parseExport<M extends Identified>({ check }: ChatContext<M>, data: unkn
       entries.map(({ message }) => message),
       check,
     );
-    const ids = new Set((entries as ChatEntry<M>[]).map(({ message }) => message.id));
-    if (ids.size < entries.length) refuse("two entries have messages of the same id");
     return { chat, entries: entries as ChatEntry<M>[] };
   } catch (cause) {
     if (StoreError.is(cause, "INVALID_STATE")) throw cause;

@@ -25,7 +25,15 @@ import type {
 } from "./chat.ts";
 import type { ChatRun } from "./chat-run.ts";
 import { ChatView, FIRST_LOOK } from "./chat-view.ts";
-import { checkChat, checkCut, checkMessages, checkPatch, checkValue, isMessageId } from "./checks.ts";
+import {
+  checkChat,
+  checkCut,
+  checkMessages,
+  checkNewMessages,
+  checkPatch,
+  checkValue,
+  isMessageId,
+} from "./checks.ts";
 import type { Plan, Written } from "./commit-plan.ts";
 import { deleteAllChats, deleteChat, finishDeletions } from "./delete-chats.ts";
 import { publicEntry } from "./entries.ts";
@@ -61,7 +69,7 @@ export class OwnedChats<M extends Identified = Identified> {
   async create(chat: NewChat<M> = {}, options: Omit<ChatWrite, "expectedRevision"> = {}): Promise<Chat> {
     checkPatch("create", chat, "create");
     const { messages = [], forkedFrom, id: given, ...patch } = chat;
-    checkMessages("create", messages, this.#context.check);
+    checkNewMessages("create", messages, this.#context.check);
     const { operationId } = options;
     const chatId = given ?? idOfOperation(this.#context.stores, this.ownerId, operationId);
     checkChat("create", chatId, options, "create-options");
@@ -148,7 +156,7 @@ export class OwnedChats<M extends Identified = Identified> {
    */
   async append(chatId: string, messages: readonly M[], options: Placed = {}): Promise<Chat> {
     checkChat("append", chatId, options, "placed");
-    checkMessages("append", messages, this.#context.check);
+    checkNewMessages("append", messages, this.#context.check);
     const { after } = options;
     const { chat } = await this.#write(chatId, {
       method: "append",

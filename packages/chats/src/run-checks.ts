@@ -1,5 +1,12 @@
 import { checkOptions, invalid, isFunction, isObject } from "@scrollback/store-core";
-import { checkMessages, checkValue, isMessageId } from "./checks.ts";
+import {
+  checkMessages,
+  checkNewMessages,
+  checkValue,
+  isMessageId,
+  messageProblem,
+  optionChecks,
+} from "./checks.ts";
 
 /** The kinds of a change, each with its additional fields. */
 const kinds: Readonly<Record<string, readonly string[]>> = {
@@ -19,7 +26,7 @@ export function checkRunChange(change: unknown, check: (message: unknown) => str
     invalid(`begin: the change must have one of ${Object.keys(kinds).join(", ")}`);
   checkOptions("begin", change, Object.fromEntries([kind, ...beside].map((name) => [name, () => undefined])));
   const { append, edit, message, dropAnswer, replace, with: replacement } = change as Record<string, unknown>;
-  if (kind === "append") checkMessages("begin", append, check);
+  if (kind === "append") checkNewMessages("begin", append, check);
   if (kind === "edit") {
     checkValue("begin", "edit", isMessageId, edit);
     checkMessages("begin", [message], check);
@@ -30,4 +37,20 @@ export function checkRunChange(change: unknown, check: (message: unknown) => str
     checkValue("begin", "replace", isMessageId, replace);
     checkValue("begin", "with", isFunction, replacement);
   }
+}
+
+/** @throws StoreError `INVALID_ARGUMENT`. */
+export function checkUpdate(message: unknown): void {
+  const problem = messageProblem(message);
+  if (problem) invalid(`update: message ${problem}`);
+}
+
+/** @throws StoreError `INVALID_ARGUMENT`. */
+export function checkRunResult(result: unknown, check: (message: unknown) => string | undefined): void {
+  checkValue("end", "the result", isObject, result);
+  checkOptions("end", result, optionChecks.end);
+  const { message, status } = result as { message?: unknown; status?: unknown };
+  if (status === undefined) invalid(`end: status must be "complete", "stopped" or "failed"`);
+  const problem = message === undefined ? undefined : (messageProblem(message) ?? check(message));
+  if (problem) invalid(`end: message ${problem}`);
 }

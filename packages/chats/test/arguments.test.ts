@@ -30,6 +30,12 @@ const calls: [string, () => Promise<unknown>][] = [
   ["a message without an id", () => mine.append("c", [invalid({ role: "user" })])],
   ["a message with an id past 256 bytes", () => mine.append("c", [message("x".repeat(257))])],
   ["a message of an unknown role", () => mine.upsert("c", invalid({ id: "m", role: "robot" }))],
+  ["two messages with one id", () => mine.append("c", [message("m"), message("n"), message("m")])],
+  ["two messages with one id in a new chat", () => mine.create({ messages: [message("m"), message("m")] })],
+  [
+    "two messages with one id at the begin of a run",
+    () => mine.begin("c", { append: [message("m"), message("m")] }),
+  ],
   ["messages that are not messages", () => mine.append("c", invalid("hello"))],
   ["an unknown status", () => mine.upsert("c", message("m"), { status: invalid("done") })],
   ["an after that is a number", () => mine.append("c", [message("m")], { after: invalid(1) })],

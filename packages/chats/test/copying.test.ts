@@ -1,4 +1,4 @@
-import { createStores, MemoryDriver } from "@scrollback/store-core";
+import { createMemoryStores, createStores, MemoryDriver } from "@scrollback/store-core";
 import { expect, test } from "vitest";
 import { KeptDriver } from "../../../conformance-tests/test/fixtures/kept-driver.ts";
 import { dialogue, listedIds, message, storeError, textsIn } from "../src/contract/values.ts";
@@ -106,4 +106,14 @@ test("an abandoned copy is removed by a list after an hour", async () => {
   expect(await listedIds(store.of("ada") as never)).toEqual(["c"]);
   await store.flush();
   expect((await stores.open("chats:chat:ada:copy").read()).revision).toBeNull();
+});
+
+test("a chat in which an old id was used again is exported, imported and forked at the newer message", async () => {
+  const mine = new ChatStore({ stores: createMemoryStores() }).of("ada");
+  await mine.create({ id: "c", messages: Array.from({ length: 100 }, (_, n) => message(`m${n}`)) });
+  await mine.append("c", [message("m0", "user", "again"), message("end")]);
+  const copy = await mine.import(await mine.export("c"));
+  expect(copy.messageCount).toBe(102);
+  expect(await textsIn(mine as never, copy.id)).toEqual(await textsIn(mine as never, "c"));
+  expect((await mine.fork("c", { at: "m0" })).messageCount).toBe(101);
 });

@@ -104,3 +104,26 @@ test("an empty answer that was saved does not stay partial", async () => {
   const { message, status, error } = (await mine.read("c"))?.entries.at(-1) ?? {};
   expect({ message, status, error }).toEqual({ message: empty, status: "failed", error: "no model" });
 });
+
+test.each<[string, unknown, RegExp]>([
+  ["nothing", undefined, /the result/],
+  ["no status", {}, /status must be/],
+  ["an unknown status", { status: "done" }, /status must be/],
+  ["a status that is not final", { status: "partial" }, /status must be/],
+  ["an error that is not text", { status: "failed", error: { a: 1 } }, /error must be/],
+  ["an unknown option", { status: "complete", mesage: 1 }, /mesage/],
+  ["a message without a role", { status: "complete", message: { id: "a" } }, /message role/],
+])("the end of a run with %s is refused, and the run goes on", async (_, result, text) => {
+  const { mine, run } = await withRun();
+  await expect(run.end(result as never)).rejects.toMatchObject(storeError("INVALID_ARGUMENT", text));
+  expect((await mine.get("c"))?.run).toMatchObject({ state: "running" });
+  await run.end({ message: answer("a"), status: "complete" });
+  expect(await textsIn(mine as never, "c")).toEqual(["q0", "a0", "q", "a"]);
+});
+
+test("an update with a value that is not a message is refused", async () => {
+  const { run } = await withRun();
+  for (const value of [undefined, "text", { role: "assistant" }, { id: "a", role: "robot" }])
+    expect(() => run.update(value as never)).toThrow(/^update: message/);
+  await run.end({ status: "stopped" });
+});

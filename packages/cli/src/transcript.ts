@@ -16,7 +16,9 @@ export function transcriptOf(entry: ThreadPage<unknown>["entries"][number], outp
   return `${heading}\n${indented(isChat ? contentOf(message) : [printableValue(message)])}`;
 }
 
-function contentOf({ content }: ChatMessage): string[] {
+function contentOf({ content, metadata }: ChatMessage): string[] {
+  // Layers, such as chats and sessions, store their values as the metadata of empty messages.
+  if (content === "" && metadata !== undefined) return [printableValue(metadata)];
   return typeof content === "string" ? [content] : content.map(shownPart);
 }
 

@@ -1,9 +1,12 @@
 import { createMemoryStores, createStores, MemoryDriver, type StoreFactory } from "@scrollback/store-core";
 import { describe, expect, test } from "vitest";
 import { WatchedDriver } from "../../../conformance-tests/test/fixtures/watched-driver.ts";
+import { withoutChance } from "../../../conformance-tests/test/fixtures/without-chance.ts";
 import { storedLeaves } from "../src/directory/tree.ts";
 import { MarkedDirectories } from "../src/index.ts";
 import { directory, leafThread, SECRET, setUp, sizes } from "./marked-scene.ts";
+
+withoutChance();
 
 /** The content of all threads with a prefix. */
 async function contents(stores: StoreFactory, prefix: string): Promise<Map<string, string>> {

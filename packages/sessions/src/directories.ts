@@ -149,20 +149,28 @@ export class Directories {
     refuse: Refuse,
   ): Promise<{ sessions: (T & { readonly head: HeadOf })[]; nextPageToken?: string }> {
     const request = { direction, limit, after: after && genericPosition(after) };
-    const { members, next } = await this.#directories.page(
-      threadId,
-      request,
-      async (position) => {
-        const session = await look(storedPosition(position));
-        if (!session) return undefined;
-        const { incarnation, events: version, lastUpdateTime: order } = session.head;
-        return { incarnation, version, order, session };
-      },
-      (position) => refuse(storedPosition(position)),
+    const { members, next } = await this.#directories.page(threadId, request, verifying(look), (position) =>
+      refuse(storedPosition(position)),
     );
     const sessions = members.map(({ session }) => session);
     return next ? { sessions, nextPageToken: formatToken(direction, storedPosition(next)) } : { sessions };
   }
+
+  /** Deletes a directory without sessions. Returns false if it has sessions, or if another process is writing to it. */
+  async remove<T>(threadId: string, look: Look<T>, refuse: Refuse): Promise<boolean> {
+    return await this.#directories.removeDirectory(threadId, verifying(look), (position) =>
+      refuse(storedPosition(position)),
+    );
+  }
+}
+
+function verifying<T>(look: Look<T>) {
+  return async (position: GenericPosition) => {
+    const session = await look(storedPosition(position));
+    if (!session) return undefined;
+    const { incarnation, events: version, lastUpdateTime: order } = session.head;
+    return { incarnation, version, order, session };
+  };
 }
 
 function directoriesOf(appName: string, { userId }: Position): string[] {

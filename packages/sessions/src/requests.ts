@@ -63,6 +63,7 @@ const requests = {
   getSession: fields(["appName", "userId", "sessionId"], { config: isObject }),
   updateSession: fields(["appName", "userId", "sessionId"], { title: isTitleOrNull, state: isValues }),
   deleteSession: fields(["appName", "userId", "sessionId"]),
+  deleteUser: fields(["appName", "userId"]),
   listSessions: fields(["appName"], {
     userId: checks.userId,
     limit: checks.limit,

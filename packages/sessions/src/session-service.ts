@@ -1,4 +1,4 @@
-import { chatMessageTraits, StoreError, type StoreFactory } from "@scrollback/store-core";
+import { chatMessageTraits, pause, StoreError, type StoreFactory } from "@scrollback/store-core";
 import { Appender } from "./appender.ts";
 import { type SessionClock, type Stamps, stampsOf, systemSessionClock } from "./clock.ts";
 import { Directories } from "./directories.ts";
@@ -23,6 +23,7 @@ import { type Shared, SharedStates } from "./shared-state.ts";
 import { threads } from "./threads.ts";
 
 const MAX_ATTEMPTS = 20;
+const DELETED_AT_ONCE = 8;
 
 /** Options of {@link SessionService}. */
 export interface SessionServiceOptions {
@@ -225,6 +226,42 @@ export class SessionService implements AsyncDisposable {
     const { incarnation, events, lastUpdateTime: time } = view.head;
     const note = { time, sessionId, userId, incarnation, events, was: [time], removed: true as const };
     await this.#directories.noteNow(appName, note);
+  }
+
+  /**
+   * Deletes all sessions of a user of an app, the state of the user, and the list of the user's sessions. A user without data is
+   * not an error. After a failure, call it again. The list of the app's sessions keeps the ids of the user and the sessions until
+   * its next compactions.
+   *
+   * @throws StoreError `CONFLICT` if other processes create sessions of the user all the time.
+   */
+  async deleteUser(request: Omit<SessionKey, "sessionId">): Promise<void> {
+    checkRequest("deleteUser", request);
+    const { appName, userId } = request;
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+      for (;;) {
+        const { sessions } = await this.listSessions({ appName, userId, limit: DELETED_AT_ONCE });
+        if (sessions.length === 0) break;
+        await Promise.all(
+          sessions.map(({ id: sessionId }) => this.deleteSession({ appName, userId, sessionId })),
+        );
+      }
+      await this.flush();
+      const isRemoved = await this.#directories.remove(
+        threads.directoryOfUser(appName, userId),
+        async ({ sessionId }) => {
+          const view = await readSession(this.#stores, threads.session(appName, userId, sessionId), 0);
+          return view.head && { head: view.head };
+        },
+        ({ sessionId }) => refuseCreations(this.#stores, { appName, userId, sessionId }),
+      );
+      if (isRemoved) return await this.#stores.deleteThread(threads.user(appName, userId));
+      await pause(attempt, undefined, this.#parts.clock);
+    }
+    throw new StoreError(
+      "CONFLICT",
+      "deleteUser: other processes create sessions of the user; call it again",
+    );
   }
 
   /** Returns the state of a user of an app; keys without prefix. `{}` if there is none. */

@@ -1,6 +1,15 @@
-import { createMemoryStores } from "@scrollback/store-core";
+import { createMemoryStores, type StoreFactory } from "@scrollback/store-core";
 import { expect, test } from "vitest";
 import { SessionService } from "../src/index.ts";
+import { threads } from "../src/threads.ts";
+
+const ada = { appName: "app", userId: "ada" };
+
+async function threadsIn(stores: StoreFactory, prefix = ""): Promise<string[]> {
+  const found: string[] = [];
+  for await (const { threadId } of stores.iterateThreads({ prefix })) found.push(threadId);
+  return found;
+}
 
 test("a deleted session leaves no thread of its own", async () => {
   const stores = createMemoryStores();
@@ -21,4 +30,47 @@ test("a deleted session leaves no thread of its own", async () => {
   await service.createSession({ ...key, title: "Another" });
   expect((await service.getSession(key))?.title).toBe("Another");
   await service.flush();
+});
+
+test("a deleted user leaves no thread, and no text in the lists of the app", async () => {
+  const stores = createMemoryStores();
+  const service = new SessionService({ stores });
+  for (let n = 0; n < 300; n++)
+    await service.createSession({
+      ...ada,
+      sessionId: `s${n}`,
+      title: "A secret",
+      state: { "user:x": "A secret" },
+    });
+  await service.flush();
+  const leaves = threads.leaf("");
+  expect(await threadsIn(stores, leaves)).not.toEqual([]);
+  await service.deleteUser(ada);
+  const left = await threadsIn(stores);
+  const ofApp = threads.directoryOfApp("app");
+  expect(left.filter((threadId) => threadId !== ofApp && !threadId.startsWith(leaves))).toEqual([]);
+  const pages = await Promise.all(left.map((threadId) => stores.open(threadId).read()));
+  expect(JSON.stringify(pages)).not.toContain("secret");
+  await service.deleteUser(ada);
+  expect(await threadsIn(stores, threads.directoryOfUser("app", "ada"))).toEqual([]);
+});
+
+test("each session that is created while its user is deleted is listed or deleted", async () => {
+  const stores = createMemoryStores();
+  const [creating, deleting] = [new SessionService({ stores }), new SessionService({ stores })];
+  for (let round = 0; round < 50; round++) {
+    for (let n = 0; n < 3; n++) await creating.createSession({ ...ada, sessionId: `old-${n}` });
+    const created = Array.from({ length: 5 }, async (_, n) => {
+      for (let turn = 0; turn < round % 20; turn++) await Promise.resolve();
+      await creating.createSession({ ...ada, sessionId: `new-${round}-${n}` });
+    });
+    await Promise.all([deleting.deleteUser(ada), ...created]);
+    const { sessions } = await deleting.listSessions({ ...ada, limit: 100 });
+    const prefix = threads.session("app", "ada", "");
+    expect((await threadsIn(stores, prefix)).sort()).toEqual(
+      sessions.map(({ id }) => threads.session("app", "ada", id)).sort(),
+    );
+    await deleting.deleteUser(ada);
+  }
+  await creating.flush();
 });

@@ -113,7 +113,6 @@ export const copying: readonly ContractTest[] = [
         { ...data, entries: [{}] },
         { ...data, entries: [{ ...data.entries[0], status: "done" }] },
         { ...data, entries: [{ ...data.entries[0], message: { id: "", role: "user" } }] },
-        { ...data, entries: [data.entries[0], data.entries[0]] },
         { ...data, chat: { ...data.chat, createdAt: "yesterday" } },
         { ...data, chat: { ...data.chat, labels: [] } },
         { ...data, chat: { ...data.chat, title: "t".repeat(513) } },

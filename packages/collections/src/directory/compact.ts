@@ -100,13 +100,20 @@ export class Compactor<N, E extends Incarnate> {
     }
   }
 
-  /**
-   * Deletes all leaves of a directory, if its revision is that of the snapshot.
-   *
-   * @returns the directory's revision, under which no leaf's thread exists.
-   * @throws StoreError `CONFLICT` if it has another revision.
-   */
-  async deleteLeaves(threadId: string, { root, revision }: Snapshot<N>): Promise<Revision | null> {
+  /** Deletes a directory with its leaves. Returns false if it has changed since the snapshot. */
+  async remove(threadId: string, snapshot: Snapshot<N>): Promise<boolean> {
+    try {
+      const expectedRevision = await this.#withoutLeaves(threadId, snapshot);
+      await this.#tree.stores.deleteThread(threadId, { expectedRevision });
+      return true;
+    } catch (error) {
+      if (StoreError.is(error, "CONFLICT")) return false;
+      throw error;
+    }
+  }
+
+  /** Deletes all leaves of a directory. @returns the directory's revision, under which no leaf's thread exists. */
+  async #withoutLeaves(threadId: string, { root, revision }: Snapshot<N>): Promise<Revision | null> {
     const ids = [...storedLeaves(root.leaves), ...root.unused].map(({ id }) => id);
     if (ids.length === 0) return revision;
     const compactions = root.compactions + 1;

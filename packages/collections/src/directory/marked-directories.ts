@@ -1,7 +1,7 @@
 import { chatMessageTraits, type StoreFactory } from "@scrollback/store-core";
 import { type DirectoryClock, systemDirectoryClock } from "../clock.ts";
 import { checkDirectories, checkMember, checkPage, checkThread, checkWritten } from "./checks.ts";
-import { Compactor, isRaced } from "./compact.ts";
+import { Compactor } from "./compact.ts";
 import { elapsed, HeldMarks, HOLD_MS, MOST_HELD, newToken } from "./held-marks.ts";
 import {
   joinMarkedNotes,
@@ -214,14 +214,12 @@ export class MarkedDirectories<V> implements AsyncDisposable {
       for await (const entry of this.#tree.walk(snapshot.root, view, "desc", undefined)) {
         if (!view.isExpired(entry)) return false;
       }
-      const expectedRevision = await this.#compactor.deleteLeaves(threadId, snapshot);
-      await this.#stores.deleteThread(threadId, { expectedRevision });
     } catch (error) {
       // Another process writes to the directory.
-      if (isRaced(error)) return false;
+      if (error instanceof OutdatedError) return false;
       throw error;
     }
-    return true;
+    return await this.#compactor.remove(threadId, snapshot);
   }
 
   /** Returns one page. Reads the directory, the page's leaves, and at once the members that may be changing. */

@@ -143,6 +143,32 @@ export class VerifiedDirectories {
     }
   }
 
+  /**
+   * Deletes a directory without members, and its leaves. Reads the members of all entries. An entry without a member is removed
+   * after `refuse` has resolved to true.
+   *
+   * @returns false if the directory has members, or if another process is writing to it.
+   */
+  async removeDirectory<T extends Verified>(
+    threadId: string,
+    verify: Verify<T>,
+    refuse: RefuseCreation,
+  ): Promise<boolean> {
+    await this.#queues.existing(threadId)?.write();
+    const snapshot = await this.#tree.read(threadId);
+    if (snapshot.revision === null) return true;
+    const sorting = this.#kind.sort(snapshot.notes);
+    const view = { leaves: snapshot.root.leaves, sorting, missing: new Set<string>() };
+    try {
+      for await (const entry of this.#walk(view, "desc", undefined))
+        if ((await verify(entry)) || !(await refuse(entry))) return false;
+    } catch (error) {
+      if (error instanceof OutdatedError) return false;
+      throw error;
+    }
+    return await this.#compactor.remove(threadId, snapshot);
+  }
+
   async #sorted<T extends Verified>(
     lookup: MemberLookup<T>,
     view: View,

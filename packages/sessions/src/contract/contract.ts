@@ -10,6 +10,7 @@ export type ContractService = Pick<
   | "appendEvent"
   | "updateSession"
   | "deleteSession"
+  | "deleteUser"
   | "getUserState"
   | "getAppState"
 >;

@@ -148,6 +148,30 @@ export const listing: readonly ContractTest[] = [
     },
   },
   {
+    title: "delete: a user is deleted with all sessions and the user's state, and other users are not",
+    async run({ sessions, connect, appName }) {
+      const state = { own: 1, "app:a": 1, "user:u": 1 };
+      const of = (userId: string) => ({ appName, userId });
+      for (let n = 0; n < 20; n++) await sessions.createSession({ ...of("ada"), sessionId: `s${n}`, state });
+      await sessions.createSession({ ...of("bob"), sessionId: "s1", state });
+      const other = connect();
+      for (const service of [other, sessions]) {
+        await service.deleteUser(of("ada"));
+        for (const one of [sessions, other]) {
+          expect(await one.getUserState(of("ada"))).toEqual({});
+          expect((await one.listSessions(of("ada"))).sessions).toEqual([]);
+          expect((await one.listSessions({ appName })).sessions.map(({ userId }) => userId)).toEqual(["bob"]);
+          expect(await one.getSession({ ...of("ada"), sessionId: "s1" })).toBeUndefined();
+          expect(await one.getUserState(of("bob"))).toEqual({ u: 1 });
+          expect(await one.getAppState({ appName })).toEqual({ a: 1 });
+        }
+      }
+      const again = await sessions.createSession({ ...of("ada"), sessionId: "s1", state: { "user:v": 2 } });
+      expect(again.state).toEqual({ "app:a": 1, "user:v": 2 });
+      expect((await other.listSessions(of("ada"))).sessions.map(({ id }) => id)).toEqual(["s1"]);
+    },
+  },
+  {
     title: "delete: the id can be used again, for a session without data of the old one",
     async run({ sessions, connect, appName, userId }) {
       const one = setting({ n: 1, "app:n": 1 }, { id: "one" });

@@ -158,6 +158,7 @@ export const sharing: readonly ContractTest[] = [
         [() => sessions.listSessions({ appName, pageToken: "none" }), /pageToken/],
         [() => sessions.listSessions({ appName, userId: "" }), /userId/],
         [() => sessions.deleteSession({ ...key, sessionId: "" }), /sessionId/],
+        [() => sessions.deleteUser({ ...key, userId: "" }), /userId/],
         [() => sessions.getUserState({ appName } as never), /userId/],
         [() => sessions.getAppState({} as never), /appName/],
         [() => sessions.appendEvent({ session } as never), /event/],

@@ -83,6 +83,17 @@ class SessionScenario implements Scenario {
       await this.#list(process, undefined);
     }
     this.#model.check();
+    for (const userId of users) {
+      await this.#must(process, "deleteUser", () => process.service.deleteUser({ appName, userId }));
+      const state = await this.#must(process, "read", () =>
+        process.service.getUserState({ appName, userId }),
+      );
+      const { sessions } = await this.#must(process, "list", () =>
+        process.service.listSessions({ appName, userId }),
+      );
+      if (Object.keys(state).length + sessions.length > 0)
+        throw new SimulationFailure("deleted", "a deleted user has a state or sessions");
+    }
   }
 
   async #act(process: Process): Promise<void> {
