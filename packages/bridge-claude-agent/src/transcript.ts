@@ -112,7 +112,7 @@ export class Transcript {
       const written = await store.commit({ append, metadata: next }, { expectedRevision: revision });
       for (const uuid of uuidsOf(fresh)) uuids.add(uuid);
       this.#cached = { revision: written, head: next, uuids };
-      return { ...listedAs(next, this.#options.sizeOf), was: head?.mtime };
+      return { ...listedAs(next, this.#options.sizeOf), was: head?.mtime ?? null };
     });
   }
 

@@ -56,7 +56,7 @@ export class ItemTable {
       const directory = this.#directory(namespace);
       await this.#directories.write(directory, { key: [key], incarnation: item.incarnation }, async () => {
         await this.#set(namespace, key, item, undefined);
-        return { order: item.createdAt, version: 1, value: true };
+        return { order: item.createdAt, version: 1, value: true, was: null };
       });
     });
   }

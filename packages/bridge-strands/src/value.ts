@@ -96,7 +96,7 @@ export async function writeValue(write: ValueWrite, data: Uint8Array): Promise<C
         metadata: next,
       };
       const at = await store.commit(change, { expectedRevision: revision });
-      return { ...listedAs(next), was: head && 0, revision: at };
+      return { ...listedAs(next), was: head ? 0 : null, revision: at };
     });
     if (!head) await announce();
     return { head: next, revision: written.revision };

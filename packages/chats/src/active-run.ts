@@ -42,6 +42,8 @@ export interface RunStart<M> {
   readonly written: Written<M>;
 }
 
+type MakePlan<M extends Identified> = (view: ChatView<M>, head: Head, now: number) => Promise<Plan<M>>;
+
 /** An answer that this process is generating. The chat's head contains its lease, which heartbeats renew. */
 export class ActiveRun<M extends Identified> {
   readonly id: string;
@@ -141,13 +143,24 @@ export class ActiveRun<M extends Identified> {
     const answer = [message, this.#latest].find((one) => one !== undefined && hasContent(one));
     const closed = answer && (status === "complete" ? answer : this.#context.closeAnswer(answer));
     const fields = { status, ...(error !== undefined && { error }) };
+    let isRetry = false;
+    const own = closed && { ...closed, id: this.messageId };
+    const isOwn = ({ message, status: saved }: ChatEntry<M>) =>
+      saved === status && own !== undefined && isSameMessage(message, own);
+    // The reply to an earlier attempt was lost.
+    const isDone = ({ head, entries }: ChatView<M>) =>
+      isRetry && head?.run === undefined && (own === undefined || entries.some(isOwn));
+    const end = () =>
+      this.#write(async (view, _head, now) => {
+        const entries = await this.#placed(view, closed, fields, now);
+        return { ...entries, head: { run: undefined }, isActive: closed !== undefined };
+      }, isDone);
     try {
-      await this.#reached(() =>
-        this.#write(async (view, _head, now) => {
-          const entries = await this.#placed(view, closed, fields, now);
-          return { ...entries, head: { run: undefined }, isActive: closed !== undefined };
-        }),
-      );
+      await this.#reached(async () => {
+        await end().finally(() => {
+          isRetry = true;
+        });
+      });
     } finally {
       this.#finish();
     }
@@ -234,13 +247,13 @@ export class ActiveRun<M extends Identified> {
   }
 
   /** Commits a change of the run, after the previous one. */
-  #write(plan: (view: ChatView<M>, head: Head, now: number) => Promise<Plan<M>>): Promise<void> {
-    const written = this.#writing.then(() => this.#writeNow(plan));
+  #write(plan: MakePlan<M>, isDone?: (view: ChatView<M>) => boolean): Promise<void> {
+    const written = this.#writing.then(() => this.#writeNow(plan, isDone));
     this.#writing = written.catch(() => undefined);
     return written;
   }
 
-  async #writeNow(plan: (view: ChatView<M>, head: Head, now: number) => Promise<Plan<M>>): Promise<void> {
+  async #writeNow(plan: MakePlan<M>, isDone = (_: ChatView<M>) => false): Promise<void> {
     const { stores, now } = this.#context;
     const { threadId } = this.#location;
     for (let attempt = 0; ; attempt++) {
@@ -274,6 +287,7 @@ export class ActiveRun<M extends Identified> {
       }
       if (attempt > 0) await pauseAfter(attempt);
       const fresh = await ChatView.read<M>(stores, threadId, { limit: 64 });
+      if (fresh.head?.incarnation === this.#view.head?.incarnation && isDone(fresh)) return;
       this.#assertOwn(fresh.head);
       this.#view = fresh;
     }

@@ -103,7 +103,7 @@ export async function commit<M extends Identified>(
       const options = { expectedRevision: view.revision, ...(signal && { signal }) };
       revision = await stores.open(threadId).commit(change, options);
       const expiry = ttlMs !== undefined && { expiresAt: now() + ttlMs };
-      return { order, version, value, was: view.head?.activeAt, ...expiry };
+      return { order, version, value, was: view.head?.activeAt ?? null, ...expiry };
     });
   } catch (error) {
     if (StoreError.is(error, "CONFLICT"))

@@ -1,9 +1,10 @@
 import { setImmediate as otherEvents } from "node:timers/promises";
+import type { MarkedPageRequest } from "@scrollback/collections";
 import { retryOnConflict, StoreError } from "@scrollback/store-core";
 import { LONGEST_PAUSE, MAX_ATTEMPTS, pauseAfter } from "./attempts.ts";
 import type { Identified } from "./chat.ts";
 import { ChatView } from "./chat-view.ts";
-import type { Head } from "./head.ts";
+import type { Head, StoredSummary } from "./head.ts";
 import { readMember } from "./read-member.ts";
 import type { RunContext } from "./run-context.ts";
 import { type ChatLocation, locationOf, threads } from "./threads.ts";
@@ -24,7 +25,12 @@ export async function deleteChat<M extends Identified>(
   let deleted: string | undefined;
   const attempt = async () => {
     const { head, revision } = await ChatView.read<M>(stores, threadId, { limit: 0, signal });
-    if (!head || revision === null) return false;
+    if (!head || revision === null) {
+      // The content of an expired chat may still be stored.
+      if (revision === null && deleted === undefined)
+        await stores.deleteThread(threadId, { expectedRevision: null, ...(signal && { signal }) });
+      return false;
+    }
     const { incarnation, activeAt: order } = head;
     // The chat of the first attempt is deleted. This one was created since.
     if (deleted !== undefined && deleted !== incarnation) return true;
@@ -46,7 +52,7 @@ export async function finishDeletions<M extends Identified>(
   owner: string,
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  await pageOf(context, owner, 1, signal);
+  await pageOf(context, owner, { limit: 1, signal });
 }
 
 /** Deletes all chats of an owner, and then the directory. */
@@ -59,7 +65,7 @@ export async function deleteAllChats<M extends Identified>(
   const directory = threads.directory(owner);
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     for (;;) {
-      const { entries } = await pageOf(context, owner, PAGE, signal);
+      const { entries } = await pageOf(context, owner, { limit: PAGE, includesExpired: true, signal });
       if (entries.length === 0) break;
       const waiting = entries.values();
       const deleteNext = async () => {
@@ -86,9 +92,8 @@ export async function deleteAllChats<M extends Identified>(
 async function pageOf<M extends Identified>(
   context: RunContext<M>,
   owner: string,
-  limit: number,
-  signal: AbortSignal | undefined,
+  request: Pick<MarkedPageRequest<StoredSummary>, "limit" | "includesExpired" | "signal">,
 ) {
-  const read = ([chatId = ""]: readonly string[]) => readMember(context, owner, chatId, signal);
-  return await context.directories.page(threads.directory(owner), { limit, read, ...(signal && { signal }) });
+  const read = ([chatId = ""]: readonly string[]) => readMember(context, owner, chatId, request.signal);
+  return await context.directories.page(threads.directory(owner), { ...request, read });
 }

@@ -1,13 +1,5 @@
 import { hash } from "node:crypto";
-import {
-  type Check,
-  isBoolean,
-  isCount,
-  isObject,
-  isOneOf,
-  jsonCodec,
-  StoreError,
-} from "@scrollback/store-core";
+import { type Check, isBoolean, isObject, isOneOf, jsonCodec, StoreError } from "@scrollback/store-core";
 import type { Chat, ChatEntry, Identified } from "./chat.ts";
 import { checkMessages, checkPatch, optionChecks } from "./checks.ts";
 import type { ChatContext } from "./context.ts";
@@ -28,7 +20,10 @@ export interface ImportOptions {
 }
 
 const isStatus = isOneOf("complete", "partial", "stopped", "failed");
-const isTime: Check = (value) => (isCount(value) ? "must be milliseconds since 1970" : undefined);
+const isTime: Check = (value) =>
+  typeof value === "number" && value >= 0 && value < Number.POSITIVE_INFINITY
+    ? undefined
+    : "must be milliseconds since 1970";
 const requiredFields = {
   ...{ createdAt: isTime, updatedAt: isTime, activeAt: isTime },
   ...{ pinned: isBoolean, archived: isBoolean, labels: isObject, metadata: isObject },
@@ -92,7 +87,7 @@ function parseExport<M extends Identified>({ check }: ChatContext<M>, data: unkn
 
 function checkEntry(entry: ChatEntry<unknown>, index: number): void {
   const { createdAt, updatedAt, status, error } = entry;
-  const isWrong = isCount(createdAt) ?? isCount(updatedAt) ?? isStatus(status);
+  const isWrong = isTime(createdAt) ?? isTime(updatedAt) ?? isStatus(status);
   if (isWrong || (error !== undefined && typeof error !== "string"))
     refuse(`entries[${index}] must have times, a status, and perhaps an error`);
 }

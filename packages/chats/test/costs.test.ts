@@ -98,12 +98,14 @@ describe("requests", () => {
     await connect().mine.delete("c");
     expect(driver.take()).toEqual([READ, NOTE, "delete chat", "read directory", NOTE]);
     await connect().mine.delete("c");
-    expect(driver.take()).toEqual([READ, "read directory"]);
+    // What an expired chat may have left.
+    expect(driver.take()).toEqual([READ, "delete chat", "read directory"]);
   });
 
   test("fork: a read, a mark and a commit; export: a read; import: a mark and a commit", async () => {
-    const { driver, mine } = setUp();
+    const { driver, chats, mine } = setUp();
     await mine.create({ id: "c", messages: dialogue(...ids(200)) });
+    await chats.flush();
     driver.take();
     await mine.fork("c", { at: "m100" });
     expect(driver.take()).toEqual([READ, NOTE, COMMIT]);

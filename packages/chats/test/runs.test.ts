@@ -1,4 +1,4 @@
-import { createMemoryStores, createStores, MemoryDriver } from "@scrollback/store-core";
+import { createMemoryStores, createStores, MemoryDriver, StoreError } from "@scrollback/store-core";
 import { expect, test } from "vitest";
 import { message, storeError, textsIn } from "../src/contract/values.ts";
 import { ChatStore, type Identified } from "../src/index.ts";
@@ -126,4 +126,28 @@ test("an update with a value that is not a message is refused", async () => {
   for (const value of [undefined, "text", { role: "assistant" }, { id: "a", role: "robot" }])
     expect(() => run.update(value as never)).toThrow(/^update: message/);
   await run.end({ status: "stopped" });
+});
+
+test.each([
+  ["an answer", answer("a")],
+  ["no answer", undefined],
+])("the end of a run with %s whose reply is lost is not a takeover", async (_, last) => {
+  const driver = new MemoryDriver();
+  const commit = driver.commit.bind(driver);
+  let isLosing = false;
+  driver.commit = async (request) => {
+    const outcome = await commit(request);
+    if (!isLosing || request.threadId.split(":")[1] !== "chat") return outcome;
+    isLosing = false;
+    throw new StoreError("UNAVAILABLE", "the reply is lost");
+  };
+  driver.classifyError = () => ({ code: "UNAVAILABLE", retryable: false }) as never;
+  const mine = new ChatStore({ stores: createStores(driver) }).of("ada");
+  await mine.create({ id: "c", messages: [message("q")] });
+  const run = await mine.begin("c", { nothing: true }, { messageId: "a" });
+  isLosing = true;
+  await run.end({ ...(last && { message: last }), status: "complete" });
+  expect(run.signal.aborted).toBe(false);
+  expect(await textsIn(mine as never, "c")).toEqual(last ? ["q", "a"] : ["q"]);
+  expect(await mine.get("c")).not.toHaveProperty("run");
 });

@@ -1,8 +1,14 @@
+import { readFileSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
 import { createStores } from "@scrollback/store-core";
+import { createSqliteStores } from "@scrollback/store-sqlite";
 import { expect, test } from "vitest";
+import { scratchUrl } from "../../../conformance-tests/test/fixtures/scratch-url.ts";
 import { dialogue, message, storeError, textsOf } from "../src/contract/values.ts";
 import { ChatStore } from "../src/index.ts";
 import { CountingDriver } from "./counting-driver.ts";
+
+type Mine = ReturnType<ChatStore["of"]>;
 
 test("a chat is one thread, the owner's directory another", async () => {
   const stores = createStores(new CountingDriver());
@@ -68,4 +74,32 @@ test("a newer format fails with UNSUPPORTED, a foreign thread with CORRUPT", asy
   await stores.open("chats:chat:ada:other").commit({ metadata: "mine" });
   await expect(mine.get("new")).rejects.toMatchObject(storeError("UNSUPPORTED", /chats/));
   await expect(mine.get("other")).rejects.toMatchObject(storeError("CORRUPT"));
+});
+
+const expired = Array.from({ length: 30 }, (_, n) => `c${n}`);
+
+test.each<[string, (mine: Mine) => Promise<unknown>]>([
+  ["delete", (mine) => Promise.all(expired.map((id) => mine.delete(id)))],
+  ["deleteAll", (mine) => mine.deleteAll()],
+])("%s leaves no message of expired chats in the file", async (_, erase) => {
+  const url = scratchUrl();
+  const stores = createSqliteStores({ url, ttlMs: 500 });
+  const chats = new ChatStore({ stores });
+  const mine = chats.of("ada");
+  const messages = dialogue("q", "a").map((one) => ({ ...one, content: "A secret" }));
+  for (const id of expired) await mine.create({ id, messages });
+  await chats.flush();
+  // The list does not expire while a chat of another process lives.
+  const others = createSqliteStores({ url });
+  const other = new ChatStore({ stores: others });
+  await other.of("ada").create({ id: "kept" });
+  await other.flush();
+  await sleep(600);
+  expect(await mine.get("c0")).toBeUndefined();
+  await erase(mine);
+  await Promise.all([chats.flush(), other.flush()]);
+  await others.close();
+  await stores.close();
+  const text = readFileSync(url.replace("sqlite:", ""), "latin1");
+  expect(text).not.toContain('"content":"A secret"');
 });

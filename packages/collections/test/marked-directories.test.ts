@@ -102,6 +102,19 @@ describe("a failed write", () => {
   });
 });
 
+test("a late note of a removed member leaves no value, even if another mark is written with it", async () => {
+  const { stores, directories, heads } = setUp();
+  const late = new MarkedDirectories<string>({ stores, leafThread });
+  const member = { key: ["a"], incarnation: "i" };
+  await late.write(directory, member, async () => ({ order: 1, version: 1, value: SECRET, was: null }));
+  await directories.remove(directory, { ...member, order: 1 }, async () => undefined);
+  heads.delete("a");
+  const other = { order: 2, version: 1, value: "b", was: null };
+  await late.write(directory, { key: ["b"], incarnation: "j" }, async () => other);
+  await late.flush();
+  expect(JSON.stringify(await stores.open(directory).read())).not.toContain(SECRET);
+});
+
 describe("remove and purge", () => {
   test("leave no data of the member at rest, neither in notes nor in any leaf", async () => {
     const { directories, driver, stores, write, remove, list } = setUp({ sizes });
@@ -263,6 +276,36 @@ test("a compaction during which values that JSON lacks are noted succeeds", asyn
   expect((await directories.read(directory)).root.compactions).toBe(1);
   const { entries } = await directories.page(directory, { limit: 9, read: async () => undefined });
   expect(entries.map(({ value }) => value)).toEqual([4n, 3n, 2n, 1n, 0n]);
+});
+
+test("a member that was moved without its previous order number is listed once, after a compaction", async () => {
+  const { directories, heads, write, list } = setUp({ sizes });
+  for (let n = 0; n < 40; n++) await write(`m${n}`, n);
+  await directories.flush();
+  await directories.compact(directory);
+  const moved = { incarnation: "i", version: 2, order: 30.5, value: "m3" };
+  heads.set("m3", moved);
+  await directories.write(directory, { key: ["m3"], incarnation: "i" }, async () => moved);
+  await write("m30", 30, "m30");
+  await write("m31", 31, "m31");
+  await directories.flush();
+  await directories.compact(directory);
+  expect((await directories.read(directory)).root.compactions).toBe(2);
+  expect((await list()).filter((value) => value === "m3")).toHaveLength(1);
+  expect(await list()).toHaveLength(40);
+});
+
+test("a page includes expired members on request", async () => {
+  const { directories, read } = setUp();
+  const written = { order: 1, version: 1, value: "gone", expiresAt: 1_000, was: null };
+  await directories.write(directory, { key: ["a"], incarnation: "i" }, async () => written);
+  await directories.flush();
+  const values = async (includesExpired: boolean) =>
+    (await directories.page(directory, { limit: 9, read, includesExpired })).entries.map(
+      ({ value }) => value,
+    );
+  expect(await values(false)).toEqual([]);
+  expect(await values(true)).toEqual(["gone"]);
 });
 
 test("a directory of expired members is removed with their leaves", async () => {

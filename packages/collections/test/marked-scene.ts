@@ -56,7 +56,7 @@ export function setUp(options: SceneOptions = {}) {
       const before = heads.get(key);
       const head = { incarnation: "i", version: (before?.version ?? 0) + 1, order, value };
       heads.set(key, head);
-      return { ...head, was: before?.order };
+      return { ...head, was: before?.order ?? null };
     });
   const read = async ([key = ""]: readonly string[]) => {
     reads.push(key);

@@ -3,6 +3,7 @@ import {
   checkOptions,
   hasMethods,
   invalid,
+  isBoolean,
   isCount,
   isFunction,
   isId,
@@ -91,7 +92,11 @@ export function checkWritten(
   written: { order: unknown; version: unknown; value: unknown; expiresAt?: unknown; was?: unknown },
 ): void {
   const { order, version, value, expiresAt, was } = written;
-  const checks = { order, ...(expiresAt !== undefined && { expiresAt }), ...(was !== undefined && { was }) };
+  const checks = {
+    order,
+    ...(expiresAt !== undefined && { expiresAt }),
+    ...((was ?? null) !== null && { was }),
+  };
   for (const [name, one] of Object.entries(checks)) {
     const problem = isOrder(one);
     if (problem) invalid(`${method}: ${name} ${problem}`);
@@ -119,6 +124,7 @@ export function checkPage(
     pageToken: (value) => (typeof value === "string" ? undefined : "must be a nextPageToken"),
     filterName: (value) => (typeof value === "string" ? undefined : "must be a string"),
     filter: isFunction,
+    includesExpired: isBoolean,
     read: isFunction,
     signal: isSignal,
   });

@@ -24,6 +24,11 @@ const MAX_ATTEMPTS = 20;
 /** Reads the entries of a leaf. */
 export type ReadLeaf<E> = (leaf: LeafRef) => Promise<E[]>;
 
+/** A change of a directory: how its notes are sorted in, and the notes that are dropped even if they are added meanwhile. */
+interface Rewriting<N, E extends Incarnate> extends Sorting<E> {
+  drops?(note: N): boolean;
+}
+
 /** The next leaves of a directory. */
 interface Plan<E> {
   readonly leaves: readonly LeafRef[];
@@ -75,7 +80,7 @@ export class Compactor<N, E extends Incarnate> {
     sort: (
       snapshot: Snapshot<N>,
       readLeaf: ReadLeaf<E>,
-    ) => Sorting<E> | undefined | Promise<Sorting<E> | undefined>,
+    ) => Rewriting<N, E> | undefined | Promise<Rewriting<N, E> | undefined>,
   ): Promise<void> {
     const reads = new Map<string, Promise<E[]>>();
     const readLeaf: ReadLeaf<E> = (leaf) => {
@@ -92,7 +97,7 @@ export class Compactor<N, E extends Incarnate> {
       const plan = await this.#plan(snapshot.root, sorting, readLeaf);
       try {
         const announced = await this.#announce(threadId, snapshot, plan);
-        return await this.#replace(threadId, announced, plan, sorting.carried);
+        return await this.#replace(threadId, announced, plan, sorting);
       } catch (error) {
         // Only a note was added.
         if (!StoreError.is(error, "CONFLICT") || attempt === MAX_ATTEMPTS) throw error;
@@ -100,7 +105,10 @@ export class Compactor<N, E extends Incarnate> {
     }
   }
 
-  /** Deletes a directory with its leaves. Returns false if it has changed since the snapshot. */
+  /**
+   * Deletes a directory with its leaves, or the remains of an expired directory. Returns false if it has changed since the
+   * snapshot.
+   */
   async remove(threadId: string, snapshot: Snapshot<N>): Promise<boolean> {
     try {
       const expectedRevision = await this.#withoutLeaves(threadId, snapshot);
@@ -217,15 +225,16 @@ export class Compactor<N, E extends Incarnate> {
     threadId: string,
     from: Snapshot<N>,
     { leaves, added, replaced }: Plan<E>,
-    carried: readonly unknown[] = [],
+    { carried = [], drops = () => false }: Rewriting<N, E>,
   ): Promise<void> {
     const store = this.#tree.stores.open(threadId);
     const compactions = from.root.compactions + 1;
     const own = new Set(added.map(({ id }) => id));
     let found = from;
     for (let attempt = 1; ; attempt++) {
-      const newer = found.notes.slice(from.notes.length).map((note) => this.#kind.layout.encodeNote(note));
-      const append = [...carried, ...newer].map((note) => envelope("user", note));
+      const newer = found.notes.slice(from.notes.length).filter((note) => !drops(note));
+      const stored = newer.map((note) => this.#kind.layout.encodeNote(note));
+      const append = [...carried, ...stored].map((note) => envelope("user", note));
       const unused = [
         ...stillAnnounced(found.root).filter(({ id }) => !own.has(id)),
         ...replaced.map((id) => ({ id, compaction: compactions })),

@@ -4,16 +4,18 @@ import { checkDirectories, checkMember, checkPage, checkThread, checkWritten } f
 import { Compactor } from "./compact.ts";
 import { elapsed, HeldMarks, HOLD_MS, MOST_HELD, newToken } from "./held-marks.ts";
 import {
+  effectOf,
   joinMarkedNotes,
   type MarkedEntry,
   type MarkedNote,
   type MarkSemantics,
   markedKind,
   markedLayout,
+  marksAfter,
   needsOpenMark,
   noteText,
+  openMarks,
   soundSemantics,
-  withOpenMarks,
 } from "./marked-notes.ts";
 import type {
   Internals,
@@ -82,10 +84,12 @@ export class MarkedDirectories<V> implements AsyncDisposable {
       keyOf: noteText,
       join: joinMarkedNotes,
       encode: layout.encodeNote,
-      isConditional: needsOpenMark,
-      needed: async (batch) => {
-        const { notes, revision } = await this.#tree.read(threadId);
-        return { notes: withOpenMarks(batch, notes, semantics), revision };
+      marks: {
+        ...{ isConditional: needsOpenMark, effectOf, after: marksAfter },
+        read: async () => {
+          const { notes, revision } = await this.#tree.read(threadId);
+          return { revision, open: openMarks(notes, semantics) };
+        },
       },
       compact: () => this.compact(threadId).catch(onError),
     }));
@@ -166,9 +170,9 @@ export class MarkedDirectories<V> implements AsyncDisposable {
 
   /**
    * Adds or moves a member that has no thread, and returns when lists show it. Of several calls for one key, the last write wins.
-   * `was` is the previous order number; without it, a compaction reads every leaf.
+   * `was` is as in {@link Written}.
    */
-  async note(threadId: string, key: Key, entry: { order: number; value: V; was?: number }): Promise<void> {
+  async note(threadId: string, key: Key, entry: Pick<Written<V>, "order" | "value" | "was">): Promise<void> {
     const { order, value, was } = entry;
     const written = { order, version: 0, value, was };
     checkMember("note", threadId, { key, incarnation: NO_INCARNATION });
@@ -178,7 +182,6 @@ export class MarkedDirectories<V> implements AsyncDisposable {
       ...noteOf({ key, incarnation: NO_INCARNATION }, written, token),
       marks: [{ token, at: this.#clock.wall() }],
       closes: [token],
-      ...(was === undefined && { isLost: true }),
     });
   }
 
@@ -196,6 +199,7 @@ export class MarkedDirectories<V> implements AsyncDisposable {
     await queue?.write();
     const orders = [order, dropped?.entry?.order, ...(dropped?.was ?? [])].filter((one) => one !== undefined);
     await this.#purges.purge(threadId, { key, incarnation, orders, ownMark });
+    queue?.forgetMarks();
   }
 
   /**
@@ -207,7 +211,6 @@ export class MarkedDirectories<V> implements AsyncDisposable {
   async removeDirectory(threadId: string): Promise<boolean> {
     checkThread("removeDirectory", threadId);
     const snapshot = await this.#tree.read(threadId);
-    if (snapshot.revision === null) return true;
     const view = new MarkedView(snapshot.notes, this.#semantics, this.#clock.wall());
     if (view.hasMarks) return false;
     try {
@@ -225,6 +228,7 @@ export class MarkedDirectories<V> implements AsyncDisposable {
   /** Returns one page. Reads the directory, the page's leaves, and at once the members that may be changing. */
   async page(threadId: string, request: MarkedPageRequest<V>): Promise<MarkedPage<V>> {
     const { limit, direction = "desc", filterName = "", filter = () => true, signal } = request;
+    const { includesExpired = false } = request;
     const after = checkPage(threadId, request);
     const missing = new Set<string>();
     for (let attempt = 0; ; attempt++) {
@@ -237,7 +241,7 @@ export class MarkedDirectories<V> implements AsyncDisposable {
         for await (const entry of walk) {
           const ended = view.ended(entry);
           if (ended) this.#queues.of(threadId).add(ended);
-          if (view.isExpired(entry) || !filter(entry)) continue;
+          if ((view.isExpired(entry) && !includesExpired) || !filter(entry)) continue;
           const last = entries.at(-1);
           if (entries.length === limit && last) {
             return { entries, nextPageToken: formatPageToken(direction, last, filterName) };
@@ -266,6 +270,7 @@ export class MarkedDirectories<V> implements AsyncDisposable {
   /** Sorts the notes of a directory into its leaves if there are at least 128. Also runs automatically. */
   async compact(threadId: string): Promise<void> {
     await this.#compactor.compact(threadId);
+    this.#queues.existing(threadId)?.forgetMarks();
   }
 
   /** Returns a directory as stored, for tests and diagnosis. */

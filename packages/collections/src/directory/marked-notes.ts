@@ -212,38 +212,54 @@ function withoutKey<V>({
 }
 
 /** Whether a note has an effect only on a member with an open mark, and brings no mark itself. */
-export function needsOpenMark<V>({ marks, entry, proof, closes, isGone, isLost }: MarkedNote<V>): boolean {
-  const isBare = marks === undefined && !isGone && !isLost;
+export function needsOpenMark<V>({ marks, entry, proof, closes, isGone }: MarkedNote<V>): boolean {
+  const isBare = marks === undefined && !isGone;
   return isBare && ((closes ?? []).length > 0 || (entry !== undefined && proof !== undefined));
 }
 
-/** The notes whose marks are still open. The other members were removed, or a list has closed their marks. */
-export function withOpenMarks<V>(
-  batch: readonly MarkedNote<V>[],
-  notes: readonly MarkedNote<V>[],
-  semantics: MarkSemantics,
-): MarkedNote<V>[] {
+/** The tokens of all open marks. */
+export function openMarks<V>(notes: readonly MarkedNote<V>[], semantics: MarkSemantics): Set<string> {
   const state = applyNotes(notes, semantics);
-  return batch.filter((note) => {
-    const open = state.get(keyText(note))?.get(note.incarnation)?.marks;
-    return [...(note.proof ?? []), ...(note.closes ?? [])].some((token) => open?.has(token));
-  });
+  const incarnations = [...state.values()].flatMap((one) => [...one.values()]);
+  return new Set(incarnations.flatMap(({ marks }) => [...marks.keys()]));
+}
+
+/** The open marks after a note. An ended incarnation's marks stay, because no process adds more notes of it. */
+export function marksAfter<V>(
+  { marks = [], closes = [] }: MarkedNote<V>,
+  open: ReadonlySet<string>,
+): ReadonlySet<string> {
+  if (marks.length + closes.length === 0) return open;
+  const next = new Set(open);
+  for (const { token } of marks) next.add(token);
+  for (const token of closes) next.delete(token);
+  return next;
+}
+
+/**
+ * What a note of {@link needsOpenMark} still changes; undefined if nothing. The other members were removed, or a list has closed their marks.
+ */
+export function effectOf<V>(note: MarkedNote<V>, open: ReadonlySet<string>): MarkedNote<V> | undefined {
+  if (note.proof?.some((token) => open.has(token))) return note;
+  const { entry, proof, ...others } = note;
+  return note.closes?.some((token) => open.has(token)) ? others : undefined;
 }
 
 /** Joins two waiting notes of one incarnation into one. Notes with marks are not joined. */
 export function joinMarkedNotes<V>(earlier: MarkedNote<V>, later: MarkedNote<V>): MarkedNote<V> {
   const isOlder = earlier.entry && (!later.entry || later.entry.version < earlier.entry.version);
+  const isGone = earlier.isGone || later.isGone;
   const entry = isOlder ? earlier.entry : later.entry;
   return {
     key: later.key,
     incarnation: later.incarnation,
-    ...(entry && { entry, proof: union(earlier.proof, later.proof) }),
+    ...(entry && !isGone && { entry, proof: union(earlier.proof, later.proof) }),
     was: union(
       union(earlier.was, later.was),
       [earlier.entry, later.entry].flatMap((one) => one?.order ?? []),
     ),
     closes: union(earlier.closes, later.closes),
-    ...((earlier.isGone || later.isGone) && { isGone: true }),
+    ...(isGone && { isGone }),
     ...((earlier.isLost || later.isLost) && { isLost: true }),
   };
 }

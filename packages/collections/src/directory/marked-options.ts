@@ -20,8 +20,8 @@ export interface PurgedMember extends Pick<MemberOf, "key"> {
 
 /** The state of a member after a write. */
 export interface Written<V> extends Pick<MarkedEntry<V>, "order" | "version" | "value" | "expiresAt"> {
-  /** The member's previous order number; undefined for a new member. */
-  readonly was?: number | undefined;
+  /** The member's previous order number, `null` for a new member. Without it the next compaction reads every leaf. */
+  readonly was?: number | null | undefined;
 }
 
 /** The state of a member, as a list reads it. */
@@ -56,6 +56,8 @@ export interface MarkedPageRequest<V> {
   readonly limit: number;
   /** The `nextPageToken` of the previous page. */
   readonly pageToken?: string | undefined;
+  /** Whether the page also has members that have expired. Default: not. */
+  readonly includesExpired?: boolean;
   /** Names the filter. A token of another filter or direction is rejected. */
   readonly filterName?: string;
   filter?(entry: MarkedEntry<V>): boolean;

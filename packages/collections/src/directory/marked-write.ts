@@ -13,7 +13,8 @@ export function noteOf<V>(
     incarnation,
     entry: { order, version, value, ...(expiresAt !== undefined && { expiresAt }) },
     proof: [token],
-    was: was === undefined ? [] : [was],
+    was: typeof was === "number" ? [was] : [],
+    ...(was === undefined && { isLost: true }),
   };
 }
 

@@ -7,13 +7,26 @@ const DELAY_MS = 1_000;
 /** On average every 64th note checks whether there are enough notes to compact, across all processes. */
 const CHECK_EVERY = 64;
 
-/** A batch that loses this many races is written without its check. */
+/** The conditional notes of a batch that loses this many races wait for the next batch. */
 const MAX_ATTEMPTS = 5;
 
-/** The notes of a batch that the directory at one revision still needs. */
-export interface NeededNotes<N> {
-  readonly notes: readonly N[];
+/** The open marks of a directory at one revision. */
+export interface KnownMarks {
   readonly revision: Revision | null;
+  /** Their tokens. */
+  readonly open: ReadonlySet<string>;
+}
+
+/** How the notes of a directory depend on open marks. */
+export interface MarkRules<N> {
+  /** Whether a note has an effect only while one of its marks is open. */
+  isConditional(note: N): boolean;
+  /** The part of a conditional note that has an effect; undefined if there is none. */
+  effectOf(note: N, open: ReadonlySet<string>): N | undefined;
+  /** The open marks after a note was added. */
+  after(note: N, open: ReadonlySet<string>): ReadonlySet<string>;
+  /** Reads the directory. */
+  read(): Promise<KnownMarks>;
 }
 
 /** The dependencies of a {@link NoteQueue}. */
@@ -25,13 +38,8 @@ export interface NoteQueueParts<N> {
   keyOf(note: N): string;
   join(earlier: N, later: N): N;
   encode(note: N): unknown;
-  /**
-   * Reads the directory and omits the notes of members that were removed. Absent if all notes are always needed.
-   * Called only for batches of which `isConditional` is true for all notes, and only if another process may have written.
-   */
-  readonly needed?: (batch: readonly N[]) => Promise<NeededNotes<N>>;
-  /** Whether a note applies only if the directory already contains its member. */
-  readonly isConditional?: (note: N) => boolean;
+  /** Absent if all notes always have an effect. */
+  readonly marks?: MarkRules<N>;
   /** Sorts the notes of the directory into leaves. */
   compact(): Promise<void>;
 }
@@ -46,8 +54,8 @@ export class NoteQueue<N> {
   #writing: Promise<void> | undefined;
   #compacting: Promise<void> | undefined;
   #cancelTimer: (() => void) | undefined;
-  /** The directory's revision after the last batch of this process. Undefined if it is unknown. */
-  #revision: Revision | undefined;
+  /** The open marks after the last batch of this process; undefined if they are unknown. */
+  #known: KnownMarks | undefined;
 
   constructor(parts: NoteQueueParts<N>) {
     this.#parts = parts;
@@ -61,11 +69,7 @@ export class NoteQueue<N> {
   /** Adds a note, which is written within a second. */
   add(note: N): void {
     this.#put(note);
-    this.#cancelTimer ??= this.#parts.clock.timer(DELAY_MS, () => {
-      this.#cancelTimer = undefined;
-      // A note that was not written stays in the queue for the next write.
-      this.write().catch(() => undefined);
-    });
+    this.#writeLater();
   }
 
   /** Drops the waiting note with this text, and returns it. */
@@ -81,6 +85,11 @@ export class NoteQueue<N> {
     await this.write();
   }
 
+  /** Call it when this process has rewritten the directory: a commit at the last known revision would fail. */
+  forgetMarks(): void {
+    this.#known = undefined;
+  }
+
   /** Returns when all added notes are written. */
   async write(): Promise<void> {
     while (this.#writing) await this.#writing;
@@ -93,12 +102,24 @@ export class NoteQueue<N> {
 
   /** Writes the waiting notes and returns when nothing is running. */
   async flush(): Promise<void> {
-    await this.write();
+    do await this.write();
+    while (this.#waiting.size > 0);
     await this.#compacting;
   }
 
+  #writeLater(): void {
+    this.#cancelTimer ??= this.#parts.clock.timer(DELAY_MS, () => {
+      this.#cancelTimer = undefined;
+      // A note that was not written stays in the queue for the next write.
+      this.write().catch(() => undefined);
+    });
+  }
+
   #put(note: N): void {
-    putInto(this.#waiting, this.#parts, note);
+    const { keyOf, join } = this.#parts;
+    const key = keyOf(note);
+    const earlier = this.#waiting.get(key);
+    this.#waiting.set(key, earlier === undefined ? note : join(earlier, note));
   }
 
   async #writeBatch(): Promise<void> {
@@ -108,48 +129,70 @@ export class NoteQueue<N> {
     this.#waiting = new Map();
     const { clock } = this.#parts;
     let written = 0;
+    let left: readonly N[] = [];
     try {
-      written = await this.#writeNotes([...batch.values()]);
+      ({ written, left } = await this.#writeNotes([...batch.values()]));
     } catch (error) {
-      if (!StoreError.is(error, "CLOSED")) {
-        for (const note of this.#waiting.values()) putInto(batch, this.#parts, note);
-        this.#waiting = batch;
-      }
+      if (!StoreError.is(error, "CLOSED")) this.#putBack(batch.values());
       throw error;
+    }
+    if (left.length > 0) {
+      this.#putBack(left);
+      this.#writeLater();
     }
     if (clock.random() * CHECK_EVERY < written) this.#compact();
   }
 
-  /** Returns the number of written notes. */
-  async #writeNotes(batch: readonly N[]): Promise<number> {
-    const { needed, isConditional } = this.#parts;
-    let expected = this.#revision;
-    if (!needed || !batch.every((note) => isConditional?.(note))) return await this.#add(batch);
-    let notes = batch;
+  /** Adds notes in front of those that wait already. */
+  #putBack(notes: Iterable<N>): void {
+    const later = this.#waiting;
+    this.#waiting = new Map();
+    for (const note of [...notes, ...later.values()]) this.#put(note);
+  }
+
+  /** Returns the number of written notes, and the notes that wait for the next batch. */
+  async #writeNotes(batch: readonly N[]): Promise<{ written: number; left: readonly N[] }> {
+    const { marks } = this.#parts;
+    const conditional = marks ? batch.filter((note) => marks.isConditional(note)) : [];
+    if (!marks || conditional.length === 0) return { written: await this.#addAnyway(batch), left: [] };
+    const others = batch.filter((note) => !marks.isConditional(note));
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-      if (expected === undefined) {
-        const found = await needed(batch);
-        notes = found.notes;
-        if (notes.length === 0 || found.revision === null) return 0;
-        expected = found.revision;
-      }
+      const known = this.#known ?? (await marks.read());
+      const effects = conditional.flatMap((note) => marks.effectOf(note, known.open) ?? []);
+      if (effects.length === 0) return { written: await this.#addAnyway(others), left: [] };
       try {
-        return await this.#add(notes, expected);
+        return { written: await this.#add([...others, ...effects], known), left: [] };
       } catch (error) {
         if (!StoreError.is(error, "CONFLICT")) throw error;
       }
-      expected = undefined;
+    }
+    return { written: await this.#addAnyway(others), left: conditional };
+  }
+
+  /** Adds notes to the directory at any revision. */
+  async #addAnyway(notes: readonly N[]): Promise<number> {
+    if (notes.length === 0) return 0;
+    try {
+      if (this.#known) return await this.#add(notes, this.#known);
+    } catch (error) {
+      if (!StoreError.is(error, "CONFLICT")) throw error;
     }
     return await this.#add(notes);
   }
 
-  async #add(notes: readonly N[], expectedRevision?: Revision): Promise<number> {
-    const { stores, threadId, encode } = this.#parts;
+  /** @throws StoreError `CONFLICT` if the directory is not at the known revision. */
+  async #add(notes: readonly N[], known?: KnownMarks): Promise<number> {
+    const { stores, threadId, encode, marks } = this.#parts;
     const messages = notes.map((note) => envelope("user", encode(note)));
+    const condition = known ? { expectedRevision: known.revision } : {};
     // Unknown until the outcome is known.
-    this.#revision = undefined;
-    const condition = expectedRevision === undefined ? {} : { expectedRevision };
-    this.#revision = (await stores.open(threadId).addMessages(messages, condition)) ?? undefined;
+    this.#known = undefined;
+    const revision = await stores.open(threadId).addMessages(messages, condition);
+    if (known && marks)
+      this.#known = {
+        revision,
+        open: notes.reduce((open, note) => marks.after(note, open), known.open),
+      };
     return notes.length;
   }
 
@@ -162,10 +205,4 @@ export class NoteQueue<N> {
         this.#compacting = undefined;
       });
   }
-}
-
-function putInto<N>(waiting: Map<string, N>, { keyOf, join }: NoteQueueParts<N>, note: N): void {
-  const key = keyOf(note);
-  const earlier = waiting.get(key);
-  waiting.set(key, earlier === undefined ? note : join(earlier, note));
 }

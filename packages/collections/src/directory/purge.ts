@@ -57,9 +57,12 @@ export async function purge<V>(
         (member) =>
           keyText(note) === keyText(member) && semantics.closes(member.incarnation, note.incarnation),
       );
+    // A member that was under creation may get a new mark.
+    const ended = new Set(members.filter(({ deadMarks }) => !deadMarks).map(incarnationText));
+    const drops = (note: MarkedNote<V>) => ended.has(incarnationText(note));
     const carried = notes.filter((note) => !isPurged(note) && !isClosed(note));
     if (carried.length === notes.length && outdated.length === 0) return undefined;
-    return { placed: [], outdated, keeps: (entry) => !isPurged(entry), carried };
+    return { placed: [], outdated, keeps: (entry) => !isPurged(entry), drops, carried };
   });
 }
 

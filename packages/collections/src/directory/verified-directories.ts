@@ -156,7 +156,6 @@ export class VerifiedDirectories {
   ): Promise<boolean> {
     await this.#queues.existing(threadId)?.write();
     const snapshot = await this.#tree.read(threadId);
-    if (snapshot.revision === null) return true;
     const sorting = this.#kind.sort(snapshot.notes);
     const view = { leaves: snapshot.root.leaves, sorting, missing: new Set<string>() };
     try {

@@ -44,6 +44,8 @@ export class World {
   readonly #suspends: boolean;
   readonly #internals: Internals;
   readonly #ids: string[];
+  /** The incarnations whose deletion has returned. */
+  readonly #purged = new Set<string>();
   readonly #announced = new Set<string>();
   /** The leaves that only their writers can delete, see #trackLeaves. */
   readonly #late = new Set<string>();
@@ -177,7 +179,7 @@ export class World {
     await directories.write(directory, { key: [id], incarnation }, async () => {
       await stores.open(id).commit({ metadata: head }, { expectedRevision: null });
       state = this.#committed(id, head);
-      return head;
+      return { ...head, was: null };
     });
     if (state) state.acknowledged = this.#scheduler.moment;
   }
@@ -216,6 +218,7 @@ export class World {
       state = this.#committed(id, undefined);
       this.counts.purges += 1;
     });
+    this.#purged.add(incarnation);
     if (state) state.acknowledged = this.#scheduler.moment;
   }
 
@@ -315,6 +318,7 @@ export class World {
     };
     while (!this.#scheduler.isIdle) await this.#step();
     for (const { directories } of processes) await waitFor(directories.flush());
+    await this.#checkContent();
     const reader = this.#start();
     // The first list closes the marks that dead processes left open; the second list reads the result.
     for (let round = 0; round < 3; round++) {
@@ -329,6 +333,19 @@ export class World {
     this.counts.leaves += (await snapshot).root.leaves.length;
     await waitFor(this.#deleteAll(reader));
     await this.#checkRemains();
+  }
+
+  /** Checks that the directory and its leaves have no value of a chat that was deleted, if the deletion has returned. */
+  async #checkContent(): Promise<void> {
+    const stores = createStores(this.#driver);
+    const live = new Set(this.#ids.map((id) => this.#statesOf(id).at(-1)?.head?.incarnation));
+    for await (const { threadId } of stores.iterateThreads()) {
+      if (this.#ids.includes(threadId)) continue;
+      const text = JSON.stringify(await stores.open(threadId).read());
+      for (const [, incarnation = ""] of text.matchAll(/"value":"(?:new )?(i\d+)/g))
+        if (this.#purged.has(incarnation) && !live.has(incarnation))
+          this.problems.push(`${threadId} has a value of ${incarnation}, which was deleted`);
+    }
   }
 
   /** Checks that nothing is stored after all chats and the directory were deleted, whatever died before. */

@@ -8,6 +8,7 @@ export async function firstProblem(
   worlds: number,
   suspends: boolean,
   semantics: Partial<MarkSemantics> = {},
+  firstSeed = 1,
 ) {
   const counts = {
     lists: 0,
@@ -19,7 +20,7 @@ export async function firstProblem(
     expiries: 0,
     commits: 0,
   };
-  for (let seed = 1; seed <= worlds; seed++) {
+  for (let seed = firstSeed; seed < firstSeed + worlds; seed++) {
     const internals = { semantics: { ...soundSemantics, ...semantics } };
     const world = new World({ seed, suspends, internals });
     await world.run(CALLS);
