@@ -60,8 +60,8 @@ test.each<
       // The first world that detects it.
       seed: 1_281,
       file: "compact",
-      inside: "#replace",
-      from: "await this.#tree.deleteLeaves([...own]);",
+      inside: "rewrite",
+      from: "await this.#tree.deleteLeaves(plan.added.map(({ id }) => id));",
       to: "",
     },
   ],

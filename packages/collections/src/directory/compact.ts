@@ -58,22 +58,28 @@ export class Compactor<N, E extends Incarnate> {
     this.#sizes = sizes;
   }
 
-  /** Sorts a directory's notes into its leaves if there are enough notes. A compaction that loses a race changes nothing. */
-  async compact(threadId: string): Promise<void> {
+  /**
+   * Sorts a directory's notes into its leaves if there are enough notes. A compaction that loses a race changes nothing.
+   *
+   * @returns whether the directory was rewritten.
+   */
+  async compact(threadId: string): Promise<boolean> {
     try {
-      await this.rewrite(threadId, ({ notes }) =>
+      return await this.rewrite(threadId, ({ notes }) =>
         notes.length < this.#sizes.enoughNotes ? undefined : this.#kind.sort(notes),
       );
     } catch (error) {
-      if (!isRaced(error)) throw error;
+      if (error instanceof OutdatedError) return false;
+      throw error;
     }
   }
 
   /**
-   * Changes a directory's leaves and drops its notes in one commit, then deletes the leaves that it replaced. `sort` is called
-   * again if the directory has changed; it returns undefined if there is nothing to do.
+   * Changes a directory's leaves and drops its notes in one commit, then deletes the leaves that it replaced. `sort` returns
+   * undefined if there is nothing to do.
    *
-   * @throws OutdatedError, or StoreError `CONFLICT`, if another process rewrote the directory first. Then nothing has changed.
+   * @returns whether the directory was rewritten.
+   * @throws OutdatedError if another process rewrote the directory first. Then nothing has changed.
    */
   async rewrite(
     threadId: string,
@@ -81,7 +87,7 @@ export class Compactor<N, E extends Incarnate> {
       snapshot: Snapshot<N>,
       readLeaf: ReadLeaf<E>,
     ) => Rewriting<N, E> | undefined | Promise<Rewriting<N, E> | undefined>,
-  ): Promise<void> {
+  ): Promise<boolean> {
     const reads = new Map<string, Promise<E[]>>();
     const readLeaf: ReadLeaf<E> = (leaf) => {
       if (!("id" in leaf)) return this.#tree.readLeaf(leaf);
@@ -89,19 +95,18 @@ export class Compactor<N, E extends Incarnate> {
       reads.set(leaf.id, read);
       return read;
     };
-    for (let attempt = 1; ; attempt++) {
-      const snapshot = await this.#tree.read(threadId);
-      const sorting = await sort(snapshot, readLeaf);
-      await this.#tree.deleteLeaves(deletable(snapshot.root));
-      if (!sorting) return;
-      const plan = await this.#plan(snapshot.root, sorting, readLeaf);
-      try {
-        const announced = await this.#announce(threadId, snapshot, plan);
-        return await this.#replace(threadId, announced, plan, sorting);
-      } catch (error) {
-        // Only a note was added.
-        if (!StoreError.is(error, "CONFLICT") || attempt === MAX_ATTEMPTS) throw error;
-      }
+    const snapshot = await this.#tree.read(threadId);
+    const sorting = await sort(snapshot, readLeaf);
+    await this.#tree.deleteLeaves(deletable(snapshot.root));
+    if (!sorting) return false;
+    const plan = await this.#plan(snapshot.root, sorting, readLeaf);
+    const announced = await this.#announce(threadId, snapshot, plan);
+    try {
+      await this.#replace(threadId, snapshot, announced, plan, sorting);
+      return true;
+    } catch (error) {
+      if (error instanceof OutdatedError) await this.#tree.deleteLeaves(plan.added.map(({ id }) => id));
+      throw error;
     }
   }
 
@@ -206,52 +211,68 @@ export class Compactor<N, E extends Incarnate> {
   }
 
   /** Adds the ids of the leaves to write to the root, and writes them. @returns the directory after that. */
-  async #announce(threadId: string, snapshot: Snapshot<N>, { added }: Plan<E>): Promise<Snapshot<N>> {
-    if (added.length === 0) return snapshot;
-    const { root, revision: expectedRevision } = snapshot;
-    const compaction = root.compactions + 1;
-    const announced: Root = {
-      ...root,
-      unused: [...stillAnnounced(root), ...added.map(({ id }) => ({ id, compaction }))],
-    };
-    const metadata = this.#tree.storedRoot(announced);
-    const revision = await this.#tree.stores.open(threadId).commit({ metadata }, { expectedRevision });
+  async #announce(threadId: string, from: Snapshot<N>, { added }: Plan<E>): Promise<Snapshot<N>> {
+    if (added.length === 0) return from;
+    const compaction = from.root.compactions + 1;
+    const announced = await this.#commit(threadId, from, from, ({ root }) => {
+      const unused = [...stillAnnounced(root), ...added.map(({ id }) => ({ id, compaction }))];
+      return { root: { ...root, unused } };
+    });
     for (const { id, entries } of added) await this.#tree.writeLeaf(id, entries);
-    return { ...snapshot, root: announced, revision };
+    return announced;
   }
 
   /** Replaces the root and drops the notes, except those added since `from` was read. */
   async #replace(
     threadId: string,
     from: Snapshot<N>,
+    announced: Snapshot<N>,
     { leaves, added, replaced }: Plan<E>,
     { carried = [], drops = () => false }: Rewriting<N, E>,
   ): Promise<void> {
-    const store = this.#tree.stores.open(threadId);
     const compactions = from.root.compactions + 1;
     const own = new Set(added.map(({ id }) => id));
-    let found = from;
-    for (let attempt = 1; ; attempt++) {
+    const { root } = await this.#commit(threadId, from, announced, (found) => {
       const newer = found.notes.slice(from.notes.length).filter((note) => !drops(note));
-      const stored = newer.map((note) => this.#kind.layout.encodeNote(note));
-      const append = [...carried, ...stored].map((note) => envelope("user", note));
       const unused = [
         ...stillAnnounced(found.root).filter(({ id }) => !own.has(id)),
         ...replaced.map((id) => ({ id, compaction: compactions })),
       ];
-      const root: Root = { version: FORMAT_VERSION, compactions, leaves, unused };
+      return {
+        root: { version: FORMAT_VERSION, compactions, leaves, unused },
+        notes: [...carried, ...newer.map((note) => this.#kind.layout.encodeNote(note))],
+      };
+    });
+    await this.#tree.deleteLeaves(deletable(root));
+  }
+
+  /**
+   * Commits a change of the directory as it was found, and again if only notes and announcements were added since `from`.
+   *
+   * @param change returns the new root and, if all notes are replaced, the new notes as stored.
+   * @throws OutdatedError if another process rewrote the directory, or added notes before each attempt.
+   */
+  async #commit(
+    threadId: string,
+    from: Snapshot<N>,
+    start: Snapshot<N>,
+    change: (found: Snapshot<N>) => { root: Root; notes?: readonly unknown[] },
+  ): Promise<Snapshot<N>> {
+    const store = this.#tree.stores.open(threadId);
+    let found = start;
+    for (let attempt = 1; ; attempt++) {
+      const { root, notes } = change(found);
       const metadata = this.#tree.storedRoot(root);
+      const replaced = notes && { drop: "all" as const, append: notes.map((note) => envelope("user", note)) };
+      const options = { expectedRevision: found.revision };
       try {
-        await store.commit({ drop: "all", append, metadata }, { expectedRevision: found.revision });
-        return await this.#tree.deleteLeaves(deletable(root));
+        return { ...found, root, revision: await store.commit({ ...replaced, metadata }, options) };
       } catch (error) {
         if (!StoreError.is(error, "CONFLICT")) throw error;
       }
       found = await this.#tree.read(threadId);
-      if (attempt === MAX_ATTEMPTS || !this.#isContinued(from, found)) {
-        await this.#tree.deleteLeaves([...own]);
+      if (attempt === MAX_ATTEMPTS || !this.#isContinued(from, found))
         throw new OutdatedError("another compaction was first");
-      }
     }
   }
 
@@ -265,11 +286,6 @@ export class Compactor<N, E extends Incarnate> {
       ]);
     return text(from) === text(now);
   }
-}
-
-/** Whether another process rewrote the directory first. */
-export function isRaced(error: unknown): boolean {
-  return error instanceof OutdatedError || StoreError.is(error, "CONFLICT");
 }
 
 /** The leaves that running compactions may still write. */

@@ -269,8 +269,7 @@ export class MarkedDirectories<V> implements AsyncDisposable {
 
   /** Sorts the notes of a directory into its leaves if there are at least 128. Also runs automatically. */
   async compact(threadId: string): Promise<void> {
-    await this.#compactor.compact(threadId);
-    this.#queues.existing(threadId)?.forgetMarks();
+    if (await this.#compactor.compact(threadId)) this.#queues.existing(threadId)?.forgetMarks();
   }
 
   /** Returns a directory as stored, for tests and diagnosis. */

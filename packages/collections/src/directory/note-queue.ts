@@ -45,8 +45,8 @@ export interface NoteQueueParts<N> {
 }
 
 /**
- * Writes the notes of one directory: all waiting notes in one commit, one commit at a time. It does not need to know the
- * directory's content, so writers never conflict.
+ * Writes the notes of one directory: all waiting notes in one commit, one commit at a time. Only conditional notes need to know
+ * the directory's marks. They are written at the revision whose marks are known, so that no note brings a removed member back.
  */
 export class NoteQueue<N> {
   readonly #parts: NoteQueueParts<N>;

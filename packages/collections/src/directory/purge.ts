@@ -32,7 +32,7 @@ export interface Purged {
  * Drops the notes and the entries of some incarnations in one commit, then deletes the leaves that it replaced, and those that
  * dead processes have left. If the process dies before that, a later purge or compaction deletes them.
  *
- * @throws OutdatedError, or StoreError `CONFLICT`, when another compaction was first.
+ * @throws OutdatedError when another compaction was first.
  */
 export async function purge<V>(
   { compactor, semantics }: PurgeParts<V>,

@@ -1,8 +1,8 @@
 import { StoreError } from "@scrollback/store-core";
 import type { DirectoryClock } from "../clock.ts";
-import { isRaced } from "./compact.ts";
 import { incarnationText } from "./directory-kind.ts";
 import { type Purged, type PurgeParts, purge } from "./purge.ts";
+import { OutdatedError } from "./tree.ts";
 
 const MAX_ATTEMPTS = 20;
 
@@ -79,7 +79,7 @@ export class Purges<V> {
       try {
         return await purge(this.#parts, threadId, members);
       } catch (error) {
-        if (!isRaced(error)) throw error;
+        if (!(error instanceof OutdatedError)) throw error;
         if (attempt >= MAX_ATTEMPTS)
           throw new StoreError(
             "UNAVAILABLE",
