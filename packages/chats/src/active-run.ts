@@ -298,7 +298,7 @@ export class ActiveRun<M extends Identified> {
   }
 }
 
-/** The fields of a message without which it still says something. */
+/** The fields that say nothing by themselves. */
 const FRAME = new Set(["id", "role", "authorName", "createdAt"]);
 
 /** Whether a message says something: it has text, parts, tool calls, metadata or any other field that is not empty. */

@@ -41,8 +41,7 @@ export function checkRunChange(change: unknown, check: (message: unknown) => str
 
 /** @throws StoreError `INVALID_ARGUMENT`. */
 export function checkUpdate(message: unknown): void {
-  const problem = messageProblem(message);
-  if (problem) invalid(`update: message ${problem}`);
+  checkValue("update", "message", messageProblem, message);
 }
 
 /** @throws StoreError `INVALID_ARGUMENT`. */
@@ -50,7 +49,7 @@ export function checkRunResult(result: unknown, check: (message: unknown) => str
   checkValue("end", "the result", isObject, result);
   checkOptions("end", result, optionChecks.end);
   const { message, status } = result as { message?: unknown; status?: unknown };
-  if (status === undefined) invalid(`end: status must be "complete", "stopped" or "failed"`);
-  const problem = message === undefined ? undefined : (messageProblem(message) ?? check(message));
-  if (problem) invalid(`end: message ${problem}`);
+  checkValue("end", "status", optionChecks.end.status, status);
+  if (message !== undefined)
+    checkValue("end", "message", (one) => messageProblem(one) ?? check(one), message);
 }

@@ -111,16 +111,18 @@ export class Compactor<N, E extends Incarnate> {
   }
 
   /**
-   * Deletes a directory with its leaves, or the remains of an expired directory. Returns false if it has changed since the
-   * snapshot.
+   * Deletes a directory with its leaves, or the remains of an expired directory. Returns false if `isEmpty` does, or if the
+   * directory has changed since.
    */
-  async remove(threadId: string, snapshot: Snapshot<N>): Promise<boolean> {
+  async remove(threadId: string, isEmpty: (snapshot: Snapshot<N>) => Promise<boolean>): Promise<boolean> {
+    const snapshot = await this.#tree.read(threadId);
     try {
+      if (!(await isEmpty(snapshot))) return false;
       const expectedRevision = await this.#withoutLeaves(threadId, snapshot);
       await this.#tree.stores.deleteThread(threadId, { expectedRevision });
       return true;
     } catch (error) {
-      if (StoreError.is(error, "CONFLICT")) return false;
+      if (error instanceof OutdatedError || StoreError.is(error, "CONFLICT")) return false;
       throw error;
     }
   }

@@ -210,19 +210,14 @@ export class MarkedDirectories<V> implements AsyncDisposable {
    */
   async removeDirectory(threadId: string): Promise<boolean> {
     checkThread("removeDirectory", threadId);
-    const snapshot = await this.#tree.read(threadId);
-    const view = new MarkedView(snapshot.notes, this.#semantics, this.#clock.wall());
-    if (view.hasMarks) return false;
-    try {
-      for await (const entry of this.#tree.walk(snapshot.root, view, "desc", undefined)) {
+    return await this.#compactor.remove(threadId, async ({ root, notes }) => {
+      const view = new MarkedView(notes, this.#semantics, this.#clock.wall());
+      if (view.hasMarks) return false;
+      for await (const entry of this.#tree.walk(root, view, "desc", undefined)) {
         if (!view.isExpired(entry)) return false;
       }
-    } catch (error) {
-      // Another process writes to the directory.
-      if (error instanceof OutdatedError) return false;
-      throw error;
-    }
-    return await this.#compactor.remove(threadId, snapshot);
+      return true;
+    });
   }
 
   /** Returns one page. Reads the directory, the page's leaves, and at once the members that may be changing. */

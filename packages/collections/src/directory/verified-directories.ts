@@ -155,17 +155,12 @@ export class VerifiedDirectories {
     refuse: RefuseCreation,
   ): Promise<boolean> {
     await this.#queues.existing(threadId)?.write();
-    const snapshot = await this.#tree.read(threadId);
-    const sorting = this.#kind.sort(snapshot.notes);
-    const view = { leaves: snapshot.root.leaves, sorting, missing: new Set<string>() };
-    try {
+    return await this.#compactor.remove(threadId, async ({ root, notes }) => {
+      const view = { leaves: root.leaves, sorting: this.#kind.sort(notes), missing: new Set<string>() };
       for await (const entry of this.#walk(view, "desc", undefined))
         if ((await verify(entry)) || !(await refuse(entry))) return false;
-    } catch (error) {
-      if (error instanceof OutdatedError) return false;
-      throw error;
-    }
-    return await this.#compactor.remove(threadId, snapshot);
+      return true;
+    });
   }
 
   async #sorted<T extends Verified>(

@@ -27,6 +27,18 @@ interface State {
   acknowledged: number;
 }
 
+/** The counts of a world before its first call. */
+export const noCounts = () => ({
+  lists: 0,
+  deaths: 0,
+  compactions: 0,
+  leaves: 0,
+  purges: 0,
+  removals: 0,
+  expiries: 0,
+  commits: 0,
+});
+
 /** The options of a world. */
 export interface WorldOptions {
   readonly seed: number;
@@ -53,16 +65,7 @@ export class World {
   readonly #writes = new Map<number, number>();
   #processes = 0;
   #incarnations = 0;
-  readonly counts = {
-    lists: 0,
-    deaths: 0,
-    compactions: 0,
-    leaves: 0,
-    purges: 0,
-    removals: 0,
-    expiries: 0,
-    commits: 0,
-  };
+  readonly counts = noCounts();
   /** The wrong results of lists. */
   readonly problems: string[] = [];
 

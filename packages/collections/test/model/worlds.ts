@@ -1,5 +1,5 @@
 import { type MarkSemantics, soundSemantics } from "../../src/directory/marked-notes.ts";
-import { World } from "./world.ts";
+import { noCounts, World } from "./world.ts";
 
 const CALLS = 60;
 
@@ -10,16 +10,7 @@ export async function firstProblem(
   semantics: Partial<MarkSemantics> = {},
   firstSeed = 1,
 ) {
-  const counts = {
-    lists: 0,
-    deaths: 0,
-    compactions: 0,
-    leaves: 0,
-    purges: 0,
-    removals: 0,
-    expiries: 0,
-    commits: 0,
-  };
+  const counts = noCounts();
   for (let seed = firstSeed; seed < firstSeed + worlds; seed++) {
     const internals = { semantics: { ...soundSemantics, ...semantics } };
     const world = new World({ seed, suspends, internals });
