@@ -78,7 +78,9 @@ export class PlainDriver implements Driver {
     }
     if (metadata !== undefined) thread.metadata = metadata ?? undefined;
     thread.updatedAt = request.updatedAt;
-    thread.expiresAt = request.ttlMs && Date.now() + request.ttlMs;
+    const expiresAt = request.ttlMs && Date.now() + request.ttlMs;
+    const isLater = !expiresAt || (thread.expiresAt !== undefined && thread.expiresAt < expiresAt);
+    if (!found || isLater || !request.extendsExpiry) thread.expiresAt = expiresAt;
     thread.commits += 1;
     const committed = formatRevision(thread.incarnation, thread.commits);
     thread.operations.push({ id: operationId, digest, revision: committed });

@@ -1,3 +1,4 @@
+import type { CommitRequest } from "@scrollback/store-core";
 import { SimulationFailure } from "./failure.ts";
 import { HOUR } from "./network.ts";
 import type { StoredRow } from "./simulated-call.ts";
@@ -34,9 +35,14 @@ export class Expiries {
   readonly #times = new Map<number | undefined, number>();
 
   /** @param isFirst whether the commit is the first of its incarnation. */
-  check(ttlMs: number | undefined, expiresAt: number | undefined, isFirst: boolean): void {
+  check(
+    { ttlMs, extendsExpiry }: Pick<CommitRequest, "ttlMs" | "extendsExpiry">,
+    expiresAt: number | undefined,
+    isFirst: boolean,
+  ): void {
     if (isFirst) this.#times.clear();
-    if (expiresAt === undefined) return;
+    // Such an expiry may come from another ttl.
+    if (expiresAt === undefined || extendsExpiry) return;
     const earlier = this.#times.get(ttlMs) ?? 0;
     if (expiresAt < earlier)
       throw new SimulationFailure(

@@ -216,6 +216,16 @@ export const brokenCommits: readonly Mutant[] = [
     },
   },
   {
+    name: "ignores extendsExpiry",
+    breaks: "C11",
+    driver: asking(() => ({ extendsExpiry: false })),
+  },
+  {
+    name: "always extends the expiry",
+    breaks: "C11",
+    driver: asking(() => ({ extendsExpiry: true })),
+  },
+  {
     name: "cuts messages at 400 KB",
     breaks: "C12",
     driver: asking(({ append }) => ({ append: append.map((record) => record.slice(0, 400_000)) })),

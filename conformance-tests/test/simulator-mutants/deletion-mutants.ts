@@ -92,12 +92,12 @@ export const deletionMutants: readonly Mutant[] = [
   ),
   off(
     "a deletion is not sent after its caller has aborted",
-    ["deletions", 37],
+    ["deletions", 45],
     ["delete-thread", "deleteThread", "throwIfAborted(signal);", ""],
   ),
   off(
     "the operations of a deleted thread are remembered",
-    ["deletions", 30],
+    ["deletions", 11],
     ["write", "deletedEnd", "? end : undefined", "? undefined : undefined"],
   ),
 ];

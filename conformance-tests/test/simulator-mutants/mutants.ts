@@ -196,6 +196,11 @@ export const mutants: readonly Mutant[] = [
     ["read", "readThread", "if (view && (read.isWhole || isSame))", "if (view)"],
   ),
   off(
+    "a commit that extends the expiry keeps a later one",
+    ["steady", 1],
+    ["write", "#expiresAt", "base.n > 0 ? base : undefined", "undefined"],
+  ),
+  off(
     "a commit is not sent after its caller has aborted",
     ["steady", 1],
     ["write", "#insertCommit", "throwIfAborted(signal);", ""],

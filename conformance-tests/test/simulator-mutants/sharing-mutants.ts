@@ -79,6 +79,11 @@ export const sharingMutants: readonly Mutant[] = [
     ["group", "takeNext", " || write.request.ttlMs !== first.request.ttlMs", ""],
   ),
   off(
+    "the commits of a row treat the expiry before it alike",
+    ["steady", 37],
+    ["group", "takeNext", "if (extendsExpiry !== first.request.extendsExpiry) break;", ""],
+  ),
+  off(
     "the commits of a row fit one row",
     ["busy", 15],
     ["group", "takeNext", " || bytes > limits.maxRowBytes", ""],

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { WatchedDriver } from "../../../conformance-tests/test/fixtures/watched-driver.ts";
 import { withoutChance } from "../../../conformance-tests/test/fixtures/without-chance.ts";
 import { storedLeaves } from "../src/directory/tree.ts";
-import { MarkedDirectories } from "../src/index.ts";
+import { MarkedDirectories, systemDirectoryClock } from "../src/index.ts";
 import { directory, leafThread, SECRET, setUp, sizes } from "./marked-scene.ts";
 
 withoutChance();
@@ -15,6 +15,60 @@ async function contents(stores: StoreFactory, prefix: string): Promise<Map<strin
     found.set(threadId, JSON.stringify(await stores.open(threadId).read()));
   return found;
 }
+
+test("a directory is not removed while a member that was created again has two entries", async () => {
+  const { directories, list, heads } = setUp();
+  const create = (incarnation: string) =>
+    directories.write(directory, { key: ["a"], incarnation }, async () => {
+      const head = { incarnation, version: 1, order: 1, value: incarnation };
+      heads.set("a", head);
+      return { ...head, was: null };
+    });
+  await create("i");
+  // The first incarnation expired.
+  await create("j");
+  await directories.flush();
+  expect(await directories.removeDirectory(directory)).toBe(false);
+  expect(await list()).toEqual(["j"]);
+});
+
+test("a directory and its leaves expire after all members, whatever their writers' ttlMs", async () => {
+  let now = 1_700_000_000_000;
+  const driver = new MemoryDriver({ clock: { wall: () => now } });
+  const clock = { ...systemDirectoryClock, wall: () => now };
+  const of = (ttlMs?: number) => {
+    const stores = createStores(driver, ttlMs === undefined ? {} : { ttlMs });
+    return new MarkedDirectories<string>({ stores, leafThread, clock }, { sizes });
+  };
+  const write = async (directories: MarkedDirectories<string>, key: string, order: number) => {
+    await directories.write(directory, { key: [key], incarnation: "i" }, async () => ({
+      ...{ order, version: 1, value: key },
+      was: null,
+    }));
+    await directories.flush();
+  };
+  const [short, long, endless] = [of(60_000), of(3_600_000), of()];
+  for (let n = 0; n < 10; n++) await write(long, `long ${n}`, n);
+  for (let n = 10; n < 20; n++) await write(short, `short ${n}`, n);
+  await short.compact(directory);
+  const { root, expiresAt } = await short.read(directory);
+  expect(expiresAt).toBe(now + 3_600_000 + 600_000);
+  expect(storedLeaves(root.leaves).length).toBeGreaterThan(0);
+  for (const { id } of storedLeaves(root.leaves))
+    expect((await createStores(driver).open(leafThread(id)).read()).expiresAt).toBe(expiresAt);
+  const threads = async () => (await createStores(driver).listThreads()).threads.length;
+  now += 3_600_000;
+  expect(await threads()).toBeGreaterThan(1);
+  now += 600_000;
+  expect(await threads()).toBe(0);
+
+  await write(endless, "endless", 1);
+  for (let n = 0; n < 20; n++) await write(short, `short ${n}`, n);
+  await short.compact(directory);
+  now += 365 * 86_400_000;
+  const request = { limit: 100, read: async () => undefined };
+  expect((await short.page(directory, request)).entries.map(({ value }) => value)).toContain("endless");
+});
 
 describe("a list", () => {
   test("shows each write at once, from any process and independent of its note", async () => {

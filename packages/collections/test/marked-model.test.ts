@@ -34,7 +34,7 @@ test.each<[string, Partial<MarkSemantics>]>([
 ])(
   "a directory that %s is detected",
   async (_name, semantics) => {
-    const { problem } = await firstProblem(WORLDS, false, semantics);
+    const { problem } = await firstProblem(1_000, false, semantics);
     expect(problem).toBeDefined();
   },
   TIMEOUT_MS,
@@ -58,7 +58,7 @@ test.each<
     {
       suspends: true,
       // The first world that detects it.
-      seed: 1_281,
+      seed: 270,
       file: "compact",
       inside: "rewrite",
       from: "await this.#tree.deleteLeaves(plan.added.map(({ id }) => id));",
@@ -104,6 +104,24 @@ test.each<
       from: "compaction <= compactions",
       to: "true",
     },
+  ],
+  [
+    "brings the expiry of its directory forward",
+    { suspends: false, file: "compact", inside: "#commit", from: "...extending, ", to: "" },
+  ],
+  [
+    "writes leaves that live only as long as members of its own process",
+    {
+      suspends: false,
+      file: "compact",
+      inside: "#announce",
+      from: "announced.expiresAt",
+      to: "this.#tree.clock.wall() + 900_000",
+    },
+  ],
+  [
+    "follows a note that brought the expiry of the directory forward",
+    { suspends: false, file: "note-queue", inside: "#add", from: "...extending, ", to: "" },
   ],
 ])(
   "a compaction that %s is detected",

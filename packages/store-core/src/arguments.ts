@@ -50,7 +50,8 @@ export const isPositiveInteger: Check = (value) =>
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 /** Beyond this, backends represent times differently. */
-const LONGEST_TTL_MS = 36_500 * DAY_MS;
+/** The longest `ttlMs`: 36,500 days. */
+export const LONGEST_TTL_MS = 36_500 * DAY_MS;
 
 /** The time from a write to the thread's expiry. */
 export const isTtl: Check = (value) =>

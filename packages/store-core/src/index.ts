@@ -13,6 +13,7 @@ export {
   isPositiveInteger,
   isSignal,
   isString,
+  LONGEST_TTL_MS,
 } from "./arguments.ts";
 export { type Clock, systemClock } from "./clock.ts";
 export { type Codec, jsonCodec } from "./codec.ts";
@@ -35,6 +36,7 @@ export {
   type DriverCapabilities,
   type DriverTarget,
   type ErrorClassification,
+  expiryAfter,
   formatRevision,
   type ListedThread,
   type ListRequest,

@@ -7,6 +7,7 @@ import {
   type DeleteRequest,
   type Driver,
   type DriverCapabilities,
+  expiryAfter,
   formatRevision,
   type ListedThread,
   type ListRequest,
@@ -276,7 +277,7 @@ function apply(thread: Thread, request: CommitRequest, at: number): string {
   thread.bounds = plan.bounds;
   thread.search = plan.search;
   if (request.metadata !== undefined) thread.metadata = request.metadata ?? undefined;
-  thread.expiresAt = request.ttlMs === undefined ? undefined : at + request.ttlMs;
+  thread.expiresAt = expiryAfter(request, at, thread.commits > 0 ? thread : undefined);
   thread.updatedAt = request.updatedAt;
   thread.commits += 1;
   const revision = formatRevision(thread.incarnation, thread.commits);

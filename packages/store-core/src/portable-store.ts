@@ -1,6 +1,16 @@
 // Exceeds 300 lines because it implements every method of the protocol once, for all backends.
 import { randomUUID } from "node:crypto";
-import { type Check, checkOptions, invalid, isCount, isId, isSignal, isString, isTtl } from "./arguments.ts";
+import {
+  type Check,
+  checkOptions,
+  invalid,
+  isBoolean,
+  isCount,
+  isId,
+  isSignal,
+  isString,
+  isTtl,
+} from "./arguments.ts";
 import { encodeText } from "./codec.ts";
 import { boundsAt, type CursorRange, formatCursor, parseCursor } from "./cursor.ts";
 import { digestOf, OWN_OPERATION_DIGEST } from "./digest.ts";
@@ -45,7 +55,7 @@ export const isRevision: Check = (value) =>
     ? undefined
     : "must be a revision that this thread had, or null";
 const expireChecks = { expectedRevision: isRevision, signal: isSignal };
-const writeChecks = { ...expireChecks, operationId: isId, createdAt: isRecordTime };
+const writeChecks = { ...expireChecks, operationId: isId, createdAt: isRecordTime, extendsExpiry: isBoolean };
 const listChecks = { limit: isCount, signal: isSignal };
 const readChecks = { ...listChecks, before: isString, after: isString };
 const popChecks = { signal: isSignal };
@@ -277,7 +287,7 @@ export class PortableStore<M> implements MessageStore<M> {
     checkOptions(caller, options, writeChecks);
     const { threadId = this.#threadId, times, expiry } = details;
     const operationId = options.operationId ?? details.operationId ?? randomUUID();
-    const { expectedRevision, createdAt = this.#context.now(), signal } = options;
+    const { expectedRevision, createdAt = this.#context.now(), extendsExpiry, signal } = options;
     const { drop = 0, append: messages = [] } = change;
     const append: string[] = [];
     // Not messages.map, which would skip holes.
@@ -313,6 +323,7 @@ export class PortableStore<M> implements MessageStore<M> {
         maxMessages,
         trimming,
         ttlMs,
+        extendsExpiry,
         createdAt: times?.createdAt ?? createdAt,
         updatedAt: times?.updatedAt ?? createdAt,
         signal,

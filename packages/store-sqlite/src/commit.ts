@@ -2,6 +2,7 @@ import {
   type CommitOutcome,
   type CommitRequest,
   EMPTY_BOUNDS,
+  expiryAfter,
   formatRevision,
   isWithin,
   kindOfRecord,
@@ -101,10 +102,12 @@ function apply(
 function writeExpiry(
   statements: Statements,
   thread: ThreadRow | undefined,
-  { threadId, newIncarnation, createdAt, ttlMs }: CommitRequest,
+  request: CommitRequest,
   now: number,
 ): number {
-  const expiresAt = ttlMs === undefined ? null : Math.min(now + ttlMs, Number.MAX_SAFE_INTEGER);
+  const { threadId, newIncarnation, createdAt } = request;
+  const expiry = expiryAfter(request, now, thread);
+  const expiresAt = expiry === undefined ? null : Math.min(expiry, Number.MAX_SAFE_INTEGER);
   if (!thread) {
     const id = toStored(threadId);
     return Number(statements.insertThread.run(id, newIncarnation, createdAt, expiresAt).lastInsertRowid);

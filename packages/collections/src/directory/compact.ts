@@ -4,6 +4,7 @@ import { envelope } from "../envelope.ts";
 import { FORMAT_VERSION } from "../format.ts";
 import { type DirectoryKind, type Incarnate, incarnationText, type Sorting } from "./directory-kind.ts";
 import { type CompactionSizes, defaultSizes, MAX_INLINE_BYTES } from "./leaf-sizes.ts";
+import { expiryOfDirectory, extending, openDirectory } from "./life.ts";
 import { compareNewest } from "./position.ts";
 import {
   deletable,
@@ -134,8 +135,8 @@ export class Compactor<N, E extends Incarnate> {
     const compactions = root.compactions + 1;
     const unused = ids.map((id) => ({ id, compaction: compactions }));
     const metadata = this.#tree.storedRoot({ version: FORMAT_VERSION, compactions, leaves: [], unused });
-    const store = this.#tree.stores.open(threadId);
-    const next = await store.commit({ metadata }, { expectedRevision: revision });
+    const store = openDirectory(this.#tree.stores, threadId);
+    const next = await store.commit({ metadata }, { ...extending, expectedRevision: revision });
     await this.#tree.deleteLeaves(ids);
     return next;
   }
@@ -220,7 +221,7 @@ export class Compactor<N, E extends Incarnate> {
       const unused = [...stillAnnounced(root), ...added.map(({ id }) => ({ id, compaction }))];
       return { root: { ...root, unused } };
     });
-    for (const { id, entries } of added) await this.#tree.writeLeaf(id, entries);
+    for (const { id, entries } of added) await this.#tree.writeLeaf(id, entries, announced.expiresAt);
     return announced;
   }
 
@@ -260,15 +261,18 @@ export class Compactor<N, E extends Incarnate> {
     start: Snapshot<N>,
     change: (found: Snapshot<N>) => { root: Root; notes?: readonly unknown[] },
   ): Promise<Snapshot<N>> {
-    const store = this.#tree.stores.open(threadId);
+    const { stores, clock } = this.#tree;
+    const store = openDirectory(stores, threadId);
     let found = start;
     for (let attempt = 1; ; attempt++) {
       const { root, notes } = change(found);
       const metadata = this.#tree.storedRoot(root);
       const replaced = notes && { drop: "all" as const, append: notes.map((note) => envelope("user", note)) };
-      const options = { expectedRevision: found.revision };
+      const options = { ...extending, expectedRevision: found.revision };
+      const expiresAt = expiryOfDirectory(stores, found, clock.wall());
       try {
-        return { ...found, root, revision: await store.commit({ ...replaced, metadata }, options) };
+        const revision = await store.commit({ ...replaced, metadata }, options);
+        return { ...found, root, revision, expiresAt };
       } catch (error) {
         if (!StoreError.is(error, "CONFLICT")) throw error;
       }

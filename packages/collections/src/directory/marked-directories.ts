@@ -74,7 +74,7 @@ export class MarkedDirectories<V> implements AsyncDisposable {
     this.#semantics = semantics;
     const onError = options.onError ?? (() => undefined);
     this.#kind = markedKind(layout, semantics);
-    this.#tree = new Tree(stores, layout);
+    this.#tree = new Tree(stores, layout, clock);
     this.#compactor = new Compactor(this.#tree, this.#kind, sizes);
     this.#purges = new Purges({ compactor: this.#compactor, semantics, clock, onError });
     this.#queues = new Queues((threadId) => ({
@@ -205,14 +205,13 @@ export class MarkedDirectories<V> implements AsyncDisposable {
   /**
    * Deletes a directory without members and open marks, and its leaves.
    *
-   * @returns false if it has members or open marks: purge the members first, or wait until lists have closed the marks of
-   *   dead processes.
+   * @returns false if it may have members: purge them first, or wait until lists have closed the marks of dead processes.
    */
   async removeDirectory(threadId: string): Promise<boolean> {
     checkThread("removeDirectory", threadId);
     return await this.#compactor.remove(threadId, async ({ root, notes }) => {
       const view = new MarkedView(notes, this.#semantics, this.#clock.wall());
-      if (view.hasMarks) return false;
+      if (view.isUnsure) return false;
       for await (const entry of this.#tree.walk(root, view, "desc", undefined)) {
         if (!view.isExpired(entry)) return false;
       }

@@ -53,11 +53,9 @@ export class MarkedView<V> implements Overlay<MarkedEntry<V>> {
     return (await Promise.all(repairs)).flat();
   }
 
-  /** Whether a write may be running. */
-  get hasMarks(): boolean {
-    for (const incarnations of this.#state.values())
-      for (const { marks } of incarnations.values()) if (marks.size > 0) return true;
-    return false;
+  /** Whether there are members that must be read: a write may be running, or two incarnations are noted. */
+  get isUnsure(): boolean {
+    return this.#unsure.size > 0;
   }
 
   keeps(entry: MarkedEntry<V>): boolean {

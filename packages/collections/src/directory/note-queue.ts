@@ -1,6 +1,7 @@
 import { type Revision, StoreError, type StoreFactory } from "@scrollback/store-core";
 import type { DirectoryClock } from "../clock.ts";
 import { envelope } from "../envelope.ts";
+import { extending, openDirectory } from "./life.ts";
 
 /** The maximum delay of a note that no caller waits for. */
 const DELAY_MS = 1_000;
@@ -184,10 +185,10 @@ export class NoteQueue<N> {
   async #add(notes: readonly N[], known?: KnownMarks): Promise<number> {
     const { stores, threadId, encode, marks } = this.#parts;
     const messages = notes.map((note) => envelope("user", encode(note)));
-    const condition = known ? { expectedRevision: known.revision } : {};
+    const options = { ...extending, ...(known && { expectedRevision: known.revision }) };
     // Unknown until the outcome is known.
     this.#known = undefined;
-    const revision = await stores.open(threadId).addMessages(messages, condition);
+    const revision = await openDirectory(stores, threadId).addMessages(messages, options);
     if (known && marks)
       this.#known = {
         revision,

@@ -1,7 +1,9 @@
 import { type Revision, StoreError, type StoreFactory } from "@scrollback/store-core";
+import type { DirectoryClock } from "../clock.ts";
 import { envelope } from "../envelope.ts";
 import { FORMAT_VERSION, parseMetadata } from "../format.ts";
 import type { DirectoryLayout, Incarnate, Overlay } from "./directory-kind.ts";
+import { openLeaf } from "./life.ts";
 import { compareNewest, compareOldest, type Direction, type Position } from "./position.ts";
 
 /** A leaf in the root. */
@@ -57,6 +59,8 @@ export interface Snapshot<N> {
   readonly root: Root;
   /** In the order of the log. */
   readonly notes: readonly N[];
+  /** When it expires, unless it is written before, in milliseconds since 1970; undefined: never. */
+  readonly expiresAt?: number | undefined;
 }
 
 /** Options of a read of leaves. */
@@ -70,17 +74,20 @@ export interface LeafOptions {
 export class Tree<N, E extends Incarnate> {
   readonly stores: StoreFactory;
   readonly layout: DirectoryLayout<N, E>;
+  readonly clock: Pick<DirectoryClock, "wall">;
 
-  constructor(stores: StoreFactory, layout: DirectoryLayout<N, E>) {
+  constructor(stores: StoreFactory, layout: DirectoryLayout<N, E>, clock: Pick<DirectoryClock, "wall">) {
     this.stores = stores;
     this.layout = layout;
+    this.clock = clock;
   }
 
   /** Reads a directory's thread. */
   async read(threadId: string, signal?: AbortSignal): Promise<Snapshot<N>> {
-    const { entries, revision, metadata } = await this.stores.open(threadId).read(signal ? { signal } : {});
+    const page = await this.stores.open(threadId).read(signal ? { signal } : {});
+    const { entries, revision, metadata, expiresAt } = page;
     return {
-      revision,
+      ...{ revision, expiresAt },
       root: this.parseRoot(threadId, metadata),
       notes: entries.map(({ message }) => this.layout.decodeNote(message.metadata)),
     };
@@ -114,10 +121,10 @@ export class Tree<N, E extends Incarnate> {
     throw new OutdatedError("a leaf is missing");
   }
 
-  /** Writes a leaf's thread. */
-  async writeLeaf(id: string, entries: readonly E[]): Promise<void> {
+  /** Writes a leaf's thread. `expiresAt` is when its directory expires; undefined: never. */
+  async writeLeaf(id: string, entries: readonly E[], expiresAt: number | undefined): Promise<void> {
     const content: LeafContent = { entries: entries.map((entry) => this.layout.encodeEntry(entry)) };
-    const thread = this.stores.open(this.layout.leafThread(id));
+    const thread = openLeaf(this.stores, this.layout.leafThread(id), expiresAt, this.clock.wall());
     await thread.addMessages([envelope("user", content)], { expectedRevision: null });
   }
 

@@ -76,7 +76,7 @@ export class VerifiedDirectories {
   constructor({ stores, layout, clock = systemDirectoryClock }: VerifiedDirectoriesOptions) {
     this.#clock = clock;
     this.#kind = verifiedKind(layout);
-    this.#tree = new Tree(stores, layout);
+    this.#tree = new Tree(stores, layout, clock);
     this.#compactor = new Compactor(this.#tree, this.#kind);
     this.#queues = new Queues<VerifiedNote>((threadId) => ({
       stores,

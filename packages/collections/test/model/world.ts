@@ -3,13 +3,22 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { createStores, type Revision, StoreError, type StoreFactory } from "@scrollback/store-core";
 import type { Internals } from "../../src/directory/marked-options.ts";
 import { storedLeaves } from "../../src/directory/tree.ts";
-import { MarkedDirectories, type MarkedEntry } from "../../src/index.ts";
+import { MarkedDirectories, type MarkedEntry, type MemberNow } from "../../src/index.ts";
 import { RecordingDriver } from "./recording-driver.ts";
 import { Random, Scheduler } from "./scheduler.ts";
 
 const directory = "directory";
 const leafThread = (leaf: string) => `leaf:${leaf}`;
 const MINUTE = 60_000;
+/** The processes' clocks differ by less than this. So lists may differ from the truth this long before and after an expiry. */
+const CLOCK_DIFFERENCE_MS = 2 * MINUTE;
+const FOREVER = Number.POSITIVE_INFINITY;
+/** The lives that the processes of a world give to chats. */
+const LIVES: readonly (readonly number[])[] = [
+  [15 * MINUTE],
+  [15 * MINUTE, 40 * MINUTE],
+  [15 * MINUTE, FOREVER],
+];
 
 /** The content of a chat: the metadata of its thread. */
 interface Head {
@@ -23,6 +32,8 @@ interface Head {
 interface State {
   readonly from: number;
   readonly head: Head | undefined;
+  /** When the chat expires, unless it is written again. */
+  readonly expiresAt: number;
   /** The time at which the call that wrote it returned; infinite if it never returned. */
   acknowledged: number;
 }
@@ -51,11 +62,12 @@ export interface WorldOptions {
 export class World {
   readonly #scheduler: Scheduler;
   readonly #random: Random;
-  readonly #driver = new RecordingDriver();
+  readonly #driver: RecordingDriver;
   readonly #history = new Map<string, State[]>();
   readonly #suspends: boolean;
   readonly #internals: Internals;
   readonly #ids: string[];
+  readonly #lives: readonly number[];
   /** The incarnations whose deletion has returned. */
   readonly #purged = new Set<string>();
   readonly #announced = new Set<string>();
@@ -72,6 +84,7 @@ export class World {
   constructor({ seed, internals = {}, suspends }: WorldOptions) {
     this.#scheduler = new Scheduler(seed);
     this.#random = new Random(seed ^ 0x5bd1e995);
+    this.#driver = new RecordingDriver({ clock: { wall: () => this.#scheduler.now } });
     this.#suspends = suspends;
     this.#internals = {
       sizes: { enoughNotes: 6, maxLeaf: 4, smallLeaf: 2, maxInline: 2 },
@@ -81,6 +94,7 @@ export class World {
     // In small worlds, the directory is often removed and created again.
     const count = this.#random.below(3) === 0 ? 1 + this.#random.below(2) : 3 + this.#random.below(12);
     this.#ids = Array.from({ length: count }, (_, n) => `chat-${n}`);
+    this.#lives = this.#random.below(2) ? this.#random.pick(LIVES) : [FOREVER];
   }
 
   /** Runs the given number of calls, with deaths and pauses, then checks the final state when all calls have ended. */
@@ -98,7 +112,6 @@ export class World {
         call += 1;
       } else if (!this.#scheduler.isIdle) await this.#step();
       if (this.#random.below(40) === 0) this.#pass();
-      if (this.#random.below(8) === 0) await this.#expire();
       if (!this.#suspends && this.#random.below(60) === 0) {
         const dying = this.#random.pick(processes);
         this.#scheduler.kill(dying.id);
@@ -115,9 +128,12 @@ export class World {
   #start() {
     const id = this.#processes++;
     const clock = this.#scheduler.clockOf(id, (this.#random.below(5) - 2) * 20_000);
-    const stores = createStores(this.#scheduler.driverOf(id, this.#driver));
+    const ttlMs = this.#random.pick(this.#lives);
+    const driver = this.#scheduler.driverOf(id, this.#driver);
+    const stores = createStores(driver, ttlMs === FOREVER ? {} : { ttlMs });
     const directories = new MarkedDirectories<string>({ stores, leafThread, clock }, this.#internals);
-    return { id, stores, directories };
+    const expiry = () => (ttlMs === FOREVER ? {} : { expiresAt: clock.wall() + ttlMs });
+    return { id, stores, directories, expiry };
   }
 
   /** Advances the clock by a short time or by minutes. */
@@ -125,16 +141,6 @@ export class World {
     const isLong =
       this.#random.below(3) === 0 && (this.#suspends || [...this.#writes.values()].every((n) => n === 0));
     this.#scheduler.now += isLong ? this.#random.below(8) * MINUTE : this.#random.below(500);
-  }
-
-  /** Sets the expiry of a leaf, which changes its revision and not its content. */
-  async #expire(): Promise<void> {
-    const stores = createStores(this.#driver);
-    const { root } = await new MarkedDirectories<string>({ stores, leafThread }).read(directory);
-    const leaves = [...storedLeaves(root.leaves), ...root.unused];
-    if (leaves.length === 0) return;
-    await stores.open(leafThread(this.#random.pick(leaves).id)).expire(1_000 * MINUTE);
-    this.counts.expiries += 1;
   }
 
   async #call(process: Process): Promise<void> {
@@ -170,7 +176,7 @@ export class World {
     count(-1);
   }
 
-  async #create({ stores, directories }: Process, id: string): Promise<void> {
+  async #create({ stores, directories, expiry }: Process, id: string): Promise<void> {
     const incarnation = `i${this.#incarnations++}`;
     const head: Head = {
       incarnation,
@@ -182,12 +188,12 @@ export class World {
     await directories.write(directory, { key: [id], incarnation }, async () => {
       await stores.open(id).commit({ metadata: head }, { expectedRevision: null });
       state = this.#committed(id, head);
-      return { ...head, was: null };
+      return { ...head, ...expiry(), was: null };
     });
     if (state) state.acknowledged = this.#scheduler.moment;
   }
 
-  async #update({ stores, directories }: Process, id: string): Promise<void> {
+  async #update({ stores, directories, expiry }: Process, id: string): Promise<void> {
     for (let attempt = 0; attempt < 3; attempt++) {
       const { head, revision } = await this.#head(stores, id);
       if (!head) return;
@@ -200,7 +206,7 @@ export class World {
         await directories.write(directory, { key: [id], incarnation }, async () => {
           await stores.open(id).commit({ metadata: next }, { expectedRevision: revision });
           state = this.#committed(id, next);
-          return { ...next, was };
+          return { ...next, ...expiry(), was };
         });
       } catch (error) {
         if (!StoreError.is(error, "CONFLICT")) throw error;
@@ -234,9 +240,31 @@ export class World {
     return isRemoved;
   }
 
-  async #head(stores: Process["stores"], id: string): Promise<{ head?: Head; revision: Revision | null }> {
-    const { metadata, revision } = await stores.open(id).read({ limit: 0 });
-    return metadata === undefined ? { revision } : { head: metadata as Head, revision };
+  async #head(
+    stores: Process["stores"],
+    id: string,
+  ): Promise<{ head?: Head; revision: Revision | null; expiresAt?: number }> {
+    const { metadata, revision, expiresAt } = await stores.open(id).read({ limit: 0 });
+    const expiry = expiresAt === undefined ? {} : { expiresAt };
+    return metadata === undefined ? { revision } : { head: metadata as Head, revision, ...expiry };
+  }
+
+  /** A chat, as lists read it. */
+  async #member(stores: Process["stores"], id: string): Promise<MemberNow<string> | undefined> {
+    const { head, revision, ...expiry } = await this.#head(stores, id);
+    return head && { ...head, ...expiry };
+  }
+
+  /** What lists may say of a state between two times. */
+  #seenAs({ head, expiresAt }: State, from: number, to: number): string[] {
+    const seen = expiresAt <= from - CLOCK_DIFFERENCE_MS ? [] : [textOf(head)];
+    return expiresAt > to + CLOCK_DIFFERENCE_MS ? seen : [...seen, textOf(undefined)];
+  }
+
+  /** Whether lists may differ, because the chat expires about now. */
+  #isExpiring(id: string): boolean {
+    const { now } = this.#scheduler;
+    return this.#statesOf(id).some(({ expiresAt }) => Math.abs(expiresAt - now) < 2 * CLOCK_DIFFERENCE_MS);
   }
 
   /** The state after a commit whose reply has arrived. */
@@ -247,7 +275,9 @@ export class World {
   }
 
   #statesOf(id: string): State[] {
-    const states = this.#history.get(id) ?? [{ from: 0, head: undefined, acknowledged: 0 }];
+    const states = this.#history.get(id) ?? [
+      { from: 0, head: undefined, expiresAt: FOREVER, acknowledged: 0 },
+    ];
     this.#history.set(id, states);
     return states;
   }
@@ -262,10 +292,13 @@ export class World {
     const written = threadIds.filter((threadId) => this.#ids.includes(threadId));
     for (const id of written) {
       const states = this.#statesOf(id);
-      const { head } = await this.#head(stores, id);
+      const { head, expiresAt = FOREVER } = await this.#head(stores, id);
       const last = states.at(-1)?.head;
       if (last?.incarnation === head?.incarnation && last?.version === head?.version) continue;
-      states.push({ from: this.#scheduler.moment, head, acknowledged: Number.POSITIVE_INFINITY });
+      states.push({
+        ...{ from: this.#scheduler.moment, head, expiresAt },
+        acknowledged: Number.POSITIVE_INFINITY,
+      });
       this.counts.commits += 1;
     }
   }
@@ -284,23 +317,26 @@ export class World {
 
   /** Lists all chats, and compares the result with the true states during the call. */
   async #list({ stores, directories }: Process): Promise<void> {
-    const start = this.#scheduler.moment;
+    const start = { moment: this.#scheduler.moment, now: this.#scheduler.now };
     const direction = this.#random.pick(["desc", "asc"] as const);
-    const read = async ([id = ""]: readonly string[]) => (await this.#head(stores, id)).head;
+    const read = ([id = ""]: readonly string[]) => this.#member(stores, id);
     const { entries } = await directories.page(directory, { limit: 1_000, direction, read });
     this.counts.lists += 1;
     this.#check(start, entries);
   }
 
-  #check(start: number, entries: readonly MarkedEntry<string>[]): void {
+  #check(start: { moment: number; now: number }, entries: readonly MarkedEntry<string>[]): void {
     const listed = new Map(entries.map((entry) => [entry.key[0], entry]));
     if (listed.size !== entries.length) this.problems.push("a chat is listed twice");
     for (const id of this.#ids) {
       const states = this.#statesOf(id);
       // With suspended writers, a list may miss unacknowledged writes. Without them, it contains all commits before its begin.
-      const isCurrent = (state: State) => (this.#suspends ? state.acknowledged : state.from) <= start;
+      const isCurrent = (state: State) => (this.#suspends ? state.acknowledged : state.from) <= start.moment;
       const first = Math.max(0, states.findLastIndex(isCurrent));
-      const allowed = states.slice(first).map(({ head }) => textOf(head));
+      const allowed = states
+        .slice(first)
+        .flatMap((state) => this.#seenAs(state, start.now, this.#scheduler.now));
+      if (allowed.includes(textOf(undefined)) && states[first]?.head) this.counts.expiries += 1;
       const found = textOf(listed.get(id));
       if (allowed.includes(found)) continue;
       this.problems.push(`${id}: listed as ${found}, true was ${allowed.join(" or ")}`);
@@ -324,17 +360,19 @@ export class World {
     await this.#checkContent();
     const reader = this.#start();
     // The first list closes the marks that dead processes left open; the second list reads the result.
-    for (let round = 0; round < 3; round++) {
-      this.#scheduler.now += 8 * MINUTE;
+    for (const minutes of [8, 8, 40]) {
+      this.#scheduler.now += minutes * MINUTE;
       await waitFor(this.#list(reader));
       await waitFor(reader.directories.flush());
-      if (round === 1) await waitFor(reader.directories.compact(directory));
       for (const direction of ["desc", "asc"] as const) await waitFor(this.#pages(reader, direction));
+      await waitFor(reader.directories.compact(directory));
     }
     const snapshot = reader.directories.read(directory);
     await waitFor(snapshot);
     this.counts.leaves += (await snapshot).root.leaves.length;
+    while (this.#ids.some((id) => this.#isExpiring(id))) this.#scheduler.now += MINUTE;
     await waitFor(this.#deleteAll(reader));
+    this.#scheduler.now += CLOCK_DIFFERENCE_MS;
     await this.#checkRemains();
   }
 
@@ -361,19 +399,21 @@ export class World {
   }
 
   async #pages({ stores, directories }: Process, direction: "desc" | "asc"): Promise<void> {
-    const read = async ([id = ""]: readonly string[]) => (await this.#head(stores, id)).head;
+    const read = ([id = ""]: readonly string[]) => this.#member(stores, id);
     const limit = 1 + this.#random.below(4);
     const found: string[] = [];
     let pageToken: string | undefined;
     do {
       const page = await directories.page(directory, { limit, direction, read, pageToken });
-      found.push(...page.entries.map((entry) => `${entry.key[0]} ${textOf(entry)}`));
+      for (const entry of page.entries)
+        if (!this.#isExpiring(String(entry.key[0]))) found.push(`${entry.key[0]} ${textOf(entry)}`);
       pageToken = page.nextPageToken;
     } while (pageToken !== undefined);
     const sign = direction === "desc" ? -1 : 1;
     const expected = this.#ids
-      .map((id) => ({ id, head: this.#statesOf(id).at(-1)?.head }))
-      .filter(({ head }) => head)
+      .filter((id) => !this.#isExpiring(id))
+      .map((id) => ({ id, ...this.#statesOf(id).at(-1) }))
+      .filter(({ head, expiresAt = 0 }) => head && expiresAt > this.#scheduler.now)
       .sort((a, b) => sign * ((a.head?.order ?? 0) - (b.head?.order ?? 0)) || (a.id < b.id ? -1 : 1))
       .map(({ id, head }) => `${id} ${textOf(head)}`);
     if (found.join() !== expected.join())
@@ -385,6 +425,8 @@ type Process = {
   readonly id: number;
   readonly stores: StoreFactory;
   readonly directories: MarkedDirectories<string>;
+  /** The expiry of a chat that is written now, by the clock of the process. */
+  expiry(): { readonly expiresAt?: number };
 };
 
 function textOf(head: Omit<Head, never> | MarkedEntry<string> | undefined): string {

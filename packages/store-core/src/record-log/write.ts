@@ -1,6 +1,6 @@
 // Exceeds 300 lines because it has all steps of a commit in order, and the correctness depends on the order.
 import type { Clock } from "../clock.ts";
-import { type CommitOutcome, type CommitRequest, formatRevision } from "../driver.ts";
+import { type CommitOutcome, type CommitRequest, expiryAfter, formatRevision } from "../driver.ts";
 import { StoreError } from "../errors.ts";
 import { newIncarnation as newToken } from "../incarnation.ts";
 import { throwIfAborted } from "../retry.ts";
@@ -380,10 +380,14 @@ export class CommitWriter {
     return Math.max(before, at + ttlMs + Math.max(ttlMs, RAISE_AHEAD_MS) + EXPIRY_MARGIN_MS);
   }
 
+  /** The time at which the thread expires after this commit. */
+  #expiresAt(base: Head, at: number): number | undefined {
+    return expiryAfter(this.#request, at, base.n > 0 ? base : undefined);
+  }
+
   /** The time until which this commit needs its rows. */
   #neededUntil(base: Head, now: number): number {
-    const { ttlMs } = this.#request;
-    return ttlMs === undefined ? Number.POSITIVE_INFINITY : Math.max(now, base.at) + ttlMs + EXPIRY_MARGIN_MS;
+    return never(this.#expiresAt(base, Math.max(now, base.at))) + EXPIRY_MARGIN_MS;
   }
 
   /**
@@ -465,11 +469,10 @@ export class CommitWriter {
     upload: PlanOptions["upload"],
   ): PlannedRow | Promise<PlannedRow> {
     const at = Math.max(now, base.at);
-    const { ttlMs } = this.#request;
     const options: PlanOptions = {
       token: newToken(),
       at,
-      expiresAt: ttlMs === undefined ? undefined : finite(at + ttlMs),
+      expiresAt: finite(never(this.#expiresAt(base, at))),
       keptUntil: base.keptUntil,
       promisedUntil: base.promisedUntil,
       upload,

@@ -9,7 +9,8 @@ export const commitLua = `-- One atomic commit: drop, append, set the metadata, 
 --        4  the maximum number of messages, trimmed by turns; with a leading "=" trimmed exactly; "0" for no limit
 --        5  the time to live in milliseconds, "0" for no expiry
 --        6  the thread's updatedAt; if a new thread has another createdAt, followed by a space and createdAt
---        7  "append": the records to append begin at 8; "change": 8 to 10 as below, and the records begin at 11
+--        7  "append": the records to append begin at 8; "change": 8 to 10 as below, and the records begin at 11; "extend":
+--           as "change", and a later expiry of the thread, or none, stays
 --        8  the expected revision: "any", "none" (the thread must not exist), or "=" and the revision
 --        9  the number of messages to drop from the end, or "all"
 --       10  metadata: "keep", "remove", or "=" and the record
@@ -233,7 +234,11 @@ if pinned > 0 and not pinnedIsListed then
   call('RPUSH', MESSAGES, ARGV[firstRecord + pinned - kept])
 end
 local last, wasExpiring = #ARGV + 1, expiresAt ~= '0'
+local before = tonumber(expiresAt)
 expiresAt = ttl == '0' and 0 or milliseconds() + ttl
+if ARGV[7] == 'extend' and footer and expiresAt > 0 then
+  expiresAt = before > 0 and math.max(before, expiresAt) or 0
+end
 ARGV[last] = string.format('thread 1 %s %d %d %d %d %d %d %s %s %.0f %s', incarnation, commit, first, next, pinned, userless,
   resultsOnly, createdAt, string.match(updatedAt, '^%d+'), expiresAt, deletedAt)
 for from = first > kept and firstRecord + first - kept or firstRecord, last, AT_ONCE do
@@ -281,7 +286,7 @@ if commit % FORGET_EVERY == 0 then
 end
 
 -- Expire.
-if ttl ~= '0' then
+if expiresAt > 0 then
   call('PEXPIREAT', MESSAGES, expiresAt)
   call('PEXPIREAT', META, expiresAt)
 elseif wasExpiring then
