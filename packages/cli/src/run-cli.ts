@@ -17,16 +17,25 @@ import { printableText } from "./terminal-text.ts";
 export async function runCli(options: CliOptions): Promise<number> {
   const context = new CommandContext(options);
   try {
-    await createProgram(context).parseAsync(options.args, { from: "user" });
+    await run(context, options.args);
     await context.output.flush();
     return context.exitCode;
   } catch (thrown) {
     const error: unknown = options.signal.aborted ? options.signal.reason : thrown;
     if (isClosedPipe(error)) return exitCodes.done;
-    if (thrown instanceof CommanderError) return thrown.exitCode === 0 ? exitCodes.done : exitCodes.usage;
+    if (thrown instanceof CommanderError) return exitCodes.usage;
     const text = error instanceof Interruption ? error.message : `scrollback: ${messageOf(error)}`;
     context.output.note(printableText(context.redact(text)));
     return exitCodeOf(error);
+  }
+}
+
+async function run(context: CommandContext, args: readonly string[]): Promise<void> {
+  try {
+    await createProgram(context).parseAsync(args, { from: "user" });
+  } catch (error) {
+    // Commander throws after it has shown the help or the version.
+    if (!(error instanceof CommanderError) || error.exitCode !== 0) throw error;
   }
 }
 

@@ -97,7 +97,7 @@ test("a closed pipe ends the command silently", async () => {
 
 test.runIf(process.platform === "linux")("an output that cannot be written is one line", async () => {
   await fill("full.db", 20);
-  for (const command of ["ls sqlite:full.db", "ls sqlite:full.db --json"]) {
+  for (const command of ["ls sqlite:full.db", "ls sqlite:full.db --json", "--help", "--version"]) {
     const failed = run("bash", ["-c", `${project.program} ${command} > /dev/full`], { cwd: project.path });
     await expect(failed).rejects.toMatchObject({
       code: 1,

@@ -158,7 +158,8 @@ export class NoteQueue<N> {
     if (!marks || conditional.length === 0) return { written: await this.#addAnyway(batch), left: [] };
     const others = batch.filter((note) => !marks.isConditional(note));
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-      const known = this.#known ?? (await marks.read());
+      this.#known ??= await marks.read();
+      const known = this.#known;
       const effects = conditional.flatMap((note) => marks.effectOf(note, known.open) ?? []);
       if (effects.length === 0) return { written: await this.#addAnyway(others), left: [] };
       try {
